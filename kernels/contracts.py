@@ -1,0 +1,141 @@
+"""What goes into the kernels and what comes out: the records shared by both backends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.errors import CapacityError
+
+Side = Literal["left", "right"]
+Int32Array = NDArray[np.int32]
+Int64Array = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a search has come."""
+
+    roots_done: int
+    n_roots: int
+    bicliques: int
+
+
+ProgressCallback = Callable[[Progress], Any]
+
+
+@dataclass(frozen=True)
+class EnumerationResult:
+    """Outcome of an enumeration.
+
+    Attributes
+    ----------
+    bicliques : int
+        Number of maximal bicliques that pass the thresholds, at most `max_bicliques`.
+    digest : int or None
+        64-bit set digest, None in count mode or when the limit cut the search off.
+    complete : bool
+        False when `max_bicliques` cut the search off, or its consumer stopped early.
+    side : {"left", "right"}
+        The enumerated side.
+    nodes, dropped : int
+        Nodes of the search, and those dropped because they were not canonical.
+    seconds : dict of str to float
+        Seconds of ``prepare`` (order and adjacency) and of ``search``.
+    threads : int
+    backend : str
+        ``"cpu"`` with the instruction set of its lanes, as ``"cpu-avx512"``, or ``"cuda"``.
+    workspace_bytes : int
+        Memory that the workers held besides the graph.
+    busy_seconds : tuple of float
+        Seconds that each worker searched rather than waited.
+    """
+
+    bicliques: int
+    digest: int | None
+    complete: bool
+    side: Side
+    nodes: int
+    dropped: int
+    seconds: dict[str, float]
+    threads: int
+    backend: str
+    workspace_bytes: int = 0
+    busy_seconds: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class BicliqueBatch:
+    """Some maximal bicliques, in the layout of two Arrow list columns.
+
+    Biclique `i` has the left vertices ``left[left_offsets[i]:left_offsets[i + 1]]`` and the right vertices
+    alike; both lists are ascending. `root` is the vertex of the enumerated side below which it was found.
+    """
+
+    left_offsets: Int32Array
+    left: Int32Array
+    right_offsets: Int32Array
+    right: Int32Array
+    root: Int32Array
+
+    def __len__(self) -> int:
+        return len(self.root)
+
+    def head(self, n: int) -> BicliqueBatch:
+        """The first `n` bicliques of the batch, without copying."""
+        return BicliqueBatch(
+            self.left_offsets[: n + 1],
+            self.left[: self.left_offsets[n]],
+            self.right_offsets[: n + 1],
+            self.right[: self.right_offsets[n]],
+            self.root[:n],
+        )
+
+
+@dataclass(frozen=True)
+class EnumerationRequest:
+    """A checked request: arrays of the right types, thresholds in range, the side chosen."""
+
+    indptr: Int64Array
+    indices: Int32Array
+    n_right: int
+    side: Side
+    roots: Int32Array | None
+    left_ids: Int32Array
+    right_ids: Int32Array
+    min_left: int
+    min_right: int
+    min_edges: int
+    max_bicliques: int | None
+    threads: int
+    batch_bicliques: int = 65_536
+    batch_ids: int = 1 << 20
+
+    @property
+    def n_left(self) -> int:
+        """Number of left vertices."""
+        return len(self.indptr) - 1
+
+
+def choose_side(n_left: int, n_right: int) -> Side:
+    """The side to enumerate where nobody asked for one: the smaller, the right one of two equals.
+
+    Examples
+    --------
+    >>> choose_side(94_238, 30_087)
+    'right'
+    """
+    return "left" if n_left < n_right else "right"
+
+
+def as_int32(values: Any, name: str) -> Int32Array:
+    """Copy `values` to a contiguous int32 array, or raise `CapacityError` when one does not fit."""
+    array = np.asarray(values)
+    if array.size and (array.max() > np.iinfo(np.int32).max or array.min() < 0):
+        bad = array.max() if array.max() > np.iinfo(np.int32).max else array.min()
+        raise CapacityError(f"{name} holds {bad}: ids must lie in 0…{np.iinfo(np.int32).max}; use dense ids (`bicliq ingest`)")
+    return np.ascontiguousarray(array, dtype=np.int32)

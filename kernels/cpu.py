@@ -1,0 +1,177 @@
+"""The CPU driver: threads over the compiled extension with the widest lanes that this machine has."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import time
+from functools import cache
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from kernels.contracts import BicliqueBatch, EnumerationRequest, EnumerationResult, Progress, ProgressCallback
+from kernels.errors import BackendError
+
+INSTRUCTION_SETS = ("avx512", "avx2", "portable")
+MODES = {"count": 0, "digest": 1, "enumerate": 2}
+NO_LIMIT = 2**64 - 1
+POLL_SECONDS = 0.2
+
+
+@cache
+def load_extension(name: str | None = None) -> Any:
+    """Load the extension for the best instruction set here, or the named one (also: ``BICLIQ_LANES``).
+
+    Raises
+    ------
+    BackendError
+        If the named instruction set is unknown, was not built, or is not supported by this processor.
+    """
+    portable = importlib.import_module("kernels._cpu_portable")
+    wanted = name or os.environ.get("BICLIQ_LANES")
+    if wanted is None:
+        wanted = next(isa for isa in INSTRUCTION_SETS if portable.supports(isa) and _built(isa))
+    if wanted not in INSTRUCTION_SETS or not portable.supports(wanted) or not _built(wanted):
+        usable = [isa for isa in INSTRUCTION_SETS if portable.supports(isa) and _built(isa)]
+        raise BackendError(f"lanes {wanted!r} cannot run on this processor; choose one of {', '.join(usable)} (BICLIQ_LANES)")
+    return importlib.import_module(f"kernels._cpu_{wanted}")
+
+
+def _built(isa: str) -> bool:
+    return importlib.util.find_spec(f"kernels._cpu_{isa}") is not None
+
+
+class CpuSearch:
+    """One running search: a thin owner of the extension's session."""
+
+    def __init__(self, request: EnumerationRequest, mode: str) -> None:
+        extension = load_extension()
+        self._request = request
+        self._mode = mode
+        self._isa = str(extension.isa)
+        roots = request.roots
+        self._session = extension.Session(
+            request.indptr,
+            request.indices,
+            request.n_right,
+            request.side == "left",
+            roots is not None,
+            np.empty(0, np.int32) if roots is None else roots,
+            request.left_ids,
+            request.right_ids,
+            MODES[mode],
+            request.min_left,
+            request.min_right,
+            request.min_edges,
+            NO_LIMIT if request.max_bicliques is None else request.max_bicliques,
+            request.threads,
+            request.batch_bicliques,
+            request.batch_ids,
+        )
+
+    def wait(self, progress: ProgressCallback | None) -> None:
+        """Block until the search has ended, reporting progress; an interrupt stops the search."""
+        try:
+            while not self._session.ended:
+                self._session.next(POLL_SECONDS)
+                if progress is not None:
+                    progress(self.progress())
+        except BaseException:
+            self._session.stop()
+            raise
+
+    def next_batch(self) -> BicliqueBatch | None:
+        """The next batch, or None when the search has ended."""
+        while not self._session.ended:
+            arrays = self._session.next(POLL_SECONDS)
+            if arrays is not None:
+                return BicliqueBatch(*arrays)
+        return None
+
+    def stop(self) -> None:
+        """Ask all workers to end, and wait until they have."""
+        self._session.stop()
+        while not self._session.ended:
+            if self._session.next(POLL_SECONDS) is None:
+                time.sleep(0.001)
+
+    def progress(self) -> Progress:
+        """How far the search has come."""
+        return Progress(self._session.roots_done, self._session.n_roots, self._session.found)
+
+    def result(self, *, interrupted: bool = False) -> EnumerationResult:
+        """The outcome; valid once the search has ended."""
+        found, limit = self._session.found, self._request.max_bicliques
+        complete = not interrupted and (limit is None or found <= limit)
+        return EnumerationResult(
+            bicliques=found if limit is None else min(found, limit),
+            digest=self._session.digest if complete and self._mode != "count" else None,
+            complete=complete,
+            side=self._request.side,
+            nodes=self._session.nodes,
+            dropped=self._session.dropped,
+            seconds={"prepare": self._session.prepare_seconds, "search": self._session.search_seconds},
+            threads=self._request.threads,
+            backend=f"cpu-{self._isa}",
+            workspace_bytes=self._session.workspace_bytes,
+            busy_seconds=tuple(self._session.busy_seconds),
+        )
+
+
+class BicliqueStream:
+    """Batches of maximal bicliques, while they are found: an iterator and a context manager.
+
+    Memory stays bounded: workers wait while two batches a thread are unread. Leaving the ``with`` block, or
+    `close`, ends the search.
+    """
+
+    def __init__(self, search: CpuSearch, limit: int | None) -> None:
+        self._search = search
+        self._limit = limit
+        self._delivered = 0
+        self._result: EnumerationResult | None = None
+
+    def __iter__(self) -> BicliqueStream:
+        return self
+
+    def __next__(self) -> BicliqueBatch:
+        if self._result is not None:
+            raise StopIteration
+        batch = self._search.next_batch()
+        if batch is None:
+            self._result = self._search.result()
+            raise StopIteration
+        if self._limit is not None and self._delivered + len(batch) > self._limit:
+            batch = batch.head(self._limit - self._delivered)
+            if len(batch) == 0:
+                self._search.stop()
+                self._result = self._search.result()
+                raise StopIteration
+        self._delivered += len(batch)
+        return batch
+
+    def __enter__(self) -> BicliqueStream:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the search now; `result` then says that it is not complete, unless it had ended."""
+        if self._result is None:
+            self._search.stop()
+            self._result = self._search.result(interrupted=True)
+
+    def progress(self) -> Progress:
+        """How far the search has come."""
+        return self._search.progress()
+
+    @property
+    def result(self) -> EnumerationResult:
+        """The outcome, once the stream is exhausted or closed."""
+        if self._result is None:
+            raise RuntimeError("the stream has not ended: read all batches, or close it")
+        return self._result

@@ -1,0 +1,25 @@
+// bindings.cpp: the extension module of one instruction set.
+#include "bindings.hpp"
+
+#include <string_view>
+
+#define BICLIQ_TEXT_OF(x) #x
+#define BICLIQ_TEXT(x) BICLIQ_TEXT_OF(x)
+#define BICLIQ_MODULE_OF(isa) _cpu_##isa
+#define BICLIQ_MODULE(isa) BICLIQ_MODULE_OF(isa)
+
+NB_MODULE(BICLIQ_MODULE(BICLIQ_ISA), module) {
+  module.attr("isa") = BICLIQ_TEXT(BICLIQ_ISA);
+  bicliq::bind_enumeration(module);
+#if defined(__x86_64__)
+  module.def("supports", [](const char* name) {
+    const std::string_view isa = name;
+    if (isa == "avx512")
+      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vpopcntdq");
+    if (isa == "avx2") return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+    return isa == "portable";
+  });
+#else
+  module.def("supports", [](const char* name) { return std::string_view(name) == "portable"; });
+#endif
+}

@@ -1,0 +1,16 @@
+// bindings.hpp: what the bindings of the searches share. One file binds one search.
+#pragma once
+
+#include "lanes.hpp"
+
+#include <nanobind/nanobind.h>
+
+namespace nb = nanobind;
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+void bind_enumeration(nb::module_& module);
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

@@ -1,0 +1,304 @@
+// lanes.hpp: what a group of 32 lanes is on this machine. The only file that knows.
+//
+// A search is written once, for a group of 32 lanes that hold one 32-bit word each. On a GPU the
+// group is a warp and a value is a register; on a CPU it is 1,024 bits of SIMD registers: two of
+// AVX-512, or four of AVX2, or whatever the compiler makes of a 256-bit vector type elsewhere.
+// A `Flags` is a predicate of every lane, a `Lanes` a word of every lane; everything else in a
+// search is uniform (one value for the whole group).
+//
+// The file is compiled once for each instruction set (BICLIQ_ISA names it), and every copy lives in
+// a namespace of its own, so that one extension can hold all of them and choose when it loads.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#ifndef BICLIQ_ISA
+#define BICLIQ_ISA portable
+#endif
+
+namespace bicliq {
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+inline namespace BICLIQ_ISA {
+
+constexpr u32 kLanes = 32;
+
+inline u32 popcount(u32 x) { return static_cast<u32>(__builtin_popcount(x)); }
+inline u32 popcount64(u64 x) { return static_cast<u32>(__builtin_popcountll(x)); }
+/// Index of the lowest set bit of a word that is not zero.
+inline u32 first_set(u32 x) { return static_cast<u32>(__builtin_ctz(x)); }
+
+/// A predicate of every lane.
+struct Flags {
+  u32 bits;
+};
+inline Flags operator&(Flags a, Flags b) { return {a.bits & b.bits}; }
+inline Flags operator|(Flags a, Flags b) { return {a.bits | b.bits}; }
+inline Flags operator~(Flags a) { return {~a.bits}; }
+/// The predicate as a uniform word: bit i is lane i.
+inline u32 ballot(Flags a) { return a.bits; }
+inline Flags flags(u32 bits) { return {bits}; }
+/// True in the first n lanes (all of them where n is 32 or more).
+inline Flags first_lanes(u32 n) { return {n >= kLanes ? ~0u : (1u << n) - 1}; }
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VPOPCNTDQ__)
+
+/// A 32-bit word of every lane.
+struct Lanes {
+  __m512i lo, hi;
+};
+inline __mmask16 low_half(Flags f) { return static_cast<__mmask16>(f.bits); }
+inline __mmask16 high_half(Flags f) { return static_cast<__mmask16>(f.bits >> 16); }
+inline Flags join(__mmask16 lo, __mmask16 hi) { return {static_cast<u32>(lo) | static_cast<u32>(hi) << 16}; }
+
+inline Lanes splat(u32 x) {
+  const __m512i v = _mm512_set1_epi32(static_cast<int>(x));
+  return {v, v};
+}
+inline Lanes operator&(Lanes a, Lanes b) { return {_mm512_and_si512(a.lo, b.lo), _mm512_and_si512(a.hi, b.hi)}; }
+inline Lanes operator|(Lanes a, Lanes b) { return {_mm512_or_si512(a.lo, b.lo), _mm512_or_si512(a.hi, b.hi)}; }
+inline Lanes operator+(Lanes a, Lanes b) { return {_mm512_add_epi32(a.lo, b.lo), _mm512_add_epi32(a.hi, b.hi)}; }
+/// a & ~b
+inline Lanes without(Lanes a, Lanes b) {
+  return {_mm512_andnot_si512(b.lo, a.lo), _mm512_andnot_si512(b.hi, a.hi)};
+}
+inline Flags operator==(Lanes a, Lanes b) {
+  return join(_mm512_cmpeq_epi32_mask(a.lo, b.lo), _mm512_cmpeq_epi32_mask(a.hi, b.hi));
+}
+inline Flags operator>=(Lanes a, Lanes b) {
+  return join(_mm512_cmpge_epu32_mask(a.lo, b.lo), _mm512_cmpge_epu32_mask(a.hi, b.hi));
+}
+inline Flags operator>(Lanes a, Lanes b) {
+  return join(_mm512_cmpgt_epu32_mask(a.lo, b.lo), _mm512_cmpgt_epu32_mask(a.hi, b.hi));
+}
+/// Lanes whose words share a bit.
+inline Flags meets(Lanes a, Lanes b) {
+  return join(_mm512_test_epi32_mask(a.lo, b.lo), _mm512_test_epi32_mask(a.hi, b.hi));
+}
+/// Lanes that hold any of the bits of x.
+inline Flags nonzero(Lanes a) { return meets(a, a); }
+inline Lanes select(Flags f, Lanes yes, Lanes no) {
+  return {_mm512_mask_mov_epi32(no.lo, low_half(f), yes.lo), _mm512_mask_mov_epi32(no.hi, high_half(f), yes.hi)};
+}
+/// a, with the bits of `bit` set in the flagged lanes.
+inline Lanes set_bits(Lanes a, Flags f, Lanes bit) {
+  return {_mm512_mask_or_epi32(a.lo, low_half(f), a.lo, bit.lo), _mm512_mask_or_epi32(a.hi, high_half(f), a.hi, bit.hi)};
+}
+inline Lanes popcounts(Lanes a) { return {_mm512_popcnt_epi32(a.lo), _mm512_popcnt_epi32(a.hi)}; }
+inline Lanes load(const u32* p, Flags f) {
+  return {_mm512_maskz_loadu_epi32(low_half(f), p), _mm512_maskz_loadu_epi32(high_half(f), p + 16)};
+}
+inline Lanes load(const u32* p) { return {_mm512_loadu_si512(p), _mm512_loadu_si512(p + 16)}; }
+inline void store(u32* p, Lanes a, Flags f) {
+  _mm512_mask_storeu_epi32(p, low_half(f), a.lo);
+  _mm512_mask_storeu_epi32(p + 16, high_half(f), a.hi);
+}
+inline void store(u32* p, Lanes a) {
+  _mm512_storeu_si512(p, a.lo);
+  _mm512_storeu_si512(p + 16, a.hi);
+}
+/// Writes the flagged lanes side by side from p on (up to 32 words of p are overwritten); returns their number.
+inline u32 compact(u32* p, Lanes a, Flags f) {
+  const u32 low = popcount(f.bits & 0xffff);
+  _mm512_storeu_si512(p, _mm512_maskz_compress_epi32(low_half(f), a.lo));
+  _mm512_storeu_si512(p + low, _mm512_maskz_compress_epi32(high_half(f), a.hi));
+  return popcount(f.bits);
+}
+inline u32 any_bits(Lanes a) { return static_cast<u32>(_mm512_reduce_or_epi32(_mm512_or_si512(a.lo, a.hi))); }
+inline u32 largest(Lanes a) { return static_cast<u32>(_mm512_reduce_max_epu32(_mm512_max_epu32(a.lo, a.hi))); }
+inline u32 lane(Lanes a, u32 i) {
+  const __m512i half = i < 16 ? a.lo : a.hi;
+  return static_cast<u32>(
+      _mm_cvtsi128_si32(_mm512_castsi512_si128(_mm512_permutexvar_epi32(_mm512_set1_epi32(static_cast<int>(i & 15)), half))));
+}
+inline Lanes lane_numbers() {
+  const __m512i lo = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  return {lo, _mm512_add_epi32(lo, _mm512_set1_epi32(16))};
+}
+inline Lanes shift_left(Lanes a, u32 n) {
+  return {_mm512_slli_epi32(a.lo, n), _mm512_slli_epi32(a.hi, n)};
+}
+/// Sum of the 64-bit words p[i] over the set bits i of a word.
+inline u64 sum_selected(const u64* p, u32 bits) {
+  __m512i sum = _mm512_maskz_loadu_epi64(static_cast<__mmask8>(bits), p);
+  sum = _mm512_add_epi64(sum, _mm512_maskz_loadu_epi64(static_cast<__mmask8>(bits >> 8), p + 8));
+  if (bits >> 16) {
+    sum = _mm512_add_epi64(sum, _mm512_maskz_loadu_epi64(static_cast<__mmask8>(bits >> 16), p + 16));
+    sum = _mm512_add_epi64(sum, _mm512_maskz_loadu_epi64(static_cast<__mmask8>(bits >> 24), p + 24));
+  }
+  return static_cast<u64>(_mm512_reduce_add_epi64(sum));
+}
+
+#else  // four 256-bit vectors: AVX2 registers where there are any, plain code elsewhere
+
+typedef u32 Vec8 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int Vec8i __attribute__((vector_size(32)));
+struct Lanes {
+  Vec8 v[4];
+};
+
+inline u32 sign_bits(Vec8i mask) {
+#if defined(__AVX2__)
+  return static_cast<u32>(_mm256_movemask_ps(reinterpret_cast<__m256>(mask)));
+#else
+  u32 bits = 0;
+  for (int i = 0; i < 8; ++i) bits |= (static_cast<u32>(mask[i]) >> 31) << i;
+  return bits;
+#endif
+}
+inline Vec8 splat8(u32 x) { return Vec8{x, x, x, x, x, x, x, x}; }
+inline Vec8 byte_mask(u32 bits) {
+  const Vec8 bit = {1, 2, 4, 8, 16, 32, 64, 128};
+  return reinterpret_cast<Vec8>((splat8(bits) & bit) == bit);
+}
+template <class F>
+inline Lanes each(F f) {
+  return {{f(0), f(1), f(2), f(3)}};
+}
+template <class F>
+inline Flags every(F f) {
+  return {sign_bits(f(0)) | sign_bits(f(1)) << 8 | sign_bits(f(2)) << 16 | sign_bits(f(3)) << 24};
+}
+inline Lanes splat(u32 x) {
+  return each([&](int) { return splat8(x); });
+}
+inline Lanes operator&(Lanes a, Lanes b) {
+  return each([&](int i) { return a.v[i] & b.v[i]; });
+}
+inline Lanes operator|(Lanes a, Lanes b) {
+  return each([&](int i) { return a.v[i] | b.v[i]; });
+}
+inline Lanes operator+(Lanes a, Lanes b) {
+  return each([&](int i) { return a.v[i] + b.v[i]; });
+}
+inline Lanes without(Lanes a, Lanes b) {
+  return each([&](int i) { return a.v[i] & ~b.v[i]; });
+}
+inline Flags operator==(Lanes a, Lanes b) {
+  return every([&](int i) { return reinterpret_cast<Vec8i>(a.v[i] == b.v[i]); });
+}
+inline Flags operator>=(Lanes a, Lanes b) {
+  return every([&](int i) { return reinterpret_cast<Vec8i>(a.v[i] >= b.v[i]); });
+}
+inline Flags operator>(Lanes a, Lanes b) {
+  return every([&](int i) { return reinterpret_cast<Vec8i>(a.v[i] > b.v[i]); });
+}
+inline Flags meets(Lanes a, Lanes b) {
+  return every([&](int i) { return reinterpret_cast<Vec8i>((a.v[i] & b.v[i]) != splat8(0)); });
+}
+inline Flags nonzero(Lanes a) { return meets(a, a); }
+inline Lanes select(Flags f, Lanes yes, Lanes no) {
+  return each([&](int i) {
+    const Vec8 m = byte_mask(f.bits >> (8 * i) & 0xff);
+    return (yes.v[i] & m) | (no.v[i] & ~m);
+  });
+}
+inline Lanes set_bits(Lanes a, Flags f, Lanes bit) {
+  return each([&](int i) { return a.v[i] | (bit.v[i] & byte_mask(f.bits >> (8 * i) & 0xff)); });
+}
+inline Lanes popcounts(Lanes a) {
+  return each([&](int i) {
+    Vec8 x = a.v[i];
+    x = x - ((x >> 1) & splat8(0x55555555));
+    x = (x & splat8(0x33333333)) + ((x >> 2) & splat8(0x33333333));
+    x = (x + (x >> 4)) & splat8(0x0f0f0f0f);
+    return (x * splat8(0x01010101)) >> 24;
+  });
+}
+inline Lanes load(const u32* p) {
+  return each([&](int i) { return *reinterpret_cast<const Vec8*>(p + 8 * i); });
+}
+inline Lanes load(const u32* p, Flags f) {
+  if (f.bits == ~0u) return load(p);
+  return each([&](int i) {
+    const u32 bits = f.bits >> (8 * i) & 0xff;
+#if defined(__AVX2__)
+    return reinterpret_cast<Vec8>(
+        _mm256_maskload_epi32(reinterpret_cast<const int*>(p + 8 * i), reinterpret_cast<__m256i>(byte_mask(bits))));
+#else
+    Vec8 x = {};
+    for (int j = 0; j < 8; ++j)
+      if (bits >> j & 1) x[j] = p[8 * i + j];
+    return x;
+#endif
+  });
+}
+inline void store(u32* p, Lanes a) {
+  for (int i = 0; i < 4; ++i) *reinterpret_cast<Vec8*>(p + 8 * i) = a.v[i];
+}
+inline void store(u32* p, Lanes a, Flags f) {
+  if (f.bits == ~0u) return store(p, a);
+  for (int i = 0; i < 4; ++i) {
+    const u32 bits = f.bits >> (8 * i) & 0xff;
+#if defined(__AVX2__)
+    _mm256_maskstore_epi32(reinterpret_cast<int*>(p + 8 * i), reinterpret_cast<__m256i>(byte_mask(bits)),
+                           reinterpret_cast<__m256i>(a.v[i]));
+#else
+    for (int j = 0; j < 8; ++j)
+      if (bits >> j & 1) p[8 * i + j] = a.v[i][j];
+#endif
+  }
+}
+#if defined(__AVX2__)
+/// For each byte, the places of its set bits, as the index vector of a permutation (eight bytes each).
+struct CompactTable {
+  u64 places[256];
+  constexpr CompactTable() : places() {
+    for (u32 bits = 0; bits < 256; ++bits) {
+      u64 packed = 0;
+      int to = 0;
+      for (u32 i = 0; i < 8; ++i)
+        if (bits >> i & 1) packed |= static_cast<u64>(i) << (8 * to++);
+      places[bits] = packed;
+    }
+  }
+};
+inline constexpr CompactTable kCompactTable;
+#endif
+inline u32 compact(u32* p, Lanes a, Flags f) {
+  u32* to = p;
+  for (int i = 0; i < 4; ++i) {
+    const u32 bits = f.bits >> (8 * i) & 0xff;
+#if defined(__AVX2__)
+    const __m256i places = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kCompactTable.places[bits])));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_permutevar8x32_epi32(reinterpret_cast<__m256i>(a.v[i]), places));
+    to += popcount(bits);
+#else
+    for (u32 left = bits; left; left &= left - 1) *to++ = a.v[i][first_set(left)];
+#endif
+  }
+  return popcount(f.bits);
+}
+inline u32 any_bits(Lanes a) {
+  const Vec8 x = a.v[0] | a.v[1] | a.v[2] | a.v[3];
+  return x[0] | x[1] | x[2] | x[3] | x[4] | x[5] | x[6] | x[7];
+}
+inline u32 largest(Lanes a) {
+  u32 best = 0;
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 8; ++j) best = a.v[i][j] > best ? a.v[i][j] : best;
+  return best;
+}
+inline u32 lane(const Lanes& a, u32 i) { return a.v[i >> 3][i & 7]; }
+inline Lanes lane_numbers() {
+  const Vec8 first = {0, 1, 2, 3, 4, 5, 6, 7};
+  return each([&](int i) { return first + splat8(8 * static_cast<u32>(i)); });
+}
+inline Lanes shift_left(Lanes a, u32 n) {
+  return each([&](int i) { return a.v[i] << splat8(n); });
+}
+inline u64 sum_selected(const u64* p, u32 bits) {
+  u64 sum = 0;
+  for (; bits; bits &= bits - 1) sum += p[first_set(bits)];
+  return sum;
+}
+
+#endif
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

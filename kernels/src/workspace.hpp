@@ -1,0 +1,64 @@
+// workspace.hpp: memory of one worker, taken and given back like a stack.
+//
+// Blocks are kept until the worker ends, so that a search allocates nothing after its first roots. Every
+// piece is aligned to 64 bytes and followed by 32 spare words: a group of lanes may read or write a
+// whole register at its last element.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <vector>
+
+namespace bicliq {
+
+class Workspace {
+ public:
+  struct Mark {
+    std::size_t block = 0, used = 0;
+  };
+
+  std::uint32_t* take(std::size_t words) {
+    const std::size_t need = (words + kSpare + 15) & ~std::size_t{15};
+    while (block_ < blocks_.size() && used_ + need > blocks_[block_].words) {
+      ++block_;
+      used_ = 0;
+    }
+    if (block_ == blocks_.size()) grow(need);
+    std::uint32_t* piece = blocks_[block_].data.get() + used_;
+    used_ += need;
+    return piece;
+  }
+  Mark mark() const { return {block_, used_}; }
+  void release(Mark m) {
+    block_ = m.block;
+    used_ = m.used;
+  }
+  std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (const Block& b : blocks_) sum += b.words * sizeof(std::uint32_t);
+    return sum;
+  }
+
+ private:
+  static constexpr std::size_t kSpare = 32, kBlockWords = std::size_t{1} << 18;  // 1 MiB
+  struct Free {
+    void operator()(std::uint32_t* p) const { std::free(p); }
+  };
+  struct Block {
+    std::unique_ptr<std::uint32_t[], Free> data;
+    std::size_t words;
+  };
+  void grow(std::size_t need) {
+    const std::size_t words = need > kBlockWords ? need : kBlockWords;
+    auto* data = static_cast<std::uint32_t*>(std::aligned_alloc(64, words * sizeof(std::uint32_t)));
+    if (!data) throw std::bad_alloc();
+    blocks_.push_back({std::unique_ptr<std::uint32_t[], Free>(data), words});
+    used_ = 0;
+  }
+  std::vector<Block> blocks_;
+  std::size_t block_ = 0, used_ = 0;
+};
+
+}  // namespace bicliq
