@@ -48,7 +48,8 @@ class MaximalBicliques {
  public:
   MaximalBicliques(const Graph& graph, const Limits& limits, Crew& crew, Sink& sink)
       : g_(graph), limits_(limits), crew_(crew), sink_(sink), rows_needed_(limits.min_rows > 2 ? limits.min_rows : 2),
-        mark_(graph.n_columns, 0) {}
+        mark_(graph.n_columns, 0),
+        touched_(graph.n_columns + std::size_t{1}) {}
 
   u64 nodes = 0, dropped = 0;
   std::size_t workspace_bytes() const { return memory_.bytes(); }
@@ -63,6 +64,10 @@ class MaximalBicliques {
     members_.ids.clear();
     members_.hash = 0;
     join(v);
+    if (covered(v, rows, d)) {
+      ++dropped;
+      return;
+    }
     if (d <= kLanes)
       narrow_root(v, rows, d);
     else
@@ -120,7 +125,7 @@ class MaximalBicliques {
   u32 n_narrow_ = 0;
   std::vector<WideLevel> wide_;
   u32 subtree_rows_[kLanes] = {};
-  u32 ticks_ = 0;
+  u32 ticks_ = 0, n_touched_ = 0;
 
   // ---- R ----------------------------------------------------------------------------------------
 
@@ -169,116 +174,136 @@ class MaximalBicliques {
     return true;
   }
 
+  /// Is there a column before v with all rows of v? (By ascending degree it can only be v's twin.)
+  bool covered(u32 v, const u32* rows, u32 d) const {
+    u32 least = rows[0];
+    for (u32 i = 1; i < d; ++i)
+      if (g_.row_degree(rows[i]) < g_.row_degree(least)) least = rows[i];
+    for (u64 e = g_.row_start[least]; g_.row_columns[e] < v; ++e) {
+      const u32 w = g_.row_columns[e];
+      if (g_.column_degree(w) < d) continue;
+      const u32* own = g_.column_rows.data() + g_.column_start[w];
+      if (std::includes(own, own + g_.column_degree(w), rows, rows + d)) return true;
+    }
+    return false;
+  }
+
+  /// Adds to `touched_` the columns w of a row that are not marked yet; `mark` is told of every w.
+  template <class Mark>
+  void touch(u32 w, Mark mark) {
+    touched_[n_touched_] = w;
+    n_touched_ += !mark_[w];
+    mark(mark_[w]);
+  }
+  template <class Mark>
+  void touch_after(u32 v, u32 row, Mark mark) {
+    const u32* first = g_.row_columns.data() + g_.row_start[row];
+    for (const u32* at = g_.row_columns.data() + g_.row_start[row + 1]; at > first && at[-1] > v; --at) touch(at[-1], mark);
+  }
+  template <class Mark>
+  void touch_before(u32 v, u32 row, Mark mark) {
+    for (const u32* at = g_.row_columns.data() + g_.row_start[row]; *at < v; ++at) touch(*at, mark);
+  }
+  void forget_touched() {
+    for (u32 i = 0; i < n_touched_; ++i) mark_[touched_[i]] = 0;
+    n_touched_ = 0;
+  }
+
   /// A root of at most 32 rows: the masks come straight from the adjacency lists.
   void narrow_root(u32 v, const u32* rows, u32 d) {
     const u32 all = d == kLanes ? ~0u : (1u << d) - 1;
-    touched_.clear();
-    for (u32 i = 0; i < d; ++i)
-      for (u64 e = g_.row_start[rows[i]]; e < g_.row_start[rows[i] + 1]; ++e) {
-        const u32 w = g_.row_columns[e];
-        if (!mark_[w]) touched_.push_back(w);
-        mark_[w] |= 1u << i;
-      }
-    bool covered = false;
-    u32 n_before = 0, n_after = 0, starts[kLanes + 1] = {};
-    for (u32 w : touched_) {
-      const u32 mask = mark_[w], n = popcount(mask);
-      if (w < v) {
-        covered |= mask == all;
-        n_before += n >= rows_needed_;
-      } else if (w > v && mask != all && n >= rows_needed_) {
-        ++starts[n];
-        ++n_after;
-      }
+    NarrowLevel& level = narrow_[0];
+    level.mark = memory_.mark();
+    level.n_candidates = level.n_befores = 0;
+    u32 reach = 0;
+    if (Sink::kMembers || d > rows_needed_) {
+      for (u32 i = 0; i < d; ++i) touch_after(v, rows[i], [bit = 1u << i](u32& mask) { mask |= bit; });
+      reach = root_candidates(level, all);
+      forget_touched();
     }
-    if (!covered) {
-      NarrowLevel& level = narrow_[0];
-      level.mark = memory_.mark();
-      level.candidates = memory_.take(n_after);
-      level.ids = memory_.take(n_after);
-      level.befores = memory_.take(n_before);
-      u32 sum = 0, reach = 0, n_kept = 0;
-      for (u32& start : starts) {
-        const u32 n = start;
-        start = sum;
-        sum += n;
-      }
-      for (u32 w : touched_) {  // candidates by ascending number of rows
-        const u32 mask = mark_[w];
-        if (w <= v) continue;
-        if (mask == all) {
-          join(w);
-        } else if (popcount(mask) >= rows_needed_) {
-          const u32 at = starts[popcount(mask)]++;
-          level.candidates[at] = mask;
-          level.ids[at] = w;
-          reach |= mask;
-        }
-      }
-      for (u32 w : touched_)
-        if (w < v && popcount(mark_[w] & reach) >= rows_needed_) level.befores[n_kept++] = mark_[w] & reach;
-      std::copy(rows, rows + d, subtree_rows_);
-      level.n_candidates = n_after;
-      level.n_befores = n_kept;
-      sink_.rows(rows, d);
-      ++nodes;
-      sink_.found(all, members_);
-      open_narrow(d);
-    } else {
-      ++dropped;
+    sink_.rows(rows, d);
+    ++nodes;
+    sink_.found(all, members_);
+    if (!level.n_candidates) return;
+    for (u32 bits = reach; bits; bits &= bits - 1)
+      touch_before(v, rows[first_set(bits)], [bit = bits & (0u - bits)](u32& mask) { mask |= bit; });
+    level.befores = memory_.take(n_touched_);
+    for (u32 i = 0; i < n_touched_; ++i) {
+      level.befores[level.n_befores] = mark_[touched_[i]];
+      level.n_befores += popcount(mark_[touched_[i]]) >= rows_needed_;
     }
-    for (u32 w : touched_) mark_[w] = 0;
+    forget_touched();
+    std::copy(rows, rows + d, subtree_rows_);
+    open_narrow(d);
     run();
+  }
+
+  /// Splits the touched columns into members of R and candidates, these by ascending number of rows; returns
+  /// the rows that some candidate has.
+  u32 root_candidates(NarrowLevel& level, u32 all) {
+    u32 starts[kLanes + 1] = {}, reach = 0, sum = 0;
+    for (u32 i = 0; i < n_touched_; ++i) {
+      const u32 mask = mark_[touched_[i]];
+      if (mask == all)
+        join(touched_[i]);
+      else
+        ++starts[popcount(mask)];
+    }
+    for (u32 n = 0; n <= kLanes; ++n) {
+      const u32 count = n < rows_needed_ ? 0 : starts[n];
+      starts[n] = sum;
+      sum += count;
+    }
+    level.n_candidates = sum;
+    if (!sum) return 0;
+    level.candidates = memory_.take(sum);
+    level.ids = memory_.take(sum);
+    for (u32 i = 0; i < n_touched_; ++i) {
+      const u32 mask = mark_[touched_[i]];
+      if (mask == all || popcount(mask) < rows_needed_) continue;
+      const u32 at = starts[popcount(mask)]++;
+      level.candidates[at] = mask;
+      level.ids[at] = touched_[i];
+      reach |= mask;
+    }
+    return reach;
   }
 
   /// A root of more than 32 rows: only rows with a candidate, only columns with two such rows.
   void wide_root(u32 v, const u32* rows, u32 d) {
-    touched_.clear();
-    for (u32 i = 0; i < d; ++i)
-      for (u64 e = g_.row_start[rows[i]]; e < g_.row_start[rows[i] + 1]; ++e) {
-        const u32 w = g_.row_columns[e];
-        if (!mark_[w]++) touched_.push_back(w);
-      }
-    bool covered = false;
+    for (u32 i = 0; i < d; ++i) touch_after(v, rows[i], [](u32& count) { ++count; });
     order_.clear();
-    for (u32 w : touched_) {
-      if (w < v) {
-        covered |= mark_[w] == d;
-      } else if (w > v && mark_[w] == d) {
+    for (u32 i = 0; i < n_touched_; ++i) {
+      const u32 w = touched_[i];
+      if (mark_[w] == d)
         join(w);
-      } else if (w > v && mark_[w] >= rows_needed_) {
+      else if (mark_[w] >= rows_needed_)
         order_.push_back(w);
-      }
     }
-    if (!covered) {
-      ++nodes;
-      sink_.found(rows, d, members_);
-      if (!order_.empty() && promising(d, members_.ids.size() + order_.size())) build_root(v, rows, d);
-    } else {
-      ++dropped;
-    }
-    for (u32 w : touched_) mark_[w] = 0;
+    ++nodes;
+    sink_.found(rows, d, members_);
+    if (!order_.empty() && promising(d, members_.ids.size() + order_.size())) build_root(v, rows, d);
+    forget_touched();
     run();
   }
 
-  /// The bit matrix of a root; `order_` holds its candidates, `mark_` the rows of each column.
+  /// The bit matrix of a root; `order_` holds its candidates, `mark_` their numbers of rows.
   void build_root(u32 v, const u32* rows, u32 d) {
     std::sort(order_.begin(), order_.end(),
               [&](u32 a, u32 b) { return mark_[a] != mark_[b] ? mark_[a] < mark_[b] : a < b; });
     const u32 n_candidates = static_cast<u32>(order_.size());
-    for (u32 w : touched_) mark_[w] = 0;
+    for (u32 i = 0; i < n_touched_; ++i) mark_[touched_[i]] = 0;
     for (u32 i = 0; i < n_candidates; ++i) mark_[order_[i]] = i + 1;
     row_list_.clear();
-    for (u32 i = 0; i < d; ++i) {  // a row without candidates is in no child
-      u64 e = g_.row_start[rows[i] + 1];
-      while (e > g_.row_start[rows[i]] && g_.row_columns[e - 1] > v && !mark_[g_.row_columns[e - 1]]) --e;
-      if (e > g_.row_start[rows[i]] && g_.row_columns[e - 1] > v) row_list_.push_back(rows[i]);
-    }
-    for (u32 r : row_list_)
-      for (u64 e = g_.row_start[r]; g_.row_columns[e] < v; ++e) ++mark_[g_.row_columns[e]];
+    for (u32 i = 0; i < d; ++i)  // a row without candidates is in no child
+      if (has_candidate(v, rows[i])) row_list_.push_back(rows[i]);
+    const u32 after = n_touched_;
+    for (u32 r : row_list_) touch_before(v, r, [](u32& count) { ++count; });
     u32 n_before = 0;
-    for (u32 w : touched_)
-      if (w < v) mark_[w] = mark_[w] >= rows_needed_ ? ++n_before : 0;
+    for (u32 i = after; i < n_touched_; ++i) {
+      u32& mark = mark_[touched_[i]];
+      mark = mark >= rows_needed_ ? ++n_before : 0;
+    }
     wide_.emplace_back();
     WideLevel& level = wide_.back();
     level.mark = memory_.mark();
@@ -297,6 +322,13 @@ class MaximalBicliques {
       }
     }
     open_wide();
+  }
+
+  bool has_candidate(u32 v, u32 row) const {
+    const u32* first = g_.row_columns.data() + g_.row_start[row];
+    for (const u32* at = g_.row_columns.data() + g_.row_start[row + 1]; at > first && at[-1] > v; --at)
+      if (mark_[at[-1]]) return true;
+    return false;
   }
 
   // ---- the loop over open levels ------------------------------------------------------------------
