@@ -152,7 +152,7 @@ def measure(
     for name, path in graphs.items():
         graph = read_graph_file(path)
         csr = (graph.indptr, graph.indices, graph.n_right)
-        results = []
+        results: list[kernels.EnumerationResult] = []
         while len(results) < runs and (not results or results[0].seconds["search"] < 10):
             results.append(kernels.enumerate_maximal_bicliques(*csr, side=side, threads=threads))
         digested = kernels.enumerate_maximal_bicliques(*csr, side=side, threads=threads, mode="digest")

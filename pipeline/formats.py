@@ -68,7 +68,7 @@ class Layout:
     n_right: int = 0
 
 
-class TextLabels(Exception):  # noqa: N818 - a turn in the reading, not an error
+class TextLabels(Exception):
     """Raised when a side's labels are text after all: read the table again `with_text`."""
 
     def __init__(self, side: str) -> None:
@@ -163,7 +163,13 @@ def open_edges(source: str, settings: IngestSettings) -> EdgeSource:
     if kind == "adjacency":
         _refuse_columns(source, settings, "an adjacency list")
         return EdgeSource(source, kind, size, settings, None, False, False)
-    openers = {"konect": _konect_layout, "snap": _snap_layout, "mtx": _mtx_layout, "csv": _csv_layout, "tsv": _csv_layout}
+    openers = {
+        "konect": _konect_layout,
+        "snap": _snap_layout,
+        "mtx": _mtx_layout,
+        "csv": _csv_layout,
+        "tsv": _csv_layout,
+    }
     layout = openers[kind](source, head, _implied(settings, kind))
     shared = kind == "snap"
     return EdgeSource(source, kind, size, settings, layout, layout.weight is not None, layout.time is not None, shared)
@@ -210,7 +216,7 @@ def _open(source: str) -> IO[bytes]:
         kind = next((name for suffix, name in COMPRESSIONS.items() if path.endswith(suffix)), None)
         if kind is None:
             return file  # type: ignore[no-any-return]
-        return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(file, "r"), kind))  # type: ignore[arg-type]
+        return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(file, "r"), kind))
     except PermissionError as error:
         raise InputError(f"{source}: cannot be read: {error}; check its permissions") from error
 
@@ -225,7 +231,14 @@ def _bare_name(source: str) -> str:
 def _recognise(source: str) -> str:
     """The format, from the name first and the first bytes then."""
     name = _bare_name(source)
-    by_suffix = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv", ".mtx": "mtx", ".adj": "adjacency"}
+    by_suffix = {
+        ".parquet": "parquet",
+        ".pq": "parquet",
+        ".csv": "csv",
+        ".tsv": "tsv",
+        ".mtx": "mtx",
+        ".adj": "adjacency",
+    }
     for suffix, kind in by_suffix.items():
         if name.endswith(suffix):
             return kind
@@ -289,12 +302,16 @@ def _wants_time(settings: IngestSettings) -> bool:
 
 def _refuse_columns(source: str, settings: IngestSettings, what: str) -> None:
     if _wants_weight(settings) or _wants_time(settings):
-        raise InputError(f"{source}: {what} has neither weights nor times; leave out weight, min_weight, time, since and until")
+        raise InputError(
+            f"{source}: {what} has neither weights nor times; leave out weight, min_weight, time, since and until"
+        )
 
 
 def _optional_column(source: str, wanted: bool, name: str, at: int, columns: int) -> int | None:
     if wanted and at >= columns:
-        raise InputError(f"{source}: asked for a {name}, but its lines have {columns} columns; leave out what needs a {name}")
+        raise InputError(
+            f"{source}: asked for a {name}, but its lines have {columns} columns; leave out what needs a {name}"
+        )
     return at if wanted else None
 
 
@@ -369,7 +386,9 @@ def _mtx_layout(source: str, head: str, settings: IngestSettings) -> Layout:
 
 def _need_two(source: str, at: int, line: str, columns: int) -> None:
     if columns < 2:
-        raise InputError(f"{source}, line {at + 1}: {line[:60]!r} has {columns} column; an edge needs a left and a right id")
+        raise InputError(
+            f"{source}, line {at + 1}: {line[:60]!r} has {columns} column; an edge needs a left and a right id"
+        )
 
 
 def _csv_layout(source: str, head: str, settings: IngestSettings) -> Layout:
@@ -377,7 +396,10 @@ def _csv_layout(source: str, head: str, settings: IngestSettings) -> Layout:
     delimiter = settings.delimiter or _guess_delimiter(source, head)
     rows = csv.reader(io.StringIO(head), delimiter=delimiter)
     first = next(rows)
-    named = any(name is not None and not name.isdigit() for name in (settings.left, settings.right, settings.weight, settings.time))
+    named = any(
+        name is not None and not name.isdigit()
+        for name in (settings.left, settings.right, settings.weight, settings.time)
+    )
     header = settings.header
     if header is None:
         numbered = settings.left is not None and not named
@@ -504,7 +526,7 @@ def _parsed(
 
 
 def _checked(source: EdgeSource, layout: Layout, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Refuse ids out of range; count indices from 0."""
+    """Refuse ids out of range and missing weights."""
     columns = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if name in ("left", "right") and pa.types.is_integer(column.type):
@@ -513,8 +535,6 @@ def _checked(source: EdgeSource, layout: Layout, batch: pa.RecordBatch) -> pa.Re
             most = layout.n_left if name == "left" else layout.n_right
             if limits["min"] is not None and (limits["min"] < least or (most and limits["max"] > most)):
                 locate(source, f"{name} ids from {limits['min']} to {limits['max']}")
-            if layout.ids == "indices":
-                column = pc.subtract(column, 1)
         if name == "weight" and column.null_count:
             locate(source, "a weight is missing")
         columns.append(column)
@@ -581,7 +601,11 @@ def _problem(fields: list[str], layout: Layout, settings: IngestSettings) -> str
 
 def _id_problem(value: str, layout: Layout, most: int, settings: IngestSettings) -> str | None:
     if not value:
-        return None if settings.nulls == "drop" else "the id is missing (null); mend it, or drop such lines with nulls = 'drop'"
+        return (
+            None
+            if settings.nulls == "drop"
+            else "the id is missing (null); mend it, or drop such lines with nulls = 'drop'"
+        )
     if not _whole(value):
         return None if layout.ids == "labels" else f"{value!r} is no whole number; this format numbers its vertices"
     number, least = int(value), 1 if layout.ids == "indices" else 0
@@ -602,7 +626,9 @@ def _open_parquet(source: str, size: int, settings: IngestSettings) -> EdgeSourc
         try:
             names = pq.ParquetFile(pa.PythonFile(file, "r")).schema_arrow.names
         except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{source}: is no Parquet file: {error}; check the file, or name its format: {KNOWN}") from error
+            raise InputError(
+                f"{source}: is no Parquet file: {error}; check the file, or name its format: {KNOWN}"
+            ) from error
     if len(names) < 2:
         raise InputError(f"{source}: has the columns {', '.join(names)}; an edge table needs a left and a right one")
     defaults = ("left", "right") if {"left", "right"} <= set(names) else ("0", "1")
@@ -629,7 +655,9 @@ def _parquet_batches(source: EdgeSource) -> Iterator[pa.RecordBatch]:
         file = pq.ParquetFile(pa.PythonFile(raw, "r"))
         columns = [file.schema_arrow.names[at] for at in wanted.values()]
         for batch in file.iter_batches(1 << 20, columns=columns):
-            arrays = [_parquet_column(source, name, batch[column], row) for name, column in zip(wanted, columns, strict=True)]
+            arrays = [
+                _parquet_column(source, name, batch[column], row) for name, column in zip(wanted, columns, strict=True)
+            ]
             row += batch.num_rows
             yield pa.RecordBatch.from_arrays(arrays, names=list(wanted))
 
@@ -674,7 +702,9 @@ def _adjacency_batches(source: EdgeSource) -> Iterator[pa.RecordBatch]:
     body = _labelled_rows(source, rows)
     lengths = np.array([len(fields) for _, fields in body], dtype=np.int64)
     left = np.repeat(np.array([vertex for vertex, _ in body], dtype=np.int64), lengths)
-    right = np.fromiter(itertools.chain.from_iterable(fields for _, fields in body), dtype=np.int64, count=int(lengths.sum()))
+    right = np.fromiter(
+        itertools.chain.from_iterable(fields for _, fields in body), dtype=np.int64, count=int(lengths.sum())
+    )
     yield pa.RecordBatch.from_arrays([pa.array(left), pa.array(right)], names=["left", "right"])
 
 
@@ -692,7 +722,9 @@ def _labelled_rows(source: EdgeSource, rows: list[tuple[int, list[str]]]) -> lis
             continue
         for value in fields:
             if int(value) >= n:
-                raise InputError(f"{source.uri}, line {number}: id {value} is beyond the {n} vertices of the head; mend it")
+                raise InputError(
+                    f"{source.uri}, line {number}: id {value} is beyond the {n} vertices of the head; mend it"
+                )
         if int(fields[0]) >= n_left:
             if mirrored:
                 continue
@@ -701,5 +733,3 @@ def _labelled_rows(source: EdgeSource, rows: list[tuple[int, list[str]]]) -> lis
             )
         body.append((int(fields[0]), fields[1:]))
     return body
-
-

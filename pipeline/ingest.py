@@ -161,13 +161,18 @@ class _Rows:
         self.left: list[pa.Array] = []
         self.right: list[pa.Array] = []
         self.weight: list[pa.Array] = []
-        names = ("rows_read", "dropped_nulls", "dropped_self_labels", "dropped_by_weight", "dropped_by_time", "dropped_by_sample")
+        names = (
+            "rows_read",
+            "dropped_nulls",
+            "dropped_self_labels",
+            "dropped_by_weight",
+            "dropped_by_time",
+            "dropped_by_sample",
+        )
         self.counts = dict.fromkeys(names, 0)
 
 
-def _read(
-    source: EdgeSource, settings: IngestSettings, progress: Callable[[int, int], None] | None
-) -> _Rows:
+def _read(source: EdgeSource, settings: IngestSettings, progress: Callable[[int, int], None] | None) -> _Rows:
     """Read and filter all batches; start again where labels turn out to be text."""
     while True:
         rows = _Rows()
@@ -226,7 +231,9 @@ def _refuse_null(batch: pa.RecordBatch, source: EdgeSource) -> None:
     if source.format != "parquet":
         locate(source, "an id is missing (null)")
     side = "left" if batch["left"].null_count else "right"
-    raise InputError(f"{source.uri}, column {side}: an id is missing (null); mend it, or drop such rows with nulls = 'drop'")
+    raise InputError(
+        f"{source.uri}, column {side}: an id is missing (null); mend it, or drop such rows with nulls = 'drop'"
+    )
 
 
 def _refuse_self_label(batch: pa.RecordBatch, source: EdgeSource) -> None:
@@ -284,14 +291,16 @@ def parse_time(text: str) -> float:
     try:
         moment = dt.datetime.fromisoformat(text)
     except ValueError:
-        raise InputError(f"time {text!r} is neither an ISO date (2009-01-31, 2009-01-31T12:00) nor Unix seconds") from None
+        raise InputError(
+            f"time {text!r} is neither an ISO date (2009-01-31, 2009-01-31T12:00) nor Unix seconds"
+        ) from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
 
 
 def _sampled(labels: pa.Array, fraction: float) -> pa.Array:
     """Keep a fraction of the labels, always the same ones."""
     encoded = labels.dictionary_encode()
-    keep = [xxhash.xxh3_64_intdigest(str(label)) < fraction * 2**64 for label in encoded.dictionary.to_pylist()]
+    keep = [xxhash.xxh3_64_intdigest(str(label).encode()) < fraction * 2**64 for label in encoded.dictionary.to_pylist()]
     return pa.array(keep, pa.bool_()).take(encoded.indices)
 
 
@@ -324,7 +333,8 @@ def _unite(rows: _Rows, source: str, settings: IngestSettings) -> EdgeTable:
         "n_left": len(left_ids),
         "n_right": len(right_ids),
         "policies": {
-            name: getattr(settings, name) for name in ("duplicates", "ragged", "nulls", "self_labels", "min_weight", "since", "until", "sample")
+            name: getattr(settings, name)
+            for name in ("duplicates", "ragged", "nulls", "self_labels", "min_weight", "since", "until", "sample")
         },
     }
     return EdgeTable(

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +16,12 @@ import kernels
 from kernels.errors import BicliqError
 from pipeline.cluster import open_cluster
 from pipeline.errors import LimitReached
+from pipeline.graph import BipartiteGraph
+from pipeline.ingest import read_edge_table
 from pipeline.partition import read_partition, write_partitions
 from pipeline.plan import Plan, read_plan
-from pipeline.settings import ClusterSettings, SearchSettings
+from pipeline.reduce import reduce
+from pipeline.settings import ClusterSettings, SearchSettings, Settings
 from pipeline.store import COMPRESSION_LEVEL, Commit, HashingSink, RunFolder, Store, data_name
 
 SCHEMA = pa.schema(
@@ -41,6 +44,9 @@ PARQUET: dict[str, Any] = {
 """Options of a data file. Half of the time of a write is the encoding, whatever the compression (edit-nawiki, a
 tenth of it: none 0.19 s and 146 MB, lz4 0.26 s and 19 MB, zstd 0.33 s and 11 MB); dictionaries and statistics of
 lists cost time and save nothing."""
+
+BATCHES = 4
+"""Batches of partitions that an orchestrator sees as tasks: enough to retry and to watch, few enough to keep workers busy."""
 
 RETRIES = 2
 """Attempts at a partition after its first one failed with an exception."""
@@ -181,6 +187,64 @@ def search_partition(
     return commit
 
 
+def enumerate_table(source: str, settings: Settings, mode: Literal["count", "digest"] = "count") -> dict[str, Any]:
+    """Search an edge table in memory, and publish nothing.
+
+    Parameters
+    ----------
+    source
+        Path or fsspec URL of the edge table.
+    settings
+        Its `ingest` and `search` parts are used.
+    mode
+        Whether to compute the set digest.
+
+    Returns
+    -------
+    dict
+        bicliques, digest, complete, n_left, n_right, n_edges, side, backend, threads, nodes, dropped, seconds.
+    """
+    asked = settings.search
+    started = time.perf_counter()
+    table = read_edge_table(source, settings.ingest)
+    graph = BipartiteGraph.from_edges(table.left, table.right, len(table.left_ids), len(table.right_ids))
+    read = time.perf_counter()
+    core = reduce(graph, asked.min_left, asked.min_right)
+    reduced = time.perf_counter()
+    result = kernels.enumerate_maximal_bicliques(
+        core.graph.indptr,
+        core.graph.indices,
+        core.graph.n_right,
+        mode=mode,
+        side=asked.side,
+        left_ids=core.left_kept,
+        right_ids=core.right_kept,
+        min_left=asked.min_left,
+        min_right=asked.min_right,
+        min_edges=asked.min_edges,
+        max_bicliques=asked.max_bicliques,
+        threads=asked.threads,
+        backend=_backend(asked.backend),
+    )
+    seconds = {"ingest": read - started, "reduce": reduced - read, **result.seconds}
+    if not result.complete and asked.on_limit == "error":
+        raise LimitReached(f"{source}: the limit of {asked.max_bicliques} bicliques was reached; raise max_bicliques")
+    return {
+        "bicliques": result.bicliques,
+        "digest": None if result.digest is None else f"{result.digest:016x}",
+        "complete": result.complete,
+        "n_left": graph.n_left,
+        "n_right": graph.n_right,
+        "n_edges": graph.n_edges,
+        "side": result.side,
+        "backend": result.backend,
+        "threads": result.threads,
+        "nodes": result.nodes,
+        "dropped": result.dropped,
+        "seconds": {**seconds, "total": time.perf_counter() - started},
+    }
+
+
 def search_run(
     store: Store,
     run: str,
@@ -189,6 +253,7 @@ def search_run(
     *,
     threads: int | None = None,
     backend: str | None = None,
+    only: list[int] | None = None,
 ) -> SearchRecord:
     """Search all partitions of a run that are not committed, the costliest first.
 
@@ -202,6 +267,8 @@ def search_run(
         Called when a partition is committed, and while it is searched whenever some bicliques were written.
     threads, backend
         In place of the run's own settings. 0 threads: all cores, shared among the workers of a machine.
+    only
+        Search these partitions only, as one of the batches of `batches_of`.
 
     Returns
     -------
@@ -227,7 +294,7 @@ def search_run(
     folder = store.run(run)
     settings = _search_settings(folder)
     threads = settings.threads if threads is None else threads
-    state = _State(folder, read_plan(folder), settings.max_bicliques, progress, started)
+    state = _State(folder, read_plan(folder), settings.max_bicliques, progress, started, only)
     arguments = {"threads": _threads_a_task(threads, client), "backend": backend or settings.backend}
     searched = 0
     for number, commit, error in _searched(store, run, state, client, arguments):
@@ -247,12 +314,20 @@ def search_run(
             "search": round(time.perf_counter() - partitioned, 6),
         },
     )
-    if not record.complete and settings.on_limit == "error":
+    if state.cut_off and settings.on_limit == "error":
         raise LimitReached(
             f"run {run}: the limit of {settings.max_bicliques} bicliques was reached; what was found is in"
             " the store: raise max_bicliques, or ask for larger bicliques (min_left, min_right, min_edges)"
         )
     return record
+
+
+def batches_of(store: Store, run: str) -> list[list[int]]:
+    """Cut the partitions of a planned run in at most `BATCHES` batches of about equal cost, for retries and progress."""
+    plan = read_plan(store.run(run))
+    cost = np.bincount(plan.partition, weights=plan.cost)
+    costliest_first = np.argsort(-cost, kind="stable").tolist()
+    return [batch for batch in (costliest_first[i::BATCHES] for i in range(BATCHES)) if batch]
 
 
 def run_plan(
@@ -329,8 +404,10 @@ class _State:
         limit: int | None,
         progress: Callable[[SearchProgress], None] | None,
         started: float,
+        only: list[int] | None,
     ) -> None:
         self.folder = folder
+        self.only = None if only is None else set(only)
         self.limit = limit
         self.progress = progress
         self.started = started
@@ -353,10 +430,17 @@ class _State:
         """Whether every partition was searched to its end."""
         return len(self.commits) == self.roots.size and all(c.complete for c in self.commits.values())
 
+    @property
+    def cut_off(self) -> bool:
+        """Whether the limit kept something from being searched."""
+        missing = self.left == 0 and len(self.commits) < self.roots.size
+        return missing or not all(commit.complete for commit in self.commits.values())
+
     def waiting(self) -> list[int]:
         """Partitions to search, the costliest first."""
         numbers = np.argsort(-self.cost, kind="stable").tolist()
-        return [number for number in numbers if number not in self.commits]
+        wanted = self.only if self.only is not None else set(numbers)
+        return [number for number in numbers if number in wanted and number not in self.commits]
 
     def finish(self, number: int, commit: Commit | None, error: str | None) -> None:
         """Note that a partition was committed, or why it was not."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -82,6 +81,7 @@ class PlanSettings(_Frozen):
 class ClusterSettings(_Frozen):
     """Where the work runs."""
 
+    local: bool = Field(False, description="Search in this process, without a Dask cluster.")
     scheduler: str | None = Field(None, description="Address of an existing Dask scheduler, as tcp://host:8786.")
     workers: int | None = Field(None, ge=1, description="Workers of a cluster on this machine; None: one a core.")
     dashboard: bool | str = Field(True, description="Whether to serve the Dask dashboard, or its address.")
@@ -124,7 +124,7 @@ def check_limit(search: SearchSettings) -> None:
         raise ValueError("on_limit is 'error', but no max_bicliques is set: set it, or leave on_limit at 'flag'")
 
 
-def load_settings(**arguments: Mapping[str, Any] | Any) -> Settings:
+def load_settings(**arguments: Any) -> Settings:
     """Load the settings from arguments, environment and file; whatever is wrong becomes one `InputError`."""
     try:
         return Settings(**arguments)

@@ -34,7 +34,7 @@ import pyarrow.parquet as pq
 import xxhash
 from fsspec.implementations.local import LocalFileSystem
 
-from pipeline.errors import StorageError
+from pipeline.errors import InputError, StorageError
 
 FORMAT = 1
 """Version of the layout; a store of another version is refused."""
@@ -370,6 +370,20 @@ class Store:
     def run(self, run: str) -> RunFolder:
         """Return the folder of a run, which need not exist yet."""
         return RunFolder(self.fs, f"{self.path}/runs/{run}")
+
+    def find_graph(self, start: str) -> str:
+        """Return the one graph whose name begins so.
+
+        Raises
+        ------
+        InputError
+            Where none or several do.
+        """
+        found = [name for name in self.graphs() if name.startswith(start)]
+        if len(found) != 1:
+            listed = ", ".join(found or self.graphs()) or "none"
+            raise InputError(f"{self.uri}: {len(found)} graphs begin with {start!r}; name one of: {listed}")
+        return found[0]
 
     def graphs(self) -> list[str]:
         """Return the graphs of the store, sorted."""
