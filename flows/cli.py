@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Any
 
-import click
 import typer
 
 from kernels.errors import BackendError, BicliqError
@@ -25,6 +24,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 EXIT_OTHER, EXIT_INPUT, EXIT_LIMIT, EXIT_INTERRUPTED = 1, 2, 3, 130
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+"""What typer raises at wrong arguments: click's class, or that of the copy of click that newer versions of typer carry."""
 
 Edges = Annotated[str, typer.Argument(metavar="EDGES", help="Edge table: a path or an fsspec URL.")]
 RunName = Annotated[
@@ -371,12 +372,12 @@ def invoke(arguments: list[str]) -> int:
     try:
         result = app(arguments, standalone_mode=False)
         return result if isinstance(result, int) else 0
-    except click.exceptions.Exit as leave:
+    except typer.Exit as leave:
         return leave.exit_code
-    except click.ClickException as error:
-        error.show()
+    except UsageError as error:
+        error.show()  # type: ignore[attr-defined]
         return EXIT_INPUT
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         return _say("interrupted; what was committed is kept: run the same command again to go on", EXIT_INTERRUPTED)
     except LimitReached as error:
         return _say(str(error), EXIT_LIMIT)

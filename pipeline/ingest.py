@@ -9,7 +9,6 @@ Memory: 16 bytes an edge while it reads and 24 while it sorts, whatever the size
 
 from __future__ import annotations
 
-import datetime as dt
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ import xxhash
 
 from pipeline.errors import InputError
 from pipeline.formats import DroppedLines, EdgeSource, TextLabels, locate, open_edges
-from pipeline.settings import IngestSettings
+from pipeline.settings import IngestSettings, parse_time
 from pipeline.store import GraphFolder, Store
 
 COMPACT_RANGE = 8
@@ -271,36 +270,12 @@ def _unix_seconds(times: pa.Array, source: EdgeSource) -> pa.Array:
         ) from None
 
 
-def parse_time(text: str) -> float:
-    """Unix seconds of an ISO date (UTC unless it says otherwise) or of a number.
-
-    Raises
-    ------
-    InputError
-        If the text is neither.
-
-    Examples
-    --------
-    >>> parse_time("2009-01-01")
-    1230768000.0
-    """
-    try:
-        return float(text)
-    except ValueError:
-        pass
-    try:
-        moment = dt.datetime.fromisoformat(text)
-    except ValueError:
-        raise InputError(
-            f"time {text!r} is neither an ISO date (2009-01-31, 2009-01-31T12:00) nor Unix seconds"
-        ) from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
-
-
 def _sampled(labels: pa.Array, fraction: float) -> pa.Array:
     """Keep a fraction of the labels, always the same ones."""
     encoded = labels.dictionary_encode()
-    keep = [xxhash.xxh3_64_intdigest(str(label).encode()) < fraction * 2**64 for label in encoded.dictionary.to_pylist()]
+    keep = [
+        xxhash.xxh3_64_intdigest(str(label).encode()) < fraction * 2**64 for label in encoded.dictionary.to_pylist()
+    ]
     return pa.array(keep, pa.bool_()).take(encoded.indices)
 
 

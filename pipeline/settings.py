@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -50,6 +51,13 @@ class IngestSettings(_Frozen):
     sample: float | None = Field(
         None, gt=0, le=1, description="Keep this fraction of the left vertices, chosen by hash."
     )
+
+    @model_validator(mode="after")
+    def _window_is_open(self) -> IngestSettings:
+        since, until = (None if text is None else parse_time(text) for text in (self.since, self.until))
+        if since is not None and until is not None and since >= until:
+            raise ValueError(f"since {self.since} is not before until {self.until}: no row can pass; exchange them")
+        return self
 
 
 class SearchSettings(_Frozen):
@@ -116,6 +124,30 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Arguments first, then the environment, then the settings file."""
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+
+def parse_time(text: str) -> float:
+    """Unix seconds of an ISO date (UTC unless it says otherwise) or of a number.
+
+    Raises
+    ------
+    ValueError
+        If the text is neither.
+
+    Examples
+    --------
+    >>> parse_time("2009-01-01")
+    1230768000.0
+    """
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        moment = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither an ISO date (2009-01-31, 2009-01-31T12:00) nor Unix seconds") from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
 
 
 def check_limit(search: SearchSettings) -> None:
