@@ -29,7 +29,7 @@ UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 Edges = Annotated[str, typer.Argument(metavar="EDGES", help="Edge table: a path or an fsspec URL.")]
 RunName = Annotated[
-    str | None, typer.Argument(metavar="[RUN]", help="A run, or how its name begins; by default the latest.")
+    str | None, typer.Argument(metavar="RUN", help="A run, or how its name begins; by default the latest.")
 ]
 StoreUri = Annotated[str | None, typer.Option("--store", help="Store: a path or an fsspec URL (default bicliq-store).")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
@@ -385,6 +385,13 @@ def invoke(arguments: list[str]) -> int:
         return _say(str(error), EXIT_INPUT)
     except BicliqError as error:
         return _say(str(error), EXIT_OTHER)
+
+
+def _left(code: int) -> int:
+    """Pass on the exit code of a command; an interrupt (typer turns it into this code) says how to go on."""
+    if code == EXIT_INTERRUPTED:
+        _say("interrupted; what was committed is kept: run the same command again to go on", code)
+    return code
 
 
 def _say(message: str, code: int) -> int:

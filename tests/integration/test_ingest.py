@@ -137,7 +137,9 @@ def test_snap_files_are_read_with_their_sides_said(tmp_path):
 
 
 def test_matrix_market_rows_are_left(tmp_path):
-    (tmp_path / "m.mtx").write_text("%%MatrixMarket matrix coordinate real general\n% a comment\n2 3 3\n1 3 0.5\n2 1 2\n1 1 1\n")
+    (tmp_path / "m.mtx").write_text(
+        "%%MatrixMarket matrix coordinate real general\n% a comment\n2 3 3\n1 3 0.5\n2 1 2\n1 1 1\n"
+    )
     found = read(tmp_path / "m.mtx", min_weight=0.9)
     assert edges_of(found) == {(2, 1), (1, 1)}
 
