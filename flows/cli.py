@@ -371,7 +371,7 @@ def invoke(arguments: list[str]) -> int:
     """Run one command and return its exit code."""
     try:
         result = app(arguments, standalone_mode=False)
-        return result if isinstance(result, int) else 0
+        return _left(result if isinstance(result, int) else 0)
     except typer.Exit as leave:
         return leave.exit_code
     except UsageError as error:
