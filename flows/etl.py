@@ -7,6 +7,7 @@ failure or because a worker died, finds what is committed and does only the rest
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from prefect import flow, get_run_logger, task
@@ -140,6 +141,7 @@ def search_and_publish(run: str, asked: Settings, ingested: dict[str, Any] | Non
         for number, batch in enumerate(batches_of(store, run)):
             searched += search_task(run, number, batch, values, None)
     else:
+        _quiet_dask()
         with open_cluster(asked.cluster) as client:
             get_run_logger().info("Dask dashboard: %s", client.dashboard_link)
             create_link_artifact(client.dashboard_link, "Dask dashboard", key=f"dask-{run}")
@@ -149,6 +151,13 @@ def search_and_publish(run: str, asked: Settings, ingested: dict[str, Any] | Non
     if verify:
         verify_task(run, values)
     return _leave_artifacts(store, run, asked, ingested, searched)
+
+
+def _quiet_dask() -> None:
+    """Keep Dask's chatter about connections out of the flow's log, whose root logger Prefect opens at INFO."""
+    import distributed  # noqa: F401 - sets the level of its logger when it is first imported
+
+    logging.getLogger("distributed").setLevel(logging.WARNING)
 
 
 def _leave_artifacts(
