@@ -22,6 +22,7 @@ from prefect.cache_policies import NO_CACHE
 
 from kernels.errors import BicliqError
 from pipeline.cluster import open_cluster
+from pipeline.errors import BackendError, InputError, LimitReached
 from pipeline.ingest import ingest as ingest_table
 from pipeline.plan import plan as plan_run
 from pipeline.profile import profile as profile_graph
@@ -33,9 +34,16 @@ from pipeline.search import SearchProgress, batches_of, search_run
 from pipeline.settings import Settings, load_settings
 from pipeline.store import Store
 
+
+def _may_heal(task: Any, task_run: Any, state: Any) -> bool:
+    """Whether another try makes sense: wrong input, a reached limit and a missing backend stay what they are."""
+    return not isinstance(state.result(raise_on_failure=False), InputError | LimitReached | BackendError)
+
+
 STAGE: dict[str, Any] = {
     "retries": 2,
     "retry_delay_seconds": [2, 10],
+    "retry_condition_fn": _may_heal,
     "cache_policy": NO_CACHE,
     "persist_result": False,
 }
