@@ -73,7 +73,7 @@ def enumerate_maximal_bicliques(
     mode : {"count", "digest"}
         Whether to compute the set digest of all bicliques as well.
     side : {"auto", "left", "right"}
-        The side whose vertices are the roots of the search; "auto" takes the smaller.
+        The side whose vertices are the roots of the search; "auto" takes the one that `choose_side` estimates to be faster.
     roots : array of int, optional
         Search below these vertices of `side` only, taking the order of its numbers as the search order (a
         partition is written in the order of its plan). By default all vertices, by ascending degree.
@@ -115,7 +115,19 @@ def enumerate_maximal_bicliques(
     2
     """
     request = _request(
-        indptr, indices, n_right, side, roots, left_ids, right_ids, min_left, min_right, min_edges, max_bicliques, threads, backend
+        indptr,
+        indices,
+        n_right,
+        side,
+        roots,
+        left_ids,
+        right_ids,
+        min_left,
+        min_right,
+        min_edges,
+        max_bicliques,
+        threads,
+        backend,
     )
     if mode not in ("count", "digest"):
         raise ValueError(f"mode is {mode!r}; it must be 'count' or 'digest' (stream_maximal_bicliques enumerates)")
@@ -205,7 +217,7 @@ def _request(
         raise ValueError(f"side is {side!r}; it must be 'auto', 'left' or 'right'")
     if roots is not None and side == "auto":
         raise ValueError("roots are vertices of one side: say side='left' or side='right'")
-    chosen: Side = choose_side(n_left, n_right) if side == "auto" else "left" if side == "left" else "right"
+    chosen: Side = _faster_side(starts, columns, n_right) if side == "auto" else "left" if side == "left" else "right"
     return EnumerationRequest(
         indptr=starts,
         indices=columns,
@@ -224,8 +236,18 @@ def _request(
     )
 
 
+def _faster_side(indptr: Any, indices: Any, n_right: int) -> Side:
+    return choose_side(np.diff(indptr), np.bincount(indices, minlength=n_right))
+
+
 def _check_csr(indptr: np.ndarray[Any, Any], indices: np.ndarray[Any, Any], n_right: int) -> None:
-    if indptr.ndim != 1 or len(indptr) == 0 or indptr[0] != 0 or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
+    if (
+        indptr.ndim != 1
+        or len(indptr) == 0
+        or indptr[0] != 0
+        or indptr[-1] != len(indices)
+        or (np.diff(indptr) < 0).any()
+    ):
         raise ValueError("indptr must start with 0, never fall, and end with the number of indices")
     if not 0 <= n_right < 2**31 or len(indptr) > 2**31:
         raise CapacityError(f"a side may have at most 2**31 - 1 vertices, not {max(n_right, len(indptr) - 1)}")

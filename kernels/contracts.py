@@ -121,15 +121,23 @@ class EnumerationRequest:
         return len(self.indptr) - 1
 
 
-def choose_side(n_left: int, n_right: int) -> Side:
-    """The side to enumerate where nobody asked for one: the smaller, the right one of two equals.
+def choose_side(left_degrees: Any, right_degrees: Any) -> Side:
+    """The side to enumerate where nobody asked for one: that with fewer paths of two edges from its vertices.
+
+    Paths that start on the left are counted by the squares of the right degrees, and the other way round. On nine real
+    graphs the rule finds the faster side, or one within a fifth of it (docs/performance.md); the side with fewer
+    vertices would be up to 27 times slower (fimi-retail).
 
     Examples
     --------
-    >>> choose_side(94_238, 30_087)
-    'right'
+    A star: one left vertex, three right ones. Its centre is the one root worth having.
+
+    >>> choose_side([3], [1, 1, 1])
+    'left'
     """
-    return "left" if n_left < n_right else "right"
+    from_left = int(np.square(np.asarray(right_degrees, dtype=np.int64)).sum())
+    from_right = int(np.square(np.asarray(left_degrees, dtype=np.int64)).sum())
+    return "left" if from_left <= from_right else "right"
 
 
 def as_int32(values: Any, name: str) -> Int32Array:
@@ -137,5 +145,7 @@ def as_int32(values: Any, name: str) -> Int32Array:
     array = np.asarray(values)
     if array.size and (array.max() > np.iinfo(np.int32).max or array.min() < 0):
         bad = array.max() if array.max() > np.iinfo(np.int32).max else array.min()
-        raise CapacityError(f"{name} holds {bad}: ids must lie in 0…{np.iinfo(np.int32).max}; use dense ids (`bicliq ingest`)")
+        raise CapacityError(
+            f"{name} holds {bad}: ids must lie in 0…{np.iinfo(np.int32).max}; use dense ids (`bicliq ingest`)"
+        )
     return np.ascontiguousarray(array, dtype=np.int32)

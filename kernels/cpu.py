@@ -36,7 +36,9 @@ def load_extension(name: str | None = None) -> Any:
         wanted = next(isa for isa in INSTRUCTION_SETS if portable.supports(isa) and _built(isa))
     if wanted not in INSTRUCTION_SETS or not portable.supports(wanted) or not _built(wanted):
         usable = [isa for isa in INSTRUCTION_SETS if portable.supports(isa) and _built(isa)]
-        raise BackendError(f"lanes {wanted!r} cannot run on this processor; choose one of {', '.join(usable)} (BICLIQ_LANES)")
+        raise BackendError(
+            f"lanes {wanted!r} cannot run on this processor; choose one of {', '.join(usable)} (BICLIQ_LANES)"
+        )
     return importlib.import_module(f"kernels._cpu_{wanted}")
 
 
@@ -156,7 +158,9 @@ class BicliqueStream:
     def __enter__(self) -> BicliqueStream:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:

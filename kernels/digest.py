@@ -62,4 +62,5 @@ def _list_sums(offsets: Any, ids: Any, seed: np.uint64) -> U64:
     with np.errstate(over="ignore"):
         hashes = _mix(np.asarray(ids).astype(np.int64).view(np.uint64) + seed)
         running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])
-        return running[bounds[1:]] - running[bounds[:-1]]
+        sums: U64 = running[bounds[1:]] - running[bounds[:-1]]
+    return sums

@@ -144,7 +144,10 @@ def test_every_instruction_set_finds_the_same(lanes: str, monkeypatch: pytest.Mo
         pytest.skip(f"this processor has no {lanes}")
     random = np.random.default_rng(7)
     extension = cpu.load_extension(lanes)
-    matrices = [random.random((n, m)) < p for n, m, p in [(12, 9, 0.5), (90, 8, 0.7), (60, 70, 0.2), (200, 12, 0.5), (40, 300, 0.1)]]
+    matrices = [
+        random.random((n, m)) < p
+        for n, m, p in [(12, 9, 0.5), (90, 8, 0.7), (60, 70, 0.2), (200, 12, 0.5), (40, 300, 0.1)]
+    ]
     for matrix in matrices:
         left, right = np.nonzero(matrix)
         graph = Graph(*matrix.shape, tuple(zip(left.tolist(), right.tolist(), strict=True)))

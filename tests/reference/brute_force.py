@@ -22,9 +22,7 @@ def maximal_bicliques(edges: Iterable[Edge], n_left: int) -> set[Biclique]:
         own = frozenset(neighbours.get(u, ()))
         right_sides |= {own} | {own & other for other in right_sides}
     right_sides.discard(frozenset())
-    return {
-        (frozenset(u for u in range(n_left) if right <= neighbours.get(u, set())), right) for right in right_sides
-    }
+    return {(frozenset(u for u in range(n_left) if right <= neighbours.get(u, set())), right) for right in right_sides}
 
 
 def passing(bicliques: set[Biclique], min_left: int, min_right: int, min_edges: int) -> set[Biclique]:

@@ -1,0 +1,36 @@
+# Two commands do it all on a fresh machine with Python >= 3.11 and a C++ compiler: `make demo` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+STORE ?= demo-store
+SOURCES := $(wildcard kernels/src/*)
+
+.PHONY: setup demo test lint bench clean
+
+setup: .venv/installed
+
+.venv/installed: pyproject.toml constraints.txt $(SOURCES)
+	@$(PYTHON) -c 'import sys; sys.exit("bicliq needs Python 3.11 or 3.12, this is %d.%d: make PYTHON=python3.12 …" % sys.version_info[:2] if not (3, 11) <= sys.version_info[:2] < (3, 13) else 0)'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+# A raw edge table (KONECT, with multi-edges and timestamps) to its verified maximal bicliques.
+demo: setup
+	$(BIN)/bicliq run tests/data/out.edit-nawiki --store $(STORE)
+	$(BIN)/bicliq verify --store $(STORE)
+	$(BIN)/bicliq top -k 10 --store $(STORE)
+
+test: setup
+	$(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# Our seconds beside the published programs'; BICLIQ_DATA names the folder of the larger graphs.
+bench: setup
+	$(BIN)/bicliq bench enumerate
+
+clean:
+	rm -rf .venv build demo-store .pytest_cache .mypy_cache .ruff_cache

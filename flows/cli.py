@@ -1,0 +1,403 @@
+"""The command line: the outermost room, and the only one that prints.
+
+Every command reads its settings from arguments, then the environment (``BICLIQ__SEARCH__THREADS``), then
+``bicliq.toml``, then defaults. Exit codes: 0 done, 2 the input or the arguments are wrong, 3 a limit was reached, 130
+interrupted, 1 anything else.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from kernels.errors import BackendError, BicliqError
+from pipeline.errors import InputError, LimitReached, StorageError
+
+app = typer.Typer(
+    name="bicliq",
+    help="Maximal bicliques of large bipartite edge tables: exact, resumable, as partitioned Parquet.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+EXIT_OTHER, EXIT_INPUT, EXIT_LIMIT, EXIT_INTERRUPTED = 1, 2, 3, 130
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+"""What typer raises at wrong arguments: click's class, or that of the copy of click that newer versions of typer carry."""
+
+Edges = Annotated[str, typer.Argument(metavar="EDGES", help="Edge table: a path or an fsspec URL.")]
+RunName = Annotated[
+    str | None, typer.Argument(metavar="RUN", help="A run, or how its name begins; by default the latest.")
+]
+StoreUri = Annotated[str | None, typer.Option("--store", help="Store: a path or an fsspec URL (default bicliq-store).")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
+Threads = Annotated[int | None, typer.Option("--threads", help="Threads of a kernel; 0 takes all cores.")]
+Backend = Annotated[str | None, typer.Option("--backend", help="auto, cpu or cuda.")]
+SideOption = Annotated[str | None, typer.Option("--side", help="Enumerated side: auto, left or right.")]
+MinLeft = Annotated[int | None, typer.Option("--min-left", help="Least number of left vertices.")]
+MinRight = Annotated[int | None, typer.Option("--min-right", help="Least number of right vertices.")]
+MinEdges = Annotated[int | None, typer.Option("--min-edges", help="Least number of edges (left times right).")]
+MaxBicliques = Annotated[int | None, typer.Option("--max-bicliques", help="Stop after so many.")]
+OnLimit = Annotated[
+    str | None, typer.Option("--on-limit", help="A reached limit is: flag (marked) or error (exit code 3).")
+]
+Partitions = Annotated[
+    int | None, typer.Option("--partitions", help="Number of partitions; by default by memory and work.")
+]
+MemoryBudget = Annotated[int | None, typer.Option("--memory-budget", help="Bytes that one partition may take.")]
+Scheduler = Annotated[str | None, typer.Option("--scheduler", help="Existing Dask scheduler, as tcp://host:8786.")]
+Workers = Annotated[int | None, typer.Option("--workers", help="Dask workers on this machine; by default one a core.")]
+Local = Annotated[bool | None, typer.Option("--local", help="Search in this process, without a Dask cluster.")]
+Format = Annotated[
+    str | None, typer.Option("--format", help="auto, csv, tsv, parquet, konect, snap, mtx or adjacency.")
+]
+Left = Annotated[str | None, typer.Option("--left", help="Column of the left ids: name, or number from 0.")]
+Right = Annotated[str | None, typer.Option("--right", help="Column of the right ids.")]
+Weight = Annotated[str | None, typer.Option("--weight", help="Column of the weights.")]
+Time = Annotated[str | None, typer.Option("--time", help="Column of the timestamps.")]
+Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Field separator of a CSV file.")]
+Header = Annotated[
+    bool | None, typer.Option("--header/--no-header", help="Whether a CSV file starts with column names.")
+]
+Duplicates = Annotated[str | None, typer.Option("--duplicates", help="Repeated edges: first, sum, max or error.")]
+MinWeight = Annotated[float | None, typer.Option("--min-weight", help="Drop rows below this weight.")]
+Since = Annotated[str | None, typer.Option("--since", help="Drop rows before this time (ISO date or Unix seconds).")]
+Until = Annotated[str | None, typer.Option("--until", help="Drop rows from this time on.")]
+Ragged = Annotated[str | None, typer.Option("--ragged", help="Lines with too many or too few fields: error or drop.")]
+Nulls = Annotated[str | None, typer.Option("--nulls", help="Rows without an id: error or drop.")]
+SelfLabels = Annotated[str | None, typer.Option("--self-labels", help="Edges with equal labels: keep, error or drop.")]
+Sides = Annotated[str | None, typer.Option("--sides", help="SNAP files: source-target or columns.")]
+Sample = Annotated[float | None, typer.Option("--sample", help="Keep this fraction of the left vertices.")]
+
+
+def settings_from(**options: Any) -> Any:
+    """Settings from the given options; those that are None are left to environment, file and defaults."""
+    from pydantic import BaseModel
+
+    from pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, load_settings
+
+    tree: dict[str, Any] = {}
+    groups: dict[str, type[BaseModel]] = {
+        "ingest": IngestSettings,
+        "search": SearchSettings,
+        "plan": PlanSettings,
+        "cluster": ClusterSettings,
+    }
+    for name, value in options.items():
+        if value is None:
+            continue
+        group = next((group for group, model in groups.items() if name in model.model_fields), None)
+        if group is None:
+            tree[name] = value
+        else:
+            tree.setdefault(group, {})[name] = value
+    return load_settings(**tree)
+
+
+@app.command(epilog="Example: [bold]bicliq run out.edit-nawiki --store wiki-store --min-left 3 --min-right 3[/bold]")
+def run(
+    edges: Edges, store: StoreUri = None, min_left: MinLeft = None, min_right: MinRight = None, min_edges: MinEdges = None,
+    max_bicliques: MaxBicliques = None, on_limit: OnLimit = None, side: SideOption = None, backend: Backend = None,
+    threads: Threads = None, partitions: Partitions = None, memory_budget: MemoryBudget = None, scheduler: Scheduler = None,
+    workers: Workers = None, local: Local = None, format: Format = None, left: Left = None, right: Right = None,
+    weight: Weight = None, time: Time = None, delimiter: Delimiter = None, header: Header = None,
+    duplicates: Duplicates = None, min_weight: MinWeight = None, since: Since = None, until: Until = None,
+    ragged: Ragged = None, nulls: Nulls = None, self_labels: SelfLabels = None, sides: Sides = None, sample: Sample = None,
+    prefect: Annotated[bool, typer.Option("--prefect", help="Run as a Prefect flow, with its states and artifacts.")] = False,
+    json: Json = False,
+) -> None:  # fmt: skip
+    """Take an edge table all the way: ingest, plan, search, publish. Run again, it does only what is missing."""
+    options = {k: v for k, v in locals().items() if k not in ("edges", "prefect", "json")}
+    settings = settings_from(**options)
+    from flows import console
+
+    if prefect:
+        from flows.etl import etl
+
+        record = etl(edges, settings.model_dump(mode="json"))
+    else:
+        from pipeline.run import run as run_all
+
+        with console.observed(json) as observer:
+            record = run_all(edges, settings, observer).record()
+    _show(record, json)
+
+
+@app.command(epilog="Example: [bold]bicliq enumerate youtube.parquet --left u --right v --digest[/bold]")
+def enumerate(
+    edges: Edges, count_only: Annotated[bool, typer.Option("--count-only", help="Count, and nothing else (the default).")] = False,
+    digest: Annotated[bool, typer.Option("--digest", help="Compute the set digest as well.")] = False,
+    min_left: MinLeft = None, min_right: MinRight = None, min_edges: MinEdges = None, max_bicliques: MaxBicliques = None,
+    side: SideOption = None, backend: Backend = None, threads: Threads = None, format: Format = None, left: Left = None,
+    right: Right = None, weight: Weight = None, time: Time = None, delimiter: Delimiter = None, header: Header = None,
+    duplicates: Duplicates = None, min_weight: MinWeight = None, since: Since = None, until: Until = None,
+    ragged: Ragged = None, nulls: Nulls = None, self_labels: SelfLabels = None, sides: Sides = None, sample: Sample = None,
+    json: Json = False,
+) -> None:  # fmt: skip
+    """Search an edge table in memory: count its maximal bicliques, publish nothing."""
+    if count_only and digest:
+        raise InputError("--count-only and --digest contradict each other; give one of them")
+    options = {k: v for k, v in locals().items() if k not in ("edges", "count_only", "digest", "json")}
+    settings = settings_from(**options)
+    from flows import console
+    from pipeline.search import enumerate_table
+
+    record = enumerate_table(edges, settings, "digest" if digest else "count")
+    if json:
+        console.print_json(record)
+    else:
+        known = f", set digest {record['digest']}" if digest else ""
+        more = "" if record["complete"] else " (a limit was reached: there are more)"
+        console.out.print(
+            f"{record['bicliques']:,} maximal bicliques{more}{known} in {record['seconds']['search']:.3f} s"
+            f" ({record['backend']}, {record['threads']} threads)"
+        )
+
+
+@app.command(epilog="Example: [bold]bicliq ingest purchases.csv.gz --left user --right item --since 2026-01-01[/bold]")
+def ingest(
+    edges: Edges, store: StoreUri = None, format: Format = None, left: Left = None, right: Right = None,
+    weight: Weight = None, time: Time = None, delimiter: Delimiter = None, header: Header = None,
+    duplicates: Duplicates = None, min_weight: MinWeight = None, since: Since = None, until: Until = None,
+    ragged: Ragged = None, nulls: Nulls = None, self_labels: SelfLabels = None, sides: Sides = None, sample: Sample = None,
+    json: Json = False,
+) -> None:  # fmt: skip
+    """Read an edge table into the store as a canonical graph."""
+    options = {k: v for k, v in locals().items() if k not in ("edges", "json")}
+    settings = settings_from(**options)
+    from dataclasses import asdict
+
+    from flows import console
+    from pipeline.ingest import ingest as ingest_table
+    from pipeline.store import Store
+
+    with console.observed(json) as observer:
+        record = asdict(ingest_table(edges, Store.open(settings.store), settings.ingest, observer.rows))
+    if json:
+        console.print_json(record)
+    else:
+        sizes = f"{record['n_left']:,} left × {record['n_right']:,} right, {record['n_edges']:,} edges"
+        console.out.print(f"graph {record['graph']}: {sizes}; {record['uri']}")
+
+
+@app.command(epilog="Example: [bold]bicliq plan 5c1f… --partitions 32 --store wiki-store[/bold]")
+def plan(
+    graph: Annotated[str, typer.Argument(metavar="GRAPH", help="A graph of the store, or how its name begins.")],
+    store: StoreUri = None, min_left: MinLeft = None, min_right: MinRight = None, min_edges: MinEdges = None,
+    max_bicliques: MaxBicliques = None, side: SideOption = None, partitions: Partitions = None,
+    memory_budget: MemoryBudget = None, json: Json = False,
+) -> None:  # fmt: skip
+    """Plan a run over an ingested graph: side, order, partitions and their cost."""
+    options = {k: v for k, v in locals().items() if k not in ("graph", "json")}
+    settings = settings_from(**options)
+    from dataclasses import asdict
+
+    from flows import console
+    from pipeline.plan import plan as plan_run
+    from pipeline.profile import profile
+    from pipeline.store import Store
+
+    opened = Store.open(settings.store, create=False)
+    name = opened.find_graph(graph)
+    profile(opened, name)
+    record = asdict(plan_run(opened, name, settings.search, settings.plan))
+    if json:
+        console.print_json(record)
+    else:
+        console.out.print(
+            f"run {record['run']}: {record['n_roots']:,} roots of the {record['side']} side in {record['partitions']:,}"
+            f" partitions of at most {record['est_bytes'] / 2**20:,.1f} MiB; search it with: bicliq resume {record['run']}"
+        )
+
+
+@app.command(epilog="Example: [bold]bicliq resume 3f2a --store wiki-store[/bold]")
+def resume(
+    run: RunName = None, store: StoreUri = None, backend: Backend = None, threads: Threads = None,
+    scheduler: Scheduler = None, workers: Workers = None, local: Local = None, json: Json = False,
+) -> None:  # fmt: skip
+    """Search what is missing of a run, and publish it."""
+    options = {k: v for k, v in locals().items() if k not in ("run", "json")}
+    settings = settings_from(**options)
+    from flows import console
+    from pipeline.results import open_run
+    from pipeline.run import resume as resume_run
+
+    name = open_run(settings.store, run).run
+    with console.observed(json) as observer:
+        record = resume_run(name, settings, observer).record()
+    _show(record, json)
+
+
+@app.command(epilog="Example: [bold]bicliq top -k 20 --by left --store wiki-store[/bold]")
+def top(
+    run: RunName = None, store: StoreUri = None,
+    k: Annotated[int, typer.Option("-k", help="How many.")] = 10,
+    by: Annotated[str, typer.Option("--by", help="Size: edges, left or right.")] = "edges",
+    dense: Annotated[bool, typer.Option("--dense", help="Show dense ids instead of the original ones.")] = False,
+    json: Json = False,
+) -> None:  # fmt: skip
+    """Show the largest bicliques of a run, with their original ids."""
+    settings = settings_from(store=store)
+    from flows import console
+    from pipeline.results import open_run
+
+    opened = open_run(settings.store, run)
+    rows = opened.top(k, by, ids=not dense).to_pylist()  # type: ignore[arg-type]
+    if json:
+        console.print_json({"run": opened.run, "by": by, "bicliques": rows})
+    else:
+        console.out.print(console.biclique_table(rows, f"the {len(rows)} largest of run {opened.run}, by {by}"))
+
+
+@app.command(epilog="Example: [bold]bicliq verify --store wiki-store[/bold]")
+def verify(
+    run: RunName = None, store: StoreUri = None,
+    sample: Annotated[int, typer.Option("--sample", min=0, help="Bicliques to check against the graph.")] = 1000,
+    json: Json = False,
+) -> None:  # fmt: skip
+    """Read every file of a run again and check it: checksums, rows, digest, and a sample against the graph."""
+    settings = settings_from(store=store)
+    from dataclasses import asdict
+
+    from flows import console
+    from pipeline.publish import verify as verify_run
+    from pipeline.results import open_run
+
+    opened = open_run(settings.store, run)
+    found = verify_run(opened.store, opened.run, sample)
+    if json:
+        console.print_json({**asdict(found), "ok": found.ok})
+    elif found.ok:
+        console.out.print(
+            f"run {found.run} is sound: {found.bicliques:,} bicliques in {found.partitions:,} files, digest {found.digest},"
+            f" {found.sampled:,} of them checked against the graph"
+        )
+    for problem in [] if json else found.problems:
+        console.err.print(problem, style="red", markup=False)
+    if not found.ok:
+        raise typer.Exit(EXIT_OTHER)
+
+
+@app.command(
+    epilog='Example: [bold]bicliq serve s3://lake/edges.parquet --cron "0 3 * * *" --store s3://lake/groups[/bold]'
+)
+def serve(
+    edges: Edges, store: StoreUri = None, min_left: MinLeft = None, min_right: MinRight = None, min_edges: MinEdges = None,
+    max_bicliques: MaxBicliques = None, side: SideOption = None, backend: Backend = None, threads: Threads = None,
+    partitions: Partitions = None, scheduler: Scheduler = None, workers: Workers = None, format: Format = None,
+    left: Left = None, right: Right = None, weight: Weight = None, time: Time = None, min_weight: MinWeight = None,
+    since: Since = None, until: Until = None, sides: Sides = None, sample: Sample = None,
+    cron: Annotated[str | None, typer.Option("--cron", help='Schedule, as "0 3 * * *".')] = None,
+    interval: Annotated[float | None, typer.Option("--interval", help="Schedule: seconds between two runs.")] = None,
+    name: Annotated[str, typer.Option("--name", help="Name of the deployment.")] = "bicliq-etl",
+) -> None:  # fmt: skip
+    """Schedule the whole way as a Prefect deployment, and stay to run it."""
+    options = {k: v for k, v in locals().items() if k not in ("edges", "cron", "interval", "name")}
+    settings = settings_from(**options)
+    from flows.deploy import serve_etl
+
+    serve_etl(edges, settings, name=name, cron=cron, interval=interval)
+
+
+@app.command(epilog="Example: [bold]bicliq doctor[/bold]")
+def doctor(json: Json = False) -> None:
+    """Say what is here: versions, instruction set, backends, and why one cannot be used."""
+    from flows import console
+    from pipeline.doctor import examine
+
+    facts = examine()
+    if json:
+        console.print_json(facts)
+        return
+    for name, value in facts.items():
+        console.out.print(f"[bold]{name}[/bold]  {value}")
+
+
+bench = typer.Typer(help="Measure the kernels on real graphs, beside the published programs.", no_args_is_help=True)
+app.add_typer(bench, name="bench")
+
+
+@bench.callback()
+def _bench() -> None:
+    """Measure the kernels on real graphs, beside the published programs."""
+
+
+@bench.command(
+    "enumerate", epilog="Example: [bold]BICLIQ_DATA=graphs bicliq bench enumerate YouTube EuAll --runs 5[/bold]"
+)
+def bench_enumerate(
+    graphs: Annotated[
+        list[str] | None, typer.Argument(help="Names of known graphs, or Parquet files; by default all.")
+    ] = None,
+    threads: Annotated[int, typer.Option("--threads", help="Threads.")] = 1,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each graph; the median is shown.")] = 5,
+    side: SideOption = "auto",
+    json: Json = False,
+) -> None:
+    """Time the enumeration (count mode, preparation included) beside the peers' figures."""
+    from flows import console
+    from pipeline.bench import find_graphs, machine_facts, measure
+
+    records = []
+    for measured in measure(find_graphs(graphs or []), threads, runs, side or "auto"):  # type: ignore[arg-type]
+        records.append(measured.record())
+        console.err.print(f"{measured.graph}: {measured.seconds:.3f} s")
+    if json:
+        console.print_json({"machine": machine_facts(), "graphs": records})
+        return
+    console.wide.print(console.bench_table(records))
+    console.wide.print(", ".join(f"{name} {value}" for name, value in machine_facts().items()))
+    if any(r["expected"] not in (None, r["bicliques"]) for r in records):
+        raise typer.Exit(EXIT_OTHER)
+
+
+def _show(record: dict[str, Any], json: bool) -> None:
+    from flows import console
+
+    if json:
+        console.print_json(record)
+    else:
+        console.out.print(console.summary_table(record))
+
+
+def main() -> None:
+    """Run the command line; every error of ours becomes one message and an exit code."""
+    sys.exit(invoke(sys.argv[1:]))
+
+
+def invoke(arguments: list[str]) -> int:
+    """Run one command and return its exit code."""
+    try:
+        result = app(arguments, standalone_mode=False)
+        return _left(result if isinstance(result, int) else 0)
+    except typer.Exit as leave:
+        return leave.exit_code
+    except UsageError as error:
+        error.show()  # type: ignore[attr-defined]
+        return EXIT_INPUT
+    except (KeyboardInterrupt, typer.Abort):
+        return _say("interrupted; what was committed is kept: run the same command again to go on", EXIT_INTERRUPTED)
+    except LimitReached as error:
+        return _say(str(error), EXIT_LIMIT)
+    except (InputError, StorageError, BackendError) as error:
+        return _say(str(error), EXIT_INPUT)
+    except BicliqError as error:
+        return _say(str(error), EXIT_OTHER)
+
+
+def _left(code: int) -> int:
+    """Pass on the exit code of a command; an interrupt (typer turns it into this code) says how to go on."""
+    if code == EXIT_INTERRUPTED:
+        _say("interrupted; what was committed is kept: run the same command again to go on", code)
+    return code
+
+
+def _say(message: str, code: int) -> int:
+    print(f"bicliq: {message}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""What people see: progress bars and tables on standard error and out, one JSON object where it was asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from pipeline.run import Observer
+
+MEMBERS_SHOWN = 8
+"""Members of a side that a table shows before it says how many more there are."""
+
+out = Console(soft_wrap=True)
+err = Console(stderr=True, soft_wrap=True)
+wide = Console(width=220)
+
+
+def print_json(record: Any) -> None:
+    """Print one JSON object on standard output."""
+    print(json.dumps(record, default=str))
+
+
+@contextmanager
+def observed(quiet: bool) -> Iterator[Observer]:
+    """An observer that draws a progress bar on standard error, on a terminal and where `quiet` is false."""
+    if quiet or not err.is_terminal:
+        yield Observer()
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[detail]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err, transient=True) as progress:
+        bar = _Bar(progress)
+        yield Observer(bar.stage, bar.rows, bar.search, bar.dashboard)
+
+
+@dataclass
+class _Bar:
+    """One bar that the stages share, one after the other."""
+
+    progress: Progress
+
+    def __post_init__(self) -> None:
+        self.task = self.progress.add_task("start", total=None, detail="")
+
+    def stage(self, name: str) -> None:
+        self.progress.reset(self.task, description=name, total=None, detail="")
+
+    def rows(self, rows: int, size: int) -> None:
+        self.progress.update(self.task, detail=f"{rows:,} rows of {size / 2**20:,.0f} MiB")
+
+    def search(self, state: Any) -> None:
+        rate = state.bicliques / state.seconds if state.seconds > 0 else 0
+        self.progress.update(
+            self.task,
+            total=max(state.cost, 1),
+            completed=state.cost_done,
+            detail=(
+                f"{state.roots_done:,}/{state.n_roots:,} roots, {state.partitions_done}/{state.partitions} partitions,"
+                f" {state.bicliques:,} bicliques, {rate:,.0f}/s"
+            ),
+        )
+
+    def dashboard(self, address: str) -> None:
+        self.progress.console.print(f"Dask dashboard: {address}")
+
+
+def summary_table(record: dict[str, Any]) -> Table:
+    """The figures of a run."""
+    table = Table(title=f"run {record['run']}", show_header=False, title_justify="left")
+    table.add_column(style="bold")
+    table.add_column()
+    table.add_row(
+        "bicliques",
+        f"{record['bicliques']:,}" + ("" if record["complete"] else "  (a limit was reached: there are more)"),
+    )
+    table.add_row("set digest", record["digest"])
+    table.add_row("graph", f"{record['n_left']:,} left × {record['n_right']:,} right, {record['n_edges']:,} edges")
+    for name, value in _ingested(record.get("ingest")):
+        table.add_row(name, value)
+    if record.get("largest"):
+        largest = record["largest"]
+        table.add_row("largest", f"{largest['n_left']:,} × {largest['n_right']:,} = {largest['n_edges']:,} edges")
+    table.add_row("partitions", f"{record['partitions']:,} ({record['searched']:,} searched now)")
+    table.add_row("seconds", ", ".join(f"{name} {value:.2f}" for name, value in record["seconds"].items()))
+    table.add_row("output", f"{record['output']}  ({record['bytes'] / 2**20:,.1f} MiB)")
+    return table
+
+
+def _ingested(counts: dict[str, Any] | None) -> Iterator[tuple[str, str]]:
+    if counts is None:
+        return
+    dropped = {
+        name.removeprefix("dropped_").replace("_", " "): n for name, n in counts.items() if name.startswith("dropped")
+    }
+    said = ", ".join(f"{n:,} dropped: {name}" for name, n in dropped.items() if n) or "nothing dropped"
+    yield "rows read", f"{counts['rows_read']:,} ({counts['duplicates']:,} repeat an edge; {said})"
+
+
+def biclique_table(rows: list[dict[str, Any]], title: str) -> Table:
+    """Bicliques with their members, the longer lists cut."""
+    table = Table(title=title, title_justify="left")
+    for name in ("#", "left", "right", "edges"):
+        table.add_column(name, justify="right")
+    table.add_column("left members", overflow="fold")
+    table.add_column("right members", overflow="fold")
+    for rank, row in enumerate(rows, 1):
+        sizes = (f"{row[name]:,}" for name in ("n_left", "n_right", "n_edges"))
+        table.add_row(str(rank), *sizes, _members(row["left"]), _members(row["right"]))
+    return table
+
+
+def _members(members: list[Any]) -> str:
+    shown = ", ".join(str(member) for member in members[:MEMBERS_SHOWN])
+    more = len(members) - MEMBERS_SHOWN
+    return f"{shown}, … {more:,} more" if more > 0 else shown
+
+
+def bench_table(records: list[dict[str, Any]]) -> Table:
+    """Our seconds beside the peers'."""
+    table = Table(title="maximal bicliques, seconds", title_justify="left")
+    heads = (
+        "graph",
+        "bicliques",
+        "exact",
+        "threads",
+        "prepare",
+        "search",
+        "total",
+        "AdaMBE",
+        "times",
+        "MBET",
+        "GMBE+ H200",
+        "cuMBE H200",
+    )
+    for name in (*heads, "nodes", "dropped", "M/s", "MiB", "busy"):
+        table.add_column(name, justify="left" if name == "graph" else "right")
+    for r in records:
+        exact = "–" if r["expected"] is None else "yes" if r["expected"] == r["bicliques"] else "NO"
+        peers = [r.get(f"peer_{name}") for name in ("adambe", "mbet", "gmbe_h200", "cumbe_h200")]
+        adambe, mbet, gmbe, cumbe = ("–" if value is None else f"{value:g}" for value in peers)
+        times = "–" if r["times_adambe"] is None else f"{r['times_adambe']:.1f}"
+        table.add_row(
+            r["graph"], f"{r['bicliques']:,}", exact, str(r["threads"]), f"{r['prepare']:.3f}", f"{r['search']:.3f}",
+            f"{r['seconds']:.3f}", adambe, times, mbet, gmbe, cumbe, f"{r['nodes']:,}", f"{r['dropped']:,}",
+            f"{r['bicliques'] / r['seconds'] / 1e6:.1f}", f"{r['workspace_mib']:.0f}", f"{r['busy']:.2f}",
+        )  # fmt: skip
+    return table

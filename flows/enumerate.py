@@ -1,0 +1,21 @@
+"""Search a graph that is in the store already, as a Prefect flow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prefect import flow
+
+from flows.etl import plan_task, search_and_publish, settings_of
+from pipeline.run import check_backend
+from pipeline.store import Store
+
+
+@flow(name="bicliq-enumerate", flow_run_name="enumerate {graph}", persist_result=False)
+def enumerate_graph(graph: str, settings: dict[str, Any] | None = None, verify: bool = False) -> dict[str, Any]:
+    """Plan and search a graph that is in the store already; otherwise as `etl`."""
+    asked = settings_of(settings)
+    check_backend(asked.search)
+    values = asked.model_dump(mode="json")
+    planned = plan_task(Store.open(asked.store, create=False).find_graph(graph), values)
+    return search_and_publish(planned["run"], asked, None, verify)

@@ -1,0 +1,167 @@
+"""The whole way as a Prefect flow: ingest, plan, search by batches of partitions, publish, verify.
+
+Tasks are stages and batches, each one call of a `pipeline` function that writes to the store and returns a small record;
+partitions are Dask's business (a Prefect task costs about 80 ms, a Dask future 3). A task that runs again, after a
+failure or because a worker died, finds what is committed and does only the rest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prefect import flow, get_run_logger, task
+from prefect.artifacts import (
+    create_link_artifact,
+    create_markdown_artifact,
+    create_progress_artifact,
+    create_table_artifact,
+    update_progress_artifact,
+)
+from prefect.cache_policies import NO_CACHE
+
+from kernels.errors import BicliqError
+from pipeline.cluster import open_cluster
+from pipeline.ingest import ingest as ingest_table
+from pipeline.plan import plan as plan_run
+from pipeline.profile import profile as profile_graph
+from pipeline.publish import publish as publish_run
+from pipeline.publish import read_manifest
+from pipeline.publish import verify as verify_run
+from pipeline.run import check_backend, summary
+from pipeline.search import SearchProgress, batches_of, search_run
+from pipeline.settings import Settings, load_settings
+from pipeline.store import Store
+
+STAGE: dict[str, Any] = {
+    "retries": 2,
+    "retry_delay_seconds": [2, 10],
+    "cache_policy": NO_CACHE,
+    "persist_result": False,
+}
+
+
+def settings_of(values: dict[str, Any] | None) -> Settings:
+    """Settings from plain values over environment, file and defaults."""
+    return load_settings(**(values or {}))
+
+
+@task(name="ingest", task_run_name="ingest {source}", **STAGE)
+def ingest_task(source: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Edge table to canonical graph."""
+    asked = settings_of(settings)
+    record = ingest_table(source, Store.open(asked.store), asked.ingest)
+    return {"graph": record.graph, "summary": record.summary, "seconds": record.seconds}
+
+
+@task(name="profile", **STAGE)
+def profile_task(graph: str, settings: dict[str, Any]) -> float:
+    """Degrees, two-step work, components."""
+    return profile_graph(Store.open(settings_of(settings).store, create=False), graph).seconds
+
+
+@task(name="plan", **STAGE)
+def plan_task(graph: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Side, order, partitions."""
+    asked = settings_of(settings)
+    record = plan_run(Store.open(asked.store, create=False), graph, asked.search, asked.plan)
+    return {"run": record.run, "partitions": record.partitions, "side": record.side}
+
+
+@task(name="search", task_run_name="search {run} batch {number}", **STAGE)
+def search_task(run: str, number: int, partitions: list[int], settings: dict[str, Any], scheduler: str | None) -> int:
+    """Search one batch of partitions on the cluster, and tell Prefect how far it is."""
+    asked = settings_of(settings)
+    store = Store.open(asked.store, create=False)
+    bar: Any = create_progress_artifact(0.0, key=f"search-{run}-{number}", description=f"partitions of run {run}")
+    shown = [0.0]
+
+    def report(state: SearchProgress) -> None:
+        share = 100.0 * state.cost_done / max(state.cost, 1)
+        if share - shown[0] >= 5 or state.partitions_done == state.partitions:
+            shown[0] = share
+            update_progress_artifact(bar, progress=round(share, 1))
+
+    options: dict[str, Any] = {"threads": asked.search.threads, "backend": asked.search.backend, "only": partitions}
+    if scheduler is None:
+        return search_run(store, run, None, report, **options).searched
+    with open_cluster(asked.cluster.model_copy(update={"scheduler": scheduler})) as client:
+        return search_run(store, run, client, report, **options).searched
+
+
+@task(name="publish", **STAGE)
+def publish_task(run: str, settings: dict[str, Any]) -> str:
+    """Write the manifest; the run is now whole."""
+    return publish_run(Store.open(settings_of(settings).store, create=False), run).digest
+
+
+@task(name="verify", **STAGE)
+def verify_task(run: str, settings: dict[str, Any]) -> int:
+    """Read everything again, and fail at any problem."""
+    found = verify_run(Store.open(settings_of(settings).store, create=False), run)
+    if not found.ok:
+        raise BicliqError(f"run {run}: {len(found.problems)} problems: {'; '.join(found.problems[:5])}")
+    return found.bicliques
+
+
+@flow(name="bicliq-etl", flow_run_name="etl {source}", persist_result=False)
+def etl(source: str, settings: dict[str, Any] | None = None, verify: bool = False) -> dict[str, Any]:
+    """Take an edge table all the way to published, and if asked verified, bicliques.
+
+    Parameters
+    ----------
+    source
+        Path or fsspec URL of the edge table.
+    settings
+        The tree of `pipeline.settings.Settings` as plain values; what is left out comes from the environment,
+        ``bicliq.toml`` and the defaults. ``{"ingest": {"sample": 0.01}}`` tries a big job small.
+    verify
+        Whether to read all results again and check them.
+
+    Returns
+    -------
+    dict
+        The record of `pipeline.run.RunSummary`.
+    """
+    asked = settings_of(settings)
+    check_backend(asked.search)
+    values = asked.model_dump(mode="json")
+    ingested = ingest_task(source, values)
+    profile_task(ingested["graph"], values)
+    planned = plan_task(ingested["graph"], values)
+    return search_and_publish(planned["run"], asked, ingested["summary"], verify)
+
+
+def search_and_publish(run: str, asked: Settings, ingested: dict[str, Any] | None, verify: bool) -> dict[str, Any]:
+    """Search all partitions of a planned run in batches, publish it, and leave its artifacts."""
+    values = asked.model_dump(mode="json")
+    store = Store.open(asked.store, create=False)
+    searched = 0
+    if asked.cluster.local:
+        for number, batch in enumerate(batches_of(store, run)):
+            searched += search_task(run, number, batch, values, None)
+    else:
+        with open_cluster(asked.cluster) as client:
+            get_run_logger().info("Dask dashboard: %s", client.dashboard_link)
+            create_link_artifact(client.dashboard_link, "Dask dashboard", key=f"dask-{run}")
+            for number, batch in enumerate(batches_of(store, run)):
+                searched += search_task(run, number, batch, values, client.scheduler.address)
+    publish_task(run, values)
+    if verify:
+        verify_task(run, values)
+    return _leave_artifacts(store, run, asked, ingested, searched)
+
+
+def _leave_artifacts(
+    store: Store, run: str, asked: Settings, ingested: dict[str, Any] | None, searched: int
+) -> dict[str, Any]:
+    manifest = read_manifest(store, run)
+    record = summary(store, manifest, searched, asked, dict(manifest.seconds), None).record()
+    record["ingest"] = ingested
+    shown = ("bicliques", "digest", "complete", "n_left", "n_right", "n_edges", "partitions", "searched", "output")
+    create_table_artifact([{"figure": name, "value": str(record[name])} for name in shown], key=f"summary-{run}")
+    create_markdown_artifact(
+        f"# {record['bicliques']:,} maximal bicliques\n\nRun `{run}` of graph `{record['graph']}`, set digest"
+        f" `{record['digest']}`, {'complete' if record['complete'] else 'cut off by its limit'}.\n\nOutput: `{record['output']}`\n",
+        key=f"report-{run}",
+    )
+    return record

@@ -1,0 +1,22 @@
+"""Read an edge table into the store, as a Prefect flow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prefect import flow
+from prefect.artifacts import create_table_artifact
+
+from flows.etl import ingest_task, profile_task, settings_of
+
+
+@flow(name="bicliq-ingest", flow_run_name="ingest {source}", persist_result=False)
+def ingest(source: str, settings: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Read an edge table into the store."""
+    values = settings_of(settings).model_dump(mode="json")
+    record = ingest_task(source, values)
+    profile_task(record["graph"], values)
+    create_table_artifact(
+        [{"count": k, "value": str(v)} for k, v in record["summary"].items()], key=f"ingest-{record['graph']}"
+    )
+    return dict(record)

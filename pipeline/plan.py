@@ -1,0 +1,319 @@
+"""Plan: the enumerated side, the order of its vertices, and its roots grouped in partitions.
+
+A root's partition must hold the root's neighbours (rows) and all of their neighbours (columns), so a
+row is stored in every partition with a root beside it. Roots are therefore grouped by their neighbour of
+largest degree: of five cheap groupings it stored the fewest edges (64 partitions of gowalla: 22 times the
+graph, by degree 34 times, by reverse Cuthill-McKee order 24 times).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import itertools
+import json
+import time
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+import kernels
+from pipeline.errors import InputError
+from pipeline.graph import BipartiteGraph, Int32s, Int64s, read_edges, read_graph
+from pipeline.profile import wedges
+from pipeline.reduce import reduce
+from pipeline.settings import PlanSettings, SearchSettings
+from pipeline.store import FORMAT, RunFolder, Store
+
+Side = Literal["left", "right"]
+
+BYTES_PER_EDGE = 12
+"""Memory of an edge while its partition is searched: the file's 4 bytes, and 4 in each orientation."""
+
+BYTES_PER_VERTEX = 24
+"""Memory of a vertex while its partition is searched: its offset in both orientations and its id."""
+
+WEDGES_PER_PARTITION = 50_000
+"""Work worth a partition of its own. A wedge is an estimate that knows nothing of how many bicliques there are (605,000 of
+them give edit-nawiki 8.9 million), so small graphs are cut as well; a partition more costs about 10 ms."""
+
+SPARE_PARTITIONS = 32
+"""With no number asked for, work is cut in up to so many partitions, to keep that many cores busy."""
+
+
+@dataclass(frozen=True)
+class PlanRecord:
+    """What was planned.
+
+    Parameters
+    ----------
+    run
+        Name of the run, which follows from the graph and the settings: planned again, it is resumed.
+    graph
+        The graph it searches.
+    side
+        The enumerated side.
+    n_left, n_right, n_edges
+        Size of the searched graph, after reduction; without isolated vertices.
+    n_roots
+        Roots: vertices of the enumerated side.
+    partitions
+        Number of partitions.
+    est_bytes
+        Estimated memory of the largest partition while it is searched.
+    est_cost
+        Estimated work: paths of two edges from all roots.
+    seconds
+        Duration: ``reduce`` and ``plan``.
+    """
+
+    run: str
+    graph: str
+    side: Side
+    n_left: int
+    n_right: int
+    n_edges: int
+    n_roots: int
+    partitions: int
+    est_bytes: int
+    est_cost: int
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The roots of a run in plan order.
+
+    Parameters
+    ----------
+    side
+        The enumerated side.
+    roots
+        int32: the roots (dense ids) in their order, ascending by degree, then by id.
+    cost
+        int64: estimated work of each root.
+    partition
+        int32: the partition of each root.
+    """
+
+    side: Side
+    roots: Int32s
+    cost: Int64s
+    partition: Int32s
+
+    def to_table(self) -> pa.Table:
+        """Return the plan as a table: order, root, cost, partition."""
+        order = np.arange(self.roots.size, dtype=np.int32)
+        return pa.table({"order": order, "root": self.roots, "cost": self.cost, "partition": self.partition})
+
+
+def plan(store: Store, graph_id: str, search: SearchSettings, plan_settings: PlanSettings) -> PlanRecord:
+    """Plan a run and write run.json, reduced.parquet, plan.parquet and, last, plan.json.
+
+    Parameters
+    ----------
+    store, graph_id
+        Where the graph is.
+    search, plan_settings
+        What is asked for. Thresholds are in terms of the graph's own sides.
+
+    Returns
+    -------
+    PlanRecord
+        Read back, where the same run was planned before.
+    """
+    run = run_id(graph_id, search, plan_settings)
+    folder = store.run(run)
+    if folder.has("plan.json"):
+        return read_plan_record(folder)
+    started = time.perf_counter()
+    graph = read_graph(store.graph(graph_id))
+    settings = {"search": search.model_dump(mode="json"), "plan": plan_settings.model_dump(mode="json")}
+    if not folder.exists():
+        created = dt.datetime.now(dt.UTC).isoformat()
+        folder.write_json("run.json", {"run": run, "graph": graph_id, "created": created, **settings})
+    if search.min_left > 1 or search.min_right > 1:
+        core = reduce(graph, search.min_left, search.min_right)
+        graph = core.in_old_ids(graph.n_left, graph.n_right)
+        folder.write_table("reduced.parquet", graph.to_table())
+    reduced = time.perf_counter()
+    side = choose_side(graph, search.side)
+    found, est_bytes = plan_partitions(graph, side, plan_settings.partitions, plan_settings.memory_budget)
+    folder.write_table("plan.parquet", found.to_table())
+    record = PlanRecord(
+        run=run,
+        graph=graph_id,
+        side=side,
+        n_left=int(np.count_nonzero(graph.left_degrees)),
+        n_right=int(np.count_nonzero(graph.right_degrees)),
+        n_edges=graph.n_edges,
+        n_roots=int(found.roots.size),
+        partitions=int(found.partition.max(initial=-1)) + 1,
+        est_bytes=est_bytes,
+        est_cost=int(found.cost.sum()),
+        seconds={"reduce": round(reduced - started, 6), "plan": round(time.perf_counter() - reduced, 6)},
+    )
+    folder.write_json("plan.json", asdict(record))
+    return record
+
+
+def run_id(graph_id: str, search: SearchSettings, plan_settings: PlanSettings) -> str:
+    """Name of a run: a hash of the graph and of every setting that changes the result or its layout."""
+    what = {
+        "format": FORMAT,
+        "graph": graph_id,
+        "search": search.model_dump(mode="json", exclude={"threads", "backend", "on_limit"}),
+        "plan": plan_settings.model_dump(mode="json"),
+    }
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def choose_side(graph: BipartiteGraph, asked: str = "auto") -> Side:
+    """Return the side to enumerate: the asked one, or that which the kernels would choose."""
+    if asked == "left":
+        return "left"
+    if asked == "right":
+        return "right"
+    if asked != "auto":
+        raise InputError(f'side {asked!r}: it must be "auto", "left" or "right"')
+    return kernels.choose_side(graph.left_degrees, graph.right_degrees)
+
+
+def plan_partitions(graph: BipartiteGraph, side: Side, partitions: int | None, memory_budget: int) -> tuple[Plan, int]:
+    """Order the roots and group them.
+
+    Parameters
+    ----------
+    graph
+        The graph to search.
+    side
+        The enumerated side.
+    partitions
+        Number of partitions (fewer where there are fewer roots), or None: as many as the memory budget
+        asks for, and as keep a machine's cores busy.
+    memory_budget
+        Bytes a partition may take while it is searched; a single root may exceed it. Not used when
+        `partitions` is given.
+
+    Returns
+    -------
+    Plan
+        Roots with cost and partition.
+    int
+        Estimated bytes of the largest partition.
+
+    Notes
+    -----
+    O(n_edges log n_edges); deterministic.
+    """
+    by_root = graph if side == "left" else graph.transpose()
+    degrees = by_root.left_degrees
+    order = np.lexsort((np.arange(degrees.size), degrees))
+    order = order[degrees[order] > 0]
+    cost = wedges(by_root)[0][order]
+    grouping = _group_by_hub(by_root, order)
+    sequence, grouped_cost = order[grouping], cost[grouping]
+    spent = np.cumsum(grouped_cost)
+    if partitions is None:
+        wanted = int(np.clip(spent[-1] // WEDGES_PER_PARTITION, 1, SPARE_PARTITIONS)) if order.size else 0
+        new_bytes = _PartitionBytes(by_root, sequence)
+        cuts = new_bytes.cut(_cut_by_cost(spent, wanted), memory_budget)
+    else:
+        cuts = _cut_by_cost(spent, min(partitions, order.size))
+        new_bytes = _PartitionBytes(by_root, sequence)
+    numbers = np.empty(order.size, np.int32)
+    numbers[grouping] = np.searchsorted(cuts, np.arange(order.size), side="right")
+    return Plan(side, order.astype(np.int32), cost, numbers), new_bytes.largest(cuts)
+
+
+def read_plan_record(folder: RunFolder) -> PlanRecord:
+    """Read plan.json of a run."""
+    record: dict[str, Any] = folder.read_json("plan.json")
+    return PlanRecord(**{field.name: record[field.name] for field in fields(PlanRecord)})
+
+
+def read_plan(folder: RunFolder) -> Plan:
+    """Read plan.parquet of a run."""
+    table = folder.read_table("plan.parquet")
+    side = read_plan_record(folder).side
+    return Plan(side, *(table[name].to_numpy() for name in ("root", "cost", "partition")))
+
+
+def read_run_graph(store: Store, run: str) -> BipartiteGraph:
+    """Read the graph that a run searches: the reduced one, where there is one."""
+    folder = store.run(run)
+    graph = store.graph(str(folder.read_json("run.json")["graph"]))
+    if not folder.has("reduced.parquet"):
+        return read_graph(graph)
+    record = graph.read_json("graph.json")
+    return read_edges(folder, "reduced.parquet", int(record["n_left"]), int(record["n_right"]))
+
+
+def _group_by_hub(by_root: BipartiteGraph, order: Int64s) -> Int64s:
+    """Positions in `order`, roots with the same neighbour of largest degree side by side."""
+    hubs = np.full(by_root.n_left, -1, np.int64)
+    degree_then_id = by_root.right_degrees[by_root.indices] * by_root.n_right + by_root.indices
+    np.maximum.at(hubs, by_root.edge_left, degree_then_id)
+    return np.argsort(hubs[order], kind="stable")
+
+
+def _cut_by_cost(spent: Int64s, partitions: int) -> Int64s:
+    """Positions where partitions 1, 2, … begin: equal shares of the cost, none empty."""
+    if partitions < 1:
+        return np.zeros(0, np.int64)
+    number = np.arange(1, partitions, dtype=np.int64)
+    cuts = np.searchsorted(spent, number * (float(spent[-1]) / partitions)).astype(np.int64)
+    cuts = np.maximum.accumulate(np.maximum(cuts, 1) - number) + number
+    return np.minimum(cuts, spent.size - partitions + number)
+
+
+class _PartitionBytes:
+    """Sizes of the partitions that a sequence of roots is cut into.
+
+    A row counts once a partition, with all its edges: where it first occurs after the cut.
+    """
+
+    def __init__(self, by_root: BipartiteGraph, sequence: Int64s) -> None:
+        lengths, rows = by_root.rows_of(sequence)
+        self.first_entry = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        by_row = np.argsort(rows, kind="stable")
+        same = rows[by_row][1:] == rows[by_row][:-1]
+        self.previous = np.full(rows.size, -1, np.int64)  # entry in which this entry's row occurred before
+        self.previous[by_row[1:][same]] = by_row[:-1][same]
+        self.entry_bytes = by_root.right_degrees[rows] * BYTES_PER_EDGE + BYTES_PER_VERTEX
+
+    def cut(self, cuts: Int64s, budget: int) -> Int64s:
+        """Add cuts wherever a partition would outgrow the budget."""
+        bounds = [0, *cuts.tolist(), self.first_entry.size - 1]
+        found: list[int] = []
+        for start, end in itertools.pairwise(bounds):
+            while start < end:
+                found.append(start)
+                start = self._end(start, end, budget)
+        return np.array(found[1:], np.int64)
+
+    def largest(self, cuts: Int64s) -> int:
+        """Bytes of the largest partition."""
+        if self.first_entry.size < 2:
+            return 0
+        starts = np.concatenate([np.zeros(1, np.int64), cuts])
+        entries = np.diff(np.append(self.first_entry[starts], self.previous.size))
+        first = np.repeat(self.first_entry[starts], entries)
+        counted = np.where(self.previous < first, self.entry_bytes, 0)
+        return int(np.add.reduceat(counted, self.first_entry[starts]).max())
+
+    def _end(self, start: int, end: int, budget: int) -> int:
+        """First root after `start`, up to `end`, that does not fit; at least one root does."""
+        width = 1024
+        first = int(self.first_entry[start])
+        while True:
+            reach = min(start + width, end)
+            window = slice(first, int(self.first_entry[reach]))
+            counted = np.where(self.previous[window] < first, self.entry_bytes[window], 0)
+            size = np.cumsum(counted)[self.first_entry[start + 1 : reach + 1] - first - 1]
+            fits = int(np.searchsorted(size, budget, side="right"))
+            if fits < reach - start or reach == end:
+                return start + max(fits, 1)
+            width *= 2

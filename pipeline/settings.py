@@ -1,0 +1,181 @@
+"""All settings, as one tree: arguments over environment (``BICLIQ__SEARCH__THREADS``) over ``bicliq.toml`` over defaults."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from pipeline.errors import InputError
+
+SETTINGS_FILE = "bicliq.toml"
+
+Format = Literal["auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency"]
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class IngestSettings(_Frozen):
+    """How an edge table is read, and what of it is kept."""
+
+    format: Format = Field("auto", description="Format of the file; auto goes by its name and first bytes.")
+    left: str | None = Field(None, description="Column of the left ids: a name, or a number from 0.")
+    right: str | None = Field(None, description="Column of the right ids: a name, or a number from 0.")
+    weight: str | None = Field(None, description="Column of the weights, for min_weight, sum and max.")
+    time: str | None = Field(None, description="Column of the timestamps, for since and until.")
+    delimiter: str | None = Field(None, min_length=1, max_length=1, description="Field separator of CSV files.")
+    header: bool | None = Field(
+        None, description="Whether a CSV file starts with column names; None: see whether it does."
+    )
+    duplicates: Literal["first", "sum", "max", "error"] = Field(
+        "first", description="What the weight of a repeated edge is, or that repetition is an error."
+    )
+    min_weight: float | None = Field(None, description="Drop rows below this weight, before duplicates are united.")
+    since: str | None = Field(None, description="Drop rows before this time (ISO date or Unix seconds).")
+    until: str | None = Field(None, description="Drop rows from this time on (ISO date or Unix seconds).")
+    ragged: Literal["error", "drop"] = Field(
+        "error", description="What to do with lines that have too many or too few fields."
+    )
+    nulls: Literal["error", "drop"] = Field("error", description="What to do with rows without an id.")
+    self_labels: Literal["keep", "error", "drop"] = Field(
+        "keep", description="What to do with edges whose two labels are equal."
+    )
+    sides: Literal["columns", "source-target"] | None = Field(
+        None, description="For files with one id space: source-target makes sources left and targets right."
+    )
+    sample: float | None = Field(
+        None, gt=0, le=1, description="Keep this fraction of the left vertices, chosen by hash."
+    )
+
+    @model_validator(mode="after")
+    def _window_is_open(self) -> IngestSettings:
+        since, until = (None if text is None else parse_time(text) for text in (self.since, self.until))
+        if since is not None and until is not None and since >= until:
+            raise ValueError(f"since {self.since} is not before until {self.until}: no row can pass; exchange them")
+        return self
+
+
+class SearchSettings(_Frozen):
+    """Which bicliques are wanted, and how they are searched."""
+
+    min_left: int = Field(1, ge=1, lt=2**31, description="Least number of left vertices of a biclique.")
+    min_right: int = Field(1, ge=1, lt=2**31, description="Least number of right vertices of a biclique.")
+    min_edges: int = Field(1, ge=1, lt=2**63, description="Least number of edges of a biclique, left times right.")
+    max_bicliques: int | None = Field(None, ge=1, description="Stop after so many.")
+    on_limit: Literal["error", "flag"] = Field(
+        "flag", description="Whether a reached limit is an error or marked in the manifest."
+    )
+    side: Literal["auto", "left", "right"] = Field(
+        "auto", description="The side whose vertices are the roots of the search."
+    )
+    threads: int = Field(0, ge=0, description="Threads of a kernel; 0 takes all cores.")
+    backend: Literal["auto", "cpu", "cuda"] = Field("auto", description="Where the kernels run.")
+
+
+class PlanSettings(_Frozen):
+    """How a search is cut into partitions."""
+
+    partitions: int | None = Field(
+        None, ge=1, description="Number of partitions; None: as many as the memory budget asks for."
+    )
+    memory_budget: int = Field(256 << 20, ge=1 << 16, description="Bytes that one partition's subgraph may take.")
+
+
+class ClusterSettings(_Frozen):
+    """Where the work runs."""
+
+    local: bool = Field(False, description="Search in this process, without a Dask cluster.")
+    scheduler: str | None = Field(None, description="Address of an existing Dask scheduler, as tcp://host:8786.")
+    workers: int | None = Field(None, ge=1, description="Workers of a cluster on this machine; None: one a core.")
+    dashboard: bool | str = Field(True, description="Whether to serve the Dask dashboard, or its address.")
+
+
+class Settings(BaseSettings):
+    """Every setting of Bicliq."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="BICLIQ__", env_nested_delimiter="__", toml_file=SETTINGS_FILE, extra="forbid", frozen=True
+    )
+
+    store: str = Field("bicliq-store", description="Path or fsspec URL of the store.")
+    ingest: IngestSettings = IngestSettings()
+    search: SearchSettings = SearchSettings()
+    plan: PlanSettings = PlanSettings()
+    cluster: ClusterSettings = ClusterSettings()
+
+    @model_validator(mode="after")
+    def _thresholds_agree(self) -> Settings:
+        check_limit(self.search)
+        return self
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments first, then the environment, then the settings file."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+
+def parse_time(text: str) -> float:
+    """Unix seconds of an ISO date (UTC unless it says otherwise) or of a number.
+
+    Raises
+    ------
+    ValueError
+        If the text is neither.
+
+    Examples
+    --------
+    >>> parse_time("2009-01-01")
+    1230768000.0
+    """
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        moment = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither an ISO date (2009-01-31, 2009-01-31T12:00) nor Unix seconds") from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
+
+
+def check_limit(search: SearchSettings) -> None:
+    """Refuse a limit that is an error without being one."""
+    if search.on_limit == "error" and search.max_bicliques is None:
+        raise ValueError("on_limit is 'error', but no max_bicliques is set: set it, or leave on_limit at 'flag'")
+
+
+def load_settings(**arguments: Any) -> Settings:
+    """Load the settings from arguments, environment and file; whatever is wrong becomes one `InputError`."""
+    try:
+        return Settings(**arguments)
+    except ValidationError as error:
+        raise InputError(_sentence(error)) from None
+
+
+def checked(model: type[Model], **values: Any) -> Model:
+    """Make one group of settings; whatever is wrong becomes one `InputError`."""
+    try:
+        return model(**values)
+    except ValidationError as error:
+        raise InputError(_sentence(error)) from None
+
+
+def _sentence(error: ValidationError) -> str:
+    problems = []
+    for problem in error.errors():
+        where = ".".join(str(part) for part in problem["loc"])
+        value = "" if isinstance(problem["input"], dict | BaseModel) else f" {problem['input']!r}"
+        problems.append(f"setting {where}{value}: {problem['msg']}".replace("setting :", "settings:"))
+    return "; ".join(problems) + f" (arguments, BICLIQ__* variables and {SETTINGS_FILE} are read in this order)"

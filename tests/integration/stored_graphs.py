@@ -1,0 +1,54 @@
+"""Graphs for the tests of the stages, as ingest leaves them in a store, and their bicliques by force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+import kernels
+from pipeline.graph import BipartiteGraph
+from pipeline.store import Store
+from tests.reference.brute_force import maximal_bicliques, passing
+
+
+def random_graph(n_left=40, n_right=30, density=0.15, seed=0) -> BipartiteGraph:
+    left, right = np.nonzero(np.random.default_rng(seed).random((n_left, n_right)) < density)
+    return BipartiteGraph.from_edges(left, right, n_left, n_right)
+
+
+def put_graph(store: Store, graph: BipartiteGraph) -> str:
+    """Left labels are strings, right labels integers; both in the order of the dense ids."""
+    folder = store.graph(graph.digest)
+    folder.write_table("edges.parquet", graph.to_table())
+    folder.write_table("left_ids.parquet", pa.table({"id": [left_label(i) for i in range(graph.n_left)]}))
+    folder.write_table("right_ids.parquet", pa.table({"id": [right_label(i) for i in range(graph.n_right)]}))
+    sizes = {"n_left": graph.n_left, "n_right": graph.n_right, "n_edges": graph.n_edges}
+    folder.write_json("graph.json", sizes)
+    return graph.digest
+
+
+def left_label(dense: int) -> str:
+    return f"left {dense:06}"
+
+
+def right_label(dense: int) -> int:
+    return 1000 + 3 * dense
+
+
+def brute_force(graph: BipartiteGraph, min_left=1, min_right=1, min_edges=1) -> set[tuple[tuple, tuple]]:
+    edges = zip(graph.edge_left.tolist(), graph.indices.tolist(), strict=True)
+    found = passing(maximal_bicliques(edges, graph.n_left), min_left, min_right, min_edges)
+    return {(tuple(sorted(left)), tuple(sorted(right))) for left, right in found}
+
+
+def digest_of(bicliques: set[tuple[tuple, tuple]]) -> str:
+    ordered = sorted(bicliques)
+    lists = []
+    for side in (0, 1):
+        lists.append(np.cumsum([0] + [len(b[side]) for b in ordered]))
+        lists.append(np.array([i for b in ordered for i in b[side]], np.int32))
+    return f"{kernels.set_digest(*lists):016x}"
+
+
+def bicliques_of(table: pa.Table) -> set[tuple[tuple, tuple]]:
+    return {(tuple(row["left"]), tuple(row["right"])) for row in table.select(["left", "right"]).to_pylist()}

@@ -1,0 +1,175 @@
+"""The command line as people and scripts use it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from flows.cli import invoke
+from tests.real_graphs import COUNTS, DATA
+
+EDGES = str(DATA / "UCforum.adj")
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
+    """What a command with --json prints: one object, and nothing else."""
+    assert invoke([*arguments, "--json"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1
+    return json.loads(lines[0])
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory) -> str:
+    store = str(tmp_path_factory.mktemp("cli") / "store")
+    assert invoke(["run", EDGES, "--store", store, "--partitions", "5", "--local"]) == 0
+    return store
+
+
+def test_run_prints_the_contract(tmp_path, capsys):
+    record = said(capsys, "run", EDGES, "--store", str(tmp_path / "store"), "--workers", "2")
+    assert record["bicliques"] == COUNTS["UCforum"]
+    assert (record["n_left"], record["n_right"], record["n_edges"]) == (899, 522, 7089)
+    assert int(record["digest"], 16) > 0
+    assert {"backend", "threads"} <= set(record)
+    assert set(record["seconds"]) == {"ingest", "profile", "plan", "search", "publish", "total"}
+    assert record["seconds"]["total"] == pytest.approx(
+        sum(v for k, v in record["seconds"].items() if k != "total"), abs=1e-3
+    )
+
+
+def test_run_again_searches_nothing_again(published, capsys):
+    again = said(capsys, "run", EDGES, "--store", published, "--partitions", "5", "--local")
+    assert again["searched"] == 0
+    assert again["bicliques"] == COUNTS["UCforum"]
+
+
+def test_enumerate_counts_without_a_store(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    record = said(
+        capsys, "enumerate", str(DATA / "marvel.parquet"), "--left", "u", "--right", "v", "--digest", "--threads", "2"
+    )
+    assert record["bicliques"] == COUNTS["marvel"]
+    assert len(record["digest"]) == 16
+    other = said(capsys, "enumerate", str(DATA / "marvel.parquet"), "--digest", "--side", "right")
+    assert other["digest"] == record["digest"]
+    assert said(capsys, "enumerate", str(DATA / "marvel.parquet"), "--count-only")["digest"] is None
+    assert not list(tmp_path.iterdir())
+
+
+def test_thresholds_reach_the_search(capsys):
+    all_of_them = said(capsys, "enumerate", EDGES)
+    larger = said(capsys, "enumerate", EDGES, "--min-left", "4", "--min-right", "3")
+    assert 0 < larger["bicliques"] < all_of_them["bicliques"]
+
+
+def test_a_limit_is_reported_and_may_be_an_error(tmp_path, capsys):
+    record = said(capsys, "enumerate", EDGES, "--max-bicliques", "100")
+    assert (record["bicliques"], record["complete"]) == (100, False)
+    arguments = [
+        "run",
+        EDGES,
+        "--store",
+        str(tmp_path / "s"),
+        "--local",
+        "--max-bicliques",
+        "100",
+        "--on-limit",
+        "error",
+    ]
+    assert invoke(arguments) == 3
+    assert "limit of 100" in capsys.readouterr().err
+    flagged = said(capsys, "run", EDGES, "--store", str(tmp_path / "t"), "--local", "--max-bicliques", "100")
+    assert (flagged["bicliques"], flagged["complete"]) == (100, False)
+
+
+def test_top_shows_the_largest_with_their_labels(published, capsys):
+    rows = said(capsys, "top", "--store", published, "-k", "3", "--by", "left")["bicliques"]
+    sizes = [row["n_left"] for row in rows]
+    assert sizes == sorted(sizes, reverse=True)
+    assert all(len(row["left"]) == row["n_left"] for row in rows)
+    assert invoke(["top", "--store", published]) == 0
+    assert "the 10 largest" in capsys.readouterr().out
+
+
+def test_verify_says_what_is_wrong(published, tmp_path, capsys):
+    assert said(capsys, "verify", "--store", published)["ok"]
+    store = str(tmp_path / "store")
+    assert invoke(["run", EDGES, "--store", store, "--partitions", "2", "--local"]) == 0
+    file = next((tmp_path / "store").rglob("partition=00001/part-0.parquet"))
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    capsys.readouterr()
+    assert invoke(["verify", "--store", store]) == 1
+    assert "checksum" in capsys.readouterr().err
+
+
+def test_ingest_plan_resume_are_the_stages_one_by_one(tmp_path, capsys):
+    store = str(tmp_path / "store")
+    graph = said(capsys, "ingest", EDGES, "--store", store)["graph"]
+    planned = said(capsys, "plan", graph[:6], "--store", store, "--partitions", "4")
+    assert planned["partitions"] == 4
+    record = said(capsys, "resume", planned["run"][:5], "--store", store, "--local")
+    assert (record["bicliques"], record["searched"]) == (COUNTS["UCforum"], 4)
+
+
+def test_settings_come_from_arguments_then_environment_then_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bicliq.toml").write_text("[search]\nmin_left = 2\nmin_right = 2\n")
+    from_file = said(capsys, "enumerate", EDGES)["bicliques"]
+    monkeypatch.setenv("BICLIQ__SEARCH__MIN_LEFT", "5")
+    from_environment = said(capsys, "enumerate", EDGES)["bicliques"]
+    from_arguments = said(capsys, "enumerate", EDGES, "--min-left", "2")["bicliques"]
+    assert from_environment < from_file == from_arguments
+
+
+@pytest.mark.parametrize(
+    "command", ["run", "enumerate", "ingest", "plan", "top", "verify", "resume", "serve", "doctor"]
+)
+def test_help_has_an_example(command, capsys):
+    assert invoke([command, "--help"]) == 0
+    assert f"bicliq {command}" in capsys.readouterr().out
+
+
+def test_an_unknown_option_is_an_argument_error(capsys):
+    assert invoke(["run", EDGES, "--min-lefts", "3"]) == 2
+    assert "--min-lefts" in capsys.readouterr().err
+
+
+def test_doctor_says_why_a_backend_cannot_be_used(capsys):
+    facts = said(capsys, "doctor")
+    assert facts["backend cpu"] == "can run"
+    assert facts["lanes"] in ("avx512", "avx2", "portable")
+    assert facts["backend cuda"] == "can run" or facts["backend cuda"].startswith("cannot run: ")
+
+
+def test_bench_prints_the_peers_beside_us(capsys):
+    record = said(capsys, "bench", "enumerate", str(DATA / "UCforum.parquet"), "--runs", "2")
+    assert record["graphs"][0]["bicliques"] == record["graphs"][0]["expected"] == COUNTS["UCforum"]
+    assert record["graphs"][0]["peer_adambe"] == 0.015
+    assert record["machine"]["processor"]
+
+
+def test_an_interrupt_keeps_what_was_committed(tmp_path):
+    store = tmp_path / "store"
+    command = [sys.executable, "-m", "flows.cli", "run", str(DATA / "edit-nawiki.parquet"), "--store", str(store)]
+    process = subprocess.Popen(
+        [*command, "--partitions", "60", "--local", "--threads", "1"], stderr=subprocess.PIPE, text=True, env=os.environ
+    )
+    deadline = time.monotonic() + 60
+    while not list(store.rglob("commits/*.json")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, message = process.communicate(timeout=60)
+    committed = len(list(store.rglob("commits/*.json")))
+    assert process.returncode == 130
+    assert "run the same command again" in message
+    assert 0 < committed < 60
+    assert not list(store.rglob("manifest.json"))

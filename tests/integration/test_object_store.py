@@ -1,0 +1,96 @@
+"""The same stages on an object store: moto's S3 server on this machine, reached through s3fs."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.cluster import open_cluster
+from pipeline.errors import StorageError
+from pipeline.plan import plan
+from pipeline.publish import publish, verify
+from pipeline.results import open_run
+from pipeline.search import search_run
+from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
+from pipeline.store import Store, commit_name, data_name
+from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, put_graph, random_graph
+
+pytest.importorskip("s3fs")
+moto_server = pytest.importorskip("moto.server")
+
+GRAPH = random_graph(seed=11)
+ANSWER = brute_force(GRAPH)
+
+
+@pytest.fixture(scope="module")
+def bucket():
+    import s3fs
+
+    server = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    environment = {
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        s3fs.S3FileSystem.clear_instance_cache()
+        s3fs.S3FileSystem().mkdir("bicliques")
+        yield "s3://bicliques"
+        s3fs.S3FileSystem.clear_instance_cache()
+    server.stop()
+
+
+def test_a_run_on_an_object_store_ends_with_its_manifest(bucket):
+    store = Store.open(f"{bucket}/plain")
+    record = plan(store, put_graph(store, GRAPH), SearchSettings(), PlanSettings(partitions=5))
+    assert search_run(store, record.run).digest == digest_of(ANSWER)
+    assert publish(store, record.run).bicliques == len(ANSWER)
+    assert verify(store, record.run).problems == []
+    run = open_run(f"{bucket}/plain")
+    assert bicliques_of(run.table(ids=False)) == ANSWER
+    assert run.top(3).num_rows == 3
+    assert search_run(store, record.run).searched == 0
+
+
+def test_a_partition_is_visible_only_with_its_commit_record(bucket):
+    store = Store.open(f"{bucket}/commits")
+    record = plan(store, put_graph(store, GRAPH), SearchSettings(), PlanSettings(partitions=4))
+    search_run(store, record.run)
+    folder = store.run(record.run)
+    lost = folder.committed()[2]
+    folder.uncommit_partition(2)
+    assert not folder.has(commit_name(2))
+    assert folder.has(data_name(2))
+    assert open_run(store).table().num_rows == len(ANSWER) - lost.rows
+    assert search_run(store, record.run).searched == 1
+    assert publish(store, record.run).digest == digest_of(ANSWER)
+
+
+def test_an_upload_that_fails_shows_no_object(bucket):
+    folder = Store.open(f"{bucket}/uploads").run("r")
+
+    def write() -> None:
+        with folder.sink("x.bin") as sink:
+            sink.write(b"half")
+            raise RuntimeError("lost")
+
+    with pytest.raises(RuntimeError):
+        write()
+    assert not folder.has("x.bin")
+
+
+def test_workers_reach_the_object_store_by_its_url(bucket):
+    store = Store.open(f"{bucket}/workers")
+    record = plan(store, put_graph(store, GRAPH), SearchSettings(), PlanSettings(partitions=6))
+    with open_cluster(ClusterSettings(workers=1, dashboard=False)) as client:
+        assert search_run(store, record.run, client).digest == digest_of(ANSWER)
+    assert publish(store, record.run).complete
+
+
+def test_a_missing_bucket_is_a_storage_error(bucket):
+    with pytest.raises(StorageError, match="no-such-bucket"):
+        Store.open("s3://no-such-bucket/store")

@@ -1,0 +1,375 @@
+"""From a stored graph to its verified bicliques: one set, whatever the side, partitions and workers."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kernels.errors import BicliqError
+from pipeline.cluster import open_cluster
+from pipeline.errors import InputError, LimitReached, StorageError
+from pipeline.graph import BipartiteGraph
+from pipeline.partition import read_partition, write_partition, write_partitions
+from pipeline.plan import plan
+from pipeline.profile import profile
+from pipeline.publish import publish, read_manifest, verify
+from pipeline.results import open_run
+from pipeline.search import SearchProgress, run_plan, search_partition, search_run
+from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
+from pipeline.store import Store, commit_name, data_name, partition_name
+from tests.integration.stored_graphs import (
+    bicliques_of,
+    brute_force,
+    digest_of,
+    left_label,
+    put_graph,
+    random_graph,
+    right_label,
+)
+
+GRAPH = random_graph(seed=3)
+ANSWER = brute_force(GRAPH)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store.open(str(tmp_path / "store"))
+
+
+@pytest.fixture(scope="module")
+def client():
+    with open_cluster(ClusterSettings(workers=2, dashboard=False)) as client:
+        yield client
+
+
+def planned(store, graph=GRAPH, partitions=None, **search):
+    return plan(store, put_graph(store, graph), SearchSettings(**search), PlanSettings(partitions=partitions))
+
+
+def finished(store, client=None, **options):
+    record = planned(store, **options)
+    search_run(store, record.run, client)
+    return record.run
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("partitions", [1, 7, 100])
+def test_sides_and_partitions_do_not_change_the_set(store, side, partitions):
+    record = planned(store, partitions=partitions, side=side)
+    assert record.partitions == min(partitions, record.n_roots)
+    found = search_run(store, record.run)
+    manifest = publish(store, record.run)
+    assert bicliques_of(open_run(store).table(ids=False)) == ANSWER
+    assert manifest.bicliques == found.bicliques == len(ANSWER)
+    assert manifest.digest == found.digest == digest_of(ANSWER)
+    assert verify(store, record.run).problems == []
+
+
+@pytest.mark.parametrize("partitions", [1, 9])
+def test_workers_do_not_change_the_set(store, client, partitions):
+    run = finished(store, client, partitions=partitions)
+    assert publish(store, run).digest == digest_of(ANSWER)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_graphs_agree_with_brute_force(store, seed):
+    sizes = np.random.default_rng(seed).integers(1, 25, 2)
+    graph = random_graph(*sizes, density=0.1 + 0.08 * seed, seed=seed)
+    run = finished(store, graph=graph, partitions=1 + seed)
+    assert bicliques_of(open_run(store, run).table(ids=False)) == brute_force(graph)
+
+
+@pytest.mark.parametrize("sizes", [(2, 1, 1), (1, 3, 1), (2, 2, 6), (3, 2, 1), (30, 1, 1)])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_thresholds_are_in_terms_of_the_graphs_own_sides(store, sizes, side):
+    asked = dict(zip(("min_left", "min_right", "min_edges"), sizes, strict=True))
+    run = finished(store, partitions=5, side=side, **asked)
+    assert bicliques_of(open_run(store, run).table(ids=False)) == brute_force(GRAPH, **asked)
+    publish(store, run)
+    assert verify(store, run).problems == []
+
+
+def test_a_graph_without_edges_is_searched_and_published(store):
+    run = finished(store, graph=BipartiteGraph.from_edges([], [], 3, 2))
+    manifest = publish(store, run)
+    assert (manifest.bicliques, manifest.partitions, manifest.largest) == (0, 0, None)
+    assert manifest.complete
+    assert verify(store, run).problems == []
+    assert open_run(store, run).table().num_rows == 0
+    assert open_run(store, run).top(3).num_rows == 0
+    assert len(open_run(store, run).to_dask().compute()) == 0
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_partition_is_closed_under_the_neighbours_of_its_roots(store, side):
+    record = planned(store, partitions=4, side=side)
+    matrix = GRAPH.matrix().toarray() if side == "left" else GRAPH.matrix().toarray().T
+    searched = []
+    for number in range(4):
+        assert write_partition(store, record.run, number) > 0
+        part = read_partition(store.run(record.run), number)
+        local = BipartiteGraph(part.left_ids.size, part.n_right, part.indptr, part.indices)
+        dense = local.matrix().toarray()
+        ids = (part.left_ids, part.right_ids)
+        if side == "right":
+            dense, ids = dense.T, ids[::-1]
+        columns, rows = ids
+        roots = columns[part.roots]
+        searched += roots.tolist()
+        assert rows.tolist() == np.flatnonzero(matrix[roots].any(axis=0)).tolist()
+        assert sorted(columns) == np.flatnonzero(matrix[:, rows].any(axis=1)).tolist()
+        assert (dense == matrix[np.ix_(columns, rows)]).all()
+        degrees = matrix.sum(axis=1)
+        assert (np.lexsort((columns, degrees[columns])) == np.arange(columns.size)).all()
+    assert sorted(searched) == np.flatnonzero(matrix.any(axis=1)).tolist()
+
+
+def test_partitions_that_are_written_are_kept(store, client):
+    record = planned(store, partitions=6)
+    assert write_partitions(store, record.run, client) == 6
+    store.run(record.run).remove(partition_name(2))
+    calls = []
+    assert write_partitions(store, record.run, progress=lambda *done: calls.append(done)) == 1
+    assert calls == [(6, 6)]
+
+
+def test_planning_again_names_the_same_run(store):
+    first = planned(store, partitions=3, min_left=2)
+    assert planned(store, partitions=3, min_left=2) == first
+    assert store.runs() == [first.run]
+
+
+def test_a_profile_is_kept_beside_its_graph(store):
+    graph = put_graph(store, GRAPH)
+    found = profile(store, graph)
+    assert profile(store, graph) == found
+    assert found.left_wedges == int((GRAPH.right_degrees**2).sum())
+
+
+def test_a_graph_that_is_not_there_is_an_input_error(store):
+    with pytest.raises(InputError, match="ingest"):
+        plan(store, "nothing", SearchSettings(), PlanSettings())
+
+
+def test_a_committed_partition_is_never_searched_twice(store):
+    run = finished(store, partitions=5)
+    before = store.run(run).committed()
+    again = search_run(store, run)
+    assert (again.searched, again.bicliques) == (0, len(ANSWER))
+    assert search_partition(store.uri, run, 2) == before[2]
+    assert store.run(run).committed() == before
+
+
+def test_data_without_a_commit_record_is_invisible_and_searched_again(store):
+    run = finished(store, partitions=5)
+    folder = store.run(run)
+    lost = folder.committed()[3]
+    folder.remove(commit_name(3))
+    folder.write_bytes(data_name(3), b"half a file")
+    assert open_run(store, run).table().num_rows == len(ANSWER) - lost.rows
+    with pytest.raises(StorageError, match=r"partitions 3 \(1\) of 5 not committed"):
+        publish(store, run)
+    assert any("partitions 3" in problem for problem in verify(store, run).problems)
+    assert search_run(store, run).searched == 1
+    assert publish(store, run).digest == digest_of(ANSWER)
+
+
+@pytest.mark.parametrize("on_cluster", [False, True])
+def test_a_partition_that_fails_is_named_and_the_others_are_searched(store, client, on_cluster):
+    record = planned(store, partitions=5)
+    write_partitions(store, record.run)
+    folder = store.run(record.run)
+    folder.write_bytes(partition_name(1), b"not a partition")
+    with pytest.raises(BicliqError, match=r"1 of 5 partitions failed.*partition 1.*part-00001\.arrow"):
+        search_run(store, record.run, client if on_cluster else None)
+    assert list(folder.committed()) == [0, 2, 3, 4]
+    assert list(folder.failures()) == [1]
+    folder.remove(partition_name(1))
+    assert search_run(store, record.run).digest == digest_of(ANSWER)
+    assert folder.failures() == {}
+
+
+@pytest.mark.parametrize("on_cluster", [False, True])
+def test_progress_ends_with_everything_done(store, client, on_cluster):
+    record = planned(store, partitions=4)
+    seen: list[SearchProgress] = []
+    cluster = ClusterSettings(scheduler=client.scheduler.address) if on_cluster else None
+    run_plan(store, record.run, cluster, seen.append)
+    assert seen[0].partitions_done == 0
+    assert len(seen) > 5, "partitions that are being searched tell nothing"
+    last = seen[-1]
+    assert (last.partitions_done, last.partitions, last.bicliques) == (4, 4, len(ANSWER))
+    assert (last.roots_done, last.cost_done) == (last.n_roots, last.cost)
+
+
+@pytest.mark.parametrize("on_cluster", [False, True])
+def test_a_limit_bounds_the_whole_run_and_is_flagged(store, client, on_cluster):
+    record = planned(store, partitions=5, max_bicliques=30)
+    found = search_run(store, record.run, client if on_cluster else None)
+    assert (found.bicliques, found.complete) == (30, False)
+    manifest = publish(store, record.run)
+    assert (manifest.bicliques, manifest.complete) == (30, False)
+    assert bicliques_of(open_run(store).table(ids=False)) <= ANSWER
+    assert verify(store, record.run).problems == []
+    assert search_run(store, record.run).searched == 0
+
+
+def test_a_limit_can_be_an_error(store):
+    record = planned(store, partitions=2, max_bicliques=5, on_limit="error")
+    with pytest.raises(LimitReached, match="limit of 5"):
+        search_run(store, record.run)
+
+
+def test_a_limit_that_is_just_enough_is_no_limit(store):
+    record = planned(store, partitions=3, max_bicliques=len(ANSWER))
+    assert search_run(store, record.run).complete
+
+
+def test_the_manifest_sums_up_the_run(store):
+    run = finished(store, partitions=3)
+    manifest = publish(store, run)
+    assert read_manifest(store, run) == manifest
+    largest = max((len(left) * len(right), len(left)) for left, right in ANSWER)
+    assert (manifest.largest["n_edges"], manifest.largest["n_left"]) == largest
+    assert sum(count for _, count in manifest.left_histogram) == len(ANSWER)
+    assert [f["path"] for f in manifest.files] == [data_name(n) for n in range(3)]
+    assert set(manifest.seconds) == {"reduce", "plan", "search"}
+    record = json.loads(store.run(run).fs.cat_file(store.run(run).path_of("manifest.json")))
+    assert record["bicliques"] == len(ANSWER)
+
+
+def test_an_unpublished_run_has_no_manifest(store):
+    with pytest.raises(StorageError, match="not published"):
+        read_manifest(store, finished(store))
+
+
+def rewrite(store, run, number, change):
+    """Replace a data file by a changed one, and its commit record's checksum and size with it."""
+    folder = store.run(run)
+    table = change(folder.read_table(data_name(number)))
+    with folder.sink(data_name(number)) as sink:
+        pq.write_table(table, sink)
+    record = folder.read_json(commit_name(number))
+    folder.write_json(commit_name(number), {**record, "bytes": sink.bytes, "checksum": sink.checksum})
+
+
+def with_lists(table, name, change):
+    lists = [change(row) for row in table[name].to_pylist()]
+    position = table.schema.get_field_index(name)
+    return table.set_column(position, table.schema.field(name), pa.array(lists, table.schema.field(name).type))
+
+
+def test_verify_finds_a_flipped_byte(store):
+    run = finished(store, partitions=3)
+    folder = store.run(run)
+    data = bytearray(folder.fs.cat_file(folder.path_of(data_name(1))))
+    data[len(data) // 2] ^= 1
+    folder.write_bytes(data_name(1), bytes(data))
+    found = verify(store, run)
+    assert not found.ok
+    assert any("partition=00001" in problem and "checksum" in problem for problem in found.problems)
+
+
+def test_verify_finds_a_file_that_is_gone(store):
+    run = finished(store, partitions=3)
+    store.run(run).remove(data_name(0))
+    assert any("the file is missing" in problem for problem in verify(store, run).problems)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda t: t.slice(1), "rows, its commit record says"),
+        (lambda t: with_lists(t, "left", lambda ids: [ids[0], *ids]), "not the length of left"),
+        (lambda t: with_lists(t, "right", lambda ids: [i + 1 for i in ids]), "digest"),
+        (lambda t: t.rename_columns(["right", "left", "n_left", "n_right", "root"]), "columns"),
+    ],
+)
+def test_verify_finds_what_a_checksum_cannot(store, change, problem):
+    run = finished(store, partitions=1)
+    rewrite(store, run, 0, change)
+    assert any(problem in found for found in verify(store, run).problems)
+
+
+def test_verify_finds_a_biclique_that_can_be_extended(store):
+    run = finished(store, partitions=1)
+
+    def shorten(table):
+        rows = table.to_pylist()
+        row = max(range(len(rows)), key=lambda i: min(rows[i]["n_left"], rows[i]["n_right"]))
+        rows[row]["left"].remove(next(i for i in rows[row]["left"] if i != rows[row]["root"]))
+        rows[row]["n_left"] -= 1
+        return pa.Table.from_pylist(rows, schema=table.schema)
+
+    rewrite(store, run, 0, shorten)
+    assert any("common neighbours" in problem for problem in verify(store, run).problems)
+
+
+def test_verify_finds_a_manifest_that_disagrees(store):
+    run = finished(store, partitions=2)
+    publish(store, run)
+    folder = store.run(run)
+    folder.write_json("manifest.json", {**folder.manifest(), "bicliques": 1})
+    assert any("manifest.json: bicliques 1" in problem for problem in verify(store, run).problems)
+
+
+def original(bicliques):
+    return {(tuple(map(left_label, left)), tuple(map(right_label, right))) for left, right in bicliques}
+
+
+def test_results_carry_the_original_ids(store):
+    publish(store, finished(store, partitions=3))
+    run = open_run(store.uri)
+    assert bicliques_of(run.table()) == original(ANSWER)
+    for frame in (run.to_pandas(), run.to_dask().compute()):
+        lists = zip(frame.left, frame.right, strict=True)
+        assert {(tuple(left), tuple(right)) for left, right in lists} == original(ANSWER)
+    assert run.dataset().count_rows() == len(ANSWER)
+    assert set(run.dataset().to_table()["partition"].to_pylist()) == {0, 1, 2}
+    roots = zip(run.table()["root"].to_pylist(), run.table()[run.manifest.side].to_pylist(), strict=True)
+    assert all(root in members for root, members in roots)
+
+
+@pytest.mark.parametrize("by", ["edges", "left", "right"])
+def test_the_largest_are_the_same_from_any_number_of_partitions(store, by):
+    def size(biclique):
+        left, right = len(biclique[0]), len(biclique[1])
+        return {"edges": left * right, "left": left, "right": right}[by], left * right
+
+    expected = sorted(ANSWER, key=lambda b: (*(-x for x in size(b)), b))[:12]
+    for partitions in (1, 8):
+        run = open_run(store, finished(store, partitions=partitions))
+        found = run.top(12, by, ids=False)
+        assert [(tuple(r["left"]), tuple(r["right"])) for r in found.to_pylist()] == expected
+        assert bicliques_of(run.top(12, by)) == original(expected)
+    assert open_run(store).top(10**6, by).num_rows == len(ANSWER)
+
+
+def test_runs_are_opened_by_name_by_prefix_or_the_latest(store):
+    with pytest.raises(InputError, match="no run is in this store"):
+        open_run(store)
+    first, second = finished(store, partitions=1), finished(store, partitions=2)
+    assert open_run(store).run == second
+    assert open_run(store, first[:6]).run == first
+    with pytest.raises(InputError, match="no run of this store"):
+        open_run(store, "zzz")
+    with pytest.raises(InputError, match="at least 1"):
+        open_run(store).top(0)
+
+
+def test_a_scheduler_that_does_not_answer_is_an_input_error(monkeypatch):
+    monkeypatch.setattr("pipeline.cluster.CONNECT_SECONDS", 0.2)
+    settings = ClusterSettings(scheduler="tcp://127.0.0.1:9")
+    with pytest.raises(InputError, match="no Dask scheduler answers"), open_cluster(settings):
+        pass
+
+
+def test_an_existing_cluster_is_used_by_its_address(store, client):
+    record = planned(store, partitions=3)
+    found = run_plan(store, record.run, ClusterSettings(scheduler=client.scheduler.address))
+    assert found.digest == digest_of(ANSWER)
+    assert client.nthreads()

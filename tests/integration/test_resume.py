@@ -1,0 +1,105 @@
+"""Killing any process loses nothing that was committed; the next run does only what is missing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from pipeline.cluster import open_cluster
+from pipeline.plan import plan
+from pipeline.publish import publish, verify
+from pipeline.results import open_run
+from pipeline.search import search_run
+from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
+from pipeline.store import Store, commit_name, data_name
+from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, put_graph, random_graph
+
+GRAPH = random_graph(240, 200, 0.02, seed=5)
+ANSWER = brute_force(GRAPH)
+PARTITIONS = 150
+PATIENCE = 60
+"""Seconds to wait for a process to get somewhere."""
+
+SEARCH = """
+import sys
+from pipeline.search import search_run
+from pipeline.store import Store
+search_run(Store.open(sys.argv[1]), sys.argv[2])
+"""
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store.open(str(tmp_path / "store"))
+
+
+@pytest.fixture
+def run(store):
+    record = plan(store, put_graph(store, GRAPH), SearchSettings(side="left"), PlanSettings(partitions=PARTITIONS))
+    assert record.partitions == PARTITIONS
+    return record.run
+
+
+def wait_for_commits(folder, number):
+    deadline = time.monotonic() + PATIENCE
+    while len(folder.names("commits/*.json")) < number:
+        assert time.monotonic() < deadline, "nothing was committed"
+        time.sleep(0.001)
+
+
+def kill_a_search_after(store, run, commits):
+    search = subprocess.Popen([sys.executable, "-c", SEARCH, store.uri, run])
+    try:
+        wait_for_commits(store.run(run), commits)
+    finally:
+        search.send_signal(signal.SIGKILL)
+        search.wait()
+
+
+def test_a_killed_search_goes_on_where_it_was(store, run):
+    folder = store.run(run)
+    kill_a_search_after(store, run, 3)
+    kept = folder.committed()
+    assert 3 <= len(kept) < PARTITIONS
+    assert bicliques_of(open_run(store).table(ids=False)) <= ANSWER
+    written = {n: os.stat(folder.path_of(data_name(n))).st_mtime_ns for n in kept}
+
+    kill_a_search_after(store, run, len(kept) + 3)
+    again = search_run(store, run)
+
+    assert again.searched < PARTITIONS - len(kept)
+    assert {n: commit for n, commit in folder.committed().items() if n in kept} == kept
+    assert {n: os.stat(folder.path_of(data_name(n))).st_mtime_ns for n in kept} == written
+    assert publish(store, run).digest == digest_of(ANSWER)
+    assert verify(store, run).problems == []
+
+
+def test_killed_workers_lose_nothing(store, run):
+    folder = store.run(run)
+    with open_cluster(ClusterSettings(workers=2, dashboard=False)) as client:
+        victims = client.run(os.getpid)
+        found = []
+        search = threading.Thread(target=lambda: found.append(search_run(store, run, client)))
+        search.start()
+        wait_for_commits(folder, 2)
+        os.kill(next(iter(victims.values())), signal.SIGKILL)
+        search.join(PATIENCE)
+        assert not search.is_alive()
+    assert found[0].digest == digest_of(ANSWER)
+    assert publish(store, run).bicliques == len(ANSWER)
+    assert verify(store, run).problems == []
+
+
+def test_a_search_killed_before_its_commit_searches_that_partition_again(store, run):
+    folder = store.run(run)
+    search_run(store, run)
+    folder.remove(commit_name(7))
+    search = subprocess.run([sys.executable, "-c", SEARCH, store.uri, run], check=True)
+    assert search.returncode == 0
+    assert folder.read_commit(7) is not None

@@ -1,0 +1,25 @@
+"""Every notebook runs from its first cell to its last, and leaves its picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jupytext
+import pytest
+from nbclient import NotebookClient
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.py"))
+
+
+def test_there_are_notebooks():
+    assert NOTEBOOKS
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(path, tmp_path, monkeypatch):
+    monkeypatch.setenv("BICLIQ_NOTEBOOK_STORE", str(tmp_path))
+    notebook = jupytext.read(path)
+    NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(path.parents[1])}}).execute()
+    assert "maximal groups" in str(notebook.cells)
+    picture = tmp_path / "groups.png"
+    assert picture.stat().st_size > 10_000

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pipeline.errors import InputError
+from pipeline.graph import BipartiteGraph
+from pipeline.plan import BYTES_PER_EDGE, BYTES_PER_VERTEX, choose_side, plan_partitions, run_id
+from pipeline.settings import PlanSettings, SearchSettings
+
+
+def random_graph(seed, n_left=60, n_right=50, density=0.08):
+    left, right = np.nonzero(np.random.default_rng(seed).random((n_left, n_right)) < density)
+    return BipartiteGraph.from_edges(left, right, n_left, n_right)
+
+
+def bytes_of(by_root, roots):
+    rows = np.unique(by_root.rows_of(roots)[1])
+    return int((by_root.right_degrees[rows] * BYTES_PER_EDGE + BYTES_PER_VERTEX).sum())
+
+
+def test_the_cheaper_side_is_chosen():
+    star = BipartiteGraph.from_edges([0] * 9, range(9), 1, 9)
+    assert choose_side(star) == "left"
+    assert choose_side(star.transpose()) == "right"
+    assert choose_side(star, "right") == "right"
+    with pytest.raises(InputError, match="'up'"):
+        choose_side(star, "up")
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("partitions", [1, 7, 45, 1000])
+def test_every_root_is_in_one_of_the_asked_partitions(side, partitions):
+    graph = random_graph(0)
+    found, largest = plan_partitions(graph, side, partitions, 1)
+    degrees = graph.left_degrees if side == "left" else graph.right_degrees
+    assert sorted(found.roots.tolist()) == np.flatnonzero(degrees).tolist()
+    assert np.unique(found.partition).tolist() == list(range(min(partitions, found.roots.size)))
+    ordered = degrees[found.roots]
+    assert (np.diff(ordered) >= 0).all()
+    assert (np.diff(found.roots)[np.diff(ordered) == 0] > 0).all()
+    by_root = graph if side == "left" else graph.transpose()
+    assert largest == max(bytes_of(by_root, found.roots[found.partition == p]) for p in set(found.partition))
+
+
+def test_partitions_share_the_cost():
+    found, _ = plan_partitions(random_graph(1, 3000, 400, 0.01), "left", 10, 1)
+    cost = np.bincount(found.partition, found.cost)
+    assert cost.max() < 1.1 * cost.mean()
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("budget", [1, 2_000, 3_000, 1 << 30])
+def test_the_memory_budget_is_kept_except_by_single_roots(seed, budget):
+    graph = random_graph(seed)
+    found, _ = plan_partitions(graph, "left", None, budget)
+    for number in range(int(found.partition.max()) + 1):
+        roots = found.roots[found.partition == number]
+        assert roots.size == 1 or bytes_of(graph, roots) <= budget
+    assert (found.partition.max() > 0) == (budget < 1 << 30)
+
+
+def test_a_graph_without_edges_has_no_partitions():
+    found, largest = plan_partitions(BipartiteGraph.from_edges([], [], 3, 3), "left", None, 1 << 20)
+    assert (found.roots.size, largest) == (0, 0)
+    found, _ = plan_partitions(BipartiteGraph.from_edges([], [], 3, 3), "left", 5, 1 << 20)
+    assert found.partition.size == 0
+
+
+def test_a_run_is_named_by_what_changes_its_result():
+    name = run_id("g", SearchSettings(), PlanSettings())
+    assert len(name) == 12
+    assert name == run_id("g", SearchSettings(threads=7, on_limit="error"), PlanSettings())
+    others = [
+        run_id("h", SearchSettings(), PlanSettings()),
+        run_id("g", SearchSettings(min_left=2), PlanSettings()),
+        run_id("g", SearchSettings(max_bicliques=2), PlanSettings()),
+        run_id("g", SearchSettings(), PlanSettings(partitions=2)),
+    ]
+    assert len({name, *others}) == 5
