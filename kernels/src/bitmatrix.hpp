@@ -56,11 +56,12 @@ struct BitMatrix {
       for (u32 k = 0; k < depth; ++k) {
         const u32 n = n_rows - 32 * k < 32 ? n_rows - 32 * k : 32;
         const Lanes bits = column_masks_apart(row(32 * k) + before_words + w, stride(), n);
-        store(columns + static_cast<usize>(k) * column_stride() + 32 * w, bits);
+        write(columns + static_cast<usize>(k) * column_stride() + 32 * w, bits);
         count = count + popcounts(bits);
       }
-      store(counts + 32 * w, count);
+      write(counts + 32 * w, count);
     }
+    settle();
   }
 };
 

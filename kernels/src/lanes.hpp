@@ -65,6 +65,9 @@ __device__ inline void store(u32* p, Lanes a, Flags f) {
   __syncwarp();
 }
 __device__ inline void store(u32* p, Lanes a) { store(p, a, Flags{true}); }
+/// Without barriers, for a row of stores that `settle` ends.
+__device__ inline void write(u32* p, Lanes a) { p[lane_id()] = a.v; }
+__device__ inline void settle() { __syncwarp(); }
 __device__ inline u32 compact(u32* p, Lanes a, Flags f) {
   const u32 bits = ballot(f);
   __syncwarp();
@@ -190,6 +193,16 @@ __device__ inline bool share_column(const u32* base, const u32* starts, u32 n, u
   for (u32 step = width; step < kLanes; step *= 2) all &= __shfl_xor_sync(~0u, all, step);
   return __any_sync(~0u, all != 0);
 }
+/// For 32 columns, one bit a row: how many of the set rows each has.
+__device__ inline Lanes count_rows(const u32* words, usize distance, const u32* rows, u32 depth) {
+  u32 count = 0;
+  BICLIQ_UNROLL_8
+  for (u32 k = 0; k < depth; ++k) count += __popc(words[k * distance + lane_id()] & rows[k]);
+  __syncwarp();
+  return {count};
+}
+constexpr u32 kRowsAColumnWord = 4;  // rows that are transposed in the time in which count_rows reads a word
+
 /// Lane i holds row i of a 32 x 32 bit matrix; afterwards column i (five exchanges).
 __device__ inline u32 transpose(u32 x) {
   u32 mask = 0x0000ffffu;
@@ -493,6 +506,9 @@ struct LaneStack {
   void put(u32 i, u32 x) { words[i] = x; }
   u32 get(u32 i) const { return words[i]; }
 };
+/// Stores of a device that need no barrier between them, until `settle`.
+inline void write(u32* p, Lanes a) { store(p, a); }
+inline void settle() {}
 /// Writes one word for the whole group.
 inline void put(u32* p, u32 x) { *p = x; }
 
@@ -536,6 +552,15 @@ inline RowFold fold_rows(const u32* base, const u32* starts, u32 n, u32 n_words)
   }
   return f;
 }
+/// For 32 columns, one bit a row: how many of the set rows each has.
+inline Lanes count_rows(const u32* words, usize distance, const u32* rows, u32 depth) {
+  Lanes counts = splat(0);
+  for (u32 k = 0; k < depth; ++k, words += distance)
+    if (rows[k]) counts = counts + popcounts(load(words) & splat(rows[k]));
+  return counts;
+}
+constexpr u32 kRowsAColumnWord = 1;  // rows that are transposed in the time in which count_rows reads a word
+
 /// Has any column all of n >= 1 rows?
 inline bool share_column(const u32* base, const u32* starts, u32 n, u32 n_words) {
   const Flags real = first_lanes(n_words);

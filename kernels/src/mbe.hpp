@@ -67,6 +67,7 @@ class MaximalBicliques {
   using Mark = typename Memory::Mark;
   static constexpr u32 kPollNodes = 64;         // nodes between two looks at whether workers wait
   static constexpr u32 kRegisterBefores = 128;  // befores that the dominance filter holds in registers
+  static constexpr u32 kShorter = 4;            // a matrix of so many times fewer rows is worth making
   static constexpr u32 kKept = 64;              // befores that the filter keeps at most in its passes over memory
 
   struct NarrowLevel {
@@ -103,7 +104,8 @@ class MaximalBicliques {
   WideLevel* wide_ = nullptr;
   u32 *row_list_ = nullptr, *row_starts_ = nullptr, *order_ = nullptr, *live_ = nullptr;
   u32 *reach_starts_ = nullptr, *subtree_rows_ = nullptr;
-  u32 n_narrow_ = 0, ticks_ = 0, root_ = 0;
+  u32 n_narrow_ = 0, ticks_ = 0, root_ = 0, n_subtree_rows_ = 0;
+  bool shared_ = false;  // may others search the matrix of the outermost level too?
 
   // ---- R ----------------------------------------------------------------------------------------
 
@@ -176,7 +178,8 @@ class MaximalBicliques {
     subtree_rows_ = memory_.take(kLanes);
     WideLevel& level = push_wide(memory_.mark());
     level.matrix = tree.matrix;
-    if (!level.matrix.columns) level.matrix.fill_columns(memory_);
+    shared_ = tree.matrix.columns != nullptr;
+    if (!shared_) level.matrix.fill_columns(memory_);
     open_wide(level, tree.from, tree.to);
     run(0);
   }
@@ -368,7 +371,7 @@ class MaximalBicliques {
     u32* ids = memory_.take(n_open);
     u32 n_candidates = 0;
     Lanes reach = splat(0);
-    const u32 all = n == kLanes ? ~0u : (1u << n) - 1;
+    const u32 all = low_bits(n);
     each_nonzero(open, m.candidate_words, [&](u32 w, u32 bits) {
       const Lanes masks = column_masks(m.rows + m.before_words + w, row_starts_, all);
       const Lanes counts = popcounts(masks);
@@ -390,6 +393,7 @@ class MaximalBicliques {
     const u32 *list = row_list_, *row_ids = m.row_ids;
     u32* to = subtree_rows_;
     each_item(n, [=](u32 i) { to[i] = row_ids[list[i]]; });
+    n_subtree_rows_ = n;
     sink_.rows(subtree_rows_, n);
     return n;
   }
@@ -427,50 +431,55 @@ class MaximalBicliques {
     return word == x / 32 ? (1u << x % 32) - 1 : 0;
   }
 
-  /// Opens the child over more than 32 rows: on its parent's matrix, or on its own where that is half as wide.
+  /// Opens the child over more than 32 rows: on its parent's matrix, or on its own where that is much smaller.
   void wide_child_of_wide(WideLevel& from, u32 x, u32 n, u32* open, Mark mark) {
     const BitMatrix& m = from.matrix;
     WideLevel& level = push_wide(mark);
     level.counts = memory_.take(m.column_stride());
     level.inherited = memory_.take(m.candidate_words);
+    const u32 *column = m.columns + x, *above = from.rows, depth = words_for(m.n_rows);
+    const usize apart = m.column_stride();
+    u32* rows = memory_.take(depth);
+    each_item(depth, [=](u32 k) { rows[k] = above[k] & column[k * apart]; });
+    level.rows = rows;
     for (u32 w = 0; w < m.candidate_words; ++w) {
       put(level.inherited + w, tried_before(from, w, x));
-      if (open[w]) put(open + w, count_open(from, x, w, open[w], level.counts + 32 * w));
+      if (open[w]) put(open + w, count_open(from, level, n, w, open[w]));
     }
-    if (m.stride() > kLanes && project_child(m, n, level, open)) return;
+    if (project_child(m, n, level, open)) return;
     level.matrix = m;
     level.alive = open;
-    const u32 *column = m.columns + x, *above = from.rows;
-    const usize apart = m.column_stride();
-    u32* rows = memory_.take(words_for(m.n_rows));
-    each_item(words_for(m.n_rows), [=](u32 k) { rows[k] = above[k] & column[k * apart]; });
-    level.rows = rows;
     start_wide(level, 0, m.n_candidates);
   }
 
   /// Counts the rows in L' of the open candidates of a word: those with too few are closed, those that lie
   /// inside N(x) are done with in the parent. Returns what stays open.
-  u32 count_open(WideLevel& from, u32 x, u32 w, u32 open, u32* counts_out) {
+  u32 count_open(WideLevel& from, const WideLevel& level, u32 n, u32 w, u32 open) {
     const BitMatrix& m = from.matrix;
+    const u32 depth = words_for(m.n_rows);
     Lanes counts = splat(0);
-    const u32* words = m.columns + 32 * w;
-    for (u32 k = 0; k < words_for(m.n_rows); ++k, words += m.column_stride()) {
-      const u32 rows = m.column_word(k, x) & from.rows[k];
-      if (rows) counts = counts + popcounts(load(words) & splat(rows));
+    if (n < depth * kRowsAColumnWord) {
+      for (u32 i = 0; i < n; i += kLanes)
+        counts = counts + popcounts(column_masks(m.rows + m.before_words + w, row_starts_ + i, low_bits(n - i)));
+    } else {
+      counts = count_rows(m.columns + 32 * w, m.column_stride(), level.rows, depth);
     }
-    store(counts_out, counts);
+    store(level.counts + 32 * w, counts);
     const u32 inside = ballot(flags(open) & (counts == load(from.counts + 32 * w)));
     if (inside) put(from.alive + w, from.alive[w] & ~inside);
     return ballot(flags(open) & (counts >= splat(rows_needed_)));
   }
+  static u32 low_bits(u32 n) { return n >= kLanes ? ~0u : (1u << n) - 1; }
 
   // ---- smaller matrices ---------------------------------------------------------------------------
 
-  /// Gives the child its own matrix where that is half as wide and there is memory for it.
+  /// Gives the child its own matrix where that is half as wide, or a fourth as long, and there is memory for it.
   bool project_child(const BitMatrix& m, u32 n, WideLevel& level, const u32* open) {
+    const bool shorter = kShorter * n <= m.n_rows;
+    if (!shorter && m.stride() <= kLanes) return false;
     const Projection p = plan_projection(m, n, level.inherited, open);
     const usize words = words_for(p.n_before) + words_for(p.n_candidates), columns = 32 * usize{words_for(p.n_candidates)};
-    if (2 * words > m.stride()) return false;
+    if (!shorter && 2 * words > m.stride()) return false;
     if (!memory_.fits(p.n_rows * (words + 1) + (words_for(p.n_rows) + 5) * columns + child_words(m))) return false;
     BitMatrix& to = level.matrix;
     to.shape(memory_, p.n_rows, p.n_before, p.n_candidates);
@@ -546,6 +555,7 @@ class MaximalBicliques {
     level.ids = tree.ids;
     level.befores = tree.befores;
     subtree_rows_ = tree.rows;
+    n_subtree_rows_ = tree.n_rows;
     sink_.rows(tree.rows, tree.n_rows);
     run(tree.n_rows);
   }
@@ -846,6 +856,7 @@ class MaximalBicliques {
   static usize head_words(u32 n_members) { return Sink::kIds ? padded(n_members) : 0; }
 
   bool give_wide(WideLevel& level) {
+    if (!level.parent && shared_) return give_range(level);
     const BitMatrix& m = level.matrix;
     const Mark mark = memory_.mark();
     if (!memory_.fits(child_words(m))) return false;
@@ -867,6 +878,21 @@ class MaximalBicliques {
     const bool sent = send_wide(level, p, open, n_open);
     memory_.release(mark);
     return sent;
+  }
+
+  /// The rest of a root's candidates: its matrix stays where it is.
+  bool give_range(WideLevel& level) {
+    Parcel parcel = crew_.parcel(head_words(level.n_members) + padded(0));
+    if (!parcel) return false;
+    Subtree tree = parcel_head(parcel, level.n_members, level.members_hash);
+    tree.wide = true;
+    tree.matrix = level.matrix;
+    tree.from = next_alive(level);
+    tree.to = level.end;
+    crew_.give(static_cast<Parcel&&>(parcel), tree);
+    level.next = level.end;
+    level.given = true;
+    return true;
   }
 
   bool send_wide(WideLevel& level, const Projection& p, const u32* open, u32 n_open) {
@@ -946,9 +972,9 @@ class MaximalBicliques {
   void send_narrow(Parcel&& parcel, Subtree& tree) {
     u32* rows = parcel.take(kLanes);
     const u32* own = subtree_rows_;
-    each_item(kLanes, [=](u32 i) { rows[i] = own[i]; });
+    each_item(n_subtree_rows_, [=](u32 i) { rows[i] = own[i]; });
     tree.rows = rows;
-    tree.n_rows = kLanes;
+    tree.n_rows = n_subtree_rows_;
     if (tree.n_candidates) crew_.give(static_cast<Parcel&&>(parcel), tree);
   }
 };
