@@ -22,6 +22,7 @@ from kernels.contracts import (
     choose_side,
 )
 from kernels.cpu import BicliqueStream, CpuSearch
+from kernels.cuda import CudaSearch
 from kernels.digest import set_digest
 from kernels.errors import BackendError, BicliqError, CapacityError
 
@@ -85,7 +86,7 @@ def enumerate_maximal_bicliques(
         Stop after so many; the result then says that it is not complete.
     threads : int
         Worker threads; 0 takes all cores that this process may use.
-    backend : {"cpu"}
+    backend : {"cpu", "cuda"}
     progress : callable, optional
         Called about five times a second with a `Progress`.
 
@@ -105,7 +106,8 @@ def enumerate_maximal_bicliques(
     Notes
     -----
     Time grows with the number of bicliques times the words of their two-step neighbourhoods; see `src/mbe.hpp`
-    for the method. Memory: 8 bytes an edge and the bit matrix of one root a thread.
+    for the method. Memory: 8 bytes an edge and the bit matrix of one root a thread. On a GPU `threads` has no
+    meaning, and memory is a share of what the card has free (`kernels/cuda.py`).
 
     Examples
     --------
@@ -131,7 +133,7 @@ def enumerate_maximal_bicliques(
     )
     if mode not in ("count", "digest"):
         raise ValueError(f"mode is {mode!r}; it must be 'count' or 'digest' (stream_maximal_bicliques enumerates)")
-    search = CpuSearch(request, mode)
+    search = CudaSearch(request, mode) if backend == Backend.CUDA else CpuSearch(request, mode)
     search.wait(progress)
     return search.result()
 
@@ -178,6 +180,8 @@ def stream_maximal_bicliques(
         indptr, indices, n_right, side, roots, left_ids, right_ids, min_left, min_right, min_edges, max_bicliques, threads, backend,
         batch_bicliques, batch_ids,
     )  # fmt: skip
+    if backend == Backend.CUDA:
+        raise BackendError("the CUDA backend counts and digests; to stream bicliques, use the CPU backend")
     return BicliqueStream(CpuSearch(request, "enumerate"), max_bicliques)
 
 

@@ -50,6 +50,12 @@ def set_digest(left_offsets: Any, left: Any, right_offsets: Any, right: Any) -> 
         return int(np.sum(_mix(_mix(left_sums ^ LEFT_SEED) + right_sums), dtype=np.uint64))
 
 
+def vertex_hashes(ids: Any, seed: np.uint64) -> U64:
+    """Hash of each vertex of one side, given its seed."""
+    with np.errstate(over="ignore"):
+        return _mix(np.asarray(ids).astype(np.int64).view(np.uint64) + seed)
+
+
 def _mix(x: U64) -> U64:
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -60,7 +66,7 @@ def _list_sums(offsets: Any, ids: Any, seed: np.uint64) -> U64:
     """Sum of the vertex hashes of each list (no list is empty in a biclique, but it may be)."""
     bounds = np.asarray(offsets, dtype=np.int64)
     with np.errstate(over="ignore"):
-        hashes = _mix(np.asarray(ids).astype(np.int64).view(np.uint64) + seed)
+        hashes = vertex_hashes(ids, seed)
         running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])
         sums: U64 = running[bounds[1:]] - running[bounds[:-1]]
     return sums

@@ -10,7 +10,6 @@
 #pragma once
 
 #include "lanes.hpp"
-#include "workspace.hpp"
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -28,9 +27,12 @@ struct BitMatrix {
 
   u32 stride() const { return before_words + candidate_words; }
   u32 column_stride() const { return candidate_words * 32; }
-  u32* row(u32 r) const { return rows + static_cast<std::size_t>(r) * stride(); }
-  u32 column_word(u32 k, u32 x) const { return columns[static_cast<std::size_t>(k) * column_stride() + x]; }
+  u32* row(u32 r) const { return rows + static_cast<usize>(r) * stride(); }
+  u32 column_word(u32 k, u32 x) const { return columns[static_cast<usize>(k) * column_stride() + x]; }
 
+  static usize row_words(u32 before, u32 candidates) { return usize{words_for(before)} + words_for(candidates); }
+
+  /// Takes memory for rows and ids.
   template <class Memory>
   void shape(Memory& memory, u32 d, u32 before, u32 candidates) {
     n_rows = d;
@@ -38,7 +40,7 @@ struct BitMatrix {
     n_candidates = candidates;
     before_words = words_for(before);
     candidate_words = words_for(candidates);
-    rows = memory.take(static_cast<std::size_t>(d) * stride());
+    rows = memory.take(static_cast<usize>(d) * stride());
     row_ids = memory.take(d);
     ids = memory.take(column_stride());
   }
@@ -47,29 +49,21 @@ struct BitMatrix {
   template <class Memory>
   void fill_columns(Memory& memory) {
     const u32 depth = words_for(n_rows);
-    columns = memory.take(static_cast<std::size_t>(depth) * column_stride());
+    columns = memory.take(static_cast<usize>(depth) * column_stride());
     counts = memory.take(column_stride());
     for (u32 w = 0; w < candidate_words; ++w) {
       Lanes count = splat(0);
       for (u32 k = 0; k < depth; ++k) {
         const u32 n = n_rows - 32 * k < 32 ? n_rows - 32 * k : 32;
-        Lanes bits = splat(0), bit = splat(1);
-        const u32* word = row(32 * k) + before_words + w;
-        for (u32 r = 0; r < n; ++r, word += stride(), bit = bit + bit) bits = set_bits(bits, flags(*word), bit);
-        store(columns + static_cast<std::size_t>(k) * column_stride() + 32 * w, bits);
+        const Lanes bits = column_masks_apart(row(32 * k) + before_words + w, stride(), n);
+        write(columns + static_cast<usize>(k) * column_stride() + 32 * w, bits);
         count = count + popcounts(bits);
       }
-      store(counts + 32 * w, count);
+      write(counts + 32 * w, count);
     }
+    settle();
   }
 };
-
-/// The masks of the 32 columns of a word over some rows: bit i of a lane is row i.
-inline Lanes column_masks(const u32* const* rows, u32 n, u32 word) {
-  Lanes masks = splat(0), bit = splat(1);
-  for (u32 i = 0; i < n; ++i, bit = bit + bit) masks = set_bits(masks, flags(rows[i][word]), bit);
-  return masks;
-}
 
 /// The bits of `word` at the set places of `places`, side by side (PEXT).
 inline u32 compress_bits(u32 word, u32 places) {

@@ -5,55 +5,67 @@
 // level as a `GivenNode`, which holds all that its search needs. The search has ended when every worker waits.
 #pragma once
 
+#include "pieces.hpp"
+#include "subtree.hpp"
+
 #include <atomic>
 #include <condition_variable>
-#include <cstdint>
+#include <cstdlib>
 #include <deque>
+#include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
-#include <vector>
 
 namespace bicliq {
 
-struct GivenNode {
-  std::uint32_t root = 0;
-  bool wide = false;
-  std::uint32_t n_rows = 0, n_before = 0, n_candidates = 0;  // of a wide node's matrix
-  std::vector<std::vector<std::uint32_t>> words;
-  std::vector<std::uint32_t> members;
-  std::uint64_t members_hash = 0;
+inline namespace BICLIQ_ISA {
 
-  /// Lets a bit matrix be written straight into the node.
-  struct Memory {
-    std::vector<std::vector<std::uint32_t>>& words;
-    std::uint32_t* take(std::size_t n) {
-      words.emplace_back(n);
-      return words.back().data();
-    }
+/// A block of memory of its own, for a subtree that is given away.
+struct Parcel : Pieces {
+  struct Free {
+    void operator()(u32* p) const { std::free(p); }
   };
+  std::unique_ptr<u32[], Free> block;
+  explicit operator bool() const { return block != nullptr; }
+};
+struct GivenNode {
+  Subtree tree;
+  Parcel parcel;
 };
 
 class Crew {
  public:
-  Crew(std::uint32_t n_workers, std::uint64_t n_roots) : n_workers_(n_workers), n_roots_(n_roots) {}
+  Crew(u32 n_workers, u64 n_roots) : n_workers_(n_workers), n_roots_(n_roots) {}
 
   /// The next root's place in the order, or nothing when all have been taken.
-  std::optional<std::uint64_t> next_root() {
+  std::optional<u64> next_root() {
     if (stopped()) return std::nullopt;
-    const std::uint64_t i = next_.fetch_add(1, std::memory_order_relaxed);
+    const u64 i = next_.fetch_add(1, std::memory_order_relaxed);
     if (i >= n_roots_) return std::nullopt;
     return i;
   }
   void root_done() { done_.fetch_add(1, std::memory_order_relaxed); }
-  std::uint64_t roots_done() const { return done_.load(std::memory_order_relaxed); }
+  u64 roots_done() const { return done_.load(std::memory_order_relaxed); }
 
   bool hungry() const { return waiting_.load(std::memory_order_relaxed) > queued_.load(std::memory_order_relaxed); }
 
-  void give(GivenNode node) {
+  using Parcel = bicliq::Parcel;
+  Parcel parcel(usize words) const {
+    Parcel parcel;
+    parcel.block.reset(static_cast<u32*>(std::aligned_alloc(64, padded(words) * sizeof(u32))));
+    if (!parcel.block) throw std::bad_alloc();
+    parcel.next = parcel.block.get();
+    return parcel;
+  }
+  /// Called where a fixed workspace does not suffice; a worker on a CPU has one that grows.
+  void overflow() const {}
+
+  void give(Parcel&& parcel, const Subtree& tree) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      queue_.push_back(std::move(node));
-      queued_.store(static_cast<std::int64_t>(queue_.size()), std::memory_order_relaxed);
+      queue_.push_back({tree, std::move(parcel)});
+      queued_.store(static_cast<i64>(queue_.size()), std::memory_order_relaxed);
     }
     wake_.notify_one();
   }
@@ -67,7 +79,7 @@ class Crew {
     if (queue_.empty() || stopped()) return std::nullopt;
     GivenNode node = std::move(queue_.front());
     queue_.pop_front();
-    queued_.store(static_cast<std::int64_t>(queue_.size()), std::memory_order_relaxed);
+    queued_.store(static_cast<i64>(queue_.size()), std::memory_order_relaxed);
     waiting_.fetch_sub(1, std::memory_order_relaxed);
     return node;
   }
@@ -89,10 +101,10 @@ class Crew {
     lock.lock();
   }
 
-  const std::int64_t n_workers_;
-  const std::uint64_t n_roots_;
-  std::atomic<std::uint64_t> next_{0}, done_{0};
-  std::atomic<std::int64_t> waiting_{0}, queued_{0};
+  const i64 n_workers_;
+  const u64 n_roots_;
+  std::atomic<u64> next_{0}, done_{0};
+  std::atomic<i64> waiting_{0}, queued_{0};
   std::atomic<bool> stopped_{false};
   std::mutex mutex_;
   std::condition_variable wake_;
@@ -100,4 +112,5 @@ class Crew {
   bool ended_ = false;
 };
 
+}  // namespace BICLIQ_ISA
 }  // namespace bicliq

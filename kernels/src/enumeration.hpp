@@ -6,6 +6,7 @@
 #pragma once
 
 #include "mbe.hpp"
+#include "roots.hpp"
 #include "sinks.hpp"
 
 #include <chrono>
@@ -111,11 +112,13 @@ class Enumeration {
 
   template <class Sink>
   void search(Sink& sink) {
-    MaximalBicliques<Sink> search(graph_, settings_.limits, crew_, sink);
+    Workspace memory;
+    MaximalBicliques<Sink, Crew, Workspace> search(settings_.limits, crew_, sink, memory);
+    Roots<Sink> roots(graph_, settings_.limits, sink);
     double waited = 0;
     const Clock::time_point start = Clock::now();
     while (const auto place = crew_.next_root()) {
-      search.root(roots_[roots_.size() - 1 - *place]);
+      if (roots.open(roots_[roots_.size() - 1 - *place])) search.search(roots.tree());
       crew_.root_done();
     }
     for (;;) {
@@ -123,15 +126,15 @@ class Enumeration {
       const auto node = crew_.take();
       waited += since(before);
       if (!node) break;
-      search.resume(*node);
+      search.search(node->tree);
     }
     sink.finish();
     const std::lock_guard<std::mutex> lock(mutex_);
     busy_.push_back(since(start) - waited);
     digest_ += sink.digest();
-    nodes_ += search.nodes;
-    dropped_ += search.dropped;
-    workspace_ += search.workspace_bytes();
+    nodes_ += search.nodes + roots.nodes;
+    dropped_ += search.dropped + roots.dropped;
+    workspace_ += memory.bytes() + roots.workspace_bytes();
   }
 
   void deliver(std::unique_ptr<Batch> batch) {

@@ -5,22 +5,22 @@
 // digest depends on no order, and digests of disjoint parts add up. `kernels/digest.py` is the same in NumPy.
 #pragma once
 
-#include <cstdint>
+#include "types.hpp"
 
 namespace bicliq {
 
-constexpr std::uint64_t kLeftSeed = 0x9e3779b97f4a7c15ull, kRightSeed = 0xd1b54a32d192ed03ull;
+constexpr u64 kLeftSeed = 0x9e3779b97f4a7c15ull, kRightSeed = 0xd1b54a32d192ed03ull;
 
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014).
-inline std::uint64_t mix(std::uint64_t x) {
+inline u64 mix(u64 x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
   return x ^ (x >> 31);
 }
-inline std::uint64_t vertex_hash(std::int64_t id, std::uint64_t seed) {
-  return mix(static_cast<std::uint64_t>(id) + seed);
+inline u64 vertex_hash(i64 id, u64 seed) {
+  return mix(static_cast<u64>(id) + seed);
 }
-inline std::uint64_t biclique_hash(std::uint64_t left, std::uint64_t right) {
+inline u64 biclique_hash(u64 left, u64 right) {
   return mix(mix(left ^ kLeftSeed) + right);
 }
 

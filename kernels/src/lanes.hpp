@@ -10,9 +10,9 @@
 // a namespace of its own, so that one extension can hold all of them and choose when it loads.
 #pragma once
 
-#include <cstdint>
-#include <cstring>
-#if defined(__x86_64__)
+#include "types.hpp"
+
+#if defined(__x86_64__) && !defined(__CUDACC_RTC__)
 #include <immintrin.h>
 #endif
 
@@ -21,12 +21,205 @@
 #endif
 
 namespace bicliq {
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
 inline namespace BICLIQ_ISA {
 
 constexpr u32 kLanes = 32;
+
+#if defined(__CUDACC_RTC__)  // a lane is a thread of a warp: one register a value
+__device__ inline u32 lane_id() { return threadIdx.x & 31; }
+__device__ inline u32 popcount(u32 x) { return __popc(x); }
+__device__ inline u32 first_set(u32 x) { return __ffs(x) - 1; }
+
+struct Flags {
+  bool on;
+};
+__device__ inline Flags operator&(Flags a, Flags b) { return {a.on && b.on}; }
+__device__ inline Flags operator|(Flags a, Flags b) { return {a.on || b.on}; }
+__device__ inline Flags operator~(Flags a) { return {!a.on}; }
+__device__ inline u32 ballot(Flags a) { return __ballot_sync(~0u, a.on); }
+__device__ inline Flags flags(u32 bits) { return {(bits >> lane_id() & 1) != 0}; }
+__device__ inline Flags first_lanes(u32 n) { return {lane_id() < n}; }
+
+struct Lanes {
+  u32 v;
+};
+__device__ inline Lanes splat(u32 x) { return {x}; }
+__device__ inline Lanes operator&(Lanes a, Lanes b) { return {a.v & b.v}; }
+__device__ inline Lanes operator|(Lanes a, Lanes b) { return {a.v | b.v}; }
+__device__ inline Lanes operator+(Lanes a, Lanes b) { return {a.v + b.v}; }
+__device__ inline Lanes without(Lanes a, Lanes b) { return {a.v & ~b.v}; }
+__device__ inline Flags operator==(Lanes a, Lanes b) { return {a.v == b.v}; }
+__device__ inline Flags operator>=(Lanes a, Lanes b) { return {a.v >= b.v}; }
+__device__ inline Flags operator>(Lanes a, Lanes b) { return {a.v > b.v}; }
+__device__ inline Flags meets(Lanes a, Lanes b) { return {(a.v & b.v) != 0}; }
+__device__ inline Flags nonzero(Lanes a) { return {a.v != 0}; }
+__device__ inline Lanes select(Flags f, Lanes yes, Lanes no) { return {f.on ? yes.v : no.v}; }
+__device__ inline Lanes set_bits(Lanes a, Flags f, Lanes bit) { return {f.on ? a.v | bit.v : a.v}; }
+__device__ inline Lanes popcounts(Lanes a) { return {static_cast<u32>(__popc(a.v))}; }
+__device__ inline Lanes load(const u32* p, Flags f) { return {f.on ? p[lane_id()] : 0u}; }
+__device__ inline Lanes load(const u32* p) { return {p[lane_id()]}; }
+// Lanes read what others wrote and write what others read: a barrier on both sides of every store.
+__device__ inline void store(u32* p, Lanes a, Flags f) {
+  __syncwarp();
+  if (f.on) p[lane_id()] = a.v;
+  __syncwarp();
+}
+__device__ inline void store(u32* p, Lanes a) { store(p, a, Flags{true}); }
+/// Without barriers, for a row of stores that `settle` ends.
+__device__ inline void write(u32* p, Lanes a) { p[lane_id()] = a.v; }
+__device__ inline void settle() { __syncwarp(); }
+__device__ inline u32 compact(u32* p, Lanes a, Flags f) {
+  const u32 bits = ballot(f);
+  __syncwarp();
+  if (f.on) p[__popc(bits & ((1u << lane_id()) - 1))] = a.v;
+  __syncwarp();
+  return __popc(bits);
+}
+__device__ inline void put(u32* p, u32 x) {
+  __syncwarp();
+  if (lane_id() == 0) *p = x;
+  __syncwarp();
+}
+#if __CUDA_ARCH__ >= 800
+__device__ inline u32 any_bits(Lanes a) { return __reduce_or_sync(~0u, a.v); }
+__device__ inline u32 largest(Lanes a) { return __reduce_max_sync(~0u, a.v); }
+__device__ inline u32 sum(Lanes a) { return __reduce_add_sync(~0u, a.v); }
+#else
+template <class F>
+__device__ inline u32 reduce(u32 x, F f) {
+  for (u32 step = 16; step; step /= 2) x = f(x, __shfl_xor_sync(~0u, x, step));
+  return x;
+}
+__device__ inline u32 any_bits(Lanes a) {
+  return reduce(a.v, [](u32 x, u32 y) { return x | y; });
+}
+__device__ inline u32 largest(Lanes a) {
+  return reduce(a.v, [](u32 x, u32 y) { return x > y ? x : y; });
+}
+__device__ inline u32 sum(Lanes a) {
+  return reduce(a.v, [](u32 x, u32 y) { return x + y; });
+}
+#endif
+__device__ inline u32 lane(Lanes a, u32 i) { return __shfl_sync(~0u, a.v, i); }
+__device__ inline Lanes lane_numbers() { return {lane_id()}; }
+__device__ inline Lanes shift_left(Lanes a, u32 n) { return {a.v << n}; }
+
+struct LaneStack {
+  u32 own = 0;
+  __device__ void put(u32 i, u32 x) { own = lane_id() == i ? x : own; }
+  __device__ u32 get(u32 i) const { return __shfl_sync(~0u, own, i); }
+};
+
+template <class F>
+__device__ inline void each_item(u32 n, F f) {
+  __syncwarp();
+  for (u32 i = lane_id(); i < n; i += kLanes) f(i);
+  __syncwarp();
+}
+
+template <class F>
+__device__ inline u32 list_bits(u32* to, u32 n_words, F word) {
+  u32 n = 0;
+  __syncwarp();
+  for (u32 first = 0; first < n_words; first += kLanes) {
+    const u32 k = first + lane_id();
+    u32 bits = k < n_words ? word(k) : 0;
+    const u32 own = __popc(bits);
+    u32 upto = own;
+    for (u32 step = 1; step < kLanes; step *= 2) {
+      const u32 below = __shfl_up_sync(~0u, upto, step);
+      if (lane_id() >= step) upto += below;
+    }
+    for (u32 at = n + upto - own; bits; bits &= bits - 1) to[at++] = 32 * k + first_set(bits);
+    n += __shfl_sync(~0u, upto, kLanes - 1);
+  }
+  __syncwarp();
+  return n;
+}
+
+template <class F>
+__device__ inline u32 list_if(u32* to, u32 n, F keep) {
+  u32 kept = 0;
+  __syncwarp();
+  for (u32 first = 0; first < n; first += kLanes) {
+    const u32 i = first + lane_id();
+    kept += compact(to + kept, Lanes{i}, Flags{i < n && keep(i)});
+  }
+  return kept;
+}
+
+struct RowFold {
+  Lanes all, any, two;
+};
+/// Fewer than 17 words leave lanes idle: then several rows are read at once, and folded at the end.
+__device__ inline RowFold fold_rows(const u32* base, const u32* starts, u32 n, u32 n_words) {
+  const u32 width = n_words > 16 ? 32 : n_words > 8 ? 16 : n_words > 4 ? 8 : n_words > 2 ? 4 : n_words > 1 ? 2 : 1;
+  const u32 word = lane_id() & (width - 1), rows_at_once = kLanes / width;
+  const bool real = word < n_words;
+  u32 all = ~0u, any = 0, two = 0;
+  BICLIQ_UNROLL_8
+  for (u32 i = lane_id() / width; i < n; i += rows_at_once) {
+    const u32 bits = real ? base[starts[i] + word] : 0u;
+    two |= any & bits;
+    any |= bits;
+    all &= bits;
+  }
+  __syncwarp();
+  for (u32 step = width; step < kLanes; step *= 2) {
+    const u32 other = __shfl_xor_sync(~0u, any, step);
+    two |= __shfl_xor_sync(~0u, two, step) | (any & other);
+    any |= other;
+    all &= __shfl_xor_sync(~0u, all, step);
+  }
+  const bool own = lane_id() < n_words;
+  return {{own ? all : 0}, {own ? any : 0}, {own ? two : 0}};
+}
+__device__ inline bool share_column(const u32* base, const u32* starts, u32 n, u32 n_words) {
+  const u32 width = n_words > 16 ? 32 : n_words > 8 ? 16 : n_words > 4 ? 8 : n_words > 2 ? 4 : n_words > 1 ? 2 : 1;
+  const u32 word = lane_id() & (width - 1), rows_at_once = kLanes / width, step_rows = 4 * rows_at_once;
+  const bool real = word < n_words;
+  u32 all = real ? ~0u : 0u;
+  for (u32 first = lane_id() / width;; first += step_rows) {
+    u32 bits[4];
+    BICLIQ_UNROLL
+    for (u32 k = 0; k < 4; ++k) {
+      const u32 i = first + k * rows_at_once;
+      bits[k] = real && i < n ? base[starts[i] + word] : ~0u;
+    }
+    all &= bits[0] & bits[1] & bits[2] & bits[3];
+    if (first - lane_id() / width + step_rows >= n) break;
+    if (!__any_sync(~0u, all != 0)) return false;
+  }
+  for (u32 step = width; step < kLanes; step *= 2) all &= __shfl_xor_sync(~0u, all, step);
+  return __any_sync(~0u, all != 0);
+}
+/// For 32 columns, one bit a row: how many of the set rows each has.
+__device__ inline Lanes count_rows(const u32* words, usize distance, const u32* rows, u32 depth) {
+  u32 count = 0;
+  BICLIQ_UNROLL_8
+  for (u32 k = 0; k < depth; ++k) count += __popc(words[k * distance + lane_id()] & rows[k]);
+  __syncwarp();
+  return {count};
+}
+constexpr u32 kRowsAColumnWord = 4;  // rows that are transposed in the time in which count_rows reads a word
+
+/// Lane i holds row i of a 32 x 32 bit matrix; afterwards column i (five exchanges).
+__device__ inline u32 transpose(u32 x) {
+  u32 mask = 0x0000ffffu;
+  BICLIQ_UNROLL
+  for (u32 step = 16; step; step /= 2, mask ^= mask << step) {
+    const u32 other = __shfl_xor_sync(~0u, x, step);
+    x = lane_id() & step ? (x & ~mask) | (other >> step & mask) : (x & mask) | (other << step & ~mask);
+  }
+  return x;
+}
+__device__ inline Lanes column_masks(const u32* base, const u32* starts, u32 wanted) {
+  return {transpose(wanted >> lane_id() & 1 ? base[starts[lane_id()]] : 0)};
+}
+__device__ inline Lanes column_masks_apart(const u32* word, usize distance, u32 n) {
+  return {transpose(lane_id() < n ? word[lane_id() * distance] : 0)};
+}
+#else
 
 inline u32 popcount(u32 x) { return static_cast<u32>(__builtin_popcount(x)); }
 inline u32 popcount64(u64 x) { return static_cast<u32>(__builtin_popcountll(x)); }
@@ -123,6 +316,7 @@ inline Lanes lane_numbers() {
 inline Lanes shift_left(Lanes a, u32 n) {
   return {_mm512_slli_epi32(a.lo, n), _mm512_slli_epi32(a.hi, n)};
 }
+inline u32 sum(Lanes a) { return static_cast<u32>(_mm512_reduce_add_epi32(_mm512_add_epi32(a.lo, a.hi))); }
 /// Sum of the 64-bit words p[i] over the set bits i of a word.
 inline u64 sum_selected(const u64* p, u32 bits) {
   __m512i sum = _mm512_maskz_loadu_epi64(static_cast<__mmask8>(bits), p);
@@ -292,6 +486,10 @@ inline Lanes lane_numbers() {
 inline Lanes shift_left(Lanes a, u32 n) {
   return each([&](int i) { return a.v[i] << splat8(n); });
 }
+inline u32 sum(Lanes a) {
+  const Vec8 x = a.v[0] + a.v[1] + a.v[2] + a.v[3];
+  return x[0] + x[1] + x[2] + x[3] + x[4] + x[5] + x[6] + x[7];
+}
 inline u64 sum_selected(const u64* p, u32 bits) {
   u64 sum = 0;
   for (; bits; bits &= bits - 1) sum += p[first_set(bits)];
@@ -299,6 +497,95 @@ inline u64 sum_selected(const u64* p, u32 bits) {
 }
 
 #endif
+
+// ---- what a warp does in parallel and a core in a loop, one form for all host lanes ------------------
+
+/// One word a depth: the open levels of a leaf.
+struct LaneStack {
+  u32 words[kLanes];
+  void put(u32 i, u32 x) { words[i] = x; }
+  u32 get(u32 i) const { return words[i]; }
+};
+/// Stores of a device that need no barrier between them, until `settle`.
+inline void write(u32* p, Lanes a) { store(p, a); }
+inline void settle() {}
+/// Writes one word for the whole group.
+inline void put(u32* p, u32 x) { *p = x; }
+
+/// f(i) for all i < n, in any order; f must not use the group.
+template <class F>
+inline void each_item(u32 n, F f) {
+  for (u32 i = 0; i < n; ++i) f(i);
+}
+
+/// Writes the numbers of the set bits of word(0), word(1), … side by side; returns how many.
+template <class F>
+inline u32 list_bits(u32* to, u32 n_words, F word) {
+  u32 n = 0;
+  for (u32 k = 0; k < n_words; ++k)
+    for (u32 bits = word(k); bits; bits &= bits - 1) to[n++] = 32 * k + first_set(bits);
+  return n;
+}
+
+/// Writes the numbers i < n for which keep(i) holds side by side; returns how many.
+template <class F>
+inline u32 list_if(u32* to, u32 n, F keep) {
+  u32 kept = 0;
+  for (u32 i = 0; i < n; ++i)
+    if (keep(i)) to[kept++] = i;
+  return kept;
+}
+
+/// The words of some rows, 32 words at a time: what all of them have, what any has, what at least two have.
+struct RowFold {
+  Lanes all, any, two;
+};
+/// Rows start at base[starts[i]], i < n; only the first n_words words (at most 32) are there.
+inline RowFold fold_rows(const u32* base, const u32* starts, u32 n, u32 n_words) {
+  const Flags real = first_lanes(n_words);
+  RowFold f = {splat(~0u), splat(0), splat(0)};
+  for (u32 i = 0; i < n; ++i) {
+    const Lanes bits = load(base + starts[i], real);
+    f.two = f.two | (f.any & bits);
+    f.any = f.any | bits;
+    f.all = f.all & bits;
+  }
+  return f;
+}
+/// For 32 columns, one bit a row: how many of the set rows each has.
+inline Lanes count_rows(const u32* words, usize distance, const u32* rows, u32 depth) {
+  Lanes counts = splat(0);
+  for (u32 k = 0; k < depth; ++k, words += distance)
+    if (rows[k]) counts = counts + popcounts(load(words) & splat(rows[k]));
+  return counts;
+}
+constexpr u32 kRowsAColumnWord = 1;  // rows that are transposed in the time in which count_rows reads a word
+
+/// Has any column all of n >= 1 rows?
+inline bool share_column(const u32* base, const u32* starts, u32 n, u32 n_words) {
+  const Flags real = first_lanes(n_words);
+  Lanes all = load(base + starts[0], real);
+  for (u32 i = 1; i < n; ++i) {
+    all = all & load(base + starts[i], real);
+    if (i % 8 == 7 && !ballot(nonzero(all))) return false;
+  }
+  return ballot(nonzero(all)) != 0;
+}
+/// The masks of the 32 columns in one word of up to 32 rows: bit i is row i, for the rows in `wanted`.
+inline Lanes column_masks(const u32* base, const u32* starts, u32 wanted) {
+  Lanes masks = splat(0);
+  for (; wanted; wanted &= wanted - 1)
+    masks = set_bits(masks, flags(base[starts[first_set(wanted)]]), splat(wanted & (0u - wanted)));
+  return masks;
+}
+/// The same for n rows that follow each other at a distance.
+inline Lanes column_masks_apart(const u32* word, usize distance, u32 n) {
+  Lanes masks = splat(0), bit = splat(1);
+  for (u32 r = 0; r < n; ++r, word += distance, bit = bit + bit) masks = set_bits(masks, flags(*word), bit);
+  return masks;
+}
+
+#endif  // host lanes
 
 }  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -1,15 +1,15 @@
 // limits.hpp: which bicliques are wanted, in terms of the searched (row, column) sides.
 #pragma once
 
-#include <cstdint>
+#include "types.hpp"
 
 namespace bicliq {
 
 struct Limits {
-  std::uint32_t min_rows = 1, min_columns = 1;
-  std::uint64_t min_edges = 1;
+  u32 min_rows = 1, min_columns = 1;
+  u64 min_edges = 1;
 
-  bool accepts(std::uint64_t n_rows, std::uint64_t n_columns) const {
+  bool accepts(u64 n_rows, u64 n_columns) const {
     return n_rows >= min_rows && n_columns >= min_columns && n_rows * n_columns >= min_edges;
   }
 };

@@ -71,10 +71,9 @@ class Tally {
 
 class CountSink {
  public:
-  static constexpr bool kMembers = false;
+  static constexpr bool kMembers = false, kIds = false;
   explicit CountSink(Tally tally) : tally_(tally) {}
-  void root(u32 v) { root_ = v; }
-  u32 current_root() const { return root_; }
+  void root(u32) {}
   void rows(const u32*, u32) {}
   u64 column_hash(u32) const { return 0; }
   template <class M>
@@ -91,7 +90,6 @@ class CountSink {
 
  private:
   Tally tally_;
-  u32 root_ = 0;
 };
 
 /// What a MemberSink has to know of the graph: ids and hashes of rows and columns.
@@ -103,7 +101,7 @@ struct Labels {
 
 class MemberSink {
  public:
-  static constexpr bool kMembers = true;
+  static constexpr bool kMembers = true, kIds = true;
   using Deliver = std::function<void(std::unique_ptr<Batch>)>;
 
   /// `deliver` is empty where only the digest is wanted.
@@ -113,7 +111,6 @@ class MemberSink {
         batch_ids_(batch_ids), batch_(deliver_ ? std::make_unique<Batch>() : nullptr) {}
 
   void root(u32 v) { root_ = v; }
-  u32 current_root() const { return root_; }
   u64 column_hash(u32 c) const { return labels_.column_hashes[c]; }
 
   /// The rows that the bits of the coming masks stand for.
@@ -134,34 +131,34 @@ class MemberSink {
   /// A biclique of a narrow node: a mask over the rows of its subtree.
   template <class M>
   void found(u32 rows, const M& members) {
-    if (!limits_.accepts(popcount(rows), members.ids.size())) return;
+    if (!limits_.accepts(popcount(rows), members.n)) return;
     account(sum_selected(subtree_hashes_, rows), members.hash);
     if (!batch_) return;
     put_selected(row_list(), subtree_rows_, rows);
-    put(column_list(), labels_.column_ids, members.ids.data(), members.ids.size());
+    put(column_list(), labels_.column_ids, members.ids, members.n);
     close();
   }
   /// A biclique of a leaf: R is the leaf's and the `joined` lanes.
   template <class M>
   void found_in_leaf(u32 rows, const M& members, u32 joined) {
-    if (!limits_.accepts(popcount(rows), members.ids.size() + popcount(joined))) return;
+    if (!limits_.accepts(popcount(rows), members.n + popcount(joined))) return;
     account(sum_selected(subtree_hashes_, rows), members.hash + sum_selected(leaf_hashes_, joined));
     if (!batch_) return;
     put_selected(row_list(), subtree_rows_, rows);
-    put(column_list(), labels_.column_ids, members.ids.data(), members.ids.size());
+    put(column_list(), labels_.column_ids, members.ids, members.n);
     put_selected(column_list(), leaf_columns_, joined);
     close();
   }
   /// A biclique of a wide node.
   template <class M>
   void found(const u32* rows, u32 n, const M& members) {
-    if (!limits_.accepts(n, members.ids.size())) return;
+    if (!limits_.accepts(n, members.n)) return;
     u64 hash = 0;
     for (u32 i = 0; i < n; ++i) hash += labels_.row_hashes[rows[i]];
     account(hash, members.hash);
     if (!batch_) return;
     put(row_list(), labels_.row_ids, rows, n);
-    put(column_list(), labels_.column_ids, members.ids.data(), members.ids.size());
+    put(column_list(), labels_.column_ids, members.ids, members.n);
     close();
   }
   /// The biclique of one row and all its columns.

@@ -5,7 +5,8 @@
 // whole register at its last element.
 #pragma once
 
-#include <cstdint>
+#include "pieces.hpp"
+
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -16,17 +17,20 @@ namespace bicliq {
 class Workspace {
  public:
   struct Mark {
-    std::size_t block = 0, used = 0;
+    std::size_t block, used;
   };
 
-  std::uint32_t* take(std::size_t words) {
-    const std::size_t need = (words + kSpare + 15) & ~std::size_t{15};
+  /// Is there room for so many more words? (A device has a fixed workspace a warp; here it grows.)
+  bool fits(usize) const { return true; }
+
+  u32* take(std::size_t words) {
+    const std::size_t need = padded(words);
     while (block_ < blocks_.size() && used_ + need > blocks_[block_].words) {
       ++block_;
       used_ = 0;
     }
     if (block_ == blocks_.size()) grow(need);
-    std::uint32_t* piece = blocks_[block_].data.get() + used_;
+    u32* piece = blocks_[block_].data.get() + used_;
     used_ += need;
     return piece;
   }
@@ -37,24 +41,24 @@ class Workspace {
   }
   std::size_t bytes() const {
     std::size_t sum = 0;
-    for (const Block& b : blocks_) sum += b.words * sizeof(std::uint32_t);
+    for (const Block& b : blocks_) sum += b.words * sizeof(u32);
     return sum;
   }
 
  private:
-  static constexpr std::size_t kSpare = 32, kBlockWords = std::size_t{1} << 18;  // 1 MiB
+  static constexpr std::size_t kBlockWords = std::size_t{1} << 18;  // 1 MiB
   struct Free {
-    void operator()(std::uint32_t* p) const { std::free(p); }
+    void operator()(u32* p) const { std::free(p); }
   };
   struct Block {
-    std::unique_ptr<std::uint32_t[], Free> data;
+    std::unique_ptr<u32[], Free> data;
     std::size_t words;
   };
   void grow(std::size_t need) {
     const std::size_t words = need > kBlockWords ? need : kBlockWords;
-    auto* data = static_cast<std::uint32_t*>(std::aligned_alloc(64, words * sizeof(std::uint32_t)));
+    auto* data = static_cast<u32*>(std::aligned_alloc(64, words * sizeof(u32)));
     if (!data) throw std::bad_alloc();
-    blocks_.push_back({std::unique_ptr<std::uint32_t[], Free>(data), words});
+    blocks_.push_back({std::unique_ptr<u32[], Free>(data), words});
     used_ = 0;
   }
   std::vector<Block> blocks_;

@@ -1,0 +1,744 @@
+// device.cu: the enumeration of maximal bicliques on a GPU: the builders of roots, and the search by warps.
+//
+// What: the same search as on a CPU (mbe.hpp, from the same headers), a warp being a group of 32 lanes. Three
+// kernels: `single_rows` reports the bicliques of one row, `build_roots` makes the subtree of every root (a
+// block a root) and cuts it into tasks, `search_*` runs them.
+//
+// Input: a `Run`, written by cuda.py: the graph (both adjacency lists ascending, columns in search order, and for
+// each edge of a column the place of that column in the row's list), thresholds, and blocks of memory.
+//
+// Method: tasks are a narrow root, or a range of the candidates of a wide root; roots come by falling size, so
+// the heaviest start first. Warps are persistent: they take tasks from a counter, and when none is left, a ticket
+// of the queue of given nodes; a busy warp looks every 64 nodes whether tickets wait and hands over its shallowest
+// open level (a self-contained copy in the arena). The search ends when no warp is active and no node pends.
+//
+// Memory: the arena (matrices and lists of all roots, then given nodes) and a fixed workspace a warp; where either
+// is too small the run stops with an error number and the host starts again with more.
+//
+// Compiled by NVRTC with --device-as-default-execution-space; sm_75 and newer.
+#include "hash.hpp"
+#include "mbe.hpp"
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+static_assert(sizeof(Subtree) == 152, "cuda.py reserves this many bytes a subtree");
+
+enum Failure : u64 { kNone = 0, kArenaFull = 1, kTasksFull = 2, kWorkspaceFull = 3 };
+
+struct Task {
+  u32 subtree, from, to;
+};
+
+/// Counters that all blocks share. The first three are polled together.
+struct Counters {
+  u64 head, tail, stop;  // tickets taken, nodes given, nonzero: everybody ends
+  u64 found, digest, nodes, dropped;
+  u64 next_heavy, next_light, next_task;
+  u64 arena_used, n_subtrees, n_tasks;
+  u64 pending;  // active warps and given nodes that are not done
+  u64 failure, busy;
+};
+
+/// Everything a kernel is told; 64-bit fields only, in the order of cuda.py's `RUN_FIELDS`.
+struct Run {
+  const u64 *row_start, *column_start;
+  const u32 *row_columns, *column_rows, *places;
+  const u64 *row_hashes, *column_hashes;
+  const u32 *is_root, *roots;
+  u32 *scratch, *arena;
+  Subtree* subtrees;
+  Task* tasks;
+  Subtree* slots;
+  u32 *ready, *workspace;
+  Counters* counters;
+  u64 n_rows, n_columns, n_heavy, n_light, max_degree;
+  u64 arena_words, subtree_capacity, task_capacity, slot_capacity, workspace_words;
+  u64 min_rows, min_columns, min_edges, columns_are_left, max_bicliques, task_words;
+
+  Limits limits() const { return {static_cast<u32>(min_rows), static_cast<u32>(min_columns), min_edges}; }
+  u32 column_degree(u32 c) const { return static_cast<u32>(column_start[c + 1] - column_start[c]); }
+  u32 row_degree(u32 r) const { return static_cast<u32>(row_start[r + 1] - row_start[r]); }
+  u64 hash_of(u64 rows, u64 columns) const { return columns_are_left ? biclique_hash(columns, rows) : biclique_hash(rows, columns); }
+  void fail(Failure why) const {
+    atomicExch(&counters->failure, static_cast<u64>(why));
+    atomicExch(&counters->stop, 1ull);
+  }
+  /// Reserves words of the arena; null where it is full.
+  u32* reserve(u64 words) const {
+    const u64 at = atomicAdd(&counters->arena_used, words);
+    return at + words <= arena_words ? arena + at : nullptr;
+  }
+};
+
+inline u64 volatile_load(const u64* p) { return *static_cast<const volatile u64*>(p); }
+
+// ---- bicliques of one row ---------------------------------------------------------------------------
+
+/// Has the row all of these columns (ascending)? One thread; from the end, where the popular columns are.
+inline bool has_columns(const Run& g, u32 row, const u32* columns, u32 n) {
+  const u32 *first = g.row_columns + g.row_start[row], *end = g.row_columns + g.row_start[row + 1];
+  if (end - first < n || end[-1] < columns[n - 1]) return false;
+  for (u32 k = n; k-- > 0;) {
+    const u32 wanted = columns[k];
+    const u32* low = first;
+    u64 size = end - first;
+    while (size) {
+      const u64 half = size / 2;
+      if (low[half] < wanted) {
+        low += half + 1;
+        size -= half + 1;
+      } else {
+        size = half;
+      }
+    }
+    if (low == end || *low != wanted) return false;
+    end = low;
+  }
+  return true;
+}
+
+/// Is N(row) part of another row's list? All rows with these columns have the first of them; the whole warp asks.
+inline bool contained_row(const Run& g, u32 row, const u32* columns, u32 n) {
+  const u32* others = g.column_rows + g.column_start[columns[0]];
+  const u32 d = g.column_degree(columns[0]);
+  for (u32 i = 0; i < d; i += kLanes) {
+    const u32 k = i + lane_id();
+    if (__any_sync(~0u, k < d && others[k] != row && has_columns(g, others[k], columns, n))) return true;
+  }
+  return false;
+}
+
+extern "C" __global__ void single_rows(const Run* run) {
+  const Run& g = *run;
+  const Limits limits = g.limits();
+  const u32 warps = gridDim.x * blockDim.x / kLanes;
+  u64 found = 0, digest = 0;
+  for (u32 row = (blockIdx.x * blockDim.x + threadIdx.x) / kLanes; row < g.n_rows; row += warps) {
+    const u32* columns = g.row_columns + g.row_start[row];
+    const u32 n = g.row_degree(row);
+    if (!n || !g.is_root[columns[0]] || !limits.accepts(1, n) || contained_row(g, row, columns, n)) continue;
+    ++found;
+    if (!g.row_hashes) continue;
+    u64 hash = 0;
+    for (u32 i = 0; i < n; ++i) hash += g.column_hashes[columns[i]];
+    digest += g.hash_of(g.row_hashes[row], hash);
+  }
+  if (lane_id() != 0 || !found) return;
+  atomicAdd(&g.counters->found, found);
+  atomicAdd(&g.counters->digest, digest);
+}
+
+// ---- roots ------------------------------------------------------------------------------------------
+
+constexpr u32 kExactBuckets = 1024, kBuckets = 1024 + 22 * 64;
+/// Candidates are put in the order of their number of rows; above 1,024 rows, in steps of a 64th.
+inline u32 bucket_of(u32 count) {
+  if (count < kExactBuckets) return count;
+  const u32 exponent = 31 - __clz(count);
+  return kExactBuckets + (exponent - 10) * 64 + (count >> (exponent - 6) & 63);
+}
+
+/// What the threads of a block share while they build a root.
+struct Shared {
+  u64 least, hash, rows_hash, sum;
+  u32 place, n_touched, dead, n_joined, n_candidates, n_before, n_rows, reach;
+  u32* memory;
+  u32 histogram[kBuckets];
+};
+
+class RootBuilder {
+ public:
+  RootBuilder(const Run& run, Shared& shared, u32* scratch)
+      : g_(run), s_(shared), mark_(scratch), touched_(mark_ + run.n_columns), ids_(touched_ + run.n_columns),
+        counts_(ids_ + run.n_columns), list_(counts_ + run.n_columns), limits_(run.limits()),
+        needed_(limits_.min_rows > 2 ? limits_.min_rows : 2) {}
+
+  u64 found = 0, digest = 0, nodes = 0, dropped = 0;  // of thread 0
+
+  /// The whole block; false where memory has run out.
+  bool root(u32 v) {
+    v_ = v;
+    rows_ = g_.column_rows + g_.column_start[v];
+    places_ = g_.places + g_.column_start[v];
+    d_ = g_.column_degree(v);
+    if (d_ < needed_) return true;
+    reset();
+    if (covered()) {
+      dropped += threadIdx.x == 0;
+      return true;
+    }
+    count_candidates();
+    report();
+    bool good = true;
+    if (s_.n_candidates && promising()) good = d_ <= kLanes ? narrow() : wide();
+    forget();
+    return good;
+  }
+
+ private:
+  const Run& g_;
+  Shared& s_;
+  u32 *mark_, *touched_, *ids_, *counts_, *list_;
+  const Limits limits_;
+  const u32 needed_;
+  u32 v_ = 0, d_ = 0;
+  const u32 *rows_ = nullptr, *places_ = nullptr;
+  static constexpr u32 kTeam = 8;  // threads that read a row's list together
+
+  void reset() {
+    __syncthreads();
+    for (u32 i = threadIdx.x; i < kBuckets; i += blockDim.x) s_.histogram[i] = 0;
+    if (threadIdx.x == 0) {
+      s_.least = ~0ull;
+      s_.hash = s_.rows_hash = s_.sum = 0;
+      s_.n_touched = s_.dead = s_.n_joined = s_.n_candidates = s_.n_before = s_.n_rows = s_.reach = 0;
+    }
+    __syncthreads();
+  }
+
+  // ---- twins
+
+  /// Has a column before v all rows of v? It would be in the list of the row with the fewest befores.
+  bool covered() {
+    u64 least = ~0ull;
+    for (u32 i = threadIdx.x; i < d_; i += blockDim.x) {
+      const u64 key = static_cast<u64>(places_[i]) << 32 | rows_[i];
+      least = key < least ? key : least;
+    }
+    if (least != ~0ull) atomicMin(&s_.least, least);
+    __syncthreads();
+    const u32 n = static_cast<u32>(s_.least >> 32);
+    const u32* befores = g_.row_columns + g_.row_start[static_cast<u32>(s_.least)];
+    for (u32 i = threadIdx.x; i < n && !s_.dead; i += blockDim.x)
+      if (includes(befores[i])) s_.dead = 1;
+    __syncthreads();
+    return s_.dead;
+  }
+  bool includes(u32 w) const {
+    const u32 n = g_.column_degree(w);
+    if (n < d_) return false;
+    const u32 *own = g_.column_rows + g_.column_start[w], *end = own + n;
+    for (u32 i = 0; i < d_; ++i) {
+      while (own < end && *own < rows_[i]) ++own;
+      if (end - own < d_ - i || *own != rows_[i]) return false;
+      ++own;
+    }
+    return true;
+  }
+
+  // ---- columns in two steps
+
+  void touch(u32 w, u32 i) {
+    const u32 was = d_ <= kLanes ? atomicOr(mark_ + w, 1u << i) : atomicAdd(mark_ + w, 1u);
+    if (!was) touched_[atomicAdd(&s_.n_touched, 1u)] = w;
+  }
+  u32 count_of(u32 mark) const { return d_ <= kLanes ? popcount(mark) : mark; }
+
+  /// f(w, i) for the columns of row i in [first, end) of its list; a team of threads a row.
+  template <class F>
+  void each_column(u32 i, u32 first, u32 end, F f) const {
+    const u32* columns = g_.row_columns + g_.row_start[rows_[i]];
+    for (u32 k = first + threadIdx.x % kTeam; k < end; k += kTeam) f(columns[k]);
+  }
+
+  void count_candidates() {
+    for (u32 i = threadIdx.x / kTeam; i < d_; i += blockDim.x / kTeam)
+      each_column(i, places_[i] + 1, g_.row_degree(rows_[i]), [&](u32 w) { touch(w, i); });
+    __syncthreads();
+    u32 joined = 0;
+    u64 hash = 0, sum = 0;
+    for (u32 i = threadIdx.x; i < s_.n_touched; i += blockDim.x) {
+      const u32 w = touched_[i], count = count_of(__ldcg(mark_ + w));
+      if (count == d_) {
+        ++joined;
+        if (g_.column_hashes) hash += g_.column_hashes[w];
+      } else if (count >= needed_) {
+        atomicAdd(&s_.histogram[bucket_of(count)], 1u);
+        sum += count;
+      }
+    }
+    if (joined) atomicAdd(&s_.n_joined, joined);
+    if (hash) atomicAdd(&s_.hash, hash);
+    if (sum) atomicAdd(&s_.sum, sum);
+    add_row_hashes();
+    __syncthreads();
+    if (threadIdx.x < kLanes) start_buckets();
+    __syncthreads();
+  }
+  void add_row_hashes() {
+    if (!g_.row_hashes) return;
+    u64 hash = 0;
+    for (u32 i = threadIdx.x; i < d_; i += blockDim.x) hash += g_.row_hashes[rows_[i]];
+    if (hash) atomicAdd(&s_.rows_hash, hash);
+  }
+  /// Turns sizes of buckets into their first places (one warp).
+  void start_buckets() {
+    const u32 last = bucket_of(d_) + 1;
+    u32 before = 0;
+    for (u32 i = 0; i < last; i += kLanes) {
+      const u32 own = i + lane_id() < last ? s_.histogram[i + lane_id()] : 0;
+      u32 upto = own;
+      for (u32 step = 1; step < kLanes; step *= 2) {
+        const u32 below = __shfl_up_sync(~0u, upto, step);
+        if (lane_id() >= step) upto += below;
+      }
+      if (i + lane_id() < last) s_.histogram[i + lane_id()] = before + upto - own;
+      before += __shfl_sync(~0u, upto, kLanes - 1);
+    }
+    if (lane_id() == 0) s_.n_candidates = before;
+  }
+
+  void report() {
+    if (threadIdx.x != 0) return;
+    ++nodes;
+    if (!limits_.accepts(d_, 1 + s_.n_joined)) return;
+    ++found;
+    if (g_.row_hashes) digest += g_.hash_of(s_.rows_hash, s_.hash + g_.column_hashes[v_]);
+  }
+  bool promising() const {
+    const u64 columns = 1ull + s_.n_joined + s_.n_candidates;
+    return columns >= limits_.min_columns && d_ * columns >= limits_.min_edges;
+  }
+  void forget() {
+    __syncthreads();
+    for (u32 i = threadIdx.x; i < s_.n_touched; i += blockDim.x) __stcg(mark_ + touched_[i], 0u);
+    __syncthreads();
+  }
+
+  // ---- subtrees
+
+  /// Reserves memory for the whole block.
+  bool reserve(u64 words) {
+    if (threadIdx.x == 0) {
+      s_.memory = g_.reserve(words);
+      if (!s_.memory) g_.fail(kArenaFull);
+    }
+    __syncthreads();
+    return s_.memory != nullptr;
+  }
+  Subtree head() const {
+    Subtree tree;
+    tree.root = v_;
+    tree.members.n = 1 + s_.n_joined;
+    if (g_.column_hashes) tree.members.hash = s_.hash + g_.column_hashes[v_];
+    return tree;
+  }
+
+  /// A root of at most 32 rows: lists of masks.
+  bool narrow() {
+    const u32 n = s_.n_candidates;
+    if (!reserve(2 * padded(n) + padded(d_))) return false;
+    Pieces pieces = {s_.memory};
+    Subtree tree = head();
+    tree.candidates = pieces.take(n);
+    tree.ids = pieces.take(n);
+    tree.rows = pieces.take(d_);
+    tree.n_rows = d_;
+    tree.n_candidates = n;
+    place_masks(tree);
+    for (u32 i = threadIdx.x; i < d_; i += blockDim.x) tree.rows[i] = rows_[i];
+    forget();
+    if (threadIdx.x == 0) s_.n_touched = 0;
+    __syncthreads();
+    for (u32 i = threadIdx.x / kTeam; i < d_; i += blockDim.x / kTeam)
+      if (s_.reach >> i & 1) each_column(i, 0, places_[i], [&](u32 w) { touch(w, i); });
+    __syncthreads();
+    if (!reserve(padded(s_.n_touched))) return false;
+    tree.befores = s_.memory;
+    for (u32 i = threadIdx.x; i < s_.n_touched; i += blockDim.x) {
+      const u32 mask = __ldcg(mark_ + touched_[i]);
+      if (popcount(mask) >= needed_) tree.befores[atomicAdd(&s_.n_before, 1u)] = mask;
+    }
+    __syncthreads();
+    tree.n_befores = s_.n_before;
+    return emit(tree, 1, 1);
+  }
+  void place_masks(const Subtree& tree) {
+    u32 reach = 0;
+    for (u32 i = threadIdx.x; i < s_.n_touched; i += blockDim.x) {
+      const u32 mask = __ldcg(mark_ + touched_[i]), count = popcount(mask);
+      if (count == d_ || count < needed_) continue;
+      const u32 at = atomicAdd(&s_.histogram[count], 1u);
+      tree.candidates[at] = mask;
+      tree.ids[at] = touched_[i];
+      reach |= mask;
+    }
+    if (reach) atomicOr(&s_.reach, reach);
+  }
+
+  /// A root of more: only rows with a candidate, only befores with two such rows.
+  bool wide() {
+    place_candidates();
+    list_rows();
+    place_befores();
+    BitMatrix m;
+    m.n_rows = s_.n_rows;
+    m.n_before = s_.n_before;
+    m.n_candidates = s_.n_candidates;
+    m.before_words = words_for(m.n_before);
+    m.candidate_words = words_for(m.n_candidates);
+    const u64 row_words = static_cast<u64>(m.n_rows) * m.stride();
+    const u64 column_words = static_cast<u64>(words_for(m.n_rows)) * m.column_stride();
+    if (!reserve(padded(row_words) + padded(m.n_rows) + 2 * padded(m.column_stride()) + padded(column_words))) return false;
+    Pieces pieces = {s_.memory};
+    m.rows = pieces.take(row_words);
+    m.columns = pieces.take(column_words);
+    m.row_ids = pieces.take(m.n_rows);
+    m.ids = pieces.take(m.column_stride());
+    m.counts = pieces.take(m.column_stride());
+    for (u64 i = threadIdx.x; i < row_words; i += blockDim.x) __stcg(m.rows + i, 0u);
+    for (u64 i = threadIdx.x; i < column_words; i += blockDim.x) __stcg(m.columns + i, 0u);
+    for (u32 i = threadIdx.x; i < m.column_stride(); i += blockDim.x) {
+      m.ids[i] = i < m.n_candidates ? ids_[i] : 0;
+      m.counts[i] = i < m.n_candidates ? counts_[i] : 0;
+    }
+    __syncthreads();
+    fill(m);
+    __syncthreads();
+    Subtree tree = head();
+    tree.wide = true;
+    tree.matrix = m;
+    const u64 words_a_child = s_.sum / m.n_candidates * m.stride() + 1;
+    const u64 at_once = g_.task_words / words_a_child;
+    return emit(tree, m.n_candidates, at_once < 1 ? 1 : at_once > 32 ? 32 : static_cast<u32>(at_once));
+  }
+
+  /// From here on a mark is one more than the place of a candidate or before, or 0.
+  void place_candidates() {
+    for (u32 i = threadIdx.x; i < s_.n_touched; i += blockDim.x) {
+      const u32 w = touched_[i], count = __ldcg(mark_ + w);
+      u32 mark = 0;
+      if (count != d_ && count >= needed_) {
+        const u32 at = atomicAdd(&s_.histogram[bucket_of(count)], 1u);
+        ids_[at] = w;
+        counts_[at] = count;
+        mark = at + 1;
+      }
+      __stcg(mark_ + w, mark);
+    }
+    __syncthreads();
+  }
+  void list_rows() {
+    for (u32 i = threadIdx.x; i < d_; i += blockDim.x) {
+      const u32* columns = g_.row_columns + g_.row_start[rows_[i]];
+      for (u32 k = g_.row_degree(rows_[i]); k-- > places_[i] + 1;)
+        if (__ldcg(mark_ + columns[k])) {
+          list_[atomicAdd(&s_.n_rows, 1u)] = i;
+          break;
+        }
+    }
+    __syncthreads();
+  }
+  void place_befores() {
+    const u32 after = s_.n_touched;
+    __syncthreads();
+    for (u32 i = threadIdx.x / kTeam; i < s_.n_rows; i += blockDim.x / kTeam)
+      each_column(list_[i], 0, places_[list_[i]], [&](u32 w) { touch(w, 0); });
+    __syncthreads();
+    for (u32 i = after + threadIdx.x; i < s_.n_touched; i += blockDim.x) {
+      const u32 w = touched_[i];
+      __stcg(mark_ + w, __ldcg(mark_ + w) >= needed_ ? atomicAdd(&s_.n_before, 1u) + 1 : 0);
+    }
+    __syncthreads();
+  }
+  void fill(const BitMatrix& m) {
+    for (u32 i = threadIdx.x / kTeam; i < m.n_rows; i += blockDim.x / kTeam) {
+      const u32 k = list_[i], place = places_[k];
+      u32 *befores = m.row(i), *candidates = befores + m.before_words;
+      u32* columns = m.columns + static_cast<u64>(i / 32) * m.column_stride();
+      m.row_ids[i] = rows_[k];
+      each_column(k, 0, place, [&](u32 w) {
+        const u32 at = __ldcg(mark_ + w) - 1;
+        if (at != ~0u) atomicOr(befores + at / 32, 1u << at % 32);
+      });
+      each_column(k, place + 1, g_.row_degree(rows_[k]), [&](u32 w) {
+        const u32 at = __ldcg(mark_ + w) - 1;
+        if (at == ~0u) return;
+        atomicOr(candidates + at / 32, 1u << at % 32);
+        atomicOr(columns + at, 1u << i % 32);
+      });
+    }
+  }
+
+  /// Adds the subtree and its tasks, each of `at_once` of its n candidates.
+  bool emit(const Subtree& tree, u32 n, u32 at_once) {
+    const u32 n_tasks = (n + at_once - 1) / at_once;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      s_.place = static_cast<u32>(atomicAdd(&g_.counters->n_subtrees, 1ull));
+      s_.sum = atomicAdd(&g_.counters->n_tasks, static_cast<u64>(n_tasks));
+      if (s_.sum + n_tasks > g_.task_capacity || s_.place >= g_.subtree_capacity) {
+        s_.n_rows = ~0u;
+        g_.fail(kTasksFull);
+      } else {
+        g_.subtrees[s_.place] = tree;
+      }
+    }
+    __syncthreads();
+    if (s_.n_rows == ~0u) return false;
+    for (u32 i = threadIdx.x; i < n_tasks; i += blockDim.x)
+      g_.tasks[s_.sum + i] = {s_.place, i * at_once, i + 1 < n_tasks ? (i + 1) * at_once : n};
+    return true;
+  }
+};
+
+inline void build(const Run* run, const u32* roots, u64 n_roots, u64* next, u32 first_block) {
+  __shared__ Shared shared;
+  __shared__ u64 taken;
+  const u64 scratch_words = 4 * run->n_columns + run->max_degree;
+  RootBuilder builder(*run, shared, run->scratch + (first_block + blockIdx.x) * scratch_words);
+  for (;;) {
+    __syncthreads();
+    if (threadIdx.x == 0) taken = volatile_load(&run->counters->stop) ? n_roots : atomicAdd(next, 1ull);
+    __syncthreads();
+    if (taken >= n_roots || !builder.root(roots[taken])) break;
+  }
+  if (threadIdx.x != 0) return;
+  atomicAdd(&run->counters->found, builder.found);
+  atomicAdd(&run->counters->digest, builder.digest);
+  atomicAdd(&run->counters->nodes, builder.nodes);
+  atomicAdd(&run->counters->dropped, builder.dropped);
+}
+
+/// Roots with many columns in two steps: blocks of many threads; they come first in `roots`.
+extern "C" __global__ void __launch_bounds__(1024, 1) build_heavy_roots(const Run* run) {
+  build(run, run->roots, run->n_heavy, &run->counters->next_heavy, 0);
+}
+extern "C" __global__ void __launch_bounds__(64, 16) build_light_roots(const Run* run, u32 first_block) {
+  build(run, run->roots + run->n_heavy, run->n_light, &run->counters->next_light, first_block);
+}
+
+// ---- the search -------------------------------------------------------------------------------------
+
+/// The workspace of a warp: a stack of fixed size.
+class Slab {
+ public:
+  using Mark = u64;
+  Slab(u32* base, u64 words) : base_(base), words_(words) {}
+  bool fits(u64 words) const { return used_ + words <= words_; }
+  u32* take(u64 words) {
+    u32* piece = base_ + used_;
+    used_ += padded(words);
+    return piece;
+  }
+  Mark mark() const { return used_; }
+  void release(Mark mark) { used_ = mark; }
+
+ private:
+  u32* base_;
+  u64 words_, used_ = 0;
+};
+
+/// The queue of given nodes.
+class WarpCrew {
+ public:
+  struct Parcel : Pieces {
+    explicit operator bool() const { return next != nullptr; }
+  };
+  explicit WarpCrew(const Run& run) : run_(run) {}
+
+  /// Reads head, tail and stop at once; `hungry` then answers from what was read.
+  bool stopped() {
+    const u64 own = lane_id() < 3 ? volatile_load(&run_.counters->head + lane_id()) : 0;
+    const u64 head = __shfl_sync(~0u, own, 0), tail = __shfl_sync(~0u, own, 1);
+    hungry_ = head > tail;
+    return __shfl_sync(~0u, own, 2) != 0;
+  }
+  bool hungry() const { return hungry_; }
+  void overflow() const {
+    if (lane_id() == 0) run_.fail(kWorkspaceFull);
+  }
+
+  /// Memory for a node; null where the arena or the queue is nearly full, and the node is kept.
+  Parcel parcel(u64 words) const {
+    u64 at = 0;
+    if (lane_id() == 0 && volatile_load(&run_.counters->tail) + gridDim.x * blockDim.x < run_.slot_capacity)
+      at = reinterpret_cast<u64>(run_.reserve(words));
+    Parcel parcel;
+    parcel.next = reinterpret_cast<u32*>(__shfl_sync(~0u, at, 0));
+    return parcel;
+  }
+  void give(Parcel&&, const Subtree& tree) const {
+    __threadfence();
+    __syncwarp();
+    if (lane_id() == 0) {
+      atomicAdd(&run_.counters->pending, 1ull);
+      const u64 slot = atomicAdd(&run_.counters->tail, 1ull);
+      run_.slots[slot] = tree;
+      __threadfence();
+      *const_cast<volatile u32*>(run_.ready + slot) = 1;
+    }
+    __syncwarp();
+  }
+
+  /// Waits for a node; null when the search has ended.
+  const Subtree* take() const {
+    u64 slot = 0;
+    if (lane_id() == 0) {
+      slot = atomicAdd(&run_.counters->head, 1ull);
+      if (slot >= run_.slot_capacity || !wait(slot)) slot = ~0ull;
+    }
+    slot = __shfl_sync(~0u, slot, 0);
+    __threadfence();
+    return slot == ~0ull ? nullptr : run_.slots + slot;
+  }
+  /// A task or a given node is done, or this warp has found no more tasks.
+  void done() const {
+    __threadfence();
+    __syncwarp();
+    if (lane_id() == 0) atomicAdd(&run_.counters->pending, ~0ull);
+  }
+
+ private:
+  const Run& run_;
+  bool hungry_ = false;
+
+  bool wait(u64 slot) const {
+    for (u32 nanoseconds = 64;; nanoseconds = nanoseconds < 1024 ? 2 * nanoseconds : nanoseconds) {
+      if (*const_cast<volatile u32*>(run_.ready + slot)) return true;
+      if (volatile_load(&run_.counters->pending) == 0 || volatile_load(&run_.counters->stop)) return false;
+      __nanosleep(nanoseconds);
+    }
+  }
+};
+
+/// Counts, publishes the count now and then where there is a limit, and stops everybody past it.
+class WarpTally {
+ public:
+  explicit WarpTally(const Run& run)
+      : run_(run), every_(run.max_bicliques == ~0ull ? ~0ull : run.max_bicliques < (1u << 20) ? 1 : 4096) {}
+  void add() {
+    if (++fresh_ >= every_) publish();
+  }
+  void publish() {
+    if (lane_id() == 0 && atomicAdd(&run_.counters->found, fresh_) + fresh_ > run_.max_bicliques)
+      atomicExch(&run_.counters->stop, 1ull);
+    fresh_ = 0;
+  }
+
+ private:
+  const Run& run_;
+  const u64 every_;
+  u64 fresh_ = 0;
+};
+
+class WarpCount {
+ public:
+  static constexpr bool kMembers = false, kIds = false;
+  explicit WarpCount(const Run& run) : tally_(run) {}
+  void root(u32) {}
+  void rows(const u32*, u32) {}
+  void found(u32, const Members&) { tally_.add(); }
+  void found(const u32*, u32, const Members&) { tally_.add(); }
+  void finish() { tally_.publish(); }
+
+ private:
+  WarpTally tally_;
+};
+
+/// Knows the hashes of both sides: one row and one leaf column a lane.
+class WarpDigest {
+ public:
+  static constexpr bool kMembers = true, kIds = false;
+  explicit WarpDigest(const Run& run) : run_(run), limits_(run.limits()), tally_(run) {}
+  void root(u32) {}
+  u64 column_hash(u32 c) const { return run_.column_hashes ? run_.column_hashes[c] : 0; }
+  void rows(const u32* rows, u32 n) { row_hash_ = lane_id() < n && run_.row_hashes ? run_.row_hashes[rows[lane_id()]] : 0; }
+  void leaf(const u32* ids, u32 n) { leaf_hash_ = lane_id() < n ? column_hash(ids[lane_id()]) : 0; }
+  void found(u32 rows, const Members& members) {
+    if (!limits_.accepts(popcount(rows), members.n)) return;
+    account(total(flags(rows).on ? row_hash_ : 0), members.hash);
+  }
+  void found_in_leaf(u32 rows, const Members& members, u32 joined) {
+    if (!limits_.accepts(popcount(rows), members.n + popcount(joined))) return;
+    account(total(flags(rows).on ? row_hash_ : 0), members.hash + total(flags(joined).on ? leaf_hash_ : 0));
+  }
+  void found(const u32* rows, u32 n, const Members& members) {
+    if (!limits_.accepts(n, members.n)) return;
+    u64 hash = 0;
+    if (run_.row_hashes)
+      for (u32 i = lane_id(); i < n; i += kLanes) hash += run_.row_hashes[rows[i]];
+    account(total(hash), members.hash);
+  }
+  void finish() {
+    tally_.publish();
+    if (lane_id() == 0) atomicAdd(&run_.counters->digest, digest_);
+  }
+
+ private:
+  const Run& run_;
+  const Limits limits_;
+  WarpTally tally_;
+  u64 row_hash_ = 0, leaf_hash_ = 0, digest_ = 0;
+
+  /// The sum of a 64-bit word of every lane, in three pieces of 22 bits that cannot overflow.
+  static u64 total(u64 x) {
+    const u32 mask = (1u << 22) - 1;
+    const u64 low = sum(Lanes{static_cast<u32>(x) & mask}), middle = sum(Lanes{static_cast<u32>(x >> 22) & mask});
+    return low + (middle << 22) + (static_cast<u64>(sum(Lanes{static_cast<u32>(x >> 44)})) << 44);
+  }
+  void account(u64 rows, u64 columns) {
+    tally_.add();
+    if (run_.row_hashes) digest_ += run_.hash_of(rows, columns);
+  }
+};
+
+template <class Sink>
+inline void search(const Run& run) {
+  const u64 warp = (static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;
+  Slab slab(run.workspace + warp * run.workspace_words, run.workspace_words);
+  WarpCrew crew(run);
+  Sink sink(run);
+  MaximalBicliques<Sink, WarpCrew, Slab> search(run.limits(), crew, sink, slab);
+  bool tasks_left = true;
+  const long long start = clock64();
+  long long waited = 0;
+  for (;;) {
+    Subtree tree;
+    if (tasks_left) {
+      u64 t = 0;
+      if (lane_id() == 0) t = volatile_load(&run.counters->stop) ? ~0ull : atomicAdd(&run.counters->next_task, 1ull);
+      t = __shfl_sync(~0u, t, 0);
+      if (t >= run.counters->n_tasks) {
+        tasks_left = false;
+        crew.done();
+        continue;
+      }
+      const Task task = run.tasks[t];
+      tree = run.subtrees[task.subtree];
+      tree.from = task.from;
+      tree.to = task.to;
+    } else {
+      const long long before = clock64();
+      const Subtree* given = crew.take();
+      waited += clock64() - before;
+      if (!given) break;
+      tree = *given;
+    }
+    search.search(tree);
+    if (!tasks_left) crew.done();
+  }
+  sink.finish();
+  if (lane_id() != 0) return;
+  atomicAdd(&run.counters->nodes, search.nodes);
+  atomicAdd(&run.counters->dropped, search.dropped);
+  atomicAdd(&run.counters->busy, static_cast<u64>(clock64() - start - waited));
+}
+
+#ifndef BICLIQ_WARPS
+#define BICLIQ_WARPS 4  // warps a block
+#endif
+#ifndef BICLIQ_BLOCKS
+#define BICLIQ_BLOCKS 6  // blocks a multiprocessor
+#endif
+
+extern "C" __global__ void __launch_bounds__(32 * BICLIQ_WARPS, BICLIQ_BLOCKS) search_count(const Run* run) {
+  search<WarpCount>(*run);
+}
+extern "C" __global__ void __launch_bounds__(32 * BICLIQ_WARPS, BICLIQ_BLOCKS) search_members(const Run* run) {
+  search<WarpDigest>(*run);
+}
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

@@ -1,0 +1,32 @@
+// subtree.hpp: a part of the search that somebody has prepared: the builder of a root, or a worker that gives
+// work away. It points to memory of its maker, and whoever searches it may write there.
+#pragma once
+
+#include "bitmatrix.hpp"
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+/// R of a node: how many columns, the sum of their hashes and, where bicliques are written, their numbers.
+struct Members {
+  u32* ids = nullptr;
+  u32 n = 0;
+  u64 hash = 0;
+};
+
+struct Subtree {
+  u32 root = 0;
+  bool wide = false;
+  Members members;
+
+  // At most 32 rows: one mask a column over the rows.
+  u32 *candidates = nullptr, *ids = nullptr, *befores = nullptr, *rows = nullptr;
+  u32 n_rows = 0, n_candidates = 0, n_befores = 0;
+
+  // More: a matrix (shared, and only read, where its columns are filled already), and the candidates to be tried.
+  BitMatrix matrix;
+  u32 from = 0, to = 0;
+};
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

@@ -1,0 +1,27 @@
+// types.hpp: the integers of the kernels, under names that a host compiler, nvcc and NVRTC all know, and the
+// words that mark what runs on which machine.
+#pragma once
+
+#if defined(__CUDACC_RTC__)
+namespace bicliq {
+using u32 = unsigned int;
+using i32 = int;
+using u64 = unsigned long long;
+using i64 = long long;
+using usize = unsigned long long;
+}  // namespace bicliq
+#define BICLIQ_UNROLL _Pragma("unroll")
+#define BICLIQ_UNROLL_8 _Pragma("unroll 8")
+#else
+#include <cstddef>
+#include <cstdint>
+namespace bicliq {
+using u32 = std::uint32_t;
+using i32 = std::int32_t;
+using u64 = std::uint64_t;
+using i64 = std::int64_t;
+using usize = std::size_t;
+}  // namespace bicliq
+#define BICLIQ_UNROLL
+#define BICLIQ_UNROLL_8
+#endif
