@@ -94,7 +94,7 @@ def ingest(
     Parameters
     ----------
     source
-        Path or fsspec URL.
+        Path or fsspec URL of a file, a glob, or a folder of Parquet files.
     store
         Where the graph goes; the same table gives the same graph, which is then not written again.
     settings
@@ -177,11 +177,12 @@ def _read(source: EdgeSource, settings: IngestSettings, progress: Callable[[int,
         rows = _Rows()
         try:
             ragged = DroppedLines() if settings.ragged == "drop" else None
-            for batch in source.batches(ragged):
-                rows.counts["rows_read"] += batch.num_rows
-                _add(rows, _filtered(batch, source, settings, rows.counts))
-                if progress is not None:
-                    progress(rows.counts["rows_read"], source.bytes)
+            for part in source.files:  # a bad row is looked for in the file that it is of
+                for batch in part.batches(ragged):
+                    rows.counts["rows_read"] += batch.num_rows
+                    _add(rows, _filtered(batch, part, settings, rows.counts))
+                    if progress is not None:
+                        progress(rows.counts["rows_read"], source.bytes)
             rows.counts["dropped_ragged"] = ragged.lines if ragged else 0
             return rows
         except TextLabels as turn:
@@ -264,7 +265,9 @@ def _unix_seconds(times: pa.Array, source: EdgeSource) -> pa.Array:
         pass
     try:
         return pc.divide(pc.cast(pc.cast(times, pa.timestamp("us")), pa.int64()).cast(pa.float64()), 1e6)
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        if source.format != "parquet":
+            locate(source, str(error))
         raise InputError(
             f"{source.uri}: times must be Unix seconds or ISO dates: {error}; name the column with time, or leave it out"
         ) from None
