@@ -122,7 +122,7 @@ def ingest(
     folder = store.graph(name)
     seconds = dict(table.seconds)
     if not folder.exists():
-        _write(folder, table, source, seconds, started)
+        _write(folder, table, seconds, started)
     seconds["write"] = round(time.perf_counter() - started, 6)
     sizes = len(table.left_ids), len(table.right_ids), len(table.left)
     return GraphRecord(name, folder.uri, *sizes, table.summary, seconds)
@@ -140,11 +140,13 @@ def read_edge_table(
     """
     settings = settings or IngestSettings()
     started = time.perf_counter()
-    rows = _read(open_edges(source, settings), settings, progress)
+    opened = open_edges(source, settings)
+    rows = _read(opened, settings, progress)
     read = time.perf_counter()
     table = _unite(rows, source, settings)
     if len(table.left) == 0:
         raise InputError(f"{source}: no edge is left after {rows.counts}; check the filters and the columns")
+    table.summary["source"] = {"uri": source, "format": opened.format, "bytes": opened.bytes}
     table.summary["seconds"] = round(time.perf_counter() - started, 6)
     table.seconds.update(read=round(read - started, 6), unite=round(time.perf_counter() - read, 6))
     return table
@@ -394,7 +396,7 @@ def _digest(table: EdgeTable) -> str:
     return str(state.hexdigest())
 
 
-def _write(folder: GraphFolder, table: EdgeTable, source: str, seconds: dict[str, float], started: float) -> None:
+def _write(folder: GraphFolder, table: EdgeTable, seconds: dict[str, float], started: float) -> None:
     columns = {"left": pa.array(table.left), "right": pa.array(table.right)}
     if table.weight is not None:
         columns["weight"] = pa.array(table.weight)
@@ -404,7 +406,7 @@ def _write(folder: GraphFolder, table: EdgeTable, source: str, seconds: dict[str
     folder.write_json(
         "graph.json",
         {
-            "source": source,
+            "source": table.summary["source"],
             "n_left": len(table.left_ids),
             "n_right": len(table.right_ids),
             "n_edges": len(table.left),
