@@ -1,4 +1,4 @@
-"""Algorithms on bipartite graphs, arrays in and arrays out: maximal bicliques and (p,q)-biclique counts.
+"""Algorithms on bipartite graphs, arrays in and arrays out: maximal bicliques, (p,q) counts.
 
 A graph is the CSR matrix of its left side: `indptr` (int64, ``n_left + 1``) and `indices` (int32, sorted and unique
 within a row). The kernels know neither tables nor files nor clusters.
@@ -22,7 +22,14 @@ from kernels.contracts import (
     as_int32,
     choose_side,
 )
-from kernels.counting import CountResult, check_size, checked_request, choose_method, count_butterflies, count_by_levels
+from kernels.counting import (
+    CountResult,
+    check_size,
+    checked_request,
+    choose_method,
+    count_butterflies,
+    count_by_levels,
+)
 from kernels.cpu import BicliqueStream, CpuSearch
 from kernels.digest import set_digest
 from kernels.errors import BackendError, BicliqError, CapacityError
@@ -233,7 +240,7 @@ def count_bicliques(
     3
     """
     starts = np.ascontiguousarray(indptr, dtype=np.int64)
-    request = checked_request(starts, indices, n_right, check_size("p", p), check_size("q", q), side, roots, threads)
+    request = checked_request(starts, indices, n_right, p, q, side, roots, threads)
     _check_csr(request.indptr, request.indices, n_right)
     if roots is not None:
         n = len(starts) - 1 if side == "left" else n_right

@@ -179,7 +179,7 @@ def checked_request(
         raise ValueError("roots are vertices of one side: say side='left' or side='right'")
     if threads < 0:
         raise ValueError(
-            f"threads is {threads!r}; it must be a whole number of at least 1, or 0 for all cores"
+            f"threads is {threads!r}; it must be at least 1, or 0 for all cores"
         )
     return CountRequest(
         indptr=np.ascontiguousarray(indptr, dtype=np.int64),

@@ -44,7 +44,7 @@ class LevelCount {
     graph_ = prepare_core(indptr.data(), indices.data(), static_cast<u32>(indptr.size() - 1), n_right, p, q,
                           some_roots && wanted == Roots::left, some_roots && wanted == Roots::right);
     prepare_seconds_ = since(start);
-    on_left_ = wanted == Roots::left || (wanted == Roots::chosen_here && left_is_better(p, q));
+    on_left_ = wanted == Roots::left || (wanted == Roots::chosen_here && left_is_better(graph_, p, q));
     estimate_seconds_ = since(start) - prepare_seconds_;
     const CountSide &side_of_roots = on_left_ ? graph_.left : graph_.right, &rows = on_left_ ? graph_.right : graph_.left;
     table_ = std::make_unique<ChooseTable>(side_of_roots.largest_degree(), on_left_ ? q : p);
@@ -85,11 +85,6 @@ class LevelCount {
   double search_seconds() const { return search_seconds_; }
 
  private:
-  bool left_is_better(u32 p, u32 q) const {
-    if (p == 1 || q == 1) return p == 1;
-    return levels_work(graph_.left, graph_.right, p, q) <= levels_work(graph_.right, graph_.left, q, p);
-  }
-
   CountGraph graph_;
   std::unique_ptr<ChooseTable> table_;
   std::unique_ptr<Team<Levels>> team_;
