@@ -93,7 +93,7 @@ def choose_method(method: str, p: int, q: int, *, roots: bool, per_vertex: bool)
     possible = (p, q) == (2, 2) and not roots
     if per_vertex and not possible:
         raise ValueError(
-            f"counts of vertices and edges exist for p = q = 2 over all roots, not for ({p}, {q}) with roots={roots}"
+            f"counts of vertices and edges exist for p = q = 2 over all roots, not for ({p}, {q})"
         )
     if method == "auto":
         return "butterfly" if possible else "levels"
@@ -207,6 +207,6 @@ def _whole(number: tuple[int, int, bool], p: int, q: int) -> int:
     high, low, too_large = number
     if too_large:
         raise CapacityError(
-            f"the count for p={p}, q={q} does not fit in 128 bits; ask for smaller p and q, or count part of the roots"
+            f"the count for p={p}, q={q} does not fit in 128 bits; ask for smaller p and q, or for some roots"
         )
     return (high << 64) | low
