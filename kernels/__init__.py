@@ -1,4 +1,4 @@
-"""Algorithms on bipartite graphs, arrays in and arrays out: maximal bicliques.
+"""Algorithms on bipartite graphs, arrays in and arrays out: maximal bicliques, (p,q) counts.
 
 A graph is the CSR matrix of its left side: `indptr` (int64, ``n_left + 1``) and `indices` (int32, sorted and unique
 within a row). The kernels know neither tables nor files nor clusters.
@@ -6,6 +6,7 @@ within a row). The kernels know neither tables nor files nor clusters.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +22,14 @@ from kernels.contracts import (
     as_int32,
     choose_side,
 )
+from kernels.counting import (
+    CountResult,
+    check_size,
+    checked_request,
+    choose_method,
+    count_butterflies,
+    count_by_levels,
+)
 from kernels.cpu import BicliqueStream, CpuSearch
 from kernels.cuda import CudaSearch
 from kernels.digest import set_digest
@@ -33,10 +42,12 @@ __all__ = [
     "BicliqueBatch",
     "BicliqueStream",
     "CapacityError",
+    "CountResult",
     "EnumerationResult",
     "Progress",
     "available_threads",
     "choose_side",
+    "count_bicliques",
     "enumerate_maximal_bicliques",
     "set_digest",
     "stream_maximal_bicliques",
@@ -183,6 +194,76 @@ def stream_maximal_bicliques(
     if backend == Backend.CUDA:
         raise BackendError("the CUDA backend counts and digests; to stream bicliques, use the CPU backend")
     return BicliqueStream(CpuSearch(request, "enumerate"), max_bicliques)
+
+
+def count_bicliques(
+    indptr: Any,
+    indices: Any,
+    n_right: int,
+    p: int,
+    q: int,
+    *,
+    method: Literal["auto", "levels", "butterfly"] = "auto",
+    side: Literal["auto", "left", "right"] = "auto",
+    roots: Any = None,
+    threads: int = 1,
+    per_vertex: bool = False,
+    progress: ProgressCallback | None = None,
+) -> CountResult:
+    """Count the complete p×q subgraphs of a bipartite graph, exactly.
+
+    Parameters
+    ----------
+    indptr : array of int, shape (n_left + 1,)
+    indices : array of int, shape (n_edges,)
+        CSR of the left side; each row ascending, without repetition.
+    n_right : int
+        Number of right vertices.
+    p, q : int
+        Left and right size, from 1 up; larger than the graph counts 0.
+    method : {"auto", "levels", "butterfly"}
+        The search; "auto" takes "butterfly" for p = q = 2 without roots, else "levels".
+    side : {"auto", "left", "right"}
+        The side that holds the roots; "auto" estimates the cheaper one by a sample.
+    roots : array of int, optional
+        Count only the subgraphs whose first vertex on `side`, in the order of its numbers, is one of these.
+    threads : int
+        Worker threads of "levels"; 0 takes all cores that this process may use.
+    per_vertex : bool
+        Count for each vertex and each edge as well (p = q = 2).
+    progress : callable, optional
+        Called about five times a second with a `Progress`.
+
+    Returns
+    -------
+    CountResult
+
+    Raises
+    ------
+    CapacityError
+        If the count does not fit in 128 bits, or an id is beyond 32 bits.
+    ValueError
+        If p or q is no whole number of at least 1, or the arrays are no CSR matrix.
+
+    Notes
+    -----
+    Time grows with the p-subsets of the root side that have q common neighbours, but for the last level; see
+    `src/pq.hpp`. Parts of the roots add up to the whole.
+
+    Examples
+    --------
+    >>> count_bicliques([0, 3, 6], [0, 1, 2, 0, 1, 2], 3, 2, 2).count
+    3
+    """
+    starts = np.ascontiguousarray(indptr, dtype=np.int64)
+    request = checked_request(starts, indices, n_right, p, q, side, roots, threads)
+    _check_csr(request.indptr, request.indices, n_right)
+    if roots is not None:
+        n = len(starts) - 1 if side == "left" else n_right
+        request = replace(request, roots=_check_roots(roots, n))
+    if choose_method(method, p, q, roots=roots is not None, per_vertex=per_vertex) == "butterfly":
+        return count_butterflies(request, per_vertex)
+    return count_by_levels(request, progress)
 
 
 def _request(

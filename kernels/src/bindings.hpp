@@ -11,6 +11,7 @@ namespace bicliq {
 inline namespace BICLIQ_ISA {
 
 void bind_enumeration(nb::module_& module);
+void bind_count(nb::module_& module);
 
 }  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -328,6 +328,23 @@ inline u64 sum_selected(const u64* p, u32 bits) {
   return static_cast<u64>(_mm512_reduce_add_epi64(sum));
 }
 
+/// The words of a table of 32 at the places that the lanes name (0…31).
+inline Lanes lookup(const u32* table, Lanes place) {
+  const __m512i lo = _mm512_loadu_si512(table), hi = _mm512_loadu_si512(table + 16);
+  return {_mm512_permutex2var_epi32(lo, place.lo, hi), _mm512_permutex2var_epi32(lo, place.hi, hi)};
+}
+/// a in the flagged lanes, zero in the others.
+inline Lanes only(Flags f, Lanes a) {
+  return {_mm512_maskz_mov_epi32(low_half(f), a.lo), _mm512_maskz_mov_epi32(high_half(f), a.hi)};
+}
+/// Sum of all lanes, in 64 bits.
+inline u64 sum_of(Lanes a) {
+  const __m512i low = _mm512_set1_epi64(0xffffffff);
+  const __m512i even = _mm512_add_epi64(_mm512_and_si512(a.lo, low), _mm512_and_si512(a.hi, low));
+  const __m512i odd = _mm512_add_epi64(_mm512_srli_epi64(a.lo, 32), _mm512_srli_epi64(a.hi, 32));
+  return static_cast<u64>(_mm512_reduce_add_epi64(_mm512_add_epi64(even, odd)));
+}
+
 #else  // four 256-bit vectors: AVX2 registers where there are any, plain code elsewhere
 
 typedef u32 Vec8 __attribute__((vector_size(32), aligned(4), may_alias));
@@ -493,6 +510,27 @@ inline u32 sum(Lanes a) {
 inline u64 sum_selected(const u64* p, u32 bits) {
   u64 sum = 0;
   for (; bits; bits &= bits - 1) sum += p[first_set(bits)];
+  return sum;
+}
+
+inline Lanes lookup(const u32* table, Lanes place) {
+#if defined(__AVX2__)
+  return each([&](int i) {
+    return reinterpret_cast<Vec8>(
+        _mm256_i32gather_epi32(reinterpret_cast<const int*>(table), reinterpret_cast<__m256i>(place.v[i]), 4));
+  });
+#else
+  Lanes out;
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 8; ++j) out.v[i][j] = table[place.v[i][j]];
+  return out;
+#endif
+}
+inline Lanes only(Flags f, Lanes a) { return select(f, a, splat(0)); }
+inline u64 sum_of(const Lanes& a) {
+  u64 sum = 0;
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 8; ++j) sum += a.v[i][j];
   return sum;
 }
 

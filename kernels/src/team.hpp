@@ -1,0 +1,119 @@
+// team.hpp: the threads of a count. Roots are taken from a common counter, the largest first; a worker that finds none
+// left takes steps of the roots that others still have open, so one heavy root keeps every worker busy.
+//
+// An open root is read by all and written by none until its owner has seen the last helper leave.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace bicliq {
+
+/// `Search` has `open(root)`, the number of independent steps below a root, and `step(owner, i)`.
+template <class Search>
+class Team {
+ public:
+  Team(std::vector<std::unique_ptr<Search>> members, std::vector<std::uint32_t> roots)
+      : members_(std::move(members)), roots_(std::move(roots)), open_(members_.size()), active_(members_.size()),
+        running_(members_.size()) {
+    for (std::size_t k = 0; k < members_.size(); ++k) threads_.emplace_back([this, k] { work(k); });
+  }
+  ~Team() {
+    stop();
+    for (std::thread& t : threads_) t.join();
+  }
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  /// Waits at most so long; true when all workers have ended. Rethrows what ended a worker.
+  bool wait(double seconds) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    ended_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return running_ == 0; });
+    if (running_ == 0 && error_) std::rethrow_exception(error_);
+    return running_ == 0;
+  }
+  void stop() { stopped_ = true; }
+  std::uint64_t roots_done() const { return done_; }
+  std::uint64_t n_roots() const { return roots_.size(); }
+  const std::vector<std::unique_ptr<Search>>& members() const { return members_; }
+
+ private:
+  struct OpenRoot {
+    std::atomic<std::uint32_t> next{0}, n{0}, helpers{0};
+    std::atomic<bool> open{false};
+  };
+
+  void work(std::size_t k) {
+    try {
+      for (std::uint64_t i; !stopped_ && (i = next_.fetch_add(1)) < roots_.size(); ++done_) search_root(k, roots_[roots_.size() - 1 - i]);
+      --active_;
+      while (!stopped_ && active_ > 0)
+        if (!help(k)) std::this_thread::sleep_for(std::chrono::microseconds(20));
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+      stopped_ = true;
+      open_[k].open = false;
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (--running_ == 0) ended_.notify_all();
+  }
+  void search_root(std::size_t k, std::uint32_t root) {
+    Search& mine = *members_[k];
+    const std::uint32_t n = mine.open(root);
+    if (members_.size() == 1 || n < kWorthSharing) {
+      for (std::uint32_t i = 0; i < n && !stopped_; ++i) mine.step(mine, i);
+      return;
+    }
+    OpenRoot& root_of = open_[k];
+    root_of.next = 0;
+    root_of.n = n;
+    root_of.open = true;
+    take_steps(mine, mine, root_of);
+    root_of.open = false;
+    while (root_of.helpers > 0) std::this_thread::yield();
+  }
+  void take_steps(Search& worker, const Search& owner, OpenRoot& root) {
+    for (std::uint32_t i; !stopped_ && (i = root.next.fetch_add(1)) < root.n;) worker.step(owner, i);
+  }
+  bool help(std::size_t k) {
+    bool helped = false;
+    for (std::size_t j = 0; j < members_.size(); ++j) {
+      if (!open_[j].open) continue;
+      ++open_[j].helpers;
+      const Guard guard{open_[j].helpers};
+      if (open_[j].open && open_[j].next < open_[j].n) {
+        take_steps(*members_[k], *members_[j], open_[j]);
+        helped = true;
+      }
+    }
+    return helped;
+  }
+  struct Guard {
+    std::atomic<std::uint32_t>& count;
+    ~Guard() { --count; }
+  };
+
+  static constexpr std::uint32_t kWorthSharing = 8;  // steps; below it the announcement costs more than it brings
+
+  std::vector<std::unique_ptr<Search>> members_;
+  const std::vector<std::uint32_t> roots_;
+  std::vector<OpenRoot> open_;
+  std::atomic<std::uint64_t> next_{0}, done_{0};
+  std::atomic<std::size_t> active_;
+  std::atomic<bool> stopped_{false};
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::size_t running_;
+  std::exception_ptr error_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace bicliq
