@@ -92,16 +92,12 @@ def choose_method(method: str, p: int, q: int, *, roots: bool, per_vertex: bool)
     """
     possible = (p, q) == (2, 2) and not roots
     if per_vertex and not possible:
-        raise ValueError(
-            f"counts of vertices and edges exist for p = q = 2 over all roots, not for ({p}, {q})"
-        )
+        raise ValueError(f"counts of vertices and edges exist for p = q = 2 over all roots, not for ({p}, {q})")
     if method == "auto":
         return "butterfly" if possible else "levels"
     if method == "butterfly":
         if not possible:
-            raise ValueError(
-                f"method 'butterfly' counts p = q = 2 over all roots, not ({p}, {q}) with roots={roots}"
-            )
+            raise ValueError(f"method 'butterfly' counts p = q = 2 over all roots, not ({p}, {q}) with roots={roots}")
         return "butterfly"
     if method != "levels":
         raise ValueError(f"method is {method!r}; it must be 'auto', 'levels' or 'butterfly'")
@@ -178,9 +174,7 @@ def checked_request(
     if roots is not None and side == "auto":
         raise ValueError("roots are vertices of one side: say side='left' or side='right'")
     if threads < 0:
-        raise ValueError(
-            f"threads is {threads!r}; it must be at least 1, or 0 for all cores"
-        )
+        raise ValueError(f"threads is {threads!r}; it must be at least 1, or 0 for all cores")
     return CountRequest(
         indptr=np.ascontiguousarray(indptr, dtype=np.int64),
         indices=as_int32(indices, "indices"),

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import comb
-from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,8 +13,7 @@ from scipy.sparse import csr_array
 
 import kernels
 from kernels import CapacityError, count_bicliques
-
-DATA = Path(__file__).parent.parent / "data"
+from tests import real_graphs
 
 PUBLISHED = {
     "UCforum": {(2, 2): 76_095, (3, 3): 39_733, (4, 4): 3_059},
@@ -32,13 +28,8 @@ CASES = [(name, size) for name, sizes in PUBLISHED.items() for size in sizes]
 
 
 def load(name):
-    places = [DATA, Path(os.environ["BICLIQ_DATA"])] if "BICLIQ_DATA" in os.environ else [DATA]
-    for place in places:
-        if (place / f"{name}.parquet").exists():
-            table = pq.read_table(place / f"{name}.parquet")
-            u, v = table["u"].to_numpy(), table["v"].to_numpy()
-            return csr_of(u, v, int(u.max()) + 1, int(v.max()) + 1)
-    pytest.skip(f"{name}.parquet is not bundled: set BICLIQ_DATA to the folder of the larger graphs")
+    graph = real_graphs.load(name)
+    return graph.indptr, graph.indices, graph.n_right
 
 
 def csr_of(u, v, n_left, n_right):
@@ -54,7 +45,7 @@ def from_rows(rows, n_right):
 
 def rows_of(graph):
     indptr, indices, _ = graph
-    return [set(indices[a:b].tolist()) for a, b in zip(indptr[:-1], indptr[1:], strict=True)]
+    return [set(indices[a:b].tolist()) for a, b in pairwise(indptr)]
 
 
 def brute_force(graph, p, q):
@@ -82,9 +73,7 @@ def graphs(draw, largest=9):
     st.integers(1, 2),
 )
 def test_levels_agree_with_a_brute_force_on_either_side(graph, p, q, side, threads):
-    assert count_bicliques(*graph, p, q, method="levels", side=side, threads=threads).count == brute_force(
-        graph, p, q
-    )
+    assert count_bicliques(*graph, p, q, method="levels", side=side, threads=threads).count == brute_force(graph, p, q)
 
 
 @settings(max_examples=500, deadline=None)
@@ -96,7 +85,7 @@ def test_butterflies_agree_with_a_brute_force_and_their_parts_add_up(graph):
     assert result.left_counts.sum() == result.right_counts.sum() == 2 * result.count
     assert result.edge_counts.sum() == 4 * result.count
     indptr = graph[0]
-    of_rows = [int(result.edge_counts[a:b].sum()) for a, b in zip(indptr[:-1], indptr[1:], strict=True)]
+    of_rows = [int(result.edge_counts[a:b].sum()) for a, b in pairwise(indptr)]
     assert of_rows == [2 * int(x) for x in result.left_counts]
 
 
@@ -111,9 +100,9 @@ def test_wide_rows_agree_on_both_sides_and_with_closed_forms(seed):
     for q in (1, 2, 3, 7, 20):
         assert count_bicliques(*graph, 1, q).count == sum(comb(int(d), q) for d in degrees)
         expected = sum(comb(int(c), q) for c in common.ravel())
-        assert {
-            count_bicliques(*graph, 2, q, method="levels", side=side).count for side in ("auto", "left")
-        } == {expected}
+        assert {count_bicliques(*graph, 2, q, method="levels", side=side).count for side in ("auto", "left")} == {
+            expected
+        }
     assert count_bicliques(*graph, 2, 2).count == sum(comb(int(c), 2) for c in common.ravel())
     if n_left <= 14:
         assert count_bicliques(*graph, 4, 3, side="left").count == brute_force(graph, 4, 3)
