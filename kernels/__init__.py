@@ -24,7 +24,6 @@ from kernels.contracts import (
 )
 from kernels.counting import (
     CountResult,
-    check_size,
     checked_request,
     choose_method,
     count_butterflies,
