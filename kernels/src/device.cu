@@ -30,7 +30,8 @@ struct Task {
   u32 subtree, from, to;
 };
 
-/// Counters that all blocks share. The first three are polled together.
+/// Counters that all blocks share. The first three are polled together, by busy warps only: thousands of waiting
+/// ones would saturate the line, so each of those polls a flag of its own.
 struct Counters {
   u64 head, tail, stop;  // tickets taken, nodes given, nonzero: everybody ends
   u64 found, digest, nodes, dropped;
@@ -567,7 +568,7 @@ class WarpCrew {
       const u64 slot = atomicAdd(&run_.counters->tail, 1ull);
       run_.slots[slot] = tree;
       __threadfence();
-      *const_cast<volatile u32*>(run_.ready + slot) = 1;
+      *const_cast<volatile u32*>(run_.ready + slot) = kGiven;
     }
     __syncwarp();
   }
@@ -583,22 +584,36 @@ class WarpCrew {
     __threadfence();
     return slot == ~0ull ? nullptr : run_.slots + slot;
   }
-  /// A task or a given node is done, or this warp has found no more tasks.
+  /// A given node is done, or this warp has found no more tasks. The last of all wakes those that wait.
   void done() const {
     __threadfence();
     __syncwarp();
-    if (lane_id() == 0) atomicAdd(&run_.counters->pending, ~0ull);
+    u64 left = 1;
+    if (lane_id() == 0) left = atomicAdd(&run_.counters->pending, ~0ull) - 1;
+    if (__shfl_sync(~0u, left, 0) != 0) return;
+    __threadfence();
+    u64 head = volatile_load(&run_.counters->head);
+    head = head < run_.slot_capacity ? head : run_.slot_capacity;
+    for (u64 slot = volatile_load(&run_.counters->tail) + lane_id(); slot < head; slot += kLanes)
+      *const_cast<volatile u32*>(run_.ready + slot) = kEnded;
   }
 
  private:
   const Run& run_;
   bool hungry_ = false;
+  static constexpr u32 kGiven = 1, kEnded = 2;
+  static constexpr u32 kPollsBetweenStops = 64;
 
+  /// Waits for the flag of a slot. Who takes a ticket after the last `done` finds that nothing pends.
   bool wait(u64 slot) const {
-    for (u32 nanoseconds = 64;; nanoseconds = nanoseconds < 1024 ? 2 * nanoseconds : nanoseconds) {
-      if (*const_cast<volatile u32*>(run_.ready + slot)) return true;
-      if (volatile_load(&run_.counters->pending) == 0 || volatile_load(&run_.counters->stop)) return false;
-      __nanosleep(nanoseconds);
+    const volatile u32* ready = run_.ready + slot;
+    __threadfence();
+    if (volatile_load(&run_.counters->pending) == 0) return false;
+    for (u32 polls = 1;; ++polls) {
+      const u32 flag = *ready;
+      if (flag) return flag == kGiven;
+      if (polls % kPollsBetweenStops == 0 && volatile_load(&run_.counters->stop)) return false;
+      __nanosleep(polls < 8 ? 100 : 500);
     }
   }
 };
@@ -730,7 +745,7 @@ inline void search(const Run& run) {
 #define BICLIQ_WARPS 4  // warps a block
 #endif
 #ifndef BICLIQ_BLOCKS
-#define BICLIQ_BLOCKS 6  // blocks a multiprocessor
+#define BICLIQ_BLOCKS 4  // blocks a multiprocessor
 #endif
 
 extern "C" __global__ void __launch_bounds__(32 * BICLIQ_WARPS, BICLIQ_BLOCKS) search_count(const Run* run) {

@@ -65,7 +65,8 @@ class MaximalBicliques {
 
  private:
   using Mark = typename Memory::Mark;
-  static constexpr u32 kPollNodes = 64;         // nodes between two looks at whether workers wait
+  static constexpr u32 kPollNodes = 64;         // leaf nodes between two looks at whether workers wait
+  static constexpr u32 kWideNode = 16;          // what a wide node counts, in leaf nodes
   static constexpr u32 kRegisterBefores = 128;  // befores that the dominance filter holds in registers
   static constexpr u32 kShorter = 4;            // a matrix of so many times fewer rows is worth making
   static constexpr u32 kKept = 64;              // befores that the filter keeps at most in its passes over memory
@@ -138,7 +139,7 @@ class MaximalBicliques {
   void run(u32 filled) {
     for (;;) {
       if (filled) open_narrow(filled);
-      if (++ticks_ >= kPollNodes) poll();
+      if (ticks_ >= kPollNodes) poll();
       if (n_narrow_)
         filled = step_narrow(narrow_[n_narrow_ - 1]);
       else if (wide_)
@@ -257,6 +258,7 @@ class MaximalBicliques {
       return 0;
     }
     ++nodes;
+    ticks_ += kWideNode;
     const u32 n = list_rows_of(level, x);
     const Mark mark = memory_.mark();
     u32* closed = memory_.take(m.candidate_words);
@@ -607,6 +609,7 @@ class MaximalBicliques {
     const u32 bits = from.candidates[x];
     const Lanes rows = splat(bits);
     ++nodes;
+    ticks_ += 2 + (from.n_befores + from.n_candidates) / 128;
     if (covers(from.befores, from.n_befores, rows) || covers(from.candidates, x, rows)) {
       ++dropped;
       put(from.candidates + x, 0);  // a before covers x: it forbids all that x would
