@@ -478,8 +478,8 @@ class RootBuilder {
     }
     __syncthreads();
     if (s_.n_rows == ~0u) return false;
-    for (u32 i = threadIdx.x; i < n_tasks; i += blockDim.x)
-      g_.tasks[s_.sum + i] = {s_.place, i * at_once, i + 1 < n_tasks ? (i + 1) * at_once : n};
+    for (u32 i = threadIdx.x; i < n_tasks; i += blockDim.x)  // the last candidates have the most rows: they come first
+      g_.tasks[s_.sum + n_tasks - 1 - i] = {s_.place, i * at_once, i + 1 < n_tasks ? (i + 1) * at_once : n};
     return true;
   }
 };
@@ -745,7 +745,7 @@ inline void search(const Run& run) {
 #define BICLIQ_WARPS 4  // warps a block
 #endif
 #ifndef BICLIQ_BLOCKS
-#define BICLIQ_BLOCKS 4  // blocks a multiprocessor
+#define BICLIQ_BLOCKS 3  // blocks a multiprocessor
 #endif
 
 extern "C" __global__ void __launch_bounds__(32 * BICLIQ_WARPS, BICLIQ_BLOCKS) search_count(const Run* run) {

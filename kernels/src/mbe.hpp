@@ -106,7 +106,7 @@ class MaximalBicliques {
   u32 *row_list_ = nullptr, *row_starts_ = nullptr, *order_ = nullptr, *live_ = nullptr;
   u32 *reach_starts_ = nullptr, *subtree_rows_ = nullptr;
   u32 n_narrow_ = 0, ticks_ = 0, root_ = 0, n_subtree_rows_ = 0;
-  bool shared_ = false;  // may others search the matrix of the outermost level too?
+  const u32* shared_rows_ = nullptr;  // of the matrix that other workers may read too, if there is one
 
   // ---- R ----------------------------------------------------------------------------------------
 
@@ -179,9 +179,17 @@ class MaximalBicliques {
     subtree_rows_ = memory_.take(kLanes);
     WideLevel& level = push_wide(memory_.mark());
     level.matrix = tree.matrix;
-    shared_ = tree.matrix.columns != nullptr;
-    if (!shared_) level.matrix.fill_columns(memory_);
-    open_wide(level, tree.from, tree.to);
+    shared_rows_ = tree.matrix.columns ? tree.matrix.rows : nullptr;
+    if (!shared_rows_) level.matrix.fill_columns(memory_);
+    if (tree.rows) {
+      level.rows = tree.rows;
+      level.counts = tree.ids;
+      level.alive = tree.candidates;
+      level.inherited = tree.befores;
+      start_wide(level, tree.from, tree.to);
+    } else {
+      open_wide(level, tree.from, tree.to);
+    }
     run(0);
   }
 
@@ -859,7 +867,7 @@ class MaximalBicliques {
   static usize head_words(u32 n_members) { return Sink::kIds ? padded(n_members) : 0; }
 
   bool give_wide(WideLevel& level) {
-    if (!level.parent && shared_) return give_range(level);
+    if (level.matrix.rows == shared_rows_) return give_shared(level);
     const BitMatrix& m = level.matrix;
     const Mark mark = memory_.mark();
     if (!memory_.fits(child_words(m))) return false;
@@ -883,19 +891,30 @@ class MaximalBicliques {
     return sent;
   }
 
-  /// The rest of a root's candidates: its matrix stays where it is.
-  bool give_range(WideLevel& level) {
-    Parcel parcel = crew_.parcel(head_words(level.n_members) + padded(0));
+  /// A node over the matrix that others may read: only the state of the level is copied.
+  bool give_shared(WideLevel& level) {
+    const BitMatrix& m = level.matrix;
+    const u32 depth = words_for(m.n_rows);
+    Parcel parcel = crew_.parcel(padded(depth) + padded(m.column_stride()) + 2 * padded(m.candidate_words) + head_words(level.n_members));
     if (!parcel) return false;
     Subtree tree = parcel_head(parcel, level.n_members, level.members_hash);
     tree.wide = true;
-    tree.matrix = level.matrix;
+    tree.matrix = m;
     tree.from = next_alive(level);
     tree.to = level.end;
+    tree.rows = copy(parcel, level.rows, depth);
+    tree.ids = copy(parcel, level.counts, m.column_stride());
+    tree.candidates = copy(parcel, level.alive, m.candidate_words);
+    tree.befores = copy(parcel, level.inherited, m.candidate_words);
     crew_.give(static_cast<Parcel&&>(parcel), tree);
     level.next = level.end;
     level.given = true;
     return true;
+  }
+  static u32* copy(Parcel& parcel, const u32* from, u32 n) {
+    u32* to = parcel.take(n);
+    each_item(n, [=](u32 i) { to[i] = from[i]; });
+    return to;
   }
 
   bool send_wide(WideLevel& level, const Projection& p, const u32* open, u32 n_open) {
