@@ -143,7 +143,7 @@ inline u32 bucket_of(u32 count) {
 /// What the threads of a block share while they build a root.
 struct Shared {
   u64 least, hash, rows_hash, sum;
-  u32 place, n_touched, dead, n_joined, n_candidates, n_before, n_rows, reach;
+  u32 place, n_touched, n_joined, n_candidates, n_before, n_rows, reach;
   u32* memory;
   u32 histogram[kBuckets];
 };
@@ -193,7 +193,7 @@ class RootBuilder {
     if (threadIdx.x == 0) {
       s_.least = ~0ull;
       s_.hash = s_.rows_hash = s_.sum = 0;
-      s_.n_touched = s_.dead = s_.n_joined = s_.n_candidates = s_.n_before = s_.n_rows = s_.reach = 0;
+      s_.n_touched = s_.n_joined = s_.n_candidates = s_.n_before = s_.n_rows = s_.reach = 0;
     }
     __syncthreads();
   }
@@ -211,10 +211,9 @@ class RootBuilder {
     __syncthreads();
     const u32 n = static_cast<u32>(s_.least >> 32);
     const u32* befores = g_.row_columns + g_.row_start[static_cast<u32>(s_.least)];
-    for (u32 i = threadIdx.x; i < n && !s_.dead; i += blockDim.x)
-      if (includes(befores[i])) s_.dead = 1;
-    __syncthreads();
-    return s_.dead;
+    int dead = 0;
+    for (u32 i = threadIdx.x; i < n && !dead; i += blockDim.x) dead = includes(befores[i]);
+    return __syncthreads_or(dead);
   }
   bool includes(u32 w) const {
     const u32 n = g_.column_degree(w);
