@@ -25,11 +25,11 @@ OPTIONS = ("--std=c++17", "--device-as-default-execution-space", "-DBICLIQ_ISA=c
 NO_LIMIT = 2**64 - 1
 
 WARPS_A_BLOCK = 4
-BLOCKS_A_MULTIPROCESSOR = 6
+BLOCKS_A_MULTIPROCESSOR = 3  # more do not pay: the search waits for latency, and fewer registers spill
 HEAVY_ROOT_EDGES = 4096  # edges in two steps of a root from which on a block of 1,024 threads builds it
 HEAVY_BLOCKS_A_MULTIPROCESSOR = 1
 LIGHT_BLOCKS_A_MULTIPROCESSOR = 16
-TASK_WORDS = 1 << 14  # words of a wide root that a task should read, about 10 µs
+TASK_WORDS = 1 << 13  # words of a wide root that a task should read, about 5 µs
 SUBTREE_BYTES = 152
 TASK_BYTES = 12
 N_TASKS = 1 << 25

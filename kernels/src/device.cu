@@ -30,7 +30,8 @@ struct Task {
   u32 subtree, from, to;
 };
 
-/// Counters that all blocks share. The first three are polled together.
+/// Counters that all blocks share. The first three are polled together, by busy warps only: thousands of waiting
+/// ones would saturate the line, so each of those polls a flag of its own.
 struct Counters {
   u64 head, tail, stop;  // tickets taken, nodes given, nonzero: everybody ends
   u64 found, digest, nodes, dropped;
@@ -142,7 +143,7 @@ inline u32 bucket_of(u32 count) {
 /// What the threads of a block share while they build a root.
 struct Shared {
   u64 least, hash, rows_hash, sum;
-  u32 place, n_touched, dead, n_joined, n_candidates, n_before, n_rows, reach;
+  u32 place, n_touched, n_joined, n_candidates, n_before, n_rows, reach;
   u32* memory;
   u32 histogram[kBuckets];
 };
@@ -192,7 +193,7 @@ class RootBuilder {
     if (threadIdx.x == 0) {
       s_.least = ~0ull;
       s_.hash = s_.rows_hash = s_.sum = 0;
-      s_.n_touched = s_.dead = s_.n_joined = s_.n_candidates = s_.n_before = s_.n_rows = s_.reach = 0;
+      s_.n_touched = s_.n_joined = s_.n_candidates = s_.n_before = s_.n_rows = s_.reach = 0;
     }
     __syncthreads();
   }
@@ -210,10 +211,9 @@ class RootBuilder {
     __syncthreads();
     const u32 n = static_cast<u32>(s_.least >> 32);
     const u32* befores = g_.row_columns + g_.row_start[static_cast<u32>(s_.least)];
-    for (u32 i = threadIdx.x; i < n && !s_.dead; i += blockDim.x)
-      if (includes(befores[i])) s_.dead = 1;
-    __syncthreads();
-    return s_.dead;
+    int dead = 0;
+    for (u32 i = threadIdx.x; i < n && !dead; i += blockDim.x) dead = includes(befores[i]);
+    return __syncthreads_or(dead);
   }
   bool includes(u32 w) const {
     const u32 n = g_.column_degree(w);
@@ -477,8 +477,8 @@ class RootBuilder {
     }
     __syncthreads();
     if (s_.n_rows == ~0u) return false;
-    for (u32 i = threadIdx.x; i < n_tasks; i += blockDim.x)
-      g_.tasks[s_.sum + i] = {s_.place, i * at_once, i + 1 < n_tasks ? (i + 1) * at_once : n};
+    for (u32 i = threadIdx.x; i < n_tasks; i += blockDim.x)  // the last candidates have the most rows: they come first
+      g_.tasks[s_.sum + n_tasks - 1 - i] = {s_.place, i * at_once, i + 1 < n_tasks ? (i + 1) * at_once : n};
     return true;
   }
 };
@@ -567,7 +567,7 @@ class WarpCrew {
       const u64 slot = atomicAdd(&run_.counters->tail, 1ull);
       run_.slots[slot] = tree;
       __threadfence();
-      *const_cast<volatile u32*>(run_.ready + slot) = 1;
+      *const_cast<volatile u32*>(run_.ready + slot) = kGiven;
     }
     __syncwarp();
   }
@@ -583,22 +583,36 @@ class WarpCrew {
     __threadfence();
     return slot == ~0ull ? nullptr : run_.slots + slot;
   }
-  /// A task or a given node is done, or this warp has found no more tasks.
+  /// A given node is done, or this warp has found no more tasks. The last of all wakes those that wait.
   void done() const {
     __threadfence();
     __syncwarp();
-    if (lane_id() == 0) atomicAdd(&run_.counters->pending, ~0ull);
+    u64 left = 1;
+    if (lane_id() == 0) left = atomicAdd(&run_.counters->pending, ~0ull) - 1;
+    if (__shfl_sync(~0u, left, 0) != 0) return;
+    __threadfence();
+    u64 head = volatile_load(&run_.counters->head);
+    head = head < run_.slot_capacity ? head : run_.slot_capacity;
+    for (u64 slot = volatile_load(&run_.counters->tail) + lane_id(); slot < head; slot += kLanes)
+      *const_cast<volatile u32*>(run_.ready + slot) = kEnded;
   }
 
  private:
   const Run& run_;
   bool hungry_ = false;
+  static constexpr u32 kGiven = 1, kEnded = 2;
+  static constexpr u32 kPollsBetweenStops = 64;
 
+  /// Waits for the flag of a slot. Who takes a ticket after the last `done` finds that nothing pends.
   bool wait(u64 slot) const {
-    for (u32 nanoseconds = 64;; nanoseconds = nanoseconds < 1024 ? 2 * nanoseconds : nanoseconds) {
-      if (*const_cast<volatile u32*>(run_.ready + slot)) return true;
-      if (volatile_load(&run_.counters->pending) == 0 || volatile_load(&run_.counters->stop)) return false;
-      __nanosleep(nanoseconds);
+    const volatile u32* ready = run_.ready + slot;
+    __threadfence();
+    if (volatile_load(&run_.counters->pending) == 0) return false;
+    for (u32 polls = 1;; ++polls) {
+      const u32 flag = *ready;
+      if (flag) return flag == kGiven;
+      if (polls % kPollsBetweenStops == 0 && volatile_load(&run_.counters->stop)) return false;
+      __nanosleep(polls < 8 ? 100 : 500);
     }
   }
 };
@@ -730,7 +744,7 @@ inline void search(const Run& run) {
 #define BICLIQ_WARPS 4  // warps a block
 #endif
 #ifndef BICLIQ_BLOCKS
-#define BICLIQ_BLOCKS 6  // blocks a multiprocessor
+#define BICLIQ_BLOCKS 3  // blocks a multiprocessor
 #endif
 
 extern "C" __global__ void __launch_bounds__(32 * BICLIQ_WARPS, BICLIQ_BLOCKS) search_count(const Run* run) {

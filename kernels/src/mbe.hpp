@@ -65,7 +65,8 @@ class MaximalBicliques {
 
  private:
   using Mark = typename Memory::Mark;
-  static constexpr u32 kPollNodes = 64;         // nodes between two looks at whether workers wait
+  static constexpr u32 kPollNodes = 64;         // leaf nodes between two looks at whether workers wait
+  static constexpr u32 kWideNode = 16;          // what a wide node counts, in leaf nodes
   static constexpr u32 kRegisterBefores = 128;  // befores that the dominance filter holds in registers
   static constexpr u32 kShorter = 4;            // a matrix of so many times fewer rows is worth making
   static constexpr u32 kKept = 64;              // befores that the filter keeps at most in its passes over memory
@@ -105,7 +106,7 @@ class MaximalBicliques {
   u32 *row_list_ = nullptr, *row_starts_ = nullptr, *order_ = nullptr, *live_ = nullptr;
   u32 *reach_starts_ = nullptr, *subtree_rows_ = nullptr;
   u32 n_narrow_ = 0, ticks_ = 0, root_ = 0, n_subtree_rows_ = 0;
-  bool shared_ = false;  // may others search the matrix of the outermost level too?
+  const u32* shared_rows_ = nullptr;  // of the matrix that other workers may read too, if there is one
 
   // ---- R ----------------------------------------------------------------------------------------
 
@@ -138,7 +139,7 @@ class MaximalBicliques {
   void run(u32 filled) {
     for (;;) {
       if (filled) open_narrow(filled);
-      if (++ticks_ >= kPollNodes) poll();
+      if (ticks_ >= kPollNodes) poll();
       if (n_narrow_)
         filled = step_narrow(narrow_[n_narrow_ - 1]);
       else if (wide_)
@@ -178,9 +179,17 @@ class MaximalBicliques {
     subtree_rows_ = memory_.take(kLanes);
     WideLevel& level = push_wide(memory_.mark());
     level.matrix = tree.matrix;
-    shared_ = tree.matrix.columns != nullptr;
-    if (!shared_) level.matrix.fill_columns(memory_);
-    open_wide(level, tree.from, tree.to);
+    shared_rows_ = tree.matrix.columns ? tree.matrix.rows : nullptr;
+    if (!shared_rows_) level.matrix.fill_columns(memory_);
+    if (tree.rows) {
+      level.rows = tree.rows;
+      level.counts = tree.ids;
+      level.alive = tree.candidates;
+      level.inherited = tree.befores;
+      start_wide(level, tree.from, tree.to);
+    } else {
+      open_wide(level, tree.from, tree.to);
+    }
     run(0);
   }
 
@@ -257,6 +266,7 @@ class MaximalBicliques {
       return 0;
     }
     ++nodes;
+    ticks_ += kWideNode;
     const u32 n = list_rows_of(level, x);
     const Mark mark = memory_.mark();
     u32* closed = memory_.take(m.candidate_words);
@@ -607,6 +617,7 @@ class MaximalBicliques {
     const u32 bits = from.candidates[x];
     const Lanes rows = splat(bits);
     ++nodes;
+    ticks_ += 2 + (from.n_befores + from.n_candidates) / 128;
     if (covers(from.befores, from.n_befores, rows) || covers(from.candidates, x, rows)) {
       ++dropped;
       put(from.candidates + x, 0);  // a before covers x: it forbids all that x would
@@ -856,7 +867,7 @@ class MaximalBicliques {
   static usize head_words(u32 n_members) { return Sink::kIds ? padded(n_members) : 0; }
 
   bool give_wide(WideLevel& level) {
-    if (!level.parent && shared_) return give_range(level);
+    if (level.matrix.rows == shared_rows_) return give_shared(level);
     const BitMatrix& m = level.matrix;
     const Mark mark = memory_.mark();
     if (!memory_.fits(child_words(m))) return false;
@@ -880,19 +891,30 @@ class MaximalBicliques {
     return sent;
   }
 
-  /// The rest of a root's candidates: its matrix stays where it is.
-  bool give_range(WideLevel& level) {
-    Parcel parcel = crew_.parcel(head_words(level.n_members) + padded(0));
+  /// A node over the matrix that others may read: only the state of the level is copied.
+  bool give_shared(WideLevel& level) {
+    const BitMatrix& m = level.matrix;
+    const u32 depth = words_for(m.n_rows);
+    Parcel parcel = crew_.parcel(padded(depth) + padded(m.column_stride()) + 2 * padded(m.candidate_words) + head_words(level.n_members));
     if (!parcel) return false;
     Subtree tree = parcel_head(parcel, level.n_members, level.members_hash);
     tree.wide = true;
-    tree.matrix = level.matrix;
+    tree.matrix = m;
     tree.from = next_alive(level);
     tree.to = level.end;
+    tree.rows = copy(parcel, level.rows, depth);
+    tree.ids = copy(parcel, level.counts, m.column_stride());
+    tree.candidates = copy(parcel, level.alive, m.candidate_words);
+    tree.befores = copy(parcel, level.inherited, m.candidate_words);
     crew_.give(static_cast<Parcel&&>(parcel), tree);
     level.next = level.end;
     level.given = true;
     return true;
+  }
+  static u32* copy(Parcel& parcel, const u32* from, u32 n) {
+    u32* to = parcel.take(n);
+    each_item(n, [=](u32 i) { to[i] = from[i]; });
+    return to;
   }
 
   bool send_wide(WideLevel& level, const Projection& p, const u32* open, u32 n_open) {

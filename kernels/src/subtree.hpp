@@ -23,7 +23,9 @@ struct Subtree {
   u32 *candidates = nullptr, *ids = nullptr, *befores = nullptr, *rows = nullptr;
   u32 n_rows = 0, n_candidates = 0, n_befores = 0;
 
-  // More: a matrix (shared, and only read, where its columns are filled already), and the candidates to be tried.
+  // More: a matrix (shared, and only read, where its columns are filled already), and the candidates to be tried. Where
+  // `rows` is set, the node is below the matrix: rows and candidates are bit sets, ids counts of rows, befores a bit
+  // set of candidates tried.
   BitMatrix matrix;
   u32 from = 0, to = 0;
 };

@@ -1,0 +1,49 @@
+"""What the CUDA driver sends to the device, computed with NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernels import cuda
+from kernels.contracts import EnumerationRequest
+
+
+def request_of(table: np.ndarray, side: str, roots: np.ndarray | None) -> EnumerationRequest:
+    n_left, n_right = table.shape
+    return EnumerationRequest(
+        indptr=np.concatenate([[0], table.sum(axis=1).cumsum()]).astype(np.int64),
+        indices=np.nonzero(table)[1].astype(np.int32),
+        n_right=n_right,
+        side=side,
+        roots=roots,
+        left_ids=np.arange(n_left, dtype=np.int32),
+        right_ids=np.arange(n_right, dtype=np.int32),
+        min_left=1,
+        min_right=1,
+        min_edges=1,
+        max_bicliques=None,
+        threads=1,
+    )
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("with_roots", [False, True])
+def test_both_lists_are_ascending_and_places_point_back(side: str, with_roots: bool) -> None:
+    table = np.random.default_rng(3).random((20, 15)) < 0.3
+    by_column = table.T if side == "left" else table
+    roots = np.array([2, 0], dtype=np.int32) if with_roots else None
+    graph = cuda.prepare(np, request_of(table, side, roots))
+    starts = graph.column_start.astype(int)
+    assert with_roots or (np.diff(np.diff(starts)) >= 0).all()
+    for column, vertex in enumerate(graph.vertex_of_column):
+        edges = slice(starts[column], starts[column + 1])
+        assert graph.column_rows[edges].tolist() == np.nonzero(by_column[:, vertex])[0].tolist()
+        for row, place in zip(graph.column_rows[edges], graph.places[edges], strict=True):
+            assert graph.row_columns[int(graph.row_start[row]) + int(place)] == column
+
+
+def test_a_graph_without_edges_has_empty_lists() -> None:
+    graph = cuda.prepare(np, request_of(np.zeros((3, 2), dtype=bool), "right", None))
+    assert graph.row_start.tolist() == [0, 0, 0, 0]
+    assert graph.edges_in_two_steps.tolist() == [0, 0]

@@ -1,0 +1,49 @@
+"""The CUDA kernels compile for every generation that they are made for, on a machine without a GPU."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from kernels import cuda
+
+
+def load_nvrtc() -> ctypes.CDLL:
+    """The compiler of the package nvidia-cuda-nvrtc, or of a CUDA toolkit."""
+    spec = importlib.util.find_spec("nvidia")
+    folders = [Path(place) for place in spec.submodule_search_locations or []] if spec else []
+    found = [path for folder in folders for path in sorted(folder.glob("*/lib/libnvrtc.so.1*"))]
+    for name in [*map(str, found), "libnvrtc.so.13", "libnvrtc.so"]:
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    pytest.skip("NVRTC is not installed (pip install nvidia-cuda-nvrtc)")
+
+
+def compile_for(nvrtc: ctypes.CDLL, architecture: str) -> str:
+    """Compile the kernels; returns the compiler's complaint, or nothing."""
+    program, size = ctypes.c_void_p(), ctypes.c_size_t()
+    text = cuda.source().encode()
+    assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, b"device.cu", 0, None, None) == 0
+    options = [f"--gpu-architecture={architecture}".encode(), *(option.encode() for option in cuda.OPTIONS)]
+    status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    nvrtc.nvrtcGetProgramLog(program, log)
+    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+    return log.value.decode() if status else ""
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90", "sm_100"])
+def test_the_kernels_compile_without_a_gpu(architecture: str) -> None:
+    assert compile_for(load_nvrtc(), architecture) == ""
+
+
+def test_the_source_is_one_text_with_every_header_once() -> None:
+    text = cuda.source()
+    assert '#include "' not in text
+    assert text.count("class MaximalBicliques {") == 1
