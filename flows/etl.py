@@ -7,6 +7,7 @@ failure or because a worker died, finds what is committed and does only the rest
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from prefect import flow, get_run_logger, task
@@ -21,6 +22,7 @@ from prefect.cache_policies import NO_CACHE
 
 from kernels.errors import BicliqError
 from pipeline.cluster import open_cluster
+from pipeline.errors import BackendError, InputError, LimitReached
 from pipeline.ingest import ingest as ingest_table
 from pipeline.plan import plan as plan_run
 from pipeline.profile import profile as profile_graph
@@ -32,9 +34,16 @@ from pipeline.search import SearchProgress, batches_of, search_run
 from pipeline.settings import Settings, load_settings
 from pipeline.store import Store
 
+
+def _may_heal(task: Any, task_run: Any, state: Any) -> bool:
+    """Whether another try makes sense: wrong input, a reached limit and a missing backend stay what they are."""
+    return not isinstance(state.result(raise_on_failure=False), InputError | LimitReached | BackendError)
+
+
 STAGE: dict[str, Any] = {
     "retries": 2,
     "retry_delay_seconds": [2, 10],
+    "retry_condition_fn": _may_heal,
     "cache_policy": NO_CACHE,
     "persist_result": False,
 }
@@ -140,6 +149,7 @@ def search_and_publish(run: str, asked: Settings, ingested: dict[str, Any] | Non
         for number, batch in enumerate(batches_of(store, run)):
             searched += search_task(run, number, batch, values, None)
     else:
+        _quiet_dask()
         with open_cluster(asked.cluster) as client:
             get_run_logger().info("Dask dashboard: %s", client.dashboard_link)
             create_link_artifact(client.dashboard_link, "Dask dashboard", key=f"dask-{run}")
@@ -149,6 +159,13 @@ def search_and_publish(run: str, asked: Settings, ingested: dict[str, Any] | Non
     if verify:
         verify_task(run, values)
     return _leave_artifacts(store, run, asked, ingested, searched)
+
+
+def _quiet_dask() -> None:
+    """Keep Dask's chatter about connections out of the flow's log, whose root logger Prefect opens at INFO."""
+    import distributed  # noqa: F401 - sets the level of its logger when it is first imported
+
+    logging.getLogger("distributed").setLevel(logging.WARNING)
 
 
 def _leave_artifacts(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import signal
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -62,7 +64,14 @@ def open_cluster(settings: ClusterSettings) -> Iterator[Any]:
             silence_logs=logging.CRITICAL,
         )
         with cluster, Client(cluster) as client:
+            client.register_worker_callbacks(_leave_interrupts_to_the_client)
             yield client
+
+
+def _leave_interrupts_to_the_client() -> None:
+    """Ignore Ctrl-C in a worker process that starts: a terminal sends it to all, and the client closes the workers."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _connect(address: str) -> Any:

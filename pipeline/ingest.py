@@ -94,7 +94,7 @@ def ingest(
     Parameters
     ----------
     source
-        Path or fsspec URL.
+        Path or fsspec URL of a file, a glob, or a folder of Parquet files.
     store
         Where the graph goes; the same table gives the same graph, which is then not written again.
     settings
@@ -122,7 +122,7 @@ def ingest(
     folder = store.graph(name)
     seconds = dict(table.seconds)
     if not folder.exists():
-        _write(folder, table, source, seconds, started)
+        _write(folder, table, seconds, started)
     seconds["write"] = round(time.perf_counter() - started, 6)
     sizes = len(table.left_ids), len(table.right_ids), len(table.left)
     return GraphRecord(name, folder.uri, *sizes, table.summary, seconds)
@@ -140,11 +140,13 @@ def read_edge_table(
     """
     settings = settings or IngestSettings()
     started = time.perf_counter()
-    rows = _read(open_edges(source, settings), settings, progress)
+    opened = open_edges(source, settings)
+    rows = _read(opened, settings, progress)
     read = time.perf_counter()
     table = _unite(rows, source, settings)
     if len(table.left) == 0:
         raise InputError(f"{source}: no edge is left after {rows.counts}; check the filters and the columns")
+    table.summary["source"] = {"uri": source, "format": opened.format, "bytes": opened.bytes}
     table.summary["seconds"] = round(time.perf_counter() - started, 6)
     table.seconds.update(read=round(read - started, 6), unite=round(time.perf_counter() - read, 6))
     return table
@@ -177,11 +179,12 @@ def _read(source: EdgeSource, settings: IngestSettings, progress: Callable[[int,
         rows = _Rows()
         try:
             ragged = DroppedLines() if settings.ragged == "drop" else None
-            for batch in source.batches(ragged):
-                rows.counts["rows_read"] += batch.num_rows
-                _add(rows, _filtered(batch, source, settings, rows.counts))
-                if progress is not None:
-                    progress(rows.counts["rows_read"], source.bytes)
+            for part in source.files:  # a bad row is looked for in the file that it is of
+                for batch in part.batches(ragged):
+                    rows.counts["rows_read"] += batch.num_rows
+                    _add(rows, _filtered(batch, part, settings, rows.counts))
+                    if progress is not None:
+                        progress(rows.counts["rows_read"], source.bytes)
             rows.counts["dropped_ragged"] = ragged.lines if ragged else 0
             return rows
         except TextLabels as turn:
@@ -264,7 +267,9 @@ def _unix_seconds(times: pa.Array, source: EdgeSource) -> pa.Array:
         pass
     try:
         return pc.divide(pc.cast(pc.cast(times, pa.timestamp("us")), pa.int64()).cast(pa.float64()), 1e6)
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        if source.format != "parquet":
+            locate(source, str(error))
         raise InputError(
             f"{source.uri}: times must be Unix seconds or ISO dates: {error}; name the column with time, or leave it out"
         ) from None
@@ -391,7 +396,7 @@ def _digest(table: EdgeTable) -> str:
     return str(state.hexdigest())
 
 
-def _write(folder: GraphFolder, table: EdgeTable, source: str, seconds: dict[str, float], started: float) -> None:
+def _write(folder: GraphFolder, table: EdgeTable, seconds: dict[str, float], started: float) -> None:
     columns = {"left": pa.array(table.left), "right": pa.array(table.right)}
     if table.weight is not None:
         columns["weight"] = pa.array(table.weight)
@@ -401,7 +406,7 @@ def _write(folder: GraphFolder, table: EdgeTable, source: str, seconds: dict[str
     folder.write_json(
         "graph.json",
         {
-            "source": source,
+            "source": table.summary["source"],
             "n_left": len(table.left_ids),
             "n_right": len(table.right_ids),
             "n_edges": len(table.left),

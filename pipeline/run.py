@@ -14,7 +14,7 @@ from pipeline.ingest import GraphRecord, ingest
 from pipeline.plan import PlanRecord, plan, read_plan_record
 from pipeline.profile import profile
 from pipeline.publish import Manifest, publish
-from pipeline.search import SearchProgress, SearchRecord, search_run
+from pipeline.search import SearchProgress, SearchRecord, search_run, usable_backend
 from pipeline.settings import SearchSettings, Settings
 from pipeline.store import Store
 
@@ -38,7 +38,7 @@ class RunSummary:
     bytes
         Size of the Parquet files.
     backend, threads
-        What was asked for.
+        What the kernels ran on: the backend, and threads on this machine.
     seconds
         Duration of each stage of this call, and ``total``.
     ingest
@@ -198,8 +198,8 @@ def summary(
         partitions=manifest.partitions,
         searched=searched,
         bytes=manifest.bytes,
-        backend=settings.search.backend,
-        threads=settings.search.threads,
+        backend=usable_backend(settings.search.backend),
+        threads=settings.search.threads or kernels.available_threads(),
         seconds={**seconds, "total": round(sum(seconds.values()), 6)},
         ingest=None if graph is None else graph.summary,
         largest=manifest.largest,

@@ -169,7 +169,7 @@ def search_partition(
         min_edges=settings.min_edges,
         max_bicliques=max_bicliques,
         threads=threads,
-        backend=_backend(backend),
+        backend=usable_backend(backend),
     )
     with stream, folder.sink(data_name(number)) as sink:
         digest = _write_bicliques(stream, sink, max_bicliques is not None, progress)
@@ -224,7 +224,7 @@ def enumerate_table(source: str, settings: Settings, mode: Literal["count", "dig
         min_edges=asked.min_edges,
         max_bicliques=asked.max_bicliques,
         threads=asked.threads,
-        backend=_backend(asked.backend),
+        backend=usable_backend(asked.backend),
     )
     seconds = {"ingest": read - started, "reduce": reduced - read, **result.seconds}
     if not result.complete and asked.on_limit == "error":
@@ -353,7 +353,7 @@ def _search_settings(folder: RunFolder) -> SearchSettings:
     return SearchSettings.model_validate(folder.read_json("run.json")["search"])
 
 
-def _backend(asked: str) -> str:
+def usable_backend(asked: str) -> str:
     """Return the backend to search with: where none is named, a GPU if one can run here."""
     if asked != "auto":
         return asked

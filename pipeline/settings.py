@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any, Literal, TypeVar
+import tomllib
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
@@ -13,7 +14,6 @@ from pipeline.errors import InputError
 SETTINGS_FILE = "bicliq.toml"
 
 Format = Literal["auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency"]
-Model = TypeVar("Model", bound=BaseModel)
 
 
 class _Frozen(BaseModel):
@@ -162,14 +162,8 @@ def load_settings(**arguments: Any) -> Settings:
         return Settings(**arguments)
     except ValidationError as error:
         raise InputError(_sentence(error)) from None
-
-
-def checked(model: type[Model], **values: Any) -> Model:
-    """Make one group of settings; whatever is wrong becomes one `InputError`."""
-    try:
-        return model(**values)
-    except ValidationError as error:
-        raise InputError(_sentence(error)) from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{SETTINGS_FILE}: is no TOML: {error}; mend that line") from None
 
 
 def _sentence(error: ValidationError) -> str:

@@ -39,6 +39,9 @@ from pipeline.errors import InputError, StorageError
 FORMAT = 1
 """Version of the layout; a store of another version is refused."""
 
+OBJECT_STORE_LIBRARIES = {"aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google"}
+"""Libraries below fsspec whose errors are no OSError, as botocore's NoCredentialsError."""
+
 STORE_FILE = "bicliq-store.json"
 COMPRESSION_LEVEL = 1
 """zstd level: higher levels shrink lists of ids by a few per cent at several times the price."""
@@ -453,4 +456,10 @@ def _storage(action: str, path: str) -> Iterator[None]:
     except (OSError, pa.ArrowInvalid, json.JSONDecodeError) as error:
         raise StorageError(
             f"{path}: cannot {action}: {error}; check the storage and its free space, then run again"
+        ) from error
+    except Exception as error:
+        if type(error).__module__.split(".")[0] not in OBJECT_STORE_LIBRARIES:
+            raise
+        raise StorageError(
+            f"{path}: cannot {action}: {error}; check the endpoint and the credentials of the object store"
         ) from error

@@ -15,6 +15,7 @@ struct Graph {
   std::uint32_t n_rows = 0, n_columns = 0;
   std::vector<std::uint64_t> row_start, column_start;
   std::vector<std::uint32_t> row_columns, column_rows;
+  std::vector<std::uint64_t> row_signature;     // a bit for each column's hash: a subset of columns is a subset of bits
   std::vector<std::uint32_t> vertex_of_column;  // search order -> vertex of the enumerated side
 
   std::uint32_t column_degree(std::uint32_t c) const {
@@ -82,9 +83,16 @@ inline Graph prepare(const std::int64_t* indptr, const std::int32_t* indices, st
   for (std::uint32_t r : g.column_rows) ++g.row_start[r + 1];
   for (std::uint32_t r = 0; r < g.n_rows; ++r) g.row_start[r + 1] += g.row_start[r];
   g.row_columns.resize(n_edges);
+  g.row_signature.assign(g.n_rows, 0);
   std::vector<std::uint64_t> at(g.row_start.begin(), g.row_start.end() - 1);
-  for (std::uint32_t c = 0; c < g.n_columns; ++c)
-    for (std::uint64_t e = g.column_start[c]; e < g.column_start[c + 1]; ++e) g.row_columns[at[g.column_rows[e]]++] = c;
+  for (std::uint32_t c = 0; c < g.n_columns; ++c) {
+    const std::uint64_t bit = std::uint64_t{1} << (c * 0x9e3779b97f4a7c15ull >> 58);
+    for (std::uint64_t e = g.column_start[c]; e < g.column_start[c + 1]; ++e) {
+      const std::uint32_t r = g.column_rows[e];
+      g.row_columns[at[r]++] = c;
+      g.row_signature[r] |= bit;
+    }
+  }
   return g;
 }
 

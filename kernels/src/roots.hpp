@@ -59,6 +59,7 @@ class Roots {
   const u32 rows_needed_;
   Workspace memory_;
   std::vector<u32> mark_, touched_, row_list_, order_, joined_;
+  std::vector<u64> signatures_;
   Subtree tree_;
   u32 n_touched_ = 0;
 
@@ -78,15 +79,21 @@ class Roots {
     return n_columns >= limits_.min_columns && static_cast<u64>(n_rows) * n_columns >= limits_.min_edges;
   }
 
-  /// Bicliques ({u}, N(u)) whose first column is v: u's columns are not all in another row.
+  /// Bicliques ({u}, N(u)) whose first column is v: u's columns are not all in another row. Signatures side by side
+  /// refuse nearly all other rows without a look at their columns (fimi-retail: a quarter of its time).
   void single_row(u32 v, const u32* rows, u32 d) {
+    signatures_.clear();
     for (u32 i = 0; i < d; ++i) {
       const u32 u = rows[i];
       const u32* columns = g_.row_columns.data() + g_.row_start[u];
       const u32 n = g_.row_degree(u);
       if (columns[0] != v || !limits_.accepts(1, n)) continue;
+      if (signatures_.empty())
+        for (u32 j = 0; j < d; ++j) signatures_.push_back(g_.row_signature[rows[j]]);
+      const u64 own = signatures_[i];
       bool contained = false;
-      for (u32 j = 0; j < d && !contained; ++j) contained = j != i && has_columns(rows[j], columns, n);
+      for (u32 j = 0; j < d && !contained; ++j)
+        contained = (own & ~signatures_[j]) == 0 && j != i && has_columns(rows[j], columns, n);
       if (!contained) sink_.single_row(u, columns, n);
     }
   }

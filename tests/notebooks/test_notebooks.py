@@ -19,7 +19,9 @@ def test_there_are_notebooks():
 def test_a_notebook_runs(path, tmp_path, monkeypatch):
     monkeypatch.setenv("BICLIQ_NOTEBOOK_STORE", str(tmp_path))
     notebook = jupytext.read(path)
-    NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(path.parents[1])}}).execute()
+    NotebookClient(
+        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(path.parents[1])}}
+    ).execute()
     assert "maximal groups" in str(notebook.cells)
     picture = tmp_path / "groups.png"
     assert picture.stat().st_size > 10_000

@@ -1,0 +1,30 @@
+"""Every example in a docstring runs and prints what it says."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+MODULES = [
+    f"{package}.{module.name}"
+    for package in ("kernels", "pipeline")
+    for module in pkgutil.iter_modules(importlib.import_module(package).__path__)
+    if not module.name.startswith("_cpu")
+]
+
+
+@pytest.mark.parametrize("name", [*MODULES, "kernels", "pipeline"])
+def test_examples_run(name):
+    failed, _ = doctest.testmod(importlib.import_module(name))
+    assert failed == 0
+
+
+def test_there_are_examples():
+    finder = doctest.DocTestFinder()
+    examples = [
+        case for name in ["kernels", *MODULES] for case in finder.find(importlib.import_module(name)) if case.examples
+    ]
+    assert len(examples) > 8

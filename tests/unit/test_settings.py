@@ -1,0 +1,34 @@
+"""Settings that are wrong are one clear error; errors survive the way between processes."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from pipeline.errors import BackendError, CapacityError, InputError, LimitReached, StorageError
+from pipeline.settings import load_settings
+from pipeline.store import Store
+
+
+def test_a_settings_file_that_is_no_toml_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bicliq.toml").write_text("[search\nmin_left = 3")
+    with pytest.raises(InputError, match=r"bicliq.toml: is no TOML"):
+        load_settings()
+
+
+def test_an_object_store_without_credentials_is_a_storage_error(monkeypatch):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    with pytest.raises(StorageError, match="credentials"):
+        Store.open("s3://bucket/store-without-credentials")
+
+
+@pytest.mark.parametrize("kind", [InputError, StorageError, LimitReached, BackendError, CapacityError])
+def test_errors_survive_pickling(kind):
+    copy = pickle.loads(pickle.dumps(kind("what, where, value, what to do")))
+    assert type(copy) is kind
+    assert str(copy) == "what, where, value, what to do"
