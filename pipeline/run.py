@@ -152,10 +152,10 @@ def resume(run_id: str, settings: Settings, observer: Observer | None = None) ->
 
 
 def check_backend(search: SearchSettings) -> None:
-    """Refuse a backend that cannot run here before anything is read."""
-    reason = kernels.why_not("cuda") if search.backend == "cuda" else None
-    if reason is not None:
-        raise kernels.BackendError(f"backend 'cuda' cannot run here: {reason}")
+    """Refuse a backend that cannot enumerate here before anything is read."""
+    if search.backend == "cuda":
+        reason = kernels.why_not("cuda") or "it counts and digests (bicliq enumerate), but does not list bicliques yet"
+        raise kernels.BackendError(f"backend 'cuda' cannot run here: {reason}; use the CPU backend")
 
 
 def finish(

@@ -224,7 +224,7 @@ def enumerate_table(source: str, settings: Settings, mode: Literal["count", "dig
         min_edges=asked.min_edges,
         max_bicliques=asked.max_bicliques,
         threads=asked.threads,
-        backend=usable_backend(asked.backend),
+        backend=usable_backend(asked.backend, members=False),
     )
     seconds = {"ingest": read - started, "reduce": reduced - read, **result.seconds}
     if not result.complete and asked.on_limit == "error":
@@ -353,11 +353,14 @@ def _search_settings(folder: RunFolder) -> SearchSettings:
     return SearchSettings.model_validate(folder.read_json("run.json")["search"])
 
 
-def usable_backend(asked: str) -> str:
-    """Return the backend to search with: where none is named, a GPU if one can run here."""
+def usable_backend(asked: str, *, members: bool = True) -> str:
+    """Return the backend to search with: where none is named, a GPU if one can run here.
+
+    The CUDA kernels count and digest; what must have the members of the bicliques runs on the CPU.
+    """
     if asked != "auto":
         return asked
-    return "cpu" if kernels.why_not("cuda") else "cuda"
+    return "cpu" if members or kernels.why_not("cuda") else "cuda"
 
 
 def _write_bicliques(
