@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 import httpx
 import pytest
@@ -26,7 +27,7 @@ EDGES = str(DATA / "UCforum.adj")
 
 
 def artifacts(server: str) -> dict[str, dict]:
-    found = httpx.post(f"{server}/artifacts/latest/filter", json={"limit": 200}).raise_for_status().json()
+    found = ask(f"{server}/artifacts/latest/filter", {"limit": 200})
     return {entry["key"]: entry for entry in found}
 
 
@@ -93,7 +94,7 @@ def test_serve_registers_the_schedule_and_runs_the_flow(tmp_path, prefect_server
         deployment = wait_for(lambda: deployed(prefect_server, "nightly"), 90)
         assert deployment["schedules"][0]["schedule"]["interval"] == 3600
         assert deployment["parameters"]["source"] == EDGES
-        httpx.post(f"{prefect_server}/deployments/{deployment['id']}/create_flow_run", json={}).raise_for_status()
+        ask(f"{prefect_server}/deployments/{deployment['id']}/create_flow_run", {"idempotency_key": "once"})
         wait_for(lambda: published(store), 120)
     finally:
         server.send_signal(signal.SIGINT)
@@ -110,8 +111,18 @@ def test_prefect_yaml_declares_the_same_deployment():
     load_settings(**declared["parameters"]["settings"])
 
 
+def ask(url: str, question: dict) -> Any:
+    """The server's answer; a server on SQLite says 503 while its database is locked, and means: again."""
+
+    def answer() -> httpx.Response | None:
+        response = httpx.post(url, json=question, timeout=30)
+        return None if response.status_code == 503 else response.raise_for_status()
+
+    return wait_for(answer, 60).json()
+
+
 def deployed(server: str, name: str) -> dict | None:
-    found = httpx.post(f"{server}/deployments/filter", json={}).raise_for_status().json()
+    found = ask(f"{server}/deployments/filter", {})
     return next((entry for entry in found if entry["name"] == name), None)
 
 
