@@ -55,12 +55,14 @@ class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Crew, Memory>, 
       for (u32 i = 0; i < tree.members.n; ++i) members_.ids[i] = tree.members.ids[i];
     }
     Base::take_narrow_levels();
+    u32 filled = 0;
     if (tree.wide)
-      Base::search_wide(tree);
+      Base::start_wide(tree);
     else if (tree.n_rows > kLanes)
-      Base::search_tall(tree);
+      Base::start_tall(tree);
     else
-      Base::search_narrow(tree);
+      filled = Base::start_narrow(tree);
+    run(filled);
     memory_.release(start);
   }
 

@@ -40,7 +40,8 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     return false;
   }
 
-  void search_narrow(const Subtree& tree) {
+  /// Makes the root of a subtree the node to be opened; returns its rows.
+  u32 start_narrow(const Subtree& tree) {
     NarrowLevel& level = narrow_[0];
     level.mark = memory_.mark();
     level.n_candidates = tree.n_candidates;
@@ -51,7 +52,7 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     subtree_rows_ = tree.rows;
     n_subtree_rows_ = tree.n_rows;
     sink_.rows(tree.rows, tree.n_rows);
-    self().run(tree.n_rows);
+    return tree.n_rows;
   }
 
   /// Makes narrow_[n_narrow_] the current node (its lists are filled), or searches it at once as a leaf.

@@ -51,15 +51,15 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
     subtree_rows_ = memory_.take(kLanes);
   }
 
-  void search_tall(const Subtree& tree) {
+  /// Makes the root of a subtree the current node.
+  void start_tall(const Subtree& tree) {
     take_row_scratch(tree.n_rows);
     TallLevel& level = push_tall(memory_.mark());
     level.candidates = tree.candidates;
     level.befores = tree.befores;
     level.ids = tree.ids;
     level.row_ids = tree.rows;
-    start_tall(level, words_for(tree.n_rows), tree.n_candidates, tree.n_befores, stride_for(tree.n_candidates), tree.before_stride);
-    self().run(0);
+    open_tall(level, words_for(tree.n_rows), tree.n_candidates, tree.n_befores, stride_for(tree.n_candidates), tree.before_stride);
   }
 
   TallLevel& push_tall(Mark mark) {
@@ -71,7 +71,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
   }
 
   /// The lists are filled: every candidate is alive.
-  void start_tall(TallLevel& level, u32 depth, u32 n_candidates, u32 n_befores, u32 candidate_stride, u32 before_stride) {
+  void open_tall(TallLevel& level, u32 depth, u32 n_candidates, u32 n_befores, u32 candidate_stride, u32 before_stride) {
     level.depth = depth;
     level.n_candidates = n_candidates;
     level.n_befores = n_befores;
@@ -142,7 +142,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
     return open_child(level, x, rows, kept, n_open, mark);
   }
 
-  static u32 rows_of(const TallLevel& level, u32 x, u32* rows) {
+  BICLIQ_CALL static u32 rows_of(const TallLevel& level, u32 x, u32* rows) {
     u32 n = 0;
     for (u32 k = 0; k < level.depth; k += kLanes) {
       const u32 n_words = level.depth - k < kLanes ? level.depth - k : kLanes;
@@ -161,7 +161,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
       if (has_all(level.candidates + 32 * w, level.candidate_stride, flags(level.alive[w] & bits_below(w, x)), rows, level.depth)) return true;
     return false;
   }
-  static bool has_all(const u32* columns, u32 stride, Flags real, const u32* rows, u32 depth) {
+  BICLIQ_CALL static bool has_all(const u32* columns, u32 stride, Flags real, const u32* rows, u32 depth) {
     Lanes lacks = select(real, splat(0), splat(~0u));
     for (u32 k = 0; k < depth; ++k) {
       lacks = lacks | without(splat(rows[k]), load(columns + usize{k} * stride));
@@ -233,7 +233,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
     level.ids = memory_.take(Sink::kMembers ? n_open : 0);
     fill_candidates(from, s, kept, level.candidates, candidate_stride, level.ids);
     const u32 n_befores = fill_befores(from, x, s, level.befores, before_stride);
-    start_tall(level, depth, n_open, n_befores, candidate_stride, before_stride);
+    open_tall(level, depth, n_open, n_befores, candidate_stride, before_stride);
     return 0;
   }
 
@@ -253,7 +253,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
   }
 
   /// Sets `wanted` to the rows of L' that an open candidate has; returns their number.
-  static u32 reach_of(const TallLevel& level, const u32* rows, const u32* kept, u32* wanted) {
+  BICLIQ_CALL static u32 reach_of(const TallLevel& level, const u32* rows, const u32* kept, u32* wanted) {
     u32 n = 0;
     for (u32 k = 0; k < level.depth; ++k) {
       Lanes reach = splat(0);
@@ -313,7 +313,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
   }
 
   /// Writes the flagged ones of 32 columns side by side, their words squeezed together; returns their number.
-  static u32 put_columns(const u32* columns, u32 columns_stride, Flags kept, const Squeeze& s, u32* to, u32 stride) {
+  BICLIQ_CALL static u32 put_columns(const u32* columns, u32 columns_stride, Flags kept, const Squeeze& s, u32* to, u32 stride) {
     if (!s.moves) {
       for (u32 k = 0; k < s.depth; ++k)
         compact(to + usize{k} * stride, load(columns + usize{k} * columns_stride) & splat(s.wanted[k]), kept);

@@ -22,7 +22,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
   using Base::bits_below, Base::copy, Base::crew_, Base::dropped, Base::head_words, Base::join, Base::leave_to, Base::low_bits,
       Base::members_, Base::memory_, Base::narrow_, Base::next_bit, Base::nodes, Base::n_subtree_rows_, Base::order_,
       Base::parcel_head, Base::promising, Base::push_tall, Base::row_list_, Base::rows_needed_, Base::self, Base::sink_,
-      Base::start_tall, Base::stride_for, Base::subtree_rows_, Base::take_row_scratch, Base::tall_words, Base::ticks_;
+      Base::open_tall, Base::stride_for, Base::subtree_rows_, Base::take_row_scratch, Base::tall_words, Base::ticks_;
 
   struct WideLevel {
     WideLevel* parent;
@@ -40,7 +40,8 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
 
   WideLevel* wide_ = nullptr;
 
-  void search_wide(const Subtree& tree) {
+  /// Makes the root of a subtree the current node.
+  void start_wide(const Subtree& tree) {
     take_row_scratch(tree.matrix.n_rows);
     row_starts_ = memory_.take(tree.matrix.n_rows);
     live_ = memory_.take(tree.matrix.stride());
@@ -58,7 +59,6 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     } else {
       open_wide(level, tree.from, tree.to);
     }
-    self().run(0);
   }
 
   WideLevel& push_wide(Mark mark) {
@@ -406,7 +406,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     level.befores = befores;
     level.ids = ids;
     level.row_ids = rows;
-    start_tall(level, depth, n, n_befores, candidate_stride, before_stride);
+    open_tall(level, depth, n, n_befores, candidate_stride, before_stride);
     return 0;
   }
 
