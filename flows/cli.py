@@ -182,6 +182,35 @@ def ingest(
         console.out.print(f"graph {record['graph']}: {sizes}; {record['uri']}")
 
 
+@app.command(
+    epilog="Example: [bold]bicliq generate big --left 20000000 --right 5000000 --edges 200000000 --seed 7[/bold]"
+)
+def generate(
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="A .parquet or .csv file, or a folder of Parquet files.")],
+    left: Annotated[int, typer.Option("--left", help="Ids of the left side.")],
+    right: Annotated[int, typer.Option("--right", help="Ids of the right side.")],
+    edges: Annotated[int, typer.Option("--edges", help="Rows; some repeat an edge.")],
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same table.")] = 0,
+    corners: Annotated[str, typer.Option("--corners", help="R-MAT's four probabilities; equal ones give no skew.")] = "0.57,0.19,0.19,0.05",
+    text: Annotated[bool, typer.Option("--text", help="Labels are text instead of numbers.")] = False,
+    json: Json = False,
+) -> None:  # fmt: skip
+    """Write a generated edge table, skewed like real data, of any size."""
+    from dataclasses import asdict
+
+    from flows import console
+    from pipeline.generate import generate as generate_table
+    from pipeline.generate import parse_corners
+
+    record = asdict(generate_table(target, left, right, edges, seed, parse_corners(corners), text))
+    if json:
+        console.print_json(record)
+    else:
+        console.out.print(
+            f"{record['edges']:,} edges in {record['files']} files of {record['bytes'] / 2**20:,.1f} MiB together; {record['uri']}"
+        )
+
+
 @app.command(epilog="Example: [bold]bicliq plan 5c1f… --partitions 32 --store wiki-store[/bold]")
 def plan(
     graph: Annotated[str, typer.Argument(metavar="GRAPH", help="A graph of the store, or how its name begins.")],
