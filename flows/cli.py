@@ -35,6 +35,9 @@ StoreUri = Annotated[str | None, typer.Option("--store", help="Store: a path or 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
 Threads = Annotated[int | None, typer.Option("--threads", help="Threads of a kernel; 0 takes all cores.")]
 Backend = Annotated[str | None, typer.Option("--backend", help="auto, cpu or cuda.")]
+DataBackend = Annotated[
+    str | None, typer.Option("--data-backend", help="Where ingest, reduce, profile and plan run: auto, cpu or cuda.")
+]
 SideOption = Annotated[str | None, typer.Option("--side", help="Enumerated side: auto, left or right.")]
 MinLeft = Annotated[int | None, typer.Option("--min-left", help="Least number of left vertices.")]
 MinRight = Annotated[int | None, typer.Option("--min-right", help="Least number of right vertices.")]
@@ -105,6 +108,7 @@ def run(
     weight: Weight = None, time: Time = None, delimiter: Delimiter = None, header: Header = None,
     duplicates: Duplicates = None, min_weight: MinWeight = None, since: Since = None, until: Until = None,
     ragged: Ragged = None, nulls: Nulls = None, self_labels: SelfLabels = None, sides: Sides = None, sample: Sample = None,
+    data_backend: DataBackend = None,
     prefect: Annotated[bool, typer.Option("--prefect", help="Run as a Prefect flow, with its states and artifacts.")] = False,
     json: Json = False,
 ) -> None:  # fmt: skip
@@ -162,7 +166,7 @@ def ingest(
     weight: Weight = None, time: Time = None, delimiter: Delimiter = None, header: Header = None,
     duplicates: Duplicates = None, min_weight: MinWeight = None, since: Since = None, until: Until = None,
     ragged: Ragged = None, nulls: Nulls = None, self_labels: SelfLabels = None, sides: Sides = None, sample: Sample = None,
-    json: Json = False,
+    data_backend: DataBackend = None, json: Json = False,
 ) -> None:  # fmt: skip
     """Read an edge table into the store as a canonical graph."""
     options = {k: v for k, v in locals().items() if k not in ("edges", "json")}
@@ -174,7 +178,9 @@ def ingest(
     from pipeline.store import Store
 
     with console.observed(json) as observer:
-        record = asdict(ingest_table(edges, Store.open(settings.store), settings.ingest, observer.rows))
+        record = asdict(
+            ingest_table(edges, Store.open(settings.store), settings.ingest, observer.rows, settings.data_backend)
+        )
     if json:
         console.print_json(record)
     else:
@@ -216,7 +222,7 @@ def plan(
     graph: Annotated[str, typer.Argument(metavar="GRAPH", help="A graph of the store, or how its name begins.")],
     store: StoreUri = None, min_left: MinLeft = None, min_right: MinRight = None, min_edges: MinEdges = None,
     max_bicliques: MaxBicliques = None, side: SideOption = None, partitions: Partitions = None,
-    memory_budget: MemoryBudget = None, json: Json = False,
+    memory_budget: MemoryBudget = None, data_backend: DataBackend = None, json: Json = False,
 ) -> None:  # fmt: skip
     """Plan a run over an ingested graph: side, order, partitions and their cost."""
     options = {k: v for k, v in locals().items() if k not in ("graph", "json")}
@@ -230,8 +236,8 @@ def plan(
 
     opened = Store.open(settings.store, create=False)
     name = opened.find_graph(graph)
-    profile(opened, name)
-    record = asdict(plan_run(opened, name, settings.search, settings.plan))
+    profile(opened, name, settings.data_backend)
+    record = asdict(plan_run(opened, name, settings.search, settings.plan, settings.data_backend))
     if json:
         console.print_json(record)
     else:

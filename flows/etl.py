@@ -58,21 +58,22 @@ def settings_of(values: dict[str, Any] | None) -> Settings:
 def ingest_task(source: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Edge table to canonical graph."""
     asked = settings_of(settings)
-    record = ingest_table(source, Store.open(asked.store), asked.ingest)
+    record = ingest_table(source, Store.open(asked.store), asked.ingest, backend=asked.data_backend)
     return {"graph": record.graph, "summary": record.summary, "seconds": record.seconds}
 
 
 @task(name="profile", **STAGE)
 def profile_task(graph: str, settings: dict[str, Any]) -> float:
     """Degrees, two-step work, components."""
-    return profile_graph(Store.open(settings_of(settings).store, create=False), graph).seconds
+    asked = settings_of(settings)
+    return profile_graph(Store.open(asked.store, create=False), graph, asked.data_backend).seconds
 
 
 @task(name="plan", **STAGE)
 def plan_task(graph: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Side, order, partitions."""
     asked = settings_of(settings)
-    record = plan_run(Store.open(asked.store, create=False), graph, asked.search, asked.plan)
+    record = plan_run(Store.open(asked.store, create=False), graph, asked.search, asked.plan, asked.data_backend)
     return {"run": record.run, "partitions": record.partitions, "side": record.side}
 
 

@@ -121,11 +121,11 @@ def run(source: str, settings: Settings, observer: Observer | None = None) -> Ru
     clock = _Clock(observer)
     store = Store.open(settings.store)
     with clock("ingest"):
-        graph = ingest(source, store, settings.ingest, observer.rows)
+        graph = ingest(source, store, settings.ingest, observer.rows, settings.data_backend)
     with clock("profile"):
-        profile(store, graph.graph)
+        profile(store, graph.graph, settings.data_backend)
     with clock("plan"):
-        planned = plan(store, graph.graph, settings.search, settings.plan)
+        planned = plan(store, graph.graph, settings.search, settings.plan, settings.data_backend)
     return finish(store, planned, settings, observer, clock.seconds, graph)
 
 
