@@ -347,7 +347,7 @@ def doctor(json: Json = False) -> None:
         console.print_json(facts)
         return
     for name, value in facts.items():
-        console.out.print(f"[bold]{name}[/bold]  {value}")
+        console.out.print(f"{name}  {value}", markup=False, highlight=False)
 
 
 bench = typer.Typer(help="Measure the kernels on real graphs, beside the published programs.", no_args_is_help=True)
@@ -385,6 +385,35 @@ def bench_enumerate(
     console.wide.print(console.bench_table(records))
     console.wide.print(", ".join(f"{name} {value}" for name, value in machine_facts().items()))
     if any(r["expected"] not in (None, r["bicliques"]) for r in records):
+        raise typer.Exit(EXIT_OTHER)
+
+
+@bench.command(
+    "scale", epilog="Example: [bold]bicliq bench scale 3f2a --store dense --workers 1 --workers 2 --backend cuda[/bold]"
+)
+def bench_scale(
+    run: RunName = None, store: StoreUri = None,
+    workers: Annotated[list[int] | None, typer.Option("--workers", min=1, help="Workers of a cluster; may be repeated.")] = None,
+    backend: Backend = "cpu", threads: Threads = 1, json: Json = False,
+) -> None:  # fmt: skip
+    """Count and digest a planned run on clusters of several sizes: times, and how busy each worker was."""
+    from dataclasses import asdict
+
+    from flows import console
+    from pipeline.results import open_run
+    from pipeline.scaling import measure_scaling
+
+    opened = open_run(settings_from(store=store).store, run)
+    records = []
+    for found in measure_scaling(opened.store, opened.run, workers or [1, 2], backend or "cpu", threads or 1):
+        records.append(asdict(found))
+        console.err.print(
+            f"{found.workers} workers: {found.seconds:.2f} s, {found.times:.2f} times, {found.bicliques:,} bicliques,"
+            f" digest {found.digest}, busy {', '.join(f'{share:.3f}' for share in found.busy.values())}"
+        )
+    if json:
+        console.print_json({"run": opened.run, "clusters": records})
+    if len({record["digest"] for record in records}) > 1:
         raise typer.Exit(EXIT_OTHER)
 
 

@@ -30,7 +30,7 @@ from pipeline.publish import publish as publish_run
 from pipeline.publish import read_manifest
 from pipeline.publish import verify as verify_run
 from pipeline.run import check_backend, summary
-from pipeline.search import SearchProgress, batches_of, search_run
+from pipeline.search import SearchProgress, batches_of, search_run, usable_backend
 from pipeline.settings import Settings, load_settings
 from pipeline.store import Store
 
@@ -151,7 +151,7 @@ def search_and_publish(run: str, asked: Settings, ingested: dict[str, Any] | Non
             searched += search_task(run, number, batch, values, None)
     else:
         _quiet_dask()
-        with open_cluster(asked.cluster) as client:
+        with open_cluster(asked.cluster, usable_backend(asked.search.backend)) as client:
             get_run_logger().info("Dask dashboard: %s", client.dashboard_link)
             create_link_artifact(client.dashboard_link, "Dask dashboard", key=f"dask-{run}")
             for number, batch in enumerate(batches_of(store, run)):
