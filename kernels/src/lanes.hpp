@@ -46,6 +46,7 @@ struct Lanes {
 __device__ inline Lanes splat(u32 x) { return {x}; }
 __device__ inline Lanes operator&(Lanes a, Lanes b) { return {a.v & b.v}; }
 __device__ inline Lanes operator|(Lanes a, Lanes b) { return {a.v | b.v}; }
+__device__ inline Lanes operator^(Lanes a, Lanes b) { return {a.v ^ b.v}; }
 __device__ inline Lanes operator+(Lanes a, Lanes b) { return {a.v + b.v}; }
 __device__ inline Lanes without(Lanes a, Lanes b) { return {a.v & ~b.v}; }
 __device__ inline Flags operator==(Lanes a, Lanes b) { return {a.v == b.v}; }
@@ -103,6 +104,9 @@ __device__ inline u32 sum(Lanes a) {
 __device__ inline u32 lane(Lanes a, u32 i) { return __shfl_sync(~0u, a.v, i); }
 __device__ inline Lanes lane_numbers() { return {lane_id()}; }
 __device__ inline Lanes shift_left(Lanes a, u32 n) { return {a.v << n}; }
+__device__ inline Lanes shift_right(Lanes a, u32 n) { return {a.v >> n}; }
+/// Words that lie `distance` apart, in the first n lanes.
+__device__ inline Lanes load_apart(const u32* p, usize distance, u32 n) { return {lane_id() < n ? p[lane_id() * distance] : 0u}; }
 
 struct LaneStack {
   u32 own = 0;
@@ -255,6 +259,7 @@ inline Lanes splat(u32 x) {
 }
 inline Lanes operator&(Lanes a, Lanes b) { return {_mm512_and_si512(a.lo, b.lo), _mm512_and_si512(a.hi, b.hi)}; }
 inline Lanes operator|(Lanes a, Lanes b) { return {_mm512_or_si512(a.lo, b.lo), _mm512_or_si512(a.hi, b.hi)}; }
+inline Lanes operator^(Lanes a, Lanes b) { return {_mm512_xor_si512(a.lo, b.lo), _mm512_xor_si512(a.hi, b.hi)}; }
 inline Lanes operator+(Lanes a, Lanes b) { return {_mm512_add_epi32(a.lo, b.lo), _mm512_add_epi32(a.hi, b.hi)}; }
 /// a & ~b
 inline Lanes without(Lanes a, Lanes b) {
@@ -315,6 +320,9 @@ inline Lanes lane_numbers() {
 }
 inline Lanes shift_left(Lanes a, u32 n) {
   return {_mm512_slli_epi32(a.lo, n), _mm512_slli_epi32(a.hi, n)};
+}
+inline Lanes shift_right(Lanes a, u32 n) {
+  return {_mm512_srli_epi32(a.lo, n), _mm512_srli_epi32(a.hi, n)};
 }
 inline u32 sum(Lanes a) { return static_cast<u32>(_mm512_reduce_add_epi32(_mm512_add_epi32(a.lo, a.hi))); }
 /// Sum of the 64-bit words p[i] over the set bits i of a word.
@@ -383,6 +391,9 @@ inline Lanes operator&(Lanes a, Lanes b) {
 }
 inline Lanes operator|(Lanes a, Lanes b) {
   return each([&](int i) { return a.v[i] | b.v[i]; });
+}
+inline Lanes operator^(Lanes a, Lanes b) {
+  return each([&](int i) { return a.v[i] ^ b.v[i]; });
 }
 inline Lanes operator+(Lanes a, Lanes b) {
   return each([&](int i) { return a.v[i] + b.v[i]; });
@@ -503,6 +514,9 @@ inline Lanes lane_numbers() {
 inline Lanes shift_left(Lanes a, u32 n) {
   return each([&](int i) { return a.v[i] << splat8(n); });
 }
+inline Lanes shift_right(Lanes a, u32 n) {
+  return each([&](int i) { return a.v[i] >> splat8(n); });
+}
 inline u32 sum(Lanes a) {
   const Vec8 x = a.v[0] + a.v[1] + a.v[2] + a.v[3];
   return x[0] + x[1] + x[2] + x[3] + x[4] + x[5] + x[6] + x[7];
@@ -547,6 +561,12 @@ struct LaneStack {
 /// Stores of a device that need no barrier between them, until `settle`.
 inline void write(u32* p, Lanes a) { store(p, a); }
 inline void settle() {}
+/// Words that lie `distance` apart, in the first n lanes.
+inline Lanes load_apart(const u32* p, usize distance, u32 n) {
+  alignas(64) u32 words[kLanes] = {};
+  for (u32 i = 0; i < n; ++i) words[i] = p[i * distance];
+  return load(words);
+}
 /// Writes one word for the whole group.
 inline void put(u32* p, u32 x) { *p = x; }
 
