@@ -99,12 +99,53 @@ def read_columns(folder: Folder, name: str, columns: list[str]) -> list[Any]:
 
 def write_table(folder: Folder, name: str, table: pa.Table) -> None:
     """Write a table as Parquet, encoded and compressed on the device."""
-    cudf, _ = cudf_and_cupy()
-    from cudf.io.parquet import ParquetWriter
+    with folder.sink(name) as sink, DeviceParquetWriter(sink) as writer:
+        for start in range(0, max(table.num_rows, 1), WRITTEN_ROWS):
+            writer.write(table.slice(start, WRITTEN_ROWS))
 
-    with folder.sink(name) as out:
-        buffer = io.BytesIO()
-        with ParquetWriter(buffer, compression="zstd", index=False) as writer:
-            for start in range(0, max(table.num_rows, 1), WRITTEN_ROWS):
-                writer.write_table(cudf.DataFrame.from_arrow(table.slice(start, WRITTEN_ROWS)))
-        out.write(buffer.getbuffer())
+
+class DeviceParquetWriter:
+    """Writes Arrow tables as row groups of a Parquet file, encoded and compressed on the device.
+
+    Parameters
+    ----------
+    sink
+        A binary file, which is written as the row groups come.
+
+    Notes
+    -----
+    Eight times as fast as pyarrow on list columns (docs/performance.md).
+    """
+
+    def __init__(self, sink: Any) -> None:
+        self._cudf, _ = cudf_and_cupy()
+        from cudf.io.parquet import ParquetWriter
+
+        self._writer = ParquetWriter(_Through(sink), compression="ZSTD", index=False)
+
+    def __enter__(self) -> DeviceParquetWriter:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._writer.close()
+
+    def write(self, table: pa.Table) -> None:
+        """Append a table."""
+        self._writer.write_table(self._cudf.DataFrame.from_arrow(table))
+
+
+class _Through(io.BytesIO):
+    """What cuDF takes for a file in memory; it passes all on to a sink."""
+
+    def __init__(self, sink: Any) -> None:
+        super().__init__()
+        self._sink = sink
+
+    def write(self, data: Any, /) -> int:
+        return int(self._sink.write(data))
+
+    def tell(self) -> int:
+        return int(self._sink.tell())
+
+    def flush(self) -> None:
+        self._sink.flush()

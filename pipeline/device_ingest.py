@@ -253,8 +253,10 @@ def _parsed(chunk: bytes, source: EdgeSource) -> Any:
     assert layout is not None
     ascii_only = _check_bytes(chunk, source)
     separator = layout.delimiter or "\t"
-    if layout.delimiter is None and (b" " in chunk or b"\t\t" in chunk):
-        chunk = re.sub(rb"[ \t]+", b"\t", chunk)
+    if layout.delimiter is None:
+        chunk = chunk.replace(b" ", b"\t")
+        if b"\t\t" in chunk:
+            chunk = re.sub(rb"\t+", b"\t", chunk)
     wanted = _wanted(source)
     names = [f"column {i}" for i in range(layout.columns)]
     used = [names[at] for at in sorted({*wanted.values(), layout.columns - 1})]  # the last one shows lines too short
@@ -368,7 +370,9 @@ def _on_time(times: Any, source: EdgeSource, settings: IngestSettings) -> Any:
     import cudf
 
     keep = in_window(times.to_arrow(), source, settings)
-    return cudf.Series.from_arrow(pa.compute.fill_null(keep, False)).set_axis(times.index)
+    found = cudf.Series.from_arrow(pa.compute.fill_null(keep, False))
+    found.index = times.index
+    return found
 
 
 def _in_sample(labels: Any, fraction: float) -> Any:

@@ -72,12 +72,15 @@ def measure_scaling(store: Store, run: str, workers: list[int], backend: str, th
         Where the backend cannot run here.
     """
     write_partitions(store, run)
+    plan = read_plan(store.run(run))
+    numbers = np.argsort(-np.bincount(plan.partition, weights=plan.cost), kind="stable").tolist()
     first = None
     for size in workers:
         with open_cluster(ClusterSettings(workers=size, dashboard=False), backend) as client:
             client.wait_for_workers(size)
-            client.run(_warm_up, backend)
-            found = _measure(client, store, run, {"backend": backend, "threads": threads})
+            options = {"backend": backend, "threads": threads}
+            client.run(digest_partition, store.uri, run, numbers[-1], **options)  # loads and compiles all kernels
+            found = _measure(client, store, run, numbers, options)
         seconds, bicliques, digest, busy = found
         first = first or (size, seconds)
         yield Scaling(size, round(seconds, 4), round(first[1] / seconds, 4), bicliques, f"{digest:016x}", busy)
@@ -106,9 +109,10 @@ def digest_partition(store_uri: str, run: str, number: int, backend: str, thread
     return result.bicliques, result.digest or 0, time.perf_counter() - started
 
 
-def _measure(client: Any, store: Store, run: str, options: dict[str, Any]) -> tuple[float, int, int, dict[str, float]]:
-    plan = read_plan(store.run(run))
-    costliest_first = iter(np.argsort(-np.bincount(plan.partition, weights=plan.cost), kind="stable").tolist())
+def _measure(
+    client: Any, store: Store, run: str, costliest_first: list[int], options: dict[str, Any]
+) -> tuple[float, int, int, dict[str, float]]:
+    waiting = iter(costliest_first)
 
     def submit(number: int) -> Any:
         return client.submit(_on_worker, store.uri, run, number, pure=False, **options)
@@ -116,7 +120,7 @@ def _measure(client: Any, store: Store, run: str, options: dict[str, Any]) -> tu
     started = time.perf_counter()
     bicliques = digest = 0
     busy: dict[str, float] = {}
-    for _, future in hand_out(client, lambda: next(costliest_first, None), submit):
+    for _, future in hand_out(client, lambda: next(waiting, None), submit):
         found, (count, part, seconds) = future.result()
         bicliques, digest = bicliques + count, (digest + part) & MASK
         busy[found] = busy.get(found, 0.0) + seconds
@@ -128,8 +132,3 @@ def _on_worker(store_uri: str, run: str, number: int, **options: Any) -> tuple[s
     from distributed import get_worker
 
     return str(get_worker().name), digest_partition(store_uri, run, number, **options)
-
-
-def _warm_up(backend: str) -> None:
-    """Load and compile the kernels of a worker on K(2, 2)."""
-    kernels.enumerate_maximal_bicliques([0, 2, 4], [0, 1, 0, 1], 2, mode="digest", backend=backend)
