@@ -1,9 +1,8 @@
 """Plan: the enumerated side, the order of its vertices, and its roots grouped in partitions.
 
 A root's partition must hold the root's neighbours (rows) and all of their neighbours (columns), so a
-row is stored in every partition with a root beside it. Roots are therefore grouped by their neighbour of
-largest degree: of five cheap groupings it stored the fewest edges (64 partitions of gowalla: 22 times the
-graph, by degree 34 times, by reverse Cuthill-McKee order 24 times).
+row is stored in every partition with a root beside it. Roots are therefore grouped by the rows that they share
+(`kernels.group_roots`), or, in very large graphs, by their neighbour of largest degree (docs/performance.md compares).
 """
 
 from __future__ import annotations
@@ -40,6 +39,9 @@ BYTES_PER_VERTEX = 24
 WEDGES_PER_PARTITION = 50_000
 """Work worth a partition of its own. A wedge is an estimate that knows nothing of how many bicliques there are (605,000 of
 them give edit-nawiki 8.9 million), so small graphs are cut as well; a partition more costs about 10 ms."""
+
+GROUPED_EDGES = 1 << 30
+"""Edges times partitions up to which roots are grouped by what they share, in 3 s at most; beyond, by their hub."""
 
 SPARE_PARTITIONS = 32
 """With no number asked for, work is cut in up to so many partitions, to keep that many cores busy."""
@@ -219,18 +221,20 @@ def plan_partitions(graph: BipartiteGraph, side: Side, partitions: int | None, m
     degrees = by_root.left_degrees
     order = xp.argsort(degrees, kind="stable")
     order = order[degrees[order] > 0]
-    cost = wedges(by_root)[0][order]
-    grouping = _group_by_hub(by_root, order)
-    spent = to_host(xp.cumsum(cost[grouping]))
-    new_bytes = _PartitionBytes(by_root, order[grouping])
+    cost = wedges(by_root)[0]
     if partitions is None:
-        wanted = int(np.clip(spent[-1] // WEDGES_PER_PARTITION, 1, SPARE_PARTITIONS)) if order.size else 0
-        cuts = new_bytes.cut(_cut_by_cost(spent, wanted), memory_budget)
+        wanted = int(np.clip(int(cost.sum()) // WEDGES_PER_PARTITION, 1, SPARE_PARTITIONS)) if order.size else 0
     else:
-        cuts = _cut_by_cost(spent, min(partitions, order.size))
+        wanted = min(partitions, order.size)
+    sequence, cuts = _grouped(by_root, order, cost, wanted)
+    new_bytes = _PartitionBytes(by_root, sequence)
+    if partitions is None:
+        cuts = new_bytes.cut(cuts, memory_budget)
+    place = np.empty(by_root.n_left, np.int64)
+    place[to_host(order)] = np.arange(order.size)
     numbers = np.empty(order.size, np.int32)
-    numbers[to_host(grouping)] = np.searchsorted(cuts, np.arange(order.size), side="right")
-    return Plan(side, to_host(order).astype(np.int32), to_host(cost), numbers), new_bytes.largest(cuts)
+    numbers[place[to_host(sequence)]] = np.searchsorted(cuts, np.arange(order.size), side="right")
+    return Plan(side, to_host(order).astype(np.int32), to_host(cost[order]), numbers), new_bytes.largest(cuts)
 
 
 def read_plan_record(folder: RunFolder) -> PlanRecord:
@@ -256,7 +260,19 @@ def read_run_graph(store: Store, run: str) -> BipartiteGraph:
     return read_edges(folder, "reduced.parquet", int(record["n_left"]), int(record["n_right"]))
 
 
-def _group_by_hub(by_root: BipartiteGraph, order: Int64s) -> Int64s:
+def _grouped(by_root: BipartiteGraph, order: Int64s, cost: Int64s, partitions: int) -> tuple[Int64s, Int64s]:
+    """Return the roots, those of one partition side by side, and the positions where partitions 1, 2, … begin."""
+    xp = library_of(order)
+    if partitions > 1 and by_root.n_edges * partitions <= GROUPED_EDGES:
+        row_bytes = by_root.right_degrees * BYTES_PER_EDGE + BYTES_PER_VERTEX
+        rows = to_host(by_root.indptr), to_host(by_root.indices)
+        roots, numbers = kernels.group_roots(*rows, to_host(row_bytes), to_host(cost), partitions)
+        return xp.asarray(roots, dtype=xp.int64), np.flatnonzero(np.diff(numbers)) + 1
+    sequence = order[_by_hub(by_root, order)]
+    return sequence, _cut_by_cost(to_host(xp.cumsum(cost[sequence])), partitions)
+
+
+def _by_hub(by_root: BipartiteGraph, order: Int64s) -> Int64s:
     """Positions in `order`, roots with the same neighbour of largest degree (and id) side by side."""
     xp = library_of(order)
     rank = xp.empty(by_root.n_right, xp.int32)
