@@ -217,6 +217,35 @@ def generate(
         )
 
 
+@app.command(epilog="Example: [bold]bicliq profile 5c1f… --two-hop --store wiki-store[/bold]")
+def profile(
+    graph: Annotated[str, typer.Argument(metavar="GRAPH", help="A graph of the store, or how its name begins.")],
+    store: StoreUri = None,
+    two_hop: Annotated[bool, typer.Option("--two-hop", help="Count the 2-hop neighbours of each vertex as well.")] = False,
+    data_backend: DataBackend = None, json: Json = False,
+) -> None:  # fmt: skip
+    """Say what an ingested graph looks like: degrees, paths of two edges, components."""
+    settings = settings_from(store=store, data_backend=data_backend)
+    from dataclasses import asdict
+
+    from flows import console
+    from pipeline.profile import profile as profile_graph
+    from pipeline.profile import two_hop as count_two_hop
+    from pipeline.store import Store
+
+    opened = Store.open(settings.store, create=False)
+    name = opened.find_graph(graph)
+    record = {"graph": name, **asdict(profile_graph(opened, name, settings.data_backend))}
+    if two_hop:
+        record["two_hop"] = count_two_hop(opened, name, settings.data_backend)
+    if json:
+        console.print_json(record)
+        return
+    for key, value in record.items():
+        if not key.endswith("histogram"):
+            console.out.print(f"{key}  {value:,}" if isinstance(value, int) else f"{key}  {value}", markup=False)
+
+
 @app.command(epilog="Example: [bold]bicliq plan 5c1f… --partitions 32 --store wiki-store[/bold]")
 def plan(
     graph: Annotated[str, typer.Argument(metavar="GRAPH", help="A graph of the store, or how its name begins.")],

@@ -62,7 +62,7 @@ def two_hop_sizes(graph: BipartiteGraph, starts: Any, pairs: int) -> Any:
     _, cp = cudf_and_cupy()
     back = graph.transpose()
     sizes = cp.zeros(starts.size, cp.int64)
-    for first, last in batches(graph, starts, pairs):
+    for first, last in _batches(graph, starts, pairs):
         lengths, middle = graph.rows_of(starts[first:last])
         owner = repeat(cp.arange(last - first, dtype=cp.int64), lengths)
         paths, ends = back.rows_of(middle)
@@ -76,7 +76,7 @@ def two_hop_by_merge(graph: BipartiteGraph, starts: Any, pairs: int) -> Any:
     cudf, cp = cudf_and_cupy()
     edges = cudf.DataFrame({"end": graph.edge_left, "middle": graph.indices})
     sizes = cp.zeros(starts.size, cp.int64)
-    for first, last in batches(graph, starts, pairs):
+    for first, last in _batches(graph, starts, pairs):
         lengths, middle = graph.rows_of(starts[first:last])
         owner = repeat(cp.arange(last - first, dtype=cp.int32), lengths)
         reached = cudf.DataFrame({"start": owner, "middle": middle}).merge(edges, on="middle")[["start", "end"]]
@@ -93,7 +93,7 @@ def two_hop_by_cugraph(graph: BipartiteGraph, starts: Any, pairs: int) -> Any:
     whole = _undirected(cudf, cugraph, graph)
     sizes = cp.zeros(starts.size, cp.int64)
     place = cp.zeros(graph.n_left, cp.int32)
-    for first, last in batches(graph, starts, pairs):
+    for first, last in _batches(graph, starts, pairs):
         place[starts[first:last]] = cp.arange(first, last, dtype=cp.int32)
         found = whole.get_two_hop_neighbors(start_vertices=cudf.Series(starts[first:last].astype(cp.int32)))
         one, other = found["first"].values, found["second"].values
@@ -102,19 +102,13 @@ def two_hop_by_cugraph(graph: BipartiteGraph, starts: Any, pairs: int) -> Any:
     return sizes
 
 
-def batches(graph: BipartiteGraph, starts: Any, pairs: int) -> list[tuple[int, int]]:
+def _batches(graph: BipartiteGraph, starts: Any, pairs: int) -> list[tuple[int, int]]:
     """Cut starts in runs that have at most so many paths of two edges, or one start."""
-    from pipeline.profile import wedges
+    from pipeline.profile import cut_evenly, wedges
 
     _, cp = cudf_and_cupy()
     spent = cp.cumsum(wedges(graph)[0][starts]).get()
-    bounds, first = [], 0
-    while first < spent.size:
-        before = int(spent[first - 1]) if first else 0
-        last = max(int(spent.searchsorted(before + pairs, side="right")), first + 1)
-        bounds.append((first, last))
-        first = last
-    return bounds
+    return [(run.start, run.stop) for run in cut_evenly(spent, pairs)]
 
 
 def _undirected(cudf: Any, cugraph: Any, graph: BipartiteGraph) -> Any:

@@ -15,8 +15,15 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from pipeline.arrays import BLOCK, library_of, repeat, sums_of_rows, to_host
+from pipeline.errors import CapacityError
 from pipeline.graph import BipartiteGraph, Int32s, Int64s, read_graph
 from pipeline.store import Store
+
+PATHS_AT_A_TIME = 1 << 26
+"""Paths of two edges that are followed at a time, 16 bytes each."""
+
+MOST_PATHS = 1 << 38
+"""Most paths of two edges that are followed: three quarters of an hour of a core, a minute of an H200."""
 
 SAMPLED_EDGES = 2
 """Edges of each left vertex by which components are joined before all edges are looked at."""
@@ -129,6 +136,92 @@ def profile_graph(graph: BipartiteGraph) -> tuple[Profile, pa.Table]:
         }
     )
     return found, table
+
+
+def two_hop(store: Store, graph_id: str, backend: str = "cpu") -> dict[str, dict[str, float]]:
+    """Count the 2-hop neighbours of each vertex of a graph, exactly, and write them to two_hop.parquet.
+
+    Parameters
+    ----------
+    store, graph_id
+        Where the graph is.
+    backend
+        As for `profile`.
+
+    Returns
+    -------
+    dict
+        For ``left`` and ``right``: pairs (ordered), and the largest and the mean neighbourhood.
+
+    Raises
+    ------
+    CapacityError
+        Where a side has more than `MOST_PATHS` paths of two edges.
+
+    Notes
+    -----
+    Time grows with the paths of two edges, about 10 ns each on a core and 0.2 ns on an H200.
+    """
+    folder = store.graph(graph_id)
+    graph = read_graph(folder, backend)
+    sizes = {"left": two_hop_sizes(graph), "right": two_hop_sizes(graph.transpose())}
+    columns = [
+        pa.table({"side": [side] * found.size, "vertex": np.arange(found.size, dtype=np.int32), "two_hop": found})
+        for side, found in sizes.items()
+    ]
+    folder.write_table("two_hop.parquet", pa.concat_tables(columns))
+    return {
+        side: {
+            "pairs": int(found.sum()),
+            "largest": _largest(found),
+            "mean": float(found.mean()) if found.size else 0.0,
+        }
+        for side, found in sizes.items()
+    }
+
+
+def two_hop_sizes(graph: BipartiteGraph) -> Int64s:
+    """Return how many other left vertices share a neighbour with each left vertex, as an array of the host.
+
+    Examples
+    --------
+    >>> two_hop_sizes(BipartiteGraph.from_edges([0, 1, 1, 2], [0, 0, 1, 1], 4, 2)).tolist()
+    [1, 2, 1, 0]
+    """
+    xp = library_of(graph.indices)
+    paths = wedges(graph)[0]
+    if int(paths.sum()) > MOST_PATHS:
+        raise CapacityError(
+            f"a side has {int(paths.sum()):,} paths of two edges: too many to follow (at most {MOST_PATHS:,});"
+            " profile a sample (--sample at ingest), or a core (min_left, min_right)"
+        )
+    if xp is not np:
+        from pipeline.device_profile import two_hop_sizes as on_device
+
+        return to_host(on_device(graph, xp.arange(graph.n_left, dtype=xp.int32), PATHS_AT_A_TIME))  # type: ignore[no-any-return]
+    matrix = graph.matrix().astype(np.bool_)
+    back = matrix.T.tocsr()
+    sizes = np.zeros(graph.n_left, np.int64)
+    spent = np.cumsum(paths)
+    for rows in cut_evenly(spent, PATHS_AT_A_TIME):
+        sizes[rows] = np.diff((matrix[rows] @ back).indptr)
+    return sizes - (graph.left_degrees > 0)
+
+
+def cut_evenly(spent: Int64s, most: int) -> Iterator[slice]:
+    """Cut a range by the running sum of its costs: slices of at most so much, or of one entry.
+
+    Examples
+    --------
+    >>> list(cut_evenly(np.cumsum([2, 2, 9, 1]), 4))
+    [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    """
+    first = 0
+    while first < spent.size:
+        before = int(spent[first - 1]) if first else 0
+        last = max(int(np.searchsorted(spent, before + most, side="right")), first + 1)
+        yield slice(first, last)
+        first = last
 
 
 def wedges(graph: BipartiteGraph) -> tuple[Int64s, Int64s]:

@@ -12,6 +12,7 @@ import time
 import pytest
 
 from flows.cli import invoke
+from pipeline.store import Store
 from tests.real_graphs import COUNTS, DATA
 
 EDGES = str(DATA / "UCforum.adj")
@@ -149,6 +150,15 @@ def test_doctor_says_why_a_backend_cannot_be_used(capsys):
     assert facts["backend cpu"] == "can run"
     assert facts["lanes"] in ("avx512", "avx2", "portable")
     assert facts["backend cuda"] == "can run" or facts["backend cuda"].startswith("cannot run: ")
+
+
+def test_profile_counts_two_hop_neighbours(published, capsys):
+    (graph,) = Store.open(published).graphs()
+    record = said(capsys, "profile", graph[:6], "--store", published, "--two-hop")
+    assert (record["n_left"], record["n_edges"]) == (899, 7089)
+    assert record["two_hop"]["left"]["largest"] < 899
+    assert invoke(["profile", graph, "--store", published]) == 0
+    assert "components" in capsys.readouterr().out
 
 
 def test_bench_prints_the_peers_beside_us(capsys):

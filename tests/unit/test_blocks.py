@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from pipeline import arrays, graph, profile
+from pipeline.errors import CapacityError
 from pipeline.graph import BipartiteGraph
 from pipeline.profile import components, profile_graph, wedges
 from pipeline.reduce import reduce
@@ -61,3 +62,19 @@ def test_the_core_keeps_the_vertices_that_have_enough_neighbours(seed):
         table = keep
     assert core.in_old_ids(*table.shape).edge_left.tolist() == np.nonzero(table)[0].tolist()
     assert core.in_old_ids(*table.shape).indices.tolist() == np.nonzero(table)[1].tolist()
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("paths", [1, 40, 1 << 26])
+def test_two_hop_neighbours_are_those_of_the_product(seed, paths, monkeypatch):
+    monkeypatch.setattr(profile, "PATHS_AT_A_TIME", paths)
+    found, table = random_graph(seed)
+    product = table.astype(int) @ table.T.astype(int) > 0
+    np.fill_diagonal(product, False)
+    assert profile.two_hop_sizes(found).tolist() == product.sum(axis=1).tolist()
+
+
+def test_too_many_paths_are_refused(monkeypatch):
+    monkeypatch.setattr(profile, "MOST_PATHS", 3)
+    with pytest.raises(CapacityError, match="too many to follow"):
+        profile.two_hop_sizes(BipartiteGraph.from_edges([0, 0, 1, 1], [0, 1, 0, 1], 2, 2))
