@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import sys
 from functools import cache
 from typing import Any
 
@@ -18,6 +19,9 @@ LIBRARIES = ("cupy", "cudf", "cugraph", "rmm")
 
 AUTO_BYTES = 64 << 20
 """Size of an edge table from which on the GPU is worth starting for it (docs/performance.md)."""
+
+BATCHED_BYTES = 64 << 20
+"""Bytes of batches that are written together."""
 
 WRITTEN_ROWS = 32 << 20
 """Rows written to a Parquet file at a time."""
@@ -71,10 +75,16 @@ def cudf_and_cupy() -> tuple[Any, Any]:
     import rmm
     from rmm.allocators.cupy import rmm_cupy_allocator
 
-    rmm.mr.set_current_device_resource(rmm.mr.CudaAsyncMemoryResource())
+    if isinstance(rmm.mr.get_current_device_resource(), rmm.mr.CudaMemoryResource):  # a Dask-CUDA worker has its pool
+        rmm.mr.set_current_device_resource(rmm.mr.CudaAsyncMemoryResource())
     cupy.cuda.set_allocator(rmm_cupy_allocator)
     cudf.set_option("spill", True)
     return cudf, cupy
+
+
+def is_loaded() -> bool:
+    """Whether this process has loaded cuDF, which takes seconds: if so, what it does best costs nothing more."""
+    return "cudf" in sys.modules and why_no_data_on_device() is None
 
 
 @cache
@@ -105,7 +115,7 @@ def write_table(folder: Folder, name: str, table: pa.Table) -> None:
 
 
 class DeviceParquetWriter:
-    """Writes Arrow tables as row groups of a Parquet file, encoded and compressed on the device.
+    """Writes Arrow data as row groups of a Parquet file, encoded and compressed on the device.
 
     Parameters
     ----------
@@ -122,16 +132,32 @@ class DeviceParquetWriter:
         from cudf.io.parquet import ParquetWriter
 
         self._writer = ParquetWriter(_Through(sink), compression="ZSTD", index=False)
+        self._batches: list[pa.RecordBatch] = []
+        self._bytes = 0
 
     def __enter__(self) -> DeviceParquetWriter:
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+        if kind is None:
+            self._flush()
         self._writer.close()
 
     def write(self, table: pa.Table) -> None:
         """Append a table."""
         self._writer.write_table(self._cudf.DataFrame.from_arrow(table))
+
+    def write_batch(self, batch: pa.RecordBatch) -> None:
+        """Append a batch; small ones are written together."""
+        self._batches.append(batch)
+        self._bytes += batch.nbytes
+        if self._bytes >= BATCHED_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._batches:
+            self.write(pa.Table.from_batches(self._batches))
+            self._batches, self._bytes = [], 0
 
 
 class _Through(io.BytesIO):

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import kernels
 from kernels.errors import BicliqError
 from pipeline.cluster import hand_out, open_cluster
+from pipeline.device import DeviceParquetWriter, is_loaded
 from pipeline.errors import LimitReached
 from pipeline.graph import BipartiteGraph
 from pipeline.ingest import read_edge_table
@@ -153,6 +154,7 @@ def search_partition(
     folder = Store.open(store_uri, create=False).run(run)
     if (done := folder.read_commit(number)) is not None:
         return done
+    backend = usable_backend(backend)
     started = time.perf_counter()
     part = read_partition(folder, number)
     settings = search_settings(folder)
@@ -169,10 +171,10 @@ def search_partition(
         min_edges=settings.min_edges,
         max_bicliques=max_bicliques,
         threads=threads,
-        backend=usable_backend(backend),
+        backend=backend,
     )
     with stream, folder.sink(data_name(number)) as sink:
-        digest = _write_bicliques(stream, sink, max_bicliques is not None, progress)
+        digest = _write_bicliques(stream, parquet_writer(sink, backend), max_bicliques is not None, progress)
     result = stream.result
     commit = Commit(
         partition=number,
@@ -367,15 +369,13 @@ def usable_backend(asked: str, *, members: bool = True) -> str:
     return "cpu" if members or kernels.why_not("cuda") else "cuda"
 
 
-def _write_bicliques(
-    stream: Any, sink: HashingSink, limited: bool, progress: Callable[[Any], None] | None
-) -> int | None:
+def _write_bicliques(stream: Any, writer: Any, limited: bool, progress: Callable[[Any], None] | None) -> int | None:
     """Write batches as row groups.
 
     Returns the digest of what was written, where a limit may keep the kernel from knowing it.
     """
     digest = 0
-    with pq.ParquetWriter(sink, SCHEMA, **PARQUET) as writer:
+    with writer:
         for batch in stream:
             writer.write_batch(_record_batch(batch))
             if limited:
@@ -383,6 +383,11 @@ def _write_bicliques(
             if progress is not None:
                 progress(stream.progress())
     return digest & MASK if limited else None
+
+
+def parquet_writer(sink: HashingSink, backend: str) -> Any:
+    """Writer of a data file: cuDF's where the search runs on a GPU and cuDF is loaded, pyarrow's otherwise."""
+    return DeviceParquetWriter(sink) if backend == "cuda" and is_loaded() else pq.ParquetWriter(sink, SCHEMA, **PARQUET)
 
 
 def _record_batch(batch: Any) -> pa.RecordBatch:

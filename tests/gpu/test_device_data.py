@@ -15,6 +15,7 @@ from pipeline.graph import BipartiteGraph, read_graph
 from pipeline.ingest import ingest, read_edge_table
 from pipeline.plan import plan
 from pipeline.profile import profile
+from pipeline.profile import two_hop_sizes as two_hop_of
 from pipeline.reduce import reduce
 from pipeline.settings import IngestSettings, PlanSettings, SearchSettings
 from pipeline.store import Store
@@ -161,6 +162,7 @@ def test_cores_and_two_hop_neighbourhoods_are_those_of_the_cpu(tmp_path):
         assert np.array_equal(ours.graph.indices.get(), theirs.graph.indices)
     matrix = host.matrix().astype(np.int32)
     expected = np.diff((matrix @ matrix.T).tocsr().indptr) - (host.left_degrees > 0)
+    assert np.array_equal(two_hop_of(device), expected)
     starts = cupy.arange(host.n_left, dtype=cupy.int32)
     for count in (two_hop_sizes, two_hop_by_merge, two_hop_by_cugraph):
         for pairs in (1_000, 1 << 30):
