@@ -143,7 +143,7 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     for (u32 i = x + 1; i < end; i += kLanes) {
       const Flags real = first_lanes(end - i);
       const Lanes masks = load(candidates + i, real), inside = masks & rows;
-      const Flags full = inside == rows, kept = (popcounts(inside) >= splat(rows_needed_)) & ~full;
+      const Flags full = inside == rows, kept = at_least(inside, rows_needed_) & ~full;
       store(candidates + i, splat(0), (inside == masks) & real);  // inside N(x): done with
       if constexpr (Sink::kMembers) {
         const Lanes ids = load(from.ids + i, real);
@@ -163,7 +163,7 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     u32 kept = 0;
     for (u32 i = 0; i < n; i += kLanes) {
       const Lanes masks = load(from + i, first_lanes(n - i)) & rows;
-      kept += compact(to + kept, masks, popcounts(masks) >= splat(rows_needed_));
+      kept += compact(to + kept, masks, at_least(masks, rows_needed_));
     }
     return kept;
   }
@@ -305,7 +305,7 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
         sink_.found_in_leaf(bits, members_, joined);
       else
         sink_.found(bits, members_);
-      const u32 next = after & ~full & ballot(popcounts(inside) >= splat(rows_needed_));
+      const u32 next = after & ~full & ballot(at_least(inside, rows_needed_));
       const u32 tried = at.tried;
       at.tried |= 1u << x;
       if (next && promising(popcount(bits), members_.n + popcount(joined) + popcount(next))) {
@@ -381,7 +381,7 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     tree.befores = parcel.take(2 * kLanes);
     if constexpr (Sink::kMembers) compact(tree.ids, load(ids), todo);
     tree.n_candidates = compact(tree.candidates, masks, todo);
-    tree.n_befores = compact(tree.befores, befores & rows, popcounts(befores & rows) >= splat(rows_needed_));
+    tree.n_befores = compact(tree.befores, befores & rows, at_least(befores & rows, rows_needed_));
     tree.n_befores += compact(tree.befores + tree.n_befores, masks, tried);
     send_narrow(static_cast<Parcel&&>(parcel), tree);
     open.todo.put(i, 0);

@@ -26,4 +26,5 @@ using usize = std::size_t;
 #define BICLIQ_UNROLL
 #define BICLIQ_UNROLL_8
 #define BICLIQ_CALL
+#define BICLIQ_INLINE __attribute__((always_inline)) inline
 #endif

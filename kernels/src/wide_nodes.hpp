@@ -295,7 +295,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
           if (!wanted) continue;
         }
         const Lanes masks = column_masks(m.rows + k, row_starts_, reach);
-        kept += compact(befores + kept, masks, flags(wanted) & (popcounts(masks) >= splat(rows_needed_)));
+        kept += compact(befores + kept, masks, flags(wanted) & at_least(masks, rows_needed_));
       }
     }
     level.befores = befores;
