@@ -82,6 +82,13 @@ def cudf_and_cupy() -> tuple[Any, Any]:
     return cudf, cupy
 
 
+def gpu_count() -> int:
+    """GPUs that this process sees, at least 1."""
+    import cupy
+
+    return max(int(cupy.cuda.runtime.getDeviceCount()), 1)
+
+
 def is_loaded() -> bool:
     """Whether this process has loaded cuDF, which takes seconds: if so, what it does best costs nothing more."""
     return "cudf" in sys.modules and why_no_data_on_device() is None

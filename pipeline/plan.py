@@ -21,6 +21,7 @@ import scipy.sparse as sp
 
 import kernels
 from pipeline.arrays import largest_of_rows, library_of, to_host
+from pipeline.device import gpu_count
 from pipeline.errors import InputError
 from pipeline.graph import BipartiteGraph, Int32s, Int64s, read_edges, read_graph
 from pipeline.profile import wedges
@@ -39,6 +40,9 @@ BYTES_PER_VERTEX = 24
 WEDGES_PER_PARTITION = 50_000
 """Work worth a partition of its own. A wedge is an estimate that knows nothing of how many bicliques there are (605,000 of
 them give edit-nawiki 8.9 million), so small graphs are cut as well; a partition more costs about 10 ms."""
+
+PARTITIONS_A_GPU = 4
+"""The same for each GPU, which works on all roots of a partition at once."""
 
 GROUPED_EDGES = 1 << 30
 """Edges times partitions up to which roots are grouped by what they share, in 3 s at most; beyond, by their hub."""
@@ -148,7 +152,9 @@ def plan(
         folder.write_table("reduced.parquet", graph.to_table())
     reduced = time.perf_counter()
     side = choose_side(graph, search.side)
-    found, est_bytes = plan_partitions(graph, side, plan_settings.partitions, plan_settings.memory_budget)
+    found, est_bytes = plan_partitions(
+        graph, side, plan_settings.partitions, plan_settings.memory_budget, _spare_partitions(search.backend)
+    )
     folder.write_table("plan.parquet", found.to_table())
     record = PlanRecord(
         run=run,
@@ -189,7 +195,9 @@ def choose_side(graph: BipartiteGraph, asked: str = "auto") -> Side:
     return kernels.choose_side(to_host(graph.left_degrees), to_host(graph.right_degrees))
 
 
-def plan_partitions(graph: BipartiteGraph, side: Side, partitions: int | None, memory_budget: int) -> tuple[Plan, int]:
+def plan_partitions(
+    graph: BipartiteGraph, side: Side, partitions: int | None, memory_budget: int, spare: int = SPARE_PARTITIONS
+) -> tuple[Plan, int]:
     """Order the roots and group them.
 
     Parameters
@@ -204,6 +212,8 @@ def plan_partitions(graph: BipartiteGraph, side: Side, partitions: int | None, m
     memory_budget
         Bytes a partition may take while it is searched; a single root may exceed it. Not used when
         `partitions` is given.
+    spare
+        Partitions that the work is cut in, where `partitions` is None and there is work enough.
 
     Returns
     -------
@@ -223,7 +233,7 @@ def plan_partitions(graph: BipartiteGraph, side: Side, partitions: int | None, m
     order = order[degrees[order] > 0]
     cost = wedges(by_root)[0]
     if partitions is None:
-        wanted = int(np.clip(int(cost.sum()) // WEDGES_PER_PARTITION, 1, SPARE_PARTITIONS)) if order.size else 0
+        wanted = int(np.clip(int(cost.sum()) // WEDGES_PER_PARTITION, 1, spare)) if order.size else 0
     else:
         wanted = min(partitions, order.size)
     sequence, cuts = _grouped(by_root, order, cost, wanted)
@@ -258,6 +268,12 @@ def read_run_graph(store: Store, run: str) -> BipartiteGraph:
         return read_graph(graph)
     record = graph.read_json("graph.json")
     return read_edges(folder, "reduced.parquet", int(record["n_left"]), int(record["n_right"]))
+
+
+def _spare_partitions(backend: str) -> int:
+    """Partitions that keep the workers busy: a GPU searches one at a time, and each costs it some 30 ms beside the search."""
+    on_gpu = backend == "cuda" and kernels.why_not("cuda") is None
+    return PARTITIONS_A_GPU * gpu_count() if on_gpu else SPARE_PARTITIONS
 
 
 def _grouped(by_root: BipartiteGraph, order: Int64s, cost: Int64s, partitions: int) -> tuple[Int64s, Int64s]:

@@ -12,6 +12,7 @@ import time
 import pytest
 
 from flows.cli import invoke
+from pipeline.device import why_no_data_on_device
 from pipeline.store import Store
 from tests.real_graphs import COUNTS, DATA
 
@@ -159,6 +160,13 @@ def test_profile_counts_two_hop_neighbours(published, capsys):
     assert record["two_hop"]["left"]["largest"] < 899
     assert invoke(["profile", graph, "--store", published]) == 0
     assert "components" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(why_no_data_on_device() is None, reason="the GPU data path can run here")
+def test_a_data_path_that_cannot_run_here_is_refused_with_the_way_to_install_it(tmp_path, capsys):
+    assert invoke(["run", EDGES, "--store", str(tmp_path / "store"), "--data-backend", "cuda"]) == 2
+    assert "pip install 'bicliq[gpu]'" in capsys.readouterr().err
+    assert not (tmp_path / "store" / "graphs").exists()
 
 
 def test_bench_prints_the_peers_beside_us(capsys):
