@@ -33,6 +33,7 @@ from kernels.cpu import BicliqueStream, CpuSearch
 from kernels.cuda import CudaSearch
 from kernels.digest import set_digest
 from kernels.errors import BackendError, BicliqError, CapacityError
+from kernels.grouping import group_roots
 
 __all__ = [
     "Backend",
@@ -48,6 +49,7 @@ __all__ = [
     "choose_side",
     "count_bicliques",
     "enumerate_maximal_bicliques",
+    "group_roots",
     "set_digest",
     "stream_maximal_bicliques",
     "why_not",

@@ -352,7 +352,7 @@ class Store:
         StorageError
             Where the URL cannot be read or written, or holds a store of another format.
         """
-        fs, path = _file_system(uri)
+        fs, path = file_system(uri)
         root = Folder(fs, path.rstrip("/"))
         if not root.has(STORE_FILE):
             if not create:
@@ -420,7 +420,7 @@ def failure_name(number: int) -> str:
     return f"failures/partition-{number:05d}.json"
 
 
-def _file_system(uri: str) -> tuple[Any, str]:
+def file_system(uri: str) -> tuple[Any, str]:
     """File system and path of a URL; listings are never cached, since other processes write."""
     try:
         fs, path = fsspec.core.url_to_fs(uri, use_listings_cache=False)
