@@ -1,33 +1,44 @@
-// estimate.hpp: which side should hold the roots of a count by levels.
+// estimate.hpp: which search a count should take, levels or pivot, and which side should hold its roots.
 //
 // Some roots of each side are drawn in proportion to their paths of length two and their degree, and of each some steps
 // are searched for real with a bound on their work; each stands for its share. The sample is drawn again, larger and
-// with a larger bound, until one side is clearly better or the sample has cost a twelfth of what the count will.
+// with a larger bound, of the searches that are not clearly worse than another, until one is left or the sample has
+// cost about a twentieth of what the count will.
 #pragma once
 
+#include "pivot_sums.hpp"
 #include "pq.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <limits>
+#include <memory>
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
+enum class Method { chosen_here, levels, pivot };
+enum class RootSide { chosen_here, left, right };
+struct Choice {
+  Method method;
+  bool on_left;
+};
+
+/// In registers that a search by levels touches.
 struct WorkEstimate {
-  double registers = 0;
-  u64 spent = 0;  // registers of the sample itself
+  double all = 0, spent = 0;  // of the count; of the sample itself
   bool cut_short = false;
 };
 
-/// So many roots, a few steps of each, at most so many registers a step; so many times as much work is clearly more.
+/// So many roots, a few steps of each, at most so much work a step; so many times as much work is clearly more.
 struct SampleSize {
   u32 roots;
-  u64 bound;
-  double clearly;
+  double bound, clearly;
 };
-constexpr SampleSize kSamples[] = {{24, 20'000, 6}, {100, 50'000, 3}, {400, 200'000, 1.5}, {1600, 1'000'000, 1}};
+constexpr SampleSize kSamples[] = {{64, 2e4, 5}, {160, 5e4, 2.5}, {400, 1.5e5, 1.6}, {1000, 5e5, 1}};
 constexpr u32 kStepsARoot = 4;
-constexpr double kWorthSpending = 0.08, kNextSample = 4;  // share of the count; cost of the next sample by that of this
+constexpr double kRegistersANode = 7;  // of a pivot search, by time
+constexpr double kWorthSpending = 0.05, kNextSample = 2.5;  // share of the count; cost of the next sample by that of this
 
 /// Running sum over the roots of paths of length two to any vertex, times the degree: the weights of the sample.
 inline std::vector<u64> paths_of_two(const CountSide& roots, const CountSide& rows) {
@@ -40,63 +51,123 @@ inline std::vector<u64> paths_of_two(const CountSide& roots, const CountSide& ro
   return sum;
 }
 
-/// Estimated work of a count with its roots on this side, in registers touched.
-class SideEstimate {
- public:
-  SideEstimate(const CountSide& roots, const CountSide& rows, u32 p, u32 q)
-      : n_(roots.n), weights_(paths_of_two(roots, rows)), table_(roots.largest_degree(), q), levels_(roots, rows, p, table_) {}
+/// One way to count, and what it would cost.
+struct Candidate {
+  explicit Candidate(Choice c) : choice(c) {}
+  virtual ~Candidate() = default;
+  /// Stops short of the sample once the estimate is sure to exceed `enough`.
+  virtual WorkEstimate draw(SampleSize size, double enough) = 0;
+  const Choice choice;
+};
 
-  WorkEstimate draw(SampleSize size) {
+/// Draws roots by their weight and adds up what `Way` says of each.
+template <class Way>
+class Sampled : public Candidate {
+ public:
+  Sampled(Choice c, const std::vector<u64>& weights, std::unique_ptr<Way> way) : Candidate(c), weights_(weights), way_(std::move(way)) {}
+
+  WorkEstimate draw(SampleSize size, double enough) override {
     WorkEstimate estimate;
-    if (n_ == 0) return estimate;
-    const double all = static_cast<double>(weights_.back());
-    for (u32 k = 0; k < size.roots; ++k) {
+    const double all = static_cast<double>(weights_.back()), scale = all / size.roots;
+    for (u32 k = 0; k < size.roots && estimate.all < enough; ++k) {
       const auto place = static_cast<u64>((k + 0.5) / size.roots * all);
       const auto v = static_cast<u32>(std::upper_bound(weights_.begin(), weights_.end(), place) - weights_.begin() - 1);
-      estimate.registers += work_below(v, k, size.bound, estimate) / static_cast<double>(weights_[v + 1] - weights_[v]);
+      estimate.all += scale * way_->work_below(v, k, size.bound, estimate) / static_cast<double>(weights_[v + 1] - weights_[v]);
     }
-    estimate.registers *= all / size.roots;
     return estimate;
   }
 
  private:
-  /// Estimated work below one root, from steps at equal distances; which ones depends on `turn`.
-  double work_below(u32 v, u32 turn, u64 bound, WorkEstimate& estimate) {
-    constexpr double golden = 0.6180339887498949;
-    levels_.work = 0;
-    levels_.work_limit = ~u64{0};
-    const u32 n = levels_.open(v), drawn = std::min(n, kStepsARoot);
-    const u64 opening = levels_.work;
-    const double shift = n == drawn ? 0 : turn * golden - std::floor(turn * golden);
-    for (u32 k = 0; k < drawn; ++k) {
-      const u64 before = levels_.work;
-      levels_.work_limit = before + bound;
-      levels_.step(levels_, static_cast<u32>((k + shift) * n / drawn));
-      estimate.cut_short |= levels_.work > levels_.work_limit;
-    }
-    estimate.spent += levels_.work;
-    const double a_step = drawn == 0 ? 0 : static_cast<double>(levels_.work - opening) / drawn;
-    return static_cast<double>(opening) + a_step * n;
-  }
-  const u32 n_;
-  const std::vector<u64> weights_;
-  const ChooseTable table_;
-  Levels levels_;
+  const std::vector<u64>& weights_;
+  std::unique_ptr<Way> way_;
 };
 
-/// Is the left side the better one for the roots of a count by levels?
-inline bool left_is_better(const CountGraph& g, u32 p, u32 q) {
-  if (p == 1 || q == 1) return p == 1;
-  SideEstimate left_side(g.left, g.right, p, q), right_side(g.right, g.left, q, p);
-  bool left_wins = true;
-  for (const SampleSize size : kSamples) {
-    const WorkEstimate left = left_side.draw(size), right = right_side.draw(size);
-    left_wins = left.registers <= right.registers;
-    const WorkEstimate &better = left_wins ? left : right, &worse = left_wins ? right : left;
-    if (!better.cut_short && worse.registers > size.clearly * better.registers) break;
-    if (static_cast<double>(left.spent + right.spent) * kNextSample > kWorthSpending * better.registers) break;
+/// By levels: some steps at equal distances, which ones depends on `turn`, each with a bound on its work.
+struct LevelsSample {
+  Levels search;
+  double work_below(u32 v, u32 turn, double bound, WorkEstimate& estimate) {
+    constexpr double golden = 0.6180339887498949;
+    search.work = 0;
+    search.work_limit = ~u64{0};
+    const u32 n = search.open(v), drawn = std::min(n, kStepsARoot);
+    const double opening = static_cast<double>(search.work), shift = n == drawn ? 0 : turn * golden - std::floor(turn * golden);
+    for (u32 k = 0; k < drawn; ++k) {
+      search.work_limit = search.work + static_cast<u64>(bound);
+      search.step(search, static_cast<u32>((k + shift) * n / drawn));
+      estimate.cut_short |= search.work > search.work_limit;
+    }
+    const double all = static_cast<double>(search.work);
+    estimate.spent += all;
+    return opening + (drawn ? (all - opening) * n / drawn : 0);
   }
-  return left_wins;
+};
+
+/// By pivots: some random ways down, since the children of one node differ too much.
+struct PivotSample {
+  Pivot<OneSize> search;
+  double work_below(u32 v, u32, double, WorkEstimate& estimate) {
+    search.work = 0;
+    const double nodes = search.sampled_nodes(v, kStepsARoot);
+    estimate.spent += kRegistersANode * static_cast<double>(search.work);
+    return kRegistersANode * nodes;
+  }
+};
+
+/// Everything that the ways to count on one side share.
+struct SampledSide {
+  SampledSide(const CountSide& roots_, const CountSide& rows_, SizeRange sizes_)
+      : roots(roots_), rows(rows_), sizes(sizes_), weights(paths_of_two(roots, rows)), table(roots.largest_degree(), sizes.least[1]) {}
+
+  std::unique_ptr<Candidate> sampled(Method method, bool on_left) const {
+    const Choice choice{method, on_left};
+    if (method == Method::levels) {
+      auto way = std::unique_ptr<LevelsSample>(new LevelsSample{{roots, rows, sizes.least[0], table}});
+      return std::make_unique<Sampled<LevelsSample>>(choice, weights, std::move(way));
+    }
+    auto way = std::unique_ptr<PivotSample>(new PivotSample{{roots, rows, sizes, OneSize(sizes.most[0], sizes.most[1])}});
+    return std::make_unique<Sampled<PivotSample>>(choice, weights, std::move(way));
+  }
+  const CountSide &roots, &rows;
+  const SizeRange sizes;
+  const std::vector<u64> weights;
+  const ChooseTable table;
+};
+
+/// The best of some candidates, by larger and larger samples of those that are not clearly worse than another.
+inline Choice best_of(std::vector<std::unique_ptr<Candidate>> candidates) {
+  for (const SampleSize size : kSamples) {
+    std::vector<WorkEstimate> estimates;
+    double spent = 0, least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      estimates.push_back(candidates[i]->draw(size, size.clearly * least));
+      spent += estimates[i].spent;
+      if (estimates[i].all >= least) continue;
+      least = estimates[i].all;
+      std::swap(candidates[0], candidates[i]);
+      std::swap(estimates[0], estimates[i]);
+    }
+    for (std::size_t i = candidates.size(); i-- > 1;)
+      if (!estimates[0].cut_short && estimates[i].all >= size.clearly * least)
+        candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(i));
+    if (candidates.size() == 1 || spent * kNextSample > kWorthSpending * least) break;
+  }
+  return candidates[0]->choice;
+}
+
+/// The search and the side of the roots of a count, as far as they are not prescribed; sizes of the left and right side.
+inline Choice choose(const CountGraph& g, SizeRange sizes, Method method, RootSide side) {
+  const u32 p = sizes.least[0], q = sizes.least[1];
+  if (p == 1 || q == 1 || g.left.n == 0)  // one level is a sum over degrees
+    return {method == Method::pivot ? Method::pivot : Method::levels, side == RootSide::chosen_here ? p == 1 : side == RootSide::left};
+  if (method != Method::chosen_here && side != RootSide::chosen_here) return {method, side == RootSide::left};
+  const SampledSide left(g.left, g.right, sizes), right(g.right, g.left, {{q, p}, {sizes.most[1], sizes.most[0]}});
+  std::vector<std::unique_ptr<Candidate>> candidates;
+  for (const Method one : {Method::levels, Method::pivot}) {  // the one that is mostly better first
+    if (method != Method::chosen_here && method != one) continue;
+    if (side != RootSide::right) candidates.push_back(left.sampled(one, true));
+    if (side != RootSide::left) candidates.push_back(right.sampled(one, false));
+  }
+  return best_of(std::move(candidates));
 }
 
 }  // namespace BICLIQ_ISA

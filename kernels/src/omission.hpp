@@ -25,9 +25,6 @@ inline constexpr SmallBinomials kSmallBinomials;
 /// C(n, k) for n <= 32.
 inline u32 small_binomial(u32 n, u32 k) { return k > n ? 0 : kSmallBinomials.of[n][k]; }
 
-/// The n lowest bits of a word, n <= 32.
-inline u32 low_bits(u32 n) { return n < 32 ? (1u << n) - 1 : ~0u; }
-
 /// Sum over the k-subsets of n words of C(popcount of their AND, least); below C(32, 16)² < 2^60.
 class Omission {
  public:

@@ -24,6 +24,8 @@
 #include "omission.hpp"
 #include "wide.hpp"
 
+#include <atomic>
+
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
@@ -103,6 +105,7 @@ class Levels {
     if (root_.words == 1 && ends_here(root_, p_ - 1, low_bits(roots_.degree(v)))) return 0;
     return root_.n - (p_ - 2);
   }
+  void halt() { halted_ = true; }
   /// The subsets of `owner`'s root whose first column is i.
   void step(const Levels& owner, u32 i) {
     const Workspace::Mark mark = memory_.mark();
@@ -121,7 +124,7 @@ class Levels {
     if (c.words == 1 && ends_here(c, need, x)) return;
     for (u32 i = 0; i + need <= c.n; ++i) {
       branch(c, need, i);
-      if (work > work_limit) return;
+      if (work > work_limit || halted_) return;
     }
   }
 
@@ -297,6 +300,7 @@ class Levels {
   const ChooseTable& table_;
   Workspace memory_;
   Columns root_;
+  std::atomic<bool> halted_{false};
 };
 
 }  // namespace BICLIQ_ISA
