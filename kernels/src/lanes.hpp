@@ -46,6 +46,7 @@ struct Lanes {
 __device__ inline Lanes splat(u32 x) { return {x}; }
 __device__ inline Lanes operator&(Lanes a, Lanes b) { return {a.v & b.v}; }
 __device__ inline Lanes operator|(Lanes a, Lanes b) { return {a.v | b.v}; }
+__device__ inline Lanes operator^(Lanes a, Lanes b) { return {a.v ^ b.v}; }
 __device__ inline Lanes operator+(Lanes a, Lanes b) { return {a.v + b.v}; }
 __device__ inline Lanes without(Lanes a, Lanes b) { return {a.v & ~b.v}; }
 __device__ inline Flags operator==(Lanes a, Lanes b) { return {a.v == b.v}; }
@@ -55,6 +56,7 @@ __device__ inline Flags meets(Lanes a, Lanes b) { return {(a.v & b.v) != 0}; }
 __device__ inline Flags nonzero(Lanes a) { return {a.v != 0}; }
 __device__ inline Lanes select(Flags f, Lanes yes, Lanes no) { return {f.on ? yes.v : no.v}; }
 __device__ inline Lanes set_bits(Lanes a, Flags f, Lanes bit) { return {f.on ? a.v | bit.v : a.v}; }
+__device__ inline Flags at_least(Lanes a, u32 n) { return {static_cast<u32>(__popc(a.v)) >= n}; }
 __device__ inline Lanes popcounts(Lanes a) { return {static_cast<u32>(__popc(a.v))}; }
 __device__ inline Lanes load(const u32* p, Flags f) { return {f.on ? p[lane_id()] : 0u}; }
 __device__ inline Lanes load(const u32* p) { return {p[lane_id()]}; }
@@ -103,6 +105,9 @@ __device__ inline u32 sum(Lanes a) {
 __device__ inline u32 lane(Lanes a, u32 i) { return __shfl_sync(~0u, a.v, i); }
 __device__ inline Lanes lane_numbers() { return {lane_id()}; }
 __device__ inline Lanes shift_left(Lanes a, u32 n) { return {a.v << n}; }
+__device__ inline Lanes shift_right(Lanes a, u32 n) { return {a.v >> n}; }
+/// Words that lie `distance` apart, in the first n lanes.
+__device__ inline Lanes load_apart(const u32* p, usize distance, u32 n) { return {lane_id() < n ? p[lane_id() * distance] : 0u}; }
 
 struct LaneStack {
   u32 own = 0;
@@ -255,6 +260,7 @@ inline Lanes splat(u32 x) {
 }
 inline Lanes operator&(Lanes a, Lanes b) { return {_mm512_and_si512(a.lo, b.lo), _mm512_and_si512(a.hi, b.hi)}; }
 inline Lanes operator|(Lanes a, Lanes b) { return {_mm512_or_si512(a.lo, b.lo), _mm512_or_si512(a.hi, b.hi)}; }
+inline Lanes operator^(Lanes a, Lanes b) { return {_mm512_xor_si512(a.lo, b.lo), _mm512_xor_si512(a.hi, b.hi)}; }
 inline Lanes operator+(Lanes a, Lanes b) { return {_mm512_add_epi32(a.lo, b.lo), _mm512_add_epi32(a.hi, b.hi)}; }
 /// a & ~b
 inline Lanes without(Lanes a, Lanes b) {
@@ -283,6 +289,8 @@ inline Lanes set_bits(Lanes a, Flags f, Lanes bit) {
   return {_mm512_mask_or_epi32(a.lo, low_half(f), a.lo, bit.lo), _mm512_mask_or_epi32(a.hi, high_half(f), a.hi, bit.hi)};
 }
 inline Lanes popcounts(Lanes a) { return {_mm512_popcnt_epi32(a.lo), _mm512_popcnt_epi32(a.hi)}; }
+/// Lanes that hold at least n bits.
+inline Flags at_least(Lanes a, u32 n) { return popcounts(a) >= splat(n); }
 inline Lanes load(const u32* p, Flags f) {
   return {_mm512_maskz_loadu_epi32(low_half(f), p), _mm512_maskz_loadu_epi32(high_half(f), p + 16)};
 }
@@ -315,6 +323,9 @@ inline Lanes lane_numbers() {
 }
 inline Lanes shift_left(Lanes a, u32 n) {
   return {_mm512_slli_epi32(a.lo, n), _mm512_slli_epi32(a.hi, n)};
+}
+inline Lanes shift_right(Lanes a, u32 n) {
+  return {_mm512_srli_epi32(a.lo, n), _mm512_srli_epi32(a.hi, n)};
 }
 inline u32 sum(Lanes a) { return static_cast<u32>(_mm512_reduce_add_epi32(_mm512_add_epi32(a.lo, a.hi))); }
 /// Sum of the 64-bit words p[i] over the set bits i of a word.
@@ -353,78 +364,100 @@ struct Lanes {
   Vec8 v[4];
 };
 
-inline u32 sign_bits(Vec8i mask) {
-#if defined(__AVX2__)
-  return static_cast<u32>(_mm256_movemask_ps(reinterpret_cast<__m256>(mask)));
-#else
+#if !defined(__AVX2__)
+BICLIQ_INLINE u32 sign_bits(Vec8i mask) {
   u32 bits = 0;
   for (int i = 0; i < 8; ++i) bits |= (static_cast<u32>(mask[i]) >> 31) << i;
   return bits;
-#endif
 }
-inline Vec8 splat8(u32 x) { return Vec8{x, x, x, x, x, x, x, x}; }
-inline Vec8 byte_mask(u32 bits) {
+#endif
+BICLIQ_INLINE Vec8 splat8(u32 x) { return Vec8{x, x, x, x, x, x, x, x}; }
+BICLIQ_INLINE Vec8 byte_mask(u32 bits) {
   const Vec8 bit = {1, 2, 4, 8, 16, 32, 64, 128};
   return reinterpret_cast<Vec8>((splat8(bits) & bit) == bit);
 }
 template <class F>
-inline Lanes each(F f) {
-  return {{f(0), f(1), f(2), f(3)}};
+BICLIQ_INLINE Lanes each(F f) {
+  Lanes out;
+  for (int i = 0; i < 4; ++i) out.v[i] = f(i);  // one call, so that it is copied in: 128 bytes are no argument to pass
+  return out;
 }
 template <class F>
-inline Flags every(F f) {
-  return {sign_bits(f(0)) | sign_bits(f(1)) << 8 | sign_bits(f(2)) << 16 | sign_bits(f(3)) << 24};
+BICLIQ_INLINE Flags every(F f) {
+  Vec8i mask[4];
+  for (int i = 0; i < 4; ++i) mask[i] = f(i);
+#if defined(__AVX2__)
+  const __m256i low = _mm256_packs_epi32(reinterpret_cast<__m256i>(mask[0]), reinterpret_cast<__m256i>(mask[1]));
+  const __m256i high = _mm256_packs_epi32(reinterpret_cast<__m256i>(mask[2]), reinterpret_cast<__m256i>(mask[3]));
+  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);  // packing works in halves of a register
+  return {static_cast<u32>(_mm256_movemask_epi8(_mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), order)))};
+#else
+  return {sign_bits(mask[0]) | sign_bits(mask[1]) << 8 | sign_bits(mask[2]) << 16 | sign_bits(mask[3]) << 24};
+#endif
 }
-inline Lanes splat(u32 x) {
+BICLIQ_INLINE Lanes splat(u32 x) {
   return each([&](int) { return splat8(x); });
 }
-inline Lanes operator&(Lanes a, Lanes b) {
+BICLIQ_INLINE Lanes operator&(Lanes a, Lanes b) {
   return each([&](int i) { return a.v[i] & b.v[i]; });
 }
-inline Lanes operator|(Lanes a, Lanes b) {
+BICLIQ_INLINE Lanes operator|(Lanes a, Lanes b) {
   return each([&](int i) { return a.v[i] | b.v[i]; });
 }
-inline Lanes operator+(Lanes a, Lanes b) {
+BICLIQ_INLINE Lanes operator^(Lanes a, Lanes b) {
+  return each([&](int i) { return a.v[i] ^ b.v[i]; });
+}
+BICLIQ_INLINE Lanes operator+(Lanes a, Lanes b) {
   return each([&](int i) { return a.v[i] + b.v[i]; });
 }
-inline Lanes without(Lanes a, Lanes b) {
+BICLIQ_INLINE Lanes without(Lanes a, Lanes b) {
   return each([&](int i) { return a.v[i] & ~b.v[i]; });
 }
-inline Flags operator==(Lanes a, Lanes b) {
+BICLIQ_INLINE Flags operator==(Lanes a, Lanes b) {
   return every([&](int i) { return reinterpret_cast<Vec8i>(a.v[i] == b.v[i]); });
 }
-inline Flags operator>=(Lanes a, Lanes b) {
+BICLIQ_INLINE Flags operator>=(Lanes a, Lanes b) {
   return every([&](int i) { return reinterpret_cast<Vec8i>(a.v[i] >= b.v[i]); });
 }
-inline Flags operator>(Lanes a, Lanes b) {
+BICLIQ_INLINE Flags operator>(Lanes a, Lanes b) {
   return every([&](int i) { return reinterpret_cast<Vec8i>(a.v[i] > b.v[i]); });
 }
-inline Flags meets(Lanes a, Lanes b) {
+BICLIQ_INLINE Flags meets(Lanes a, Lanes b) {
   return every([&](int i) { return reinterpret_cast<Vec8i>((a.v[i] & b.v[i]) != splat8(0)); });
 }
-inline Flags nonzero(Lanes a) { return meets(a, a); }
-inline Lanes select(Flags f, Lanes yes, Lanes no) {
+BICLIQ_INLINE Flags nonzero(Lanes a) { return meets(a, a); }
+BICLIQ_INLINE Lanes select(Flags f, Lanes yes, Lanes no) {
   return each([&](int i) {
     const Vec8 m = byte_mask(f.bits >> (8 * i) & 0xff);
     return (yes.v[i] & m) | (no.v[i] & ~m);
   });
 }
-inline Lanes set_bits(Lanes a, Flags f, Lanes bit) {
+BICLIQ_INLINE Lanes set_bits(Lanes a, Flags f, Lanes bit) {
   return each([&](int i) { return a.v[i] | (bit.v[i] & byte_mask(f.bits >> (8 * i) & 0xff)); });
 }
-inline Lanes popcounts(Lanes a) {
+BICLIQ_INLINE Lanes popcounts(Lanes a) {
   return each([&](int i) {
     Vec8 x = a.v[i];
     x = x - ((x >> 1) & splat8(0x55555555));
     x = (x & splat8(0x33333333)) + ((x >> 2) & splat8(0x33333333));
     x = (x + (x >> 4)) & splat8(0x0f0f0f0f);
+#if defined(__AVX2__)  // a multiplication of words takes ten cycles
+    const __m256i pairs = _mm256_maddubs_epi16(reinterpret_cast<__m256i>(x), _mm256_set1_epi8(1));
+    return reinterpret_cast<Vec8>(_mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+#else
     return (x * splat8(0x01010101)) >> 24;
+#endif
   });
 }
-inline Lanes load(const u32* p) {
+/// Lanes that hold at least n bits; two, the usual number, need no count.
+BICLIQ_INLINE Flags at_least(Lanes a, u32 n) {
+  if (n == 2) return every([&](int i) { return reinterpret_cast<Vec8i>((a.v[i] & (a.v[i] - splat8(1))) != splat8(0)); });
+  return popcounts(a) >= splat(n);
+}
+BICLIQ_INLINE Lanes load(const u32* p) {
   return each([&](int i) { return *reinterpret_cast<const Vec8*>(p + 8 * i); });
 }
-inline Lanes load(const u32* p, Flags f) {
+BICLIQ_INLINE Lanes load(const u32* p, Flags f) {
   if (f.bits == ~0u) return load(p);
   return each([&](int i) {
     const u32 bits = f.bits >> (8 * i) & 0xff;
@@ -439,10 +472,10 @@ inline Lanes load(const u32* p, Flags f) {
 #endif
   });
 }
-inline void store(u32* p, Lanes a) {
+BICLIQ_INLINE void store(u32* p, Lanes a) {
   for (int i = 0; i < 4; ++i) *reinterpret_cast<Vec8*>(p + 8 * i) = a.v[i];
 }
-inline void store(u32* p, Lanes a, Flags f) {
+BICLIQ_INLINE void store(u32* p, Lanes a, Flags f) {
   if (f.bits == ~0u) return store(p, a);
   for (int i = 0; i < 4; ++i) {
     const u32 bits = f.bits >> (8 * i) & 0xff;
@@ -471,7 +504,7 @@ struct CompactTable {
 };
 inline constexpr CompactTable kCompactTable;
 #endif
-inline u32 compact(u32* p, Lanes a, Flags f) {
+BICLIQ_INLINE u32 compact(u32* p, Lanes a, Flags f) {
   u32* to = p;
   for (int i = 0; i < 4; ++i) {
     const u32 bits = f.bits >> (8 * i) & 0xff;
@@ -485,35 +518,38 @@ inline u32 compact(u32* p, Lanes a, Flags f) {
   }
   return popcount(f.bits);
 }
-inline u32 any_bits(Lanes a) {
+BICLIQ_INLINE u32 any_bits(Lanes a) {
   const Vec8 x = a.v[0] | a.v[1] | a.v[2] | a.v[3];
   return x[0] | x[1] | x[2] | x[3] | x[4] | x[5] | x[6] | x[7];
 }
-inline u32 largest(Lanes a) {
+BICLIQ_INLINE u32 largest(Lanes a) {
   u32 best = 0;
   for (int i = 0; i < 4; ++i)
     for (int j = 0; j < 8; ++j) best = a.v[i][j] > best ? a.v[i][j] : best;
   return best;
 }
-inline u32 lane(const Lanes& a, u32 i) { return a.v[i >> 3][i & 7]; }
-inline Lanes lane_numbers() {
+BICLIQ_INLINE u32 lane(const Lanes& a, u32 i) { return a.v[i >> 3][i & 7]; }
+BICLIQ_INLINE Lanes lane_numbers() {
   const Vec8 first = {0, 1, 2, 3, 4, 5, 6, 7};
   return each([&](int i) { return first + splat8(8 * static_cast<u32>(i)); });
 }
-inline Lanes shift_left(Lanes a, u32 n) {
+BICLIQ_INLINE Lanes shift_left(Lanes a, u32 n) {
   return each([&](int i) { return a.v[i] << splat8(n); });
 }
-inline u32 sum(Lanes a) {
+BICLIQ_INLINE Lanes shift_right(Lanes a, u32 n) {
+  return each([&](int i) { return a.v[i] >> splat8(n); });
+}
+BICLIQ_INLINE u32 sum(Lanes a) {
   const Vec8 x = a.v[0] + a.v[1] + a.v[2] + a.v[3];
   return x[0] + x[1] + x[2] + x[3] + x[4] + x[5] + x[6] + x[7];
 }
-inline u64 sum_selected(const u64* p, u32 bits) {
+BICLIQ_INLINE u64 sum_selected(const u64* p, u32 bits) {
   u64 sum = 0;
   for (; bits; bits &= bits - 1) sum += p[first_set(bits)];
   return sum;
 }
 
-inline Lanes lookup(const u32* table, Lanes place) {
+BICLIQ_INLINE Lanes lookup(const u32* table, Lanes place) {
 #if defined(__AVX2__)
   return each([&](int i) {
     return reinterpret_cast<Vec8>(
@@ -526,8 +562,8 @@ inline Lanes lookup(const u32* table, Lanes place) {
   return out;
 #endif
 }
-inline Lanes only(Flags f, Lanes a) { return select(f, a, splat(0)); }
-inline u64 sum_of(const Lanes& a) {
+BICLIQ_INLINE Lanes only(Flags f, Lanes a) { return select(f, a, splat(0)); }
+BICLIQ_INLINE u64 sum_of(const Lanes& a) {
   u64 sum = 0;
   for (int i = 0; i < 4; ++i)
     for (int j = 0; j < 8; ++j) sum += a.v[i][j];
@@ -547,6 +583,12 @@ struct LaneStack {
 /// Stores of a device that need no barrier between them, until `settle`.
 inline void write(u32* p, Lanes a) { store(p, a); }
 inline void settle() {}
+/// Words that lie `distance` apart, in the first n lanes.
+inline Lanes load_apart(const u32* p, usize distance, u32 n) {
+  alignas(64) u32 words[kLanes] = {};
+  for (u32 i = 0; i < n; ++i) words[i] = p[i * distance];
+  return load(words);
+}
 /// Writes one word for the whole group.
 inline void put(u32* p, u32 x) { *p = x; }
 

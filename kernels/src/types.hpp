@@ -12,6 +12,7 @@ using usize = unsigned long long;
 }  // namespace bicliq
 #define BICLIQ_UNROLL _Pragma("unroll")
 #define BICLIQ_UNROLL_8 _Pragma("unroll 8")
+#define BICLIQ_CALL __noinline__  // called, not copied to where it is used: a device compiler copies all else
 #else
 #include <cstddef>
 #include <cstdint>
@@ -24,4 +25,6 @@ using usize = std::size_t;
 }  // namespace bicliq
 #define BICLIQ_UNROLL
 #define BICLIQ_UNROLL_8
+#define BICLIQ_CALL
+#define BICLIQ_INLINE __attribute__((always_inline)) inline
 #endif

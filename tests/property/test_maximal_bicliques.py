@@ -146,7 +146,7 @@ def test_every_instruction_set_finds_the_same(lanes: str, monkeypatch: pytest.Mo
     extension = cpu.load_extension(lanes)
     matrices = [
         random.random((n, m)) < p
-        for n, m, p in [(12, 9, 0.5), (90, 8, 0.7), (60, 70, 0.2), (200, 12, 0.5), (40, 300, 0.1)]
+        for n, m, p in [(12, 9, 0.5), (90, 8, 0.7), (60, 70, 0.2), (200, 12, 0.5), (40, 300, 0.1), (400, 40, 0.3)]
     ]
     for matrix in matrices:
         left, right = np.nonzero(matrix)

@@ -46,4 +46,4 @@ def test_the_kernels_compile_without_a_gpu(architecture: str) -> None:
 def test_the_source_is_one_text_with_every_header_once() -> None:
     text = cuda.source()
     assert '#include "' not in text
-    assert text.count("class MaximalBicliques {") == 1
+    assert text.count("class MaximalBicliques :") == 1
