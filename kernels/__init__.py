@@ -201,7 +201,9 @@ def stream_maximal_bicliques(
         batch_bicliques, batch_ids,
     )  # fmt: skip
     if backend == Backend.CUDA:
-        raise BackendError("the CUDA backend counts and digests; to stream bicliques, use the CPU backend")
+        from kernels.cuda_stream import CudaStreamSearch
+
+        return BicliqueStream(CudaStreamSearch(request), max_bicliques)
     return BicliqueStream(CpuSearch(request, "enumerate"), max_bicliques)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +94,22 @@ class BicliqueBatch:
             self.right[: self.right_offsets[n]],
             self.root[:n],
         )
+
+
+class StreamingSearch(Protocol):
+    """A running search whose bicliques are read batch by batch, on whatever machine it runs."""
+
+    def next_batch(self) -> BicliqueBatch | None:
+        """The next batch, or None when the search has ended."""
+
+    def stop(self) -> None:
+        """End the search, and wait until it has ended."""
+
+    def progress(self) -> Progress:
+        """How far the search has come."""
+
+    def result(self, *, interrupted: bool = False) -> EnumerationResult:
+        """The outcome; valid once the search has ended."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from kernels.contracts import BicliqueBatch, EnumerationRequest, EnumerationResult, Progress, ProgressCallback
+from kernels.contracts import (
+    BicliqueBatch,
+    EnumerationRequest,
+    EnumerationResult,
+    Progress,
+    ProgressCallback,
+    StreamingSearch,
+)
 from kernels.errors import BackendError
 
 INSTRUCTION_SETS = ("avx512", "avx2", "portable")
@@ -130,7 +137,7 @@ class BicliqueStream:
     `close`, ends the search.
     """
 
-    def __init__(self, search: CpuSearch, limit: int | None) -> None:
+    def __init__(self, search: StreamingSearch, limit: int | None) -> None:
         self._search = search
         self._limit = limit
         self._delivered = 0

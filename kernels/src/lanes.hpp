@@ -206,6 +206,9 @@ __device__ inline Lanes count_rows(const u32* words, usize distance, const u32* 
   __syncwarp();
   return {count};
 }
+constexpr bool kTallNodes = false;                  // their code costs all others more than they save: it crowds the instruction cache
+constexpr u32 kNodesAPoll = 32, kLeafNodesAStep = 8;  // between two looks at whether workers wait; what a step of lists counts at least
+constexpr usize kLargestPlan = usize{1} << 18;     // words of a matrix that a group may look at to make a smaller one
 constexpr u32 kRowsAColumnWord = 4;  // rows that are transposed in the time in which count_rows reads a word
 
 /// Lane i holds row i of a 32 x 32 bit matrix; afterwards column i (five exchanges).
@@ -639,6 +642,9 @@ inline Lanes count_rows(const u32* words, usize distance, const u32* rows, u32 d
     if (rows[k]) counts = counts + popcounts(load(words) & splat(rows[k]));
   return counts;
 }
+constexpr bool kTallNodes = true;
+constexpr u32 kNodesAPoll = 64, kLeafNodesAStep = 2;  // between two looks at whether workers wait; what a step of lists counts at least
+constexpr usize kLargestPlan = ~usize{0};          // words of a matrix that a group may look at to make a smaller one
 constexpr u32 kRowsAColumnWord = 1;  // rows that are transposed in the time in which count_rows reads a word
 
 /// Has any column all of n >= 1 rows?

@@ -46,7 +46,18 @@ class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Crew, Memory>, 
   /// Everything below a node whose own biclique has been reported.
   void search(const Subtree& tree) {
     const Mark start = memory_.mark();
-    if (!memory_.fits(base_words(tree))) return overflow();
+    run(open(tree));
+    memory_.release(start);
+  }
+
+  // ---- in pieces, for a sink that is bounded: `run` returns where there is no room, and `resume` prepares to go on -------
+
+  /// Makes the root of a subtree the current node; returns what `run` is to be told.
+  u32 open(const Subtree& tree) {
+    if (!memory_.fits(base_words(tree))) {
+      overflow();
+      return 0;
+    }
     sink_.root(tree.root);
     root_ = tree.root;
     members_ = tree.members;
@@ -55,16 +66,22 @@ class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Crew, Memory>, 
       for (u32 i = 0; i < tree.members.n; ++i) members_.ids[i] = tree.members.ids[i];
     }
     Base::take_narrow_levels();
-    u32 filled = 0;
+    if (!tree.wide && tree.n_rows <= kLanes) return Base::start_narrow(tree);
     if (tree.wide)
       Base::start_wide(tree);
-    else if (tree.n_rows > kLanes)
+    else if constexpr (kTallNodes)
       Base::start_tall(tree);
-    else
-      filled = Base::start_narrow(tree);
-    run(filled);
-    memory_.release(start);
+    return 0;
   }
+  /// Did `run` return before the end?
+  bool parked() const { return n_narrow_ || tall_ || wide_ || Base::parked_in_leaf(); }
+  /// Prepares to go on with a parked search, whose fields `each_field` has put back; returns what `run` is to be told.
+  u32 resume() {
+    sink_.root(root_);
+    if (n_narrow_ || Base::parked_in_leaf()) sink_.rows(Base::subtree_rows_, Base::n_subtree_rows_);
+    return Base::parked_in_leaf();
+  }
+  using Base::each_field;
 
   // ---- what the nodes call ------------------------------------------------------------------------
 
@@ -72,10 +89,11 @@ class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Crew, Memory>, 
   void run(u32 filled) {
     for (;;) {
       if (filled) Base::open_narrow(filled);
-      if (ticks_ >= Base::kPollNodes) poll();
+      if (ticks_ >= kNodesAPoll) poll();
+      if (!room()) return;
       if (n_narrow_)
         filled = Base::step_narrow(narrow_[n_narrow_ - 1]);
-      else if (tall_)
+      else if (kTallNodes && tall_)
         filled = Base::step_tall(*tall_);
       else if (wide_)
         filled = Base::step_wide(*wide_);
@@ -98,6 +116,13 @@ class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Crew, Memory>, 
   }
 
  private:
+  bool room() {
+    if constexpr (!Sink::kBounded) return true;
+    if (Base::parked_in_leaf()) return false;
+    if (n_narrow_) return Base::narrow_room();
+    if (kTallNodes && tall_) return Base::tall_room();
+    return !wide_ || Base::wide_room();
+  }
   static usize base_words(const Subtree& tree) {
     const usize columns = usize{tree.members.n} + tree.n_candidates + tree.matrix.n_candidates, rows = usize{tree.n_rows} + tree.matrix.n_rows;
     return columns + Base::narrow_words() + 3 * padded(rows) + 3 * padded(tree.matrix.stride()) + 1024 +
@@ -109,7 +134,7 @@ class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Crew, Memory>, 
     wide_ = nullptr;
   }
   /// Gives away from the shallowest open level: wide ones lie above tall ones, and these above narrow ones.
-  bool give() { return Base::give_wide() || Base::give_tall() || Base::give_narrow(); }
+  bool give() { return Base::give_wide() || (kTallNodes && Base::give_tall()) || Base::give_narrow(); }
 };
 
 }  // namespace BICLIQ_ISA

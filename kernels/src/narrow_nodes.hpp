@@ -16,8 +16,8 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
   using Base::Base;
   using typename Base::Mark;
   using typename Base::Parcel;
-  using Base::crew_, Base::dropped, Base::head_words, Base::join, Base::kPollNodes, Base::leave_to, Base::members_, Base::memory_, Base::nodes,
-      Base::parcel_head, Base::promising, Base::rows_needed_, Base::self, Base::sink_, Base::ticks_;
+  using Base::crew_, Base::dropped, Base::head_words, Base::join, Base::leave_to, Base::members_, Base::memory_, Base::nodes,
+      Base::parcel_head, Base::promising, Base::room, Base::rows_needed_, Base::self, Base::sink_, Base::ticks_;
 
   struct NarrowLevel {
     u32 *candidates, *ids, *befores;  // one mask a column over the rows of the subtree
@@ -30,7 +30,20 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
   u32* subtree_rows_ = nullptr;    // rows of the graph that the bits of the masks stand for
   u32 n_narrow_ = 0, n_subtree_rows_ = 0;
 
-  static constexpr usize narrow_words() { return (kLanes + 1) * Base::template words_of<NarrowLevel>(); }
+  template <class F>
+  void each_field(F&& f) {
+    Base::each_field(f);
+    f(narrow_);
+    f(subtree_rows_);
+    f(n_narrow_);
+    f(n_subtree_rows_);
+    f(parked_leaf_);
+  }
+  bool narrow_room() { return room(kLanes, narrow_[n_narrow_ - 1].n_members + narrow_[n_narrow_ - 1].n_candidates); }
+  bool parked_in_leaf() const { return Sink::kBounded && parked_leaf_; }
+
+  static constexpr usize kLevelWords = (kLanes + 1) * Base::template words_of<NarrowLevel>();
+  static constexpr usize narrow_words() { return kLevelWords + (Sink::kBounded ? 4 * kLanes : 0); }
   void take_narrow_levels() { narrow_ = reinterpret_cast<NarrowLevel*>(memory_.take(narrow_words())); }
 
   /// Hands the rest of the shallowest open level to the crew; false where none has anything to give.
@@ -55,13 +68,14 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     return tree.n_rows;
   }
 
-  /// Makes narrow_[n_narrow_] the current node (its lists are filled), or searches it at once as a leaf.
+  /// Makes narrow_[n_narrow_] the current node (its lists are filled), or searches it at once as a leaf, which may be parked.
   void open_narrow(u32 n_rows) {
     NarrowLevel& level = narrow_[n_narrow_];
-    drop_dominated(level);
-    const bool worth = level.n_candidates && promising(n_rows, members_.n + level.n_candidates);
+    if (!parked_in_leaf()) drop_dominated(level);
+    const bool worth = parked_in_leaf() || (level.n_candidates && promising(n_rows, members_.n + level.n_candidates));
     if (worth && level.n_candidates <= kLanes && level.n_befores <= kLanes) {
       leaf(level);
+      if (parked_in_leaf()) return;
     } else if (worth) {
       level.next = 0;
       level.n_members = members_.n;
@@ -102,7 +116,7 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     const u32 bits = from.candidates[x];
     const Lanes rows = splat(bits);
     ++nodes;
-    ticks_ += 2 + (from.n_befores + from.n_candidates) / 128;
+    ticks_ += kLeafNodesAStep + (from.n_befores + from.n_candidates) / 128;
     if (covers(from.befores, from.n_befores, rows) || covers(from.candidates, x, rows)) {
       ++dropped;
       put(from.candidates + x, 0);  // a before covers x: it forbids all that x would
@@ -273,6 +287,25 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
   struct LeafState {
     u32 rows, todo, tried, joined;
   };
+  u32 parked_leaf_ = 0;  // open levels of a leaf whose sink had no room; they lie behind the narrow levels, the current one last
+
+  void park_leaf(LeafStack& open, const LeafState& at) {
+    push(open, at);
+    parked_leaf_ = open.depth;
+    u32* words = reinterpret_cast<u32*>(narrow_) + kLevelWords;
+    for (u32 i = 0; i < parked_leaf_; ++i, words += 4) {
+      put(words, open.rows.get(i));
+      put(words + 1, open.todo.get(i));
+      put(words + 2, open.tried.get(i));
+      put(words + 3, open.joined.get(i));
+    }
+  }
+  LeafState unpark_leaf(LeafStack& open) {
+    const u32* words = reinterpret_cast<u32*>(narrow_) + kLevelWords;
+    for (; open.depth < parked_leaf_; words += 4) push(open, {words[0], words[1], words[2], words[3]});
+    parked_leaf_ = 0;
+    return pop(open);
+  }
 
   /// At most 32 candidates and 32 befores: one of each a lane, the state of a node in four words.
   void leaf(const NarrowLevel& level) {
@@ -282,13 +315,15 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     const Lanes befores = load(level.befores, first_lanes(level.n_befores));
     if constexpr (Sink::kMembers) sink_.leaf(level.ids, level.n_candidates);
     LeafState at = {~0u, ballot(nonzero(candidates)), 0, 0};
+    if (Sink::kBounded && parked_leaf_) at = unpark_leaf(open);
     for (;;) {
       if (!at.todo) {
         if (!open.depth) return;
         at = pop(open);
         continue;
       }
-      if (++ticks_ >= kPollNodes && self().poll()) give_leaf(level.ids, candidates, befores, open);
+      if (!room(kLanes, members_.n + level.n_candidates)) return park_leaf(open, at);
+      if (++ticks_ >= kNodesAPoll && self().poll()) give_leaf(level.ids, candidates, befores, open);
       ++nodes;
       const u32 x = first_set(at.todo);
       at.todo &= at.todo - 1;

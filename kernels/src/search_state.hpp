@@ -21,7 +21,6 @@ class SearchState {
  protected:
   using Mark = typename Memory::Mark;
   using Parcel = typename Crew::Parcel;
-  static constexpr u32 kPollNodes = 64;  // leaf nodes between two looks at whether workers wait
 
   const Limits limits_;
   Crew& crew_;
@@ -32,6 +31,18 @@ class SearchState {
   u32 root_ = 0, ticks_ = 0;
 
   Self& self() { return static_cast<Self&>(*this); }
+
+  /// What a search that parks must keep between two launches of a kernel: f(field) for all that is no scratch.
+  template <class F>
+  void each_field(F&& f) {
+    f(members_);
+    f(root_);
+  }
+  /// Is there room to report a biclique of at most so many rows and columns? Only a bounded sink may lack it.
+  bool room(u32 rows, u32 columns) {
+    if constexpr (Sink::kBounded) return sink_.room(rows, columns);
+    return true;
+  }
 
   template <class T>
   static constexpr usize words_of() {

@@ -22,7 +22,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
   using typename Base::Parcel;
   using Base::bits_below, Base::copy, Base::crew_, Base::dropped, Base::head_words, Base::join, Base::leave_to, Base::members_,
       Base::memory_, Base::narrow_, Base::next_bit, Base::nodes, Base::n_subtree_rows_, Base::parcel_head, Base::promising,
-      Base::rows_needed_, Base::self, Base::sink_, Base::subtree_rows_, Base::ticks_;
+      Base::room, Base::rows_needed_, Base::self, Base::sink_, Base::subtree_rows_, Base::ticks_;
 
   struct TallLevel {
     TallLevel* parent;
@@ -38,6 +38,15 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
 
   TallLevel* tall_ = nullptr;
   u32 *row_list_ = nullptr, *order_ = nullptr;  // scratch: a number a row
+
+  template <class F>
+  void each_field(F&& f) {
+    Base::each_field(f);
+    f(tall_);
+    f(row_list_);
+    f(order_);
+  }
+  bool tall_room() { return room(32 * tall_->depth, tall_->n_members + tall_->n_candidates); }
 
   /// A group of lanes may write 32 words at the end of a list without touching the next.
   static u32 stride_for(u32 n_columns) { return 32 * (words_for(n_columns) + 1); }
@@ -121,7 +130,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
       return 0;
     }
     ++nodes;
-    ticks_ += 2 + level.depth * (words_for(level.n_candidates) + words_for(level.n_befores)) / 8;
+    ticks_ += kLeafNodesAStep + level.depth * (words_for(level.n_candidates) + words_for(level.n_befores)) / 8;
     const Mark mark = memory_.mark();
     u32* rows = memory_.take(level.depth);
     const u32 n = rows_of(level, x, rows);

@@ -21,7 +21,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
   using typename Base::TallLevel;
   using Base::bits_below, Base::copy, Base::crew_, Base::dropped, Base::head_words, Base::join, Base::leave_to, Base::low_bits,
       Base::members_, Base::memory_, Base::narrow_, Base::next_bit, Base::nodes, Base::n_subtree_rows_, Base::order_,
-      Base::parcel_head, Base::promising, Base::push_tall, Base::row_list_, Base::rows_needed_, Base::self, Base::sink_,
+      Base::parcel_head, Base::promising, Base::push_tall, Base::room, Base::row_list_, Base::rows_needed_, Base::self, Base::sink_,
       Base::open_tall, Base::stride_for, Base::subtree_rows_, Base::take_row_scratch, Base::tall_words, Base::ticks_;
 
   struct WideLevel {
@@ -39,6 +39,17 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
   };
 
   WideLevel* wide_ = nullptr;
+
+  template <class F>
+  void each_field(F&& f) {
+    Base::each_field(f);
+    f(wide_);
+    f(row_starts_);
+    f(live_);
+    f(reach_starts_);
+    f(shared_rows_);
+  }
+  bool wide_room() { return room(wide_->matrix.n_rows, wide_->n_members + wide_->matrix.n_candidates); }
 
   /// Makes the root of a subtree the current node.
   void start_wide(const Subtree& tree) {
@@ -323,9 +334,11 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
       put(level.inherited + w, tried_before(from, w, x));
       if (open[w]) put(open + w, count_open(from, level, n, w, open[w]));
     }
-    const Projection p = plan_projection(m, n, level.inherited, open);
-    if (p.n_rows <= kLanes || tall_pays(m, p)) return open_listed(m, p, open, mark);
-    if (project_child(m, n, p, level, open)) return 0;
+    if (usize{n} * m.stride() <= kLargestPlan) {
+      const Projection p = plan_projection(m, n, level.inherited, open);
+      if (p.n_rows <= kLanes || tall_pays(m, p)) return open_listed(m, p, open, mark);
+      if (project_child(m, n, p, level, open)) return 0;
+    }
     level.matrix = m;
     level.alive = open;
     start_wide(level, 0, m.n_candidates);
@@ -359,6 +372,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
   /// Are lists cheaper than rows? A child through rows reads about half of them, all of its matrix wide; through lists, the
   /// live columns, 32 rows at a time.
   bool tall_pays(const BitMatrix& m, const Projection& p) const {
+    if constexpr (!kTallNodes) return false;
     const u32 columns = words_for(p.n_before) + words_for(p.n_candidates);
     return columns <= kTallWords * (2 * ((m.stride() + kLanes - 1) / kLanes) + 1) &&
            memory_.fits(tall_words(words_for(p.n_rows), p.n_candidates, p.n_before) + child_words(m));
@@ -399,14 +413,16 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
       sink_.rows(subtree_rows_, p.n_rows);
       return p.n_rows;
     }
-    u32* rows = memory_.take(32 * usize{depth});
-    each_item(p.n_rows, [=](u32 i) { rows[i] = row_ids[order[i]]; });
-    TallLevel& level = push_tall(mark);
-    level.candidates = candidates;
-    level.befores = befores;
-    level.ids = ids;
-    level.row_ids = rows;
-    open_tall(level, depth, n, n_befores, candidate_stride, before_stride);
+    if constexpr (kTallNodes) {
+      u32* rows = memory_.take(32 * usize{depth});
+      each_item(p.n_rows, [=](u32 i) { rows[i] = row_ids[order[i]]; });
+      TallLevel& level = push_tall(mark);
+      level.candidates = candidates;
+      level.befores = befores;
+      level.ids = ids;
+      level.row_ids = rows;
+      open_tall(level, depth, n, n_befores, candidate_stride, before_stride);
+    }
     return 0;
   }
 

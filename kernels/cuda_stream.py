@@ -1,0 +1,155 @@
+"""Streams of maximal bicliques from a GPU: the search fills a bounded block of records, parks, and goes on when it is empty.
+
+What the warps wrote is put in order on the device (one sort of ids below the numbers of their bicliques); then they
+are launched again, and while they search, the lists are copied to the host and the consumer works on them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import numpy as np
+
+from kernels.contracts import BicliqueBatch, EnumerationRequest
+from kernels.cuda import COUNTERS, Batch, CudaRun, CudaSearch, DeviceMemory, device_errors, halves, streams
+from kernels.errors import BackendError
+
+PARK = 2  # why warps stopped: until the output has been emptied
+EMPTIED = ("head", "stop", "output_used", "n_chunks")  # counters that start anew with each launch
+THREADS = 256
+
+
+class CudaStreamSearch(CudaSearch):
+    """One search on the current GPU that writes what it finds; a `BicliqueStream` reads it."""
+
+    writes = True
+
+    def __init__(self, request: EnumerationRequest) -> None:
+        super().__init__(request, "enumerate")
+        self._batches = self._produce()
+
+    def next_batch(self) -> BicliqueBatch | None:
+        """The next batch, or None when the search has ended."""
+        with device_errors():
+            return next(self._batches, None)
+
+    def stop(self) -> None:
+        """End the search; returns when the device is free again."""
+        with device_errors():
+            self._batches.close()
+
+    def _produce(self) -> Generator[BicliqueBatch, None, None]:
+        import cupy as cp
+
+        computes, self._copies = streams(cp.cuda.Device().id)
+        with computes:
+            fields, memory, waiting = self._prepare(cp)
+        self._warps, self._bytes = memory.n_warps, memory.bytes()
+        while waiting and not self._limit_reached():
+            batch = waiting.pop()
+            with computes:
+                run = self._build(cp, fields, memory, batch)
+            if run is None:
+                waiting.extend(halves(batch))
+            else:
+                yield from self._drained(cp, computes, run, memory, batch)
+
+    def _build(self, cp: Any, fields: dict[str, int], memory: DeviceMemory, batch: Batch) -> CudaRun | None:
+        """Make the subtrees of the roots; None where they need more memory than there is."""
+        started = time.perf_counter()
+        memory.forget_parked()
+        run = CudaRun(cp, fields, memory, batch, "search_bicliques")
+        run.build()
+        counters = run.wait()
+        self._seconds["lists"] += time.perf_counter() - started
+        if not counters["failure"]:
+            return run
+        memory.clear_scratch()
+        return None
+
+    def _drained(
+        self, cp: Any, computes: Any, run: CudaRun, memory: DeviceMemory, batch: Batch
+    ) -> Iterator[BicliqueBatch]:
+        """Search a batch of roots, launch after launch; a launch is under way while the output of the one before is read."""
+        before = dict(self._totals)
+        try:
+            with computes:
+                run.search()
+            more = True
+            while more:
+                started = time.perf_counter()
+                with computes:
+                    counters = run.wait(self._watch(before, batch))
+                    self._seconds["search"] += time.perf_counter() - started
+                    if counters["failure"]:
+                        raise BackendError(
+                            f"a node needs more than {4 * memory.workspace_words >> 20} MiB of workspace a warp, which this"
+                            " GPU's free memory does not hold; use the CPU backend"
+                        )
+                    lists = _unpack(cp, run, counters["n_chunks"])
+                    unpacked = computes.record()
+                    more = counters["stop"] == PARK and counters["pending"] > 0
+                    if more:
+                        self._go_on(run, memory, counters)
+                self._totals = _sum(before, counters)
+                self._copies.wait_event(unpacked)
+                on_host = [array.get(stream=self._copies) for array in lists]
+                del lists
+                yield from self._cut(*on_host)
+            self._roots_done += len(batch[0]) + len(batch[1])
+        finally:
+            run.halt()
+
+    def _go_on(self, run: CudaRun, memory: DeviceMemory, counters: dict[str, int]) -> None:
+        """Launch the search again, its output emptied and the nodes that nobody took at the front of the queue."""
+        for name in EMPTIED:
+            counters[name] = 0
+        counters["tail"] = memory.requeue(counters["tail"])
+        run.counters.set(np.array([counters[name] for name in COUNTERS], dtype=np.uint64))
+        run.search()
+
+    def _cut(self, roots: Any, row_ends: Any, rows: Any, column_ends: Any, columns: Any) -> Iterator[BicliqueBatch]:
+        """Batches of at most as many bicliques and ids as were asked for (one biclique may have more ids)."""
+        left, right = ((row_ends, rows), (column_ends, columns))[:: -1 if self._request.side == "left" else 1]
+        n, first = len(roots), 0
+        while first < n:
+            last = min(n, first + self._request.batch_bicliques)
+            for ends, _ in (left, right):
+                start = int(ends[first - 1]) if first else 0
+                last = min(last, int(np.searchsorted(ends, start + self._request.batch_ids, side="right")))
+            last = max(last, first + 1)
+            yield BicliqueBatch(
+                *_slice(*left, first, last), *_slice(*right, first, last), np.ascontiguousarray(roots[first:last])
+            )
+            first = last
+
+
+def _sum(before: dict[str, int], counters: dict[str, int]) -> dict[str, int]:
+    return {name: (value + counters[name]) % 2**64 for name, value in before.items()}
+
+
+def _slice(ends: Any, ids: Any, first: int, last: int) -> tuple[Any, Any]:
+    """Offsets and ids of the lists in a range."""
+    start = int(ends[first - 1]) if first else 0
+    offsets = np.zeros(last - first + 1, dtype=np.int32)
+    offsets[1:] = ends[first:last] - start
+    return offsets, ids[start : int(ends[last - 1])]
+
+
+def _unpack(cp: Any, run: CudaRun, n_chunks: int) -> list[Any]:
+    """Turn the records of a launch into roots and, of rows and of columns, where each list ends and its ids, ascending."""
+    if not n_chunks:
+        return [cp.empty(0, dtype=cp.int32) for _ in range(5)]
+    sizes = cp.empty((3, n_chunks), dtype=cp.uint64)
+    run.launch("measure_chunks", -(-n_chunks // THREADS), THREADS, sizes, np.uint64(n_chunks))
+    ends = cp.cumsum(sizes, axis=1)
+    n, n_rows, n_columns = map(int, ends[:, -1].get())
+    roots, row_ends, column_ends = (cp.empty(n, dtype=cp.int32) for _ in range(3))
+    rows, columns = cp.empty(n_rows, dtype=cp.uint64), cp.empty(n_columns, dtype=cp.uint64)
+    arguments = (sizes, ends, np.uint64(n_chunks), roots, row_ends, column_ends, rows, columns)
+    run.launch("unpack_chunks", -(-n_chunks * 32 // THREADS), THREADS, *arguments)
+    rows.sort()
+    columns.sort()
+    return [roots, row_ends, rows.astype(cp.int32), column_ends, columns.astype(cp.int32)]

@@ -1,0 +1,88 @@
+"""Streams of bicliques from a GPU against the CPU: the same bicliques, however often the search must park."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kernels
+from kernels import cuda
+from tests.gpu.test_cuda_enumeration import GRAPHS
+
+REASON = kernels.why_not("cuda")
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(REASON is not None, reason=REASON or "")]
+
+
+def records(stream: kernels.BicliqueStream) -> list[tuple[int, list[int], list[int]]]:
+    """Root, left and right vertices of every biclique, sorted by them."""
+    with stream:
+        found = [
+            (
+                int(batch.root[i]),
+                batch.left[batch.left_offsets[i] : batch.left_offsets[i + 1]].tolist(),
+                batch.right[batch.right_offsets[i] : batch.right_offsets[i + 1]].tolist(),
+            )
+            for batch in stream
+            for i in range(len(batch))
+        ]
+    return sorted(found)
+
+
+def both(graph: Any, **options: Any) -> tuple[Any, Any]:
+    return tuple(records(kernels.stream_maximal_bicliques(*graph, backend=name, **options)) for name in ("cpu", "cuda"))
+
+
+@pytest.mark.parametrize("words", [1 << 12, 1 << 26])
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_the_bicliques_are_those_of_the_cpu(monkeypatch: pytest.MonkeyPatch, name: str, side: str, words: int) -> None:
+    monkeypatch.setattr(cuda, "OUTPUT_WORDS", words)
+    expected, found = both(GRAPHS[name], side=side)
+    assert found == expected
+
+
+def test_thresholds_roots_and_ids_are_those_of_the_cpu() -> None:
+    graph = GRAPHS["wide roots"]
+    expected, found = both(graph, min_left=2, min_right=3, min_edges=9)
+    assert found == expected
+    shuffled = np.random.default_rng(1).permutation(3 * 90)[:90]
+    expected, found = both(graph, side="right", roots=np.arange(0, 60, 2), right_ids=shuffled)
+    assert found == expected
+
+
+def test_batches_keep_their_bounds() -> None:
+    with kernels.stream_maximal_bicliques(
+        *GRAPHS["broad"], backend="cuda", batch_bicliques=100, batch_ids=500
+    ) as stream:
+        batches = list(stream)
+    assert max(len(batch) for batch in batches) <= 100
+    assert all(len(batch) == 1 or max(len(batch.left), len(batch.right)) <= 500 for batch in batches)
+    assert sum(map(len, batches)) == stream.result.bicliques
+
+
+def test_a_limit_and_a_consumer_that_stops_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda, "OUTPUT_WORDS", 1 << 12)
+    with kernels.stream_maximal_bicliques(*GRAPHS["broad"], backend="cuda", max_bicliques=100) as stream:
+        assert sum(map(len, stream)) == 100
+    assert not stream.result.complete
+    with kernels.stream_maximal_bicliques(*GRAPHS["broad"], backend="cuda", batch_bicliques=10) as stream:
+        next(stream)
+    assert not stream.result.complete
+    whole = kernels.enumerate_maximal_bicliques(*GRAPHS["broad"], mode="digest", backend="cuda")
+    assert whole.digest == kernels.enumerate_maximal_bicliques(*GRAPHS["broad"], mode="digest").digest
+
+
+def test_little_memory_means_more_launches_or_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = records(kernels.stream_maximal_bicliques(*GRAPHS["wide roots"], side="right"))
+    for mebibytes in (1, 16, 256):
+        monkeypatch.setenv(cuda.MEMORY_VARIABLE, str(mebibytes << 20))
+        try:
+            found = records(kernels.stream_maximal_bicliques(*GRAPHS["wide roots"], side="right", backend="cuda"))
+        except kernels.BackendError as error:
+            message, found = str(error), expected
+        else:
+            message = "use the CPU backend"
+        assert found == expected
+        assert "use the CPU backend" in message
