@@ -23,11 +23,16 @@ from kernels.contracts import (
     choose_side,
 )
 from kernels.counting import (
+    CountRequest,
     CountResult,
+    CountTable,
+    check_table,
     checked_request,
     choose_method,
+    chosen_search,
     count_butterflies,
-    count_by_levels,
+    count_by_search,
+    count_table,
 )
 from kernels.cpu import BicliqueStream, CpuSearch
 from kernels.cuda import CudaSearch
@@ -43,10 +48,13 @@ __all__ = [
     "BicliqueStream",
     "CapacityError",
     "CountResult",
+    "CountTable",
     "EnumerationResult",
     "Progress",
     "available_threads",
+    "choose_count",
     "choose_side",
+    "count_all_bicliques",
     "count_bicliques",
     "enumerate_maximal_bicliques",
     "group_roots",
@@ -204,7 +212,7 @@ def count_bicliques(
     p: int,
     q: int,
     *,
-    method: Literal["auto", "levels", "butterfly"] = "auto",
+    method: Literal["auto", "levels", "pivot", "butterfly"] = "auto",
     side: Literal["auto", "left", "right"] = "auto",
     roots: Any = None,
     threads: int = 1,
@@ -222,16 +230,17 @@ def count_bicliques(
         Number of right vertices.
     p, q : int
         Left and right size, from 1 up; larger than the graph counts 0.
-    method : {"auto", "levels", "butterfly"}
-        The search; "auto" takes "butterfly" for p = q = 2 without roots, else "levels".
+    method : {"auto", "levels", "pivot", "butterfly"}
+        The search; "auto" takes "butterfly" for p = q = 2 without roots and side, else "levels" or "pivot", whichever a
+        sample estimates to be cheaper.
     side : {"auto", "left", "right"}
-        The side that holds the roots; "auto" estimates the cheaper one by a sample.
+        The side that holds the roots; "auto" takes the cheaper one by the same sample.
     roots : array of int, optional
         Count only the subgraphs whose first vertex on `side`, in the order of its numbers, is one of these.
     threads : int
-        Worker threads of "levels"; 0 takes all cores that this process may use.
+        Worker threads; 0 takes all cores that this process may use.
     per_vertex : bool
-        Count for each vertex and each edge as well (p = q = 2).
+        Count for each vertex as well, and for p = q = 2 by "butterfly" for each edge.
     progress : callable, optional
         Called about five times a second with a `Progress`.
 
@@ -242,29 +251,130 @@ def count_bicliques(
     Raises
     ------
     CapacityError
-        If the count does not fit in 128 bits, or an id is beyond 32 bits.
+        If the count is 2^128 or more, or an id is beyond 32 bits.
     ValueError
         If p or q is no whole number of at least 1, or the arrays are no CSR matrix.
 
     Notes
     -----
-    Time grows with the p-subsets of the root side that have q common neighbours, but for the last level; see
-    `src/pq.hpp`. Parts of the roots add up to the whole.
+    "levels" (`src/pq.hpp`) takes time with the p-subsets of the root side that have q common neighbours, but for the
+    last levels; "pivot" (`src/pivot.hpp`) with the leaves of a tree that does not depend much on p and q. Parts of the roots
+    add up to the whole. Papers: BCList++ (VLDB J. 2021), EPivoter (SIGMOD 2023), BFC-VP (PVLDB 2019).
 
     Examples
     --------
     >>> count_bicliques([0, 3, 6], [0, 1, 2, 0, 1, 2], 3, 2, 2).count
     3
+    >>> count_bicliques([0, 3, 6], [0, 1, 2, 0, 1, 2], 3, 2, 2, per_vertex=True).right_counts.tolist()
+    [2, 2, 2]
     """
+    request = _count_request(indptr, indices, n_right, p, q, side, roots, threads)
+    search = choose_method(method, request.p, request.q, side=side, roots=roots is not None, per_vertex=per_vertex)
+    if search == "butterfly":
+        return count_butterflies(request, per_vertex, progress)
+    return count_by_search(request, search, per_vertex, progress)
+
+
+def count_all_bicliques(
+    indptr: Any,
+    indices: Any,
+    n_right: int,
+    max_p: int,
+    max_q: int,
+    *,
+    side: Literal["auto", "left", "right"] = "auto",
+    roots: Any = None,
+    threads: int = 1,
+    progress: ProgressCallback | None = None,
+) -> CountTable:
+    """Count the complete p×q subgraphs for all p up to `max_p` and q up to `max_q`, in one pass.
+
+    Parameters
+    ----------
+    indptr : array of int, shape (n_left + 1,)
+    indices : array of int, shape (n_edges,)
+        CSR of the left side; each row ascending, without repetition.
+    n_right : int
+        Number of right vertices.
+    max_p, max_q : int
+        Largest left and right size, from 1 up.
+    side, roots, threads, progress
+        As of `count_bicliques`.
+
+    Returns
+    -------
+    CountTable
+
+    Raises
+    ------
+    CapacityError
+        If a count is 2^128 or more, the table has more than a million cells, or an id is beyond 32 bits.
+    ValueError
+        If a size is no whole number of at least 1, or the arrays are no CSR matrix.
+
+    Notes
+    -----
+    By pivots (`src/pivot.hpp`): time grows with the leaves of the search, which `max_p` and `max_q` bound from above. Paper:
+    EPivoter (SIGMOD 2023).
+
+    Examples
+    --------
+    >>> count_all_bicliques([0, 3, 6], [0, 1, 2, 0, 1, 2], 3, 2, 2).counts
+    {(1, 1): 6, (1, 2): 6, (2, 1): 3, (2, 2): 3}
+    """
+    check_table(max_p, max_q)
+    request = _count_request(indptr, indices, n_right, max_p, max_q, side, roots, threads)
+    return count_table(request, progress)
+
+
+def choose_count(
+    indptr: Any,
+    indices: Any,
+    n_right: int,
+    p: int,
+    q: int,
+    *,
+    method: Literal["auto", "levels", "pivot"] = "auto",
+    side: Literal["auto", "left", "right"] = "auto",
+) -> tuple[str, Side]:
+    """Choose the search and the side of the roots for a count, by the sample that `count_bicliques` draws.
+
+    Parameters
+    ----------
+    indptr, indices, n_right, p, q
+        As of `count_bicliques`.
+    method, side
+        What is prescribed of the choice.
+
+    Returns
+    -------
+    tuple of str
+        "levels" or "pivot", and "left" or "right".
+
+    Raises
+    ------
+    ValueError
+        As `count_bicliques`.
+
+    Examples
+    --------
+    >>> choose_count([0, 3, 6], [0, 1, 2, 0, 1, 2], 3, 1, 2)
+    ('levels', 'left')
+    """
+    request = _count_request(indptr, indices, n_right, p, q, side, None, 1)
+    return chosen_search(request, choose_method(method, p, q, side="left", roots=True, per_vertex=False))
+
+
+def _count_request(
+    indptr: Any, indices: Any, n_right: int, p: int, q: int, side: str, roots: Any, threads: int
+) -> CountRequest:
+    """Check everything that the compiled code takes for granted."""
     starts = np.ascontiguousarray(indptr, dtype=np.int64)
     request = checked_request(starts, indices, n_right, p, q, side, roots, threads)
     _check_csr(request.indptr, request.indices, n_right)
-    if roots is not None:
-        n = len(starts) - 1 if side == "left" else n_right
-        request = replace(request, roots=_check_roots(roots, n))
-    if choose_method(method, p, q, roots=roots is not None, per_vertex=per_vertex) == "butterfly":
-        return count_butterflies(request, per_vertex)
-    return count_by_levels(request, progress)
+    if roots is None:
+        return request
+    return replace(request, roots=_check_roots(roots, len(starts) - 1 if side == "left" else n_right))
 
 
 def _request(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,15 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.backend import available_threads
-from kernels.contracts import Int32Array, Int64Array, Progress, ProgressCallback, as_int32
+from kernels.contracts import Int32Array, Int64Array, Progress, ProgressCallback, Side, as_int32
 from kernels.cpu import POLL_SECONDS, load_extension
 from kernels.errors import CapacityError
 
-Method = Literal["levels", "butterfly"]
-UInt64Array = NDArray[np.uint64]
+Method = Literal["levels", "pivot", "butterfly"]
+Counts = NDArray[Any]
 
+METHODS = {"auto": 0, "levels": 1, "pivot": 2}
 ROOT_SIDES = {"auto": 0, "left": 1, "right": 2}
+ONE, OF_VERTICES, ALL = 0, 1, 2
 LARGEST_SIDE = 2**31 - 1
+
+LARGEST_TABLE = 1 << 20
+"""Cells of a table of all (p,q): 16 MiB of 128-bit sums a thread."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,32 +37,61 @@ class CountResult:
         Their left and right size.
     side : {"left", "right"} or None
         The side that held the roots; None where the method roots at both.
-    method : {"levels", "butterfly"}
+    method : {"levels", "pivot", "butterfly"}
     seconds : dict of str to float
-        ``prepare`` (core and order), ``estimate`` (choice of the side) and ``search``.
+        ``prepare`` (core and order), ``estimate`` (choice of search and side) and ``search``.
     threads : int
     backend : str
         ``"cpu"`` with the instruction set of its lanes, as ``"cpu-avx512"``.
     work : int
-        Registers that the search touched; 0 for butterflies.
-    left_counts, right_counts : array of uint64 or None
-        How many of the subgraphs each vertex lies in, where asked.
+        Registers that the search by levels touched, nodes of the search by pivots; 0 for butterflies.
+    left_counts, right_counts : array of uint64, or of object, or None
+        How many of the subgraphs each vertex lies in, where asked; Python integers where one is beyond 64 bits.
     edge_counts : array of uint64 or None
-        The same of each edge, in the order of `indices`.
+        The same of each edge, in the order of `indices` (p = q = 2).
     """
 
     count: int
     p: int
     q: int
-    side: Literal["left", "right"] | None
+    side: Side | None
     method: Method
     seconds: dict[str, float]
     threads: int
     backend: str
     work: int = 0
-    left_counts: UInt64Array | None = None
-    right_counts: UInt64Array | None = None
-    edge_counts: UInt64Array | None = None
+    left_counts: Counts | None = None
+    right_counts: Counts | None = None
+    edge_counts: Counts | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class CountTable:
+    """All counts up to a largest p and q.
+
+    Attributes
+    ----------
+    counts : dict of (int, int) to int
+        Number of complete p×q subgraphs of each (p, q), in ascending order.
+    max_p, max_q : int
+    side : {"left", "right"}
+        The side that held the roots.
+    seconds : dict of str to float
+        As of a `CountResult`.
+    threads : int
+    backend : str
+    work : int
+        Nodes of the search.
+    """
+
+    counts: dict[tuple[int, int], int]
+    max_p: int
+    max_q: int
+    side: Side
+    seconds: dict[str, float]
+    threads: int
+    backend: str
+    work: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,87 +115,138 @@ def check_size(name: str, value: Any) -> int:
     return int(value)
 
 
-def choose_method(method: str, p: int, q: int, *, roots: bool, per_vertex: bool) -> Method:
-    """Choose the search for one (p,q), or say why the asked one does not do.
+def check_table(max_p: Any, max_q: Any) -> tuple[int, int]:
+    """Check the sizes of a table of all counts, and that it fits.
 
     Examples
     --------
-    >>> choose_method("auto", 2, 2, roots=False, per_vertex=False)
+    >>> check_table(12, 12)
+    (12, 12)
+    """
+    p, q = check_size("max_p", max_p), check_size("max_q", max_q)
+    if (p + 1) * (q + 1) > LARGEST_TABLE:
+        raise CapacityError(
+            f"a table of all counts up to p={p}, q={q} would have {p * q:,} cells, and {LARGEST_TABLE:,} fit;"
+            " ask for smaller max_p and max_q, or count single (p,q)"
+        )
+    return p, q
+
+
+def choose_method(method: str, p: int, q: int, *, side: str, roots: bool, per_vertex: bool) -> str:
+    """Choose the search for one (p,q), or say why the asked one does not do.
+
+    Returns
+    -------
+    str
+        "butterfly", "levels", "pivot", or "auto" where levels or pivot is up to the estimate.
+
+    Examples
+    --------
+    >>> choose_method("auto", 2, 2, side="auto", roots=False, per_vertex=False)
     'butterfly'
     """
+    if method not in (*METHODS, "butterfly"):
+        raise ValueError(f"method is {method!r}; it must be 'auto', 'levels', 'pivot' or 'butterfly'")
     possible = (p, q) == (2, 2) and not roots
-    if per_vertex and not possible:
-        raise ValueError(f"counts of vertices and edges exist for p = q = 2 over all roots, not for ({p}, {q})")
-    if method == "auto":
-        return "butterfly" if possible else "levels"
-    if method == "butterfly":
-        if not possible:
-            raise ValueError(f"method 'butterfly' counts p = q = 2 over all roots, not ({p}, {q}) with roots={roots}")
+    if method == "butterfly" and not possible:
+        raise ValueError(f"method 'butterfly' counts p = q = 2 over all roots, not ({p}, {q}) with roots={roots}")
+    if method == "levels" and per_vertex:
+        raise ValueError("counts of vertices need method 'pivot', 'butterfly' or 'auto', not 'levels'")
+    if method == "auto" and possible and side == "auto":
         return "butterfly"
-    if method != "levels":
-        raise ValueError(f"method is {method!r}; it must be 'auto', 'levels' or 'butterfly'")
-    if per_vertex:
-        raise ValueError("counts of vertices and edges need method 'butterfly' (or 'auto')")
-    return "levels"
+    return "pivot" if per_vertex and method == "auto" else method
 
 
-def count_by_levels(request: CountRequest, progress: ProgressCallback | None) -> CountResult:
-    """Count by levels; see `src/pq.hpp`."""
+def count_by_search(
+    request: CountRequest, method: str, per_vertex: bool, progress: ProgressCallback | None
+) -> CountResult:
+    """Count one (p,q) by levels (`src/pq.hpp`) or pivots (`src/pivot.hpp`)."""
     threads = request.threads if request.threads > 0 else available_threads()
     extension = load_extension()
-    if max(request.p, request.q) > LARGEST_SIDE:
-        return CountResult(0, request.p, request.q, "left", "levels", {}, threads, f"cpu-{extension.isa}")
-    roots = request.roots
-    search = extension.LevelCount(
-        request.indptr,
-        request.indices,
-        request.n_right,
-        request.p,
-        request.q,
-        ROOT_SIDES[request.side],
-        roots is not None,
-        np.empty(0, np.int32) if roots is None else roots,
-        threads,
-    )
+    n_left = len(request.indptr) - 1
+    p, q = request.p, request.q
+    if max(p, q) > LARGEST_SIDE:  # larger than any graph, and than the 32 bits of the kernels
+        none = [np.zeros(n, np.uint64) if per_vertex else None for n in (n_left, request.n_right)]
+        chosen: Method = "pivot" if method == "pivot" else "levels"
+        side: Side = "right" if request.side == "right" else "left"
+        return CountResult(0, p, q, side, chosen, {}, threads, f"cpu-{extension.isa}", 0, *none)
+    search = _started(extension, request, OF_VERTICES if per_vertex else ONE, METHODS[method], threads)
     _wait(search, progress)
+    count = _whole(search.count, p, q)
+    left, right = (_together(*halves) for halves in search.of_vertices()) if per_vertex else (None, None)
     return CountResult(
-        count=_whole(search.count, request.p, request.q),
-        p=request.p,
-        q=request.q,
+        count=count,
+        p=p,
+        q=q,
         side="left" if search.on_left else "right",
-        method="levels",
-        seconds={
-            "prepare": search.prepare_seconds,
-            "estimate": search.estimate_seconds,
-            "search": search.search_seconds,
-        },
+        method="pivot" if search.is_pivot else "levels",
+        seconds=_seconds(search),
+        threads=threads,
+        backend=f"cpu-{extension.isa}",
+        work=search.work,
+        left_counts=left,
+        right_counts=right,
+    )
+
+
+def count_table(request: CountRequest, progress: ProgressCallback | None) -> CountTable:
+    """Count all (p,q) up to those of the request by pivots, in one pass."""
+    threads = request.threads if request.threads > 0 else available_threads()
+    extension = load_extension()
+    search = _started(extension, request, ALL, METHODS["pivot"], threads)
+    _wait(search, progress)
+    return CountTable(
+        counts={(p, q): _whole(number, p, q) for p, q, *number in search.table()},
+        max_p=request.p,
+        max_q=request.q,
+        side="left" if search.on_left else "right",
+        seconds=_seconds(search),
         threads=threads,
         backend=f"cpu-{extension.isa}",
         work=search.work,
     )
 
 
-def count_butterflies(request: CountRequest, per_vertex: bool) -> CountResult:
+def count_butterflies(request: CountRequest, per_vertex: bool, progress: ProgressCallback | None) -> CountResult:
     """Count butterflies; see `src/butterfly.hpp`."""
+    threads = request.threads if request.threads > 0 else available_threads()
     extension = load_extension()
-    start = time.perf_counter()
-    total, of_vertex, of_edge = extension.count_butterflies(
-        request.indptr, request.indices, request.n_right, per_vertex
-    )
+    search = extension.ButterflyCount(request.indptr, request.indices, request.n_right, per_vertex, threads)
+    if per_vertex and not search.parts_fit:
+        search.stop()
+        raise CapacityError("this graph is so large that butterflies of a vertex may not fit in 64 bits")
+    _wait(search, progress)
     n_left = len(request.indptr) - 1
+    of_vertex = search.of_vertices() if per_vertex else None
     return CountResult(
-        count=_whole(total, 2, 2),
+        count=_whole(search.count, 2, 2),
         p=2,
         q=2,
         side=None,
         method="butterfly",
-        seconds={"prepare": 0.0, "estimate": 0.0, "search": time.perf_counter() - start},
-        threads=1,
+        seconds=_seconds(search),
+        threads=threads,
         backend=f"cpu-{extension.isa}",
-        left_counts=of_vertex[:n_left] if per_vertex else None,
-        right_counts=of_vertex[n_left:] if per_vertex else None,
-        edge_counts=of_edge if per_vertex else None,
+        left_counts=None if of_vertex is None else of_vertex[:n_left],
+        right_counts=None if of_vertex is None else of_vertex[n_left:],
+        edge_counts=search.of_edges() if per_vertex else None,
     )
+
+
+def chosen_search(request: CountRequest, method: str) -> tuple[Method, Side]:
+    """Choose search and side as a count over all roots would, without counting."""
+    if max(request.p, request.q) > LARGEST_SIDE:
+        return "levels", "right" if request.side == "right" else "left"
+    is_pivot, on_left = load_extension().choose_count(
+        request.indptr,
+        request.indices,
+        request.n_right,
+        request.p,
+        request.q,
+        METHODS[method],
+        ROOT_SIDES[request.side],
+    )
+    return "pivot" if is_pivot else "levels", "left" if on_left else "right"
 
 
 def checked_request(
@@ -187,6 +271,23 @@ def checked_request(
     )
 
 
+def _started(extension: Any, request: CountRequest, asked: int, method: int, threads: int) -> Any:
+    roots = request.roots
+    return extension.Count(
+        request.indptr,
+        request.indices,
+        request.n_right,
+        request.p,
+        request.q,
+        asked,
+        method,
+        ROOT_SIDES[request.side],
+        roots is not None,
+        np.empty(0, np.int32) if roots is None else roots,
+        threads,
+    )
+
+
 def _wait(search: Any, progress: ProgressCallback | None) -> None:
     try:
         while not search.wait(POLL_SECONDS):
@@ -197,10 +298,21 @@ def _wait(search: Any, progress: ProgressCallback | None) -> None:
         raise
 
 
-def _whole(number: tuple[int, int, bool], p: int, q: int) -> int:
+def _seconds(search: Any) -> dict[str, float]:
+    return dict(zip(("prepare", "estimate", "search"), search.seconds, strict=True))
+
+
+def _whole(number: Any, p: int, q: int) -> int:
     high, low, too_large = number
     if too_large:
         raise CapacityError(
             f"the count for p={p}, q={q} does not fit in 128 bits; ask for smaller p and q, or for some roots"
         )
-    return (high << 64) | low
+    return int((high << 64) | low)
+
+
+def _together(high: Counts, low: Counts) -> Counts:
+    if not high.any():
+        return low
+    together: Counts = (high.astype(object) << 64) | low.astype(object)
+    return together

@@ -152,8 +152,20 @@ def search_partition(
     Memory is bounded by the partition's subgraph and one batch, however many bicliques there are.
     """
     folder = Store.open(store_uri, create=False).run(run)
-    if (done := folder.read_commit(number)) is not None:
-        return done
+    with folder.claim(number):
+        if (done := folder.read_commit(number)) is not None:
+            return done
+        return _search_and_commit(folder, number, threads, backend, max_bicliques, progress)
+
+
+def _search_and_commit(
+    folder: RunFolder,
+    number: int,
+    threads: int,
+    backend: str,
+    max_bicliques: int | None,
+    progress: Callable[[Any], None] | None,
+) -> Commit:
     backend = usable_backend(backend)
     started = time.perf_counter()
     part = read_partition(folder, number)

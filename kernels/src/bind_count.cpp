@@ -1,7 +1,8 @@
-// bind_count.cpp: (p,q)-biclique counting for Python: a count by levels that runs and is waited for, and butterflies.
+// bind_count.cpp: (p,q)-biclique counting for Python: a count that runs on threads of its own and is waited for.
 #include "bindings.hpp"
 #include "butterfly.hpp"
 #include "estimate.hpp"
+#include "stars.hpp"
 #include "team.hpp"
 
 #include <nanobind/ndarray.h>
@@ -17,11 +18,26 @@ using Clock = std::chrono::steady_clock;
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-nb::object wide_number(u128 x) {
-  return nb::make_tuple(static_cast<u64>(x >> 64), static_cast<u64>(x), x == kTooLarge);
+nb::tuple wide_number(const Total& x) {
+  return nb::make_tuple(static_cast<u64>(x.value >> 64), static_cast<u64>(x.value), x.too_large);
 }
 
-/// The places, in `side`, of given vertices; those outside the core hold nothing and are left out.
+nb::object numpy_of(std::vector<u64> values) {
+  auto* held = new std::vector<u64>(std::move(values));
+  const nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<u64>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, u64, nb::ndim<1>>(held->data(), {held->size()}, owner));
+}
+/// (high halves, low halves)
+nb::tuple numpy_of(const std::vector<u128>& values) {
+  std::vector<u64> high(values.size()), low(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    high[i] = static_cast<u64>(values[i] >> 64);
+    low[i] = static_cast<u64>(values[i]);
+  }
+  return nb::make_tuple(numpy_of(std::move(high)), numpy_of(std::move(low)));
+}
+
+/// The places, in `side`, of given vertices in ascending order of places; those outside the core hold nothing and are left out.
 std::vector<u32> places_of(const CountSide& side, const Input<std::int32_t>& vertices) {
   std::vector<u32> places;
   for (std::size_t i = 0; i < vertices.size(); ++i) {
@@ -29,107 +45,264 @@ std::vector<u32> places_of(const CountSide& side, const Input<std::int32_t>& ver
     const auto at = std::lower_bound(side.vertex.begin(), side.vertex.end(), v);
     if (at != side.vertex.end() && *at == v) places.push_back(static_cast<u32>(at - side.vertex.begin()));
   }
+  std::sort(places.begin(), places.end());
   return places;
 }
 
-enum class Roots { chosen_here, left, right };
+/// A search of any kind, under way.
+struct Running {
+  virtual ~Running() = default;
+  virtual bool wait(double seconds) = 0;
+  virtual void stop() = 0;
+  virtual u64 roots_done() const = 0;
+  virtual u64 n_roots() const = 0;
+};
 
-class LevelCount {
+template <class Search>
+struct RunningTeam : Running {
+  template <class Make>
+  RunningTeam(std::vector<u32> roots, u32 threads, Make make) {
+    std::vector<std::unique_ptr<Search>> members;
+    for (u32 i = 0; i < threads; ++i) members.push_back(make());
+    team = std::make_unique<Team<Search>>(std::move(members), std::move(roots));
+  }
+  bool wait(double seconds) override { return team->wait(seconds); }
+  void stop() override {
+    team->stop();
+    while (!team->wait(1.0)) {}
+  }
+  u64 roots_done() const override { return team->roots_done(); }
+  u64 n_roots() const override { return team->n_roots(); }
+  template <class F>
+  auto sum(F of) const {
+    decltype(of(*team->members()[0])) out{};
+    for (const auto& member : team->members()) out += of(*member);
+    return out;
+  }
+  std::unique_ptr<Team<Search>> team;
+};
+
+/// What is counted: one (p,q); the same of every vertex; all up to (p,q).
+enum class Asked { one, of_vertices, all };
+
+class Count {
  public:
-  LevelCount(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, u32 p, u32 q, int side,
-             bool some_roots, const Input<std::int32_t>& roots, u32 threads) {
+  Count(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, u32 p, u32 q, int asked, int method,
+        int side, bool some_roots, const Input<std::int32_t>& roots, u32 threads)
+      : asked_(static_cast<Asked>(asked)), p_(p), q_(q), n_left_(static_cast<u32>(indptr.size() - 1)), n_right_(n_right),
+        threads_(threads) {
     const nb::gil_scoped_release release;
     const auto start = Clock::now();
-    const auto wanted = static_cast<Roots>(side);
-    graph_ = prepare_core(indptr.data(), indices.data(), static_cast<u32>(indptr.size() - 1), n_right, p, q,
-                          some_roots && wanted == Roots::left, some_roots && wanted == Roots::right);
+    const auto wanted = static_cast<RootSide>(side);
+    const u32 least_p = asked_ == Asked::all ? std::min(p, 2u) : p, least_q = asked_ == Asked::all ? std::min(q, 2u) : q;
+    const bool keep_left = some_roots && wanted == RootSide::left, keep_right = some_roots && wanted == RootSide::right;
+    graph_ = prepare_core(indptr.data(), indices.data(), n_left_, n_right, least_p, least_q, keep_left, keep_right);
     prepare_seconds_ = since(start);
-    on_left_ = wanted == Roots::left || (wanted == Roots::chosen_here && left_is_better(graph_, p, q));
+    choice_ = choose(graph_, {{least_p, least_q}, {p, q}}, asked_ == Asked::one ? static_cast<Method>(method) : Method::pivot, wanted);
     estimate_seconds_ = since(start) - prepare_seconds_;
-    const CountSide &side_of_roots = on_left_ ? graph_.left : graph_.right, &rows = on_left_ ? graph_.right : graph_.left;
-    table_ = std::make_unique<ChooseTable>(side_of_roots.largest_degree(), on_left_ ? q : p);
-    std::vector<u32> chosen = some_roots ? places_of(side_of_roots, roots) : std::vector<u32>(side_of_roots.n);
-    if (!some_roots) std::iota(chosen.begin(), chosen.end(), 0u);
-    std::vector<std::unique_ptr<Levels>> members;
-    for (u32 i = 0; i < threads; ++i) members.push_back(std::make_unique<Levels>(side_of_roots, rows, on_left_ ? p : q, *table_));
-    team_ = std::make_unique<Team<Levels>>(std::move(members), std::move(chosen));
+    if (asked_ == Asked::all) {
+      const CountGraph whole = prepare_core(indptr.data(), indices.data(), n_left_, n_right, 1, 1, keep_left, keep_right);
+      const CountSide& of = choice_.on_left ? whole.left : whole.right;
+      stars_ = count_stars(of, choice_.on_left ? whole.right : whole.left, chosen(of, some_roots, roots), on_left(p, q), on_left(q, p));
+    }
+    start_search(chosen(root_side(), some_roots, roots));
     started_ = Clock::now();
   }
 
   bool wait(double seconds) {
     const nb::gil_scoped_release release;
-    const bool ended = team_->wait(seconds);
+    const bool ended = running_->wait(seconds);
     if (ended && search_seconds_ == 0) search_seconds_ = since(started_);
     return ended;
   }
   void stop() {
     const nb::gil_scoped_release release;
-    team_->stop();
-    while (!team_->wait(1.0)) {}
+    running_->stop();
   }
-  nb::object count() const {
-    Total sum;
-    for (const auto& member : team_->members()) sum.add(member->total.value);
-    return wide_number(sum.value);
-  }
+  nb::tuple count() const { return wide_number(total()); }
   u64 work() const {
-    u64 sum = 0;
-    for (const auto& member : team_->members()) sum += member->work;
-    return sum;
+    const auto of = [](const auto& search) { return search.work; };
+    return levels_ ? levels_->sum(of) : one_ ? one_->sum(of) : vertices_ ? vertices_->sum(of) : all_->sum(of);
   }
-  bool on_left() const { return on_left_; }
-  u64 roots_done() const { return team_->roots_done(); }
-  u64 n_roots() const { return team_->n_roots(); }
-  double prepare_seconds() const { return prepare_seconds_; }
-  double estimate_seconds() const { return estimate_seconds_; }
-  double search_seconds() const { return search_seconds_; }
+  /// (of left vertices, of right vertices), each (high halves, low halves)
+  nb::tuple of_vertices() const {
+    std::vector<u128> left(n_left_, 0), right(n_right_, 0);
+    for (const auto& member : vertices_->team->members())
+      for (u32 a : {0u, 1u}) {
+        const bool is_left = (a == 0) == choice_.on_left;
+        const std::vector<u32>& vertex = is_left ? graph_.left.vertex : graph_.right.vertex;
+        for (std::size_t i = 0; i < vertex.size(); ++i) (is_left ? left : right)[vertex[i]] += member->sums.of_vertex[a][i];
+      }
+    return nb::make_tuple(numpy_of(left), numpy_of(right));
+  }
+  /// Every (p, q, high, low, too large) up to the largest ones.
+  nb::list table() {
+    for (const auto& member : all_->team->members()) member->sums.flush();
+    nb::list rows;
+    for (u32 p = 1; p <= p_; ++p)
+      for (u32 q = 1; q <= q_; ++q) {
+        const u32 a = choice_.on_left ? p : q, b = choice_.on_left ? q : p;
+        Total sum = b == 1 ? stars_.of_rows[a] : a == 1 ? stars_.of_roots[b] : Total{};
+        if (a > 1 && b > 1)
+          for (const auto& member : all_->team->members()) sum.add(member->sums.of(a, b));
+        rows.append(nb::make_tuple(p, q, static_cast<u64>(sum.value >> 64), static_cast<u64>(sum.value), sum.too_large));
+      }
+    return rows;
+  }
+  bool is_on_left() const { return choice_.on_left; }
+  bool is_pivot() const { return choice_.method == Method::pivot; }
+  u64 roots_done() const { return running_->roots_done(); }
+  u64 n_roots() const { return running_->n_roots(); }
+  std::vector<double> seconds() const { return {prepare_seconds_, estimate_seconds_, search_seconds_}; }
 
  private:
+  const CountSide& root_side() const { return choice_.on_left ? graph_.left : graph_.right; }
+  const CountSide& row_side() const { return choice_.on_left ? graph_.right : graph_.left; }
+  u32 on_left(u32 if_left, u32 otherwise) const { return choice_.on_left ? if_left : otherwise; }
+
+  static std::vector<u32> chosen(const CountSide& side, bool some_roots, const Input<std::int32_t>& roots) {
+    if (some_roots) return places_of(side, roots);
+    std::vector<u32> all(side.n);
+    std::iota(all.begin(), all.end(), 0u);
+    return all;
+  }
+  void start_search(std::vector<u32> roots) {
+    const u32 p = on_left(p_, q_), q = on_left(q_, p_);
+    if (asked_ == Asked::of_vertices) {
+      vertices_ = start<Pivot<EachVertex>>(std::move(roots), [&] {
+        return std::make_unique<Pivot<EachVertex>>(root_side(), row_side(), SizeRange{{p, q}, {p, q}},
+                                                   EachVertex(p, q, root_side().n, row_side().n));
+      });
+    } else if (asked_ == Asked::all) {
+      all_ = start<Pivot<AllSizes>>(std::move(roots), [&] {
+        return std::make_unique<Pivot<AllSizes>>(root_side(), row_side(), SizeRange{{2, 2}, {p, q}}, AllSizes(p, q));
+      });
+    } else if (choice_.method == Method::pivot) {
+      one_ = start<Pivot<OneSize>>(std::move(roots), [&] {
+        return std::make_unique<Pivot<OneSize>>(root_side(), row_side(), SizeRange{{p, q}, {p, q}}, OneSize(p, q));
+      });
+    } else {
+      table_ = std::make_unique<ChooseTable>(root_side().largest_degree(), q);
+      levels_ = start<Levels>(std::move(roots), [&] { return std::make_unique<Levels>(root_side(), row_side(), p, *table_); });
+    }
+  }
+  template <class Search, class Make>
+  RunningTeam<Search>* start(std::vector<u32> roots, Make make) {
+    auto team = std::make_unique<RunningTeam<Search>>(std::move(roots), threads_, make);
+    RunningTeam<Search>* const out = team.get();
+    running_ = std::move(team);
+    return out;
+  }
+  Total total() const {
+    Total sum;
+    const auto add = [&](const auto& members, auto of) {
+      for (const auto& member : members) sum.add(of(*member));
+    };
+    if (levels_) add(levels_->team->members(), [](const auto& search) { return search.total; });
+    if (one_) add(one_->team->members(), [](const auto& search) { return search.sums.total; });
+    if (vertices_) add(vertices_->team->members(), [](const auto& search) { return search.sums.total; });
+    return sum;
+  }
+
+  const Asked asked_;
+  const u32 p_, q_, n_left_, n_right_, threads_;
   CountGraph graph_;
+  Choice choice_{Method::levels, true};
+  Stars stars_;
   std::unique_ptr<ChooseTable> table_;
-  std::unique_ptr<Team<Levels>> team_;
-  bool on_left_ = false;
+  RunningTeam<Levels>* levels_ = nullptr;
+  RunningTeam<Pivot<OneSize>>* one_ = nullptr;
+  RunningTeam<Pivot<EachVertex>>* vertices_ = nullptr;
+  RunningTeam<Pivot<AllSizes>>* all_ = nullptr;
+  std::unique_ptr<Running> running_;  // one of these
   Clock::time_point started_;
   double prepare_seconds_ = 0, estimate_seconds_ = 0, search_seconds_ = 0;
 };
 
-nb::object numpy_of(std::vector<u64> values) {
-  auto* held = new std::vector<u64>(std::move(values));
-  const nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<u64>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, u64, nb::ndim<1>>(held->data(), {held->size()}, owner));
-}
+class ButterflyCount {
+ public:
+  ButterflyCount(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, bool parts, u32 threads) {
+    const nb::gil_scoped_release release;
+    const auto start = Clock::now();
+    graph_ = std::make_unique<RankedGraph>(indptr.data(), indices.data(), static_cast<u32>(indptr.size() - 1), n_right);
+    if (parts) counts_ = std::make_unique<ButterflyCounts>(*graph_);
+    prepare_seconds_ = since(start);
+    std::vector<u32> roots(graph_->n());
+    std::iota(roots.begin(), roots.end(), 0u);
+    running_ = std::make_unique<RunningTeam<Butterflies>>(
+        std::move(roots), threads, [&] { return std::make_unique<Butterflies>(*graph_, counts_.get()); });
+    started_ = Clock::now();
+  }
+  bool wait(double seconds) {
+    const nb::gil_scoped_release release;
+    const bool ended = running_->wait(seconds);
+    if (ended && search_seconds_ == 0) search_seconds_ = since(started_);
+    return ended;
+  }
+  void stop() {
+    const nb::gil_scoped_release release;
+    running_->stop();
+  }
+  nb::tuple count() const {
+    return wide_number({running_->sum([](const Butterflies& search) { return search.total; }), false});
+  }
+  bool parts_fit() const { return graph_->parts_fit(); }
+  nb::object of_vertices() { return numpy_of(std::move(counts_->of_vertex)); }
+  nb::object of_edges() { return numpy_of(std::move(counts_->of_edge)); }
+  u64 roots_done() const { return running_->roots_done(); }
+  u64 n_roots() const { return running_->n_roots(); }
+  std::vector<double> seconds() const { return {prepare_seconds_, 0, search_seconds_}; }
 
-/// (count, of each vertex, of each edge); the last two are empty unless asked for.
-nb::object count_butterflies(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, bool parts) {
-  u128 total = 0;
-  std::vector<u64> of_vertex, of_edge;
+ private:
+  std::unique_ptr<RankedGraph> graph_;
+  std::unique_ptr<ButterflyCounts> counts_;
+  std::unique_ptr<RunningTeam<Butterflies>> running_;
+  Clock::time_point started_;
+  double prepare_seconds_ = 0, search_seconds_ = 0;
+};
+
+/// (is the search by pivots?, are the roots on the left?) as a count would choose them.
+nb::tuple choose_count(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, u32 p, u32 q, int method,
+                       int side) {
+  Choice choice;
   {
     const nb::gil_scoped_release release;
-    Butterflies search(indptr.data(), indices.data(), static_cast<u32>(indptr.size() - 1), n_right);
-    total = search.count(parts);
-    of_vertex = std::move(search.of_vertex);
-    of_edge = std::move(search.of_edge);
+    const CountGraph graph =
+        prepare_core(indptr.data(), indices.data(), static_cast<u32>(indptr.size() - 1), n_right, p, q, false, false);
+    choice = choose(graph, {{p, q}, {p, q}}, static_cast<Method>(method), static_cast<RootSide>(side));
   }
-  return nb::make_tuple(wide_number(total), numpy_of(std::move(of_vertex)), numpy_of(std::move(of_edge)));
+  return nb::make_tuple(choice.method == Method::pivot, choice.on_left);
 }
 
 }  // namespace
 
 void bind_count(nb::module_& module) {
-  nb::class_<LevelCount>(module, "LevelCount")
-      .def(nb::init<const Input<std::int64_t>&, const Input<std::int32_t>&, u32, u32, u32, int, bool,
+  nb::class_<Count>(module, "Count")
+      .def(nb::init<const Input<std::int64_t>&, const Input<std::int32_t>&, u32, u32, u32, int, int, int, bool,
                     const Input<std::int32_t>&, u32>())
-      .def("wait", &LevelCount::wait)
-      .def("stop", &LevelCount::stop)
-      .def_prop_ro("count", &LevelCount::count)
-      .def_prop_ro("work", &LevelCount::work)
-      .def_prop_ro("on_left", &LevelCount::on_left)
-      .def_prop_ro("roots_done", &LevelCount::roots_done)
-      .def_prop_ro("n_roots", &LevelCount::n_roots)
-      .def_prop_ro("prepare_seconds", &LevelCount::prepare_seconds)
-      .def_prop_ro("estimate_seconds", &LevelCount::estimate_seconds)
-      .def_prop_ro("search_seconds", &LevelCount::search_seconds);
-  module.def("count_butterflies", &count_butterflies);
+      .def("wait", &Count::wait)
+      .def("stop", &Count::stop)
+      .def("of_vertices", &Count::of_vertices)
+      .def("table", &Count::table)
+      .def_prop_ro("count", &Count::count)
+      .def_prop_ro("work", &Count::work)
+      .def_prop_ro("on_left", &Count::is_on_left)
+      .def_prop_ro("is_pivot", &Count::is_pivot)
+      .def_prop_ro("roots_done", &Count::roots_done)
+      .def_prop_ro("n_roots", &Count::n_roots)
+      .def_prop_ro("seconds", &Count::seconds);
+  nb::class_<ButterflyCount>(module, "ButterflyCount")
+      .def(nb::init<const Input<std::int64_t>&, const Input<std::int32_t>&, u32, bool, u32>())
+      .def("wait", &ButterflyCount::wait)
+      .def("stop", &ButterflyCount::stop)
+      .def("of_vertices", &ButterflyCount::of_vertices)
+      .def("of_edges", &ButterflyCount::of_edges)
+      .def_prop_ro("parts_fit", &ButterflyCount::parts_fit)
+      .def_prop_ro("count", &ButterflyCount::count)
+      .def_prop_ro("roots_done", &ButterflyCount::roots_done)
+      .def_prop_ro("n_roots", &ButterflyCount::n_roots)
+      .def_prop_ro("seconds", &ButterflyCount::seconds);
+  module.def("choose_count", &choose_count);
 }
 
 }  // namespace BICLIQ_ISA

@@ -3,20 +3,22 @@
 // Input: a CSR matrix of the left side; all vertices of both sides are ranked together by ascending degree. Method:
 // every butterfly has one vertex of highest rank, u; the paths u–v–w through vertices of lower rank are counted at their
 // ends w, and c paths to one w make C(c, 2) butterflies. Each of these paths lies in c - 1 of them, which gives the
-// counts of its middle vertex and of its two edges. Time O(Σ over edges of the smaller degree), memory O(vertices +
-// edges). Counts of one vertex or edge are 64 bits wide, enough for 2^33 edges (edges × largest degree / 2 bounds them).
+// counts of its middle vertex and of its two edges. A vertex u is a root of team.hpp; threads share the counts of
+// vertices and edges, which are added to atomically. Time O(sum over edges of the smaller degree), memory O(vertices +
+// edges). Counts of one vertex or edge are 64 bits wide; `parts_fit` says whether that is enough (edges × largest degree
+// bounds them).
 // Paper: BFC-VP (Wang et al., PVLDB 2019).
 #pragma once
 
 #include "core.hpp"
 #include "wide.hpp"
 
-
 namespace bicliq {
 
-class Butterflies {
+/// Both sides of a graph as one, vertices by ascending degree.
+class RankedGraph {
  public:
-  Butterflies(const std::int64_t* indptr, const std::int32_t* indices, std::uint32_t n_left, std::uint32_t n_right)
+  RankedGraph(const std::int64_t* indptr, const std::int32_t* indices, std::uint32_t n_left, std::uint32_t n_right)
       : n_left_(n_left), n_(n_left + n_right), rank_(n_), start_(static_cast<std::size_t>(n_) + 1, 0) {
     const auto m = static_cast<std::uint64_t>(indptr[n_left]);
     std::vector<std::uint32_t> degree(n_, 1);
@@ -25,31 +27,19 @@ class Butterflies {
     vertex_ = core::order_by(degree, false);
     for (std::uint32_t i = 0; i < n_; ++i) rank_[vertex_[i]] = i;
     for (std::uint32_t i = 0; i < n_; ++i) start_[i + 1] = start_[i] + degree[vertex_[i]] - 1;
+    if (n_ > 0) largest_ = degree[vertex_[n_ - 1]];
     fill(indptr, indices, m);
   }
+  std::uint32_t n() const { return n_; }
+  std::uint64_t n_edges() const { return edge_.size() / 2; }
+  bool parts_fit() const { return checked_product(n_edges(), largest_) <= ~std::uint64_t{0}; }
 
-  /// All butterflies; with `parts`, those of each vertex and each edge too (see `of_vertex`, `of_edge`).
-  u128 count(bool parts) {
-    u128 total = 0;
-    std::vector<std::uint32_t> paths(n_, 0), ends(n_ + 1);
-    if (parts) {
-      of_vertex.assign(n_, 0);
-      of_edge.assign(edge_.size() / 2, 0);
-    }
-    for (std::uint32_t u = 0; u < n_; ++u) {
-      const std::uint32_t n = walk(u, paths, ends);
-      if (parts) share(u, paths);
-      for (std::uint32_t i = 0; i < n; ++i) {
-        const std::uint64_t c = paths[ends[i]], made = c * (c - 1) / 2;
-        total += made;
-        if (parts) of_vertex[vertex_[u]] += made, of_vertex[vertex_[ends[i]]] += made;
-        paths[ends[i]] = 0;
-      }
-    }
-    return total;
-  }
-  std::vector<std::uint64_t> of_vertex;  // left vertices, then right ones
-  std::vector<std::uint64_t> of_edge;    // in the order of `indices`
+  // Places are ranks; lists are ascending.
+  std::uint64_t begin(std::uint32_t u) const { return start_[u]; }
+  std::uint64_t end(std::uint32_t u) const { return start_[u + 1]; }
+  std::uint32_t adjacent(std::uint64_t a) const { return adjacent_[a]; }
+  std::uint64_t edge(std::uint64_t a) const { return edge_[a]; }
+  std::uint32_t vertex(std::uint32_t u) const { return vertex_[u]; }
 
  private:
   void fill(const std::int64_t* indptr, const std::int32_t* indices, std::uint64_t m) {
@@ -81,30 +71,78 @@ class Butterflies {
         for (std::uint64_t s = right_start[v - n_left_]; s < right_start[v - n_left_ + 1]; ++s) append(left_of[s], i, number[s]);
     }
   }
+  const std::uint32_t n_left_, n_;
+  std::uint64_t largest_ = 0;
+  std::vector<std::uint32_t> rank_, vertex_, adjacent_;
+  std::vector<std::uint64_t> start_, edge_;
+};
+
+struct ButterflyCounts {
+  explicit ButterflyCounts(const RankedGraph& g) : of_vertex(g.n(), 0), of_edge(g.n_edges(), 0) {}
+  std::vector<std::uint64_t> of_vertex;  // left vertices, then right ones
+  std::vector<std::uint64_t> of_edge;    // in the order of `indices`
+};
+
+/// One thread of a count; with `counts`, of each vertex and edge too.
+class Butterflies {
+ public:
+  Butterflies(const RankedGraph& graph, ButterflyCounts* counts)
+      : graph_(graph), counts_(counts), paths_(graph.n(), 0), ends_(static_cast<std::size_t>(graph.n()) + 1) {}
+
+  u128 total = 0;  // at most edges squared: fits
+
+  /// Counts the butterflies whose vertex of highest rank is u; nothing is left to branch on.
+  std::uint32_t open(std::uint32_t u) {
+    const std::uint32_t n = walk(u);
+    if (counts_) share(u);
+    u128 of_u = 0;
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const std::uint64_t c = paths_[ends_[i]], made = c * (c - 1) / 2;
+      paths_[ends_[i]] = 0;
+      of_u += made;
+      if (counts_ && made) add(counts_->of_vertex[graph_.vertex(ends_[i])], made);
+    }
+    total += of_u;
+    if (counts_ && of_u) add(counts_->of_vertex[graph_.vertex(u)], static_cast<std::uint64_t>(of_u));
+    return 0;
+  }
+  void step(const Butterflies&, std::uint32_t) {}
+  void halt() {}
+
+ private:
+  static void add(std::uint64_t& to, std::uint64_t x) { __atomic_fetch_add(&to, x, __ATOMIC_RELAXED); }
+
   /// Counts the paths from u through lower ranks; returns the number of their ends.
-  std::uint32_t walk(std::uint32_t u, std::vector<std::uint32_t>& paths, std::vector<std::uint32_t>& ends) const {
+  std::uint32_t walk(std::uint32_t u) {
     std::uint32_t n = 0;
-    for (std::uint64_t a = start_[u]; a < start_[u + 1] && adjacent_[a] < u; ++a)
-      for (std::uint64_t b = start_[adjacent_[a]]; adjacent_[b] < u; ++b) {
-        ends[n] = adjacent_[b];
-        n += paths[adjacent_[b]]++ == 0;
+    for (std::uint64_t a = graph_.begin(u); a < graph_.end(u) && graph_.adjacent(a) < u; ++a) {
+      const std::uint32_t v = graph_.adjacent(a);
+      for (std::uint64_t b = graph_.begin(v); graph_.adjacent(b) < u; ++b) {
+        ends_[n] = graph_.adjacent(b);
+        n += paths_[graph_.adjacent(b)]++ == 0;
       }
+    }
     return n;
   }
   /// Gives the middles and the edges of the paths from u their butterflies.
-  void share(std::uint32_t u, const std::vector<std::uint32_t>& paths) {
-    for (std::uint64_t a = start_[u]; a < start_[u + 1] && adjacent_[a] < u; ++a)
-      for (std::uint64_t b = start_[adjacent_[a]]; adjacent_[b] < u; ++b) {
-        const std::uint64_t others = paths[adjacent_[b]] - 1;
-        of_vertex[vertex_[adjacent_[a]]] += others;
-        of_edge[edge_[a]] += others;
-        of_edge[edge_[b]] += others;
+  void share(std::uint32_t u) {
+    for (std::uint64_t a = graph_.begin(u); a < graph_.end(u) && graph_.adjacent(a) < u; ++a) {
+      const std::uint32_t v = graph_.adjacent(a);
+      std::uint64_t of_middle = 0;
+      for (std::uint64_t b = graph_.begin(v); graph_.adjacent(b) < u; ++b) {
+        const std::uint64_t others = paths_[graph_.adjacent(b)] - 1;
+        of_middle += others;
+        if (others) add(counts_->of_edge[graph_.edge(b)], others);
       }
+      if (!of_middle) continue;
+      add(counts_->of_vertex[graph_.vertex(v)], of_middle);
+      add(counts_->of_edge[graph_.edge(a)], of_middle);
+    }
   }
 
-  const std::uint32_t n_left_, n_;
-  std::vector<std::uint32_t> rank_, vertex_, adjacent_;
-  std::vector<std::uint64_t> start_, edge_;
+  const RankedGraph& graph_;
+  ButterflyCounts* const counts_;
+  std::vector<std::uint32_t> paths_, ends_;
 };
 
 }  // namespace bicliq

@@ -1,25 +1,44 @@
-// estimate.hpp: which side should hold the roots of a count by levels.
+// estimate.hpp: which search a count should take, levels or pivot, and which side should hold its roots.
 //
-// A few roots of each side, drawn in proportion to their paths of length two and their degree, are searched for real with a bound on
-// their work; each stands for its share of these weights. Where the bound cut the cheaper side short its figure says little,
-// and the sample is drawn again with a larger bound. The wrong side costs up to a hundred times, a small sample a
-// millisecond.
+// Some roots of each side are drawn in proportion to their paths of length two and their degree, and of each some steps
+// are searched for real with a bound on their work; each stands for its share. The sample is drawn again, larger and
+// with a larger bound, of the searches that are not clearly worse than another, until one is left or the sample has
+// cost about a twentieth of what the count will.
 #pragma once
 
+#include "pivot_sums.hpp"
 #include "pq.hpp"
 
-#include <numeric>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-constexpr u32 kSampledRoots = 24;
-constexpr u64 kSampledWork = 20'000, kMoreSampledWork = 400'000;  // registers a root, at most
+enum class Method { chosen_here, levels, pivot };
+enum class RootSide { chosen_here, left, right };
+struct Choice {
+  Method method;
+  bool on_left;
+};
 
+/// In registers that a search by levels touches.
 struct WorkEstimate {
-  double registers = 0;
+  double all = 0, spent = 0;  // of the count; of the sample itself
   bool cut_short = false;
 };
+
+/// So many roots, a few steps of each, at most so much work a step; so many times as much work is clearly more.
+struct SampleSize {
+  u32 roots;
+  double bound, clearly;
+};
+constexpr SampleSize kSamples[] = {{64, 2e4, 5}, {160, 5e4, 2.5}, {400, 1.5e5, 1.6}, {1000, 5e5, 1}};
+constexpr u32 kStepsARoot = 4;
+constexpr double kRegistersANode = 7;  // of a pivot search, by time
+constexpr double kWorthSpending = 0.05, kNextSample = 2.5;  // share of the count; cost of the next sample by that of this
 
 /// Running sum over the roots of paths of length two to any vertex, times the degree: the weights of the sample.
 inline std::vector<u64> paths_of_two(const CountSide& roots, const CountSide& rows) {
@@ -32,39 +51,123 @@ inline std::vector<u64> paths_of_two(const CountSide& roots, const CountSide& ro
   return sum;
 }
 
-/// Estimated work of a count with its roots on this side, in registers touched.
-inline WorkEstimate levels_work(const CountSide& roots, const CountSide& rows, u32 p, u32 q, u64 bound) {
-  WorkEstimate estimate;
-  if (roots.n == 0) return estimate;
-  const std::vector<u64> paths = paths_of_two(roots, rows);
-  const double all = static_cast<double>(paths.back());
-  const ChooseTable table(roots.largest_degree(), q);
-  Levels levels(roots, rows, p, table);
-  double sum = 0;
-  for (u32 k = 0; k < kSampledRoots; ++k) {
-    const auto place = static_cast<u64>((k + 0.5) / kSampledRoots * all);
-    const auto v = static_cast<u32>(std::upper_bound(paths.begin(), paths.end(), place) - paths.begin() - 1);
-    levels.work = 0;
-    levels.work_limit = bound;
-    const u32 n = levels.open(v);
-    for (u32 i = 0; i < n && levels.work <= bound; ++i) levels.step(levels, i);
-    estimate.cut_short |= levels.work > bound;
-    sum += static_cast<double>(levels.work) / static_cast<double>(paths[v + 1] - paths[v]);
+/// One way to count, and what it would cost.
+struct Candidate {
+  explicit Candidate(Choice c) : choice(c) {}
+  virtual ~Candidate() = default;
+  /// Stops short of the sample once the estimate is sure to exceed `enough`.
+  virtual WorkEstimate draw(SampleSize size, double enough) = 0;
+  const Choice choice;
+};
+
+/// Draws roots by their weight and adds up what `Way` says of each.
+template <class Way>
+class Sampled : public Candidate {
+ public:
+  Sampled(Choice c, const std::vector<u64>& weights, std::unique_ptr<Way> way) : Candidate(c), weights_(weights), way_(std::move(way)) {}
+
+  WorkEstimate draw(SampleSize size, double enough) override {
+    WorkEstimate estimate;
+    const double all = static_cast<double>(weights_.back()), scale = all / size.roots;
+    for (u32 k = 0; k < size.roots && estimate.all < enough; ++k) {
+      const auto place = static_cast<u64>((k + 0.5) / size.roots * all);
+      const auto v = static_cast<u32>(std::upper_bound(weights_.begin(), weights_.end(), place) - weights_.begin() - 1);
+      estimate.all += scale * way_->work_below(v, k, size.bound, estimate) / static_cast<double>(weights_[v + 1] - weights_[v]);
+    }
+    return estimate;
   }
-  estimate.registers = all * sum / kSampledRoots;
-  return estimate;
+
+ private:
+  const std::vector<u64>& weights_;
+  std::unique_ptr<Way> way_;
+};
+
+/// By levels: some steps at equal distances, which ones depends on `turn`, each with a bound on its work.
+struct LevelsSample {
+  Levels search;
+  double work_below(u32 v, u32 turn, double bound, WorkEstimate& estimate) {
+    constexpr double golden = 0.6180339887498949;
+    search.work = 0;
+    search.work_limit = ~u64{0};
+    const u32 n = search.open(v), drawn = std::min(n, kStepsARoot);
+    const double opening = static_cast<double>(search.work), shift = n == drawn ? 0 : turn * golden - std::floor(turn * golden);
+    for (u32 k = 0; k < drawn; ++k) {
+      search.work_limit = search.work + static_cast<u64>(bound);
+      search.step(search, static_cast<u32>((k + shift) * n / drawn));
+      estimate.cut_short |= search.work > search.work_limit;
+    }
+    const double all = static_cast<double>(search.work);
+    estimate.spent += all;
+    return opening + (drawn ? (all - opening) * n / drawn : 0);
+  }
+};
+
+/// By pivots: some random ways down, since the children of one node differ too much.
+struct PivotSample {
+  Pivot<OneSize> search;
+  double work_below(u32 v, u32, double, WorkEstimate& estimate) {
+    search.work = 0;
+    const double nodes = search.sampled_nodes(v, kStepsARoot);
+    estimate.spent += kRegistersANode * static_cast<double>(search.work);
+    return kRegistersANode * nodes;
+  }
+};
+
+/// Everything that the ways to count on one side share.
+struct SampledSide {
+  SampledSide(const CountSide& roots_, const CountSide& rows_, SizeRange sizes_)
+      : roots(roots_), rows(rows_), sizes(sizes_), weights(paths_of_two(roots, rows)), table(roots.largest_degree(), sizes.least[1]) {}
+
+  std::unique_ptr<Candidate> sampled(Method method, bool on_left) const {
+    const Choice choice{method, on_left};
+    if (method == Method::levels) {
+      auto way = std::unique_ptr<LevelsSample>(new LevelsSample{{roots, rows, sizes.least[0], table}});
+      return std::make_unique<Sampled<LevelsSample>>(choice, weights, std::move(way));
+    }
+    auto way = std::unique_ptr<PivotSample>(new PivotSample{{roots, rows, sizes, OneSize(sizes.most[0], sizes.most[1])}});
+    return std::make_unique<Sampled<PivotSample>>(choice, weights, std::move(way));
+  }
+  const CountSide &roots, &rows;
+  const SizeRange sizes;
+  const std::vector<u64> weights;
+  const ChooseTable table;
+};
+
+/// The best of some candidates, by larger and larger samples of those that are not clearly worse than another.
+inline Choice best_of(std::vector<std::unique_ptr<Candidate>> candidates) {
+  for (const SampleSize size : kSamples) {
+    std::vector<WorkEstimate> estimates;
+    double spent = 0, least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      estimates.push_back(candidates[i]->draw(size, size.clearly * least));
+      spent += estimates[i].spent;
+      if (estimates[i].all >= least) continue;
+      least = estimates[i].all;
+      std::swap(candidates[0], candidates[i]);
+      std::swap(estimates[0], estimates[i]);
+    }
+    for (std::size_t i = candidates.size(); i-- > 1;)
+      if (!estimates[0].cut_short && estimates[i].all >= size.clearly * least)
+        candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(i));
+    if (candidates.size() == 1 || spent * kNextSample > kWorthSpending * least) break;
+  }
+  return candidates[0]->choice;
 }
 
-/// Is the left side the better one for the roots of a count by levels?
-inline bool left_is_better(const CountGraph& g, u32 p, u32 q) {
-  if (p == 1 || q == 1) return p == 1;
-  WorkEstimate left, right;
-  for (u64 bound : {kSampledWork, kMoreSampledWork}) {
-    left = levels_work(g.left, g.right, p, q, bound);
-    right = levels_work(g.right, g.left, q, p, bound);
-    if (!(left.registers <= right.registers ? left : right).cut_short) break;
+/// The search and the side of the roots of a count, as far as they are not prescribed; sizes of the left and right side.
+inline Choice choose(const CountGraph& g, SizeRange sizes, Method method, RootSide side) {
+  const u32 p = sizes.least[0], q = sizes.least[1];
+  if (p == 1 || q == 1 || g.left.n == 0)  // one level is a sum over degrees
+    return {method == Method::pivot ? Method::pivot : Method::levels, side == RootSide::chosen_here ? p == 1 : side == RootSide::left};
+  if (method != Method::chosen_here && side != RootSide::chosen_here) return {method, side == RootSide::left};
+  const SampledSide left(g.left, g.right, sizes), right(g.right, g.left, {{q, p}, {sizes.most[1], sizes.most[0]}});
+  std::vector<std::unique_ptr<Candidate>> candidates;
+  for (const Method one : {Method::levels, Method::pivot}) {  // the one that is mostly better first
+    if (method != Method::chosen_here && method != one) continue;
+    if (side != RootSide::right) candidates.push_back(left.sampled(one, true));
+    if (side != RootSide::left) candidates.push_back(right.sampled(one, false));
   }
-  return left.registers <= right.registers;
+  return best_of(std::move(candidates));
 }
 
 }  // namespace BICLIQ_ISA

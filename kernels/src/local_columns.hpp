@@ -17,6 +17,9 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
+/// The n lowest bits of a word, all 32 of them for more.
+inline u32 low_bits(u32 n) { return n < 32 ? (1u << n) - 1 : ~0u; }
+
 struct Columns {
   const u32* masks = nullptr;
   u32 n = 0, stride = 0, words = 0;
@@ -26,18 +29,21 @@ struct Columns {
 class LocalColumns {
  public:
   LocalColumns(const CountSide& roots, const CountSide& rows)
-      : roots_(roots), rows_(rows), common_(roots.n + 1, 0), place_(roots.n + 1, 0), seen_(roots.n + 1) {}
+      : roots_(roots), rows_(rows), common_(roots.n + 1, 0), seen_(roots.n + 1) {}
 
   /// Counts the rows that each later vertex shares with v; returns how many share at least `least`.
   u32 meet(u32 v, u32 least) {
     v_ = v;
+    paths_ = 0;
     u32 n = 0;
-    for (const u32* r = roots_.begin(v); r != roots_.end(v); ++r)
-      for (const u32 *w = rows_.end(*r) - 1, *first = rows_.begin(*r); w >= first && *w > v; --w) {
+    for (const u32* r = roots_.begin(v); r != roots_.end(v); ++r) {
+      const u32 *last = rows_.end(*r) - 1, *w = last;
+      for (const u32* first = rows_.begin(*r); w >= first && *w > v; --w) {
         seen_[n] = *w;
         n += common_[*w]++ == 0;
       }
-    n_seen_ = n;
+      paths_ += static_cast<u64>(last - w);
+    }
     u32 kept = 0;
     for (u32 i = 0; i < n; ++i) {
       const u32 w = seen_[i];
@@ -76,7 +82,7 @@ class LocalColumns {
       u32* to = masks + static_cast<std::size_t>(i / 32) * c.stride;
       const u32 bit = 1u << (i % 32);
       for (const u32 *w = rows_.end(*r) - 1, *first = rows_.begin(*r); w >= first && *w > v_; --w)
-        if (common_[*w]) to[place_[*w]] |= bit;
+        if (common_[*w]) to[common_[*w] - 1] |= bit;
     }
     forget();
     c.masks = masks;
@@ -84,8 +90,11 @@ class LocalColumns {
   }
   const std::vector<u32>& ids() const { return ids_; }
   u32 vertex() const { return v_; }
+  /// Paths of length two that `meet` walked.
+  u64 paths() const { return paths_; }
 
  private:
+  /// Puts the place of a column, from 1 on, where its count was.
   void sort_by_common(u32 d) {
     start_.assign(static_cast<std::size_t>(d) + 2, 0);
     for (u32 i = 0; i < n_seen_; ++i) ++start_[common_[seen_[i]] + 1];
@@ -93,14 +102,16 @@ class LocalColumns {
     ids_.resize(n_seen_);
     for (u32 i = 0; i < n_seen_; ++i) {
       const u32 w = seen_[i];
-      place_[w] = start_[common_[w]]++;
-      ids_[place_[w]] = w;
+      const u32 place = start_[common_[w]]++;
+      ids_[place] = w;
+      common_[w] = place + 1;
     }
   }
 
   const CountSide &roots_, &rows_;
-  std::vector<u32> common_, place_, seen_, start_, ids_;
+  std::vector<u32> common_, seen_, start_, ids_;
   u32 v_ = 0, n_seen_ = 0;
+  u64 paths_ = 0;
 };
 
 }  // namespace BICLIQ_ISA

@@ -11,15 +11,20 @@
 // a list are one AND, one popcount and one table of C(·, q) each.
 //
 // Paths: one word (at most 32 rows, nearly all nodes): 32 columns a step, the table in registers, sums in 32 bits for
-// as long as their bound allows. More words: popcounts added over the words that the chosen column has.
+// as long as their bound allows. Where little is to be left out of at most 32 columns, or of their rows, the count ends
+// there (omission.hpp). More words: popcounts added over the words that the chosen column has.
 //
-// Cost: O(p-subsets with q common rows, but for the last level) × columns / 32; memory a worker: the masks of a root.
+// Cost: O(p-subsets with q common rows, but for the last level) × columns / 32, at most; memory a worker: the masks of
+// a root. The ends take four fifths of that away at p = q = 8, where most subsets are of nearly all columns or rows.
 //
 // Papers: BCL, BCList++ (Yang et al., VLDB J. 2021), whose search this is on bits; GBC (Qiu et al., 2024).
 #pragma once
 
 #include "local_columns.hpp"
+#include "omission.hpp"
 #include "wide.hpp"
+
+#include <atomic>
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -89,14 +94,18 @@ class Levels {
     }
     if (roots_.degree(v) < table_.q) return 0;
     const u32 n = local_.meet(v, table_.q);
+    work += local_.paths() / kPathsARegister;
     if (p_ == 2) local_.each_common([&](u32, u32 common) { total.add(table_.exact[common]); });
     if (p_ == 2 || n + 1 < p_) {
       local_.forget();
       return 0;
     }
     root_ = local_.fill(memory_);
+    work += local_.paths() / kPathsARegister;
+    if (root_.words == 1 && ends_here(root_, p_ - 1, low_bits(roots_.degree(v)))) return 0;
     return root_.n - (p_ - 2);
   }
+  void halt() { halted_ = true; }
   /// The subsets of `owner`'s root whose first column is i.
   void step(const Levels& owner, u32 i) {
     const Workspace::Mark mark = memory_.mark();
@@ -105,14 +114,47 @@ class Levels {
   }
 
  private:
-  /// All subsets of `need` columns.
-  void search(const Columns& c, u32 need) {
-    if (c.words == 1 && need == 2 && c.n <= kLanes) return total.add(pairs_of_one_register(c));
+  // Measured: paths of length two in the time of a register, subsets that cost less than a look at the rows, and how many subsets of rows a column is worth that
+  // would be branched on instead, by the columns that are needed.
+  static constexpr u64 kPathsARegister = 8;
+  static constexpr u64 kFewSubsets = 32, kWorthOfANode[] = {0, 0, 1, 8, 64, 256};
+
+  /// All subsets of `need` columns; where they are one word wide, only the rows `x` have a bit.
+  void search(const Columns& c, u32 need, u32 x) {
+    if (c.words == 1 && ends_here(c, need, x)) return;
     for (u32 i = 0; i + need <= c.n; ++i) {
       branch(c, need, i);
-      if (work > work_limit) return;
+      if (work > work_limit || halted_) return;
     }
   }
+
+  /// Counts without branching what is small enough.
+  bool ends_here(const Columns& c, u32 need, u32 x) {
+    if (c.n > kLanes || need == 1) return false;
+    const u64 by_columns = small_binomial(c.n, need), by_rows = small_binomial(popcount(x), table_.q);
+    if (by_columns <= kFewSubsets) {
+      work += 2 + by_columns / 16;
+      total.add(Omission(c.masks, c.n, table_.q).sum(need));
+    } else if (by_rows <= static_cast<u64>(c.n) * kWorthOfANode[need < 5 ? need : 5]) {
+      work += 2 + by_rows / 16;
+      total.add(by_omitted_rows(c, need, x));
+    } else if (need == 2) {
+      total.add(pairs_of_one_register(c));
+    } else {
+      return false;
+    }
+    return true;
+  }
+  u64 by_omitted_rows(const Columns& c, u32 need, u32 x) const {
+    const Lanes all = load(c.masks, first_lanes(c.n));
+    u32 rows[kLanes], n = 0;
+    for (; x; x &= x - 1) {
+      rows[n] = ballot(meets(all, splat(x & (0u - x))));
+      n += popcount(rows[n]) >= need;
+    }
+    return n < table_.q ? 0 : Omission(rows, n, need).sum(table_.q);
+  }
+
   void branch(const Columns& c, u32 need, u32 i) {
     if (c.words == 1)
       narrow_branch(c, need, i);
@@ -150,7 +192,7 @@ class Levels {
     }
     if (n + 1 >= need) {
       store(list + n, splat(0));
-      search({list, n, 0, 1}, need - 1);
+      search({list, n, 0, 1}, need - 1, x);
     }
     memory_.release(mark);
   }
@@ -179,7 +221,7 @@ class Levels {
       wide_pairs(c, i, words, used);
     } else {
       const u32 n = common_columns(c, i, words, used, kept);
-      if (n + 1 >= need) search(project(c, i, words, used, rows, kept, n), need - 1);
+      if (n + 1 >= need) search(project(c, i, words, used, rows, kept, n), need - 1, low_bits(rows));
     }
     memory_.release(mark);
   }
@@ -258,6 +300,7 @@ class Levels {
   const ChooseTable& table_;
   Workspace memory_;
   Columns root_;
+  std::atomic<bool> halted_{false};
 };
 
 }  // namespace BICLIQ_ISA

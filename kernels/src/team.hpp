@@ -16,7 +16,8 @@
 
 namespace bicliq {
 
-/// `Search` has `open(root)`, the number of independent steps below a root, and `step(owner, i)`.
+/// `Search` has `open(root)`, the number of independent steps below a root, `step(owner, i)`, and `halt()`, called by another
+/// thread, after which a step ends soon and its sums are worth nothing.
 template <class Search>
 class Team {
  public:
@@ -39,7 +40,10 @@ class Team {
     if (running_ == 0 && error_) std::rethrow_exception(error_);
     return running_ == 0;
   }
-  void stop() { stopped_ = true; }
+  void stop() {
+    stopped_ = true;
+    for (const auto& member : members_) member->halt();
+  }
   std::uint64_t roots_done() const { return done_; }
   std::uint64_t n_roots() const { return roots_.size(); }
   const std::vector<std::unique_ptr<Search>>& members() const { return members_; }

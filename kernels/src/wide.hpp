@@ -1,4 +1,7 @@
 // wide.hpp: counts of 128 bits that know when they have overflowed, and binomial coefficients in them.
+//
+// Terms are binomials of n < 2^32 and their products, with `kTooLarge` for all that do not fit. None is 2^128 - 1 itself: its
+// prime factor 67,280,421,310,721 divides no such binomial. Sums can be, and keep a flag of their own.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +10,7 @@
 namespace bicliq {
 
 using u128 = unsigned __int128;
-constexpr u128 kTooLarge = ~static_cast<u128>(0);  // stands for any value of 2^128 - 1 or more
+constexpr u128 kTooLarge = ~static_cast<u128>(0);  // stands for any term of 2^128 or more
 
 /// a·b, or `kTooLarge`.
 inline u128 checked_product(u128 a, u128 b) {
@@ -22,14 +25,15 @@ inline u128 scale_exactly(u128 c, std::uint64_t n, std::uint64_t k) {
   return whole == kTooLarge || whole > kTooLarge - rest ? kTooLarge : whole + rest;
 }
 
-/// A sum that stays at `kTooLarge` once it is there.
+/// A sum that stays too large once it is.
 struct Total {
   u128 value = 0;
-  void add(u128 x) {
-    if (__builtin_add_overflow(value, x, &value)) value = kTooLarge;
+  bool too_large = false;
+  void add(u128 x) { too_large |= __builtin_add_overflow(value, x, &value) || x == kTooLarge; }
+  void add(const Total& other) {
+    too_large |= __builtin_add_overflow(value, other.value, &value) || other.too_large;
   }
   void add_product(u128 a, u128 b) { add(checked_product(a, b)); }
-  bool too_large() const { return value == kTooLarge; }
 };
 
 /// C(n, k) for one k and every n up to a largest one.

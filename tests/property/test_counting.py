@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations, pairwise
 from math import comb
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import kernels
-from kernels import CapacityError, count_bicliques
+from kernels import CapacityError, choose_count, count_all_bicliques, count_bicliques
 from tests import real_graphs
 
 PUBLISHED = {
@@ -76,10 +77,86 @@ def test_levels_agree_with_a_brute_force_on_either_side(graph, p, q, side, threa
     assert count_bicliques(*graph, p, q, method="levels", side=side, threads=threads).count == brute_force(graph, p, q)
 
 
+@settings(max_examples=1500, deadline=None)
+@given(
+    graphs(),
+    st.integers(1, 5),
+    st.integers(1, 5),
+    st.sampled_from(["auto", "left", "right"]),
+    st.integers(1, 2),
+)
+def test_pivots_agree_with_a_brute_force_on_either_side(graph, p, q, side, threads):
+    assert count_bicliques(*graph, p, q, method="pivot", side=side, threads=threads).count == brute_force(graph, p, q)
+
+
+@settings(max_examples=300, deadline=None)
+@given(graphs(), st.integers(1, 6), st.integers(1, 6), st.sampled_from(["auto", "left", "right"]), st.integers(1, 2))
+def test_one_pass_finds_all_sizes(graph, max_p, max_q, side, threads):
+    table = count_all_bicliques(*graph, max_p, max_q, side=side, threads=threads)
+    assert list(table.counts) == [(p, q) for p in range(1, max_p + 1) for q in range(1, max_q + 1)]
+    assert table.counts == {(p, q): brute_force(graph, p, q) for p, q in table.counts}
+
+
+def counts_of_vertices(graph, p, q):
+    rows, left, right = rows_of(graph), np.zeros(len(graph[0]) - 1, int), np.zeros(graph[2], int)
+    for chosen in combinations(range(len(rows)), p):
+        common = set.intersection(*(rows[u] for u in chosen))
+        left[list(chosen)] += comb(len(common), q)
+        right[list(common)] += comb(len(common) - 1, q - 1) if common else 0
+    return left.tolist(), right.tolist()
+
+
+@settings(max_examples=400, deadline=None)
+@given(graphs(), st.integers(1, 4), st.integers(1, 4), st.sampled_from(["auto", "left", "right"]), st.integers(1, 2))
+def test_counts_of_vertices_agree_with_a_brute_force(graph, p, q, side, threads):
+    result = count_bicliques(*graph, p, q, per_vertex=True, method="pivot", side=side, threads=threads)
+    assert (result.left_counts.tolist(), result.right_counts.tolist()) == counts_of_vertices(graph, p, q)
+    assert result.count == brute_force(graph, p, q)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_pivots_agree_with_levels_beyond_32_candidates(seed):
+    rng = np.random.default_rng(seed)
+    n_left, n_right = int(rng.integers(20, 90)), int(rng.integers(30, 120))
+    graph = random_graph(seed, n_left, n_right, float(rng.uniform(0.03, 0.35)))
+    sides = ["left", "right"]
+    for p, q in [(2, 3), (3, 3), (4, 2), (3, 5)]:
+        counts = {count_bicliques(*graph, p, q, method="pivot", side=side, threads=2).count for side in sides}
+        assert counts == {count_bicliques(*graph, p, q, method="levels").count}
+    tables = [count_all_bicliques(*graph, 6, 5, side=side).counts for side in sides]
+    assert tables[0] == tables[1]
+    assert tables[0][3, 4] == count_bicliques(*graph, 3, 4, method="levels").count
+    assert tables[0][1, 5] == sum(comb(int(d), 5) for d in np.diff(graph[0]))
+    of_sides = [count_bicliques(*graph, 3, 3, per_vertex=True, side=side, threads=2) for side in sides]
+    for result in of_sides:
+        assert result.left_counts.sum() == result.right_counts.sum() == 3 * tables[0][3, 3]
+    assert (of_sides[0].left_counts == of_sides[1].left_counts).all()
+    assert (of_sides[0].right_counts == of_sides[1].right_counts).all()
+    by_pivots = count_bicliques(*graph, 2, 2, per_vertex=True, method="pivot")
+    by_wedges = count_bicliques(*graph, 2, 2, per_vertex=True)
+    assert (by_pivots.left_counts == by_wedges.left_counts).all()
+    assert (by_pivots.right_counts == by_wedges.right_counts).all()
+
+
+@settings(max_examples=300, deadline=None)
+@given(graphs(), st.integers(1, 4), st.integers(1, 4), st.sampled_from(["left", "right"]), st.integers(1, 4))
+def test_parts_of_the_roots_add_up_in_every_kind_of_count(graph, p, q, side, parts):
+    n = len(graph[0]) - 1 if side == "left" else graph[2]
+    roots = np.random.default_rng(n).permutation(n)
+    shares = [roots[k::parts] for k in range(parts)]
+    tables = [count_all_bicliques(*graph, p, q, side=side, roots=share).counts for share in shares]
+    whole = count_all_bicliques(*graph, p, q).counts
+    assert {size: sum(table[size] for table in tables) for size in whole} == whole
+    results = [count_bicliques(*graph, p, q, side=side, roots=share, per_vertex=True) for share in shares]
+    left, right = counts_of_vertices(graph, p, q)
+    assert sum(r.left_counts for r in results).tolist() == left
+    assert sum(r.right_counts for r in results).tolist() == right
+
+
 @settings(max_examples=500, deadline=None)
-@given(graphs())
-def test_butterflies_agree_with_a_brute_force_and_their_parts_add_up(graph):
-    result = count_bicliques(*graph, 2, 2, per_vertex=True)
+@given(graphs(), st.integers(1, 3))
+def test_butterflies_agree_with_a_brute_force_and_their_parts_add_up(graph, threads):
+    result = count_bicliques(*graph, 2, 2, per_vertex=True, threads=threads)
     assert result.method == "butterfly"
     assert result.count == brute_force(graph, 2, 2)
     assert result.left_counts.sum() == result.right_counts.sum() == 2 * result.count
@@ -126,6 +203,20 @@ def test_published_counts_are_found(name, size):
     assert count_bicliques(*graph, *size, method="levels", threads=2).count == PUBLISHED[name][size]
 
 
+@pytest.mark.parametrize("name", ["UCforum", "MovieLens", "marvel", "movielens-ui", "YouTube"])
+def test_published_counts_are_found_by_pivots_in_one_pass(name):
+    graph = load(name)
+    counts = count_all_bicliques(*graph, 8, 8, threads=2).counts
+    for size, expected in PUBLISHED[name].items():
+        assert counts[size] == expected
+    p, q = max(PUBLISHED[name])
+    result = count_bicliques(*graph, p, q, per_vertex=True, threads=2)
+    assert result.method == "pivot"
+    assert result.count == PUBLISHED[name][p, q]
+    assert int(result.left_counts.sum()) == p * result.count
+    assert int(result.right_counts.sum()) == q * result.count
+
+
 @pytest.mark.parametrize("lanes", ["avx2", "portable"])
 def test_all_lanes_count_alike(lanes, monkeypatch):
     monkeypatch.setenv("BICLIQ_LANES", lanes)
@@ -155,6 +246,40 @@ def test_a_count_beyond_128_bits_is_an_error_and_never_wraps():
     assert count_bicliques(*complete(4, 300), 3, 300, side="left").count == 4
 
 
+def test_the_largest_counts_that_fit_are_exact():
+    for p, q in [(1, 64), (2, 50), (3, 80), (5, 60)]:
+        graph = complete(6, 128)
+        expected = comb(6, p) * comb(128, q)
+        assert expected < 2**128
+        for side in ("left", "right"):
+            assert count_bicliques(*graph, p, q, method="pivot", side=side).count == expected
+    table = count_all_bicliques(*complete(6, 120), 6, 120).counts
+    assert table == {(p, q): comb(6, p) * comb(120, q) for p, q in table}
+    counts = count_bicliques(*complete(6, 128), 5, 64, per_vertex=True)
+    assert counts.left_counts.tolist() == [comb(5, 4) * comb(128, 64)] * 6
+    assert counts.right_counts.tolist() == [comb(6, 5) * comb(127, 63)] * 128
+
+
+def stars(sizes):
+    """Left vertices of these degrees, no two with a neighbour in common: (1,q) is a sum of C(degree, q)."""
+    starts = np.cumsum([0, *sizes])
+    return from_rows([range(a, b) for a, b in pairwise(starts)], int(starts[-1]))
+
+
+def test_a_sum_of_2_to_the_128_less_one_is_exact_and_one_more_an_error():
+    sizes, left, q = [], 2**128 - 1, 62
+    while left:
+        n = q
+        while comb(n + 1, q) <= left:
+            n += 1
+        sizes.append(n)
+        left -= comb(n, q)
+    for method in ("levels", "pivot"):
+        assert count_bicliques(*stars(sizes), 1, q, method=method, side="left").count == 2**128 - 1
+        with pytest.raises(CapacityError, match="128 bits"):
+            count_bicliques(*stars([*sizes, q]), 1, q, method=method, side="left")
+
+
 @pytest.mark.parametrize("bad", [0, -1, 2.5, "3", True, None])
 def test_sizes_that_are_no_whole_numbers_from_one_up_are_refused(bad):
     with pytest.raises(ValueError, match="whole number of at least 1"):
@@ -165,14 +290,44 @@ def test_sizes_that_are_no_whole_numbers_from_one_up_are_refused(bad):
 
 def test_sizes_beyond_the_graph_count_nothing():
     for p, q in [(9, 1), (1, 9), (9, 9), (2**40, 1), (2**31, 2**31)]:
-        assert count_bicliques(*complete(3, 3), p, q).count == 0
+        for method in ("auto", "levels", "pivot"):
+            assert count_bicliques(*complete(3, 3), p, q, method=method).count == 0
+        assert not count_bicliques(*complete(3, 3), p, q, per_vertex=True).left_counts.any()
+    assert choose_count(*complete(3, 3), 2**40, 1) == ("levels", "left")
+
+
+def test_a_table_that_cannot_fit_is_refused():
+    with pytest.raises(CapacityError, match="1,000,000,000 cells"):
+        count_all_bicliques(*complete(3, 3), 10, 10**8)
+    with pytest.raises(ValueError, match="max_q is 0"):
+        count_all_bicliques(*complete(3, 3), 10, 0)
+    with pytest.raises(CapacityError, match="p=1, q=27 does not fit"):
+        count_all_bicliques(*complete(4, 300), 2, 150)
+
+
+SLOW_COUNTS = {
+    "levels": partial(count_bicliques, p=9, q=9, method="levels", side="left"),
+    "pivot": partial(count_bicliques, p=9, q=9, method="pivot", side="left"),
+    "vertices": partial(count_bicliques, p=9, q=9, side="left", per_vertex=True),
+    "butterflies": partial(count_bicliques, p=2, q=2, per_vertex=True),
+    "all": partial(count_all_bicliques, max_p=9, max_q=9, side="left"),
+}
+
+
+@pytest.mark.parametrize("name", SLOW_COUNTS)
+def test_an_exception_of_the_caller_stops_the_search(name):
+    def stop(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        SLOW_COUNTS[name](*random_graph(0, 3000, 3000, 0.2), progress=stop)
 
 
 def test_what_a_method_cannot_do_is_said():
     with pytest.raises(ValueError, match="butterfly"):
         count_bicliques(*complete(3, 3), 3, 3, method="butterfly")
-    with pytest.raises(ValueError, match="p = q = 2"):
-        count_bicliques(*complete(3, 3), 3, 3, per_vertex=True)
+    with pytest.raises(ValueError, match="counts of vertices"):
+        count_bicliques(*complete(3, 3), 3, 3, per_vertex=True, method="levels")
     with pytest.raises(ValueError, match="method is"):
         count_bicliques(*complete(3, 3), 3, 3, method="guess")
     with pytest.raises(ValueError, match="say side="):
