@@ -25,6 +25,7 @@ from pipeline.cluster import open_cluster
 from pipeline.errors import BackendError, InputError, LimitReached
 from pipeline.ingest import ingest as ingest_table
 from pipeline.plan import plan as plan_run
+from pipeline.plan import read_plan_record
 from pipeline.profile import profile as profile_graph
 from pipeline.publish import publish as publish_run
 from pipeline.publish import read_manifest
@@ -151,7 +152,8 @@ def search_and_publish(run: str, asked: Settings, ingested: dict[str, Any] | Non
             searched += search_task(run, number, batch, values, None)
     else:
         quiet_dask()
-        with open_cluster(asked.cluster, usable_backend(asked.search.backend)) as client:
+        paths = read_plan_record(store.run(run)).est_cost
+        with open_cluster(asked.cluster, usable_backend(asked.search.backend, paths=paths)) as client:
             get_run_logger().info("Dask dashboard: %s", client.dashboard_link)
             create_link_artifact(client.dashboard_link, "Dask dashboard", key=f"dask-{run}")
             for number, batch in enumerate(batches_of(store, run)):
