@@ -25,6 +25,7 @@ from pipeline.cluster import open_cluster
 from pipeline.errors import BackendError, InputError, LimitReached
 from pipeline.ingest import ingest as ingest_table
 from pipeline.plan import plan as plan_run
+from pipeline.plan import read_plan_record
 from pipeline.profile import profile as profile_graph
 from pipeline.publish import publish as publish_run
 from pipeline.publish import read_manifest
@@ -150,8 +151,9 @@ def search_and_publish(run: str, asked: Settings, ingested: dict[str, Any] | Non
         for number, batch in enumerate(batches_of(store, run)):
             searched += search_task(run, number, batch, values, None)
     else:
-        _quiet_dask()
-        with open_cluster(asked.cluster, usable_backend(asked.search.backend)) as client:
+        quiet_dask()
+        paths = read_plan_record(store.run(run)).est_cost
+        with open_cluster(asked.cluster, usable_backend(asked.search.backend, paths=paths)) as client:
             get_run_logger().info("Dask dashboard: %s", client.dashboard_link)
             create_link_artifact(client.dashboard_link, "Dask dashboard", key=f"dask-{run}")
             for number, batch in enumerate(batches_of(store, run)):
@@ -162,7 +164,7 @@ def search_and_publish(run: str, asked: Settings, ingested: dict[str, Any] | Non
     return _leave_artifacts(store, run, asked, ingested, searched)
 
 
-def _quiet_dask() -> None:
+def quiet_dask() -> None:
     """Keep Dask's chatter about connections out of the flow's log, whose root logger Prefect opens at INFO."""
     import distributed  # noqa: F401 - sets the level of its logger when it is first imported
 

@@ -41,6 +41,9 @@ WEDGES_PER_PARTITION = 50_000
 """Work worth a partition of its own. A wedge is an estimate that knows nothing of how many bicliques there are (605,000 of
 them give edit-nawiki 8.9 million), so small graphs are cut as well; a partition more costs about 10 ms."""
 
+FIRST_WIDTH = 64
+"""Roots looked at for the end of a partition, before twice the number that the one before it held."""
+
 PARTITIONS_A_GPU = 4
 """The same for each GPU, which works on all roots of a partition at once."""
 
@@ -326,10 +329,12 @@ class _PartitionBytes:
         """Add cuts wherever a partition would outgrow the budget."""
         bounds = [0, *cuts.tolist(), self.first_entry.size - 1]
         found: list[int] = []
+        width = FIRST_WIDTH
         for start, end in itertools.pairwise(bounds):
             while start < end:
                 found.append(start)
-                start = self._end(start, end, budget)
+                stop = self._end(start, end, budget, width)
+                width, start = max(2 * (stop - start), FIRST_WIDTH), stop
         return np.array(found[1:], np.int64)
 
     def largest(self, cuts: Int64s) -> int:
@@ -343,9 +348,8 @@ class _PartitionBytes:
         xp = library_of(self.previous)
         return xp.where(self.previous[start:end] < start, self.entry_bytes[start:end], 0)
 
-    def _end(self, start: int, end: int, budget: int) -> int:
-        """First root after `start`, up to `end`, that does not fit; at least one root does."""
-        width = 1024
+    def _end(self, start: int, end: int, budget: int, width: int) -> int:
+        """First root after `start`, up to `end`, that does not fit; at least one root does. Looks `width` roots ahead first."""
         first = int(self.first_entry[start])
         while True:
             reach = min(start + width, end)

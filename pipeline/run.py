@@ -172,7 +172,7 @@ def finish(
     """Search what is not committed of a planned run, and publish it."""
     clock = _Clock(observer, seconds)
     with clock("search"):
-        searched = _search(store, planned.run, settings, observer)
+        searched = _search(store, planned, settings, observer)
     with clock("publish"):
         manifest = publish(store, planned.run)
     return summary(store, manifest, searched.searched, settings, clock.seconds, graph, searched.busy)
@@ -202,7 +202,7 @@ def summary(
         partitions=manifest.partitions,
         searched=searched,
         bytes=manifest.bytes,
-        backend=usable_backend(settings.search.backend),
+        backend=usable_backend(settings.search.backend, paths=read_plan_record(store.run(manifest.run)).est_cost),
         threads=settings.search.threads or kernels.available_threads(),
         seconds={**seconds, "total": round(sum(seconds.values()), 6)},
         ingest=None if graph is None else graph.summary,
@@ -211,11 +211,12 @@ def summary(
     )
 
 
-def _search(store: Store, run_id: str, settings: Settings, observer: Observer) -> SearchRecord:
+def _search(store: Store, planned: PlanRecord, settings: Settings, observer: Observer) -> SearchRecord:
+    run_id = planned.run
     options = {"threads": settings.search.threads, "backend": settings.search.backend}
     if settings.cluster.local:
         return search_run(store, run_id, None, observer.search, **options)  # type: ignore[arg-type]
-    with open_cluster(settings.cluster, usable_backend(settings.search.backend)) as client:
+    with open_cluster(settings.cluster, usable_backend(settings.search.backend, paths=planned.est_cost)) as client:
         observer.dashboard(client.dashboard_link)
         return search_run(store, run_id, client, observer.search, **options)  # type: ignore[arg-type]
 

@@ -20,7 +20,7 @@ from pipeline.errors import LimitReached
 from pipeline.graph import BipartiteGraph
 from pipeline.ingest import read_edge_table
 from pipeline.partition import read_partition, write_partitions
-from pipeline.plan import Plan, read_plan
+from pipeline.plan import Plan, read_plan, read_plan_record
 from pipeline.reduce import reduce
 from pipeline.settings import ClusterSettings, SearchSettings, Settings
 from pipeline.store import COMPRESSION_LEVEL, Commit, HashingSink, RunFolder, Store, data_name
@@ -51,6 +51,9 @@ BATCHES = 4
 
 RETRIES = 2
 """Attempts at a partition after its first one failed with an exception."""
+
+AUTO_PATHS = 1 << 20
+"""Paths of two edges from which on a GPU is worth starting: all measured graphs with fewer take half a second on one core."""
 
 TELL_SECONDS = 0.5
 """Time between two messages of a worker about one partition."""
@@ -166,7 +169,7 @@ def _search_and_commit(
     max_bicliques: int | None,
     progress: Callable[[Any], None] | None,
 ) -> Commit:
-    backend = usable_backend(backend)
+    backend = usable_backend(backend, paths=read_plan_record(folder).est_cost)
     started = time.perf_counter()
     part = read_partition(folder, number)
     settings = search_settings(folder)
@@ -238,7 +241,7 @@ def enumerate_table(source: str, settings: Settings, mode: Literal["count", "dig
         min_edges=asked.min_edges,
         max_bicliques=asked.max_bicliques,
         threads=asked.threads,
-        backend=usable_backend(asked.backend, members=False),
+        backend=usable_backend(asked.backend, paths=_paths(core.graph), members=False),
     )
     seconds = {"ingest": read - started, "reduce": reduced - read, **result.seconds}
     if not result.complete and asked.on_limit == "error":
@@ -361,8 +364,9 @@ def run_plan(
     """
     if cluster is None:
         return search_run(store, run, None, progress, threads=threads, backend=backend)
-    asked = backend or search_settings(store.run(run)).backend
-    with open_cluster(cluster, usable_backend(asked)) as client:
+    folder = store.run(run)
+    asked = backend or search_settings(folder).backend
+    with open_cluster(cluster, usable_backend(asked, paths=read_plan_record(folder).est_cost)) as client:
         return search_run(store, run, client, progress, threads=threads, backend=backend)
 
 
@@ -371,14 +375,21 @@ def search_settings(folder: RunFolder) -> SearchSettings:
     return SearchSettings.model_validate(folder.read_json("run.json")["search"])
 
 
-def usable_backend(asked: str, *, members: bool = True) -> str:
-    """Return the backend to search with: where none is named, a GPU if one can run here.
+def usable_backend(asked: str, *, paths: int | None = None, members: bool = True) -> str:
+    """Return the backend to search with: where none is named, a GPU if one can run here and there is work for it.
 
-    The CUDA kernels count and digest; what must have the members of the bicliques runs on the CPU.
+    The CUDA kernels count and digest; what must have the members of the bicliques runs on the CPU. `paths` is the
+    estimated work, where it is known: paths of two edges from the roots.
     """
     if asked != "auto":
         return asked
-    return "cpu" if members or kernels.why_not("cuda") else "cuda"
+    small = paths is not None and paths < AUTO_PATHS
+    return "cpu" if small or members or kernels.why_not("cuda") else "cuda"
+
+
+def _paths(graph: BipartiteGraph) -> int:
+    """Paths of two edges from the side that has fewer of them."""
+    return min(int((degrees**2).sum()) for degrees in (graph.left_degrees, graph.right_degrees))
 
 
 def _write_bicliques(stream: Any, writer: Any, limited: bool, progress: Callable[[Any], None] | None) -> int | None:

@@ -126,7 +126,8 @@ def test_weights_are_united_exactly_or_by_the_cpu(tmp_path, chunks):
 
 
 @pytest.mark.parametrize("name", ["marvel.parquet", "out.edit-nawiki"])
-def test_graph_profile_and_plan_are_those_of_the_cpu(tmp_path, name):
+def test_graph_profile_and_plan_are_those_of_the_cpu(tmp_path, name, monkeypatch):
+    monkeypatch.setattr("pipeline.ingest.ROWS_WORTH_THE_DEVICE", 0)
     options = IngestSettings(left="u", right="v") if name.endswith("parquet") else IngestSettings()
     found = {}
     for backend in ("cpu", "cuda"):
