@@ -157,8 +157,9 @@ def resume(run_id: str, settings: Settings, observer: Observer | None = None) ->
 def check_backend(search: SearchSettings) -> None:
     """Refuse a backend that cannot enumerate here before anything is read."""
     if search.backend == "cuda":
-        reason = kernels.why_not("cuda") or "it counts and digests (bicliq enumerate), but does not list bicliques yet"
-        raise kernels.BackendError(f"backend 'cuda' cannot run here: {reason}; use the CPU backend")
+        reason = kernels.why_not("cuda")
+        if reason is not None:
+            raise kernels.BackendError(f"backend 'cuda' cannot run here: {reason}")
 
 
 def finish(

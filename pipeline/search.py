@@ -17,8 +17,10 @@ from kernels.errors import BicliqError
 from pipeline.cluster import hand_out, open_cluster
 from pipeline.device import DeviceParquetWriter, is_loaded
 from pipeline.errors import LimitReached
+from pipeline.fallback import failed, search_on
 from pipeline.graph import BipartiteGraph
 from pipeline.ingest import read_edge_table
+from pipeline.parquet_parts import ParallelParquetWriter
 from pipeline.partition import read_partition, write_partitions
 from pipeline.plan import Plan, read_plan, read_plan_record
 from pipeline.reduce import reduce
@@ -158,18 +160,19 @@ def search_partition(
     with folder.claim(number):
         if (done := folder.read_commit(number)) is not None:
             return done
-        return _search_and_commit(folder, number, threads, backend, max_bicliques, progress)
+        chosen = usable_backend(backend, paths=read_plan_record(folder).est_cost)
+        search = partial(_search_and_commit, folder, number, threads, max_bicliques, progress)
+        return search_on(backend, chosen, search)
 
 
 def _search_and_commit(
     folder: RunFolder,
     number: int,
     threads: int,
-    backend: str,
     max_bicliques: int | None,
     progress: Callable[[Any], None] | None,
+    backend: str,
 ) -> Commit:
-    backend = usable_backend(backend, paths=read_plan_record(folder).est_cost)
     started = time.perf_counter()
     part = read_partition(folder, number)
     settings = search_settings(folder)
@@ -189,7 +192,8 @@ def _search_and_commit(
         backend=backend,
     )
     with stream, folder.sink(data_name(number)) as sink:
-        digest = _write_bicliques(stream, parquet_writer(sink, backend), max_bicliques is not None, progress)
+        writer = parquet_writer(sink, backend, threads)
+        digest = _write_bicliques(stream, writer, max_bicliques is not None, progress)
     result = stream.result
     commit = Commit(
         partition=number,
@@ -228,7 +232,8 @@ def enumerate_table(source: str, settings: Settings, mode: Literal["count", "dig
     read = time.perf_counter()
     core = reduce(graph, asked.min_left, asked.min_right)
     reduced = time.perf_counter()
-    result = kernels.enumerate_maximal_bicliques(
+    search = partial(
+        kernels.enumerate_maximal_bicliques,
         core.graph.indptr,
         core.graph.indices,
         core.graph.n_right,
@@ -241,8 +246,9 @@ def enumerate_table(source: str, settings: Settings, mode: Literal["count", "dig
         min_edges=asked.min_edges,
         max_bicliques=asked.max_bicliques,
         threads=asked.threads,
-        backend=usable_backend(asked.backend, paths=_paths(core.graph), members=False),
     )
+    chosen = usable_backend(asked.backend, paths=_paths(core.graph))
+    result = search_on(asked.backend, chosen, lambda backend: search(backend=backend))
     seconds = {"ingest": read - started, "reduce": reduced - read, **result.seconds}
     if not result.complete and asked.on_limit == "error":
         raise LimitReached(f"{source}: the limit of {asked.max_bicliques} bicliques was reached; raise max_bicliques")
@@ -375,16 +381,15 @@ def search_settings(folder: RunFolder) -> SearchSettings:
     return SearchSettings.model_validate(folder.read_json("run.json")["search"])
 
 
-def usable_backend(asked: str, *, paths: int | None = None, members: bool = True) -> str:
+def usable_backend(asked: str, *, paths: int | None = None) -> str:
     """Return the backend to search with: where none is named, a GPU if one can run here and there is work for it.
 
-    The CUDA kernels count and digest; what must have the members of the bicliques runs on the CPU. `paths` is the
-    estimated work, where it is known: paths of two edges from the roots.
+    `paths` is the estimated work, where it is known: paths of two edges from the roots.
     """
     if asked != "auto":
         return asked
     small = paths is not None and paths < AUTO_PATHS
-    return "cpu" if small or members or kernels.why_not("cuda") else "cuda"
+    return "cpu" if small or failed() or kernels.why_not("cuda") else "cuda"
 
 
 def _paths(graph: BipartiteGraph) -> int:
@@ -408,9 +413,16 @@ def _write_bicliques(stream: Any, writer: Any, limited: bool, progress: Callable
     return digest & MASK if limited else None
 
 
-def parquet_writer(sink: HashingSink, backend: str) -> Any:
-    """Writer of a data file: cuDF's where the search runs on a GPU and cuDF is loaded, pyarrow's otherwise."""
-    return DeviceParquetWriter(sink) if backend == "cuda" and is_loaded() else pq.ParquetWriter(sink, SCHEMA, **PARQUET)
+def parquet_writer(sink: HashingSink, backend: str, threads: int) -> Any:
+    """Writer of a data file: cuDF's where the search runs on a GPU and cuDF is loaded; otherwise pyarrow on all threads."""
+    if backend == "cuda" and is_loaded():
+        return DeviceParquetWriter(sink)
+    threads = threads or kernels.available_threads()
+    return (
+        ParallelParquetWriter(sink, SCHEMA, threads, **PARQUET)
+        if threads > 1
+        else pq.ParquetWriter(sink, SCHEMA, **PARQUET)
+    )
 
 
 def _record_batch(batch: Any) -> pa.RecordBatch:

@@ -1,0 +1,82 @@
+"""When the GPU fails, "auto" goes on with the CPU, says why once, and loses nothing; who asked for the GPU gets an error."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import kernels
+from pipeline import fallback, search
+from pipeline.errors import BackendError, BicliqError
+from pipeline.plan import plan
+from pipeline.publish import publish, verify
+from pipeline.search import search_run, usable_backend
+from pipeline.settings import PlanSettings, SearchSettings
+from pipeline.store import Store
+from tests.integration.stored_graphs import put_graph
+from tests.integration.test_resume import GRAPH
+
+
+class LostStream:
+    """A stream whose GPU is lost after its first batch."""
+
+    def __init__(self, stream: kernels.BicliqueStream) -> None:
+        self._stream = stream
+
+    def __enter__(self) -> LostStream:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stream.close()
+
+    def __iter__(self) -> Iterator[kernels.BicliqueBatch]:
+        yield next(self._stream)
+        raise BackendError("the GPU was lost")
+
+    def progress(self) -> kernels.Progress:
+        return self._stream.progress()
+
+
+@pytest.fixture
+def failing_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine whose GPU looks fine until it is used."""
+    stream = kernels.stream_maximal_bicliques
+
+    def lost(*graph: Any, backend: str, **options: Any) -> Any:
+        return LostStream(stream(*graph, **options)) if backend == "cuda" else stream(*graph, **options)
+
+    monkeypatch.setattr(kernels, "stream_maximal_bicliques", lost)
+    monkeypatch.setattr(kernels, "why_not", lambda backend: None)
+    monkeypatch.setattr(search, "AUTO_PATHS", 0)
+    monkeypatch.setattr(fallback, "_reasons", [])
+
+
+def planned(store: Store) -> str:
+    return plan(store, put_graph(store, GRAPH), SearchSettings(), PlanSettings(partitions=4)).run
+
+
+@pytest.mark.usefixtures("failing_gpu")
+def test_auto_goes_on_with_the_cpu_and_says_why_once(tmp_path: Any, caplog: pytest.LogCaptureFixture) -> None:
+    store = Store.open(str(tmp_path))
+    run = planned(store)
+    with caplog.at_level(logging.WARNING, "bicliq"):
+        record = search_run(store, run, backend="auto")
+    assert record.complete
+    reasons = [entry.getMessage() for entry in caplog.records if entry.name == "bicliq"]
+    assert reasons == ["the GPU is given up, the CPU goes on (nothing committed is lost): the GPU was lost"]
+    assert usable_backend("auto") == "cpu"
+    publish(store, run)
+    assert verify(store, run).ok
+
+
+@pytest.mark.usefixtures("failing_gpu")
+def test_who_asks_for_the_gpu_gets_the_error_and_keeps_what_is_committed(tmp_path: Any) -> None:
+    store = Store.open(str(tmp_path))
+    run = planned(store)
+    search_run(store, run, backend="cpu", only=[0, 1])
+    with pytest.raises(BicliqError, match="the GPU was lost"):
+        search_run(store, run, backend="cuda")
+    assert sorted(store.run(run).committed()) == [0, 1]
