@@ -4,7 +4,7 @@ BIN := .venv/bin
 STORE ?= demo-store
 SOURCES := $(wildcard kernels/src/*)
 
-.PHONY: setup demo test lint bench clean
+.PHONY: setup demo test test-gpu lint bench clean
 
 setup: .venv/installed
 
@@ -22,6 +22,10 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest
+
+# Tests that need an NVIDIA GPU; each is skipped, with its reason, where there is none. First: pip install -e '.[gpu]'
+test-gpu: setup
+	$(BIN)/python -m pytest -m gpu tests/gpu
 
 lint: setup
 	$(BIN)/ruff check .

@@ -35,6 +35,9 @@ StoreUri = Annotated[str | None, typer.Option("--store", help="Store: a path or 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
 Threads = Annotated[int | None, typer.Option("--threads", help="Threads of a kernel; 0 takes all cores.")]
 Backend = Annotated[str | None, typer.Option("--backend", help="auto, cpu or cuda.")]
+DataBackend = Annotated[
+    str | None, typer.Option("--data-backend", help="Where ingest, reduce, profile and plan run: auto, cpu or cuda.")
+]
 SideOption = Annotated[str | None, typer.Option("--side", help="Enumerated side: auto, left or right.")]
 MinLeft = Annotated[int | None, typer.Option("--min-left", help="Least number of left vertices.")]
 MinRight = Annotated[int | None, typer.Option("--min-right", help="Least number of right vertices.")]
@@ -109,6 +112,7 @@ def run(
     weight: Weight = None, time: Time = None, delimiter: Delimiter = None, header: Header = None,
     duplicates: Duplicates = None, min_weight: MinWeight = None, since: Since = None, until: Until = None,
     ragged: Ragged = None, nulls: Nulls = None, self_labels: SelfLabels = None, sides: Sides = None, sample: Sample = None,
+    data_backend: DataBackend = None,
     prefect: Annotated[bool, typer.Option("--prefect", help="Run as a Prefect flow, with its states and artifacts.")] = False,
     json: Json = False,
 ) -> None:  # fmt: skip
@@ -209,7 +213,7 @@ def ingest(
     weight: Weight = None, time: Time = None, delimiter: Delimiter = None, header: Header = None,
     duplicates: Duplicates = None, min_weight: MinWeight = None, since: Since = None, until: Until = None,
     ragged: Ragged = None, nulls: Nulls = None, self_labels: SelfLabels = None, sides: Sides = None, sample: Sample = None,
-    json: Json = False,
+    data_backend: DataBackend = None, json: Json = False,
 ) -> None:  # fmt: skip
     """Read an edge table into the store as a canonical graph."""
     options = {k: v for k, v in locals().items() if k not in ("edges", "json")}
@@ -221,7 +225,9 @@ def ingest(
     from pipeline.store import Store
 
     with console.observed(json) as observer:
-        record = asdict(ingest_table(edges, Store.open(settings.store), settings.ingest, observer.rows))
+        record = asdict(
+            ingest_table(edges, Store.open(settings.store), settings.ingest, observer.rows, settings.data_backend)
+        )
     if json:
         console.print_json(record)
     else:
@@ -229,12 +235,70 @@ def ingest(
         console.out.print(f"graph {record['graph']}: {sizes}; {record['uri']}")
 
 
+@app.command(
+    epilog="Example: [bold]bicliq generate big --left 20000000 --right 5000000 --edges 200000000 --seed 7[/bold]"
+)
+def generate(
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="A .parquet or .csv file, or a folder of Parquet files.")],
+    left: Annotated[int, typer.Option("--left", help="Ids of the left side.")],
+    right: Annotated[int, typer.Option("--right", help="Ids of the right side.")],
+    edges: Annotated[int, typer.Option("--edges", help="Rows; some repeat an edge.")],
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same table.")] = 0,
+    corners: Annotated[str, typer.Option("--corners", help="R-MAT's four probabilities; equal ones give no skew.")] = "0.57,0.19,0.19,0.05",
+    text: Annotated[bool, typer.Option("--text", help="Labels are text instead of numbers.")] = False,
+    json: Json = False,
+) -> None:  # fmt: skip
+    """Write a generated edge table, skewed like real data, of any size."""
+    from dataclasses import asdict
+
+    from flows import console
+    from pipeline.generate import generate as generate_table
+    from pipeline.generate import parse_corners
+
+    record = asdict(generate_table(target, left, right, edges, seed, parse_corners(corners), text))
+    if json:
+        console.print_json(record)
+    else:
+        console.out.print(
+            f"{record['edges']:,} edges in {record['files']} files of {record['bytes'] / 2**20:,.1f} MiB together; {record['uri']}"
+        )
+
+
+@app.command(epilog="Example: [bold]bicliq profile 5c1f… --two-hop --store wiki-store[/bold]")
+def profile(
+    graph: Annotated[str, typer.Argument(metavar="GRAPH", help="A graph of the store, or how its name begins.")],
+    store: StoreUri = None,
+    two_hop: Annotated[bool, typer.Option("--two-hop", help="Count the 2-hop neighbours of each vertex as well.")] = False,
+    data_backend: DataBackend = None, json: Json = False,
+) -> None:  # fmt: skip
+    """Say what an ingested graph looks like: degrees, paths of two edges, components."""
+    settings = settings_from(store=store, data_backend=data_backend)
+    from dataclasses import asdict
+
+    from flows import console
+    from pipeline.profile import profile as profile_graph
+    from pipeline.profile import two_hop as count_two_hop
+    from pipeline.store import Store
+
+    opened = Store.open(settings.store, create=False)
+    name = opened.find_graph(graph)
+    record = {"graph": name, **asdict(profile_graph(opened, name, settings.data_backend))}
+    if two_hop:
+        record["two_hop"] = count_two_hop(opened, name, settings.data_backend)
+    if json:
+        console.print_json(record)
+        return
+    for key, value in record.items():
+        if not key.endswith("histogram"):
+            console.out.print(f"{key}  {value:,}" if isinstance(value, int) else f"{key}  {value}", markup=False)
+
+
 @app.command(epilog="Example: [bold]bicliq plan 5c1f… --partitions 32 --store wiki-store[/bold]")
 def plan(
     graph: Annotated[str, typer.Argument(metavar="GRAPH", help="A graph of the store, or how its name begins.")],
     store: StoreUri = None, min_left: MinLeft = None, min_right: MinRight = None, min_edges: MinEdges = None,
     max_bicliques: MaxBicliques = None, side: SideOption = None, partitions: Partitions = None,
-    memory_budget: MemoryBudget = None, json: Json = False,
+    memory_budget: MemoryBudget = None, data_backend: DataBackend = None, json: Json = False,
 ) -> None:  # fmt: skip
     """Plan a run over an ingested graph: side, order, partitions and their cost."""
     options = {k: v for k, v in locals().items() if k not in ("graph", "json")}
@@ -248,8 +312,8 @@ def plan(
 
     opened = Store.open(settings.store, create=False)
     name = opened.find_graph(graph)
-    profile(opened, name)
-    record = asdict(plan_run(opened, name, settings.search, settings.plan))
+    profile(opened, name, settings.data_backend)
+    record = asdict(plan_run(opened, name, settings.search, settings.plan, settings.data_backend))
     if json:
         console.print_json(record)
     else:
@@ -359,7 +423,7 @@ def doctor(json: Json = False) -> None:
         console.print_json(facts)
         return
     for name, value in facts.items():
-        console.out.print(f"[bold]{name}[/bold]  {value}")
+        console.out.print(f"{name}  {value}", markup=False, highlight=False)
 
 
 bench = typer.Typer(help="Measure the kernels on real graphs, beside the published programs.", no_args_is_help=True)
@@ -397,6 +461,35 @@ def bench_enumerate(
     console.wide.print(console.bench_table(records))
     console.wide.print(", ".join(f"{name} {value}" for name, value in machine_facts().items()))
     if any(r["expected"] not in (None, r["bicliques"]) for r in records):
+        raise typer.Exit(EXIT_OTHER)
+
+
+@bench.command(
+    "scale", epilog="Example: [bold]bicliq bench scale 3f2a --store dense --workers 1 --workers 2 --backend cuda[/bold]"
+)
+def bench_scale(
+    run: RunName = None, store: StoreUri = None,
+    workers: Annotated[list[int] | None, typer.Option("--workers", min=1, help="Workers of a cluster; may be repeated.")] = None,
+    backend: Backend = "cpu", threads: Threads = 1, json: Json = False,
+) -> None:  # fmt: skip
+    """Count and digest a planned run on clusters of several sizes: times, and how busy each worker was."""
+    from dataclasses import asdict
+
+    from flows import console
+    from pipeline.results import open_run
+    from pipeline.scaling import measure_scaling
+
+    opened = open_run(settings_from(store=store).store, run)
+    records = []
+    for found in measure_scaling(opened.store, opened.run, workers or [1, 2], backend or "cpu", threads or 1):
+        records.append(asdict(found))
+        console.err.print(
+            f"{found.workers} workers: {found.seconds:.2f} s, {found.times:.2f} times, {found.bicliques:,} bicliques,"
+            f" digest {found.digest}, busy {', '.join(f'{share:.3f}' for share in found.busy.values())}"
+        )
+    if json:
+        console.print_json({"run": opened.run, "clusters": records})
+    if len({record["digest"] for record in records}) > 1:
         raise typer.Exit(EXIT_OTHER)
 
 

@@ -95,6 +95,8 @@ def summary_table(record: dict[str, Any]) -> Table:
         table.add_row("largest", f"{largest['n_left']:,} × {largest['n_right']:,} = {largest['n_edges']:,} edges")
     table.add_row("partitions", f"{record['partitions']:,} ({record['searched']:,} searched now)")
     table.add_row("seconds", ", ".join(f"{name} {value:.2f}" for name, value in record["seconds"].items()))
+    if record.get("busy"):
+        table.add_row("busy workers", ", ".join(f"{share:.0%}" for share in record["busy"].values()))
     table.add_row("output", f"{record['output']}  ({record['bytes'] / 2**20:,.1f} MiB)")
     return table
 

@@ -25,12 +25,13 @@ from pipeline.cluster import open_cluster
 from pipeline.errors import BackendError, InputError, LimitReached
 from pipeline.ingest import ingest as ingest_table
 from pipeline.plan import plan as plan_run
+from pipeline.plan import read_plan_record
 from pipeline.profile import profile as profile_graph
 from pipeline.publish import publish as publish_run
 from pipeline.publish import read_manifest
 from pipeline.publish import verify as verify_run
 from pipeline.run import check_backend, summary
-from pipeline.search import SearchProgress, batches_of, search_run
+from pipeline.search import SearchProgress, batches_of, search_run, usable_backend
 from pipeline.settings import Settings, load_settings
 from pipeline.store import Store
 
@@ -58,21 +59,22 @@ def settings_of(values: dict[str, Any] | None) -> Settings:
 def ingest_task(source: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Edge table to canonical graph."""
     asked = settings_of(settings)
-    record = ingest_table(source, Store.open(asked.store), asked.ingest)
+    record = ingest_table(source, Store.open(asked.store), asked.ingest, backend=asked.data_backend)
     return {"graph": record.graph, "summary": record.summary, "seconds": record.seconds}
 
 
 @task(name="profile", **STAGE)
 def profile_task(graph: str, settings: dict[str, Any]) -> float:
     """Degrees, two-step work, components."""
-    return profile_graph(Store.open(settings_of(settings).store, create=False), graph).seconds
+    asked = settings_of(settings)
+    return profile_graph(Store.open(asked.store, create=False), graph, asked.data_backend).seconds
 
 
 @task(name="plan", **STAGE)
 def plan_task(graph: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Side, order, partitions."""
     asked = settings_of(settings)
-    record = plan_run(Store.open(asked.store, create=False), graph, asked.search, asked.plan)
+    record = plan_run(Store.open(asked.store, create=False), graph, asked.search, asked.plan, asked.data_backend)
     return {"run": record.run, "partitions": record.partitions, "side": record.side}
 
 
@@ -150,7 +152,8 @@ def search_and_publish(run: str, asked: Settings, ingested: dict[str, Any] | Non
             searched += search_task(run, number, batch, values, None)
     else:
         quiet_dask()
-        with open_cluster(asked.cluster) as client:
+        paths = read_plan_record(store.run(run)).est_cost
+        with open_cluster(asked.cluster, usable_backend(asked.search.backend, paths=paths)) as client:
             get_run_logger().info("Dask dashboard: %s", client.dashboard_link)
             create_link_artifact(client.dashboard_link, "Dask dashboard", key=f"dask-{run}")
             for number, batch in enumerate(batches_of(store, run)):

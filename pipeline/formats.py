@@ -270,7 +270,7 @@ def _size(source: str) -> int:
     return int(info.get("size") or 0)  # some web servers do not say
 
 
-def _open(source: str) -> IO[bytes]:
+def open_bytes(source: str) -> IO[bytes]:
     """Open for reading, decompressed by the name's extension."""
     fs, path = _file_system(source)
     try:
@@ -325,7 +325,7 @@ def _recognise(source: str) -> str:
 
 
 def _head_bytes(source: str) -> bytes:
-    with _open(source) as file:
+    with open_bytes(source) as file:
         try:
             return file.read(HEAD_BYTES)
         except (OSError, pa.ArrowException) as error:
@@ -576,7 +576,7 @@ def _parsed(
     wanted = {name: at for name, at in places.items() if at is not None}
     names = [f"column {i}" for i in range(layout.columns)]
     kinds: dict[str, pa.DataType] = {**types, "weight": pa.float64(), "time": pa.string()}
-    with _open(source.uri) as file:
+    with open_bytes(source.uri) as file:
         body: Any = file
         skip = layout.skip
         if layout.delimiter is None:
@@ -632,7 +632,7 @@ def find_problem(source: EdgeSource) -> str | None:
     """Read a text file line by line (slowly) and say what is wrong with the first bad line, or None."""
     layout = source.layout
     assert layout is not None
-    with _open(source.uri) as raw:
+    with open_bytes(source.uri) as raw:
         text = io.TextIOWrapper(raw, "utf-8", errors="surrogateescape", newline="")
         for number, fields in _lines(text, source, layout):
             problem = _problem(fields, layout, source.settings)
@@ -723,7 +723,7 @@ def _id_problem(value: str, layout: Layout, most: int, settings: IngestSettings)
 
 
 def _open_parquet(source: str, size: int, settings: IngestSettings) -> EdgeSource:
-    with _open(source) as file:
+    with open_bytes(source) as file:
         try:
             schema = pq.ParquetFile(pa.PythonFile(file, "r")).schema_arrow
         except (pa.ArrowException, OSError) as error:
@@ -758,7 +758,7 @@ def _parquet_batches(source: EdgeSource) -> Iterator[pa.RecordBatch]:
     places = {"left": layout.left, "right": layout.right, "weight": layout.weight, "time": layout.time}
     wanted = {name: at for name, at in places.items() if at is not None}
     row = 0
-    with _open(source.uri) as raw:
+    with open_bytes(source.uri) as raw:
         file = pq.ParquetFile(pa.PythonFile(raw, "r"))
         columns = [file.schema_arrow.names[at] for at in wanted.values()]
         for batch in file.iter_batches(1 << 20, columns=columns):
@@ -822,7 +822,7 @@ def _parquet_weights(source: EdgeSource, column: pa.Array, row: int) -> pa.Array
 
 def _adjacency_batches(source: EdgeSource) -> Iterator[pa.RecordBatch]:
     """Row i holds the right neighbours of left vertex i, or (with a head 'n n_left n_edges') its own id first."""
-    with _open(source.uri) as raw:
+    with open_bytes(source.uri) as raw:
         text = io.TextIOWrapper(raw, "utf-8", errors="replace")
         rows = [(n, _neighbours(source, n, line)) for n, line in enumerate(text, 1)]
     body = _labelled_rows(source, rows)

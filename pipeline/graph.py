@@ -12,11 +12,16 @@ import pyarrow as pa
 import scipy.sparse as sp
 import xxhash
 
+from pipeline.arrays import BLOCK, counts_of, library_of, repeat, to_host
+from pipeline.device import data_backend, read_columns
 from pipeline.errors import InputError
 from pipeline.store import Folder, GraphFolder
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
+
+BYTES_PER_EDGE = 16
+"""Bytes of an edge in a table of text, about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,20 +70,20 @@ class BipartiteGraph:
         -----
         O(n_edges) for sorted input, O(n_edges log n_edges) otherwise.
         """
-        lefts, rights = np.asarray(left, np.int64), np.asarray(right, np.int64)
+        lefts, rights = _ids(left), _ids(right)
+        xp = library_of(lefts)
         for side, ids, size in (("left", lefts, n_left), ("right", rights, n_right)):
             if ids.size and (ids.min() < 0 or ids.max() >= size):
                 raise InputError(
                     f"{side} ids run from {ids.min()} to {ids.max()}, outside 0…{size - 1}; "
                     "number the vertices of each side from 0"
                 )
-        keys = lefts * max(n_right, 1) + rights
-        if keys.size and not bool((keys[1:] > keys[:-1]).all()):
-            keys = np.unique(keys)
-            lefts, rights = np.divmod(keys, max(n_right, 1))
-        indptr = np.zeros(n_left + 1, np.int64)
-        np.cumsum(np.bincount(lefts, minlength=n_left), out=indptr[1:])
-        return cls(n_left, n_right, indptr, rights.astype(np.int32))
+        if not _ascending(lefts, rights):
+            keys = xp.unique(lefts.astype(xp.int64) * max(n_right, 1) + rights)
+            lefts, rights = xp.divmod(keys, max(n_right, 1))
+        indptr = xp.zeros(n_left + 1, xp.int64)
+        indptr[1:] = xp.cumsum(counts_of(lefts, n_left))
+        return cls(n_left, n_right, indptr, rights.astype(xp.int32, copy=False))
 
     @property
     def n_edges(self) -> int:
@@ -88,24 +93,28 @@ class BipartiteGraph:
     @cached_property
     def left_degrees(self) -> Int64s:
         """Degree of each left vertex."""
-        return np.diff(self.indptr)
+        degrees: Int64s = library_of(self.indptr).diff(self.indptr)
+        return degrees
 
     @cached_property
     def right_degrees(self) -> Int64s:
         """Degree of each right vertex."""
-        return np.bincount(self.indices, minlength=self.n_right).astype(np.int64)
+        degrees: Int64s = counts_of(self.indices, self.n_right)
+        return degrees
 
     @cached_property
     def edge_left(self) -> Int32s:
         """Left end of each edge, in the order of `indices`."""
-        return np.repeat(np.arange(self.n_left, dtype=np.int32), self.left_degrees)
+        xp = library_of(self.indptr)
+        owners: Int32s = repeat(xp.arange(self.n_left, dtype=xp.int32), self.left_degrees)
+        return owners
 
     @cached_property
     def digest(self) -> str:
         """xxh3-64 of sizes and edges, 16 hex digits; ids only, no labels."""
         state = xxhash.xxh3_64(f"{self.n_left} {self.n_right}\n".encode())
-        state.update(self.indptr.tobytes())
-        state.update(self.indices.tobytes())
+        state.update(to_host(self.indptr).tobytes())
+        state.update(to_host(self.indices).tobytes())
         return str(state.hexdigest())
 
     def matrix(self) -> Any:
@@ -120,43 +129,81 @@ class BipartiteGraph:
         -----
         O(n_edges); rows come out ascending.
         """
+        xp = library_of(self.indices)
+        if xp is not np:
+            keys = xp.sort(self.indices.astype(xp.int64) << 32 | self.edge_left)
+            return BipartiteGraph.from_edges(keys >> 32, keys & 0xFFFFFFFF, self.n_right, self.n_left)
         csc = self.matrix().tocsc()
         return BipartiteGraph(self.n_right, self.n_left, csc.indptr.astype(np.int64), csc.indices.astype(np.int32))
 
     def rows_of(self, rows: npt.NDArray[np.integer[Any]]) -> tuple[Int64s, Int32s]:
         """Return the lengths of some rows and their neighbours, one row after the other."""
+        xp = library_of(self.indptr)
         starts = self.indptr[rows]
         lengths = self.indptr[rows + 1] - starts
-        return lengths, self.indices[ranges(starts, lengths)]
+        ends = xp.cumsum(lengths)
+        found = xp.empty(int(lengths.sum()), xp.int32)
+        at, begin = 0, 0
+        while at < rows.size:  # some rows at a time: positions take sixteen bytes each
+            end = max(int(xp.searchsorted(ends, xp.asarray([begin + BLOCK]), side="right")[0]), at + 1)
+            part = ranges(starts[at:end], lengths[at:end])
+            found[begin : begin + part.size] = self.indices[part]
+            at, begin = end, begin + part.size
+        return lengths, found
 
     def to_table(self) -> pa.Table:
         """Return the edges as a table with columns left and right (int32), sorted."""
-        return pa.table({"left": pa.array(self.edge_left), "right": pa.array(self.indices)})
+        return pa.table({"left": pa.array(to_host(self.edge_left)), "right": pa.array(to_host(self.indices))})
 
 
 def ranges(starts: Int64s, lengths: Int64s) -> Int64s:
     """Return start, start + 1, … start + length - 1 of each range, one range after the other."""
-    total = int(lengths.sum())
-    shift = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-    values: Int64s = np.arange(total, dtype=np.int64) + shift
+    xp = library_of(lengths)
+    values: Int64s = repeat(starts - (xp.cumsum(lengths) - lengths), lengths)
+    values += xp.arange(values.size, dtype=xp.int64)
     return values
 
 
-def read_graph(folder: GraphFolder) -> BipartiteGraph:
+def read_graph(folder: GraphFolder, backend: str = "cpu") -> BipartiteGraph:
     """Read an ingested graph.
+
+    Parameters
+    ----------
+    folder
+        Its folder.
+    backend
+        "cpu"; "cuda": its arrays lie on the GPU, and so does what is made of it; or "auto": the GPU for a large graph.
 
     Raises
     ------
     InputError
         Where the graph is not in the store.
+    BackendError
+        If "cuda" cannot run here.
     """
     if not folder.exists():
         raise InputError(f"{folder.uri}: this graph is not in the store; ingest its edge table first")
     record = folder.read_json("graph.json")
-    return read_edges(folder, "edges.parquet", int(record["n_left"]), int(record["n_right"]))
+    where = data_backend(backend, BYTES_PER_EDGE * int(record["n_edges"]))
+    return read_edges(folder, "edges.parquet", int(record["n_left"]), int(record["n_right"]), where)
 
 
-def read_edges(folder: Folder, name: str, n_left: int, n_right: int) -> BipartiteGraph:
+def read_edges(folder: Folder, name: str, n_left: int, n_right: int, backend: str = "cpu") -> BipartiteGraph:
     """Read a table of edges (dense ids, columns left and right) of a folder."""
-    table = folder.read_table(name, ["left", "right"])
-    return BipartiteGraph.from_edges(table["left"].to_numpy(), table["right"].to_numpy(), n_left, n_right)
+    if backend == "cuda":
+        left, right = read_columns(folder, name, ["left", "right"])
+    else:
+        table = folder.read_table(name, ["left", "right"])
+        left, right = table["left"].to_numpy(), table["right"].to_numpy()
+    return BipartiteGraph.from_edges(left, right, n_left, n_right)
+
+
+def _ids(values: npt.ArrayLike) -> Any:
+    return np.asarray(values, np.int64) if library_of(values) is np and not hasattr(values, "dtype") else values
+
+
+def _ascending(left: Any, right: Any) -> bool:
+    """Whether edges are sorted by both ends, without repetition."""
+    rises = left[1:] > left[:-1]
+    rises |= (left[1:] == left[:-1]) & (right[1:] > right[:-1])
+    return bool(rises.all())

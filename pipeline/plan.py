@@ -1,9 +1,8 @@
 """Plan: the enumerated side, the order of its vertices, and its roots grouped in partitions.
 
 A root's partition must hold the root's neighbours (rows) and all of their neighbours (columns), so a
-row is stored in every partition with a root beside it. Roots are therefore grouped by their neighbour of
-largest degree: of five cheap groupings it stored the fewest edges (64 partitions of gowalla: 22 times the
-graph, by degree 34 times, by reverse Cuthill-McKee order 24 times).
+row is stored in every partition with a root beside it. Roots are therefore grouped by the rows that they share
+(`kernels.group_roots`), or, in very large graphs, by their neighbour of largest degree (docs/performance.md compares).
 """
 
 from __future__ import annotations
@@ -18,8 +17,11 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import scipy.sparse as sp
 
 import kernels
+from pipeline.arrays import largest_of_rows, library_of, to_host
+from pipeline.device import gpu_count
 from pipeline.errors import InputError
 from pipeline.graph import BipartiteGraph, Int32s, Int64s, read_edges, read_graph
 from pipeline.profile import wedges
@@ -38,6 +40,15 @@ BYTES_PER_VERTEX = 24
 WEDGES_PER_PARTITION = 50_000
 """Work worth a partition of its own. A wedge is an estimate that knows nothing of how many bicliques there are (605,000 of
 them give edit-nawiki 8.9 million), so small graphs are cut as well; a partition more costs about 10 ms."""
+
+FIRST_WIDTH = 64
+"""Roots looked at for the end of a partition, before twice the number that the one before it held."""
+
+PARTITIONS_A_GPU = 4
+"""The same for each GPU, which works on all roots of a partition at once."""
+
+GROUPED_EDGES = 1 << 30
+"""Edges times partitions up to which roots are grouped by what they share, in 3 s at most; beyond, by their hub."""
 
 SPARE_PARTITIONS = 32
 """With no number asked for, work is cut in up to so many partitions, to keep that many cores busy."""
@@ -109,7 +120,9 @@ class Plan:
         return pa.table({"order": order, "root": self.roots, "cost": self.cost, "partition": self.partition})
 
 
-def plan(store: Store, graph_id: str, search: SearchSettings, plan_settings: PlanSettings) -> PlanRecord:
+def plan(
+    store: Store, graph_id: str, search: SearchSettings, plan_settings: PlanSettings, backend: str = "cpu"
+) -> PlanRecord:
     """Plan a run and write run.json, reduced.parquet, plan.parquet and, last, plan.json.
 
     Parameters
@@ -118,6 +131,8 @@ def plan(store: Store, graph_id: str, search: SearchSettings, plan_settings: Pla
         Where the graph is.
     search, plan_settings
         What is asked for. Thresholds are in terms of the graph's own sides.
+    backend
+        "cpu", "cuda" (CuPy), or "auto": the GPU for a large graph. The plan is the same.
 
     Returns
     -------
@@ -129,7 +144,7 @@ def plan(store: Store, graph_id: str, search: SearchSettings, plan_settings: Pla
     if folder.has("plan.json"):
         return read_plan_record(folder)
     started = time.perf_counter()
-    graph = read_graph(store.graph(graph_id))
+    graph = read_graph(store.graph(graph_id), backend)
     settings = {"search": search.model_dump(mode="json"), "plan": plan_settings.model_dump(mode="json")}
     if not folder.exists():
         created = dt.datetime.now(dt.UTC).isoformat()
@@ -140,14 +155,16 @@ def plan(store: Store, graph_id: str, search: SearchSettings, plan_settings: Pla
         folder.write_table("reduced.parquet", graph.to_table())
     reduced = time.perf_counter()
     side = choose_side(graph, search.side)
-    found, est_bytes = plan_partitions(graph, side, plan_settings.partitions, plan_settings.memory_budget)
+    found, est_bytes = plan_partitions(
+        graph, side, plan_settings.partitions, plan_settings.memory_budget, _spare_partitions(search.backend)
+    )
     folder.write_table("plan.parquet", found.to_table())
     record = PlanRecord(
         run=run,
         graph=graph_id,
         side=side,
-        n_left=int(np.count_nonzero(graph.left_degrees)),
-        n_right=int(np.count_nonzero(graph.right_degrees)),
+        n_left=int((graph.left_degrees > 0).sum()),
+        n_right=int((graph.right_degrees > 0).sum()),
         n_edges=graph.n_edges,
         n_roots=int(found.roots.size),
         partitions=int(found.partition.max(initial=-1)) + 1,
@@ -178,10 +195,12 @@ def choose_side(graph: BipartiteGraph, asked: str = "auto") -> Side:
         return "right"
     if asked != "auto":
         raise InputError(f'side {asked!r}: it must be "auto", "left" or "right"')
-    return kernels.choose_side(graph.left_degrees, graph.right_degrees)
+    return kernels.choose_side(to_host(graph.left_degrees), to_host(graph.right_degrees))
 
 
-def plan_partitions(graph: BipartiteGraph, side: Side, partitions: int | None, memory_budget: int) -> tuple[Plan, int]:
+def plan_partitions(
+    graph: BipartiteGraph, side: Side, partitions: int | None, memory_budget: int, spare: int = SPARE_PARTITIONS
+) -> tuple[Plan, int]:
     """Order the roots and group them.
 
     Parameters
@@ -196,6 +215,8 @@ def plan_partitions(graph: BipartiteGraph, side: Side, partitions: int | None, m
     memory_budget
         Bytes a partition may take while it is searched; a single root may exceed it. Not used when
         `partitions` is given.
+    spare
+        Partitions that the work is cut in, where `partitions` is None and there is work enough.
 
     Returns
     -------
@@ -209,23 +230,24 @@ def plan_partitions(graph: BipartiteGraph, side: Side, partitions: int | None, m
     O(n_edges log n_edges); deterministic.
     """
     by_root = graph if side == "left" else graph.transpose()
+    xp = library_of(by_root.indices)
     degrees = by_root.left_degrees
-    order = np.lexsort((np.arange(degrees.size), degrees))
+    order = xp.argsort(degrees, kind="stable")
     order = order[degrees[order] > 0]
-    cost = wedges(by_root)[0][order]
-    grouping = _group_by_hub(by_root, order)
-    sequence, grouped_cost = order[grouping], cost[grouping]
-    spent = np.cumsum(grouped_cost)
+    cost = wedges(by_root)[0]
     if partitions is None:
-        wanted = int(np.clip(spent[-1] // WEDGES_PER_PARTITION, 1, SPARE_PARTITIONS)) if order.size else 0
-        new_bytes = _PartitionBytes(by_root, sequence)
-        cuts = new_bytes.cut(_cut_by_cost(spent, wanted), memory_budget)
+        wanted = int(np.clip(int(cost.sum()) // WEDGES_PER_PARTITION, 1, spare)) if order.size else 0
     else:
-        cuts = _cut_by_cost(spent, min(partitions, order.size))
-        new_bytes = _PartitionBytes(by_root, sequence)
+        wanted = min(partitions, order.size)
+    sequence, cuts = _grouped(by_root, order, cost, wanted)
+    new_bytes = _PartitionBytes(by_root, sequence)
+    if partitions is None:
+        cuts = new_bytes.cut(cuts, memory_budget)
+    place = np.empty(by_root.n_left, np.int64)
+    place[to_host(order)] = np.arange(order.size)
     numbers = np.empty(order.size, np.int32)
-    numbers[grouping] = np.searchsorted(cuts, np.arange(order.size), side="right")
-    return Plan(side, order.astype(np.int32), cost, numbers), new_bytes.largest(cuts)
+    numbers[place[to_host(sequence)]] = np.searchsorted(cuts, np.arange(order.size), side="right")
+    return Plan(side, to_host(order).astype(np.int32), to_host(cost[order]), numbers), new_bytes.largest(cuts)
 
 
 def read_plan_record(folder: RunFolder) -> PlanRecord:
@@ -251,12 +273,32 @@ def read_run_graph(store: Store, run: str) -> BipartiteGraph:
     return read_edges(folder, "reduced.parquet", int(record["n_left"]), int(record["n_right"]))
 
 
-def _group_by_hub(by_root: BipartiteGraph, order: Int64s) -> Int64s:
-    """Positions in `order`, roots with the same neighbour of largest degree side by side."""
-    hubs = np.full(by_root.n_left, -1, np.int64)
-    degree_then_id = by_root.right_degrees[by_root.indices] * by_root.n_right + by_root.indices
-    np.maximum.at(hubs, by_root.edge_left, degree_then_id)
-    return np.argsort(hubs[order], kind="stable")
+def _spare_partitions(backend: str) -> int:
+    """Partitions that keep the workers busy: a GPU searches one at a time, and each costs it some 30 ms beside the search."""
+    on_gpu = backend == "cuda" and kernels.why_not("cuda") is None
+    return PARTITIONS_A_GPU * gpu_count() if on_gpu else SPARE_PARTITIONS
+
+
+def _grouped(by_root: BipartiteGraph, order: Int64s, cost: Int64s, partitions: int) -> tuple[Int64s, Int64s]:
+    """Return the roots, those of one partition side by side, and the positions where partitions 1, 2, … begin."""
+    xp = library_of(order)
+    if partitions > 1 and by_root.n_edges * partitions <= GROUPED_EDGES:
+        row_bytes = by_root.right_degrees * BYTES_PER_EDGE + BYTES_PER_VERTEX
+        rows = to_host(by_root.indptr), to_host(by_root.indices)
+        roots, numbers = kernels.group_roots(*rows, to_host(row_bytes), to_host(cost), partitions)
+        return xp.asarray(roots, dtype=xp.int64), np.flatnonzero(np.diff(numbers)) + 1
+    sequence = order[_by_hub(by_root, order)]
+    return sequence, _cut_by_cost(to_host(xp.cumsum(cost[sequence])), partitions)
+
+
+def _by_hub(by_root: BipartiteGraph, order: Int64s) -> Int64s:
+    """Positions in `order`, roots with the same neighbour of largest degree (and id) side by side."""
+    xp = library_of(order)
+    rank = xp.empty(by_root.n_right, xp.int32)
+    rank[xp.argsort(by_root.right_degrees, kind="stable")] = xp.arange(by_root.n_right, dtype=xp.int32)
+    hubs = largest_of_rows(rank[by_root.indices], by_root.indptr)
+    found: Int64s = xp.argsort(hubs[order], kind="stable")
+    return found
 
 
 def _cut_by_cost(spent: Int64s, partitions: int) -> Int64s:
@@ -276,44 +318,60 @@ class _PartitionBytes:
     """
 
     def __init__(self, by_root: BipartiteGraph, sequence: Int64s) -> None:
+        xp = library_of(sequence)
         lengths, rows = by_root.rows_of(sequence)
-        self.first_entry = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        by_row = np.argsort(rows, kind="stable")
-        same = rows[by_row][1:] == rows[by_row][:-1]
-        self.previous = np.full(rows.size, -1, np.int64)  # entry in which this entry's row occurred before
-        self.previous[by_row[1:][same]] = by_row[:-1][same]
-        self.entry_bytes = by_root.right_degrees[rows] * BYTES_PER_EDGE + BYTES_PER_VERTEX
+        first_entry = xp.concatenate([xp.zeros(1, xp.int64), xp.cumsum(lengths)])
+        self.first_entry: Int64s = to_host(first_entry)
+        self.previous = _previous_in_row(rows, first_entry, by_root.right_degrees)
+        self.entry_bytes = (by_root.right_degrees * BYTES_PER_EDGE + BYTES_PER_VERTEX)[rows]
 
     def cut(self, cuts: Int64s, budget: int) -> Int64s:
         """Add cuts wherever a partition would outgrow the budget."""
         bounds = [0, *cuts.tolist(), self.first_entry.size - 1]
         found: list[int] = []
+        width = FIRST_WIDTH
         for start, end in itertools.pairwise(bounds):
             while start < end:
                 found.append(start)
-                start = self._end(start, end, budget)
+                stop = self._end(start, end, budget, width)
+                width, start = max(2 * (stop - start), FIRST_WIDTH), stop
         return np.array(found[1:], np.int64)
 
     def largest(self, cuts: Int64s) -> int:
         """Bytes of the largest partition."""
-        if self.first_entry.size < 2:
-            return 0
-        starts = np.concatenate([np.zeros(1, np.int64), cuts])
-        entries = np.diff(np.append(self.first_entry[starts], self.previous.size))
-        first = np.repeat(self.first_entry[starts], entries)
-        counted = np.where(self.previous < first, self.entry_bytes, 0)
-        return int(np.add.reduceat(counted, self.first_entry[starts]).max())
+        bounds = self.first_entry[[0, *cuts.tolist(), self.first_entry.size - 1]]
+        sizes = [self._counted(start, end).sum() for start, end in itertools.pairwise(bounds.tolist()) if start < end]
+        return int(max(sizes, default=0))
 
-    def _end(self, start: int, end: int, budget: int) -> int:
-        """First root after `start`, up to `end`, that does not fit; at least one root does."""
-        width = 1024
+    def _counted(self, start: int, end: int) -> Any:
+        """Bytes that each entry of a range adds to a partition that begins with the range."""
+        xp = library_of(self.previous)
+        return xp.where(self.previous[start:end] < start, self.entry_bytes[start:end], 0)
+
+    def _end(self, start: int, end: int, budget: int, width: int) -> int:
+        """First root after `start`, up to `end`, that does not fit; at least one root does. Looks `width` roots ahead first."""
         first = int(self.first_entry[start])
         while True:
             reach = min(start + width, end)
-            window = slice(first, int(self.first_entry[reach]))
-            counted = np.where(self.previous[window] < first, self.entry_bytes[window], 0)
-            size = np.cumsum(counted)[self.first_entry[start + 1 : reach + 1] - first - 1]
+            size = library_of(self.previous).cumsum(self._counted(first, int(self.first_entry[reach])))
+            size = to_host(size[self.first_entry[start + 1 : reach + 1] - first - 1])
             fits = int(np.searchsorted(size, budget, side="right"))
             if fits < reach - start or reach == end:
                 return start + max(fits, 1)
             width *= 2
+
+
+def _previous_in_row(rows: Int32s, first_entry: Int64s, degrees: Int64s) -> Any:
+    """The entry in which each entry's row occurred before, or -1; entries are grouped by row, in their order."""
+    xp = library_of(rows)
+    numbers = xp.arange(rows.size, dtype=xp.int64)
+    if xp is np:  # a transposition groups in linear time
+        shape = (first_entry.size - 1, degrees.size)
+        by_row = sp.csr_array((numbers, rows, first_entry), shape=shape).tocsc().data
+    else:
+        by_row = xp.argsort(rows, kind="stable")
+    previous = xp.full(rows.size, -1, xp.int64)
+    previous[by_row[1:]] = by_row[:-1]
+    first = xp.cumsum(degrees) - degrees
+    previous[by_row[first[degrees > 0]]] = -1
+    return previous

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from pipeline.graph import BipartiteGraph, Int32s
+from pipeline.arrays import counts_of, library_of
+from pipeline.graph import BipartiteGraph, Int32s, Int64s
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +55,8 @@ def reduce(graph: BipartiteGraph, min_left: int = 1, min_right: int = 1) -> Redu
 
     Notes
     -----
-    Each round drops all vertices below their bound at once, O(edges left) a round.
+    Each round drops all vertices below their bound at once, O(edges left) a round. A graph whose arrays lie on a GPU is
+    reduced there.
 
     Examples
     --------
@@ -65,17 +65,22 @@ def reduce(graph: BipartiteGraph, min_left: int = 1, min_right: int = 1) -> Redu
     0
     """
     left, right = graph.edge_left, graph.indices
-    rounds = 0
+    left_degrees, right_degrees, rounds = graph.left_degrees, graph.right_degrees, 0
     while True:
-        left_degrees = np.bincount(left, minlength=graph.n_left)
-        right_degrees = np.bincount(right, minlength=graph.n_right)
-        keep = (left_degrees[left] >= min_right) & (right_degrees[right] >= min_left)
+        keep = (left_degrees >= min_right)[left]
+        keep &= (right_degrees >= min_left)[right]
         if bool(keep.all()):
             break
         left, right, rounds = left[keep], right[keep], rounds + 1
-    left_kept = np.flatnonzero(left_degrees).astype(np.int32)
-    right_kept = np.flatnonzero(right_degrees).astype(np.int32)
-    core = BipartiteGraph.from_edges(
-        np.searchsorted(left_kept, left), np.searchsorted(right_kept, right), left_kept.size, right_kept.size
-    )
+        left_degrees, right_degrees = counts_of(left, graph.n_left), counts_of(right, graph.n_right)
+    left_kept, left_rank = _numbered(left_degrees)
+    right_kept, right_rank = _numbered(right_degrees)
+    core = BipartiteGraph.from_edges(left_rank[left], right_rank[right], left_kept.size, right_kept.size)
     return Reduced(core, left_kept, right_kept, rounds)
+
+
+def _numbered(degrees: Int64s) -> tuple[Int32s, Int32s]:
+    """Vertices with an edge, and the number of each vertex among them."""
+    xp = library_of(degrees)
+    present = degrees > 0
+    return xp.flatnonzero(present).astype(xp.int32), xp.cumsum(present, dtype=xp.int32) - 1

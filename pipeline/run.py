@@ -45,6 +45,8 @@ class RunSummary:
         What ingest read, united and dropped; None where the graph was in the store before.
     largest
         The biclique with most edges: n_left, n_right, n_edges.
+    busy
+        Share of the search in which each worker of the cluster searched.
     """
 
     run: str
@@ -65,6 +67,7 @@ class RunSummary:
     seconds: dict[str, float]
     ingest: dict[str, Any] | None
     largest: dict[str, int] | None
+    busy: dict[str, float]
 
     def record(self) -> dict[str, Any]:
         """Plain record for JSON."""
@@ -121,11 +124,11 @@ def run(source: str, settings: Settings, observer: Observer | None = None) -> Ru
     clock = _Clock(observer)
     store = Store.open(settings.store)
     with clock("ingest"):
-        graph = ingest(source, store, settings.ingest, observer.rows)
+        graph = ingest(source, store, settings.ingest, observer.rows, settings.data_backend)
     with clock("profile"):
-        profile(store, graph.graph)
+        profile(store, graph.graph, settings.data_backend)
     with clock("plan"):
-        planned = plan(store, graph.graph, settings.search, settings.plan)
+        planned = plan(store, graph.graph, settings.search, settings.plan, settings.data_backend)
     return finish(store, planned, settings, observer, clock.seconds, graph)
 
 
@@ -169,10 +172,10 @@ def finish(
     """Search what is not committed of a planned run, and publish it."""
     clock = _Clock(observer, seconds)
     with clock("search"):
-        searched = _search(store, planned.run, settings, observer)
+        searched = _search(store, planned, settings, observer)
     with clock("publish"):
         manifest = publish(store, planned.run)
-    return summary(store, manifest, searched.searched, settings, clock.seconds, graph)
+    return summary(store, manifest, searched.searched, settings, clock.seconds, graph, searched.busy)
 
 
 def summary(
@@ -182,6 +185,7 @@ def summary(
     settings: Settings,
     seconds: dict[str, float],
     graph: GraphRecord | None,
+    busy: dict[str, float] | None = None,
 ) -> RunSummary:
     """Put the records of the stages together."""
     return RunSummary(
@@ -198,19 +202,21 @@ def summary(
         partitions=manifest.partitions,
         searched=searched,
         bytes=manifest.bytes,
-        backend=usable_backend(settings.search.backend),
+        backend=usable_backend(settings.search.backend, paths=read_plan_record(store.run(manifest.run)).est_cost),
         threads=settings.search.threads or kernels.available_threads(),
         seconds={**seconds, "total": round(sum(seconds.values()), 6)},
         ingest=None if graph is None else graph.summary,
         largest=manifest.largest,
+        busy=busy or {},
     )
 
 
-def _search(store: Store, run_id: str, settings: Settings, observer: Observer) -> SearchRecord:
+def _search(store: Store, planned: PlanRecord, settings: Settings, observer: Observer) -> SearchRecord:
+    run_id = planned.run
     options = {"threads": settings.search.threads, "backend": settings.search.backend}
     if settings.cluster.local:
         return search_run(store, run_id, None, observer.search, **options)  # type: ignore[arg-type]
-    with open_cluster(settings.cluster) as client:
+    with open_cluster(settings.cluster, usable_backend(settings.search.backend, paths=planned.est_cost)) as client:
         observer.dashboard(client.dashboard_link)
         return search_run(store, run_id, client, observer.search, **options)  # type: ignore[arg-type]
 

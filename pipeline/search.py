@@ -14,12 +14,13 @@ import pyarrow.parquet as pq
 
 import kernels
 from kernels.errors import BicliqError
-from pipeline.cluster import open_cluster
+from pipeline.cluster import hand_out, open_cluster
+from pipeline.device import DeviceParquetWriter, is_loaded
 from pipeline.errors import LimitReached
 from pipeline.graph import BipartiteGraph
 from pipeline.ingest import read_edge_table
 from pipeline.partition import read_partition, write_partitions
-from pipeline.plan import Plan, read_plan
+from pipeline.plan import Plan, read_plan, read_plan_record
 from pipeline.reduce import reduce
 from pipeline.settings import ClusterSettings, SearchSettings, Settings
 from pipeline.store import COMPRESSION_LEVEL, Commit, HashingSink, RunFolder, Store, data_name
@@ -51,8 +52,8 @@ BATCHES = 4
 RETRIES = 2
 """Attempts at a partition after its first one failed with an exception."""
 
-QUEUED_PER_THREAD = 2
-"""Partitions handed to each thread of a cluster at a time: one to search and one to go on with."""
+AUTO_PATHS = 1 << 20
+"""Paths of two edges from which on a GPU is worth starting: all measured graphs with fewer take half a second on one core."""
 
 TELL_SECONDS = 0.5
 """Time between two messages of a worker about one partition."""
@@ -106,6 +107,8 @@ class SearchRecord:
         Committed partitions, and those among them that this call searched.
     seconds
         Duration of this call: ``partition`` and ``search``.
+    busy
+        Share of the search's duration in which each worker of a cluster searched, by its name.
     """
 
     run: str
@@ -115,6 +118,7 @@ class SearchRecord:
     partitions: int
     searched: int
     seconds: dict[str, float]
+    busy: dict[str, float]
 
 
 def search_partition(
@@ -151,11 +155,24 @@ def search_partition(
     Memory is bounded by the partition's subgraph and one batch, however many bicliques there are.
     """
     folder = Store.open(store_uri, create=False).run(run)
-    if (done := folder.read_commit(number)) is not None:
-        return done
+    with folder.claim(number):
+        if (done := folder.read_commit(number)) is not None:
+            return done
+        return _search_and_commit(folder, number, threads, backend, max_bicliques, progress)
+
+
+def _search_and_commit(
+    folder: RunFolder,
+    number: int,
+    threads: int,
+    backend: str,
+    max_bicliques: int | None,
+    progress: Callable[[Any], None] | None,
+) -> Commit:
+    backend = usable_backend(backend, paths=read_plan_record(folder).est_cost)
     started = time.perf_counter()
     part = read_partition(folder, number)
-    settings = _search_settings(folder)
+    settings = search_settings(folder)
     stream = kernels.stream_maximal_bicliques(
         part.indptr,
         part.indices,
@@ -169,10 +186,10 @@ def search_partition(
         min_edges=settings.min_edges,
         max_bicliques=max_bicliques,
         threads=threads,
-        backend=usable_backend(backend),
+        backend=backend,
     )
     with stream, folder.sink(data_name(number)) as sink:
-        digest = _write_bicliques(stream, sink, max_bicliques is not None, progress)
+        digest = _write_bicliques(stream, parquet_writer(sink, backend), max_bicliques is not None, progress)
     result = stream.result
     commit = Commit(
         partition=number,
@@ -224,7 +241,7 @@ def enumerate_table(source: str, settings: Settings, mode: Literal["count", "dig
         min_edges=asked.min_edges,
         max_bicliques=asked.max_bicliques,
         threads=asked.threads,
-        backend=usable_backend(asked.backend, members=False),
+        backend=usable_backend(asked.backend, paths=_paths(core.graph), members=False),
     )
     seconds = {"ingest": read - started, "reduce": reduced - read, **result.seconds}
     if not result.complete and asked.on_limit == "error":
@@ -292,7 +309,7 @@ def search_run(
     write_partitions(store, run, client)
     partitioned = time.perf_counter()
     folder = store.run(run)
-    settings = _search_settings(folder)
+    settings = search_settings(folder)
     threads = settings.threads if threads is None else threads
     state = _State(folder, read_plan(folder), settings.max_bicliques, progress, started, only)
     arguments = {"threads": _threads_a_task(threads, client), "backend": backend or settings.backend}
@@ -302,6 +319,7 @@ def search_run(
         state.finish(number, commit, error)
     state.raise_failures()
     state.trim()
+    duration = time.perf_counter() - partitioned
     record = SearchRecord(
         run=run,
         bicliques=state.bicliques,
@@ -311,8 +329,9 @@ def search_run(
         searched=searched,
         seconds={
             "partition": round(partitioned - started, 6),
-            "search": round(time.perf_counter() - partitioned, 6),
+            "search": round(duration, 6),
         },
+        busy={name: round(busy / duration, 4) for name, busy in sorted(state.busy.items())},
     )
     if state.cut_off and settings.on_limit == "error":
         raise LimitReached(
@@ -345,33 +364,41 @@ def run_plan(
     """
     if cluster is None:
         return search_run(store, run, None, progress, threads=threads, backend=backend)
-    with open_cluster(cluster) as client:
+    folder = store.run(run)
+    asked = backend or search_settings(folder).backend
+    with open_cluster(cluster, usable_backend(asked, paths=read_plan_record(folder).est_cost)) as client:
         return search_run(store, run, client, progress, threads=threads, backend=backend)
 
 
-def _search_settings(folder: RunFolder) -> SearchSettings:
+def search_settings(folder: RunFolder) -> SearchSettings:
+    """Read what a run searches for."""
     return SearchSettings.model_validate(folder.read_json("run.json")["search"])
 
 
-def usable_backend(asked: str, *, members: bool = True) -> str:
-    """Return the backend to search with: where none is named, a GPU if one can run here.
+def usable_backend(asked: str, *, paths: int | None = None, members: bool = True) -> str:
+    """Return the backend to search with: where none is named, a GPU if one can run here and there is work for it.
 
-    The CUDA kernels count and digest; what must have the members of the bicliques runs on the CPU.
+    The CUDA kernels count and digest; what must have the members of the bicliques runs on the CPU. `paths` is the
+    estimated work, where it is known: paths of two edges from the roots.
     """
     if asked != "auto":
         return asked
-    return "cpu" if members or kernels.why_not("cuda") else "cuda"
+    small = paths is not None and paths < AUTO_PATHS
+    return "cpu" if small or members or kernels.why_not("cuda") else "cuda"
 
 
-def _write_bicliques(
-    stream: Any, sink: HashingSink, limited: bool, progress: Callable[[Any], None] | None
-) -> int | None:
+def _paths(graph: BipartiteGraph) -> int:
+    """Paths of two edges from the side that has fewer of them."""
+    return min(int((degrees**2).sum()) for degrees in (graph.left_degrees, graph.right_degrees))
+
+
+def _write_bicliques(stream: Any, writer: Any, limited: bool, progress: Callable[[Any], None] | None) -> int | None:
     """Write batches as row groups.
 
     Returns the digest of what was written, where a limit may keep the kernel from knowing it.
     """
     digest = 0
-    with pq.ParquetWriter(sink, SCHEMA, **PARQUET) as writer:
+    with writer:
         for batch in stream:
             writer.write_batch(_record_batch(batch))
             if limited:
@@ -379,6 +406,11 @@ def _write_bicliques(
             if progress is not None:
                 progress(stream.progress())
     return digest & MASK if limited else None
+
+
+def parquet_writer(sink: HashingSink, backend: str) -> Any:
+    """Writer of a data file: cuDF's where the search runs on a GPU and cuDF is loaded, pyarrow's otherwise."""
+    return DeviceParquetWriter(sink) if backend == "cuda" and is_loaded() else pq.ParquetWriter(sink, SCHEMA, **PARQUET)
 
 
 def _record_batch(batch: Any) -> pa.RecordBatch:
@@ -421,6 +453,7 @@ class _State:
         self.bicliques = sum(commit.rows for commit in self.commits.values())
         self.failures: dict[int, str] = {}
         self.running: dict[int, kernels.Progress] = {}
+        self.busy: dict[str, float] = {}  # seconds that each worker of a cluster searched
         self.report()
 
     @property
@@ -578,19 +611,11 @@ def _searched_here(store: Store, run: str, state: _State, arguments: dict[str, A
 
 def _searched_on(client: Any, store: Store, run: str, state: _State, arguments: dict[str, Any]) -> Iterator[_Outcome]:
     """Keep the workers busy with a short queue, so that a limit stops what was not handed out."""
-    from distributed import as_completed
-
     waiting = iter(state.waiting())
-    running: dict[Any, int] = {}
 
-    def submit() -> list[Any]:
-        number = None if state.left == 0 else next(waiting, None)
-        if number is None:
-            return []
+    def submit(number: int) -> Any:
         options = {**arguments, "max_bicliques": state.left, "pure": False, "retries": RETRIES}
-        future = client.submit(_search_on_worker, store.uri, run, number, **options)
-        running[future] = number
-        return [future]
+        return client.submit(_search_on_worker, store.uri, run, number, **options)
 
     def hear(event: tuple[float, dict[str, Any]]) -> None:
         number, *kernel = event[1]["progress"]
@@ -598,19 +623,19 @@ def _searched_on(client: Any, store: Store, run: str, state: _State, arguments: 
 
     client.subscribe_topic(_topic(run), hear)
     try:
-        width = QUEUED_PER_THREAD * max(sum(client.nthreads().values()), 1)
-        completed = as_completed([future for _ in range(width) for future in submit()], loop=client.loop)
-        for future in completed:
-            number = running.pop(future)
-            error = None if future.status == "finished" else _reason(future)
-            yield number, future.result() if error is None else None, error
-            completed.update(submit())
+        for number, future in hand_out(client, lambda: None if state.left == 0 else next(waiting, None), submit):
+            if future.status != "finished":
+                yield number, None, _reason(future)
+                continue
+            commit, worker = future.result()
+            state.busy[worker] = state.busy.get(worker, 0.0) + commit.seconds
+            yield number, commit, None
     finally:
         client.unsubscribe_topic(_topic(run))
 
 
-def _search_on_worker(store_uri: str, run: str, number: int, **options: Any) -> Commit:
-    """Search a partition on a Dask worker, and tell the client now and then how far it is."""
+def _search_on_worker(store_uri: str, run: str, number: int, **options: Any) -> tuple[Commit, str]:
+    """Search a partition on a Dask worker, whose name is returned too, and tell the client now and then how far it is."""
     from distributed import get_worker
 
     worker = get_worker()
@@ -623,7 +648,7 @@ def _search_on_worker(store_uri: str, run: str, number: int, **options: Any) -> 
             figures = (number, kernel.roots_done, kernel.n_roots, kernel.bicliques)
             worker.log_event(_topic(run), {"progress": figures})
 
-    return search_partition(store_uri, run, number, progress=tell, **options)
+    return search_partition(store_uri, run, number, progress=tell, **options), str(worker.name)
 
 
 def _topic(run: str) -> str:

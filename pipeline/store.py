@@ -9,6 +9,7 @@ A store is a folder behind any fsspec URL (a local path, ``memory://``, ``s3://b
         partitions/part-00012.arrow      a closed subgraph
         bicliques/partition=00012/part-0.parquet
         commits/partition-00012.json     written after the data: without it the data is invisible
+        claims/partition-00012.lock      locked by the process that searches the partition (local disks)
         failures/partition-00012.json    why the last attempt failed
         manifest.json                    written last
 
@@ -20,6 +21,7 @@ and a process that is killed loses nothing that was committed.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import io
 import json
 import os
@@ -273,6 +275,24 @@ class RunFolder(Folder):
         """Manifest of the run, or None while it is not published."""
         return dict(self.read_json("manifest.json")) if self.has("manifest.json") else None
 
+    @contextlib.contextmanager
+    def claim(self, number: int) -> Iterator[None]:
+        """Hold a partition for this process: another that wants it waits here, and goes on when we are done or dead.
+
+        So two runs at once on one machine (a schedule that overlaps itself) search every partition once. Object stores know no
+        locks: there both search, and the later data file stands with the later commit record.
+        """
+        if not self.is_local:
+            yield
+            return
+        path = self.path_of(claim_name(number))
+        with _storage("lock", path):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            file = open(path, "w")  # noqa: SIM115
+        with file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
     def commit_partition(self, commit: Commit) -> None:
         """Make a partition's data file visible: from now on it is never searched again."""
         self.write_json(commit_name(commit.partition), asdict(commit))
@@ -352,7 +372,7 @@ class Store:
         StorageError
             Where the URL cannot be read or written, or holds a store of another format.
         """
-        fs, path = _file_system(uri)
+        fs, path = file_system(uri)
         root = Folder(fs, path.rstrip("/"))
         if not root.has(STORE_FILE):
             if not create:
@@ -415,12 +435,17 @@ def commit_name(number: int) -> str:
     return f"commits/partition-{number:05d}.json"
 
 
+def claim_name(number: int) -> str:
+    """File that a process locks while it searches a partition."""
+    return f"claims/partition-{number:05d}.lock"
+
+
 def failure_name(number: int) -> str:
     """Name of the record of a partition's last failure in the folder of its run."""
     return f"failures/partition-{number:05d}.json"
 
 
-def _file_system(uri: str) -> tuple[Any, str]:
+def file_system(uri: str) -> tuple[Any, str]:
     """File system and path of a URL; listings are never cached, since other processes write."""
     try:
         fs, path = fsspec.core.url_to_fs(uri, use_listings_cache=False)

@@ -169,6 +169,7 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
   }
 
  private:
+  static constexpr u32 kFewCandidates = 6;
   static constexpr u32 kRegisterBefores = 128;  // befores that the dominance filter holds in registers
   static constexpr u32 kKept = 64;              // befores that the filter keeps at most in its passes over memory
 
@@ -177,6 +178,7 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
   /// Drops befores inside other befores, and candidates inside befores; the largest befores come first.
   void drop_dominated(NarrowLevel& level) {
     if (!level.n_befores || !level.n_candidates) return;
+    if (level.n_candidates <= kFewCandidates && level.n_befores <= kLanes) return;  // searched sooner than filtered
     u32* befores = level.befores;
     u32 kept = 0;
     if (level.n_befores > kRegisterBefores) kept = thin_out(befores, level.n_befores);

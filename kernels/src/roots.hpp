@@ -58,7 +58,8 @@ class Roots {
   Sink& sink_;
   const u32 rows_needed_;
   Workspace memory_;
-  std::vector<u32> mark_, touched_, row_list_, order_, joined_;
+  std::vector<u32> mark_, touched_, row_list_, joined_;
+  std::vector<u64> order_;  // candidates of a wide root: number of rows, then column
   std::vector<u64> signatures_;
   Subtree tree_;
   u32 n_touched_ = 0;
@@ -212,7 +213,7 @@ class Roots {
       if (mark_[w] == d)
         join(w);
       else if (mark_[w] >= rows_needed_)
-        order_.push_back(w);
+        order_.push_back(static_cast<u64>(mark_[w]) << 32 | w);
     }
     ++nodes;
     sink_.found(rows, d, members());
@@ -221,13 +222,12 @@ class Roots {
     return !order_.empty();
   }
 
-  /// The bit matrix of a root; `order_` holds its candidates, `mark_` their numbers of rows.
+  /// The bit matrix of a root; `order_` holds its candidates.
   void build_root(u32 v, const u32* rows, u32 d) {
-    std::sort(order_.begin(), order_.end(),
-              [&](u32 a, u32 b) { return mark_[a] != mark_[b] ? mark_[a] < mark_[b] : a < b; });
+    std::sort(order_.begin(), order_.end());
     const u32 n_candidates = static_cast<u32>(order_.size());
     for (u32 i = 0; i < n_touched_; ++i) mark_[touched_[i]] = 0;
-    for (u32 i = 0; i < n_candidates; ++i) mark_[order_[i]] = i + 1;
+    for (u32 i = 0; i < n_candidates; ++i) mark_[static_cast<u32>(order_[i])] = i + 1;
     row_list_.clear();
     for (u32 i = 0; i < d; ++i)  // a row without candidates is in no child
       if (has_candidate(v, rows[i])) row_list_.push_back(rows[i]);
@@ -243,7 +243,7 @@ class Roots {
     BitMatrix& m = tree_.matrix;
     m.shape(memory_, static_cast<u32>(row_list_.size()), n_before, n_candidates);
     std::copy(row_list_.begin(), row_list_.end(), m.row_ids);
-    std::copy(order_.begin(), order_.end(), m.ids);
+    for (u32 i = 0; i < n_candidates; ++i) m.ids[i] = static_cast<u32>(order_[i]);
     std::fill(m.rows, m.rows + static_cast<std::size_t>(m.n_rows) * m.stride(), 0u);
     for (u32 i = 0; i < m.n_rows; ++i) {
       u32* row = m.row(i);

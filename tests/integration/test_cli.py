@@ -12,6 +12,8 @@ import time
 import pytest
 
 from flows.cli import invoke
+from pipeline.device import why_no_data_on_device
+from pipeline.store import Store
 from tests.real_graphs import COUNTS, DATA
 
 EDGES = str(DATA / "UCforum.adj")
@@ -149,6 +151,22 @@ def test_doctor_says_why_a_backend_cannot_be_used(capsys):
     assert facts["backend cpu"] == "can run"
     assert facts["lanes"] in ("avx512", "avx2", "portable")
     assert facts["backend cuda"] == "can run" or facts["backend cuda"].startswith("cannot run: ")
+
+
+def test_profile_counts_two_hop_neighbours(published, capsys):
+    (graph,) = Store.open(published).graphs()
+    record = said(capsys, "profile", graph[:6], "--store", published, "--two-hop")
+    assert (record["n_left"], record["n_edges"]) == (899, 7089)
+    assert record["two_hop"]["left"]["largest"] < 899
+    assert invoke(["profile", graph, "--store", published]) == 0
+    assert "components" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(why_no_data_on_device() is None, reason="the GPU data path can run here")
+def test_a_data_path_that_cannot_run_here_is_refused_with_the_way_to_install_it(tmp_path, capsys):
+    assert invoke(["run", EDGES, "--store", str(tmp_path / "store"), "--data-backend", "cuda"]) == 2
+    assert "pip install 'bicliq[gpu]'" in capsys.readouterr().err
+    assert not (tmp_path / "store" / "graphs").exists()
 
 
 def test_bench_prints_the_peers_beside_us(capsys):

@@ -12,10 +12,11 @@ import time
 import pytest
 
 from pipeline.cluster import open_cluster
+from pipeline.partition import write_partition
 from pipeline.plan import plan
 from pipeline.publish import publish, verify
 from pipeline.results import open_run
-from pipeline.search import search_run
+from pipeline.search import search_partition, search_run
 from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
 from pipeline.store import Store, commit_name, data_name
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, put_graph, random_graph
@@ -103,3 +104,34 @@ def test_a_search_killed_before_its_commit_searches_that_partition_again(store, 
     search = subprocess.run([sys.executable, "-c", SEARCH, store.uri, run], check=True)
     assert search.returncode == 0
     assert folder.read_commit(7) is not None
+
+
+def test_two_searches_at_once_share_the_partitions(store, run):
+    folder = store.run(run)
+    searches = [subprocess.Popen([sys.executable, "-c", SEARCH, store.uri, run]) for _ in range(2)]
+    first, second = searches
+    wait_for_commits(folder, 5)
+    second.kill()
+    second.wait()
+    assert first.wait(PATIENCE) == 0
+    assert publish(store, run).digest == digest_of(ANSWER)
+    assert verify(store, run).problems == []
+
+
+def test_a_claimed_partition_is_waited_for(store, run):
+    write_partition(store, run, 0)
+    folder, began = store.run(run), threading.Event()
+
+    def search():
+        began.set()
+        search_partition(store.uri, run, 0)
+
+    with folder.claim(0):
+        waiting = threading.Thread(target=search)
+        waiting.start()
+        assert began.wait(PATIENCE)
+        waiting.join(0.3)
+        assert waiting.is_alive()
+        assert folder.read_commit(0) is None
+    waiting.join(PATIENCE)
+    assert folder.read_commit(0) is not None

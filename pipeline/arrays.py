@@ -1,0 +1,100 @@
+"""Arrays of the host and of a GPU by one code: NumPy's functions, or CuPy's where an array lies on a device.
+
+The few operations that the two do not share, or that would take too much memory for 200 million edges at once, are
+here; everything else calls `library_of(array)`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+BLOCK = 1 << 24
+"""Entries that are worked on at a time where an operation needs temporary arrays several times as large."""
+
+
+def library_of(array: Any) -> Any:
+    """Return the module whose functions take this array: NumPy or CuPy.
+
+    Examples
+    --------
+    >>> library_of(np.zeros(1)).__name__
+    'numpy'
+    """
+    if type(array).__module__.split(".")[0] != "cupy":
+        return np
+    import cupy
+
+    return cupy
+
+
+def to_host(array: Any) -> Any:
+    """Return the array as one of NumPy, copied only where it lies on a device."""
+    return array if library_of(array) is np else array.get()
+
+
+def counts_of(values: Any, n: int) -> Any:
+    """Return how often each of 0…n-1 occurs, int64.
+
+    Examples
+    --------
+    >>> counts_of(np.array([2, 0, 2]), 4).tolist()
+    [1, 0, 2, 0]
+    """
+    xp = library_of(values)
+    found = xp.zeros(n, xp.int64)
+    for start in range(0, values.size, BLOCK):  # bincount makes an int64 copy
+        found += xp.bincount(values[start : start + BLOCK], minlength=n)
+    return found
+
+
+def repeat(values: Any, counts: Any) -> Any:
+    """Return each value as often as its count says.
+
+    Examples
+    --------
+    >>> repeat(np.array([7, 8, 9]), np.array([2, 0, 1])).tolist()
+    [7, 7, 9]
+    """
+    xp = library_of(counts)
+    if xp is np:
+        return np.repeat(values, counts)
+    starts = xp.cumsum(counts) - counts
+    owners = xp.zeros(int(counts.sum()) + 1, xp.int32)
+    xp.add.at(owners, starts[1:], 1)
+    return values[xp.cumsum(owners[:-1], dtype=xp.int32)]
+
+
+def sums_of_rows(values: Any, indptr: Any) -> Any:
+    """Return the sum of each row's values, int64; an empty row's is 0.
+
+    Examples
+    --------
+    >>> sums_of_rows(np.array([1, 2, 3]), np.array([0, 2, 2, 3])).tolist()
+    [3, 0, 3]
+    """
+    xp = library_of(values)
+    sums = xp.zeros(values.size + 1, xp.int64)
+    xp.cumsum(values, out=sums[1:])
+    return sums[indptr[1:]] - sums[indptr[:-1]]
+
+
+def largest_of_rows(values: Any, indptr: Any) -> Any:
+    """Return the largest value of each row (int32, none negative); an empty row's is -1.
+
+    Examples
+    --------
+    >>> largest_of_rows(np.array([1, 5, 3], np.int32), np.array([0, 2, 2, 3])).tolist()
+    [5, -1, 3]
+    """
+    xp = library_of(values)
+    found = xp.full(indptr.size - 1, -1, xp.int32)
+    lengths = xp.diff(indptr)
+    if xp is np:
+        filled = np.flatnonzero(lengths)
+        if filled.size:
+            found[filled] = np.maximum.reduceat(values, indptr[filled])
+        return found
+    xp.maximum.at(found, repeat(xp.arange(found.size, dtype=xp.int32), lengths), values)
+    return found

@@ -1,0 +1,34 @@
+"""Clusters of different sizes find the same, and say how busy their workers were."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+
+import pytest
+
+from flows.cli import invoke
+from tests.real_graphs import COUNTS, DATA
+
+
+def test_scaling_finds_the_digest_of_the_run(tmp_path, capsys):
+    store = str(tmp_path / "store")
+    arguments = ["run", str(DATA / "UCforum.adj"), "--store", store, "--partitions", "6", "--workers", "2", "--json"]
+    assert invoke(arguments) == 0
+    run = json.loads(capsys.readouterr().out)
+    assert len(run["busy"]) == 2
+    assert all(0 < share <= 1 for share in run["busy"].values())
+    assert invoke(["bench", "scale", "--store", store, "--workers", "1", "--workers", "2", "--json"]) == 0
+    clusters = json.loads(capsys.readouterr().out)["clusters"]
+    assert [cluster["workers"] for cluster in clusters] == [1, 2]
+    assert [len(cluster["busy"]) for cluster in clusters] == [1, 2]
+    for cluster in clusters:
+        assert cluster["bicliques"] == COUNTS["UCforum"]
+        assert cluster["digest"] == run["digest"]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("dask_cuda") is not None, reason="Dask-CUDA is installed")
+def test_a_cluster_of_gpus_needs_dask_cuda(tmp_path, capsys):
+    assert invoke(["run", str(DATA / "UCforum.adj"), "--store", str(tmp_path / "store"), "--local"]) == 0
+    assert invoke(["bench", "scale", "--store", str(tmp_path / "store"), "--backend", "cuda"]) == 2
+    assert "pip install 'bicliq[gpu]'" in capsys.readouterr().err
