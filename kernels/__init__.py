@@ -33,6 +33,7 @@ from kernels.counting import (
     chosen_search,
     count_butterflies,
     count_by_search,
+    count_on_gpu,
     count_table,
 )
 from kernels.cpu import BicliqueStream, CpuSearch
@@ -222,6 +223,7 @@ def count_bicliques(
     roots: Any = None,
     threads: int = 1,
     per_vertex: bool = False,
+    backend: str = "cpu",
     progress: ProgressCallback | None = None,
 ) -> CountResult:
     """Count the complete p×q subgraphs of a bipartite graph, exactly.
@@ -246,6 +248,8 @@ def count_bicliques(
         Worker threads; 0 takes all cores that this process may use.
     per_vertex : bool
         Count for each vertex as well, and for p = q = 2 by "butterfly" for each edge.
+    backend : {"cpu", "cuda"}
+        "cuda" counts by levels, and no vertices; its device time is ``roots`` and ``search``.
     progress : callable, optional
         Called about five times a second with a `Progress`.
 
@@ -257,6 +261,8 @@ def count_bicliques(
     ------
     CapacityError
         If the count is 2^128 or more, or an id is beyond 32 bits.
+    BackendError
+        If the backend cannot run here, or cannot do what is asked.
     ValueError
         If p or q is no whole number of at least 1, or the arrays are no CSR matrix.
 
@@ -275,6 +281,11 @@ def count_bicliques(
     """
     request = _count_request(indptr, indices, n_right, p, q, side, roots, threads)
     search = choose_method(method, request.p, request.q, side=side, roots=roots is not None, per_vertex=per_vertex)
+    if backend != Backend.CPU:
+        reason = why_not(backend) or ("it counts no vertices" if per_vertex else None)
+        if reason is not None:
+            raise BackendError(f"backend {backend!r} cannot do this here: {reason}")
+        return count_on_gpu(request, search, progress)
     if search == "butterfly":
         return count_butterflies(request, per_vertex, progress)
     return count_by_search(request, search, per_vertex, progress)
