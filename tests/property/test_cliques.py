@@ -100,3 +100,20 @@ def test_widths_of_the_local_graph_meet_at_their_borders(n):
     graph = dimacs.symmetric_csr(np.argwhere(matrix), n)
     found = maximum_clique(*graph, all=True)
     assert found.cliques.tolist() == [list(range(n - 12, n))]
+
+
+@pytest.mark.parametrize("n", [500, 1100])
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_agree_where_classes_are_many_and_sets_are_wide(n, seed):
+    """Dense blocks of many sizes under a sparse cover: one-mode projections look like this."""
+    random = np.random.default_rng(seed)
+    matrix = random.random((n, n)) < 0.05
+    for _ in range(12):
+        block = random.choice(n, int(random.integers(n // 6, n // 3)), replace=False)
+        matrix[np.ix_(block, block)] |= random.random((len(block), len(block))) < 0.9985
+    graph = dimacs.symmetric_csr(np.argwhere(np.triu(matrix & matrix.T, 1)), n)
+    found = [maximum_clique(*graph, bounds=bounds, time_limit=1) for bounds in ("refute", "recolour", "colour")]
+    best = max(one.size for one in found)
+    for one in found:
+        assert_is_clique(one.members, *graph)
+        assert not one.proven or one.size == best
