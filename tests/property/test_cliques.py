@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import maximum_clique
+from kernels import maximum_clique, project_one_mode
 from tests import dimacs
+from tests.property.graphs import random_graphs as bipartite_graphs
 from tests.reference.cliques import maximum_cliques
 
 
@@ -117,3 +118,16 @@ def test_bounds_agree_where_classes_are_many_and_sets_are_wide(n, seed):
     for one in found:
         assert_is_clique(one.members, *graph)
         assert not one.proven or one.size == best
+
+
+@given(bipartite_graphs(), st.integers(1, 4), st.sampled_from(["left", "right"]), st.integers(1, 3))
+@settings(max_examples=150, deadline=None)
+def test_projections_agree_with_the_matrix_product(graph, min_shared, side, threads):
+    matrix = np.zeros((graph.n_left, graph.n_right), int)
+    for u, v in graph.edges:
+        matrix[u, v] = 1
+    shared = matrix @ matrix.T if side == "left" else matrix.T @ matrix
+    np.fill_diagonal(shared, 0)
+    indptr, indices = project_one_mode(*graph.csr, side=side, min_shared=min_shared, threads=threads)
+    rows = [indices[a:b].tolist() for a, b in pairwise(indptr)]
+    assert rows == [np.flatnonzero(row >= min_shared).tolist() for row in shared]
