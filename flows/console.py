@@ -197,3 +197,49 @@ def count_bench_table(records: list[dict[str, Any]]) -> Table:
         own = (f"{r[name]:.1f}" for name in ("prepare", "estimate", "search", "total"))
         table.add_row(r["name"], f"{r['count']:,}", exact, str(r["threads"]), r["method"], str(r["side"]), *own, *peers)
     return table
+
+
+def show_cliques(record: dict[str, Any]) -> None:
+    """A sentence about the answer, and its members."""
+    known = "a maximum clique" if record["proven"] else "the best clique in time (not proven to be a maximum)"
+    many = f", one of {record['n_cliques']:,}" if record["n_cliques"] > 1 else ""
+    out.print(
+        f"{known}{many}: {record['size']:,} of {record['n_vertices']:,} vertices, {record['n_edges']:,} edges,"
+        f" in {record['seconds']['total']:.3f} s ({record['backend']}, {record['threads']} threads)"
+    )
+    for members in record.get("cliques", [record["members"]] if record["members"] else []):
+        out.print("  " + ", ".join(map(str, members)), markup=False)
+    if "output" in record:
+        out.print(f"in {record['output']}", markup=False)
+
+
+def clique_bench_table(records: list[dict[str, Any]]) -> Table:
+    """Our seconds beside the peers'."""
+    table = Table(title="maximum clique, seconds", title_justify="left")
+    for name in (
+        "graph",
+        "size",
+        "exact",
+        "threads",
+        "order",
+        "search",
+        "total",
+        "nodes",
+        "best peer, CPU",
+        "best peer, H200",
+    ):
+        table.add_column(name, justify="left" if name == "graph" else "right")
+    for r in records:
+        exact = (
+            "not proven"
+            if not r["proven"]
+            else "–"
+            if r["expected"] is None
+            else "yes"
+            if r["expected"] == r["size"]
+            else "NO"
+        )
+        peers = ["–" if r[name] is None else f"{r[name]:g}" for name in ("peer_cpu", "peer_h200")]
+        seconds = (f"{r[name]:.4f}" for name in ("order", "search", "seconds"))
+        table.add_row(r["graph"], str(r["size"]), exact, str(r["threads"]), *seconds, f"{r['nodes']:,}", *peers)
+    return table

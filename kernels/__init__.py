@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kernels.backend import Backend, available_threads, why_not
-from kernels.clique import CliqueResult, maximum_clique
+from kernels.clique import CliqueResult, maximum_clique, project_one_mode
 from kernels.contracts import (
     BicliqueBatch,
     EnumerationRequest,
@@ -23,6 +23,7 @@ from kernels.contracts import (
     as_int32,
     choose_side,
 )
+from kernels.contracts import check_csr as _check_csr
 from kernels.counting import (
     CountRequest,
     CountResult,
@@ -62,6 +63,7 @@ __all__ = [
     "enumerate_maximal_bicliques",
     "group_roots",
     "maximum_clique",
+    "project_one_mode",
     "set_digest",
     "stream_maximal_bicliques",
     "why_not",
@@ -450,28 +452,6 @@ def _request(
 
 def _faster_side(indptr: Any, indices: Any, n_right: int) -> Side:
     return choose_side(np.diff(indptr), np.bincount(indices, minlength=n_right))
-
-
-def _check_csr(indptr: np.ndarray[Any, Any], indices: np.ndarray[Any, Any], n_right: int) -> None:
-    if (
-        indptr.ndim != 1
-        or len(indptr) == 0
-        or indptr[0] != 0
-        or indptr[-1] != len(indices)
-        or (np.diff(indptr) < 0).any()
-    ):
-        raise ValueError("indptr must start with 0, never fall, and end with the number of indices")
-    if not 0 <= n_right < 2**31 or len(indptr) > 2**31:
-        raise CapacityError(f"a side may have at most 2**31 - 1 vertices, not {max(n_right, len(indptr) - 1)}")
-    if len(indices) == 0:
-        return
-    if indices.max() >= n_right:
-        raise ValueError(f"indices holds {indices.max()}, but there are {n_right} right vertices (0…{n_right - 1})")
-    rises = np.diff(indices) > 0
-    first_of_row = indptr[1:-1][(indptr[1:-1] > 0) & (indptr[1:-1] < len(indices))]
-    rises[first_of_row - 1] = True
-    if not rises.all():
-        raise ValueError("indices must be ascending and without repetition within each row")
 
 
 def _check_roots(roots: Any, n: int) -> np.ndarray[Any, np.dtype[np.int32]]:
