@@ -75,6 +75,10 @@ Sides = Annotated[str | None, typer.Option("--sides", help="SNAP files: source-t
 Sample = Annotated[float | None, typer.Option("--sample", help="Keep this fraction of the left vertices.")]
 
 
+NO_SETTINGS = ("edges", "p", "q", "all", "max_p", "max_q", "vertices", "method", "prefect", "json")
+"""Arguments of `count` that say what is counted."""
+
+
 def settings_from(**options: Any) -> Any:
     """Settings from the given options; those that are None are left to environment, file and defaults."""
     from pydantic import BaseModel
@@ -158,6 +162,49 @@ def enumerate(
             f"{record['bicliques']:,} maximal bicliques{more}{known} in {record['seconds']['search']:.3f} s"
             f" ({record['backend']}, {record['threads']} threads)"
         )
+
+
+@app.command(epilog="Example: [bold]bicliq count youtube.parquet 4 4 --left u --right v[/bold]")
+def count(
+    edges: Edges,
+    p: Annotated[int | None, typer.Argument(metavar="P", help="Left vertices.")] = None,
+    q: Annotated[int | None, typer.Argument(metavar="Q", help="Right vertices.")] = None,
+    all: Annotated[bool, typer.Option("--all", help="Count all sizes up to --max-p and --max-q, in one pass.")] = False,
+    max_p: Annotated[int | None, typer.Option("--max-p", help="Largest p of --all.")] = None,
+    max_q: Annotated[int | None, typer.Option("--max-q", help="Largest q of --all.")] = None,
+    vertices: Annotated[bool, typer.Option("--vertices", help="Count for each vertex, too (with --store).")] = False,
+    method: Annotated[str, typer.Option("--method", help="auto, levels, pivot or butterfly.")] = "auto",
+    store: StoreUri = None, side: SideOption = None, threads: Threads = None, partitions: Partitions = None,
+    memory_budget: MemoryBudget = None, scheduler: Scheduler = None, workers: Workers = None, local: Local = None,
+    format: Format = None, left: Left = None, right: Right = None, weight: Weight = None, time: Time = None,
+    delimiter: Delimiter = None, header: Header = None, duplicates: Duplicates = None, min_weight: MinWeight = None,
+    since: Since = None, until: Until = None, ragged: Ragged = None, nulls: Nulls = None, self_labels: SelfLabels = None,
+    sides: Sides = None, sample: Sample = None,
+    prefect: Annotated[bool, typer.Option("--prefect", help="Run as a Prefect flow (with --store).")] = False,
+    json: Json = False,
+) -> None:  # fmt: skip
+    """Count complete P x Q subgraphs: in memory, or with --store partition by partition into the store."""
+    options = {k: v for k, v in locals().items() if k not in NO_SETTINGS}
+    settings = settings_from(**options)
+    from flows import console
+    from pipeline.count import count_run, count_table
+
+    asked = _count_asked(p, q, max_p, max_q, all, vertices, method)
+    if prefect and store is None:
+        raise InputError("--prefect counts into a store; name one with --store")
+    if store is None:
+        record = count_table(edges, asked, settings).record()
+    elif prefect:
+        from flows.count import count_flow
+
+        record = count_flow(edges, vars(asked), settings.model_dump(mode="json"))
+    else:
+        with console.observed(json) as observer:
+            record = count_run(edges, asked, settings, observer).record()
+    if json:
+        console.print_json(record)
+    else:
+        console.print_counts(record)
 
 
 @app.command(epilog="Example: [bold]bicliq ingest purchases.csv.gz --left user --right item --since 2026-01-01[/bold]")
@@ -467,6 +514,47 @@ def bench_scale(
         console.print_json({"run": opened.run, "clusters": records})
     if len({record["digest"] for record in records}) > 1:
         raise typer.Exit(EXIT_OTHER)
+
+
+@bench.command("count", epilog="Example: [bold]BICLIQ_DATA=graphs bicliq bench count YouTube marvel[/bold]")
+def bench_count(
+    graphs: Annotated[list[str] | None, typer.Argument(help="Names of known graphs; by default all.")] = None,
+    threads: Annotated[int, typer.Option("--threads", help="Threads.")] = 1,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each count; the best is shown.")] = 3,
+    json: Json = False,
+) -> None:
+    """Time (p,q)-counts (reading the file left out) beside the peers' figures."""
+    from flows import console
+    from pipeline.bench import machine_facts
+    from pipeline.bench_count import measure_counts
+
+    records = [measured.record() for measured in measure_counts(graphs or [], threads, runs)]
+    if json:
+        console.print_json({"machine": machine_facts(), "counts": records})
+        return
+    console.wide.print(console.count_bench_table(records))
+    console.wide.print(", ".join(f"{name} {value}" for name, value in machine_facts().items()))
+    if any(r["expected"] not in (None, r["count"]) for r in records):
+        raise typer.Exit(EXIT_OTHER)
+
+
+def _count_asked(
+    p: int | None, q: int | None, max_p: int | None, max_q: int | None, all_sizes: bool, vertices: bool, method: str
+) -> Any:
+    """What `count` is asked for: P and Q, or with ``--all`` the largest ones."""
+    from pipeline.count import CountAsked
+
+    if all_sizes:
+        if max_p is None or max_q is None:
+            raise InputError("--all needs --max-p and --max-q: up to which sizes shall be counted?")
+        if p is not None or q is not None:
+            raise InputError(f"--all counts every size up to --max-p and --max-q; leave out {p} {q or ''}".rstrip())
+        return CountAsked(max_p, max_q, True, vertices, method)
+    if max_p is not None or max_q is not None:
+        raise InputError("--max-p and --max-q belong to --all; for one size give P and Q")
+    if p is None or q is None:
+        raise InputError("give P and Q, the numbers of left and right vertices, or --all with --max-p and --max-q")
+    return CountAsked(p, q, False, vertices, method)
 
 
 def _show(record: dict[str, Any], json: bool) -> None:

@@ -172,3 +172,40 @@ def bench_table(records: list[dict[str, Any]]) -> Table:
             f"{r['bicliques'] / r['seconds'] / 1e6:.1f}", f"{r['workspace_mib']:.0f}", f"{r['busy']:.2f}",
         )  # fmt: skip
     return table
+
+
+def print_counts(record: dict[str, Any]) -> None:
+    """One count as a sentence, several as a table, and where they are."""
+    how = f"{record['method']}, {record['side'] or 'both'} side, {record['backend']}, {record['threads']} threads"
+    if len(record["counts"]) == 1:
+        row = record["counts"][0]
+        out.print(f"{row['count']:,} complete {row['p']} × {row['q']} subgraphs ({how})")
+    else:
+        table = Table(title=f"complete p × q subgraphs ({how})", title_justify="left")
+        sizes = sorted({row["q"] for row in record["counts"]})
+        for name in ("p \\ q", *map(str, sizes)):
+            table.add_column(name, justify="right")
+        for p in sorted({row["p"] for row in record["counts"]}):
+            table.add_row(str(p), *(f"{row['count']:,}" for row in record["counts"] if row["p"] == p))
+        out.print(table)
+    if record["too_large"]:
+        out.print(f"0, because {record['too_large']}")
+    if record["output"]:
+        out.print(f"{record['counted']} of {record['partitions']} partitions counted now; {record['output']}")
+
+
+def count_bench_table(records: list[dict[str, Any]]) -> Table:
+    """Our milliseconds beside the peers'."""
+    table = Table(title="(p,q)-bicliques, milliseconds", title_justify="left")
+    heads = ("count", "found", "exact", "threads", "method", "side", "prepare", "estimate", "search", "total")
+    for name in (*heads, "BCList++", "EPivoter", "GBC H200"):
+        table.add_column(name, justify="left" if name == "count" else "right")
+    for r in records:
+        exact = "–" if r["expected"] is None else "yes" if r["expected"] == r["count"] else "NO"
+        peers = (
+            "–" if r[f"peer_{name}"] is None else f"{r[f'peer_{name}']:,}"
+            for name in ("bclist", "epivoter", "gbc_h200")
+        )
+        own = (f"{r[name]:.1f}" for name in ("prepare", "estimate", "search", "total"))
+        table.add_row(r["name"], f"{r['count']:,}", exact, str(r["threads"]), r["method"], str(r["side"]), *own, *peers)
+    return table

@@ -151,7 +151,7 @@ def search_and_publish(run: str, asked: Settings, ingested: dict[str, Any] | Non
         for number, batch in enumerate(batches_of(store, run)):
             searched += search_task(run, number, batch, values, None)
     else:
-        _quiet_dask()
+        quiet_dask()
         paths = read_plan_record(store.run(run)).est_cost
         with open_cluster(asked.cluster, usable_backend(asked.search.backend, paths=paths)) as client:
             get_run_logger().info("Dask dashboard: %s", client.dashboard_link)
@@ -164,7 +164,7 @@ def search_and_publish(run: str, asked: Settings, ingested: dict[str, Any] | Non
     return _leave_artifacts(store, run, asked, ingested, searched)
 
 
-def _quiet_dask() -> None:
+def quiet_dask() -> None:
     """Keep Dask's chatter about connections out of the flow's log, whose root logger Prefect opens at INFO."""
     import distributed  # noqa: F401 - sets the level of its logger when it is first imported
 

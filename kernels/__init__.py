@@ -1,4 +1,4 @@
-"""Algorithms on bipartite graphs, arrays in and arrays out: maximal bicliques, (p,q) counts.
+"""Algorithms on bipartite graphs, arrays in and arrays out: maximal bicliques, (p,q) counts, maximum cliques.
 
 A graph is the CSR matrix of its left side: `indptr` (int64, ``n_left + 1``) and `indices` (int32, sorted and unique
 within a row). The kernels know neither tables nor files nor clusters.
@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kernels.backend import Backend, available_threads, why_not
+from kernels.clique import CliqueResult, maximum_clique
 from kernels.contracts import (
     BicliqueBatch,
     EnumerationRequest,
@@ -47,6 +48,7 @@ __all__ = [
     "BicliqueBatch",
     "BicliqueStream",
     "CapacityError",
+    "CliqueResult",
     "CountResult",
     "CountTable",
     "EnumerationResult",
@@ -58,6 +60,7 @@ __all__ = [
     "count_bicliques",
     "enumerate_maximal_bicliques",
     "group_roots",
+    "maximum_clique",
     "set_digest",
     "stream_maximal_bicliques",
     "why_not",

@@ -13,6 +13,7 @@ inline namespace BICLIQ_ISA {
 void bind_enumeration(nb::module_& module);
 void bind_count(nb::module_& module);
 void bind_grouping(nb::module_& module);
+void bind_clique(nb::module_& module);
 
 }  // namespace BICLIQ_ISA
 }  // namespace bicliq

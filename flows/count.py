@@ -1,0 +1,71 @@
+"""Count (p,q)-bicliques of an edge table as a Prefect flow: ingest, plan, count the partitions, publish."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prefect import flow, task
+from prefect.artifacts import create_table_artifact
+
+from flows.etl import STAGE, ingest_task, quiet_dask, settings_of
+from pipeline.count import CountAsked, check_backend, count_partitions, plan_count, publish_counts
+from pipeline.store import Store
+
+SHOWN = 100
+"""Counts that the artifact lists, at most."""
+
+
+@task(name="plan-count", **STAGE)
+def plan_count_task(graph: str, asked: dict[str, Any], settings: dict[str, Any]) -> list[str]:
+    """Side, search, order, partitions."""
+    values = settings_of(settings)
+    return list(plan_count(Store.open(values.store, create=False), graph, CountAsked(**asked), values))
+
+
+@task(name="count", task_run_name="count {run}", **STAGE)
+def count_task(run: str, method: str, asked: dict[str, Any], settings: dict[str, Any]) -> int:
+    """Count the partitions that are not counted yet, on the cluster."""
+    values = settings_of(settings)
+    quiet_dask()
+    return count_partitions(Store.open(values.store, create=False), run, CountAsked(**asked), method, values)
+
+
+@task(name="publish-counts", **STAGE)
+def publish_counts_task(
+    run: str, method: str, counted: int, asked: dict[str, Any], settings: dict[str, Any]
+) -> dict[str, Any]:
+    """Add up the partitions."""
+    values = settings_of(settings)
+    store = Store.open(values.store, create=False)
+    return publish_counts(store, run, CountAsked(**asked), method, counted, values).record()
+
+
+@flow(name="bicliq-count", flow_run_name="count {source}", persist_result=False)
+def count_flow(source: str, asked: dict[str, Any], settings: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Take an edge table to (p,q)-counts in the store.
+
+    Parameters
+    ----------
+    source
+        Path or fsspec URL of the edge table.
+    asked
+        The fields of `pipeline.count.CountAsked`, as ``{"p": 3, "q": 3}``.
+    settings
+        The tree of `pipeline.settings.Settings` as plain values.
+
+    Returns
+    -------
+    dict
+        The record of `pipeline.count.CountRecord`.
+    """
+    CountAsked(**asked)
+    tree = settings_of(settings)
+    check_backend(tree)
+    values = tree.model_dump(mode="json")
+    ingested = ingest_task(source, values)
+    run, method = plan_count_task(ingested["graph"], asked, values)
+    counted = count_task(run, method, asked, values)
+    record: dict[str, Any] = publish_counts_task(run, method, counted, asked, values)
+    rows = [{name: str(row[name]) for name in ("p", "q", "count")} for row in record["counts"][:SHOWN]]
+    create_table_artifact(rows, key=f"counts-{run}")
+    return record

@@ -1,0 +1,96 @@
+// bind_clique.cpp: maximum cliques for Python: a run that is waited for.
+#include "bindings.hpp"
+#include "clique_team.hpp"
+
+#include <nanobind/ndarray.h>
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+namespace {
+
+template <class T>
+using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+/// Owns references to the arrays for as long as the threads read them.
+class CliqueSearch {
+ public:
+  CliqueSearch(Input<std::int64_t> indptr, Input<std::int32_t> indices, u32 lower_bound, bool all, u32 threads, bool recolour,
+               bool refute)
+      : indptr_(std::move(indptr)), indices_(std::move(indices)) {
+    CliqueSettings settings;
+    settings.threads = threads;
+    settings.lower_bound = lower_bound;
+    settings.all = all;
+    settings.bounds.recolour = recolour;
+    settings.bounds.refute = refute;
+    const Adjacency graph{indptr_.data(), indices_.data(), static_cast<u32>(indptr_.size() - 1)};
+    run_ = std::make_unique<CliqueRun>(graph, settings);
+  }
+  bool wait(double seconds) {
+    const nb::gil_scoped_release release;
+    return run_->wait(seconds);
+  }
+  /// Ends the run early; returns when all threads have ended.
+  void stop() {
+    const nb::gil_scoped_release release;
+    run_->stop();
+    while (!run_->wait(1.0)) {}
+  }
+  /// All cliques, one after the other; each has `size` members.
+  nb::object members() const {
+    auto* held = new std::vector<std::int32_t>();
+    for (const auto& clique : run_->cliques()) held->insert(held->end(), clique.begin(), clique.end());
+    const nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<std::int32_t>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, std::int32_t, nb::ndim<1>>(held->data(), {held->size()}, owner));
+  }
+  u64 n_cliques() const { return run_->cliques().size(); }
+  const CliqueRun& run() const { return *run_; }
+
+ private:
+  Input<std::int64_t> indptr_;
+  Input<std::int32_t> indices_;
+  std::unique_ptr<CliqueRun> run_;
+};
+
+/// Is every entry (u, v) of the rows met by (v, u)? Rows are ascending and hold no u of their own.
+bool is_symmetric(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices) {
+  const nb::gil_scoped_release release;
+  const usize n = indptr.size() - 1;
+  std::vector<i64> next(indptr.data(), indptr.data() + n);
+  for (usize u = 0; u < n; ++u)
+    for (i64 e = indptr.data()[u]; e < indptr.data()[u + 1]; ++e) {
+      const auto v = static_cast<usize>(indices.data()[e]);
+      if (next[v] == indptr.data()[v + 1] || static_cast<usize>(indices.data()[next[v]]) != u) return false;
+      ++next[v];
+    }
+  return true;
+}
+
+}  // namespace
+
+void bind_clique(nb::module_& module) {
+  nb::class_<CliqueSearch>(module, "CliqueSearch")
+      .def(nb::init<Input<std::int64_t>, Input<std::int32_t>, u32, bool, u32, bool, bool>())
+      .def("wait", &CliqueSearch::wait)
+      .def("stop", &CliqueSearch::stop)
+      .def_prop_ro("members", &CliqueSearch::members)
+      .def_prop_ro("n_cliques", &CliqueSearch::n_cliques)
+      .def_prop_ro("proven", [](const CliqueSearch& s) { return s.run().proven(); })
+      .def_prop_ro("nodes", [](const CliqueSearch& s) { return s.run().nodes(); })
+      .def_prop_ro("size", [](const CliqueSearch& s) { return s.run().size(); })
+      .def_prop_ro("degeneracy", [](const CliqueSearch& s) { return s.run().degeneracy(); })
+      .def_prop_ro("roots_searched", [](const CliqueSearch& s) { return s.run().roots_searched(); })
+      .def_prop_ro("seconds", [](const CliqueSearch& s) {
+        const CliqueSeconds& t = s.run().seconds();
+        nb::dict seconds;
+        seconds["order"] = t.order;
+        seconds["heuristic"] = t.heuristic;
+        seconds["search"] = t.search;
+        if (t.collect > 0) seconds["collect"] = t.collect;
+        return seconds;
+      });
+  module.def("is_symmetric", &is_symmetric);
+}
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

@@ -1,0 +1,312 @@
+// clique.hpp: the maximum clique below a local graph.
+//
+// What: `Search<W>::run` looks below a node (a set of candidates, and the clique that led to it) for a clique larger
+// than the best that any worker knows; where all maximum cliques are asked for, for every clique of that size.
+//
+// Method: branch and bound on bits. `Colouring` says on which candidates to branch; each is taken, its candidates are
+// those before it that are its neighbours. No recursion in the depth of a clique: a level is two sets. Where the
+// candidates of a child fit half the words, they become a local graph of their own, a few times at most, since widths
+// are powers of two. A worker looks every so often whether another waits, and gives away half of the branches of its
+// shallowest open level.
+//
+// Cost: exponential in the worst case; two sets a level, and the adjacency of each width, 2·n²/8 bytes.
+//
+// Papers: San Segundo et al. 2011; Tomita and Kameda 2007; the bounds are in colouring.hpp.
+#pragma once
+
+#include "colouring.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+/// The best clique so far, shared by all workers; with `target`, the list of all cliques of that size.
+class Incumbent {
+ public:
+  explicit Incumbent(u32 size) : size_(size) {}
+  u32 size() const { return size_.load(std::memory_order_relaxed); }
+
+  void offer(std::vector<u32> clique) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (target_) {
+      if (clique.size() == target_) cliques_.push_back(std::move(clique));
+    } else if (clique.size() > size()) {
+      size_.store(static_cast<u32>(clique.size()), std::memory_order_relaxed);
+      cliques_ = {std::move(clique)};
+    }
+  }
+  /// From now on every clique of this size is kept.
+  void collect(u32 target) {
+    target_ = target;
+    size_ = target - 1;
+    cliques_.clear();
+  }
+  const std::vector<std::vector<u32>>& cliques() const { return cliques_; }
+
+ private:
+  std::atomic<u32> size_;
+  u32 target_ = 0;
+  std::mutex mutex_;
+  std::vector<std::vector<u32>> cliques_;
+};
+
+class Worker;
+
+/// A part of the search that any worker can do.
+struct Job {
+  virtual ~Job() = default;
+  virtual void run(Worker& worker) = 0;
+};
+
+/// An open search that can give away a part of its branches.
+struct Open {
+  virtual ~Open() = default;
+  virtual std::unique_ptr<Job> share() = 0;
+};
+
+/// What a search asks of those around it.
+struct Surroundings {
+  Incumbent& incumbent;
+  Bounds bounds;
+  std::function<bool()> hungry;
+  std::function<void(std::unique_ptr<Job>)> give;
+  const std::atomic<bool>& stopped;
+};
+
+template <u32 W>
+using Shared = std::shared_ptr<const LocalGraph<W>>;
+
+/// The same graph with its vertices in another order.
+template <u32 W>
+Shared<W> reorder(const LocalGraph<W>& graph, const std::vector<u32>& order) {
+  std::vector<u32> ids, rank(graph.n());
+  for (u32 v : order) {
+    rank[v] = static_cast<u32>(ids.size());
+    ids.push_back(graph.ids[v]);
+  }
+  auto out = std::make_shared<LocalGraph<W>>(std::move(ids));
+  for (u32 v : order) each_member(graph.neighbours[v], [&](u32 u) { out->neighbours[rank[v]].add(rank[u]); });
+  out->finish();
+  return out;
+}
+/// The subgraph of some vertices, which V words hold, in the order that they have.
+template <u32 V, u32 W>
+Shared<V> project(const LocalGraph<W>& graph, const Bits<W>& vertices) {
+  std::vector<u32> ids;
+  each_member(vertices, [&](u32 v) { ids.push_back(graph.ids[v]); });
+  auto out = std::make_shared<LocalGraph<V>>(std::move(ids));
+  u32 rank = 0;
+  each_member(vertices, [&](u32 v) { out->neighbours[rank++] = ranks_in<V>(graph.neighbours[v], vertices); });
+  out->finish();
+  return out;
+}
+
+/// Vertices by repeated removal of one with the fewest neighbours left (of several, that of the largest id), the last
+/// removed first.
+template <u32 W>
+std::vector<u32> densest_first(const LocalGraph<W>& graph) {
+  std::vector<u32> order(graph.n()), degree(graph.n()), left(graph.n());
+  std::iota(left.begin(), left.end(), 0u);
+  std::sort(left.begin(), left.end(), [&](u32 a, u32 b) { return graph.ids[a] > graph.ids[b]; });
+  for (u32 v = 0; v < graph.n(); ++v) degree[v] = count(graph.neighbours[v]);
+  for (u32 i = graph.n(); i-- > 0;) {
+    const auto least = std::min_element(left.begin(), left.end(), [&](u32 a, u32 b) { return degree[a] < degree[b]; });
+    order[i] = *least;
+    left.erase(least);
+    each_member(graph.neighbours[order[i]], [&](u32 u) { --degree[u]; });
+  }
+  return order;
+}
+
+template <u32 W>
+class Search;
+
+/// One worker: a search for each width, opened when needed, and the stack of those that are open.
+class Worker {
+ public:
+  explicit Worker(Surroundings& around) : around(around) {}
+
+  template <u32 W>
+  void search(Shared<W> graph, const Bits<W>& candidates, const std::vector<u32>& clique) {
+    searcher<W>().run(std::move(graph), candidates, clique);
+  }
+  template <u32 W>
+  Search<W>& searcher();
+
+  void look_around() {
+    if (++nodes % kNodesBetweenLooks || !around.hungry()) return;
+    for (Open* open : open_searches)
+      if (std::unique_ptr<Job> job = open->share()) return around.give(std::move(job));
+  }
+
+  Surroundings& around;
+  std::vector<Open*> open_searches;  // outermost first
+  u64 nodes = 0;
+
+ private:
+  static constexpr u64 kNodesBetweenLooks = 64;
+  std::unique_ptr<Open> searchers_[11];  // by the logarithm of the width
+};
+
+template <u32 W>
+class Search : public Open {
+ public:
+  explicit Search(Worker& worker) : worker_(worker), colouring_(worker.around.bounds) {}
+
+  void run(Shared<W> graph, const Bits<W>& candidates, const std::vector<u32>& clique) {
+    open(std::move(graph), clique);
+    push(candidates);
+    work();
+  }
+  /// Runs a level whose branches are known.
+  void resume(Shared<W> graph, const Bits<W>& candidates, const Bits<W>& branches, const std::vector<u32>& clique) {
+    open(std::move(graph), clique);
+    levels_.push_back({candidates, branches, best(), 0});
+    work();
+  }
+
+  std::unique_ptr<Job> share() override;
+
+ private:
+  struct Level {
+    Bits<W> candidates, branches;
+    u32 best;    // when the branches were chosen
+    u32 vertex;  // taken last
+  };
+
+  u32 best() const { return worker_.around.incumbent.size(); }
+  u32 size() const { return static_cast<u32>(prefix_.size() + levels_.size()) - 1; }
+
+  void open(Shared<W> graph, const std::vector<u32>& clique) {
+    graph_ = std::move(graph);
+    colouring_.attach(*graph_);
+    prefix_ = clique;
+    levels_.clear();
+  }
+  void work() {
+    worker_.open_searches.push_back(this);
+    while (!levels_.empty() && !worker_.around.stopped.load(std::memory_order_relaxed)) step();
+    worker_.open_searches.pop_back();
+  }
+
+  void push(const Bits<W>& candidates) {
+    const u32 known = best(), taken = static_cast<u32>(prefix_.size() + levels_.size());
+    const Bits<W> branches = colouring_.branching(candidates, known > taken ? known - taken : 0);
+    if (empty(branches)) return;
+    const u32 n = count(candidates);
+    if (W > kNarrowest && n <= 32 * W) return narrow(candidates, branches, n);
+    levels_.push_back({candidates, branches, known, 0});
+  }
+
+  void step() {
+    Level& level = levels_.back();
+    if (level.best != best()) refresh(level);
+    if (empty(level.branches)) return levels_.pop_back();
+    const u32 v = last(level.branches);
+    level.branches.remove(v);
+    level.candidates.remove(v);
+    level.vertex = v;
+    const Bits<W> candidates = level.candidates & graph_->neighbours[v];
+    const u32 n = count(candidates);
+    if (n == 0 && size() + 1 > best()) return worker_.around.incumbent.offer(clique());
+    if (size() + 1 + n <= best()) return;
+    worker_.look_around();
+    push(candidates);
+  }
+  /// Chooses the branches of a level again, after the best clique has grown.
+  void refresh(Level& level) {
+    const u32 known = best();
+    level.best = known;
+    level.branches = colouring_.branching(level.candidates, known > size() ? known - size() : 0);
+  }
+  void narrow(const Bits<W>& candidates, const Bits<W>& branches, u32 n);
+
+  std::vector<u32> clique() const {
+    std::vector<u32> members = prefix_;
+    for (const Level& level : levels_) members.push_back(graph_->ids[level.vertex]);
+    return members;
+  }
+
+  static constexpr u32 kNarrowest = 4;
+
+  Worker& worker_;
+  Colouring<W> colouring_;
+  Shared<W> graph_;
+  std::vector<u32> prefix_;
+  std::vector<Level> levels_;
+};
+
+template <u32 W>
+Search<W>& Worker::searcher() {
+  constexpr u32 place = 31 - __builtin_clz(W);
+  if (!searchers_[place]) searchers_[place] = std::make_unique<Search<W>>(*this);
+  return static_cast<Search<W>&>(*searchers_[place]);
+}
+
+/// Calls f with the narrowest width, as a constant, that holds n vertices: 4, 8, 16, 32, 64, 256 or 1,024 words.
+template <class F>
+void with_width(u32 n, F f) {
+  const auto width = [](auto w) { return w; };
+  if (n <= 256) return f(width(std::integral_constant<u32, 4>()));
+  if (n <= 512) return f(width(std::integral_constant<u32, 8>()));
+  if (n <= 1024) return f(width(std::integral_constant<u32, 16>()));
+  if (n <= 2048) return f(width(std::integral_constant<u32, 32>()));
+  if (n <= 4096) return f(width(std::integral_constant<u32, 64>()));
+  if (n <= 16384) return f(width(std::integral_constant<u32, 256>()));
+  return f(width(std::integral_constant<u32, 1024>()));
+}
+constexpr u32 kWidest = 65536;  // vertices; a degeneracy beyond needs more than 2^31 edges
+
+template <u32 W>
+void Search<W>::narrow(const Bits<W>& candidates, const Bits<W>& branches, u32 n) {
+  with_width(n, [&](auto width) {
+    constexpr u32 V = decltype(width)::value;
+    if constexpr (V < W) {
+      const Shared<V> graph = project<V>(*graph_, candidates);
+      worker_.searcher<V>().resume(graph, Bits<V>::first_n(n), ranks_in<V>(branches, candidates), clique());
+    }
+  });
+}
+
+template <u32 W>
+struct GivenBranches : Job {
+  Shared<W> graph;
+  Bits<W> candidates, branches;
+  std::vector<u32> clique;
+  void run(Worker& worker) override { worker.searcher<W>().resume(graph, candidates, branches, clique); }
+};
+
+template <u32 W>
+std::unique_ptr<Job> Search<W>::share() {
+  for (usize i = 0; i < levels_.size(); ++i) {
+    Level& level = levels_[i];
+    const u32 n = count(level.branches);
+    if (n < 2) continue;
+    auto job = std::make_unique<GivenBranches<W>>();
+    job->graph = graph_;
+    job->candidates = level.candidates;
+    job->branches = Bits<W>::none();
+    u32 left = n / 2;
+    Bits<W> kept = level.branches;
+    for (; left; --left) {  // the last ones: their candidates hold all branches before them
+      const u32 v = last(kept);
+      kept.remove(v);
+      job->branches.add(v);
+    }
+    level.candidates = without(level.candidates, job->branches);
+    level.branches = kept;
+    job->clique = prefix_;
+    for (usize j = 0; j < i; ++j) job->clique.push_back(graph_->ids[levels_[j].vertex]);
+    return job;
+  }
+  return nullptr;
+}
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

@@ -1,0 +1,102 @@
+"""Maximum cliques against the definition, networkx, and the published sizes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels import maximum_clique
+from tests import dimacs
+from tests.reference.cliques import maximum_cliques
+
+
+def neighbours_of(indptr, indices):
+    return [set(indices[a:b].tolist()) for a, b in pairwise(indptr)]
+
+
+def assert_is_clique(members, indptr, indices):
+    near = neighbours_of(indptr, indices)
+    members = np.asarray(members).tolist()
+    assert len(set(members)) == len(members)
+    assert all(set(members) - {v} <= near[v] for v in members)
+
+
+@st.composite
+def random_graphs(draw: st.DrawFn, max_n: int = 14):
+    """Any density; with twins, several components, and isolated vertices mixed in."""
+    n = draw(st.integers(0, max_n))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    matrix = random.random((n, n)) < draw(st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95, 1.0]))
+    if n:
+        for shape in draw(st.lists(st.sampled_from(["twin", "isolated", "component"]), max_size=3)):
+            u = int(random.integers(n))
+            if shape == "twin":
+                matrix[u] = matrix[:, u] = matrix[int(random.integers(n))]
+            elif shape == "isolated":
+                matrix[u] = matrix[:, u] = False
+            else:
+                matrix[:u, u:] = matrix[u:, :u] = False
+    return dimacs.symmetric_csr(np.argwhere(np.triu(matrix, 1)), n)
+
+
+@given(random_graphs(), st.integers(1, 3))
+@settings(max_examples=300, deadline=None)
+def test_all_maximum_cliques_agree_with_the_definition(graph, threads):
+    size, cliques = maximum_cliques(neighbours_of(*graph))
+    found = maximum_clique(*graph, all=True, threads=threads)
+    assert (found.size, found.proven) == (size, True)
+    assert [tuple(row) for row in found.cliques.tolist()] == cliques
+    one = maximum_clique(*graph, threads=threads)
+    assert one.size == size
+    assert tuple(one.members.tolist()) in (cliques or [()])
+
+
+@given(st.integers(20, 90), st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.9]), st.integers(0, 2**32 - 1))
+@settings(max_examples=40, deadline=None)
+def test_sizes_agree_with_networkx(n, density, seed):
+    if density > 0.8:
+        n = min(n, 45)
+    graph = nx.gnp_random_graph(n, density, seed=seed)
+    csr = dimacs.symmetric_csr(np.array(graph.edges), n)
+    cliques = list(nx.find_cliques(graph))
+    size = max(map(len, cliques))
+    for bounds in ("refute", "recolour", "colour"):
+        found = maximum_clique(*csr, all=True, bounds=bounds)
+        assert found.size == size
+        assert found.cliques.tolist() == sorted(sorted(c) for c in cliques if len(c) == size)
+
+
+@pytest.mark.parametrize("name", dimacs.CLIQUE_NUMBERS)
+def test_published_sizes(name):
+    graph = dimacs.load(name)
+    found = maximum_clique(*graph, threads=2)
+    assert (found.size, found.proven) == (dimacs.CLIQUE_NUMBERS[name], True)
+    assert_is_clique(found.members, *graph)
+
+
+@given(st.integers(600, 3000), st.integers(0, 2**32 - 1))
+@settings(max_examples=10, deadline=None)
+def test_a_clique_hidden_in_a_sparse_graph_is_found(n, seed):
+    random = np.random.default_rng(seed)
+    edges = random.integers(n, size=(4 * n, 2))
+    hidden = random.choice(n, 11, replace=False)
+    edges = np.concatenate([edges, np.array([(u, v) for u in hidden for v in hidden if u < v])])
+    graph = dimacs.symmetric_csr(edges, n)
+    found = maximum_clique(*graph, all=True, threads=2)
+    assert found.cliques.tolist() == [sorted(hidden.tolist())]
+
+
+@pytest.mark.parametrize("n", [256, 257, 512, 513, 1024, 1025, 2049])
+def test_widths_of_the_local_graph_meet_at_their_borders(n):
+    """A graph without many edges, where the last vertices hold the clique; the widths grow by powers of two."""
+    random = np.random.default_rng(n)
+    matrix = np.triu(random.random((n, n)) < 0.12, 1)
+    matrix[n - 12 :, n - 12 :] = np.triu(np.ones((12, 12), bool), 1)
+    graph = dimacs.symmetric_csr(np.argwhere(matrix), n)
+    found = maximum_clique(*graph, all=True)
+    assert found.cliques.tolist() == [list(range(n - 12, n))]
