@@ -496,6 +496,29 @@ def bench_enumerate(
         raise typer.Exit(EXIT_OTHER)
 
 
+@bench.command("run", epilog="Example: [bold]bicliq bench run out.YouTube --local --threads 16[/bold]")
+def bench_run(
+    edges: Edges, runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each way; the fastest is shown.")] = 2,
+    threads: Threads = None, partitions: Partitions = None, workers: Workers = None, local: Local = None,
+    format: Format = None, left: Left = None, right: Right = None, json: Json = False,
+) -> None:  # fmt: skip
+    """Take an edge table all the way on the CPU and on the GPU: the seconds of each stage."""
+    options = {k: v for k, v in locals().items() if k not in ("edges", "runs", "json")}
+    settings = settings_from(**options)
+    from dataclasses import asdict
+
+    from flows import console
+    from pipeline.end_to_end import measure_end_to_end
+
+    records = [asdict(found) for found in measure_end_to_end(edges, settings, runs)]
+    if json:
+        console.print_json({"edges": edges, "ways": records})
+    else:
+        console.wide.print(console.stages_table(records))
+    if len({record["digest"] for record in records if record["reason"] is None}) > 1:
+        raise typer.Exit(EXIT_OTHER)
+
+
 @bench.command(
     "scale", epilog="Example: [bold]bicliq bench scale 3f2a --store dense --workers 1 --workers 2 --backend cuda[/bold]"
 )

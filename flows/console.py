@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -98,6 +99,17 @@ def summary_table(record: dict[str, Any]) -> Table:
     if record.get("busy"):
         table.add_row("busy workers", ", ".join(f"{share:.0%}" for share in record["busy"].values()))
     table.add_row("output", f"{record['output']}  ({record['bytes'] / 2**20:,.1f} MiB)")
+    return table
+
+
+def stages_table(records: list[dict[str, Any]]) -> Table:
+    """Seconds of each stage, one column a way from edges to bicliques."""
+    table = Table("stage")
+    for record in records:
+        table.add_column(f"data {record['data_backend']}, search {record['backend']}", justify="right", overflow="fold")
+    for stage in records[0]["seconds"]:
+        table.add_row(stage, *(f"{r['seconds'][stage]:.3f}" if r["seconds"] else "–" for r in records))
+    table.add_row("digest", *(record["digest"] or f"cannot run: {escape(record['reason'])}" for record in records))
     return table
 
 
