@@ -233,7 +233,7 @@ class Search : public Open {
     return members;
   }
 
-  static constexpr u32 kNarrowest = 4;
+  static constexpr u32 kNarrowest = 2;
 
   Worker& worker_;
   Colouring<W> colouring_;
@@ -249,10 +249,11 @@ Search<W>& Worker::searcher() {
   return static_cast<Search<W>&>(*searchers_[place]);
 }
 
-/// Calls f with the narrowest width, as a constant, that holds n vertices: 4, 8, 16, 32, 64, 256 or 1,024 words.
+/// Calls f with the narrowest width, as a constant, that holds n vertices: 2, 4, 8, 16, 32, 64, 256 or 1,024 words.
 template <class F>
 void with_width(u32 n, F f) {
   const auto width = [](auto w) { return w; };
+  if (n <= 128) return f(width(std::integral_constant<u32, 2>()));
   if (n <= 256) return f(width(std::integral_constant<u32, 4>()));
   if (n <= 512) return f(width(std::integral_constant<u32, 8>()));
   if (n <= 1024) return f(width(std::integral_constant<u32, 16>()));

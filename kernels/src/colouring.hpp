@@ -103,21 +103,26 @@ class Colouring {
 
   /// Removes from `left` the greedy independent set that starts with its first vertex.
   Bits<W> take_class(Bits<W>& left) const {
-    constexpr u32 kPart = Bits<W>::kChunkWords;
-    Bits<W> open = left, taken = Bits<W>::none();
-    for (u32 i = 0; i < Bits<W>::kChunks; ++i)
-      while (const u32 words = nonzero_words(open.chunk[i])) {
-        const u32 j = kPart * i + first_bit(words);
-        u64 word = word_of(open.chunk[i], j % kPart), members = 0;
+    constexpr u32 kPart = Bits<W>::kChunkWords, kChunks = Bits<W>::kChunks;
+    const Bits<W>* strangers = graph_->strangers.data();
+    Bits<W> open = left, taken;
+    for (u32 i = 0; i < kChunks; ++i) {
+      auto chunk = open.chunk[i], part = chunk ^ chunk;  // in registers
+      while (const u32 words = nonzero_words(chunk)) {
+        const u32 j = first_bit(words);
+        u64 word = word_of(chunk, j), members = 0;
         do {
           const u32 b = first_bit(word);
           members |= u64{1} << b;
-          const Bits<W>& strangers = graph_->strangers[64 * j + b];
-          word &= strangers.words()[j];
-          for (u32 c = i; c < Bits<W>::kChunks; ++c) open.chunk[c] &= strangers.chunk[c];
+          const Bits<W>& row = strangers[64 * (kPart * i + j) + b];
+          word &= row.words()[kPart * i + j];
+          chunk &= row.chunk[i];
+          for (u32 c = i + 1; c < kChunks; ++c) open.chunk[c] &= row.chunk[c];
         } while (word);
-        taken.words()[j] = members;
+        set_word(part, j, members);
       }
+      taken.chunk[i] = part;
+    }
     left = without(left, taken);
     return taken;
   }
