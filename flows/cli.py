@@ -174,9 +174,9 @@ def count(
     max_q: Annotated[int | None, typer.Option("--max-q", help="Largest q of --all.")] = None,
     vertices: Annotated[bool, typer.Option("--vertices", help="Count for each vertex, too (with --store).")] = False,
     method: Annotated[str, typer.Option("--method", help="auto, levels, pivot or butterfly.")] = "auto",
-    store: StoreUri = None, side: SideOption = None, threads: Threads = None, partitions: Partitions = None,
-    memory_budget: MemoryBudget = None, scheduler: Scheduler = None, workers: Workers = None, local: Local = None,
-    format: Format = None, left: Left = None, right: Right = None, weight: Weight = None, time: Time = None,
+    store: StoreUri = None, side: SideOption = None, backend: Backend = None, threads: Threads = None,
+    partitions: Partitions = None, memory_budget: MemoryBudget = None, scheduler: Scheduler = None, workers: Workers = None,
+    local: Local = None, format: Format = None, left: Left = None, right: Right = None, weight: Weight = None, time: Time = None,
     delimiter: Delimiter = None, header: Header = None, duplicates: Duplicates = None, min_weight: MinWeight = None,
     since: Since = None, until: Until = None, ragged: Ragged = None, nulls: Nulls = None, self_labels: SelfLabels = None,
     sides: Sides = None, sample: Sample = None,
@@ -205,6 +205,38 @@ def count(
         console.print_json(record)
     else:
         console.print_counts(record)
+
+
+@app.command(epilog="Example: [bold]bicliq clique purchases.csv --project left --min-shared 3 --store groups[/bold]")
+def clique(
+    graph: Annotated[str, typer.Argument(metavar="GRAPH", help="DIMACS, MatrixMarket or edge table: a path or an fsspec URL.")],
+    project: Annotated[str | None, typer.Option("--project", help="Side of a bipartite table to tie: left or right.")] = None,
+    min_shared: Annotated[int, typer.Option("--min-shared", help="Common neighbours that tie two vertices.")] = 1,
+    all: Annotated[bool, typer.Option("--all", help="Every maximum clique, not one.")] = False,
+    time_limit: Annotated[float | None, typer.Option("--time-limit", help="Seconds; then the best so far, not proven.")] = None,
+    stored: Annotated[bool, typer.Option("--stored", help="GRAPH is a graph of the store, or how its name begins.")] = False,
+    store: StoreUri = None, threads: Threads = None, backend: Backend = None, format: Format = None, left: Left = None,
+    right: Right = None, weight: Weight = None, delimiter: Delimiter = None, header: Header = None,
+    min_weight: MinWeight = None, ragged: Ragged = None, nulls: Nulls = None, json: Json = False,
+) -> None:  # fmt: skip
+    """Find a maximum clique of an undirected graph, or of one side of a bipartite table; with --store, commit it."""
+    asked = {"project": project, "min_shared": min_shared, "all": all, "time_limit": time_limit}
+    options = {k: v for k, v in locals().items() if k not in ("graph", "stored", "json", "asked", *asked)}
+    settings = settings_from(**options)
+    from flows import console
+    from pipeline.clique import CliqueQuestion, answer
+    from pipeline.store import Store
+
+    opened = Store.open(settings.store, create=not stored) if stored or store is not None else None
+    question = CliqueQuestion(**asked)  # type: ignore[arg-type]
+    search = settings.search
+    record = answer(
+        graph, question, settings.ingest, store=opened, stored=stored, threads=search.threads, backend=search.backend
+    )
+    if json:
+        console.print_json(record)
+    else:
+        console.show_cliques(record)
 
 
 @app.command(epilog="Example: [bold]bicliq ingest purchases.csv.gz --left user --right item --since 2026-01-01[/bold]")
@@ -466,6 +498,29 @@ def bench_enumerate(
         raise typer.Exit(EXIT_OTHER)
 
 
+@bench.command("run", epilog="Example: [bold]bicliq bench run out.YouTube --local --threads 16[/bold]")
+def bench_run(
+    edges: Edges, runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each way; the fastest is shown.")] = 2,
+    threads: Threads = None, partitions: Partitions = None, workers: Workers = None, local: Local = None,
+    format: Format = None, left: Left = None, right: Right = None, json: Json = False,
+) -> None:  # fmt: skip
+    """Take an edge table all the way on the CPU and on the GPU: the seconds of each stage."""
+    options = {k: v for k, v in locals().items() if k not in ("edges", "runs", "json")}
+    settings = settings_from(**options)
+    from dataclasses import asdict
+
+    from flows import console
+    from pipeline.end_to_end import measure_end_to_end
+
+    records = [asdict(found) for found in measure_end_to_end(edges, settings, runs)]
+    if json:
+        console.print_json({"edges": edges, "ways": records})
+    else:
+        console.wide.print(console.stages_table(records))
+    if len({record["digest"] for record in records if record["reason"] is None}) > 1:
+        raise typer.Exit(EXIT_OTHER)
+
+
 @bench.command(
     "scale", epilog="Example: [bold]bicliq bench scale 3f2a --store dense --workers 1 --workers 2 --backend cuda[/bold]"
 )
@@ -534,6 +589,33 @@ def _count_asked(
     if p is None or q is None:
         raise InputError("give P and Q, the numbers of left and right vertices, or --all with --max-p and --max-q")
     return CountAsked(p, q, False, vertices, method)
+
+
+@bench.command("clique", epilog="Example: [bold]BICLIQ_DATA=graphs bicliq bench clique brock400_4 --threads 2[/bold]")
+def bench_clique(
+    graphs: Annotated[
+        list[str] | None, typer.Argument(help="Names of DIMACS graphs; by default all that are there.")
+    ] = None,
+    threads: Annotated[int, typer.Option("--threads", help="Threads.")] = 1,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each graph; the median is shown.")] = 5,
+    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for each run.")] = 60.0,
+    json: Json = False,
+) -> None:
+    """Time the maximum clique of DIMACS graphs beside the peers' figures."""
+    from flows import console
+    from pipeline.bench_clique import find_dimacs, machine_facts, measure_cliques
+
+    records = []
+    for measured in measure_cliques(find_dimacs(graphs or []), threads, runs, time_limit):
+        records.append(measured.record())
+        console.err.print(f"{measured.graph}: {measured.seconds:.3f} s")
+    if json:
+        console.print_json({"machine": machine_facts(), "graphs": records})
+        return
+    console.wide.print(console.clique_bench_table(records))
+    console.wide.print(", ".join(f"{name} {value}" for name, value in machine_facts().items()))
+    if any(r["proven"] and r["expected"] not in (None, r["size"]) for r in records):
+        raise typer.Exit(EXIT_OTHER)
 
 
 def _show(record: dict[str, Any], json: bool) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -98,6 +99,17 @@ def summary_table(record: dict[str, Any]) -> Table:
     if record.get("busy"):
         table.add_row("busy workers", ", ".join(f"{share:.0%}" for share in record["busy"].values()))
     table.add_row("output", f"{record['output']}  ({record['bytes'] / 2**20:,.1f} MiB)")
+    return table
+
+
+def stages_table(records: list[dict[str, Any]]) -> Table:
+    """Seconds of each stage, one column a way from edges to bicliques."""
+    table = Table("stage")
+    for record in records:
+        table.add_column(f"data {record['data_backend']}, search {record['backend']}", justify="right", overflow="fold")
+    for stage in records[0]["seconds"]:
+        table.add_row(stage, *(f"{r['seconds'][stage]:.3f}" if r["seconds"] else "–" for r in records))
+    table.add_row("digest", *(record["digest"] or f"cannot run: {escape(record['reason'])}" for record in records))
     return table
 
 
@@ -197,4 +209,50 @@ def count_bench_table(records: list[dict[str, Any]]) -> Table:
         )
         own = (f"{r[name]:.1f}" for name in ("prepare", "estimate", "search", "total"))
         table.add_row(r["name"], f"{r['count']:,}", exact, str(r["threads"]), r["method"], str(r["side"]), *own, *peers)
+    return table
+
+
+def show_cliques(record: dict[str, Any]) -> None:
+    """A sentence about the answer, and its members."""
+    known = "a maximum clique" if record["proven"] else "the best clique in time (not proven to be a maximum)"
+    many = f", one of {record['n_cliques']:,}" if record["n_cliques"] > 1 else ""
+    out.print(
+        f"{known}{many}: {record['size']:,} of {record['n_vertices']:,} vertices, {record['n_edges']:,} edges,"
+        f" in {record['seconds']['total']:.3f} s ({record['backend']}, {record['threads']} threads)"
+    )
+    for members in record.get("cliques", [record["members"]] if record["members"] else []):
+        out.print("  " + ", ".join(map(str, members)), markup=False)
+    if "output" in record:
+        out.print(f"in {record['output']}", markup=False)
+
+
+def clique_bench_table(records: list[dict[str, Any]]) -> Table:
+    """Our seconds beside the peers'."""
+    table = Table(title="maximum clique, seconds", title_justify="left")
+    for name in (
+        "graph",
+        "size",
+        "exact",
+        "threads",
+        "order",
+        "search",
+        "total",
+        "nodes",
+        "best peer, CPU",
+        "best peer, H200",
+    ):
+        table.add_column(name, justify="left" if name == "graph" else "right")
+    for r in records:
+        exact = (
+            "not proven"
+            if not r["proven"]
+            else "–"
+            if r["expected"] is None
+            else "yes"
+            if r["expected"] == r["size"]
+            else "NO"
+        )
+        peers = ["–" if r[name] is None else f"{r[name]:g}" for name in ("peer_cpu", "peer_h200")]
+        seconds = (f"{r[name]:.4f}" for name in ("order", "search", "seconds"))
+        table.add_row(r["graph"], str(r["size"]), exact, str(r["threads"]), *seconds, f"{r['nodes']:,}", *peers)
     return table

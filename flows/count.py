@@ -8,7 +8,7 @@ from prefect import flow, task
 from prefect.artifacts import create_table_artifact
 
 from flows.etl import STAGE, ingest_task, quiet_dask, settings_of
-from pipeline.count import CountAsked, check_backend, count_partitions, plan_count, publish_counts
+from pipeline.count import CountAsked, count_partitions, plan_count, publish_counts, usable_backend
 from pipeline.store import Store
 
 SHOWN = 100
@@ -58,9 +58,8 @@ def count_flow(source: str, asked: dict[str, Any], settings: dict[str, Any] | No
     dict
         The record of `pipeline.count.CountRecord`.
     """
-    CountAsked(**asked)
     tree = settings_of(settings)
-    check_backend(tree)
+    usable_backend(CountAsked(**asked), tree)
     values = tree.model_dump(mode="json")
     ingested = ingest_task(source, values)
     run, method = plan_count_task(ingested["graph"], asked, values)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kernels.backend import Backend, available_threads, why_not
-from kernels.clique import CliqueResult, maximum_clique
+from kernels.clique import CliqueResult, maximum_clique, project_one_mode
 from kernels.contracts import (
     BicliqueBatch,
     EnumerationRequest,
@@ -23,6 +23,7 @@ from kernels.contracts import (
     as_int32,
     choose_side,
 )
+from kernels.contracts import check_csr as _check_csr
 from kernels.counting import (
     CountRequest,
     CountResult,
@@ -33,6 +34,7 @@ from kernels.counting import (
     chosen_search,
     count_butterflies,
     count_by_search,
+    count_on_gpu,
     count_table,
 )
 from kernels.cpu import BicliqueStream, CpuSearch
@@ -61,6 +63,7 @@ __all__ = [
     "enumerate_maximal_bicliques",
     "group_roots",
     "maximum_clique",
+    "project_one_mode",
     "set_digest",
     "stream_maximal_bicliques",
     "why_not",
@@ -222,6 +225,7 @@ def count_bicliques(
     roots: Any = None,
     threads: int = 1,
     per_vertex: bool = False,
+    backend: str = "cpu",
     progress: ProgressCallback | None = None,
 ) -> CountResult:
     """Count the complete p×q subgraphs of a bipartite graph, exactly.
@@ -246,6 +250,8 @@ def count_bicliques(
         Worker threads; 0 takes all cores that this process may use.
     per_vertex : bool
         Count for each vertex as well, and for p = q = 2 by "butterfly" for each edge.
+    backend : {"cpu", "cuda"}
+        "cuda" counts by levels, and no vertices; its device time is ``roots`` and ``search``.
     progress : callable, optional
         Called about five times a second with a `Progress`.
 
@@ -257,6 +263,8 @@ def count_bicliques(
     ------
     CapacityError
         If the count is 2^128 or more, or an id is beyond 32 bits.
+    BackendError
+        If the backend cannot run here, or cannot do what is asked.
     ValueError
         If p or q is no whole number of at least 1, or the arrays are no CSR matrix.
 
@@ -275,6 +283,11 @@ def count_bicliques(
     """
     request = _count_request(indptr, indices, n_right, p, q, side, roots, threads)
     search = choose_method(method, request.p, request.q, side=side, roots=roots is not None, per_vertex=per_vertex)
+    if backend != Backend.CPU:
+        reason = why_not(backend) or ("it counts no vertices" if per_vertex else None)
+        if reason is not None:
+            raise BackendError(f"backend {backend!r} cannot do this here: {reason}")
+        return count_on_gpu(request, search, progress)
     if search == "butterfly":
         return count_butterflies(request, per_vertex, progress)
     return count_by_search(request, search, per_vertex, progress)
@@ -439,28 +452,6 @@ def _request(
 
 def _faster_side(indptr: Any, indices: Any, n_right: int) -> Side:
     return choose_side(np.diff(indptr), np.bincount(indices, minlength=n_right))
-
-
-def _check_csr(indptr: np.ndarray[Any, Any], indices: np.ndarray[Any, Any], n_right: int) -> None:
-    if (
-        indptr.ndim != 1
-        or len(indptr) == 0
-        or indptr[0] != 0
-        or indptr[-1] != len(indices)
-        or (np.diff(indptr) < 0).any()
-    ):
-        raise ValueError("indptr must start with 0, never fall, and end with the number of indices")
-    if not 0 <= n_right < 2**31 or len(indptr) > 2**31:
-        raise CapacityError(f"a side may have at most 2**31 - 1 vertices, not {max(n_right, len(indptr) - 1)}")
-    if len(indices) == 0:
-        return
-    if indices.max() >= n_right:
-        raise ValueError(f"indices holds {indices.max()}, but there are {n_right} right vertices (0…{n_right - 1})")
-    rises = np.diff(indices) > 0
-    first_of_row = indptr[1:-1][(indptr[1:-1] > 0) & (indptr[1:-1] < len(indices))]
-    rises[first_of_row - 1] = True
-    if not rises.all():
-        raise ValueError("indices must be ascending and without repetition within each row")
 
 
 def _check_roots(roots: Any, n: int) -> np.ndarray[Any, np.dtype[np.int32]]:

@@ -168,3 +168,26 @@ def as_int32(values: Any, name: str) -> Int32Array:
             f"{name} holds {bad}: ids must lie in 0…{np.iinfo(np.int32).max}; use dense ids (`bicliq ingest`)"
         )
     return np.ascontiguousarray(array, dtype=np.int32)
+
+
+def check_csr(indptr: Int64Array, indices: Int32Array, n_right: int) -> None:
+    """Raise `ValueError` or `CapacityError` unless the arrays are a CSR matrix with ascending, unique rows."""
+    if (
+        indptr.ndim != 1
+        or len(indptr) == 0
+        or indptr[0] != 0
+        or indptr[-1] != len(indices)
+        or (np.diff(indptr) < 0).any()
+    ):
+        raise ValueError("indptr must start with 0, never fall, and end with the number of indices")
+    if not 0 <= n_right < 2**31 or len(indptr) > 2**31:
+        raise CapacityError(f"a side may have at most 2**31 - 1 vertices, not {max(n_right, len(indptr) - 1)}")
+    if len(indices) == 0:
+        return
+    if indices.max() >= n_right:
+        raise ValueError(f"indices holds {indices.max()}, but there are {n_right} right vertices (0…{n_right - 1})")
+    rises = np.diff(indices) > 0
+    first_of_row = indptr[1:-1][(indptr[1:-1] > 0) & (indptr[1:-1] < len(indices))]
+    rises[first_of_row - 1] = True
+    if not rises.all():
+        raise ValueError("indices must be ascending and without repetition within each row")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 from kernels.backend import available_threads
 from kernels.contracts import Int32Array, Int64Array, Progress, ProgressCallback, Side, as_int32
 from kernels.cpu import POLL_SECONDS, load_extension
-from kernels.errors import CapacityError
+from kernels.cuda_count import CudaCount
+from kernels.errors import BackendError, CapacityError
 
 Method = Literal["levels", "pivot", "butterfly"]
 Counts = NDArray[Any]
@@ -39,10 +41,10 @@ class CountResult:
         The side that held the roots; None where the method roots at both.
     method : {"levels", "pivot", "butterfly"}
     seconds : dict of str to float
-        ``prepare`` (core and order), ``estimate`` (choice of search and side) and ``search``.
+        ``prepare`` (core and order), ``estimate`` (choice of search and side) and ``search``; on a GPU ``roots`` as well.
     threads : int
     backend : str
-        ``"cpu"`` with the instruction set of its lanes, as ``"cpu-avx512"``.
+        ``"cpu"`` with the instruction set of its lanes, as ``"cpu-avx512"``, or ``"cuda"``.
     work : int
         Registers that the search by levels touched, nodes of the search by pivots; 0 for butterflies.
     left_counts, right_counts : array of uint64, or of object, or None
@@ -230,6 +232,33 @@ def count_butterflies(request: CountRequest, per_vertex: bool, progress: Progres
         left_counts=None if of_vertex is None else of_vertex[:n_left],
         right_counts=None if of_vertex is None else of_vertex[n_left:],
         edge_counts=search.of_edges() if per_vertex else None,
+    )
+
+
+def count_on_gpu(request: CountRequest, method: str, progress: ProgressCallback | None) -> CountResult:
+    """Count one (p,q) by levels on the GPU (`src/count.cu`); sums over degrees, with a size of 1, stay on the CPU."""
+    if min(request.p, request.q) == 1 or max(request.p, request.q) > LARGEST_SIDE:
+        return count_by_search(request, "levels", False, progress)
+    if method not in ("auto", "levels", "butterfly"):
+        raise BackendError(f"the CUDA backend counts by levels, not by method {method!r}; use the CPU backend")
+    started = time.perf_counter()
+    side: Side = chosen_search(request, "levels")[1] if request.side == "auto" else request.side
+    estimated = time.perf_counter() - started
+    search = CudaCount(
+        request.indptr, request.indices, request.n_right, request.p, request.q, side == "left", request.roots
+    )
+    search.wait(progress)
+    number = (search.count >> 64, search.count & (2**64 - 1), search.too_large)
+    return CountResult(
+        count=_whole(number, request.p, request.q),
+        p=request.p,
+        q=request.q,
+        side=side,
+        method="levels",
+        seconds={**search.seconds, "estimate": estimated},
+        threads=1,
+        backend="cuda",
+        work=search.work,
     )
 
 

@@ -73,9 +73,9 @@ MEMORY_VARIABLE = (
 
 
 @cache
-def source() -> str:
-    """`device.cu` with its headers put in place, so that one string is all that a compiler or its cache needs."""
-    return _flatten("device.cu", set())
+def source(name: str = "device.cu") -> str:
+    """One of the sources with its headers put in place, so that one string is all that a compiler or its cache needs."""
+    return _flatten(name, set())
 
 
 def _flatten(name: str, seen: set[str]) -> str:

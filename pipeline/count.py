@@ -178,7 +178,7 @@ def count_table(source: str, asked: CountAsked, settings: Settings) -> CountReco
     """
     if asked.vertices:
         raise InputError("counts of vertices are written to a store; name one with --store")
-    check_backend(settings)
+    backend = usable_backend(asked, settings)
     started = time.perf_counter()
     table = read_edge_table(source, settings.ingest)
     graph = BipartiteGraph.from_edges(table.left, table.right, len(table.left_ids), len(table.right_ids))
@@ -190,7 +190,8 @@ def count_table(source: str, asked: CountAsked, settings: Settings) -> CountReco
         found = kernels.count_all_bicliques(*csr, asked.p, asked.q, **options)
         counts, method = found.counts, "pivot"
     else:
-        found = kernels.count_bicliques(*csr, asked.p, asked.q, method=asked.method, **options)  # type: ignore[arg-type]
+        options |= {"method": asked.method, "backend": backend}
+        found = kernels.count_bicliques(*csr, asked.p, asked.q, **options)
         counts, method = {(asked.p, asked.q): found.count}, found.method
     return CountRecord(
         counts=counts,
@@ -232,7 +233,7 @@ def count_run(source: str, asked: CountAsked, settings: Settings, observer: Obse
         Where partitions failed, after all others were counted.
     """
     observer = observer or Observer()
-    check_backend(settings)
+    usable_backend(asked, settings)
     store = Store.open(settings.store)
     observer.stage("ingest")
     started = time.perf_counter()
@@ -263,7 +264,7 @@ def plan_count(store: Store, graph: str, asked: CountAsked, settings: Settings) 
         core.n_right,
         min(asked.p, 2) if asked.all_sizes else asked.p,
         min(asked.q, 2) if asked.all_sizes else asked.q,
-        method="pivot" if asked.all_sizes or asked.vertices else _partition_method(asked.method),
+        method=_partition_method(asked, settings),
         side=settings.search.side,
     )
     bounded = {"min_left": min(least_p, 2**31 - 1), "min_right": min(least_q, 2**31 - 1), "side": side}
@@ -280,13 +281,16 @@ def count_partitions(
     progress: Callable[[SearchProgress], None] | None = None,
 ) -> int:
     """Count the partitions of a planned run that are not counted yet, the costliest first; returns how many these were."""
+    how = {"method": method, "backend": usable_backend(asked, settings)}
     if settings.cluster.local:
-        return _count_missing(store, run, asked, method, settings.search.threads, None, progress)
+        return _count_missing(store, run, asked, {**how, "threads": settings.search.threads}, None, progress)
     with open_cluster(settings.cluster) as client:
-        return _count_missing(store, run, asked, method, 1, client, progress)
+        return _count_missing(store, run, asked, {**how, "threads": 1}, client, progress)
 
 
-def count_partition(store_uri: str, run: str, number: int, asked: CountAsked, method: str, threads: int) -> int:
+def count_partition(
+    store_uri: str, run: str, number: int, asked: CountAsked, method: str, backend: str, threads: int
+) -> int:
     """Count one partition and commit its counts; one that was counted is left as it is. Returns its number."""
     folder = Store.open(store_uri, create=False).run(run)
     if folder.has(_commit_name(asked, number)):
@@ -298,7 +302,7 @@ def count_partition(store_uri: str, run: str, number: int, asked: CountAsked, me
     if asked.all_sizes:
         counts = kernels.count_all_bicliques(*csr, asked.p, asked.q, **options).counts
     else:
-        options |= {"method": method, "per_vertex": asked.vertices}
+        options |= {"method": method, "backend": backend, "per_vertex": asked.vertices}
         found = kernels.count_bicliques(*csr, asked.p, asked.q, **options)
         counts = {(asked.p, asked.q): found.count}
         if asked.vertices:
@@ -339,7 +343,7 @@ def publish_counts(
         too_large=why_none(asked, n_left, n_right),
         method="pivot" if asked.all_sizes else method,
         side=record.side,
-        backend="cpu",
+        backend=usable_backend(asked, settings),
         threads=settings.search.threads or kernels.available_threads(),
         seconds={},
         run=run,
@@ -349,12 +353,16 @@ def publish_counts(
     )
 
 
-def check_backend(settings: Settings) -> None:
-    """Refuse a backend that cannot count here before anything is read."""
-    if settings.search.backend == "cuda":
-        raise kernels.BackendError(
-            "backend 'cuda' does not count (p,q)-bicliques of an edge table; use the CPU backend"
-        )
+def usable_backend(asked: CountAsked, settings: Settings) -> str:
+    """Return the backend to count with: the CPU unless a GPU is asked for. One that cannot is refused before anything is read."""
+    if settings.search.backend != "cuda":
+        return "cpu"
+    reason = kernels.why_not("cuda")
+    if reason is None and (asked.all_sizes or asked.vertices or asked.method == "pivot"):
+        reason = "it counts one (p, q), by levels"
+    if reason is not None:
+        raise kernels.BackendError(f"backend 'cuda' cannot do this here: {reason}; use the CPU backend")
+    return "cuda"
 
 
 def why_none(asked: CountAsked, n_left: int, n_right: int) -> str | None:
@@ -365,17 +373,18 @@ def why_none(asked: CountAsked, n_left: int, n_right: int) -> str | None:
     return None
 
 
-def _partition_method(method: str) -> Literal["auto", "levels", "pivot"]:
-    """The search of partitions; butterflies count whole graphs only."""
-    return "levels" if method == "levels" else "pivot" if method == "pivot" else "auto"
+def _partition_method(asked: CountAsked, settings: Settings) -> Literal["auto", "levels", "pivot"]:
+    """The search of partitions, as far as it is prescribed; butterflies count whole graphs only."""
+    if asked.all_sizes or asked.vertices or asked.method == "pivot":
+        return "pivot"
+    return "levels" if asked.method == "levels" or settings.search.backend == "cuda" else "auto"
 
 
 def _count_missing(
     store: Store,
     run: str,
     asked: CountAsked,
-    method: str,
-    threads: int,
+    how: dict[str, Any],
     client: Any | None,
     progress: Callable[[SearchProgress], None] | None,
 ) -> int:
@@ -387,8 +396,7 @@ def _count_missing(
     there = {*folder.names(f"{asked.key}/partition-*.json")}
     waiting = [n for n in np.argsort(-cost, kind="stable").tolist() if _commit_name(asked, n) not in there]
     done, failures = set(range(cost.size)) - set(waiting), dict[int, str]()
-    arguments = {"asked": asked, "method": method, "threads": threads}
-    for number, error in _counted(store, run, waiting, client, arguments):
+    for number, error in _counted(store, run, waiting, client, {"asked": asked, **how}):
         if error is None:
             done.add(number)
         else:

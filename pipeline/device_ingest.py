@@ -11,6 +11,7 @@ input gives the same error, and every table the same graph, on both.
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 import time
@@ -266,6 +267,8 @@ def _parsed(chunk: bytes, source: EdgeSource) -> Any:
     )  # fmt: skip
     if any(frame[name].has_nulls for name in used):
         raise NotOnDevice("a field is empty or missing")
+    if len(frame) != chunk.count(b"\n") + (not chunk.endswith(b"\n")):
+        raise NotOnDevice("a line is empty, or a field holds a line break")
     if chunk.count(separator.encode()) != len(frame) * (layout.columns - 1):
         raise NotOnDevice("a line has too many or too few fields")  # cuDF cuts off what is too many
     typed = {}
@@ -283,6 +286,8 @@ def _check_bytes(chunk: bytes, source: EdgeSource) -> bool:
     comment = {"snap": b"#", "konect": b"%", "mtx": b"%"}.get(source.format)
     if comment is not None and comment in chunk:
         raise NotOnDevice("a comment stands between the edges")
+    if chunk.startswith(codecs.BOM_UTF8):
+        raise NotOnDevice("the text begins with a byte order mark")
     if b"\r" in chunk and chunk.count(b"\r") != chunk.count(b"\r\n"):
         raise NotOnDevice("a line ends with a carriage return only")
     if chunk.isascii():

@@ -599,9 +599,10 @@ def _parsed(
             ),
         )
         n_rows = 0
-        for batch in reader:
-            n_rows += batch.num_rows
-            yield _checked(source, layout, batch.rename_columns(list(wanted)))
+        with reader:  # it reads ahead in threads of its own
+            for batch in reader:
+                n_rows += batch.num_rows
+                yield _checked(source, layout, batch.rename_columns(list(wanted)))
     if layout.rows is not None and n_rows + (dropped.lines if dropped else 0) != layout.rows:
         raise InputError(
             f"{source.uri}, line {layout.skip}: declares {layout.rows} entries, but {n_rows} follow;"

@@ -122,14 +122,9 @@ def profile_graph(graph: BipartiteGraph) -> tuple[Profile, pa.Table]:
         largest_component=_largest(edges_of),
         seconds=round(time.perf_counter() - started, 6),
     )
-    sides = pa.DictionaryArray.from_arrays(
-        pa.array(np.repeat(np.arange(2, dtype=np.int8), [graph.n_left, graph.n_right])), ["left", "right"]
-    )
-    vertices = np.concatenate([np.arange(graph.n_left), np.arange(graph.n_right)]).astype(np.int32)
     table = pa.table(
         {
-            "side": sides,
-            "vertex": vertices,
+            **_vertices(graph.n_left, graph.n_right),
             "degree": _both(graph.left_degrees, graph.right_degrees),
             "wedges": _both(left_wedges, right_wedges),
             "component": _both(left_component, right_component),
@@ -165,11 +160,8 @@ def two_hop(store: Store, graph_id: str, backend: str = "cpu") -> dict[str, dict
     folder = store.graph(graph_id)
     graph = read_graph(folder, backend)
     sizes = {"left": two_hop_sizes(graph), "right": two_hop_sizes(graph.transpose())}
-    columns = [
-        pa.table({"side": [side] * found.size, "vertex": np.arange(found.size, dtype=np.int32), "two_hop": found})
-        for side, found in sizes.items()
-    ]
-    folder.write_table("two_hop.parquet", pa.concat_tables(columns))
+    columns = {**_vertices(graph.n_left, graph.n_right), "two_hop": _both(sizes["left"], sizes["right"])}
+    folder.write_table("two_hop.parquet", pa.table(columns))
     return {
         side: {
             "pairs": int(found.sum()),
@@ -308,6 +300,13 @@ def _edges_of_components(graph: BipartiteGraph, left_component: Int32s) -> Int64
 
 def _largest(values: Int64s) -> int:
     return int(values.max()) if values.size else 0
+
+
+def _vertices(n_left: int, n_right: int) -> dict[str, Any]:
+    """Columns side and vertex of a table with one row a vertex."""
+    sides = np.repeat(np.arange(2, dtype=np.int8), [n_left, n_right])
+    vertices = np.concatenate([np.arange(n_left, dtype=np.int32), np.arange(n_right, dtype=np.int32)])
+    return {"side": pa.DictionaryArray.from_arrays(pa.array(sides), ["left", "right"]), "vertex": vertices}
 
 
 def _both(left: Any, right: Any) -> npt.NDArray[Any]:

@@ -244,11 +244,12 @@ class _Sizes:
             return
         left = table["n_left"].to_numpy().astype(np.int64)
         right = table["n_right"].to_numpy().astype(np.int64)
-        for counter, sizes in ((self.left, left), (self.right, right)):
-            values, counts = np.unique(sizes, return_counts=True)
-            counter.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
-        best = int(np.lexsort((left, left * right))[-1])
-        found = (int(left[best] * right[best]), int(left[best]))
+        self.left.update(_counts(left))
+        self.right.update(_counts(right))
+        edges = left * right
+        of_most = np.flatnonzero(edges == edges.max())
+        best = int(of_most[left[of_most].argmax()])
+        found = (int(edges[best]), int(left[best]))
         if self.largest is None or found > (self.largest["n_edges"], self.largest["n_left"]):
             self.largest = {
                 "n_left": found[1],
@@ -256,6 +257,17 @@ class _Sizes:
                 "n_edges": found[0],
                 "partition": number,
             }
+
+
+def _counts(sizes: Any) -> dict[int, int]:
+    """How often each size occurs: by a table of all sizes where they are small, as a rule, by sorting otherwise."""
+    if sizes.max() > sizes.size + 1024:
+        values, counts = np.unique(sizes, return_counts=True)
+    else:
+        every = np.bincount(sizes)
+        values = np.flatnonzero(every)
+        counts = every[values]
+    return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
 
 def _columns(schema: pa.Schema) -> list[tuple[str, str]]:

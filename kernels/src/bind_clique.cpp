@@ -1,6 +1,7 @@
-// bind_clique.cpp: maximum cliques for Python: a run that is waited for.
+// bind_clique.cpp: maximum cliques and one-mode projections for Python: runs that are waited for.
 #include "bindings.hpp"
 #include "clique_team.hpp"
+#include "projection.hpp"
 
 #include <nanobind/ndarray.h>
 
@@ -10,6 +11,13 @@ namespace {
 
 template <class T>
 using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+nb::object numpy_of(std::vector<T> values) {
+  auto* held = new std::vector<T>(std::move(values));
+  const nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner));
+}
 
 /// Owns references to the arrays for as long as the threads read them.
 class CliqueSearch {
@@ -38,10 +46,9 @@ class CliqueSearch {
   }
   /// All cliques, one after the other; each has `size` members.
   nb::object members() const {
-    auto* held = new std::vector<std::int32_t>();
-    for (const auto& clique : run_->cliques()) held->insert(held->end(), clique.begin(), clique.end());
-    const nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<std::int32_t>*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, std::int32_t, nb::ndim<1>>(held->data(), {held->size()}, owner));
+    std::vector<std::int32_t> all;
+    for (const auto& clique : run_->cliques()) all.insert(all.end(), clique.begin(), clique.end());
+    return numpy_of(std::move(all));
   }
   u64 n_cliques() const { return run_->cliques().size(); }
   const CliqueRun& run() const { return *run_; }
@@ -50,6 +57,30 @@ class CliqueSearch {
   Input<std::int64_t> indptr_;
   Input<std::int32_t> indices_;
   std::unique_ptr<CliqueRun> run_;
+};
+
+class OneMode {
+ public:
+  OneMode(Input<std::int64_t> indptr, Input<std::int32_t> indices, u32 n_other, u32 min_shared, u32 threads)
+      : indptr_(std::move(indptr)), indices_(std::move(indices)) {
+    run_ = std::make_unique<Projection>(indptr_.data(), indices_.data(), static_cast<u32>(indptr_.size() - 1), n_other, min_shared, threads);
+  }
+  bool wait(double seconds) {
+    const nb::gil_scoped_release release;
+    return run_->wait(seconds);
+  }
+  void stop() {
+    const nb::gil_scoped_release release;
+    run_->stop();
+    while (!run_->wait(1.0)) {}
+  }
+  /// (indptr, indices); they are handed over, once.
+  nb::object take() { return nb::make_tuple(numpy_of(std::move(run_->indptr)), numpy_of(std::move(run_->indices))); }
+
+ private:
+  Input<std::int64_t> indptr_;
+  Input<std::int32_t> indices_;
+  std::unique_ptr<Projection> run_;
 };
 
 /// Is every entry (u, v) of the rows met by (v, u)? Rows are ascending and hold no u of their own.
@@ -89,6 +120,11 @@ void bind_clique(nb::module_& module) {
         if (t.collect > 0) seconds["collect"] = t.collect;
         return seconds;
       });
+  nb::class_<OneMode>(module, "OneMode")
+      .def(nb::init<Input<std::int64_t>, Input<std::int32_t>, u32, u32, u32>())
+      .def("wait", &OneMode::wait)
+      .def("stop", &OneMode::stop)
+      .def("take", &OneMode::take);
   module.def("is_symmetric", &is_symmetric);
 }
 

@@ -98,11 +98,12 @@ inline u32 last(const Bits<W>& a) {
 /// 0, 1, or 2 for more than one member; without a branch, since what comes cannot be foreseen.
 template <u32 W>
 inline u32 none_one_more(const Bits<W>& a) {
-  auto any = a.chunk[0], twice = any & (any - 1);
+  auto any = a.chunk[0], twice = any ^ any;
   for (u32 i = 1; i < Bits<W>::kChunks; ++i) {
-    twice |= (any & a.chunk[i]) | (a.chunk[i] & (a.chunk[i] - 1));
+    twice |= any & a.chunk[i];
     any |= a.chunk[i];
   }
+  twice |= any & (any - 1);
   const u32 words = nonzero_words(any);
   return (words != 0) + (((words & (words - 1)) | nonzero_words(twice)) != 0);
 }

@@ -114,8 +114,8 @@ class Levels {
   }
 
  private:
-  // Measured: paths of length two in the time of a register, subsets that cost less than a look at the rows, and how many subsets of rows a column is worth that
-  // would be branched on instead, by the columns that are needed.
+  // Measured: paths of length two in the time of a register; subsets that cost less than a look at the rows; and how many
+  // subsets of rows a column is worth that would be branched on instead, by the columns that are needed.
   static constexpr u64 kPathsARegister = 8;
   static constexpr u64 kFewSubsets = 32, kWorthOfANode[] = {0, 0, 1, 8, 64, 256};
 
@@ -132,14 +132,14 @@ class Levels {
   bool ends_here(const Columns& c, u32 need, u32 x) {
     if (c.n > kLanes || need == 1) return false;
     const u64 by_columns = small_binomial(c.n, need), by_rows = small_binomial(popcount(x), table_.q);
-    if (by_columns <= kFewSubsets) {
+    if (need == 2 && c.n > 3 && 2 * by_rows > c.n) {
+      total.add(pairs_of_one_register(c));
+    } else if (by_columns <= kFewSubsets) {
       work += 2 + by_columns / 16;
       total.add(Omission(c.masks, c.n, table_.q).sum(need));
     } else if (by_rows <= static_cast<u64>(c.n) * kWorthOfANode[need < 5 ? need : 5]) {
       work += 2 + by_rows / 16;
       total.add(by_omitted_rows(c, need, x));
-    } else if (need == 2) {
-      total.add(pairs_of_one_register(c));
     } else {
       return false;
     }

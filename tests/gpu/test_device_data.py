@@ -85,11 +85,13 @@ def test_numbers_that_turn_to_text_late_are_text(tmp_path, chunks):
 @pytest.mark.parametrize("body", [
     "a,b\n1,2\n 3,4\n", 'a,b\n1,"2,3"\n', "a,b\r\n1,2\r\n3,4\r\n",
     'a,b\n"",1\nx,2\n', "a,b\n1,2\n\n3,4\n", 'a,b\n"x ""y""",1\n"x",2\n',
+    "\ufeffa,b\n1,2\n", "\ufeff1,2\n3,4\n", 'a,b\n"x\ny",1\nz,2\n',
 ])  # fmt: skip
 def test_what_the_device_is_not_sure_of_is_read_all_the_same(tmp_path, body):
-    (tmp_path / "t.csv").write_text(body, newline="")
-    expected = read_edge_table(str(tmp_path / "t.csv"), IngestSettings(left="a", right="b"))
-    found = read_edge_table(str(tmp_path / "t.csv"), IngestSettings(left="a", right="b"), backend="cuda")
+    (tmp_path / "t.csv").write_text(body, newline="", encoding="utf-8")
+    settings = IngestSettings(left="a", right="b") if "a" in body else IngestSettings(header=False)
+    expected = read_edge_table(str(tmp_path / "t.csv"), settings)
+    found = read_edge_table(str(tmp_path / "t.csv"), settings, backend="cuda")
     assert found.left_ids.equals(expected.left_ids)
     assert found.right_ids.equals(expected.right_ids)
     assert np.array_equal(found.left, expected.left)

@@ -193,6 +193,16 @@ def test_bad_arguments_end_with_code_2_and_one_message(arguments, message, capsy
     assert "Traceback" not in captured.err
 
 
+@pytest.mark.parametrize("where", [[], ["--store", "store", "--local"]])
+def test_a_gpu_that_is_not_there_is_a_clear_error(where, tmp_path, monkeypatch, capsys):
+    if kernels.why_not("cuda") is None:
+        pytest.skip("there is a GPU")
+    monkeypatch.chdir(tmp_path)
+    assert invoke(["count", EDGES, "3", "3", "--backend", "cuda", *where]) == 2
+    assert "use the CPU backend" in capsys.readouterr().err
+    assert not list(tmp_path.rglob("graph.json"))
+
+
 def test_a_file_that_is_missing_is_an_input_error(tmp_path, capsys):
     assert invoke(["count", str(tmp_path / "absent.csv"), "2", "2"]) == 2
     assert "no such file" in capsys.readouterr().err

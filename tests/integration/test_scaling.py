@@ -32,3 +32,19 @@ def test_a_cluster_of_gpus_needs_dask_cuda(tmp_path, capsys):
     assert invoke(["run", str(DATA / "UCforum.adj"), "--store", str(tmp_path / "store"), "--local"]) == 0
     assert invoke(["bench", "scale", "--store", str(tmp_path / "store"), "--backend", "cuda"]) == 2
     assert "pip install 'bicliq[gpu]'" in capsys.readouterr().err
+
+
+def test_the_whole_way_is_measured_on_each_backend_or_says_why_not(capsys):
+    arguments = ["bench", "run", str(DATA / "UCforum.adj"), "--local", "--runs", "1"]
+    assert invoke([*arguments, "--json"]) == 0
+    ways = json.loads(capsys.readouterr().out)["ways"]
+    assert [(way["data_backend"], way["backend"]) for way in ways] == [
+        ("cpu", "cpu"),
+        ("cpu", "cuda"),
+        ("cuda", "cuda"),
+    ]
+    assert ways[0]["bicliques"] == COUNTS["UCforum"]
+    assert {"ingest", "profile", "plan", "search", "publish", "total"} == set(ways[0]["seconds"])
+    assert all(way["reason"] or way["digest"] == ways[0]["digest"] for way in ways)
+    assert invoke(arguments) == 0
+    assert "publish" in capsys.readouterr().out

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import maximum_clique
+from kernels import maximum_clique, project_one_mode
 from tests import dimacs
+from tests.property.graphs import random_graphs as bipartite_graphs
 from tests.reference.cliques import maximum_cliques
 
 
@@ -100,3 +101,33 @@ def test_widths_of_the_local_graph_meet_at_their_borders(n):
     graph = dimacs.symmetric_csr(np.argwhere(matrix), n)
     found = maximum_clique(*graph, all=True)
     assert found.cliques.tolist() == [list(range(n - 12, n))]
+
+
+@pytest.mark.parametrize("n", [500, 1100])
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_agree_where_classes_are_many_and_sets_are_wide(n, seed):
+    """Dense blocks of many sizes under a sparse cover: one-mode projections look like this."""
+    random = np.random.default_rng(seed)
+    matrix = random.random((n, n)) < 0.05
+    for _ in range(12):
+        block = random.choice(n, int(random.integers(n // 6, n // 3)), replace=False)
+        matrix[np.ix_(block, block)] |= random.random((len(block), len(block))) < 0.9985
+    graph = dimacs.symmetric_csr(np.argwhere(np.triu(matrix & matrix.T, 1)), n)
+    found = [maximum_clique(*graph, bounds=bounds, time_limit=1) for bounds in ("refute", "recolour", "colour")]
+    best = max(one.size for one in found)
+    for one in found:
+        assert_is_clique(one.members, *graph)
+        assert not one.proven or one.size == best
+
+
+@given(bipartite_graphs(), st.integers(1, 4), st.sampled_from(["left", "right"]), st.integers(1, 3))
+@settings(max_examples=150, deadline=None)
+def test_projections_agree_with_the_matrix_product(graph, min_shared, side, threads):
+    matrix = np.zeros((graph.n_left, graph.n_right), int)
+    for u, v in graph.edges:
+        matrix[u, v] = 1
+    shared = matrix @ matrix.T if side == "left" else matrix.T @ matrix
+    np.fill_diagonal(shared, 0)
+    indptr, indices = project_one_mode(*graph.csr, side=side, min_shared=min_shared, threads=threads)
+    rows = [indices[a:b].tolist() for a, b in pairwise(indptr)]
+    assert rows == [np.flatnonzero(row >= min_shared).tolist() for row in shared]

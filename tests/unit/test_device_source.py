@@ -24,11 +24,11 @@ def load_nvrtc() -> ctypes.CDLL:
     pytest.skip("NVRTC is not installed (pip install nvidia-cuda-nvrtc)")
 
 
-def compile_for(nvrtc: ctypes.CDLL, architecture: str) -> str:
+def compile_for(nvrtc: ctypes.CDLL, architecture: str, name: str) -> str:
     """Compile the kernels; returns the compiler's complaint, or nothing."""
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    text = cuda.source().encode()
-    assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, b"device.cu", 0, None, None) == 0
+    text = cuda.source(name).encode()
+    assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, name.encode(), 0, None, None) == 0
     options = [f"--gpu-architecture={architecture}".encode(), *(option.encode() for option in cuda.OPTIONS)]
     status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
     nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
@@ -38,9 +38,10 @@ def compile_for(nvrtc: ctypes.CDLL, architecture: str) -> str:
     return log.value.decode() if status else ""
 
 
+@pytest.mark.parametrize("name", ["device.cu", "count.cu"])
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90", "sm_100"])
-def test_the_kernels_compile_without_a_gpu(architecture: str) -> None:
-    assert compile_for(load_nvrtc(), architecture) == ""
+def test_the_kernels_compile_without_a_gpu(architecture: str, name: str) -> None:
+    assert compile_for(load_nvrtc(), architecture, name) == ""
 
 
 def test_the_source_is_one_text_with_every_header_once() -> None:

@@ -1,0 +1,210 @@
+"""Maximum cliques of a table: read or project it, search, and commit the result with its original ids.
+
+In the store a result is a folder ``cliques/<name>``: ``cliques.parquet`` (a row a clique, its members as a list), and
+``clique.json``, written last, which makes it visible. The name is a hash of the graph and of what was asked, so that
+the same question finds its proven answer again.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import xxhash
+
+import kernels
+from pipeline.errors import BackendError, InputError
+from pipeline.settings import IngestSettings
+from pipeline.store import Folder, Store
+from pipeline.undirected import UndirectedGraph, project_table, read_undirected
+
+RECORD, TABLE = "clique.json", "cliques.parquet"
+
+
+@dataclass(frozen=True)
+class CliqueQuestion:
+    """What is asked about a graph.
+
+    Parameters
+    ----------
+    project
+        The side of a bipartite table to project; None: the table is an undirected graph.
+    min_shared
+        Common neighbours that make an edge of the projection.
+    all
+        Whether every maximum clique is wanted.
+    time_limit
+        Seconds of search, after which the best so far is given; None: until it is proven.
+    """
+
+    project: Literal["left", "right"] | None = None
+    min_shared: int = 1
+    all: bool = False
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be asked."""
+        if self.project not in (None, "left", "right"):
+            raise InputError(f"project is {self.project!r}; it must be left or right")
+        if self.min_shared < 1:
+            raise InputError(f"min_shared is {self.min_shared}; it must be at least 1")
+        if self.project is None and self.min_shared != 1:
+            raise InputError(f"min_shared is {self.min_shared}, but nothing is projected; add --project left or right")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise InputError(f"time_limit is {self.time_limit}; it must be a number of seconds above 0")
+
+
+def read_graph_of(
+    source: str,
+    question: CliqueQuestion,
+    settings: IngestSettings | None = None,
+    store: Store | None = None,
+    threads: int = 1,
+) -> UndirectedGraph:
+    """Read the undirected graph that a question is about.
+
+    Parameters
+    ----------
+    source
+        An edge table; with a store, the name of one of its graphs, which must then be projected.
+    question, settings, threads
+        What is asked, how a table is read, and the threads of a projection.
+    store
+        Where `source` is a graph.
+
+    Raises
+    ------
+    InputError
+        At anything wrong in the file or the question.
+    """
+    if question.project is not None:
+        return project_table(source, question.project, question.min_shared, settings, store, threads)
+    if store is not None:
+        raise InputError(f"{source}: a graph of the store is bipartite; say which side to project: left or right")
+    return read_undirected(source, settings)
+
+
+def find_clique(
+    graph: UndirectedGraph, question: CliqueQuestion, *, threads: int = 0, backend: str = "auto"
+) -> dict[str, Any]:
+    """Search a graph; the answer is a record with the original ids.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    question
+        ``all`` and ``time_limit`` of it.
+    threads
+        Threads of the search; 0 takes all cores.
+    backend
+        auto or cpu.
+
+    Returns
+    -------
+    dict
+        size, members, n_cliques, cliques (where all are asked for), proven, n_vertices, n_edges, self_loops, repeated,
+        degeneracy, nodes, backend, threads, seconds.
+
+    Raises
+    ------
+    BackendError
+        Where the backend cannot search cliques.
+    """
+    if backend not in ("auto", "cpu"):
+        raise BackendError(f"backend {backend!r} cannot search maximum cliques; use the CPU backend")
+    found = kernels.maximum_clique(
+        graph.indptr, graph.indices, all=question.all, time_limit=question.time_limit, threads=threads
+    )
+    cliques = [graph.ids.take(pa.array(clique)).to_pylist() for clique in found.cliques]
+    return {
+        "size": found.size,
+        "members": cliques[0] if cliques else [],
+        "n_cliques": len(cliques),
+        **({"cliques": cliques} if question.all else {}),
+        "proven": found.proven,
+        "n_vertices": graph.n,
+        "n_edges": graph.n_edges,
+        "self_loops": graph.self_loops,
+        "repeated": graph.repeated,
+        "degeneracy": found.degeneracy,
+        "nodes": found.nodes,
+        "backend": found.backend,
+        "threads": found.threads,
+        "seconds": {**found.seconds, "total": round(sum(found.seconds.values()), 6)},
+    }
+
+
+def answer(
+    source: str,
+    question: CliqueQuestion,
+    settings: IngestSettings | None = None,
+    *,
+    store: Store | None = None,
+    stored: bool = False,
+    threads: int = 0,
+    backend: str = "auto",
+) -> dict[str, Any]:
+    """Read, search and, where a store is given, commit.
+
+    Parameters
+    ----------
+    source, question, settings, threads, backend
+        As in `read_graph_of` and `find_clique`.
+    store
+        Where the answer goes; None: nowhere.
+    stored
+        Whether `source` is the name of a graph of the store.
+
+    Returns
+    -------
+    dict
+        The record of `find_clique`, with ``read`` seconds, and ``output`` where it was committed. A proven answer that
+        the store holds already is given back as it is, with ``found`` true.
+    """
+    if stored and store is None:
+        raise InputError(f"{source}: a graph of a store was named, but no store; add --store")
+    started = time.perf_counter()
+    graph = read_graph_of(source, question, settings, store if stored else None, threads)
+    read = time.perf_counter() - started
+    folder = None if store is None else Folder(store.fs, f"{store.path}/cliques/{_name(graph, question)}")
+    if folder is not None and folder.has(RECORD):
+        known = dict(folder.read_json(RECORD))
+        if known["proven"]:
+            return {**_with_members(folder, known), "found": True}
+    record = {
+        "source": source,
+        "question": asdict(question),
+        **find_clique(graph, question, threads=threads, backend=backend),
+    }
+    record["seconds"]["read"] = round(read, 6)
+    if folder is not None:
+        _commit(folder, record, graph.ids.type)
+        record["output"] = folder.uri
+    return record
+
+
+def _name(graph: UndirectedGraph, question: CliqueQuestion) -> str:
+    state = xxhash.xxh3_64(f"{graph.n} {question.all}\n".encode())
+    for array in (graph.indptr, graph.indices):
+        state.update(np.ascontiguousarray(array).tobytes())
+    for buffer in graph.ids.buffers()[1:]:
+        state.update(b"-" if buffer is None else memoryview(buffer))
+    return str(state.hexdigest())
+
+
+def _commit(folder: Folder, record: dict[str, Any], kind: pa.DataType) -> None:
+    """Write the table, then the record that makes it visible."""
+    cliques = record.get("cliques") or ([record["members"]] if record["members"] else [])
+    folder.write_table(TABLE, pa.table({"members": pa.array(cliques, pa.list_(kind))}))
+    listed = {name: value for name, value in record.items() if name not in ("cliques", "members")}
+    folder.write_json(RECORD, {**listed, "output": folder.uri})
+
+
+def _with_members(folder: Folder, record: dict[str, Any]) -> dict[str, Any]:
+    cliques = folder.read_table(TABLE)["members"].to_pylist()
+    listed = {"cliques": cliques} if record["question"]["all"] else {}
+    return {**record, "members": cliques[0] if cliques else [], **listed}

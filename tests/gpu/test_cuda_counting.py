@@ -1,0 +1,94 @@
+"""(p,q)-counts on a GPU against the CPU: both sides, roots, wide roots, small memory, ten runs alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kernels
+from kernels import cuda_count
+from pipeline.count import CountAsked, count_run, count_table
+from pipeline.settings import load_settings
+from tests.real_graphs import DATA
+
+REASON = kernels.why_not("cuda")
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(REASON is not None, reason=REASON or "")]
+
+
+def random_graph(seed: int, n_left: int, n_right: int, density: float) -> tuple[np.ndarray, np.ndarray, int]:
+    table = np.random.default_rng(seed).random((n_left, n_right)) < density
+    return np.concatenate([[0], table.sum(axis=1).cumsum()]), np.nonzero(table)[1].astype(np.int32), n_right
+
+
+GRAPHS = {
+    "sparse": random_graph(1, 400, 400, 0.03),
+    "broad": random_graph(2, 60, 300, 0.2),
+    "tall": random_graph(3, 1500, 40, 0.2),
+    "dense": random_graph(4, 40, 45, 0.5),
+    "wide roots": random_graph(5, 300, 90, 0.15),
+    "empty": (np.zeros(4, dtype=np.int64), np.zeros(0, dtype=np.int32), 3),
+}
+SIZES = [(2, 2), (2, 5), (3, 3), (5, 2), (4, 4), (3, 8), (6, 5), (1, 3), (3, 40)]
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_counts_are_those_of_the_cpu(name: str, side: Any) -> None:
+    for p, q in SIZES:
+        found = kernels.count_bicliques(*GRAPHS[name], p, q, side=side, backend="cuda")
+        assert found.count == kernels.count_bicliques(*GRAPHS[name], p, q).count
+
+
+def test_parts_of_the_roots_add_up() -> None:
+    graph = GRAPHS["wide roots"]
+    roots = np.random.default_rng(0).permutation(300)
+    parts = [kernels.count_bicliques(*graph, 4, 4, side="left", roots=roots[k::3], backend="cuda") for k in range(3)]
+    assert sum(part.count for part in parts) == kernels.count_bicliques(*graph, 4, 4).count
+
+
+def test_ten_runs_are_alike() -> None:
+    graph = GRAPHS["dense"]
+    counts = {kernels.count_bicliques(*graph, 5, 5, side="left", backend="cuda").count for _ in range(10)}
+    assert counts == {kernels.count_bicliques(*graph, 5, 5).count}
+
+
+def test_counts_beyond_64_bits_are_exact_and_beyond_128_an_error() -> None:
+    complete = (np.arange(7) * 120, np.tile(np.arange(120, dtype=np.int32), 6), 120)
+    for p, q in [(3, 50), (2, 60), (4, 33)]:
+        found = kernels.count_bicliques(*complete, p, q, side="left", backend="cuda").count
+        assert found == kernels.count_bicliques(*complete, p, q).count
+    large = (np.arange(5) * 300, np.tile(np.arange(300, dtype=np.int32), 4), 300)
+    with pytest.raises(kernels.CapacityError, match="128 bits"):
+        kernels.count_bicliques(*large, 3, 150, side="left", backend="cuda")
+
+
+@pytest.mark.parametrize(
+    ("name", "largest"), [("LARGEST_ARENA_BYTES", 60_000), ("LARGEST_TASKS", 300), ("LARGEST_NODES", 40)]
+)
+def test_too_little_memory_means_more_runs(monkeypatch: pytest.MonkeyPatch, name: str, largest: int) -> None:
+    monkeypatch.setattr(cuda_count, name, largest)
+    graph = GRAPHS["wide roots"]
+    found = kernels.count_bicliques(*graph, 4, 3, side="left", backend="cuda")
+    assert found.count == kernels.count_bicliques(*graph, 4, 3).count
+
+
+def test_the_product_counts_on_the_gpu_in_memory_and_by_partitions(tmp_path: Path) -> None:
+    settings = load_settings(
+        store=str(tmp_path), plan={"partitions": 4}, cluster={"local": True}, search={"backend": "cuda"}
+    )
+    edges = str(DATA / "UCforum.adj")
+    assert count_table(edges, CountAsked(3, 3), settings).counts == {(3, 3): 39_733}
+    record = count_run(edges, CountAsked(3, 3), settings)
+    assert (record.counts, record.backend) == ({(3, 3): 39_733}, "cuda")
+    with pytest.raises(kernels.BackendError, match="one"):
+        count_table(edges, CountAsked(3, 3, all_sizes=True), settings)
+
+
+def test_what_the_backend_cannot_do_is_said() -> None:
+    with pytest.raises(kernels.BackendError, match="counts no vertices"):
+        kernels.count_bicliques(*GRAPHS["dense"], 3, 3, per_vertex=True, backend="cuda")
+    with pytest.raises(kernels.BackendError, match="by levels"):
+        kernels.count_bicliques(*GRAPHS["dense"], 3, 3, method="pivot", backend="cuda")

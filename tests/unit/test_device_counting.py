@@ -1,0 +1,61 @@
+"""What the CUDA driver of (p,q)-counts prepares, checked with NumPy in place of CuPy."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+from math import comb
+
+import numpy as np
+import pytest
+
+import kernels
+from kernels import cuda_count
+
+
+def random_graph(seed: int, n_left: int, n_right: int, density: float):
+    table = np.random.default_rng(seed).random((n_left, n_right)) < density
+    return np.concatenate([[0], table.sum(axis=1).cumsum()]), np.nonzero(table)[1].astype(np.int32), n_right
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("left", [True, False])
+def test_the_core_holds_every_biclique_and_lists_are_ascending(seed, left):
+    graph = random_graph(seed, 12, 15, 0.4)
+    p, q = 3, 2
+    core = cuda_count.prepare(np, *graph, left, p, q, False)
+    bounds = core.root_start.astype(np.int64)
+    rows = [core.root_rows[a:b].tolist() for a, b in pairwise(bounds)]
+    assert all(row == sorted(set(row)) for row in rows)
+    degrees = [len(row) for row in rows]
+    assert degrees == sorted(degrees)
+    assert all(degree >= q for degree in degrees)
+    backward = [(r, i) for i, row in enumerate(rows) for r in row]
+    starts = core.row_start.astype(np.int64)
+    assert sorted(backward) == [
+        (r, int(i)) for r in range(len(starts) - 1) for i in core.row_roots[starts[r] : starts[r + 1]]
+    ]
+    found = sum(comb(len(set.intersection(*(set(row) for row in chosen))), q) for chosen in combinations(rows, p))
+    assert found == kernels.count_bicliques(*graph, *((p, q) if left else (q, p))).count
+
+
+def test_choices_are_binomials_and_mark_what_does_not_fit():
+    low, high = cuda_count.choices(200, 60)
+    values = [int(a) + (int(b) << 64) for a, b in zip(low, high, strict=True)]
+    assert values == [min(comb(n, 60), 2**128 - 1) for n in range(201)]
+    assert cuda_count.choices(3, 9)[0].tolist() == [0, 0, 0, 0]
+
+
+def test_small_subsets_are_all_there():
+    binomials, words, first = cuda_count.small_subsets()
+    assert binomials[32 * 33 + 16] == comb(32, 16)
+    for n, k in [(5, 2), (32, 1), (32, 30), (12, 6), (4, 4)]:
+        chosen = words[first[n * 33 + k] :][: comb(n, k)].tolist()
+        assert len(set(chosen)) == comb(n, k)
+        assert all(word.bit_count() == k and word < 1 << n for word in chosen)
+
+
+def test_a_gpu_that_is_not_there_is_a_clear_error():
+    if kernels.why_not("cuda") is None:
+        pytest.skip("there is a GPU")
+    with pytest.raises(kernels.BackendError, match=r"'cuda' cannot do this here: .*use the CPU backend"):
+        kernels.count_bicliques(*random_graph(0, 5, 5, 0.5), 2, 2, backend="cuda")
