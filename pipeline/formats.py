@@ -283,7 +283,8 @@ def open_bytes(source: str) -> IO[bytes]:
         raise InputError(f"{source}: cannot be read: {error}; check its permissions") from error
 
 
-def _bare_name(source: str) -> str:
+def bare_name(source: str) -> str:
+    """The last part of a path or URL, without the suffixes of compressions, in lower case: `out.brunson.GZ` is `out.brunson`."""
     name = source.rstrip("/").rsplit("/", 1)[-1]
     for suffix in COMPRESSIONS:
         name = name.removesuffix(suffix)
@@ -292,7 +293,7 @@ def _bare_name(source: str) -> str:
 
 def _recognise(source: str) -> str:
     """The format, from the name first and the first bytes then."""
-    name = _bare_name(source)
+    name = bare_name(source)
     by_suffix = {
         ".parquet": "parquet",
         ".pq": "parquet",

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 import kernels
 from pipeline.errors import InputError
-from pipeline.formats import _bare_name, _open
+from pipeline.formats import bare_name, open_bytes
 from pipeline.graph import BipartiteGraph, read_graph
 from pipeline.ingest import read_edge_table
 from pipeline.settings import IngestSettings
@@ -97,7 +97,7 @@ def read_undirected(source: str, settings: IngestSettings | None = None) -> Undi
         At anything wrong in the file: what, and in which line.
     """
     settings = settings or IngestSettings()
-    name = _bare_name(source)
+    name = bare_name(source)
     if settings.format == "auto" and name.endswith(DIMACS_SUFFIXES):
         return _numbered(source, _dimacs(source))
     if settings.format == "mtx" or (settings.format == "auto" and name.endswith(".mtx")):
@@ -173,7 +173,7 @@ def _numbered(source: str, file: _Numbered) -> UndirectedGraph:
 def _lines(source: str) -> Iterator[tuple[int, list[str]]]:
     """Numbered lines that are not blank, as words."""
     try:
-        with _open(source) as file, io.TextIOWrapper(file, "utf-8") as text:
+        with open_bytes(source) as file, io.TextIOWrapper(file, "utf-8") as text:
             for number, line in enumerate(text, 1):
                 if words := line.split():
                     yield number, words
