@@ -67,9 +67,8 @@ RUN_FIELDS = (
 )  # fmt: skip
 ARENA_FULL, TASKS_FULL, WORKSPACE_FULL = 1, 2, 3
 SEARCHES = {"search_count": 0, "search_members": 1, "search_bicliques": 2}
-MEMORY_VARIABLE = (
-    "BICLIQ_GPU_MEMORY"  # bytes of device memory that a search may take, where that is less than what is free
-)
+MEMORY_VARIABLE = "BICLIQ_GPU_MEMORY"
+"""Environment variable: bytes of device memory that a search may take, where that is less than what is free."""
 
 
 @cache
