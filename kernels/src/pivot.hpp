@@ -131,7 +131,7 @@ class Pivot {
   }
 
  private:
-  static constexpr u64 kPathsANode = 40, kWordsANode = 16;  // in the time of a small node, measured
+  static constexpr u64 kPathsANode = 40, kWordsANode = 4;  // in the time of a small node, measured
 
   struct Node {
     Grid grid;
