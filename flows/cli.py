@@ -555,6 +555,7 @@ def bench_count(
     graphs: Annotated[list[str] | None, typer.Argument(help="Names of known graphs; by default all.")] = None,
     threads: Annotated[int, typer.Option("--threads", help="Threads.")] = 1,
     runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each count; the best is shown.")] = 3,
+    backend: Annotated[str, typer.Option("--backend", help="cpu or cuda.")] = "cpu",
     json: Json = False,
 ) -> None:
     """Time (p,q)-counts (reading the file left out) beside the peers' figures."""
@@ -562,7 +563,7 @@ def bench_count(
     from pipeline.bench import machine_facts
     from pipeline.bench_count import measure_counts
 
-    records = [measured.record() for measured in measure_counts(graphs or [], threads, runs)]
+    records = [measured.record() for measured in measure_counts(graphs or [], threads, runs, backend)]
     if json:
         console.print_json({"machine": machine_facts(), "counts": records})
         return

@@ -38,7 +38,7 @@ def compile_for(nvrtc: ctypes.CDLL, architecture: str, name: str) -> str:
     return log.value.decode() if status else ""
 
 
-@pytest.mark.parametrize("name", ["device.cu", "count.cu"])
+@pytest.mark.parametrize("name", ["device.cu", "count.cu", "trees.cu"])
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90", "sm_100"])
 def test_the_kernels_compile_without_a_gpu(architecture: str, name: str) -> None:
     assert compile_for(load_nvrtc(), architecture, name) == ""
