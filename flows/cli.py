@@ -619,6 +619,36 @@ def bench_clique(
         raise typer.Exit(EXIT_OTHER)
 
 
+@bench.command(
+    "random-cliques", epilog="Example: [bold]bicliq bench random-cliques --size 200 --picture cliques.svg[/bold]"
+)
+def bench_random_cliques(
+    sizes: Annotated[list[int] | None, typer.Option("--size", help="Vertices; repeat for several.")] = None,
+    densities: Annotated[list[float] | None, typer.Option("--density", help="Densities; repeat for several.")] = None,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads to compare with one.")] = 2,
+    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for each search.")] = 5.0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the random graphs.")] = 1,
+    picture: Annotated[str | None, typer.Option("--picture", help="File to draw to: .svg, .png or .pdf.")] = None,
+    json: Json = False,
+) -> None:
+    """Time the maximum clique of random graphs of many sizes and densities, one thread and several."""
+    from flows import console
+    from pipeline.bench_random_cliques import DENSITIES, SIZES, draw_cells, machine_facts, measure_random
+
+    cells = []
+    for cell in measure_random(sizes or SIZES, densities or DENSITIES, threads, time_limit, seed):
+        cells.append(cell)
+        console.err.print(f"n = {cell.n}, density {cell.density:g}: size {cell.size}")
+    if picture:
+        draw_cells(cells, picture)
+    records = [cell.record() for cell in cells]
+    if json:
+        console.print_json({"machine": machine_facts(), "cells": records})
+        return
+    console.wide.print(console.random_clique_table(records))
+    console.wide.print(", ".join(f"{name} {value}" for name, value in machine_facts().items()))
+
+
 def _show(record: dict[str, Any], json: bool) -> None:
     from flows import console
 
