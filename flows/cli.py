@@ -498,6 +498,44 @@ def bench_enumerate(
         raise typer.Exit(EXIT_OTHER)
 
 
+@bench.command("gpu", epilog="Example: [bold]BICLIQ_DATA=graphs bicliq bench gpu YouTube EuAll --runs 3[/bold]")
+def bench_gpu(
+    graphs: Annotated[
+        list[str] | None, typer.Argument(help="Names of known graphs, or Parquet files; by default all.")
+    ] = None,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each layout; the median is shown.")] = 3,
+    layouts: Annotated[
+        list[str] | None, typer.Option("--layout", help="Only layouts whose name holds this; may be repeated.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Compare layouts of the search on a GPU: launch shapes, giving work away, sizes of tasks."""
+    from dataclasses import asdict
+
+    from flows import console
+    from pipeline.bench import PEERS, find_graphs, machine_facts
+    from pipeline.bench_gpu import LAYOUTS, measure_layouts
+
+    shipped = next(iter(LAYOUTS))
+    chosen = {
+        name: tuning
+        for name, tuning in LAYOUTS.items()
+        if layouts is None or name == shipped or any(part in name for part in layouts)
+    }
+    records = []
+    for measured in measure_layouts(find_graphs(graphs or []), chosen, runs):
+        records.append(asdict(measured))
+        console.err.print(
+            f"{measured.layout}, {measured.graph}: {measured.milliseconds:.2f} ms, busy {measured.busy:.2f}"
+        )
+    if json:
+        console.print_json({"machine": machine_facts("cuda"), "layouts": records})
+    else:
+        console.wide.print(console.layouts_table(records))
+    if any(r["bicliques"] != PEERS[r["graph"]].bicliques for r in records if r["graph"] in PEERS):
+        raise typer.Exit(EXIT_OTHER)
+
+
 @bench.command("run", epilog="Example: [bold]bicliq bench run out.YouTube --local --threads 16[/bold]")
 def bench_run(
     edges: Edges, runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each way; the fastest is shown.")] = 2,
