@@ -24,12 +24,12 @@ def load_nvrtc() -> ctypes.CDLL:
     pytest.skip("NVRTC is not installed (pip install nvidia-cuda-nvrtc)")
 
 
-def compile_for(nvrtc: ctypes.CDLL, architecture: str, name: str) -> str:
+def compile_for(nvrtc: ctypes.CDLL, architecture: str, name: str, *tuning: str) -> str:
     """Compile the kernels; returns the compiler's complaint, or nothing."""
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     text = cuda.source(name).encode()
     assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, name.encode(), 0, None, None) == 0
-    options = [f"--gpu-architecture={architecture}".encode(), *(option.encode() for option in cuda.OPTIONS)]
+    options = [f"--gpu-architecture={architecture}".encode(), *(option.encode() for option in (*cuda.OPTIONS, *tuning))]
     status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
     nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
     log = ctypes.create_string_buffer(size.value)
@@ -38,10 +38,15 @@ def compile_for(nvrtc: ctypes.CDLL, architecture: str, name: str) -> str:
     return log.value.decode() if status else ""
 
 
-@pytest.mark.parametrize("name", ["device.cu", "count.cu"])
+@pytest.mark.parametrize("name", ["device.cu", "count.cu", "clique.cu"])
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90", "sm_100"])
 def test_the_kernels_compile_without_a_gpu(architecture: str, name: str) -> None:
     assert compile_for(load_nvrtc(), architecture, name) == ""
+
+
+@pytest.mark.parametrize("width", [2, 64])
+def test_wider_sets_of_cliques_compile(width: int) -> None:
+    assert compile_for(load_nvrtc(), "sm_90", "clique.cu", f"-DBICLIQ_WIDTH={width}") == ""
 
 
 def test_the_source_is_one_text_with_every_header_once() -> None:
