@@ -477,6 +477,7 @@ def bench_enumerate(
     threads: Annotated[int, typer.Option("--threads", help="Threads.")] = 1,
     runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each graph; the median is shown.")] = 5,
     side: SideOption = "auto",
+    backend: Backend = "cpu",
     json: Json = False,
 ) -> None:
     """Time the enumeration (count mode, preparation included) beside the peers' figures."""
@@ -484,14 +485,15 @@ def bench_enumerate(
     from pipeline.bench import find_graphs, machine_facts, measure
 
     records = []
-    for measured in measure(find_graphs(graphs or []), threads, runs, side or "auto"):  # type: ignore[arg-type]
+    backend = backend or "cpu"
+    for measured in measure(find_graphs(graphs or []), threads, runs, side or "auto", backend):  # type: ignore[arg-type]
         records.append(measured.record())
         console.err.print(f"{measured.graph}: {measured.seconds:.3f} s")
     if json:
-        console.print_json({"machine": machine_facts(), "graphs": records})
+        console.print_json({"machine": machine_facts(backend), "graphs": records})
         return
     console.wide.print(console.bench_table(records))
-    console.wide.print(", ".join(f"{name} {value}" for name, value in machine_facts().items()))
+    console.wide.print(", ".join(f"{name} {value}" for name, value in machine_facts(backend).items()))
     if any(r["expected"] not in (None, r["bicliques"]) for r in records):
         raise typer.Exit(EXIT_OTHER)
 

@@ -151,6 +151,7 @@ def bench_table(records: list[dict[str, Any]]) -> Table:
         "exact",
         "threads",
         "prepare",
+        "lists",
         "search",
         "total",
         "AdaMBE",
@@ -167,8 +168,8 @@ def bench_table(records: list[dict[str, Any]]) -> Table:
         adambe, mbet, gmbe, cumbe = ("–" if value is None else f"{value:g}" for value in peers)
         times = "–" if r["times_adambe"] is None else f"{r['times_adambe']:.1f}"
         table.add_row(
-            r["graph"], f"{r['bicliques']:,}", exact, str(r["threads"]), f"{r['prepare']:.3f}", f"{r['search']:.3f}",
-            f"{r['seconds']:.3f}", adambe, times, mbet, gmbe, cumbe, f"{r['nodes']:,}", f"{r['dropped']:,}",
+            r["graph"], f"{r['bicliques']:,}", exact, str(r["threads"]), f"{r['prepare']:.4f}", f"{r['lists']:.4f}",
+            f"{r['search']:.4f}", f"{r['seconds']:.4f}", adambe, times, mbet, gmbe, cumbe, f"{r['nodes']:,}", f"{r['dropped']:,}",
             f"{r['bicliques'] / r['seconds'] / 1e6:.1f}", f"{r['workspace_mib']:.0f}", f"{r['busy']:.2f}",
         )  # fmt: skip
     return table

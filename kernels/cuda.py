@@ -67,9 +67,8 @@ RUN_FIELDS = (
 )  # fmt: skip
 ARENA_FULL, TASKS_FULL, WORKSPACE_FULL = 1, 2, 3
 SEARCHES = {"search_count": 0, "search_members": 1, "search_bicliques": 2}
-MEMORY_VARIABLE = (
-    "BICLIQ_GPU_MEMORY"  # bytes of device memory that a search may take, where that is less than what is free
-)
+MEMORY_VARIABLE = "BICLIQ_GPU_MEMORY"
+"""Environment variable: bytes of device memory that a search may take, where that is less than what is free."""
 
 
 @cache
@@ -282,6 +281,7 @@ class CudaSearch:
         self._seconds = {"prepare": 0.0, "lists": 0.0, "search": 0.0}
         self._roots_done = self._n_roots = self._warps = self._bytes = 0
         self._now: Progress | None = None
+        self._cycles = 0.0  # of all warps while they searched
 
     def wait(self, progress: ProgressCallback | None) -> None:
         """Run to the end, reporting progress after each batch of roots."""
@@ -310,6 +310,7 @@ class CudaSearch:
             threads=self._warps,
             backend="cuda",
             workspace_bytes=self._bytes,
+            busy_ratio=min(self._totals["busy"] / max(self._cycles, 1.0), 1.0) if self._cycles else 1.0,
         )
 
     # ---- one search
@@ -427,7 +428,9 @@ class CudaSearch:
         events[2].record()
         counters = run.wait(watch)
         self._seconds["lists"] += cp.cuda.get_elapsed_time(events[0], events[1]) / 1000
-        self._seconds["search"] += cp.cuda.get_elapsed_time(events[1], events[2]) / 1000
+        searched = cp.cuda.get_elapsed_time(events[1], events[2]) / 1000
+        self._seconds["search"] += searched
+        self._cycles += searched * memory.n_warps * memory.clock_hertz
         if counters["failure"]:
             memory.clear_scratch()
         return counters
@@ -455,6 +458,7 @@ class DeviceMemory:
         self._cp = cp
         device = cp.cuda.Device()
         self.multiprocessors = int(device.attributes["MultiProcessorCount"])
+        self.clock_hertz = 1000 * int(device.attributes.get("ClockRate", 0))
         self._blocks_a_multiprocessor = BLOCKS_A_MULTIPROCESSOR
         pool = cp.get_default_memory_pool()
         free = int(device.mem_info[0]) + int(pool.free_bytes())

@@ -334,7 +334,8 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
       put(level.inherited + w, tried_before(from, w, x));
       if (open[w]) put(open + w, count_open(from, level, n, w, open[w]));
     }
-    if (usize{n} * m.stride() <= kLargestPlan) {
+    const bool may_shrink = kTallNodes || kShorter * n <= m.n_rows || m.stride() > kLanes;
+    if (may_shrink && usize{n} * m.stride() <= kLargestPlan) {
       const Projection p = plan_projection(m, n, level.inherited, open);
       if (p.n_rows <= kLanes || tall_pays(m, p)) return open_listed(m, p, open, mark);
       if (project_child(m, n, p, level, open)) return 0;

@@ -12,6 +12,7 @@ import time
 import pytest
 
 from flows.cli import invoke
+from kernels import why_not
 from pipeline.device import why_no_data_on_device
 from pipeline.store import Store
 from tests.real_graphs import COUNTS, DATA
@@ -174,6 +175,12 @@ def test_bench_prints_the_peers_beside_us(capsys):
     assert record["graphs"][0]["bicliques"] == record["graphs"][0]["expected"] == COUNTS["UCforum"]
     assert record["graphs"][0]["peer_adambe"] == 0.015
     assert record["machine"]["processor"]
+
+
+@pytest.mark.skipif(why_not("cuda") is None, reason="a GPU can run here")
+def test_bench_on_a_gpu_that_is_not_there_is_refused(capsys):
+    assert invoke(["bench", "enumerate", str(DATA / "UCforum.parquet"), "--backend", "cuda"]) == 2
+    assert "backend 'cuda' cannot run here" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("where", ["--local", "--workers=2"])
