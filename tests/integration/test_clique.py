@@ -183,7 +183,7 @@ def test_bad_files_are_refused_with_their_line(tmp_path, capsys, name, text, mes
         ([str(DATA / "southern-women.parquet"), "--min-shared", "2"], "nothing is projected"),
         ([str(DATA / "southern-women.parquet"), "--project", "left", "--min-shared", "0"], "min_shared is 0"),
         ([str(DATA / "southern-women.parquet"), "--time-limit", "0"], "time_limit is 0"),
-        ([str(DATA / "southern-women.parquet"), "--backend", "cuda"], "cannot search maximum cliques"),
+        ([str(DATA / "southern-women.parquet"), "--backend", "cuda", "--all"], "use the CPU backend"),
     ],
 )
 def test_bad_arguments_are_refused(capsys, arguments, message):
