@@ -269,3 +269,18 @@ def clique_bench_table(records: list[dict[str, Any]]) -> Table:
         seconds = (f"{r[name]:.4f}" for name in ("order", "search", "seconds"))
         table.add_row(r["graph"], str(r["size"]), exact, str(r["threads"]), *seconds, f"{r['nodes']:,}", *peers)
     return table
+
+
+def random_clique_table(records: list[dict[str, Any]]) -> Table:
+    """Seconds of one thread and of several, and how many times as fast; a dash where the time did not suffice."""
+    table = Table(title="maximum clique of random graphs, seconds", title_justify="left")
+    threads = records[0]["threads"] if records else 1
+    for name in ("n", "density", "size", "1 thread", f"{threads} threads", "times"):
+        table.add_column(name, justify="right")
+    for r in records:
+        proven = r["one"] is not None or r["several"] is not None
+        seconds = ("–" if r[name] is None else f"{r[name]:.4f}" for name in ("one", "several"))
+        times = "–" if r["times"] is None else f"{r['times']:.2f}"
+        size = f"{r['size']}" if proven else f">= {r['size']}"
+        table.add_row(f"{r['n']:,}", f"{r['density']:g}", size, *seconds, times)
+    return table

@@ -26,7 +26,7 @@ def load_nvrtc() -> ctypes.CDLL:
     pytest.skip("NVRTC is not installed (pip install nvidia-cuda-nvrtc)")
 
 
-def compile_for(nvrtc: ctypes.CDLL, architecture: str, name: str, more: tuple[str, ...] = ()) -> str:
+def compile_for(nvrtc: ctypes.CDLL, architecture: str, name: str, *more: str) -> str:
     """Compile the kernels; returns the compiler's complaint, or nothing."""
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     text = cuda.source(name).encode()
@@ -40,7 +40,7 @@ def compile_for(nvrtc: ctypes.CDLL, architecture: str, name: str, more: tuple[st
     return log.value.decode() if status else ""
 
 
-@pytest.mark.parametrize("name", ["device.cu", "count.cu"])
+@pytest.mark.parametrize("name", ["device.cu", "count.cu", "trees.cu", "clique.cu"])
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90", "sm_100"])
 def test_the_kernels_compile_without_a_gpu(architecture: str, name: str) -> None:
     assert compile_for(load_nvrtc(), architecture, name) == ""
@@ -48,7 +48,12 @@ def test_the_kernels_compile_without_a_gpu(architecture: str, name: str) -> None
 
 def test_another_layout_compiles() -> None:
     layout = Tuning(warps_a_block=8, blocks_a_multiprocessor=1, gifts=0, shares=1, nodes_a_poll=8)
-    assert compile_for(load_nvrtc(), "sm_90", "device.cu", ("-DBICLIQ_SEARCH=0", *layout.options())) == ""
+    assert compile_for(load_nvrtc(), "sm_90", "device.cu", "-DBICLIQ_SEARCH=0", *layout.options()) == ""
+
+
+@pytest.mark.parametrize("width", [2, 64])
+def test_wider_sets_of_cliques_compile(width: int) -> None:
+    assert compile_for(load_nvrtc(), "sm_90", "clique.cu", f"-DBICLIQ_WIDTH={width}") == ""
 
 
 def test_the_source_is_one_text_with_every_header_once() -> None:
