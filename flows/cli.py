@@ -501,6 +501,44 @@ def bench_enumerate(
         raise typer.Exit(EXIT_OTHER)
 
 
+@bench.command("gpu", epilog="Example: [bold]BICLIQ_DATA=graphs bicliq bench gpu YouTube EuAll --runs 3[/bold]")
+def bench_gpu(
+    graphs: Annotated[
+        list[str] | None, typer.Argument(help="Names of known graphs, or Parquet files; by default all.")
+    ] = None,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each layout; the median is shown.")] = 3,
+    layouts: Annotated[
+        list[str] | None, typer.Option("--layout", help="Only layouts whose name holds this; may be repeated.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Compare layouts of the search on a GPU: launch shapes, giving work away, sizes of tasks."""
+    from dataclasses import asdict
+
+    from flows import console
+    from pipeline.bench import PEERS, find_graphs, machine_facts
+    from pipeline.bench_gpu import LAYOUTS, measure_layouts
+
+    shipped = next(iter(LAYOUTS))
+    chosen = {
+        name: tuning
+        for name, tuning in LAYOUTS.items()
+        if layouts is None or name == shipped or any(part in name for part in layouts)
+    }
+    records = []
+    for measured in measure_layouts(find_graphs(graphs or []), chosen, runs):
+        records.append(asdict(measured))
+        console.err.print(
+            f"{measured.layout}, {measured.graph}: {measured.milliseconds:.2f} ms, busy {measured.busy:.2f}"
+        )
+    if json:
+        console.print_json({"machine": machine_facts("cuda"), "layouts": records})
+    else:
+        console.wide.print(console.layouts_table(records))
+    if any(r["bicliques"] != PEERS[r["graph"]].bicliques for r in records if r["graph"] in PEERS):
+        raise typer.Exit(EXIT_OTHER)
+
+
 @bench.command("run", epilog="Example: [bold]bicliq bench run out.YouTube --local --threads 16[/bold]")
 def bench_run(
     edges: Edges, runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each way; the fastest is shown.")] = 2,
@@ -558,6 +596,7 @@ def bench_count(
     graphs: Annotated[list[str] | None, typer.Argument(help="Names of known graphs; by default all.")] = None,
     threads: Annotated[int, typer.Option("--threads", help="Threads.")] = 1,
     runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each count; the best is shown.")] = 3,
+    backend: Annotated[str, typer.Option("--backend", help="cpu or cuda.")] = "cpu",
     json: Json = False,
 ) -> None:
     """Time (p,q)-counts (reading the file left out) beside the peers' figures."""
@@ -565,7 +604,7 @@ def bench_count(
     from pipeline.bench import machine_facts
     from pipeline.bench_count import measure_counts
 
-    records = [measured.record() for measured in measure_counts(graphs or [], threads, runs)]
+    records = [measured.record() for measured in measure_counts(graphs or [], threads, runs, backend)]
     if json:
         console.print_json({"machine": machine_facts(), "counts": records})
         return
@@ -621,6 +660,36 @@ def bench_clique(
     console.wide.print(", ".join(f"{name} {value}" for name, value in machine_facts().items()))
     if any(r["proven"] and r["expected"] not in (None, r["size"]) for r in records):
         raise typer.Exit(EXIT_OTHER)
+
+
+@bench.command(
+    "random-cliques", epilog="Example: [bold]bicliq bench random-cliques --size 200 --picture cliques.svg[/bold]"
+)
+def bench_random_cliques(
+    sizes: Annotated[list[int] | None, typer.Option("--size", help="Vertices; repeat for several.")] = None,
+    densities: Annotated[list[float] | None, typer.Option("--density", help="Densities; repeat for several.")] = None,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads to compare with one.")] = 2,
+    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for each search.")] = 5.0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the random graphs.")] = 1,
+    picture: Annotated[str | None, typer.Option("--picture", help="File to draw to: .svg, .png or .pdf.")] = None,
+    json: Json = False,
+) -> None:
+    """Time the maximum clique of random graphs of many sizes and densities, one thread and several."""
+    from flows import console
+    from pipeline.bench_random_cliques import DENSITIES, SIZES, draw_cells, machine_facts, measure_random
+
+    cells = []
+    for cell in measure_random(sizes or SIZES, densities or DENSITIES, threads, time_limit, seed):
+        cells.append(cell)
+        console.err.print(f"n = {cell.n}, density {cell.density:g}: size {cell.size}")
+    if picture:
+        draw_cells(cells, picture)
+    records = [cell.record() for cell in cells]
+    if json:
+        console.print_json({"machine": machine_facts(), "cells": records})
+        return
+    console.wide.print(console.random_clique_table(records))
+    console.wide.print(", ".join(f"{name} {value}" for name, value in machine_facts().items()))
 
 
 def _show(record: dict[str, Any], json: bool) -> None:

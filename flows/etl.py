@@ -32,7 +32,8 @@ from pipeline.publish import read_manifest
 from pipeline.publish import verify as verify_run
 from pipeline.results import open_run
 from pipeline.run import StageClock, check_backend, summary
-from pipeline.search import SearchProgress, batches_of, search_run, usable_backend
+from pipeline.search import usable_backend
+from pipeline.search_run import SearchProgress, batches_of, search_run
 from pipeline.settings import Settings, load_settings
 from pipeline.store import Store
 

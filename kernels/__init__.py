@@ -36,6 +36,7 @@ from kernels.counting import (
     count_by_search,
     count_on_gpu,
     count_table,
+    count_table_on_gpu,
 )
 from kernels.cpu import BicliqueStream, CpuSearch
 from kernels.cuda import CudaSearch
@@ -303,6 +304,7 @@ def count_all_bicliques(
     side: Literal["auto", "left", "right"] = "auto",
     roots: Any = None,
     threads: int = 1,
+    backend: str = "cpu",
     progress: ProgressCallback | None = None,
 ) -> CountTable:
     """Count the complete p×q subgraphs for all p up to `max_p` and q up to `max_q`, in one pass.
@@ -318,6 +320,8 @@ def count_all_bicliques(
         Largest left and right size, from 1 up.
     side, roots, threads, progress
         As of `count_bicliques`.
+    backend : {"cpu", "cuda"}
+        "cuda" counts the narrow ends of the search on the GPU while `threads` of the CPU go on with the rest.
 
     Returns
     -------
@@ -327,6 +331,8 @@ def count_all_bicliques(
     ------
     CapacityError
         If a count is 2^128 or more, the table has more than a million cells, or an id is beyond 32 bits.
+    BackendError
+        If the backend cannot run here.
     ValueError
         If a size is no whole number of at least 1, or the arrays are no CSR matrix.
 
@@ -342,7 +348,12 @@ def count_all_bicliques(
     """
     check_table(max_p, max_q)
     request = _count_request(indptr, indices, n_right, max_p, max_q, side, roots, threads)
-    return count_table(request, progress)
+    if backend == Backend.CPU:
+        return count_table(request, progress)
+    reason = why_not(backend)
+    if reason is not None:
+        raise BackendError(f"backend {backend!r} cannot do this here: {reason}")
+    return count_table_on_gpu(request, progress)
 
 
 def choose_count(

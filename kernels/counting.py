@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from kernels.backend import available_threads
 from kernels.contracts import Int32Array, Int64Array, Progress, ProgressCallback, Side, as_int32
 from kernels.cpu import POLL_SECONDS, load_extension
 from kernels.cuda_count import CudaCount
+from kernels.cuda_table import CudaTrees, TreeCells, most_optional
 from kernels.errors import BackendError, CapacityError
 
 Method = Literal["levels", "pivot", "butterfly"]
@@ -22,6 +24,9 @@ METHODS = {"auto": 0, "levels": 1, "pivot": 2}
 ROOT_SIDES = {"auto": 0, "left": 1, "right": 2}
 ONE, OF_VERTICES, ALL = 0, 1, 2
 LARGEST_SIDE = 2**31 - 1
+
+TREE_POLL_SECONDS = 0.002
+"""Between two looks for trees that a device can count."""
 
 LARGEST_TABLE = 1 << 20
 """Cells of a table of all (p,q): 16 MiB of 128-bit sums a thread."""
@@ -209,6 +214,47 @@ def count_table(request: CountRequest, progress: ProgressCallback | None) -> Cou
     )
 
 
+def count_table_on_gpu(request: CountRequest, progress: ProgressCallback | None) -> CountTable:
+    """Count all (p,q) by pivots, the narrow ends of the search on the GPU (`src/trees.cu`) while the CPU goes on with the rest."""
+    return count_table_by_trees(request, CudaTrees, "cuda", progress)
+
+
+def count_table_by_trees(
+    request: CountRequest, device: Callable[[TreeCells, int], Any], backend: str, progress: ProgressCallback | None
+) -> CountTable:
+    """Count all (p,q), with a device (`CudaTrees`, or what stands for it in a test) for the trees of the search."""
+    threads = request.threads if request.threads > 0 else available_threads()
+    extension = load_extension()
+    optional = most_optional(max(request.p, request.q))
+    search = _started(extension, request, ALL, METHODS["pivot"], threads, optional)
+    try:
+        on_left = search.on_left
+        roots, rows = (request.p, request.q) if on_left else (request.q, request.p)
+        trees = device(TreeCells(roots, rows, optional), extension.TREE_WORDS)
+        for ended in _polled(search, progress, TREE_POLL_SECONDS):
+            while len(parcel := search.take_trees(ended)):
+                trees.add(parcel)
+        of_trees, nodes = trees.finish()
+    except BaseException:
+        search.stop()
+        raise
+    counts = {(p, q): _whole(number, p, q) for p, q, *number in search.table()}
+    for (a, b), count in of_trees.items():
+        counts[(a, b) if on_left else (b, a)] += count
+    for (p, q), count in counts.items():
+        _whole((count >> 64, count & (2**64 - 1), count >> 128 > 0), p, q)
+    return CountTable(
+        counts=counts,
+        max_p=request.p,
+        max_q=request.q,
+        side="left" if on_left else "right",
+        seconds={**_seconds(search), "device_wait": trees.wait_seconds},
+        threads=threads,
+        backend=backend,
+        work=search.work + nodes,
+    )
+
+
 def count_butterflies(request: CountRequest, per_vertex: bool, progress: ProgressCallback | None) -> CountResult:
     """Count butterflies; see `src/butterfly.hpp`."""
     threads = request.threads if request.threads > 0 else available_threads()
@@ -300,7 +346,9 @@ def checked_request(
     )
 
 
-def _started(extension: Any, request: CountRequest, asked: int, method: int, threads: int) -> Any:
+def _started(
+    extension: Any, request: CountRequest, asked: int, method: int, threads: int, tree_optional: int = 0
+) -> Any:
     roots = request.roots
     return extension.Count(
         request.indptr,
@@ -314,17 +362,26 @@ def _started(extension: Any, request: CountRequest, asked: int, method: int, thr
         roots is not None,
         np.empty(0, np.int32) if roots is None else roots,
         threads,
+        tree_optional,
     )
 
 
 def _wait(search: Any, progress: ProgressCallback | None) -> None:
     try:
-        while not search.wait(POLL_SECONDS):
-            if progress is not None:
-                progress(Progress(search.roots_done, search.n_roots, 0))
+        for _ in _polled(search, progress, POLL_SECONDS):
+            pass
     except BaseException:
         search.stop()
         raise
+
+
+def _polled(search: Any, progress: ProgressCallback | None, seconds: float) -> Iterator[bool]:
+    """Whether the search has ended, again and again until it has."""
+    while not search.wait(seconds):
+        if progress is not None:
+            progress(Progress(search.roots_done, search.n_roots, 0))
+        yield False
+    yield True
 
 
 def _seconds(search: Any) -> dict[str, float]:

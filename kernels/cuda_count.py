@@ -7,7 +7,10 @@ taken over only from a run that came to its end.
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -17,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from kernels.contracts import Progress, ProgressCallback
-from kernels.cuda import NOT_READY, OPTIONS, POLL_SECONDS, source
+from kernels.cuda import MEMORY_VARIABLE, NOT_READY, OPTIONS, POLL_SECONDS, source
 from kernels.errors import BackendError
 
 ROOT_THREADS, WAVE_THREADS = 256, 128
@@ -126,16 +129,36 @@ def choices(largest: int, q: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any,
 
 
 @cache
-def _kernels(device: int) -> Any:
+def compiled(name: str, device: int) -> Any:
+    """Compile one of the sources for the current GPU; `device` is part of the cache's key."""
     import cupy
 
-    del device  # part of the cache's key
-    module = cupy.RawModule(code=source("count.cu"), options=OPTIONS)
+    del device
+    module = cupy.RawModule(code=source(name), options=OPTIONS)
     try:
         module.compile()
     except cupy.cuda.compiler.CompileException as error:
         raise BackendError(f"the CUDA kernels do not compile for this GPU: {str(error)[:2000]}") from error
     return module
+
+
+@contextmanager
+def gpu_errors(cp: Any) -> Iterator[None]:
+    """Turn what CuPy raises into a BackendError that says what to do."""
+    try:
+        yield
+    except cp.cuda.memory.OutOfMemoryError as error:
+        raise BackendError(
+            f"the GPU has too little free memory for this count ({error}); use the CPU backend"
+        ) from error
+    except cp.cuda.runtime.CUDARuntimeError as error:
+        raise BackendError(f"the GPU was lost during the count ({error}); use the CPU backend") from error
+
+
+def free_memory(cp: Any) -> int:
+    """Bytes that a count may take of the current GPU: what is free, or the cap of the environment."""
+    free = int(cp.cuda.Device().mem_info[0]) + int(cp.get_default_memory_pool().free_bytes())
+    return min(free, int(os.environ.get(MEMORY_VARIABLE, free)))
 
 
 class CudaCount:
@@ -172,14 +195,8 @@ class CudaCount:
                 f"the CUDA backend chooses at most {MOST_WAVES + 1} vertices of the side of the roots, not {self._p};"
                 " take the other side, or the CPU backend"
             )
-        try:
+        with gpu_errors(cupy):
             self._run(cupy, progress)
-        except cupy.cuda.memory.OutOfMemoryError as error:
-            raise BackendError(
-                f"the GPU has too little free memory for this count ({error}); use the CPU backend"
-            ) from error
-        except cupy.cuda.runtime.CUDARuntimeError as error:
-            raise BackendError(f"the GPU was lost during the count ({error}); use the CPU backend") from error
 
     def _run(self, cp: Any, progress: ProgressCallback | None) -> None:
         started = time.perf_counter()
@@ -235,7 +252,7 @@ class CudaCount:
 
     def _attempt(self, cp: Any, fields: dict[str, int], memory: CountMemory, roots: Any) -> dict[str, int]:
         """Run the kernels over a batch of roots; returns the counters."""
-        module = _kernels(cp.cuda.Device().id)
+        module = compiled("count.cu", cp.cuda.Device().id)
         counters = cp.zeros(N_COUNTERS, dtype=cp.uint64)
         memory.totals[:] = 0
         values = {**fields, "roots": int(roots.data.ptr), "n_roots": len(roots), "counters": int(counters.data.ptr)}
@@ -262,15 +279,17 @@ class CountMemory:
 
     def __init__(self, cp: Any, graph: CountRoots) -> None:
         device = cp.cuda.Device()
-        free = int(device.mem_info[0]) + int(cp.get_default_memory_pool().free_bytes())
+        free = free_memory(cp)
         multiprocessors = int(device.attributes["MultiProcessorCount"])
         n = len(graph.root_start) - 1
         degrees = cp.diff(graph.root_start.astype(cp.int64))
         words = (int(degrees.max()) if n else 0) // 32 + 64
         self._workspace_words = max(2 * (n + 64), 4 * words)
-        self.root_blocks = _blocks(multiprocessors * ROOT_BLOCKS_A_MULTIPROCESSOR, free * SCRATCH_SHARE, 8 * max(n, 1))
+        self.root_blocks = blocks_that_fit(
+            multiprocessors * ROOT_BLOCKS_A_MULTIPROCESSOR, free * SCRATCH_SHARE, 8 * max(n, 1)
+        )
         warps = WAVE_THREADS // 32
-        self.wave_blocks = _blocks(
+        self.wave_blocks = blocks_that_fit(
             multiprocessors * WAVE_BLOCKS_A_MULTIPROCESSOR, free * WORKSPACE_SHARE, 4 * self._workspace_words * warps
         )
         n_warps = max(self.root_blocks * ROOT_THREADS // 32, self.wave_blocks * warps)
@@ -294,11 +313,11 @@ class CountMemory:
         }
 
 
-def _blocks(wanted: int, share: float, bytes_a_block: int) -> int:
+def blocks_that_fit(wanted: int, share: float, bytes_a_block: int) -> int:
     """As many blocks as are wanted and fit."""
     fitting = int(share) // bytes_a_block
     if fitting < 1:
         raise BackendError(
-            f"a block of this count needs {bytes_a_block >> 20} MiB, which this GPU's free memory does not hold"
+            f"a block of this count needs {bytes_a_block >> 10:,} KiB, which this GPU's free memory does not hold"
         )
     return min(wanted, fitting)

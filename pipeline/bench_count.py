@@ -96,7 +96,9 @@ class CountMeasurement:
         return {**own, **peers}
 
 
-def measure_counts(names: list[str], threads: int = 1, runs: int = 3) -> Iterator[CountMeasurement]:
+def measure_counts(
+    names: list[str], threads: int = 1, runs: int = 3, backend: str = "cpu"
+) -> Iterator[CountMeasurement]:
     """Measure the known counts of each graph, and all sizes in one pass: the best of some runs.
 
     Raises
@@ -107,6 +109,7 @@ def measure_counts(names: list[str], threads: int = 1, runs: int = 3) -> Iterato
     unknown = [name for name in names if name not in COUNT_PEERS]
     if unknown:
         raise InputError(f"graph {unknown[0]!r}: no counts of it are known; name some of: {', '.join(COUNT_PEERS)}")
+    how: dict[str, Any] = {"threads": threads, "backend": backend}
     found = find_graphs(names)
     for name, path in found.items():
         if name not in COUNT_PEERS:
@@ -114,9 +117,9 @@ def measure_counts(names: list[str], threads: int = 1, runs: int = 3) -> Iterato
         graph = read_graph_file(path)
         csr = (graph.indptr, graph.indices, graph.n_right)
         for (p, q), peer in COUNT_PEERS[name].items():
-            seconds, result = _best(runs, partial(kernels.count_bicliques, *csr, p, q, threads=threads))
+            seconds, result = _best(runs, partial(kernels.count_bicliques, *csr, p, q, **how))
             yield _measured(f"{name} ({p},{q})", result.count, peer.count, result.method, result, seconds, peer)
-        seconds, table = _best(runs, partial(kernels.count_all_bicliques, *csr, ALL_SIZES, ALL_SIZES, threads=threads))
+        seconds, table = _best(runs, partial(kernels.count_all_bicliques, *csr, ALL_SIZES, ALL_SIZES, **how))
         size, known = next(iter(COUNT_PEERS[name].items()))
         whole = CountPeer(known.count, epivoter=EPIVOTER_ALL_MS.get(name))
         title = f"{name} all up to ({ALL_SIZES},{ALL_SIZES})"
@@ -138,7 +141,8 @@ def _best(runs: int, count: Any) -> tuple[float, Any]:
 def _measured(
     name: str, count: int, expected: int, method: str, result: Any, seconds: float, peer: CountPeer
 ) -> CountMeasurement:
-    parts = {part: 1e3 * value for part, value in result.seconds.items()}
+    parts = {part: 1e3 * result.seconds.get(part, 0.0) for part in ("prepare", "estimate", "search")}
+    parts["search"] += 1e3 * result.seconds.get("roots", 0.0)  # a part of their own on a GPU
     return CountMeasurement(
         name=name, count=count, expected=expected, method=method, side=result.side, backend=result.backend,
         threads=result.threads, total=1e3 * seconds, peer=peer, **parts,

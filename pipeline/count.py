@@ -28,7 +28,7 @@ from pipeline.plan import plan, read_plan, read_plan_record
 from pipeline.profile import profile
 from pipeline.reduce import reduce
 from pipeline.run import Observer
-from pipeline.search import RETRIES, SearchProgress
+from pipeline.search_run import RETRIES, SearchProgress
 from pipeline.settings import Settings
 from pipeline.store import RunFolder, Store
 
@@ -187,7 +187,7 @@ def count_table(source: str, asked: CountAsked, settings: Settings) -> CountReco
     csr = (graph.indptr, graph.indices, graph.n_right)
     found: kernels.CountResult | kernels.CountTable
     if asked.all_sizes:
-        found = kernels.count_all_bicliques(*csr, asked.p, asked.q, **options)
+        found = kernels.count_all_bicliques(*csr, asked.p, asked.q, backend=backend, **options)
         counts, method = found.counts, "pivot"
     else:
         options |= {"method": asked.method, "backend": backend}
@@ -300,7 +300,7 @@ def count_partition(
     csr = (part.indptr, part.indices, part.n_right)
     options: dict[str, Any] = {"side": part.side, "roots": part.roots, "threads": threads}
     if asked.all_sizes:
-        counts = kernels.count_all_bicliques(*csr, asked.p, asked.q, **options).counts
+        counts = kernels.count_all_bicliques(*csr, asked.p, asked.q, backend=backend, **options).counts
     else:
         options |= {"method": method, "backend": backend, "per_vertex": asked.vertices}
         found = kernels.count_bicliques(*csr, asked.p, asked.q, **options)
@@ -358,8 +358,10 @@ def usable_backend(asked: CountAsked, settings: Settings) -> str:
     if settings.search.backend != "cuda":
         return "cpu"
     reason = kernels.why_not("cuda")
-    if reason is None and (asked.all_sizes or asked.vertices or asked.method == "pivot"):
-        reason = "it counts one (p, q), by levels"
+    if reason is None and asked.vertices:
+        reason = "it counts no vertices"
+    if reason is None and asked.method == "pivot" and not asked.all_sizes:
+        reason = "it counts one (p, q) by levels"
     if reason is not None:
         raise kernels.BackendError(f"backend 'cuda' cannot do this here: {reason}; use the CPU backend")
     return "cuda"

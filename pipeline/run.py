@@ -14,7 +14,8 @@ from pipeline.ingest import GraphRecord, ingest
 from pipeline.plan import PlanRecord, plan, read_plan_record
 from pipeline.profile import profile
 from pipeline.publish import Manifest, publish
-from pipeline.search import SearchProgress, SearchRecord, search_run, usable_backend
+from pipeline.search import usable_backend
+from pipeline.search_run import SearchProgress, SearchRecord, search_run
 from pipeline.settings import SearchSettings, Settings
 from pipeline.store import Store
 

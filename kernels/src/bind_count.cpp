@@ -22,10 +22,11 @@ nb::tuple wide_number(const Total& x) {
   return nb::make_tuple(static_cast<u64>(x.value >> 64), static_cast<u64>(x.value), x.too_large);
 }
 
-nb::object numpy_of(std::vector<u64> values) {
-  auto* held = new std::vector<u64>(std::move(values));
-  const nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<u64>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, u64, nb::ndim<1>>(held->data(), {held->size()}, owner));
+template <class T>
+nb::object numpy_of(std::vector<T> values) {
+  auto* held = new std::vector<T>(std::move(values));
+  const nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner));
 }
 /// (high halves, low halves)
 nb::tuple numpy_of(const std::vector<u128>& values) {
@@ -88,9 +89,9 @@ enum class Asked { one, of_vertices, all };
 class Count {
  public:
   Count(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, u32 p, u32 q, int asked, int method,
-        int side, bool some_roots, const Input<std::int32_t>& roots, u32 threads)
+        int side, bool some_roots, const Input<std::int32_t>& roots, u32 threads, u32 tree_optional)
       : asked_(static_cast<Asked>(asked)), p_(p), q_(q), n_left_(static_cast<u32>(indptr.size() - 1)), n_right_(n_right),
-        threads_(threads) {
+        threads_(threads), trees_(tree_optional ? std::make_unique<TreeQueue>(tree_optional) : nullptr) {
     const nb::gil_scoped_release release;
     const auto start = Clock::now();
     const auto wanted = static_cast<RootSide>(side);
@@ -135,6 +136,14 @@ class Count {
       }
     return nb::make_tuple(numpy_of(left), numpy_of(right));
   }
+  /// Trees that a device is to count, `kTreeWords` words each (trees.hpp); once the search has ended, until there are none.
+  nb::object take_trees(bool ended) {
+    TreeParcel parcel = trees_->take();
+    if (ended)
+      for (const auto& member : all_->team->members())
+        if (parcel.empty()) parcel = member->sums.giver.take();
+    return numpy_of(std::move(parcel));
+  }
   /// Every (p, q, high, low, too large) up to the largest ones.
   nb::list table() {
     for (const auto& member : all_->team->members()) member->sums.flush();
@@ -175,7 +184,7 @@ class Count {
       });
     } else if (asked_ == Asked::all) {
       all_ = start<Pivot<AllSizes>>(std::move(roots), [&] {
-        return std::make_unique<Pivot<AllSizes>>(root_side(), row_side(), SizeRange{{2, 2}, {p, q}}, AllSizes(p, q));
+        return std::make_unique<Pivot<AllSizes>>(root_side(), row_side(), SizeRange{{2, 2}, {p, q}}, AllSizes(p, q, trees_.get()));
       });
     } else if (choice_.method == Method::pivot) {
       one_ = start<Pivot<OneSize>>(std::move(roots), [&] {
@@ -209,6 +218,7 @@ class Count {
   CountGraph graph_;
   Choice choice_{Method::levels, true};
   Stars stars_;
+  const std::unique_ptr<TreeQueue> trees_;
   std::unique_ptr<ChooseTable> table_;
   RunningTeam<Levels>* levels_ = nullptr;
   RunningTeam<Pivot<OneSize>>* one_ = nullptr;
@@ -274,15 +284,41 @@ nb::tuple choose_count(const Input<std::int64_t>& indptr, const Input<std::int32
   return nb::make_tuple(choice.method == Method::pivot, choice.on_left);
 }
 
+/// Adds up exactly, as trees.cu does.
+struct HostCells {
+  explicit HostCells(const CellShape& shape) : sums(shape.cells(), 0), width_(static_cast<u32>(shape.width())) {
+    for (u32 n = 0; n <= kMostOptional; ++n)
+      for (u32 k = 0; k <= n; ++k) choose_[n][k] = k == 0 || k == n ? 1 : choose_[n - 1][k - 1] + choose_[n - 1][k];
+  }
+  void add(u64 row, u32 first, u32 n, bool negative) {
+    for (u32 k = 0; k <= n && first + k < width_; ++k) sums[row + first + k] += negative ? 0 - choose_[n][k] : choose_[n][k];
+  }
+  std::vector<u128> sums;
+
+ private:
+  const u32 width_;
+  u128 choose_[kMostOptional + 1][kMostOptional + 1] = {};
+};
+
+/// The cells of some trees, (high halves, low halves) modulo 2^128: what the device does, in lanes of this machine.
+nb::tuple count_trees(const Input<u32>& trees, u32 most_roots, u32 most_rows, u32 optional) {
+  const CellShape shape = {{most_roots, most_rows}, {2, 2}, optional};
+  HostCells cells(shape);
+  TreeSearch<HostCells> search(shape, cells);
+  for (std::size_t at = 0; at + kTreeWords <= trees.size(); at += kTreeWords) search.search(trees.data() + at);
+  return numpy_of(cells.sums);
+}
+
 }  // namespace
 
 void bind_count(nb::module_& module) {
   nb::class_<Count>(module, "Count")
       .def(nb::init<const Input<std::int64_t>&, const Input<std::int32_t>&, u32, u32, u32, int, int, int, bool,
-                    const Input<std::int32_t>&, u32>())
+                    const Input<std::int32_t>&, u32, u32>())
       .def("wait", &Count::wait)
       .def("stop", &Count::stop)
       .def("of_vertices", &Count::of_vertices)
+      .def("take_trees", &Count::take_trees)
       .def("table", &Count::table)
       .def_prop_ro("count", &Count::count)
       .def_prop_ro("work", &Count::work)
@@ -303,6 +339,8 @@ void bind_count(nb::module_& module) {
       .def_prop_ro("n_roots", &ButterflyCount::n_roots)
       .def_prop_ro("seconds", &ButterflyCount::seconds);
   module.def("choose_count", &choose_count);
+  module.def("count_trees", &count_trees);
+  module.attr("TREE_WORDS") = kTreeWords;
 }
 
 }  // namespace BICLIQ_ISA

@@ -110,7 +110,7 @@ class Pivot {
     const Grid whole = whole_grid(columns, roots_.degree(v));
     const Grid grid = narrowed(whole, 0, all_bits(n), all_bits(roots_.degree(v)), held, settled);
     if (fits(grid)) {
-      settled += small(grid, low_bits(grid.side[0].n), low_bits(grid.side[1].n), held);
+      settled += count(grid, held);
       sums.hold(0, v, settled);
       return 0;
     }
@@ -131,7 +131,7 @@ class Pivot {
   }
 
  private:
-  static constexpr u64 kPathsANode = 40, kWordsANode = 16;  // in the time of a small node, measured
+  static constexpr u64 kPathsANode = 40, kWordsANode = 4;  // in the time of a small node, measured
 
   struct Node {
     Grid grid;
@@ -165,7 +165,12 @@ class Pivot {
   }
 
   Part count(const Grid& g, const Held& s) {
-    return fits(g) ? small(g, low_bits(g.side[0].n), low_bits(g.side[1].n), s) : wide(g, s);
+    if (!fits(g)) return wide(g, s);
+    if constexpr (Sums::kGivesTrees) {
+      const u32 n[2] = {g.side[0].n, g.side[1].n};
+      if (sums.giver.give(g.side[0].masks, n, s.held, s.optional)) return {};
+    }
+    return small(g, low_bits(g.side[0].n), low_bits(g.side[1].n), s);
   }
 
   // ---- more than 32 candidates on a side

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "pivot.hpp"
+#include "tree_queue.hpp"
 #include "wide.hpp"
-
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -41,7 +41,7 @@ class OneSize {
     void operator+=(Part) {}
     void operator-=(Part) {}
   };
-  static constexpr bool kOfVertices = false;
+  static constexpr bool kOfVertices = false, kGivesTrees = false;
   OneSize(u32 p, u32 q) : size_{p, q} {}
 
   Total total;
@@ -81,7 +81,7 @@ class EachVertex {
       for (u32 a : {0u, 1u}) of_optional[a] -= o.of_optional[a];
     }
   };
-  static constexpr bool kOfVertices = true;
+  static constexpr bool kOfVertices = true, kGivesTrees = false;
   EachVertex(u32 p, u32 q, u32 n_roots, u32 n_rows) : size_{p, q} {
     of_vertex[0].assign(n_roots, 0);
     of_vertex[1].assign(n_rows, 0);
@@ -123,15 +123,18 @@ class EachVertex {
 class AllSizes {
  public:
   using Part = OneSize::Part;
-  static constexpr bool kOfVertices = false;
-  AllSizes(u32 most_p, u32 most_q) : most_{most_p, most_q}, totals_((std::size_t{most_p} + 1) * (std::size_t{most_q} + 1)) {
+  static constexpr bool kOfVertices = false, kGivesTrees = true;
+  /// Trees that are narrow enough go to `queue`, where there is one; what they come to is then not counted here.
+  AllSizes(u32 most_p, u32 most_q, TreeQueue* queue = nullptr) : giver(queue), most_{most_p, most_q}, totals_((std::size_t{most_p} + 1) * (std::size_t{most_q} + 1)) {
     const std::size_t cells = (std::size_t{most_p} + 1) * (kSmall + 1) * width();
     if (cells <= kMostCells) small_.assign(cells, 0);
     for (u32 n = 0; n <= kSmall; ++n)
       for (u32 k = 0; k <= n; ++k) choose_small_[n][k] = static_cast<i64>(choose_(n, k));
   }
 
+  TreeGiver giver;
   Part leaf(const Held& s) {
+    make_room();
     if (is_small(s)) {
       add_small(s, s.optional[1], 1);
     } else {
@@ -140,6 +143,7 @@ class AllSizes {
     return {};
   }
   std::pair<Part, Part> difference(const Held& more, const Held& less) {
+    make_room();
     if (is_small(more)) {
       add_small(more, more.optional[1], 1);
       add_small(less, less.optional[1], -1);
@@ -151,9 +155,7 @@ class AllSizes {
   }
   void hold(u32, u32, Part) {}
   void make_optional(u32, u32, Part) {}
-  void end_of_root() {
-    if (leaves_ > kMostLeaves) flush();
-  }
+  void end_of_root() {}
   /// The count of (p,q); exact once `flush` was called.
   const Total& of(u32 p, u32 q) const { return totals_[static_cast<std::size_t>(p) * width() + q]; }
 
@@ -169,7 +171,7 @@ class AllSizes {
 
  private:
   static constexpr u32 kSmall = 32;                      // optional vertices of a small leaf: C(32, 16) < 2^30
-  static constexpr u64 kMostLeaves = u64{1} << 32;       // between two flushes, at a root's end
+  static constexpr u64 kMostLeaves = u64{1} << 32;       // between two flushes: sums below 2^62
   static constexpr std::size_t kMostCells = std::size_t{1} << 24;
 
   std::size_t width() const { return static_cast<std::size_t>(most_[1]) + 1; }
@@ -177,6 +179,10 @@ class AllSizes {
   i64* small_at(u32 held, u32 n) { return small_.data() + (static_cast<std::size_t>(held) * (kSmall + 1) + n) * width(); }
   bool is_small(const Held& s) const { return s.optional[0] <= kSmall && s.optional[1] <= kSmall && !small_.empty(); }
 
+  /// Before a leaf, or both of a difference, is added.
+  void make_room() {
+    if (leaves_ > kMostLeaves) flush();
+  }
   /// Single cells may be negative, after a difference of two leaves; what they come to for one size is not.
   u128 small_sum(u32 held, u32 k, u32 q) {
     __int128 sum = 0;

@@ -1,7 +1,8 @@
-"""(p,q)-counts on a GPU against the CPU: both sides, roots, wide roots, small memory, ten runs alike."""
+"""(p,q)-counts on a GPU against the CPU, one size and all sizes: both sides, roots, wide roots, small memory, ten runs alike."""
 
 from __future__ import annotations
 
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ import numpy as np
 import pytest
 
 import kernels
-from kernels import cuda_count
+from kernels import cuda, cuda_count, cuda_table
 from pipeline.count import CountAsked, count_run, count_table
 from pipeline.settings import load_settings
+from tests import real_graphs
 from tests.real_graphs import DATA
 
 REASON = kernels.why_not("cuda")
@@ -83,8 +85,11 @@ def test_the_product_counts_on_the_gpu_in_memory_and_by_partitions(tmp_path: Pat
     assert count_table(edges, CountAsked(3, 3), settings).counts == {(3, 3): 39_733}
     record = count_run(edges, CountAsked(3, 3), settings)
     assert (record.counts, record.backend) == ({(3, 3): 39_733}, "cuda")
-    with pytest.raises(kernels.BackendError, match="one"):
-        count_table(edges, CountAsked(3, 3, all_sizes=True), settings)
+    sizes = CountAsked(4, 4, all_sizes=True)
+    on_cpu = count_table(edges, sizes, load_settings(store=str(tmp_path))).counts
+    assert count_table(edges, sizes, settings).counts == count_run(edges, sizes, settings).counts == on_cpu
+    with pytest.raises(kernels.BackendError, match="counts no vertices"):
+        count_run(edges, CountAsked(3, 3, vertices=True), settings)
 
 
 def test_what_the_backend_cannot_do_is_said() -> None:
@@ -92,3 +97,50 @@ def test_what_the_backend_cannot_do_is_said() -> None:
         kernels.count_bicliques(*GRAPHS["dense"], 3, 3, per_vertex=True, backend="cuda")
     with pytest.raises(kernels.BackendError, match="by levels"):
         kernels.count_bicliques(*GRAPHS["dense"], 3, 3, method="pivot", backend="cuda")
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_all_sizes_are_those_of_the_cpu(name: str, side: Any) -> None:
+    expected = kernels.count_all_bicliques(*GRAPHS[name], 12, 12).counts
+    for threads in (1, 4):
+        found = kernels.count_all_bicliques(*GRAPHS[name], 12, 12, side=side, threads=threads, backend="cuda")
+        assert (found.counts, found.backend) == (expected, "cuda")
+
+
+def test_ten_tables_are_alike() -> None:
+    graph = GRAPHS["wide roots"]
+    expected = kernels.count_all_bicliques(*graph, 12, 12).counts
+    for _ in range(10):
+        assert kernels.count_all_bicliques(*graph, 12, 12, threads=4, backend="cuda").counts == expected
+
+
+def test_cells_that_are_flushed_all_the_time_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda_table.TreeCells, "leaves_a_flush", 3)
+    graph = GRAPHS["wide roots"]
+    expected = kernels.count_all_bicliques(*graph, 9, 14).counts
+    assert kernels.count_all_bicliques(*graph, 9, 14, threads=4, backend="cuda").counts == expected
+
+
+def test_tables_of_little_memory_are_the_same_or_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = GRAPHS["dense"]
+    expected = kernels.count_all_bicliques(*graph, 12, 12).counts
+    monkeypatch.setenv(cuda.MEMORY_VARIABLE, str(1 << 20))
+    assert kernels.count_all_bicliques(*graph, 12, 12, backend="cuda").counts == expected
+    monkeypatch.setenv(cuda.MEMORY_VARIABLE, str(1 << 12))
+    with pytest.raises(kernels.BackendError, match="does not hold"):
+        kernels.count_all_bicliques(*graph, 12, 12, backend="cuda")
+
+
+def test_tables_beyond_64_bits_are_exact() -> None:
+    complete = (np.arange(7) * 120, np.tile(np.arange(120, dtype=np.int32), 6), 120)
+    table = kernels.count_all_bicliques(*complete, 6, 120, backend="cuda").counts
+    assert table == {(p, q): comb(6, p) * comb(120, q) for p, q in table}
+
+
+@pytest.mark.parametrize("name", ["YouTube", "EuAll"])
+def test_tables_of_large_graphs_are_those_of_the_cpu(name: str) -> None:
+    graph = real_graphs.load(name)
+    csr = (graph.indptr, graph.indices, graph.n_right)
+    expected = kernels.count_all_bicliques(*csr, 12, 12, threads=0).counts
+    assert kernels.count_all_bicliques(*csr, 12, 12, threads=0, backend="cuda").counts == expected

@@ -99,7 +99,14 @@ def test_serve_registers_the_schedule_and_runs_the_flow(tmp_path, prefect_server
         "nightly",
     ]
     environment = {**os.environ, "PREFECT_API_URL": prefect_server, "BICLIQ__CLUSTER__LOCAL": "true"}
-    server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    server = subprocess.Popen(
+        command,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored where tests run behind a shell's "&"
+    )
     try:
         deployment = wait_for(lambda: deployed(prefect_server, "nightly"), 90)
         assert deployment["schedules"][0]["schedule"]["interval"] == 3600
