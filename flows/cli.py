@@ -165,7 +165,11 @@ def enumerate(
         )
 
 
-@app.command(epilog="Example: [bold]bicliq count youtube.parquet 4 4 --left u --right v[/bold]")
+@app.command(
+    epilog="Examples:\n\n[bold]bicliq count youtube.parquet 4 4 --left u --right v[/bold]\n\n"
+    "[bold]bicliq count youtube.parquet --all --max-p 12 --max-q 12 --json[/bold]\n\n"
+    "[bold]bicliq count youtube.parquet 3 3 --vertices --store counts[/bold]"
+)
 def count(
     edges: Edges,
     p: Annotated[int | None, typer.Argument(metavar="P", help="Left vertices.")] = None,

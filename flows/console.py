@@ -193,14 +193,14 @@ def print_counts(record: dict[str, Any]) -> None:
     how = f"{record['method']}, {record['side'] or 'both'} side, {record['backend']}, {record['threads']} threads"
     if len(record["counts"]) == 1:
         row = record["counts"][0]
-        out.print(f"{row['count']:,} complete {row['p']} × {row['q']} subgraphs ({how})")
+        out.print(f"{int(row['count']):,} complete {row['p']} × {row['q']} subgraphs ({how})")
     else:
         table = Table(title=f"complete p × q subgraphs ({how})", title_justify="left")
         sizes = sorted({row["q"] for row in record["counts"]})
         for name in ("p \\ q", *map(str, sizes)):
             table.add_column(name, justify="right")
         for p in sorted({row["p"] for row in record["counts"]}):
-            table.add_row(str(p), *(f"{row['count']:,}" for row in record["counts"] if row["p"] == p))
+            table.add_row(str(p), *(f"{int(row['count']):,}" for row in record["counts"] if row["p"] == p))
         out.print(table)
     if record["too_large"]:
         out.print(f"0, because {record['too_large']}")

@@ -84,7 +84,7 @@ class CountTable:
     side : {"left", "right"}
         The side that held the roots.
     seconds : dict of str to float
-        As of a `CountResult`.
+        As of a `CountResult`; with a GPU ``device_wait`` as well, what it still took when the CPU's part had ended.
     threads : int
     backend : str
     work : int

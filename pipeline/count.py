@@ -148,8 +148,8 @@ class CountRecord:
     counted: int | None = None
 
     def record(self) -> dict[str, Any]:
-        """Plain record for JSON, counts as numbers."""
-        rows = [{"p": p, "q": q, "count": count} for (p, q), count in self.counts.items()]
+        """Plain record for JSON; counts are text, since they outgrow what most readers take a number for."""
+        rows = [{"p": p, "q": q, "count": str(count)} for (p, q), count in self.counts.items()]
         return {**asdict(self), "counts": rows}
 
 

@@ -101,11 +101,7 @@ class Count {
     prepare_seconds_ = since(start);
     choice_ = choose(graph_, {{least_p, least_q}, {p, q}}, asked_ == Asked::one ? static_cast<Method>(method) : Method::pivot, wanted);
     estimate_seconds_ = since(start) - prepare_seconds_;
-    if (asked_ == Asked::all) {
-      const CountGraph whole = prepare_core(indptr.data(), indices.data(), n_left_, n_right, 1, 1, keep_left, keep_right);
-      const CountSide& of = choice_.on_left ? whole.left : whole.right;
-      stars_ = count_stars(of, choice_.on_left ? whole.right : whole.left, chosen(of, some_roots, roots), on_left(p, q), on_left(q, p));
-    }
+    if (asked_ == Asked::all) stars_ = count_stars(star_times(indptr, indices, some_roots, roots), on_left(p, q), on_left(q, p));
     start_search(chosen(root_side(), some_roots, roots));
     started_ = Clock::now();
   }
@@ -169,6 +165,19 @@ class Count {
   const CountSide& row_side() const { return choice_.on_left ? graph_.right : graph_.left; }
   u32 on_left(u32 if_left, u32 otherwise) const { return choice_.on_left ? if_left : otherwise; }
 
+  StarTimes star_times(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, bool some_roots,
+                       const Input<std::int32_t>& roots) const {
+    if (some_roots) {
+      const CountGraph whole =
+          prepare_core(indptr.data(), indices.data(), n_left_, n_right_, 1, 1, choice_.on_left, !choice_.on_left);
+      const CountSide& of = choice_.on_left ? whole.left : whole.right;
+      return times_of_some(of, choice_.on_left ? whole.right : whole.left, chosen(of, true, roots));
+    }
+    std::vector<u32> left(n_left_), right(n_right_, 0);
+    for (u32 u = 0; u < n_left_; ++u) left[u] = static_cast<u32>(indptr.data()[u + 1] - indptr.data()[u]);
+    for (std::size_t e = 0; e < indices.size(); ++e) ++right[static_cast<u32>(indices.data()[e])];
+    return choice_.on_left ? times_of_all(left, right) : times_of_all(right, left);
+  }
   static std::vector<u32> chosen(const CountSide& side, bool some_roots, const Input<std::int32_t>& roots) {
     if (some_roots) return places_of(side, roots);
     std::vector<u32> all(side.n);
