@@ -2,9 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STORE ?= demo-store
+SANITIZER ?= compute-sanitizer
 SOURCES := $(wildcard kernels/src/*)
 
-.PHONY: setup demo test test-gpu lint bench clean
+.PHONY: setup demo test test-gpu sanitize-gpu lint bench clean
 
 setup: .venv/installed
 
@@ -26,6 +27,14 @@ test: setup
 # Tests that need an NVIDIA GPU; each is skipped, with its reason, where there is none. First: pip install -e '.[gpu]'
 test-gpu: setup
 	$(BIN)/python -m pytest -m gpu tests/gpu
+
+# NVIDIA's checkers over small graphs, one tool a kind of fault: memory, shared memory (only the builders of roots use it), barriers.
+SANITIZE = $(SANITIZER) --error-exitcode 1
+sanitize-gpu: setup
+	$(SANITIZE) --tool memcheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool memcheck --kernel-regex kns=build $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool racecheck --kernel-regex kns=build $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool synccheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize
 
 lint: setup
 	$(BIN)/ruff check .

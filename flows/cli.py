@@ -35,6 +35,7 @@ StoreUri = Annotated[str | None, typer.Option("--store", help="Store: a path or 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
 Threads = Annotated[int | None, typer.Option("--threads", help="Threads of a kernel; 0 takes all cores.")]
 Backend = Annotated[str | None, typer.Option("--backend", help="auto, cpu or cuda.")]
+Devices = Annotated[int, typer.Option("--devices", min=0, help="GPUs of a search for cliques; 0 takes all.")]
 DataBackend = Annotated[
     str | None, typer.Option("--data-backend", help="Where ingest, reduce, profile and plan run: auto, cpu or cuda.")
 ]
@@ -219,13 +220,14 @@ def clique(
     all: Annotated[bool, typer.Option("--all", help="Every maximum clique, not one.")] = False,
     time_limit: Annotated[float | None, typer.Option("--time-limit", help="Seconds; then the best so far, not proven.")] = None,
     stored: Annotated[bool, typer.Option("--stored", help="GRAPH is a graph of the store, or how its name begins.")] = False,
+    devices: Devices = 1,
     store: StoreUri = None, threads: Threads = None, backend: Backend = None, format: Format = None, left: Left = None,
     right: Right = None, weight: Weight = None, delimiter: Delimiter = None, header: Header = None,
     min_weight: MinWeight = None, ragged: Ragged = None, nulls: Nulls = None, json: Json = False,
 ) -> None:  # fmt: skip
     """Find a maximum clique of an undirected graph, or of one side of a bipartite table; with --store, commit it."""
     asked = {"project": project, "min_shared": min_shared, "all": all, "time_limit": time_limit}
-    options = {k: v for k, v in locals().items() if k not in ("graph", "stored", "json", "asked", *asked)}
+    options = {k: v for k, v in locals().items() if k not in ("graph", "stored", "devices", "json", "asked", *asked)}
     settings = settings_from(**options)
     from flows import console
     from pipeline.clique import CliqueQuestion, answer
@@ -235,8 +237,9 @@ def clique(
     question = CliqueQuestion(**asked)  # type: ignore[arg-type]
     search = settings.search
     record = answer(
-        graph, question, settings.ingest, store=opened, stored=stored, threads=search.threads, backend=search.backend
-    )
+        graph, question, settings.ingest, store=opened, stored=stored, threads=search.threads, backend=search.backend,
+        devices=devices,
+    )  # fmt: skip
     if json:
         console.print_json(record)
     else:
@@ -481,6 +484,7 @@ def bench_enumerate(
     threads: Annotated[int, typer.Option("--threads", help="Threads.")] = 1,
     runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each graph; the median is shown.")] = 5,
     side: SideOption = "auto",
+    backend: Backend = "cpu",
     json: Json = False,
 ) -> None:
     """Time the enumeration (count mode, preparation included) beside the peers' figures."""
@@ -488,15 +492,54 @@ def bench_enumerate(
     from pipeline.bench import find_graphs, machine_facts, measure
 
     records = []
-    for measured in measure(find_graphs(graphs or []), threads, runs, side or "auto"):  # type: ignore[arg-type]
+    backend = backend or "cpu"
+    for measured in measure(find_graphs(graphs or []), threads, runs, side or "auto", backend):  # type: ignore[arg-type]
         records.append(measured.record())
         console.err.print(f"{measured.graph}: {measured.seconds:.3f} s")
     if json:
-        console.print_json({"machine": machine_facts(), "graphs": records})
+        console.print_json({"machine": machine_facts(backend), "graphs": records})
         return
     console.wide.print(console.bench_table(records))
-    console.wide.print(", ".join(f"{name} {value}" for name, value in machine_facts().items()))
+    console.wide.print(", ".join(f"{name} {value}" for name, value in machine_facts(backend).items()))
     if any(r["expected"] not in (None, r["bicliques"]) for r in records):
+        raise typer.Exit(EXIT_OTHER)
+
+
+@bench.command("gpu", epilog="Example: [bold]BICLIQ_DATA=graphs bicliq bench gpu YouTube EuAll --runs 3[/bold]")
+def bench_gpu(
+    graphs: Annotated[
+        list[str] | None, typer.Argument(help="Names of known graphs, or Parquet files; by default all.")
+    ] = None,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each layout; the median is shown.")] = 3,
+    layouts: Annotated[
+        list[str] | None, typer.Option("--layout", help="Only layouts whose name holds this; may be repeated.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Compare layouts of the search on a GPU: launch shapes, giving work away, sizes of tasks."""
+    from dataclasses import asdict
+
+    from flows import console
+    from pipeline.bench import PEERS, find_graphs, machine_facts
+    from pipeline.bench_gpu import LAYOUTS, measure_layouts
+
+    shipped = next(iter(LAYOUTS))
+    chosen = {
+        name: tuning
+        for name, tuning in LAYOUTS.items()
+        if layouts is None or name == shipped or any(part in name for part in layouts)
+    }
+    records = []
+    for measured in measure_layouts(find_graphs(graphs or []), chosen, runs):
+        records.append(asdict(measured))
+        console.err.print(
+            f"{measured.layout}, {measured.graph}: {measured.milliseconds:.2f} ms, busy {measured.busy:.2f}"
+        )
+    if json:
+        console.print_json({"machine": machine_facts("cuda"), "layouts": records})
+    else:
+        console.wide.print(console.layouts_table(records))
+    if any(r["bicliques"] != PEERS[r["graph"]].bicliques for r in records if r["graph"] in PEERS):
         raise typer.Exit(EXIT_OTHER)
 
 
@@ -602,6 +645,8 @@ def bench_clique(
     threads: Annotated[int, typer.Option("--threads", help="Threads.")] = 1,
     runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each graph; the median is shown.")] = 5,
     time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for each run.")] = 60.0,
+    backend: Annotated[str, typer.Option("--backend", help="cpu or cuda.")] = "cpu",
+    devices: Devices = 1,
     json: Json = False,
 ) -> None:
     """Time the maximum clique of DIMACS graphs beside the peers' figures."""
@@ -609,7 +654,7 @@ def bench_clique(
     from pipeline.bench_clique import find_dimacs, machine_facts, measure_cliques
 
     records = []
-    for measured in measure_cliques(find_dimacs(graphs or []), threads, runs, time_limit):
+    for measured in measure_cliques(find_dimacs(graphs or []), threads, runs, time_limit, backend, devices):
         records.append(measured.record())
         console.err.print(f"{measured.graph}: {measured.seconds:.3f} s")
     if json:
@@ -619,6 +664,36 @@ def bench_clique(
     console.wide.print(", ".join(f"{name} {value}" for name, value in machine_facts().items()))
     if any(r["proven"] and r["expected"] not in (None, r["size"]) for r in records):
         raise typer.Exit(EXIT_OTHER)
+
+
+@bench.command(
+    "random-cliques", epilog="Example: [bold]bicliq bench random-cliques --size 200 --picture cliques.svg[/bold]"
+)
+def bench_random_cliques(
+    sizes: Annotated[list[int] | None, typer.Option("--size", help="Vertices; repeat for several.")] = None,
+    densities: Annotated[list[float] | None, typer.Option("--density", help="Densities; repeat for several.")] = None,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads to compare with one.")] = 2,
+    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for each search.")] = 5.0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the random graphs.")] = 1,
+    picture: Annotated[str | None, typer.Option("--picture", help="File to draw to: .svg, .png or .pdf.")] = None,
+    json: Json = False,
+) -> None:
+    """Time the maximum clique of random graphs of many sizes and densities, one thread and several."""
+    from flows import console
+    from pipeline.bench_random_cliques import DENSITIES, SIZES, draw_cells, machine_facts, measure_random
+
+    cells = []
+    for cell in measure_random(sizes or SIZES, densities or DENSITIES, threads, time_limit, seed):
+        cells.append(cell)
+        console.err.print(f"n = {cell.n}, density {cell.density:g}: size {cell.size}")
+    if picture:
+        draw_cells(cells, picture)
+    records = [cell.record() for cell in cells]
+    if json:
+        console.print_json({"machine": machine_facts(), "cells": records})
+        return
+    console.wide.print(console.random_clique_table(records))
+    console.wide.print(", ".join(f"{name} {value}" for name, value in machine_facts().items()))
 
 
 def _show(record: dict[str, Any], json: bool) -> None:

@@ -37,5 +37,6 @@ def clique(
     create_table_artifact(
         [{"figure": name, "value": str(record[name])} for name in shown],
         key=f"clique-{record['output'].rsplit('/', 1)[-1]}",
+        description=f"a maximum clique of {source}",
     )
     return record

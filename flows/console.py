@@ -102,6 +102,17 @@ def summary_table(record: dict[str, Any]) -> Table:
     return table
 
 
+def layouts_table(records: list[dict[str, Any]]) -> Table:
+    """Milliseconds (and busy ratio) of each graph, a row a layout of the search on a GPU."""
+    table = Table("layout", title="maximal bicliques on the GPU, milliseconds (busy ratio)", title_justify="left")
+    for graph in dict.fromkeys(r["graph"] for r in records):
+        table.add_column(graph, justify="right")
+    for layout in dict.fromkeys(r["layout"] for r in records):
+        cells = (f"{r['milliseconds']:.2f} ({r['busy']:.2f})" for r in records if r["layout"] == layout)
+        table.add_row(layout, *cells)
+    return table
+
+
 def stages_table(records: list[dict[str, Any]]) -> Table:
     """Seconds of each stage, one column a way from edges to bicliques."""
     table = Table("stage")
@@ -109,6 +120,8 @@ def stages_table(records: list[dict[str, Any]]) -> Table:
         table.add_column(f"data {record['data_backend']}, search {record['backend']}", justify="right", overflow="fold")
     for stage in records[0]["seconds"]:
         table.add_row(stage, *(f"{r['seconds'][stage]:.3f}" if r["seconds"] else "–" for r in records))
+    base = records[0]["seconds"].get("total", 0.0)
+    table.add_row("times", *(f"{base / r['seconds']['total']:.2f}" if r["seconds"] else "–" for r in records))
     table.add_row("digest", *(record["digest"] or f"cannot run: {escape(record['reason'])}" for record in records))
     return table
 
@@ -151,6 +164,7 @@ def bench_table(records: list[dict[str, Any]]) -> Table:
         "exact",
         "threads",
         "prepare",
+        "lists",
         "search",
         "total",
         "AdaMBE",
@@ -167,8 +181,8 @@ def bench_table(records: list[dict[str, Any]]) -> Table:
         adambe, mbet, gmbe, cumbe = ("–" if value is None else f"{value:g}" for value in peers)
         times = "–" if r["times_adambe"] is None else f"{r['times_adambe']:.1f}"
         table.add_row(
-            r["graph"], f"{r['bicliques']:,}", exact, str(r["threads"]), f"{r['prepare']:.3f}", f"{r['search']:.3f}",
-            f"{r['seconds']:.3f}", adambe, times, mbet, gmbe, cumbe, f"{r['nodes']:,}", f"{r['dropped']:,}",
+            r["graph"], f"{r['bicliques']:,}", exact, str(r["threads"]), f"{r['prepare']:.4f}", f"{r['lists']:.4f}",
+            f"{r['search']:.4f}", f"{r['seconds']:.4f}", adambe, times, mbet, gmbe, cumbe, f"{r['nodes']:,}", f"{r['dropped']:,}",
             f"{r['bicliques'] / r['seconds'] / 1e6:.1f}", f"{r['workspace_mib']:.0f}", f"{r['busy']:.2f}",
         )  # fmt: skip
     return table
@@ -254,4 +268,19 @@ def clique_bench_table(records: list[dict[str, Any]]) -> Table:
         peers = ["–" if r[name] is None else f"{r[name]:g}" for name in ("peer_cpu", "peer_h200")]
         seconds = (f"{r[name]:.4f}" for name in ("order", "search", "seconds"))
         table.add_row(r["graph"], str(r["size"]), exact, str(r["threads"]), *seconds, f"{r['nodes']:,}", *peers)
+    return table
+
+
+def random_clique_table(records: list[dict[str, Any]]) -> Table:
+    """Seconds of one thread and of several, and how many times as fast; a dash where the time did not suffice."""
+    table = Table(title="maximum clique of random graphs, seconds", title_justify="left")
+    threads = records[0]["threads"] if records else 1
+    for name in ("n", "density", "size", "1 thread", f"{threads} threads", "times"):
+        table.add_column(name, justify="right")
+    for r in records:
+        proven = r["one"] is not None or r["several"] is not None
+        seconds = ("–" if r[name] is None else f"{r[name]:.4f}" for name in ("one", "several"))
+        times = "–" if r["times"] is None else f"{r['times']:.2f}"
+        size = f"{r['size']}" if proven else f">= {r['size']}"
+        table.add_row(f"{r['n']:,}", f"{r['density']:g}", size, *seconds, times)
     return table

@@ -66,5 +66,5 @@ def count_flow(source: str, asked: dict[str, Any], settings: dict[str, Any] | No
     counted = count_task(run, method, asked, values)
     record: dict[str, Any] = publish_counts_task(run, method, counted, asked, values)
     rows = [{name: str(row[name]) for name in ("p", "q", "count")} for row in record["counts"][:SHOWN]]
-    create_table_artifact(rows, key=f"counts-{run}")
+    create_table_artifact(rows, key=f"counts-{run}", description=f"(p,q)-counts, the first {SHOWN} at most")
     return record

@@ -7,7 +7,7 @@ from typing import Any
 from prefect import flow
 
 from flows.etl import plan_task, search_and_publish, settings_of
-from pipeline.run import check_backend
+from pipeline.run import StageClock, check_backend
 from pipeline.store import Store
 
 
@@ -17,5 +17,7 @@ def enumerate_graph(graph: str, settings: dict[str, Any] | None = None, verify: 
     asked = settings_of(settings)
     check_backend(asked.search)
     values = asked.model_dump(mode="json")
-    planned = plan_task(Store.open(asked.store, create=False).find_graph(graph), values)
-    return search_and_publish(planned["run"], asked, None, verify)
+    clock = StageClock()
+    with clock("plan"):
+        planned = plan_task(Store.open(asked.store, create=False).find_graph(graph), values)
+    return search_and_publish(planned["run"], asked, None, verify, clock)

@@ -30,8 +30,10 @@ from pipeline.profile import profile as profile_graph
 from pipeline.publish import publish as publish_run
 from pipeline.publish import read_manifest
 from pipeline.publish import verify as verify_run
-from pipeline.run import check_backend, summary
-from pipeline.search import SearchProgress, batches_of, search_run, usable_backend
+from pipeline.results import open_run
+from pipeline.run import StageClock, check_backend, summary
+from pipeline.search import usable_backend
+from pipeline.search_run import SearchProgress, batches_of, search_run
 from pipeline.settings import Settings, load_settings
 from pipeline.store import Store
 
@@ -48,6 +50,10 @@ STAGE: dict[str, Any] = {
     "cache_policy": NO_CACHE,
     "persist_result": False,
 }
+
+
+LARGEST, SHOWN_IDS = 10, 6
+"""Bicliques that the report lists, and ids of each side that it shows."""
 
 
 def settings_of(values: dict[str, Any] | None) -> Settings:
@@ -136,16 +142,34 @@ def etl(source: str, settings: dict[str, Any] | None = None, verify: bool = Fals
     asked = settings_of(settings)
     check_backend(asked.search)
     values = asked.model_dump(mode="json")
-    ingested = ingest_task(source, values)
-    profile_task(ingested["graph"], values)
-    planned = plan_task(ingested["graph"], values)
-    return search_and_publish(planned["run"], asked, ingested["summary"], verify)
+    clock = StageClock()
+    with clock("ingest"):
+        ingested = ingest_task(source, values)
+    with clock("profile"):
+        profile_task(ingested["graph"], values)
+    with clock("plan"):
+        planned = plan_task(ingested["graph"], values)
+    return search_and_publish(planned["run"], asked, ingested["summary"], verify, clock)
 
 
-def search_and_publish(run: str, asked: Settings, ingested: dict[str, Any] | None, verify: bool) -> dict[str, Any]:
+def search_and_publish(
+    run: str, asked: Settings, ingested: dict[str, Any] | None, verify: bool, clock: StageClock
+) -> dict[str, Any]:
     """Search all partitions of a planned run in batches, publish it, and leave its artifacts."""
     values = asked.model_dump(mode="json")
     store = Store.open(asked.store, create=False)
+    with clock("search"):
+        searched = _search(store, run, asked, values)
+    with clock("publish"):
+        publish_task(run, values)
+    if verify:
+        with clock("verify"):
+            verify_task(run, values)
+    return _leave_artifacts(store, run, asked, ingested, searched, clock.seconds)
+
+
+def _search(store: Store, run: str, asked: Settings, values: dict[str, Any]) -> int:
+    """Search the partitions, batch by batch, and say how many were not there yet."""
     searched = 0
     if asked.cluster.local:
         for number, batch in enumerate(batches_of(store, run)):
@@ -155,13 +179,15 @@ def search_and_publish(run: str, asked: Settings, ingested: dict[str, Any] | Non
         paths = read_plan_record(store.run(run)).est_cost
         with open_cluster(asked.cluster, usable_backend(asked.search.backend, paths=paths)) as client:
             get_run_logger().info("Dask dashboard: %s", client.dashboard_link)
-            create_link_artifact(client.dashboard_link, "Dask dashboard", key=f"dask-{run}")
+            create_link_artifact(
+                client.dashboard_link,
+                "Dask dashboard",
+                key=f"dask-{run}",
+                description="the workers, while the search runs",
+            )
             for number, batch in enumerate(batches_of(store, run)):
                 searched += search_task(run, number, batch, values, client.scheduler.address)
-    publish_task(run, values)
-    if verify:
-        verify_task(run, values)
-    return _leave_artifacts(store, run, asked, ingested, searched)
+    return searched
 
 
 def quiet_dask() -> None:
@@ -172,16 +198,61 @@ def quiet_dask() -> None:
 
 
 def _leave_artifacts(
-    store: Store, run: str, asked: Settings, ingested: dict[str, Any] | None, searched: int
+    store: Store, run: str, asked: Settings, ingested: dict[str, Any] | None, searched: int, seconds: dict[str, float]
 ) -> dict[str, Any]:
-    manifest = read_manifest(store, run)
-    record = summary(store, manifest, searched, asked, dict(manifest.seconds), None).record()
+    record = summary(store, read_manifest(store, run), searched, asked, seconds, None).record()
     record["ingest"] = ingested
-    shown = ("bicliques", "digest", "complete", "n_left", "n_right", "n_edges", "partitions", "searched", "output")
-    create_table_artifact([{"figure": name, "value": str(record[name])} for name in shown], key=f"summary-{run}")
+    shown = (
+        "bicliques",
+        "digest",
+        "complete",
+        "n_left",
+        "n_right",
+        "n_edges",
+        "partitions",
+        "searched",
+        "bytes",
+        "output",
+    )
+    figures = {name: record[name] for name in shown} | {
+        f"{stage} seconds": took for stage, took in record["seconds"].items()
+    }
+    create_table_artifact(
+        [{"figure": name, "value": _readable(value)} for name, value in figures.items()],
+        key=f"summary-{run}",
+        description=f"run {run} in figures",
+    )
     create_markdown_artifact(
-        f"# {record['bicliques']:,} maximal bicliques\n\nRun `{run}` of graph `{record['graph']}`, set digest"
-        f" `{record['digest']}`, {'complete' if record['complete'] else 'cut off by its limit'}.\n\nOutput: `{record['output']}`\n",
-        key=f"report-{run}",
+        _report(store, record), key=f"report-{run}", description=f"run {run}, and its largest bicliques"
     )
     return record
+
+
+def _readable(value: Any) -> str:
+    """A figure as people read it: thousands apart, seconds to the hundredth."""
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _report(store: Store, record: dict[str, Any]) -> str:
+    """The run in words, and a table of its largest bicliques with their original ids, each side cut short."""
+    lines = [
+        f"# {record['bicliques']:,} maximal bicliques",
+        f"Run `{record['run']}` of graph `{record['graph']}` ({record['n_left']:,} left × {record['n_right']:,} right,"
+        f" {record['n_edges']:,} edges), set digest `{record['digest']}`,"
+        f" {'complete' if record['complete'] else 'cut off by its limit'}.",
+        f"Output: `{record['output']}`",
+        "| left | right | left ids | right ids |\n|---|---|---|---|\n"
+        + "\n".join(
+            f"| {row['n_left']:,} | {row['n_right']:,} | {_some(row['left'])} | {_some(row['right'])} |"
+            for row in open_run(store.uri, record["run"]).top(LARGEST).to_pylist()
+        ),
+    ]
+    return "\n\n".join(lines) + "\n"
+
+
+def _some(ids: list[Any]) -> str:
+    """The first ids of a side, as a cell of a Markdown table."""
+    text = ", ".join(str(v).replace("|", "\\|").replace("\n", " ") for v in ids[:SHOWN_IDS])
+    return text + (f", … ({len(ids):,})" if len(ids) > SHOWN_IDS else "")

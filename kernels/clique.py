@@ -35,10 +35,12 @@ class CliqueResult:
     degeneracy : int
         The largest core number; the size is at most one more.
     seconds : dict of str to float
-        ``order`` (core numbers), ``heuristic`` (first clique), ``search``, and ``collect`` where all were asked for.
+        ``order`` (core numbers), ``heuristic`` (first clique), ``search``, and ``collect`` where all were asked for;
+        on a GPU also ``roots`` (their local graphs).
     threads : int
+        Worker threads, or warps.
     backend : str
-        ``"cpu"`` with its instruction set, as ``"cpu-avx512"``.
+        ``"cpu"`` with its instruction set, as ``"cpu-avx512"``, or ``"cuda"``.
     """
 
     size: int
@@ -62,6 +64,7 @@ def maximum_clique(
     threads: int = 1,
     backend: str = "cpu",
     bounds: str = "refute",
+    devices: int = 1,
 ) -> CliqueResult:
     """Find a maximum clique of an undirected graph, exactly, or all of them.
 
@@ -78,9 +81,12 @@ def maximum_clique(
         Look only for cliques larger than this; `size` is 0 if there is none.
     threads : int
         Worker threads; 0 takes all cores that this process may use.
-    backend : {"cpu"}
+    backend : {"cpu", "cuda"}
+        ``"cuda"`` finds one clique, not all.
     bounds : {"refute", "recolour", "colour"}
         The strongest bound in use; the weaker ones are there to be compared with.
+    devices : int
+        GPUs of ``"cuda"``; 0 takes all that this process sees.
 
     Returns
     -------
@@ -91,7 +97,7 @@ def maximum_clique(
     ValueError
         If the arrays are no symmetric CSR matrix, or a parameter is out of range.
     BackendError
-        If the backend cannot run here.
+        If the backend cannot run here, or cannot do what is asked.
     CapacityError
         If an id is beyond 32 bits.
 
@@ -99,7 +105,7 @@ def maximum_clique(
     -----
     Branch and bound on bits with re-colouring and MaxSAT bounds (`src/colouring.hpp`, `src/clique.hpp`), below the
     roots of a degeneracy order. Exponential in the worst case; memory is 4 bytes an edge, and 2·d²/8 bytes a thread
-    for a degeneracy d. An interrupt (Ctrl-C) ends all threads.
+    for a degeneracy d. An interrupt (Ctrl-C) ends all threads, and the kernels on a GPU (`src/warp_clique.hpp`).
 
     References
     ----------
@@ -118,14 +124,16 @@ def maximum_clique(
     reason = why_not(backend)
     if reason is not None:
         raise BackendError(f"backend {backend!r} cannot run here: {reason}")
-    if backend != "cpu":
-        raise BackendError("maximum cliques are searched on the CPU; use the CPU backend")
     if bounds not in ("refute", "recolour", "colour"):
         raise ValueError(f"bounds is {bounds!r}; it must be 'refute', 'recolour' or 'colour'")
     if int(lower_bound) != lower_bound or not 0 <= lower_bound < 2**31:
         raise ValueError(f"lower_bound is {lower_bound!r}; it must be a whole number from 0 up")
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit is {time_limit!r}; it must be a number of seconds above 0")
+    if int(devices) != devices or devices < 0:
+        raise ValueError(f"devices is {devices!r}; it must be a whole number from 0 up")
+    if backend == "cuda":
+        return _search_on_gpus(starts, neighbours, all, time_limit, int(lower_bound), bounds, devices)
     workers = threads if threads > 0 else available_threads()
     extension = load_extension()
     search = extension.CliqueSearch(
@@ -144,6 +152,42 @@ def maximum_clique(
         seconds=search.seconds,
         threads=workers,
         backend=f"cpu-{extension.isa}",
+    )
+
+
+def _search_on_gpus(
+    starts: Int64Array,
+    neighbours: Int32Array,
+    all: bool,
+    time_limit: float | None,
+    lower_bound: int,
+    bounds: str,
+    devices: int,
+) -> CliqueResult:
+    if all:
+        raise BackendError("the CUDA backend finds one maximum clique, not all; use the CPU backend")
+    from kernels.cuda_clique import cards, search
+
+    found = search(
+        cards(devices),
+        starts,
+        neighbours,
+        lower_bound=lower_bound,
+        recolour=bounds != "colour",
+        refute=bounds == "refute",
+        time_limit=time_limit,
+    )
+    size = len(found.members)
+    return CliqueResult(
+        size=size,
+        members=found.members,
+        cliques=found.members.reshape(1, -1) if size else np.empty((0, 0), np.int32),
+        proven=found.proven,
+        nodes=found.nodes,
+        degeneracy=found.degeneracy,
+        seconds=found.seconds,
+        threads=found.groups,
+        backend="cuda",
     )
 
 

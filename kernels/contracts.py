@@ -52,7 +52,9 @@ class EnumerationResult:
     workspace_bytes : int
         Memory that the workers held besides the graph.
     busy_seconds : tuple of float
-        Seconds that each worker searched rather than waited.
+        Seconds that each worker searched rather than waited; empty on a GPU.
+    busy_ratio : float
+        Busy time of all workers over workers times the longest: 1 is perfect balance. On a GPU, over the duration.
     """
 
     bicliques: int
@@ -66,6 +68,7 @@ class EnumerationResult:
     backend: str
     workspace_bytes: int = 0
     busy_seconds: tuple[float, ...] = ()
+    busy_ratio: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -114,6 +114,7 @@ class CpuSearch:
     def result(self, *, interrupted: bool = False) -> EnumerationResult:
         """The outcome; valid once the search has ended."""
         found, limit = self._session.found, self._request.max_bicliques
+        busy = tuple(self._session.busy_seconds)
         complete = not interrupted and (limit is None or found <= limit)
         return EnumerationResult(
             bicliques=found if limit is None else min(found, limit),
@@ -126,7 +127,8 @@ class CpuSearch:
             threads=self._request.threads,
             backend=f"cpu-{self._isa}",
             workspace_bytes=self._session.workspace_bytes,
-            busy_seconds=tuple(self._session.busy_seconds),
+            busy_seconds=busy,
+            busy_ratio=sum(busy) / (len(busy) * max(busy)) if busy and max(busy) > 0 else 1.0,
         )
 
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from kernels.contracts import EnumerationRequest, EnumerationResult, Progress, ProgressCallback
+from kernels.cuda_tuning import Tuning, current_tuning
 from kernels.digest import LEFT_SEED, RIGHT_SEED, vertex_hashes
 from kernels.errors import BackendError
 
@@ -27,12 +28,9 @@ SOURCES = Path(__file__).parent / "src"
 OPTIONS = ("--std=c++17", "--device-as-default-execution-space", "-DBICLIQ_ISA=cuda")
 NO_LIMIT = 2**64 - 1
 
-WARPS_A_BLOCK = 4
-BLOCKS_A_MULTIPROCESSOR = 3  # more do not pay: the search waits for latency, and fewer registers spill
 HEAVY_ROOT_EDGES = 4096  # edges in two steps of a root from which on a block of 1,024 threads builds it
 HEAVY_BLOCKS_A_MULTIPROCESSOR = 1
 LIGHT_BLOCKS_A_MULTIPROCESSOR = 16
-TASK_WORDS = 1 << 13  # words of a wide root that a task should read, about 5 µs
 SUBTREE_BYTES = 152
 TASK_BYTES = 12
 N_TASKS = 1 << 25
@@ -67,9 +65,8 @@ RUN_FIELDS = (
 )  # fmt: skip
 ARENA_FULL, TASKS_FULL, WORKSPACE_FULL = 1, 2, 3
 SEARCHES = {"search_count": 0, "search_members": 1, "search_bicliques": 2}
-MEMORY_VARIABLE = (
-    "BICLIQ_GPU_MEMORY"  # bytes of device memory that a search may take, where that is less than what is free
-)
+MEMORY_VARIABLE = "BICLIQ_GPU_MEMORY"
+"""Environment variable: bytes of device memory that a search may take, where that is less than what is free."""
 
 
 @cache
@@ -94,22 +91,25 @@ def _flatten(name: str, seen: set[str]) -> str:
 
 
 @cache
-def compiled(device: int, search: str) -> Any:
-    """The module of the current device with one of the searches (CuPy keeps the cubin on disk, by source)."""
+def compiled(device: int, search: str, tuning: Tuning) -> Any:
+    """The module of the current device with one of the searches (CuPy keeps the cubin on disk, by source and options)."""
     import cupy
 
     del device  # part of the cache's key
-    tuning = (
-        f"-DBICLIQ_SEARCH={SEARCHES[search]}",
-        f"-DBICLIQ_WARPS={WARPS_A_BLOCK}",
-        f"-DBICLIQ_BLOCKS={BLOCKS_A_MULTIPROCESSOR}",
-    )
-    module = cupy.RawModule(code=source(), options=OPTIONS + tuning)
+    options = (*OPTIONS, f"-DBICLIQ_SEARCH={SEARCHES[search]}", *tuning.options())
+    module = cupy.RawModule(code=source(), options=options)
     try:
         module.compile()
     except cupy.cuda.compiler.CompileException as error:
         raise BackendError(f"the CUDA kernels do not compile for this GPU: {str(error)[:2000]}") from error
     return module
+
+
+def current_device() -> int:
+    """Number of the current GPU."""
+    import cupy
+
+    return int(cupy.cuda.Device().id)
 
 
 @cache
@@ -185,7 +185,7 @@ class CudaRun:
         self._cp, self._memory, self._search = cp, memory, search
         self._beside = streams(cp.cuda.Device().id)[1]
         self._launched = cp.cuda.Event()
-        self._module = compiled(cp.cuda.Device().id, search)
+        self._module = compiled(cp.cuda.Device().id, search, memory.tuning)
         self._min_rows = fields["min_rows"]
         self._n_heavy, self._n_light = len(heavy), len(light)
         self._roots = cp.concatenate([heavy, light])
@@ -213,7 +213,8 @@ class CudaRun:
 
     def search(self) -> None:
         """Launch the search."""
-        self.launch(self._search, self._memory.n_warps // WARPS_A_BLOCK, 32 * WARPS_A_BLOCK)
+        warps = self._memory.tuning.warps_a_block
+        self.launch(self._search, self._memory.n_warps // warps, 32 * warps)
         self._launched = self._cp.cuda.get_current_stream().record()
 
     def launch(self, kernel: str, blocks: int, threads: int, *arguments: Any) -> None:
@@ -282,6 +283,7 @@ class CudaSearch:
         self._seconds = {"prepare": 0.0, "lists": 0.0, "search": 0.0}
         self._roots_done = self._n_roots = self._warps = self._bytes = 0
         self._now: Progress | None = None
+        self._cycles = 0.0  # of all warps while they searched
 
     def wait(self, progress: ProgressCallback | None) -> None:
         """Run to the end, reporting progress after each batch of roots."""
@@ -310,6 +312,7 @@ class CudaSearch:
             threads=self._warps,
             backend="cuda",
             workspace_bytes=self._bytes,
+            busy_ratio=min(self._totals["busy"] / max(self._cycles, 1.0), 1.0) if self._cycles else 1.0,
         )
 
     # ---- one search
@@ -399,7 +402,7 @@ class CudaSearch:
             "min_edges": request.min_edges,
             "columns_are_left": int(left),
             "max_bicliques": NO_LIMIT if request.max_bicliques is None else request.max_bicliques,
-            "task_words": TASK_WORDS,
+            "task_words": current_tuning().task_words,
         }
         return fields, list(arrays.values())
 
@@ -427,7 +430,9 @@ class CudaSearch:
         events[2].record()
         counters = run.wait(watch)
         self._seconds["lists"] += cp.cuda.get_elapsed_time(events[0], events[1]) / 1000
-        self._seconds["search"] += cp.cuda.get_elapsed_time(events[1], events[2]) / 1000
+        searched = cp.cuda.get_elapsed_time(events[1], events[2]) / 1000
+        self._seconds["search"] += searched
+        self._cycles += searched * memory.n_warps * memory.clock_hertz
         if counters["failure"]:
             memory.clear_scratch()
         return counters
@@ -454,8 +459,10 @@ class DeviceMemory:
     def __init__(self, cp: Any, graph: DeviceGraph, n_roots: int, *, writes: bool = False) -> None:
         self._cp = cp
         device = cp.cuda.Device()
-        self.multiprocessors = int(device.attributes["MultiProcessorCount"])
-        self._blocks_a_multiprocessor = BLOCKS_A_MULTIPROCESSOR
+        self.tuning = current_tuning()
+        self.multiprocessors = min(int(device.attributes["MultiProcessorCount"]), self.tuning.most_multiprocessors)
+        self.clock_hertz = 1000 * int(device.attributes.get("ClockRate", 0))
+        self._blocks_a_multiprocessor = self.tuning.blocks_a_multiprocessor
         pool = cp.get_default_memory_pool()
         free = int(device.mem_info[0]) + int(pool.free_bytes())
         free = self._free = min(free, int(os.environ.get(MEMORY_VARIABLE, free)))
@@ -481,7 +488,7 @@ class DeviceMemory:
     @property
     def n_warps(self) -> int:
         """Warps of the search."""
-        return self.multiprocessors * self._blocks_a_multiprocessor * WARPS_A_BLOCK
+        return self.multiprocessors * self._blocks_a_multiprocessor * self.tuning.warps_a_block
 
     def fields(self) -> dict[str, int]:
         """The fields of `Run` that describe memory."""

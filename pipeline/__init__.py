@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pipeline.graph import BipartiteGraph
     from pipeline.publish import Manifest, Verification
     from pipeline.results import Run, open_run
-    from pipeline.search import SearchProgress, SearchRecord, run_plan, search_run
+    from pipeline.search_run import SearchProgress, SearchRecord, run_plan, search_run
     from pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, Settings
     from pipeline.store import Commit, Store
 

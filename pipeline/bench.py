@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import resource
 import statistics
 from collections.abc import Iterator
@@ -64,8 +65,9 @@ class Measurement:
         Set digest, 16 hex digits.
     backend, threads
         What it ran on.
-    prepare, search
-        Median seconds of the two phases, count mode, reading the file left out.
+    prepare, lists, search
+        Median seconds of the phases, count mode, reading the file left out. On a GPU the subtrees of all roots are made
+        before the search (``lists``), and the last two are times of the device.
     nodes, dropped
         Nodes of the search, and those that were not canonical.
     workspace_mib
@@ -83,6 +85,7 @@ class Measurement:
     backend: str
     threads: int
     prepare: float
+    lists: float
     search: float
     nodes: int
     dropped: int
@@ -93,7 +96,7 @@ class Measurement:
     @property
     def seconds(self) -> float:
         """Search with its preparation."""
-        return self.prepare + self.search
+        return self.prepare + self.lists + self.search
 
     @property
     def times_adambe(self) -> float | None:
@@ -143,21 +146,30 @@ def read_graph_file(path: Path) -> BipartiteGraph:
 
 
 def measure(
-    graphs: dict[str, Path], threads: int = 1, runs: int = 5, side: Literal["auto", "left", "right"] = "auto"
+    graphs: dict[str, Path],
+    threads: int = 1,
+    runs: int = 5,
+    side: Literal["auto", "left", "right"] = "auto",
+    backend: str = "cpu",
 ) -> Iterator[Measurement]:
     """Measure the enumeration of each graph: the median of some runs in count mode, and one digest.
 
     Graphs that take over ten seconds are run once.
+
+    Raises
+    ------
+    BackendError
+        If the backend cannot run here.
     """
+    options: dict[str, Any] = {"side": side, "threads": threads, "backend": backend}
     for name, path in graphs.items():
         graph = read_graph_file(path)
         csr = (graph.indptr, graph.indices, graph.n_right)
         results: list[kernels.EnumerationResult] = []
         while len(results) < runs and (not results or results[0].seconds["search"] < 10):
-            results.append(kernels.enumerate_maximal_bicliques(*csr, side=side, threads=threads))
-        digested = kernels.enumerate_maximal_bicliques(*csr, side=side, threads=threads, mode="digest")
-        best = results[0]
-        busy = best.busy_seconds
+            results.append(kernels.enumerate_maximal_bicliques(*csr, **options))
+        digested = kernels.enumerate_maximal_bicliques(*csr, **options, mode="digest")
+        best = results[-1]  # the first run on a GPU compiles
         peer = PEERS.get(name)
         yield Measurement(
             graph=name,
@@ -167,17 +179,18 @@ def measure(
             backend=best.backend,
             threads=best.threads,
             prepare=statistics.median(r.seconds["prepare"] for r in results),
+            lists=statistics.median(r.seconds.get("lists", 0.0) for r in results),
             search=statistics.median(r.seconds["search"] for r in results),
             nodes=best.nodes,
             dropped=best.dropped,
             workspace_mib=best.workspace_bytes / 2**20,
-            busy=sum(busy) / (len(busy) * max(busy)) if busy and max(busy) > 0 else 1.0,
+            busy=best.busy_ratio,
             peer=peer,
         )
 
 
-def machine_facts() -> dict[str, str]:
-    """Processor, cores, memory, system and library versions."""
+def machine_facts(backend: str = "cpu") -> dict[str, str]:
+    """Processor, cores, memory, system and library versions; with backend "cuda", the GPU and its driver."""
     model = platform.processor() or platform.machine()
     if Path("/proc/cpuinfo").exists():
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -190,4 +203,20 @@ def machine_facts() -> dict[str, str]:
         "system": platform.platform(),
         "python": platform.python_version(),
         "peak_memory": f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10:.0f} MiB",
+        **(_gpu_facts() if backend == "cuda" else {}),
+    }
+
+
+def _gpu_facts() -> dict[str, str]:
+    import cupy
+
+    device = cupy.cuda.Device()
+    driver = Path("/proc/driver/nvidia/version")
+    version = re.search(r"\b\d+\.\d+(\.\d+)?\b", driver.read_text()) if driver.exists() else None
+    return {
+        "gpu": cupy.cuda.runtime.getDeviceProperties(device.id)["name"].decode(),
+        "gpu_memory": f"{device.mem_info[1] / 2**30:.0f} GiB",
+        "driver": version[0] if version else "unknown",
+        "cuda": str(cupy.cuda.runtime.driverGetVersion()),
+        "cupy": cupy.__version__,
     }

@@ -7,8 +7,9 @@ the same question finds its proven answer again.
 
 from __future__ import annotations
 
+import logging
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -16,12 +17,17 @@ import pyarrow as pa
 import xxhash
 
 import kernels
-from pipeline.errors import BackendError, InputError
+from pipeline.errors import InputError
+from pipeline.fallback import failed, search_on
 from pipeline.settings import IngestSettings
 from pipeline.store import Folder, Store
 from pipeline.undirected import UndirectedGraph, project_table, read_undirected
 
 RECORD, TABLE = "clique.json", "cliques.parquet"
+LOGGER = logging.getLogger("bicliq")
+
+AUTO_SECONDS = 1.0
+"""With "auto", a GPU goes on with what the CPU has not proven in so many seconds: about what it costs to start one."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,7 @@ def read_graph_of(
 
 
 def find_clique(
-    graph: UndirectedGraph, question: CliqueQuestion, *, threads: int = 0, backend: str = "auto"
+    graph: UndirectedGraph, question: CliqueQuestion, *, threads: int = 0, backend: str = "auto", devices: int = 1
 ) -> dict[str, Any]:
     """Search a graph; the answer is a record with the original ids.
 
@@ -101,7 +107,10 @@ def find_clique(
     threads
         Threads of the search; 0 takes all cores.
     backend
-        auto or cpu.
+        auto, cpu or cuda. Auto begins on the CPU, and goes on with a GPU, where there is one, after `AUTO_SECONDS`; all
+        maximum cliques are searched on the CPU.
+    devices
+        GPUs; 0 takes all that this process sees.
 
     Returns
     -------
@@ -112,13 +121,9 @@ def find_clique(
     Raises
     ------
     BackendError
-        Where the backend cannot search cliques.
+        Where the backend cannot run here, or cannot do what is asked.
     """
-    if backend not in ("auto", "cpu"):
-        raise BackendError(f"backend {backend!r} cannot search maximum cliques; use the CPU backend")
-    found = kernels.maximum_clique(
-        graph.indptr, graph.indices, all=question.all, time_limit=question.time_limit, threads=threads
-    )
+    found = _search(graph, question, threads, backend, devices)
     cliques = [graph.ids.take(pa.array(clique)).to_pylist() for clique in found.cliques]
     return {
         "size": found.size,
@@ -138,6 +143,50 @@ def find_clique(
     }
 
 
+def _search(
+    graph: UndirectedGraph, question: CliqueQuestion, threads: int, backend: str, devices: int
+) -> kernels.CliqueResult:
+    """Search with the backend, or, with "auto", with those that pay."""
+
+    def searched(backend: str, time_limit: float | None, lower_bound: int = 0) -> kernels.CliqueResult:
+        return kernels.maximum_clique(
+            graph.indptr, graph.indices, all=question.all, time_limit=time_limit, lower_bound=lower_bound,
+            threads=threads, backend=backend, devices=devices,
+        )  # fmt: skip
+
+    limit = question.time_limit
+    if backend != "auto":
+        return searched(backend, limit)
+    if failed() or kernels.why_not("cuda") is not None:
+        return searched("cpu", limit)
+    if question.all:
+        LOGGER.info("all maximum cliques are searched on the CPU: on a GPU one is found")
+        return searched("cpu", limit)
+    if limit is not None and limit <= AUTO_SECONDS:
+        return searched("cpu", limit)
+    first = searched("cpu", AUTO_SECONDS)
+    if first.proven:
+        return first
+    left = None if limit is None else max(limit - AUTO_SECONDS, 0.001)
+    return _united(first, search_on("auto", "cuda", lambda chosen: searched(chosen, left, first.size)))
+
+
+def _united(first: kernels.CliqueResult, second: kernels.CliqueResult) -> kernels.CliqueResult:
+    """Two searches, the second for cliques larger than the first found, as one."""
+    best = second if second.size else first
+    seconds = {
+        name: first.seconds.get(name, 0) + second.seconds.get(name, 0) for name in {**first.seconds, **second.seconds}
+    }
+    return replace(
+        second,
+        size=best.size,
+        members=best.members,
+        cliques=best.cliques,
+        nodes=first.nodes + second.nodes,
+        seconds=seconds,
+    )
+
+
 def answer(
     source: str,
     question: CliqueQuestion,
@@ -147,12 +196,13 @@ def answer(
     stored: bool = False,
     threads: int = 0,
     backend: str = "auto",
+    devices: int = 1,
 ) -> dict[str, Any]:
     """Read, search and, where a store is given, commit.
 
     Parameters
     ----------
-    source, question, settings, threads, backend
+    source, question, settings, threads, backend, devices
         As in `read_graph_of` and `find_clique`.
     store
         Where the answer goes; None: nowhere.
@@ -178,7 +228,7 @@ def answer(
     record = {
         "source": source,
         "question": asdict(question),
-        **find_clique(graph, question, threads=threads, backend=backend),
+        **find_clique(graph, question, threads=threads, backend=backend, devices=devices),
     }
     record["seconds"]["read"] = round(read, 6)
     if folder is not None:

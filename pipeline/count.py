@@ -28,7 +28,7 @@ from pipeline.plan import plan, read_plan, read_plan_record
 from pipeline.profile import profile
 from pipeline.reduce import reduce
 from pipeline.run import Observer
-from pipeline.search import RETRIES, SearchProgress
+from pipeline.search_run import RETRIES, SearchProgress
 from pipeline.settings import Settings
 from pipeline.store import RunFolder, Store
 

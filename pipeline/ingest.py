@@ -22,7 +22,7 @@ import xxhash
 
 from pipeline.device import data_backend, write_table
 from pipeline.errors import InputError
-from pipeline.formats import DroppedLines, EdgeSource, TextLabels, locate, open_edges
+from pipeline.formats import DroppedLines, EdgeSource, TextLabels, locate, open_edges, read_batches
 from pipeline.settings import IngestSettings, parse_time
 from pipeline.store import GraphFolder, Store
 
@@ -220,7 +220,7 @@ def _read(source: EdgeSource, settings: IngestSettings, progress: Callable[[int,
         try:
             ragged = DroppedLines() if settings.ragged == "drop" else None
             for part in source.files:  # a bad row is looked for in the file that it is of
-                for batch in part.batches(ragged):
+                for batch in read_batches(part, ragged):
                     rows.counts["rows_read"] += batch.num_rows
                     _add(rows, _filtered(batch, part, settings, rows.counts))
                     if progress is not None:

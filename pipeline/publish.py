@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.bicliques import MASK, SCHEMA, table_digest
 from pipeline.errors import StorageError
 from pipeline.graph import BipartiteGraph
 from pipeline.plan import read_plan_record, read_run_graph
-from pipeline.search import MASK, SCHEMA, table_digest
 from pipeline.store import Commit, RunFolder, Store, data_name, partition_name
 
 SAMPLE = 1_000

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from pipeline.bicliques import SCHEMA
 from pipeline.errors import InputError
 from pipeline.publish import Manifest, read_manifest
-from pipeline.search import SCHEMA
 from pipeline.store import RunFolder, Store, data_name
 
 By = Literal["edges", "left", "right"]

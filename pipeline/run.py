@@ -14,7 +14,8 @@ from pipeline.ingest import GraphRecord, ingest
 from pipeline.plan import PlanRecord, plan, read_plan_record
 from pipeline.profile import profile
 from pipeline.publish import Manifest, publish
-from pipeline.search import SearchProgress, SearchRecord, search_run, usable_backend
+from pipeline.search import usable_backend
+from pipeline.search_run import SearchProgress, SearchRecord, search_run
 from pipeline.settings import SearchSettings, Settings
 from pipeline.store import Store
 
@@ -121,7 +122,7 @@ def run(source: str, settings: Settings, observer: Observer | None = None) -> Ru
     """
     observer = observer or Observer()
     check_backend(settings.search)
-    clock = _Clock(observer)
+    clock = StageClock(observer)
     store = Store.open(settings.store)
     with clock("ingest"):
         graph = ingest(source, store, settings.ingest, observer.rows, settings.data_backend)
@@ -171,7 +172,7 @@ def finish(
     graph: GraphRecord | None,
 ) -> RunSummary:
     """Search what is not committed of a planned run, and publish it."""
-    clock = _Clock(observer, seconds)
+    clock = StageClock(observer, seconds)
     with clock("search"):
         searched = _search(store, planned, settings, observer)
     with clock("publish"):
@@ -222,16 +223,17 @@ def _search(store: Store, planned: PlanRecord, settings: Settings, observer: Obs
         return search_run(store, run_id, client, observer.search, **options)  # type: ignore[arg-type]
 
 
-class _Clock:
-    """Times the stages, and names each to the observer."""
+class StageClock:
+    """Times the stages (wall seconds, in `seconds`), and names each to the observer."""
 
-    def __init__(self, observer: Observer, seconds: dict[str, float] | None = None) -> None:
+    def __init__(self, observer: Observer | None = None, seconds: dict[str, float] | None = None) -> None:
         self.seconds = dict(seconds or {})
-        self._observer = observer
+        self._observer = observer or Observer()
         self._name = ""
         self._started = 0.0
 
-    def __call__(self, name: str) -> _Clock:
+    def __call__(self, name: str) -> StageClock:
+        """Name the stage that is entered next."""
         self._name = name
         return self
 

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 import kernels
+from pipeline.bicliques import MASK
 from pipeline.cluster import hand_out, open_cluster
 from pipeline.partition import read_partition, write_partitions
 from pipeline.plan import read_plan
-from pipeline.search import MASK, search_settings
+from pipeline.search import search_settings
 from pipeline.settings import ClusterSettings
 from pipeline.store import Store
 

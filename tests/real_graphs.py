@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -19,6 +20,10 @@ COUNTS = {
     "moreno_crime": 620,
     **{name: peer.bicliques for name, peer in PEERS.items()},
 }
+
+
+DIGESTS = {name: int(digest, 16) for name, digest in json.loads((DATA / "digests.json").read_text()).items()}
+"""Set digests, as the CPU found them."""
 
 
 def load(name: str) -> BipartiteGraph:

@@ -14,6 +14,7 @@ NB_MODULE(BICLIQ_MODULE(BICLIQ_ISA), module) {
   bicliq::bind_count(module);
   bicliq::bind_grouping(module);
   bicliq::bind_clique(module);
+  bicliq::bind_clique_device(module);
 #if defined(__x86_64__)
   module.def("supports", [](const char* name) {
     const std::string_view isa = name;

@@ -48,18 +48,25 @@ struct BitMatrix {
   /// Makes the column-wise half and the counts from the rows.
   template <class Memory>
   void fill_columns(Memory& memory) {
-    const u32 depth = words_for(n_rows);
-    columns = memory.take(static_cast<usize>(depth) * column_stride());
+    columns = memory.take(static_cast<usize>(words_for(n_rows)) * column_stride());
     counts = memory.take(column_stride());
-    for (u32 w = 0; w < candidate_words; ++w) {
+    transpose_rows(*this);
+  }
+
+ private:
+  BICLIQ_CALL static void transpose_rows(const BitMatrix& m) {
+    const u32 depth = words_for(m.n_rows);
+    BICLIQ_ROLL
+    for (u32 w = 0; w < m.candidate_words; ++w) {
       Lanes count = splat(0);
+      BICLIQ_ROLL
       for (u32 k = 0; k < depth; ++k) {
-        const u32 n = n_rows - 32 * k < 32 ? n_rows - 32 * k : 32;
-        const Lanes bits = column_masks_apart(row(32 * k) + before_words + w, stride(), n);
-        write(columns + static_cast<usize>(k) * column_stride() + 32 * w, bits);
+        const u32 n = m.n_rows - 32 * k < 32 ? m.n_rows - 32 * k : 32;
+        const Lanes bits = column_masks_apart(m.row(32 * k) + m.before_words + w, m.stride(), n);
+        write(m.columns + static_cast<usize>(k) * m.column_stride() + 32 * w, bits);
         count = count + popcounts(bits);
       }
-      write(counts + 32 * w, count);
+      write(m.counts + 32 * w, count);
     }
     settle();
   }
@@ -71,6 +78,7 @@ inline u32 compress_bits(u32 word, u32 places) {
   return _pext_u32(word, places);
 #else
   u32 out = 0;
+  BICLIQ_ROLL
   for (u32 to = 1; places; places &= places - 1, to <<= 1)
     if (word & places & (0u - places)) out |= to;
   return out;

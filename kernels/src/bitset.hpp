@@ -69,7 +69,24 @@ inline u64 word_of(const Chunk& c, u32 i) {
   if constexpr (sizeof(Chunk) == 64)
     return static_cast<u64>(_mm_cvtsi128_si64(_mm512_castsi512_si128(_mm512_maskz_compress_epi64(static_cast<__mmask8>(1u << i), (__m512i)c))));
 #endif
+#if defined(__AVX512VL__)
+  if constexpr (sizeof(Chunk) == 32)
+    return static_cast<u64>(_mm_cvtsi128_si64(_mm256_castsi256_si128(_mm256_maskz_compress_epi64(static_cast<__mmask8>(1u << i), (__m256i)c))));
+#endif
   return c[i];
+}
+/// Sets word i of a chunk; with AVX-512 in the register, since a chunk that is read after a store of one word waits.
+template <class Chunk>
+inline void set_word(Chunk& c, u32 i, u64 word) {
+#if defined(__AVX512VL__)
+  const auto at = static_cast<__mmask8>(1u << i);
+  const auto value = static_cast<long long>(word);
+  if constexpr (sizeof(Chunk) == 64) c = (Chunk)_mm512_mask_set1_epi64((__m512i)c, at, value);
+  if constexpr (sizeof(Chunk) == 32) c = (Chunk)_mm256_mask_set1_epi64((__m256i)c, at, value);
+  if constexpr (sizeof(Chunk) == 16) c = (Chunk)_mm_mask_set1_epi64((__m128i)c, at, value);
+#else
+  c[i] = word;
+#endif
 }
 
 template <u32 W>

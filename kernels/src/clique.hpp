@@ -6,7 +6,7 @@
 // Method: branch and bound on bits. `Colouring` says on which candidates to branch; each is taken, its candidates are
 // those before it that are its neighbours. No recursion in the depth of a clique: a level is two sets. Where the
 // candidates of a child fit half the words, they become a local graph of their own, a few times at most, since widths
-// are powers of two. A worker looks every so often whether another waits, and gives away half of the branches of its
+// are powers of two. A worker looks every so often whether another waits, and gives away the next branch of its
 // shallowest open level.
 //
 // Cost: exponential in the worst case; two sets a level, and the adjacency of each width, 2·n²/8 bytes.
@@ -205,35 +205,46 @@ class Search : public Open {
   }
 
   void step() {
+    Bits<W> candidates;
     Level& level = levels_.back();
-    if (level.best != best()) refresh(level);
+    if (level.best != best()) refresh(level, size());
     if (empty(level.branches)) return levels_.pop_back();
-    const u32 v = last(level.branches);
-    level.branches.remove(v);
-    level.candidates.remove(v);
-    level.vertex = v;
-    const Bits<W> candidates = level.candidates & graph_->neighbours[v];
-    const u32 n = count(candidates);
-    if (n == 0 && size() + 1 > best()) return worker_.around.incumbent.offer(clique());
-    if (size() + 1 + n <= best()) return;
+    level.vertex = last(level.branches);
+    if (!take(levels_.size() - 1, level.vertex, candidates)) return;
     worker_.look_around();
     push(candidates);
   }
+  /// Takes a branch of a level; whether the candidates that it leaves must be searched.
+  bool take(usize depth, u32 v, Bits<W>& candidates) {
+    Level& level = levels_[depth];
+    level.branches.remove(v);
+    level.candidates.remove(v);
+    candidates = level.candidates & graph_->neighbours[v];
+    const u32 taken = static_cast<u32>(prefix_.size() + depth) + 1, n = count(candidates);
+    if (n == 0 && taken > best()) worker_.around.incumbent.offer(clique(depth, v));
+    return n > 0 && taken + n > best();
+  }
   /// Chooses the branches of a level again, after the best clique has grown.
-  void refresh(Level& level) {
+  void refresh(Level& level, u32 taken) {
     const u32 known = best();
     level.best = known;
-    level.branches = colouring_.branching(level.candidates, known > size() ? known - size() : 0);
+    level.branches = colouring_.branching(level.candidates, known > taken ? known - taken : 0);
   }
   void narrow(const Bits<W>& candidates, const Bits<W>& branches, u32 n);
 
-  std::vector<u32> clique() const {
+  /// The clique above a level, with one vertex of that level.
+  std::vector<u32> clique(usize depth, u32 v) const {
+    std::vector<u32> members = clique(depth);
+    members.push_back(graph_->ids[v]);
+    return members;
+  }
+  std::vector<u32> clique(usize depth) const {
     std::vector<u32> members = prefix_;
-    for (const Level& level : levels_) members.push_back(graph_->ids[level.vertex]);
+    for (usize i = 0; i < depth; ++i) members.push_back(graph_->ids[levels_[i].vertex]);
     return members;
   }
 
-  static constexpr u32 kNarrowest = 4;
+  static constexpr u32 kNarrowest = 2;
 
   Worker& worker_;
   Colouring<W> colouring_;
@@ -249,10 +260,11 @@ Search<W>& Worker::searcher() {
   return static_cast<Search<W>&>(*searchers_[place]);
 }
 
-/// Calls f with the narrowest width, as a constant, that holds n vertices: 4, 8, 16, 32, 64, 256 or 1,024 words.
+/// Calls f with the narrowest width, as a constant, that holds n vertices: 2, 4, 8, 16, 32, 64, 256 or 1,024 words.
 template <class F>
 void with_width(u32 n, F f) {
   const auto width = [](auto w) { return w; };
+  if (n <= 128) return f(width(std::integral_constant<u32, 2>()));
   if (n <= 256) return f(width(std::integral_constant<u32, 4>()));
   if (n <= 512) return f(width(std::integral_constant<u32, 8>()));
   if (n <= 1024) return f(width(std::integral_constant<u32, 16>()));
@@ -269,41 +281,34 @@ void Search<W>::narrow(const Bits<W>& candidates, const Bits<W>& branches, u32 n
     constexpr u32 V = decltype(width)::value;
     if constexpr (V < W) {
       const Shared<V> graph = project<V>(*graph_, candidates);
-      worker_.searcher<V>().resume(graph, Bits<V>::first_n(n), ranks_in<V>(branches, candidates), clique());
+      worker_.searcher<V>().resume(graph, Bits<V>::first_n(n), ranks_in<V>(branches, candidates), clique(levels_.size()));
     }
   });
 }
 
 template <u32 W>
-struct GivenBranches : Job {
+struct GivenBranch : Job {
   Shared<W> graph;
-  Bits<W> candidates, branches;
+  Bits<W> candidates;
   std::vector<u32> clique;
-  void run(Worker& worker) override { worker.searcher<W>().resume(graph, candidates, branches, clique); }
+  void run(Worker& worker) override { worker.search<W>(graph, candidates, clique); }
 };
 
+/// The branch that would be next at the shallowest open level: so workers go through the tree together, in its order,
+/// and find what one worker would find about as early.
 template <u32 W>
 std::unique_ptr<Job> Search<W>::share() {
   for (usize i = 0; i < levels_.size(); ++i) {
     Level& level = levels_[i];
-    const u32 n = count(level.branches);
-    if (n < 2) continue;
-    auto job = std::make_unique<GivenBranches<W>>();
-    job->graph = graph_;
-    job->candidates = level.candidates;
-    job->branches = Bits<W>::none();
-    u32 left = n / 2;
-    Bits<W> kept = level.branches;
-    for (; left; --left) {  // the last ones: their candidates hold all branches before them
-      const u32 v = last(kept);
-      kept.remove(v);
-      job->branches.add(v);
+    if (level.best != best()) refresh(level, static_cast<u32>(prefix_.size() + i));
+    while (!empty(level.branches)) {
+      const u32 v = last(level.branches);
+      auto job = std::make_unique<GivenBranch<W>>();
+      if (!take(i, v, job->candidates)) continue;
+      job->graph = graph_;
+      job->clique = clique(i, v);
+      return job;
     }
-    level.candidates = without(level.candidates, job->branches);
-    level.branches = kept;
-    job->clique = prefix_;
-    for (usize j = 0; j < i; ++j) job->clique.push_back(graph_->ids[levels_[j].vertex]);
-    return job;
   }
   return nullptr;
 }

@@ -1,7 +1,7 @@
 // crew.hpp: the workers of one search and the work that they hand to each other.
 //
 // Roots are taken from a common counter. A worker that finds none waits here; a busy worker looks now and
-// then whether somebody waits (`hungry`, one relaxed load) and gives away the rest of its shallowest open
+// then whether somebody waits (`wanted`, two relaxed loads) and gives away half of its shallowest open
 // level as a `GivenNode`, which holds all that its search needs. The search has ended when every worker waits.
 #pragma once
 
@@ -48,7 +48,8 @@ class Crew {
   void root_done() { done_.fetch_add(1, std::memory_order_relaxed); }
   u64 roots_done() const { return done_.load(std::memory_order_relaxed); }
 
-  bool hungry() const { return waiting_.load(std::memory_order_relaxed) > queued_.load(std::memory_order_relaxed); }
+  /// Subtrees that a busy worker should give away now.
+  u32 wanted() const { return waiting_.load(std::memory_order_relaxed) > queued_.load(std::memory_order_relaxed); }
 
   using Parcel = bicliq::Parcel;
   Parcel parcel(usize words) const {

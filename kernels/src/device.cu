@@ -9,8 +9,8 @@
 //
 // Method: tasks are a narrow root, or a range of the candidates of a wide root; roots come by falling size, so
 // the heaviest start first. Warps are persistent: they take tasks from a counter, and when none is left, a ticket
-// of the queue of given nodes; a busy warp looks every 64 nodes whether tickets wait and hands over its shallowest
-// open level (a self-contained copy in the arena). The search ends when no warp is active and no node pends.
+// of the queue of given nodes; a busy warp looks every 64 nodes whether tickets wait and hands over half of its
+// shallowest open level (a self-contained copy in the arena). The search ends when no warp is active and no node pends.
 //
 // Bicliques themselves: every warp writes records into a piece of one bounded output block; a warp that finds no room for
 // what its next step may report parks, with its stack in the workspace, and the launch ends. The host turns the records
@@ -383,7 +383,7 @@ class RootBuilder {
     tree.ids = pieces.take(n);
     tree.rows = pieces.take(d_);
     tree.n_rows = d_;
-    tree.n_candidates = n;
+    tree.n_candidates = tree.to = n;
     place_masks(tree);
     for (u32 i = threadIdx.x; i < d_; i += blockDim.x) tree.rows[i] = rows_[i];
     forget();
@@ -578,6 +578,11 @@ class Slab {
   u64 words_, used_ = 0;
 };
 
+#ifndef BICLIQ_GIFTS
+#define BICLIQ_GIFTS 4  // subtrees that a warp gives away at most in one go
+#endif
+constexpr u32 kGifts = BICLIQ_GIFTS;
+
 /// The queue of given nodes.
 class WarpCrew {
  public:
@@ -586,16 +591,19 @@ class WarpCrew {
   };
   explicit WarpCrew(const Run& run) : run_(run) {}
 
-  /// Reads head, tail and stop at once; `hungry` then answers from what was read.
+  /// Reads head, tail and stop at once; `wanted` then answers from what was read.
   bool stopped() {
     const u64 own = lane_id() < 3 ? volatile_load(&run_.counters->head + lane_id()) : 0;
     const u64 head = __shfl_sync(~0u, own, 0), tail = __shfl_sync(~0u, own, 1);
     const u64 stop = __shfl_sync(~0u, own, 2);
-    hungry_ = head > tail;
+    const u32 waiting = head > tail ? static_cast<u32>(head - tail) : 0, warps = gridDim.x * blockDim.x / kLanes;
+    const u32 share = waiting < warps ? (waiting + warps - waiting - 1) / (warps - waiting) : kGifts;
+    wanted_ = share < kGifts ? share : kGifts;
     parking_ = stop == kPark;
     return stop == kEnd;
   }
-  bool hungry() const { return hungry_; }
+  /// Subtrees that a busy warp should give away now: its share of what all waiting ones want.
+  u32 wanted() const { return wanted_; }
   /// Did the last look find that everybody is to park?
   bool parking() const { return parking_; }
   void overflow() const {
@@ -604,25 +612,11 @@ class WarpCrew {
 
   /// Memory for a node; null where the arena or the queue is nearly full, and the node is kept.
   Parcel parcel(u64 words) const {
-    u64 at = 0;
-    if (lane_id() == 0 && volatile_load(&run_.counters->tail) + gridDim.x * blockDim.x < run_.slot_capacity)
-      at = reinterpret_cast<u64>(run_.reserve(words));
     Parcel parcel;
-    parcel.next = reinterpret_cast<u32*>(__shfl_sync(~0u, at, 0));
+    parcel.next = room_for(run_, words);
     return parcel;
   }
-  void give(Parcel&&, const Subtree& tree) const {
-    __threadfence();
-    __syncwarp();
-    if (lane_id() == 0) {
-      atomicAdd(&run_.counters->pending, 1ull);
-      const u64 slot = atomicAdd(&run_.counters->tail, 1ull);
-      run_.slots[slot] = tree;
-      __threadfence();
-      *const_cast<volatile u32*>(run_.ready + slot) = kGiven;
-    }
-    __syncwarp();
-  }
+  void give(Parcel&&, const Subtree& tree) const { publish(run_, tree); }
 
   /// Waits for a node; null when the search has ended.
   const Subtree* take() const {
@@ -637,24 +631,47 @@ class WarpCrew {
     return slot == ~0ull ? nullptr : run_.slots + slot;
   }
   /// A given node is done, or this warp has found no more tasks. The last of all wakes those that wait.
-  void done() const {
-    __threadfence();
-    __syncwarp();
-    u64 left = 1;
-    if (lane_id() == 0) left = atomicAdd(&run_.counters->pending, ~0ull) - 1;
-    if (__shfl_sync(~0u, left, 0) != 0) return;
-    __threadfence();
-    u64 head = volatile_load(&run_.counters->head);
-    head = head < run_.slot_capacity ? head : run_.slot_capacity;
-    for (u64 slot = volatile_load(&run_.counters->tail) + lane_id(); slot < head; slot += kLanes)
-      *const_cast<volatile u32*>(run_.ready + slot) = kEnded;
-  }
+  void done() const { one_less(run_); }
 
  private:
   const Run& run_;
-  bool hungry_ = false, parking_ = false;
+  u32 wanted_ = 0;
+  bool parking_ = false;
   static constexpr u32 kGiven = 1, kEnded = 2, kTaken = 3;
   static constexpr u32 kPollsBetweenStops = 64;
+
+  // Called, not copied to each of the places that need them.
+  BICLIQ_CALL static u32* room_for(const Run& run, u64 words) {
+    u64 at = 0;
+    if (lane_id() == 0 && volatile_load(&run.counters->tail) + gridDim.x * blockDim.x < run.slot_capacity)
+      at = reinterpret_cast<u64>(run.reserve(words));
+    return reinterpret_cast<u32*>(__shfl_sync(~0u, at, 0));
+  }
+  BICLIQ_CALL static void publish(const Run& run, const Subtree& tree) {
+    __threadfence();
+    __syncwarp();
+    if (lane_id() == 0) {
+      atomicAdd(&run.counters->pending, 1ull);
+      const u64 slot = atomicAdd(&run.counters->tail, 1ull);
+      run.slots[slot] = tree;
+      __threadfence();
+      *const_cast<volatile u32*>(run.ready + slot) = kGiven;
+    }
+    __syncwarp();
+  }
+  BICLIQ_CALL static void one_less(const Run& run) {
+    __threadfence();
+    __syncwarp();
+    u64 left = 1;
+    if (lane_id() == 0) left = atomicAdd(&run.counters->pending, ~0ull) - 1;
+    if (__shfl_sync(~0u, left, 0) != 0) return;
+    __threadfence();
+    u64 head = volatile_load(&run.counters->head);
+    head = head < run.slot_capacity ? head : run.slot_capacity;
+    BICLIQ_ROLL
+    for (u64 slot = volatile_load(&run.counters->tail) + lane_id(); slot < head; slot += kLanes)
+      *const_cast<volatile u32*>(run.ready + slot) = kEnded;
+  }
 
   /// Waits for the flag of a slot. Who takes a ticket after the last `done` finds that nothing pends.
   bool wait(u64 slot) const {
@@ -962,8 +979,10 @@ inline void search(const Run& run) {
         duty.held = false;
         if (duty.task.subtree == kOneRow) continue;
         tree = run.subtrees[duty.task.subtree];
-        tree.from = duty.task.from;
-        tree.to = duty.task.to;
+        if (tree.wide) {
+          tree.from = duty.task.from;
+          tree.to = duty.task.to;
+        }
         if (Sink::kBounded && !tree.wide && !tree.n_candidates) continue;
       } else {
         const long long before = clock64();

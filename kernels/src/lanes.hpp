@@ -113,11 +113,14 @@ struct LaneStack {
   u32 own = 0;
   __device__ void put(u32 i, u32 x) { own = lane_id() == i ? x : own; }
   __device__ u32 get(u32 i) const { return __shfl_sync(~0u, own, i); }
+  __device__ void save(u32* to) const { store(to, Lanes{own}); }
+  __device__ void restore(const u32* from) { own = from[lane_id()]; }
 };
 
 template <class F>
 __device__ inline void each_item(u32 n, F f) {
   __syncwarp();
+  BICLIQ_ROLL
   for (u32 i = lane_id(); i < n; i += kLanes) f(i);
   __syncwarp();
 }
@@ -126,6 +129,7 @@ template <class F>
 __device__ inline u32 list_bits(u32* to, u32 n_words, F word) {
   u32 n = 0;
   __syncwarp();
+  BICLIQ_ROLL
   for (u32 first = 0; first < n_words; first += kLanes) {
     const u32 k = first + lane_id();
     u32 bits = k < n_words ? word(k) : 0;
@@ -135,6 +139,7 @@ __device__ inline u32 list_bits(u32* to, u32 n_words, F word) {
       const u32 below = __shfl_up_sync(~0u, upto, step);
       if (lane_id() >= step) upto += below;
     }
+    BICLIQ_ROLL
     for (u32 at = n + upto - own; bits; bits &= bits - 1) to[at++] = 32 * k + first_set(bits);
     n += __shfl_sync(~0u, upto, kLanes - 1);
   }
@@ -146,6 +151,7 @@ template <class F>
 __device__ inline u32 list_if(u32* to, u32 n, F keep) {
   u32 kept = 0;
   __syncwarp();
+  BICLIQ_ROLL
   for (u32 first = 0; first < n; first += kLanes) {
     const u32 i = first + lane_id();
     kept += compact(to + kept, Lanes{i}, Flags{i < n && keep(i)});
@@ -206,8 +212,13 @@ __device__ inline Lanes count_rows(const u32* words, usize distance, const u32* 
   __syncwarp();
   return {count};
 }
+#ifndef BICLIQ_SHARES  // cuda_tuning.py says what these are; it sets them, and an ablation varies them
+#define BICLIQ_SHARES 2
+#define BICLIQ_POLL 32
+#endif
+constexpr u32 kShares = BICLIQ_SHARES;
 constexpr bool kTallNodes = false;                  // their code costs all others more than they save: it crowds the instruction cache
-constexpr u32 kNodesAPoll = 32, kLeafNodesAStep = 8;  // between two looks at whether workers wait; what a step of lists counts at least
+constexpr u32 kNodesAPoll = BICLIQ_POLL, kLeafNodesAStep = 8;  // between two looks at whether workers wait; what a step of lists counts at least
 constexpr usize kLargestPlan = usize{1} << 18;     // words of a matrix that a group may look at to make a smaller one
 constexpr u32 kRowsAColumnWord = 4;  // rows that are transposed in the time in which count_rows reads a word
 
@@ -582,6 +593,14 @@ struct LaneStack {
   u32 words[kLanes];
   void put(u32 i, u32 x) { words[i] = x; }
   u32 get(u32 i) const { return words[i]; }
+  void save(u32* to) const { each([=](u32 i) { to[i] = words[i]; }); }
+  void restore(const u32* from) { each([=](u32 i) { words[i] = from[i]; }); }
+
+ private:
+  template <class F>
+  static void each(F f) {
+    for (u32 i = 0; i < kLanes; ++i) f(i);
+  }
 };
 /// Stores of a device that need no barrier between them, until `settle`.
 inline void write(u32* p, Lanes a) { store(p, a); }
@@ -643,6 +662,7 @@ inline Lanes count_rows(const u32* words, usize distance, const u32* rows, u32 d
   return counts;
 }
 constexpr bool kTallNodes = true;
+constexpr u32 kShares = 2;  // a worker that gives hands over one of so many shares of its shallowest open level
 constexpr u32 kNodesAPoll = 64, kLeafNodesAStep = 2;  // between two looks at whether workers wait; what a step of lists counts at least
 constexpr usize kLargestPlan = ~usize{0};          // words of a matrix that a group may look at to make a smaller one
 constexpr u32 kRowsAColumnWord = 1;  // rows that are transposed in the time in which count_rows reads a word

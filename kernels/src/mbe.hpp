@@ -37,7 +37,7 @@ class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Crew, Memory>, 
   using Base = WideNodes<MaximalBicliques<Sink, Crew, Memory>, Sink, Crew, Memory>;
   using typename Base::Mark;
   using Base::crew_, Base::members_, Base::memory_, Base::narrow_, Base::n_narrow_, Base::root_, Base::sink_, Base::tall_, Base::ticks_,
-      Base::wide_;
+      Base::wide_, Base::asked_, Base::kOver;
 
  public:
   using Base::Base;
@@ -89,7 +89,9 @@ class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Crew, Memory>, 
   void run(u32 filled) {
     for (;;) {
       if (filled) Base::open_narrow(filled);
-      if (ticks_ >= kNodesAPoll) poll();
+      if (ticks_ >= kNodesAPoll) called();
+      filled = asked_ && answer();
+      if (filled) continue;
       if (!room()) return;
       if (n_narrow_)
         filled = Base::step_narrow(narrow_[n_narrow_ - 1]);
@@ -101,14 +103,12 @@ class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Crew, Memory>, 
         return;
     }
   }
-  /// Looks at the crew; true where a worker waits and no open level has work to give.
-  bool poll() {
+  /// Looks at the crew; true where `answer` is to be called. A leaf asks too, and parks for it: so there is one copy of
+  /// the code that gives work away, and registers are not kept for it in the midst of a leaf.
+  bool called() {
     ticks_ = 0;
-    if (crew_.stopped()) {
-      abandon();
-      return false;
-    }
-    return crew_.hungry() && !give();
+    asked_ = crew_.stopped() ? kOver : crew_.wanted();
+    return asked_ != 0;
   }
   void overflow() {
     crew_.overflow();
@@ -128,7 +128,16 @@ class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Crew, Memory>, 
     return columns + Base::narrow_words() + 3 * padded(rows) + 3 * padded(tree.matrix.stride()) + 1024 +
            (tree.wide && !tree.matrix.columns ? usize{words_for(tree.matrix.n_rows) + 2} * tree.matrix.column_stride() : 0);
   }
+  /// Ends, or gives work away; true where a leaf was left for that and is to go on.
+  bool answer() {
+    if (asked_ == kOver) abandon();
+    while (asked_ && give()) --asked_;
+    asked_ = 0;
+    return Base::parked_in_leaf();
+  }
   void abandon() {
+    asked_ = 0;
+    Base::forget_leaf();
     n_narrow_ = 0;
     tall_ = nullptr;
     wide_ = nullptr;

@@ -16,12 +16,12 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
   using Base::Base;
   using typename Base::Mark;
   using typename Base::Parcel;
-  using Base::crew_, Base::dropped, Base::head_words, Base::join, Base::leave_to, Base::members_, Base::memory_, Base::nodes,
-      Base::parcel_head, Base::promising, Base::room, Base::rows_needed_, Base::self, Base::sink_, Base::ticks_;
+  using Base::crew_, Base::dropped, Base::head_words, Base::join, Base::leave_to, Base::low_bits, Base::members_, Base::memory_,
+      Base::nodes, Base::parcel_head, Base::promising, Base::room, Base::rows_needed_, Base::self, Base::sink_, Base::ticks_;
 
   struct NarrowLevel {
     u32 *candidates, *ids, *befores;  // one mask a column over the rows of the subtree
-    u32 n_candidates, n_befores, next, n_members;
+    u32 n_candidates, n_befores, next, end, n_members;  // candidates from `next` to `end` are still to be tried here
     u64 members_hash;
     Mark mark;
   };
@@ -40,17 +40,19 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     f(parked_leaf_);
   }
   bool narrow_room() { return room(kLanes, narrow_[n_narrow_ - 1].n_members + narrow_[n_narrow_ - 1].n_candidates); }
-  bool parked_in_leaf() const { return Sink::kBounded && parked_leaf_; }
+  bool parked_in_leaf() const { return parked_leaf_ != 0; }
+  void forget_leaf() { parked_leaf_ = 0; }
 
   static constexpr usize kLevelWords = (kLanes + 1) * Base::template words_of<NarrowLevel>();
-  static constexpr usize narrow_words() { return kLevelWords + (Sink::kBounded ? 4 * kLanes : 0); }
+  static constexpr usize narrow_words() { return kLevelWords + 4 * kLanes; }
   void take_narrow_levels() { narrow_ = reinterpret_cast<NarrowLevel*>(memory_.take(narrow_words())); }
 
-  /// Hands the rest of the shallowest open level to the crew; false where none has anything to give.
+  /// Hands a share of the shallowest open level to the crew; false where none has anything to give.
   bool give_narrow() {
+    BICLIQ_ROLL
     for (u32 i = 0; i < n_narrow_; ++i)
-      if (narrow_[i].next < narrow_[i].n_candidates) return give_narrow(narrow_[i]);
-    return false;
+      if (narrow_[i].next < narrow_[i].end) return give_narrow(narrow_[i]);
+    return parked_in_leaf() && give_leaf(narrow_[n_narrow_]);
   }
 
   /// Makes the root of a subtree the node to be opened; returns its rows.
@@ -58,6 +60,7 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     NarrowLevel& level = narrow_[0];
     level.mark = memory_.mark();
     level.n_candidates = tree.n_candidates;
+    level.end = tree.to;
     level.n_befores = tree.n_befores;
     level.candidates = tree.candidates;
     level.ids = tree.ids;
@@ -72,8 +75,8 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
   void open_narrow(u32 n_rows) {
     NarrowLevel& level = narrow_[n_narrow_];
     if (!parked_in_leaf()) drop_dominated(level);
-    const bool worth = parked_in_leaf() || (level.n_candidates && promising(n_rows, members_.n + level.n_candidates));
-    if (worth && level.n_candidates <= kLanes && level.n_befores <= kLanes) {
+    const bool worth = parked_in_leaf() || (level.end && promising(n_rows, members_.n + level.n_candidates));
+    if (worth && level.n_candidates <= kLanes && level.n_befores <= kLanes && level.end == level.n_candidates) {
       leaf(level);
       if (parked_in_leaf()) return;
     } else if (worth) {
@@ -87,7 +90,7 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
   }
 
   u32 step_narrow(NarrowLevel& level) {
-    const u32 n = level.n_candidates;
+    const u32 n = level.end;
     u32 x = level.next;
     for (; x < n; x += kLanes) {
       const u32 alive = ballot(nonzero(load(level.candidates + x, first_lanes(n - x))));
@@ -138,7 +141,7 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
       memory_.release(child.mark);
       return 0;
     }
-    child.n_candidates = n;
+    child.n_candidates = child.end = n;
     child.befores = memory_.take(from.n_befores + x);
     u32 n_befores = restrict_befores(from.befores, from.n_befores, wanted, child.befores);
     n_befores += restrict_befores(from.candidates, x, wanted, child.befores + n_befores);
@@ -214,6 +217,7 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     u32 kept = 0;
     while (n - kept > kRegisterBefores && kept < kKept) {
       Lanes best = splat(0), best_count = splat(0);
+      BICLIQ_ROLL
       for (u32 i = kept; i < n; i += kLanes) {
         const Lanes masks = load(befores + i, first_lanes(n - i)), counts = popcounts(masks);
         const Flags larger = counts > best_count;
@@ -224,6 +228,7 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
       const u32 mask = lane(best, first_set(ballot(best_count == splat(most))));
       const Lanes cover = splat(mask);
       u32 to = kept;
+      BICLIQ_ROLL
       for (u32 i = kept; i < n; i += kLanes) {
         const Lanes masks = load(befores + i, first_lanes(n - i));
         to += compact(befores + to, masks, nonzero(without(masks, cover)));
@@ -265,16 +270,19 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
   }
 
   void drop_covered_candidates(NarrowLevel& level) const {
-    u32 to = 0;
+    u32 to = 0, end = 0;
+    BICLIQ_ROLL
     for (u32 i = 0; i < level.n_candidates; i += kLanes) {
       const Flags real = first_lanes(level.n_candidates - i);
       const Lanes masks = load(level.candidates + i, real);
       Flags kept = nonzero(masks);
       for (u32 b = 0; b < level.n_befores; ++b) kept = kept & nonzero(without(masks, splat(level.befores[b])));
+      if (i < level.end) end = to + popcount(ballot(kept) & low_bits(level.end - i));
       if constexpr (Sink::kMembers) compact(level.ids + to, load(level.ids + i, real), kept);
       to += compact(level.candidates + to, masks, kept);
     }
     level.n_candidates = to;
+    level.end = end;
   }
 
   // ---- leaves -------------------------------------------------------------------------------------
@@ -287,27 +295,31 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
   struct LeafState {
     u32 rows, todo, tried, joined;
   };
-  u32 parked_leaf_ = 0;  // open levels of a leaf whose sink had no room; they lie behind the narrow levels, the current one last
+  u32 parked_leaf_ = 0;  // open levels of a leaf that was left, the current one last; they lie behind the narrow levels
 
+  u32* leaf_words() const { return reinterpret_cast<u32*>(narrow_) + kLevelWords; }
   void park_leaf(LeafStack& open, const LeafState& at) {
     push(open, at);
     parked_leaf_ = open.depth;
-    u32* words = reinterpret_cast<u32*>(narrow_) + kLevelWords;
-    for (u32 i = 0; i < parked_leaf_; ++i, words += 4) {
-      put(words, open.rows.get(i));
-      put(words + 1, open.todo.get(i));
-      put(words + 2, open.tried.get(i));
-      put(words + 3, open.joined.get(i));
-    }
+    u32* words = leaf_words();
+    open.rows.save(words);
+    open.todo.save(words + kLanes);
+    open.tried.save(words + 2 * kLanes);
+    if constexpr (Sink::kMembers) open.joined.save(words + 3 * kLanes);
   }
   LeafState unpark_leaf(LeafStack& open) {
-    const u32* words = reinterpret_cast<u32*>(narrow_) + kLevelWords;
-    for (; open.depth < parked_leaf_; words += 4) push(open, {words[0], words[1], words[2], words[3]});
+    const u32* words = leaf_words();
+    open.rows.restore(words);
+    open.todo.restore(words + kLanes);
+    open.tried.restore(words + 2 * kLanes);
+    if constexpr (Sink::kMembers) open.joined.restore(words + 3 * kLanes);
+    open.depth = parked_leaf_;
     parked_leaf_ = 0;
     return pop(open);
   }
 
-  /// At most 32 candidates and 32 befores: one of each a lane, the state of a node in four words.
+  /// At most 32 candidates and 32 befores: one of each a lane, the state of a node in four words. Left, and parked, where
+  /// the sink has no room or somebody waits for work.
   void leaf(const NarrowLevel& level) {
     LeafStack open;
     const Flags real = first_lanes(level.n_candidates);
@@ -315,15 +327,14 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     const Lanes befores = load(level.befores, first_lanes(level.n_befores));
     if constexpr (Sink::kMembers) sink_.leaf(level.ids, level.n_candidates);
     LeafState at = {~0u, ballot(nonzero(candidates)), 0, 0};
-    if (Sink::kBounded && parked_leaf_) at = unpark_leaf(open);
+    if (parked_leaf_) at = unpark_leaf(open);
     for (;;) {
       if (!at.todo) {
         if (!open.depth) return;
         at = pop(open);
         continue;
       }
-      if (!room(kLanes, members_.n + level.n_candidates)) return park_leaf(open, at);
-      if (++ticks_ >= kNodesAPoll && self().poll()) give_leaf(level.ids, candidates, befores, open);
+      if (!room(kLanes, members_.n + level.n_candidates) || (++ticks_ >= kNodesAPoll && self().called())) return park_leaf(open, at);
       ++nodes;
       const u32 x = first_set(at.todo);
       at.todo &= at.todo - 1;
@@ -366,27 +377,30 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
 
   // ---- giving work away ---------------------------------------------------------------------------
 
+  /// The taker tries the last candidates of a level, and those before them are its befores; the level keeps all for its closures.
   bool give_narrow(NarrowLevel& level) {
-    const u32 next = level.next, n = level.n_candidates - next;
+    const u32 next = level.end - (level.end - level.next + kShares - 1) / kShares, n = level.n_candidates - next;
     Parcel parcel = crew_.parcel(2 * padded(n) + padded(usize{level.n_befores} + next) + padded(kLanes) + head_words(level.n_members));
     if (!parcel) return false;
     Subtree tree = parcel_head(parcel, level.n_members, level.members_hash);
     tree.candidates = parcel.take(n);
     tree.ids = parcel.take(n);
     tree.befores = parcel.take(usize{level.n_befores} + next);
-    tree.n_candidates = copy_alive(level, next, level.n_candidates, tree.candidates, tree.ids);
+    tree.to = copy_alive(level, next, level.end, tree.candidates, tree.ids);
+    tree.n_candidates = tree.to + copy_alive(level, level.end, level.n_candidates, tree.candidates + tree.to, tree.ids + tree.to);
     const u32 *befores = level.befores;
     u32* to = tree.befores;
     each_item(level.n_befores, [=](u32 i) { to[i] = befores[i]; });
     tree.n_befores = level.n_befores + copy_alive(level, 0, next, tree.befores + level.n_befores, nullptr);
     send_narrow(static_cast<Parcel&&>(parcel), tree);
-    level.next = level.n_candidates;
+    level.end = next;
     return true;
   }
 
   /// Copies the candidates in a range that are not done with (ids may be null).
   static u32 copy_alive(const NarrowLevel& level, u32 first, u32 end, u32* masks_to, u32* ids_to) {
     u32 n = 0;
+    BICLIQ_ROLL
     for (u32 i = first; i < end; i += kLanes) {
       const Flags real = first_lanes(end - i);
       const Lanes masks = load(level.candidates + i, real);
@@ -397,31 +411,34 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     return n;
   }
 
-  /// Gives away the shallowest level of a leaf that waits with candidates.
-  void give_leaf(const u32* ids, Lanes candidates, Lanes befores, LeafStack& open) {
+  /// Gives away the shallowest level of the parked leaf that waits with candidates.
+  bool give_leaf(const NarrowLevel& level) {
+    const u32* words = leaf_words();
     u32 i = 0;
-    while (i < open.depth && !open.todo.get(i)) ++i;
-    if (i == open.depth) return;
-    const u32 joined = Sink::kMembers ? open.joined.get(i) : 0;
+    while (i + 1 < parked_leaf_ && !words[kLanes + i]) ++i;
+    if (i + 1 == parked_leaf_) return false;
+    const u32 todo = words[kLanes + i], tried = words[2 * kLanes + i], joined = Sink::kMembers ? words[3 * kLanes + i] : 0;
     Parcel parcel = crew_.parcel(5 * padded(2 * kLanes) + head_words(members_.n + kLanes));
-    if (!parcel) return;
+    if (!parcel) return false;
     const u32 n_members = members_.n;
     const u64 hash = members_.hash;
     if constexpr (Sink::kMembers)
-      for (u32 bits = joined; bits; bits &= bits - 1) join(ids[first_set(bits)]);
+      BICLIQ_ROLL
+      for (u32 bits = joined; bits; bits &= bits - 1) join(level.ids[first_set(bits)]);
     Subtree tree = parcel_head(parcel, members_.n, members_.hash);
     leave_to(n_members, hash);
-    const Lanes rows = splat(open.rows.get(i)), masks = candidates & rows;
-    const Flags todo = flags(open.todo.get(i)), tried = flags(open.tried.get(i));
+    const Lanes rows = splat(words[i]), masks = load(level.candidates, first_lanes(level.n_candidates)) & rows,
+                befores = load(level.befores, first_lanes(level.n_befores)) & rows;
     tree.candidates = parcel.take(kLanes);
     tree.ids = parcel.take(kLanes);
     tree.befores = parcel.take(2 * kLanes);
-    if constexpr (Sink::kMembers) compact(tree.ids, load(ids), todo);
-    tree.n_candidates = compact(tree.candidates, masks, todo);
-    tree.n_befores = compact(tree.befores, befores & rows, at_least(befores & rows, rows_needed_));
-    tree.n_befores += compact(tree.befores + tree.n_befores, masks, tried);
+    if constexpr (Sink::kMembers) compact(tree.ids, load(level.ids, first_lanes(level.n_candidates)), flags(todo));
+    tree.n_candidates = tree.to = compact(tree.candidates, masks, flags(todo));
+    tree.n_befores = compact(tree.befores, befores, at_least(befores, rows_needed_));
+    tree.n_befores += compact(tree.befores + tree.n_befores, masks, flags(tried));
     send_narrow(static_cast<Parcel&&>(parcel), tree);
-    open.todo.put(i, 0);
+    put(leaf_words() + kLanes + i, 0);
+    return true;
   }
 
   void send_narrow(Parcel&& parcel, Subtree& tree) {
@@ -430,7 +447,7 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     each_item(n_subtree_rows_, [=](u32 i) { rows[i] = own[i]; });
     tree.rows = rows;
     tree.n_rows = n_subtree_rows_;
-    if (tree.n_candidates) crew_.give(static_cast<Parcel&&>(parcel), tree);
+    if (tree.to) crew_.give(static_cast<Parcel&&>(parcel), tree);
   }
 };
 

@@ -189,7 +189,7 @@ class Roots {
       starts[n] = sum;
       sum += count;
     }
-    tree_.n_candidates = sum;
+    tree_.n_candidates = tree_.to = sum;
     if (!sum) return 0;
     tree_.candidates = memory_.take(sum);
     tree_.ids = memory_.take(sum);

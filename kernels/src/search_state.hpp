@@ -19,6 +19,7 @@ class SearchState {
   u64 nodes = 0, dropped = 0;
 
  protected:
+  static constexpr u32 kOver = ~0u;
   using Mark = typename Memory::Mark;
   using Parcel = typename Crew::Parcel;
 
@@ -29,6 +30,7 @@ class SearchState {
   const u32 rows_needed_;
   Members members_;
   u32 root_ = 0, ticks_ = 0;
+  u32 asked_ = 0;  // subtrees that waiting workers want, as of the last look; kOver: all is to end
 
   Self& self() { return static_cast<Self&>(*this); }
 

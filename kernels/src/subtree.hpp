@@ -19,15 +19,18 @@ struct Subtree {
   bool wide = false;
   Members members;
 
+  // The candidates to be tried: of a wide subtree the numbers in this range, of a narrow one all before `to`. The
+  // others are there for the closures of those.
+  u32 from = 0, to = 0;
+
   // At most 32 rows: one mask a column over the rows. More, and not wide: masks of several words (tall_nodes.hpp).
   u32 *candidates = nullptr, *ids = nullptr, *befores = nullptr, *rows = nullptr;
   u32 n_rows = 0, n_candidates = 0, n_befores = 0, before_stride = 0;
 
-  // Wide: a matrix (shared, and only read, where its columns are filled already), and the candidates to be tried. Where
+  // Wide: a matrix (shared, and only read, where its columns are filled already). Where
   // `rows` is set, the node is below the matrix: rows and candidates are bit sets, ids counts of rows, befores a bit
   // set of candidates tried.
   BitMatrix matrix;
-  u32 from = 0, to = 0;
 };
 
 }  // namespace BICLIQ_ISA

@@ -252,7 +252,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
     level.candidates = memory_.take(n_open);
     level.ids = memory_.take(Sink::kMembers ? n_open : 0);
     level.befores = memory_.take(usize{from.n_befores} + x);
-    level.n_candidates = n_open;
+    level.n_candidates = level.end = n_open;
     fill_candidates(from, s, kept, level.candidates, 0, level.ids);
     level.n_befores = fill_befores(from, x, s, level.befores, 0);
     name_rows(from, s.wanted, subtree_rows_);

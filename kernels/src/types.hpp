@@ -12,6 +12,7 @@ using usize = unsigned long long;
 }  // namespace bicliq
 #define BICLIQ_UNROLL _Pragma("unroll")
 #define BICLIQ_UNROLL_8 _Pragma("unroll 8")
+#define BICLIQ_ROLL _Pragma("unroll 1")  // a loop that is rarely run, or long: a device compiler writes all others out
 #define BICLIQ_CALL __noinline__  // called, not copied to where it is used: a device compiler copies all else
 #else
 #include <cstddef>
@@ -25,6 +26,7 @@ using usize = std::size_t;
 }  // namespace bicliq
 #define BICLIQ_UNROLL
 #define BICLIQ_UNROLL_8
+#define BICLIQ_ROLL
 #define BICLIQ_CALL
 #define BICLIQ_INLINE __attribute__((always_inline)) inline
 #endif

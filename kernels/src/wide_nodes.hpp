@@ -33,7 +33,6 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     u32* inherited;    // candidates of the matrix that are befores of this node
     u32 next, end;     // candidates still to be tried here
     u32 n_members;
-    bool given;
     u64 members_hash;
     Mark mark;
   };
@@ -90,6 +89,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     level.counts = m.counts;
     level.alive = memory_.take(m.candidate_words);
     level.inherited = memory_.take(m.candidate_words);
+    BICLIQ_ROLL
     for (u32 w = 0; w < m.candidate_words; ++w) {
       const Flags real = first_lanes(m.n_candidates - 32 * w);
       put(level.alive + w, ballot((load(m.counts + 32 * w) >= splat(rows_needed_)) & real));
@@ -103,7 +103,6 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     level.end = to;
     level.n_members = members_.n;
     level.members_hash = members_.hash;
-    level.given = false;
   }
 
   u32 step_wide(WideLevel& level) {
@@ -118,11 +117,12 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     return wide_child(level, x);
   }
 
-  /// Hands the rest of the shallowest open level to the crew; false where none has anything to give.
+  /// Hands a share of the shallowest open level to the crew; false where none has anything to give.
   bool give_wide() {
     WideLevel* top = nullptr;
+    BICLIQ_ROLL
     for (WideLevel* level = wide_; level; level = level->parent)
-      if (!level->given && next_bit(level->alive, level->next, level->end) < level->end) top = level;
+      if (next_bit(level->alive, level->next, level->end) < level->end) top = level;
     return top && give_wide(*top);
   }
 
@@ -177,11 +177,10 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     const u32 *column = m.columns + x, *rows = level.rows;
     const usize apart = m.column_stride();
     const u32 n = list_bits(row_list_, words_for(m.n_rows), [=](u32 k) { return column[k * apart] & rows[k]; });
-    place_rows(row_list_, n, m.stride());
+    place_rows(row_list_, row_starts_, n, m.stride());
     return n;
   }
-  void place_rows(const u32* list, u32 n, u32 stride) {
-    u32* starts = row_starts_;
+  static void place_rows(const u32* list, u32* starts, u32 n, u32 stride) {
     each_item(n, [=](u32 i) { starts[i] = list[i] * stride; });
   }
 
@@ -201,6 +200,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
   /// f(w, words[w]) for the words that are not zero.
   template <class F>
   static void each_nonzero(const u32* words, u32 n, F f) {
+    BICLIQ_ROLL
     for (u32 first = 0; first < n; first += kLanes)
       for (u32 some = ballot(nonzero(load(words + first, first_lanes(n - first)))); some; some &= some - 1) {
         const u32 w = first + first_set(some);
@@ -222,6 +222,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
   /// Splits the candidates after x: `closed` has all rows of L', `open` at least two. False: one tried before has all.
   bool close_candidates(const WideLevel& level, u32 x, u32 n, u32* closed, u32* open, u32& n_open) const {
     const BitMatrix& m = level.matrix;
+    BICLIQ_ROLL
     for (u32 w = 0; w < m.candidate_words; w += kLanes) {
       const u32 n_words = m.candidate_words - w < kLanes ? m.candidate_words - w : kLanes;
       const Flags real = first_lanes(n_words);
@@ -248,6 +249,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
 
   /// Has a before column all n rows of L'?
   bool before_covers(const BitMatrix& m, u32 n) const {
+    BICLIQ_ROLL
     for (u32 w = 0; w < m.before_words; w += kLanes)
       if (share_column(m.rows + w, row_starts_, n, m.before_words - w < kLanes ? m.before_words - w : kLanes)) return true;
     return false;
@@ -279,7 +281,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     }
     level.candidates = candidates;
     level.ids = ids;
-    level.n_candidates = n_candidates;
+    level.n_candidates = level.end = n_candidates;
     gather_befores(from, x, any_bits(reach), level);
     const u32 *list = row_list_, *row_ids = m.row_ids;
     u32* to = subtree_rows_;
@@ -295,6 +297,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     const u32 n_rows = compact(reach_starts_, load(row_starts_, flags(reach)), flags(reach));
     u32* befores = memory_.take(usize{m.n_before} + m.n_candidates);
     u32 kept = 0;
+    BICLIQ_ROLL
     for (u32 w = 0; w < m.stride(); w += kLanes) {
       const u32 n_words = m.stride() - w < kLanes ? m.stride() - w : kLanes;
       const Lanes two = fold_rows(m.rows + w, reach_starts_, n_rows, n_words).two;
@@ -330,13 +333,16 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     u32* rows = memory_.take(depth);
     each_item(depth, [=](u32 k) { rows[k] = above[k] & column[k * apart]; });
     level.rows = rows;
+    BICLIQ_ROLL
     for (u32 w = 0; w < m.candidate_words; ++w) {
       put(level.inherited + w, tried_before(from, w, x));
       if (open[w]) put(open + w, count_open(from, level, n, w, open[w]));
     }
-    if (usize{n} * m.stride() <= kLargestPlan) {
-      const Projection p = plan_projection(m, n, level.inherited, open);
-      if (p.n_rows <= kLanes || tall_pays(m, p)) return open_listed(m, p, open, mark);
+    const bool may_shrink = kTallNodes || kShorter * n <= m.n_rows || m.stride() > kLanes;
+    if (may_shrink && usize{n} * m.stride() <= kLargestPlan) {
+      const Projection p = plan_projection(m, scratch(), n, level.inherited, open);
+      if constexpr (kTallNodes)
+        if (p.n_rows <= kLanes || tall_pays(m, p)) return open_listed(m, p, open, mark);
       if (project_child(m, n, p, level, open)) return 0;
     }
     level.matrix = m;
@@ -352,6 +358,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     const u32 depth = words_for(m.n_rows);
     Lanes counts = splat(0);
     if (n < depth * kRowsAColumnWord) {
+      BICLIQ_ROLL
       for (u32 i = 0; i < n; i += kLanes)
         counts = counts + popcounts(column_masks(m.rows + m.before_words + w, row_starts_ + i, low_bits(n - i)));
     } else {
@@ -368,11 +375,15 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
   struct Projection {
     u32 n_rows, n_before, n_candidates;
   };
+  /// Lists that the functions below share: they are called from two places, and a call is to need no more than addresses.
+  struct Scratch {
+    u32 *row_list, *row_starts, *order, *live;
+  };
+  Scratch scratch() const { return {row_list_, row_starts_, order_, live_}; }
 
   /// Are lists cheaper than rows? A child through rows reads about half of them, all of its matrix wide; through lists, the
   /// live columns, 32 rows at a time.
   bool tall_pays(const BitMatrix& m, const Projection& p) const {
-    if constexpr (!kTallNodes) return false;
     const u32 columns = words_for(p.n_before) + words_for(p.n_candidates);
     return columns <= kTallWords * (2 * ((m.stride() + kLanes - 1) / kLanes) + 1) &&
            memory_.fits(tall_words(words_for(p.n_rows), p.n_candidates, p.n_before) + child_words(m));
@@ -391,8 +402,10 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     u32* befores = memory_.take(usize{depth} * before_stride);
     u32* ids = memory_.take(Sink::kMembers ? n_candidates : 0);
     u32 n = 0, n_befores = 0;
+    BICLIQ_ROLL
     for (u32 w = 0; w < m.stride(); ++w)
       if (live_[w]) n_befores += gather_columns(m.rows + w, flags(live_[w]), p.n_rows, befores + n_befores, before_stride);
+    BICLIQ_ROLL
     for (u32 w = 0; w < m.candidate_words; ++w) {
       if (!open[w]) continue;
       if constexpr (Sink::kMembers) compact(ids + n, load(m.ids + 32 * w), flags(open[w]));
@@ -405,7 +418,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
       level.candidates = candidates;
       level.befores = befores;
       level.ids = ids;
-      level.n_candidates = n;
+      level.n_candidates = level.end = n;
       level.n_befores = n_befores;
       u32* to = subtree_rows_;
       each_item(p.n_rows, [=](u32 i) { to[i] = row_ids[order[i]]; });
@@ -413,21 +426,20 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
       sink_.rows(subtree_rows_, p.n_rows);
       return p.n_rows;
     }
-    if constexpr (kTallNodes) {
-      u32* rows = memory_.take(32 * usize{depth});
-      each_item(p.n_rows, [=](u32 i) { rows[i] = row_ids[order[i]]; });
-      TallLevel& level = push_tall(mark);
-      level.candidates = candidates;
-      level.befores = befores;
-      level.ids = ids;
-      level.row_ids = rows;
-      open_tall(level, depth, n, n_befores, candidate_stride, before_stride);
-    }
+    u32* rows = memory_.take(32 * usize{depth});
+    each_item(p.n_rows, [=](u32 i) { rows[i] = row_ids[order[i]]; });
+    TallLevel& level = push_tall(mark);
+    level.candidates = candidates;
+    level.befores = befores;
+    level.ids = ids;
+    level.row_ids = rows;
+    open_tall(level, depth, n, n_befores, candidate_stride, before_stride);
     return 0;
   }
 
   /// Writes the flagged columns of a word over the planned rows, word after word; returns their number.
   u32 gather_columns(const u32* word, Flags wanted, u32 n_rows, u32* to, u32 stride) const {
+    BICLIQ_ROLL
     for (u32 k = 0; 32 * k < n_rows; ++k)
       compact(to + usize{k} * stride, column_masks(word, row_starts_ + 32 * k, low_bits(n_rows - 32 * k)), wanted);
     return popcount(ballot(wanted));
@@ -441,7 +453,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     if (!memory_.fits(p.n_rows * (words + 1) + (words_for(p.n_rows) + 5) * columns + child_words(m))) return false;
     BitMatrix& to = level.matrix;
     to.shape(memory_, p.n_rows, p.n_before, p.n_candidates);
-    write_projection(m, open, to);
+    write_projection(m, scratch(), open, to);
     to.fill_columns(memory_);
     open_wide(level, 0, to.n_candidates);
     return true;
@@ -449,49 +461,56 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
 
   /// Sets `order_` to the rows of `row_list_` that have an open candidate, and `live_` to the befores and tried
   /// candidates with at least two of them, which are the befores of the new matrix.
-  Projection plan_projection(const BitMatrix& m, u32 n, const u32* tried, const u32* open) {
-    const u32 *list = row_list_, *starts = row_starts_, *words = m.rows + m.before_words;
+  BICLIQ_CALL static Projection plan_projection(const BitMatrix& m, Scratch s, u32 n, const u32* tried, const u32* open) {
+    const u32 *list = s.row_list, *starts = s.row_starts, *words = m.rows + m.before_words;
     const u32 n_words = m.candidate_words;
     Projection p = {0, 0, 0};
-    p.n_rows = list_if(order_, n, [=](u32 i) {
+    p.n_rows = list_if(s.order, n, [=](u32 i) {
       u32 meets_open = 0;
+      BICLIQ_ROLL
       for (u32 w = 0; w < n_words; ++w) meets_open |= words[starts[i] + w] & open[w];
       return meets_open != 0;
     });
-    u32* order = order_;
+    u32* order = s.order;
     each_item(p.n_rows, [=](u32 i) { order[i] = list[order[i]]; });
-    place_rows(order_, p.n_rows, m.stride());
-    p.n_before = find_live(m, tried, p.n_rows);
+    place_rows(order, s.row_starts, p.n_rows, m.stride());
+    p.n_before = find_live(m, s, tried, p.n_rows);
+    BICLIQ_ROLL
     for (u32 w = 0; w < n_words; ++w) p.n_candidates += popcount(open[w]);
     return p;
   }
 
-  u32 find_live(const BitMatrix& m, const u32* tried, u32 n_rows) {
+  static u32 find_live(const BitMatrix& m, Scratch s, const u32* tried, u32 n_rows) {
+    BICLIQ_ROLL
     for (u32 w = 0; w < m.stride(); w += kLanes) {
       const u32 n_words = m.stride() - w < kLanes ? m.stride() - w : kLanes;
-      store(live_ + w, fold_rows(m.rows + w, row_starts_, n_rows, n_words).two, first_lanes(n_words));
+      store(s.live + w, fold_rows(m.rows + w, s.row_starts, n_rows, n_words).two, first_lanes(n_words));
     }
     u32 n = 0;
+    BICLIQ_ROLL
     for (u32 w = 0; w < m.stride(); ++w) {
-      u32 live = live_[w];
-      if (w >= m.before_words) put(live_ + w, live &= tried[w - m.before_words]);
+      u32 live = s.live[w];
+      if (w >= m.before_words) put(s.live + w, live &= tried[w - m.before_words]);
       n += popcount(live);
     }
     return n;
   }
 
-  void write_projection(const BitMatrix& m, const u32* open, const BitMatrix& to) {
+  BICLIQ_CALL static void write_projection(const BitMatrix& m, Scratch s, const u32* open, const BitMatrix& to) {
     u32 n = 0;
+    BICLIQ_ROLL
     for (u32 w = 0; w < m.candidate_words; ++w)
       if (open[w]) n += compact(to.ids + n, load(m.ids + 32 * w), flags(open[w]));
-    const u32 *order = order_, *live = live_;
+    const u32 *order = s.order, *live = s.live;
     const BitMatrix source = m, target = to;
     each_item(to.n_rows, [=](u32 i) {
       const u32* row = source.row(order[i]);
       target.row_ids[i] = source.row_ids[order[i]];
       BitWriter befores(target.row(i)), candidates(target.row(i) + target.before_words);
+      BICLIQ_ROLL
       for (u32 w = 0; w < source.stride(); ++w)
         if (live[w]) befores.put(compress_bits(row[w], live[w]), popcount(live[w]));
+      BICLIQ_ROLL
       for (u32 w = 0; w < source.candidate_words; ++w)
         if (open[w]) candidates.put(compress_bits(row[source.before_words + w], open[w]), popcount(open[w]));
       befores.end();
@@ -507,8 +526,9 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     if (!memory_.fits(child_words(m))) return false;
     u32* open = memory_.take(m.candidate_words);
     u32* tried = memory_.take(m.candidate_words);
-    const u32 next = next_bit(level.alive, level.next, level.end);
+    const u32 next = first_given(level);
     u32 n_open = 0;
+    BICLIQ_ROLL
     for (u32 w = 0; w < m.candidate_words; ++w) {
       const u32 rest = level.alive[w] & ~bits_below(w, next);
       n_open += popcount(rest & bits_below(w, level.end));
@@ -518,9 +538,9 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     const u32 *rows = level.rows, n_rows = m.n_rows;
     const u32 n = list_bits(row_list_, words_for(n_rows),
                             [=](u32 k) { return n_rows - 32 * k < 32 ? rows[k] & ((1u << n_rows % 32) - 1) : rows[k]; });
-    place_rows(row_list_, n, m.stride());
-    const Projection p = plan_projection(m, n, tried, open);
-    const bool sent = send_wide(level, p, open, n_open);
+    place_rows(row_list_, row_starts_, n, m.stride());
+    const Projection p = plan_projection(m, scratch(), n, tried, open);
+    const bool sent = send_wide(level, p, next, open, n_open);
     memory_.release(mark);
     return sent;
   }
@@ -534,19 +554,24 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     Subtree tree = parcel_head(parcel, level.n_members, level.members_hash);
     tree.wide = true;
     tree.matrix = m;
-    tree.from = next_bit(level.alive, level.next, level.end);
+    tree.from = first_given(level);
     tree.to = level.end;
     tree.rows = copy(parcel, level.rows, depth);
     tree.ids = copy(parcel, level.counts, m.column_stride());
     tree.candidates = copy(parcel, level.alive, m.candidate_words);
     tree.befores = copy(parcel, level.inherited, m.candidate_words);
     crew_.give(static_cast<Parcel&&>(parcel), tree);
-    level.next = level.end;
-    level.given = true;
+    level.end = tree.from;
     return true;
   }
+  /// The taker tries the last candidates of a level, and those before them are its befores; the level keeps all for its closures.
+  static u32 first_given(const WideLevel& level) {
+    const u32 next = next_bit(level.alive, level.next, level.end);
+    const u32 cut = next_bit(level.alive, level.end - (level.end - next + kShares - 1) / kShares, level.end);
+    return cut < level.end ? cut : next;
+  }
 
-  bool send_wide(WideLevel& level, const Projection& p, const u32* open, u32 n_open) {
+  bool send_wide(WideLevel& level, const Projection& p, u32 next, const u32* open, u32 n_open) {
     const usize words = words_for(p.n_before) + words_for(p.n_candidates);
     Parcel parcel = crew_.parcel(padded(p.n_rows * words) + padded(p.n_rows) + padded(32 * usize{words_for(p.n_candidates)}) +
                                  head_words(level.n_members));
@@ -554,11 +579,10 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     Subtree tree = parcel_head(parcel, level.n_members, level.members_hash);
     tree.wide = true;
     tree.matrix.shape(parcel, p.n_rows, p.n_before, p.n_candidates);
-    write_projection(level.matrix, open, tree.matrix);
+    write_projection(level.matrix, scratch(), open, tree.matrix);
     tree.to = n_open;
     crew_.give(static_cast<Parcel&&>(parcel), tree);
-    level.next = level.end;
-    level.given = true;
+    level.end = next;
     return true;
   }
 };

@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import kernels
+from pipeline.bicliques import SCHEMA
 from pipeline.device import DeviceParquetWriter, why_no_data_on_device
 from pipeline.graph import read_graph
 from pipeline.ingest import ingest
 from pipeline.plan import plan
 from pipeline.scaling import measure_scaling
-from pipeline.search import SCHEMA
 from pipeline.settings import IngestSettings, PlanSettings, SearchSettings
 from pipeline.store import Store
 from tests.real_graphs import COUNTS, DATA

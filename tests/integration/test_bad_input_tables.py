@@ -113,6 +113,13 @@ def test_a_matrix_with_more_or_fewer_entries_than_it_declares(refused, entries):
     assert says(refused("m.mtx", text), "line 2", f"declares {entries}", "2 follow", "fetch it again")
 
 
+def test_a_konect_file_that_is_cut_off(refused):
+    lines = (DATA / "out.moreno_crime_crime").read_text().splitlines()
+    assert lines[1].split()[1] == "1476"
+    message = refused("out.moreno_crime_crime", "\n".join(lines[:500]) + "\n")
+    assert says(message, "line 2", "declares 1476", "498 follow", "fetch it again")
+
+
 def test_an_adjacency_list_that_is_cut_off(refused):
     lines = (DATA / "leadership.txt").read_text().splitlines()
     for kept in (len(lines) - 8, 10):

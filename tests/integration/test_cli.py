@@ -12,6 +12,7 @@ import time
 import pytest
 
 from flows.cli import invoke
+from kernels import why_not
 from pipeline.device import why_no_data_on_device
 from pipeline.store import Store
 from tests.real_graphs import COUNTS, DATA
@@ -176,6 +177,12 @@ def test_bench_prints_the_peers_beside_us(capsys):
     assert record["machine"]["processor"]
 
 
+@pytest.mark.skipif(why_not("cuda") is None, reason="a GPU can run here")
+def test_bench_on_a_gpu_that_is_not_there_is_refused(capsys):
+    assert invoke(["bench", "enumerate", str(DATA / "UCforum.parquet"), "--backend", "cuda"]) == 2
+    assert "backend 'cuda' cannot run here" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("where", ["--local", "--workers=2"])
 def test_an_interrupt_keeps_what_was_committed(tmp_path, where):
     store = tmp_path / "store"
@@ -186,6 +193,7 @@ def test_an_interrupt_keeps_what_was_committed(tmp_path, where):
         text=True,
         env=os.environ,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored where tests run behind a shell's "&"
     )
     deadline = time.monotonic() + 60
     while not list(store.rglob("commits/*.json")) and time.monotonic() < deadline:

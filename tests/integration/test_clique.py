@@ -12,6 +12,8 @@ import pytest
 
 from flows.cli import invoke
 from flows.clique import clique
+from kernels import maximum_clique
+from pipeline.bench_random_cliques import random_graph
 from pipeline.clique import CliqueQuestion, answer
 from pipeline.ingest import ingest
 from pipeline.store import Store
@@ -181,7 +183,7 @@ def test_bad_files_are_refused_with_their_line(tmp_path, capsys, name, text, mes
         ([str(DATA / "southern-women.parquet"), "--min-shared", "2"], "nothing is projected"),
         ([str(DATA / "southern-women.parquet"), "--project", "left", "--min-shared", "0"], "min_shared is 0"),
         ([str(DATA / "southern-women.parquet"), "--time-limit", "0"], "time_limit is 0"),
-        ([str(DATA / "southern-women.parquet"), "--backend", "cuda"], "cannot search maximum cliques"),
+        ([str(DATA / "southern-women.parquet"), "--backend", "cuda", "--all"], "use the CPU backend"),
     ],
 )
 def test_bad_arguments_are_refused(capsys, arguments, message):
@@ -192,3 +194,39 @@ def test_the_bench_shows_size_and_peers(capsys):
     assert invoke(["bench", "clique", "keller4", "c-fat500-5", "--runs", "1", "--json"]) == 0
     graphs = json.loads(capsys.readouterr().out)["graphs"]
     assert [(g["graph"], g["size"], g["expected"]) for g in graphs] == [("keller4", 11, 11), ("c-fat500-5", 64, 64)]
+
+
+RANDOM = ["bench", "random-cliques", "--size", "60", "--density", "0.2", "--density", "0.9"]
+
+
+def test_the_random_bench_searches_each_cell_with_one_thread_and_several(tmp_path, capsys):
+    picture = tmp_path / "cells.svg"
+    assert invoke([*RANDOM, "--json", "--picture", str(picture)]) == 0
+    cells = json.loads(capsys.readouterr().out)["cells"]
+    assert [(c["n"], c["density"], c["threads"]) for c in cells] == [(60, 0.2, 2), (60, 0.9, 2)]
+    for cell in cells:
+        graph = random_graph(60, cell["density"])
+        assert cell["size"] == maximum_clique(graph.indptr, graph.indices, bounds="colour").size
+        assert cell["times"] == cell["one"] / cell["several"]
+    assert "<svg" in picture.read_text()
+
+
+def test_the_random_bench_stops_a_size_at_the_first_density_that_takes_too_long(capsys):
+    arguments = ["--size", "400", "--density", "0.9", "--density", "0.95", "--time-limit", "0.05"]
+    assert invoke(["bench", "random-cliques", *arguments]) == 0
+    shown = capsys.readouterr().out
+    assert ">= " in shown
+    assert "0.95" not in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--density", "1.5"], "density is 1.5"),
+        (["--size", "0"], "size is 0"),
+        (["--size", "9", "--picture", "cells.nothing"], "cells.nothing: the picture cannot be written"),
+    ],
+)
+def test_the_random_bench_refuses_what_cannot_be_drawn(capsys, arguments, message):
+    assert invoke(["bench", "random-cliques", *arguments]) == 2
+    assert message in capsys.readouterr().err

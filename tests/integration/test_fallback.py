@@ -13,7 +13,8 @@ from pipeline import fallback, search
 from pipeline.errors import BackendError, BicliqError
 from pipeline.plan import plan
 from pipeline.publish import publish, verify
-from pipeline.search import search_run, usable_backend
+from pipeline.search import usable_backend
+from pipeline.search_run import search_run
 from pipeline.settings import PlanSettings, SearchSettings
 from pipeline.store import Store
 from tests.integration.stored_graphs import put_graph

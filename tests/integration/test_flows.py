@@ -33,7 +33,11 @@ def artifacts(server: str) -> dict[str, dict]:
 
 def test_the_etl_flow_does_what_the_plain_functions_do(tmp_path, prefect_server):
     store = str(tmp_path / "store")
+    started = time.perf_counter()
     record = etl(EDGES, {"store": store, "plan": {"partitions": 7}, "cluster": {"workers": 2}}, verify=True)
+    stages = {"ingest", "profile", "plan", "search", "publish", "verify"}
+    assert set(record["seconds"]) == {*stages, "total"}
+    assert 0 < record["seconds"]["total"] <= time.perf_counter() - started
     plain = run(EDGES, load_settings(store=str(tmp_path / "plain"), cluster={"local": True}))
     assert record["bicliques"] == plain.bicliques == COUNTS["UCforum"]
     assert record["digest"] == plain.digest
@@ -46,7 +50,13 @@ def test_the_etl_flow_does_what_the_plain_functions_do(tmp_path, prefect_server)
     assert float(left[f"search-{run_id}-0"]["data"]) > 0
     assert left[f"summary-{run_id}"]["type"] == "table"
     assert record["digest"] in left[f"summary-{run_id}"]["data"]
-    assert "16,261 maximal bicliques" in left[f"report-{run_id}"]["data"]
+    report = left[f"report-{run_id}"]["data"]
+    assert "16,261 maximal bicliques" in report
+    rows = [line.split("|")[1:3] for line in report.splitlines() if line.startswith("| ")][1:]
+    largest = open_run(store).top(10)
+    assert [[int(cell.replace(",", "")) for cell in row] for row in rows] == list(
+        map(list, zip(largest["n_left"].to_pylist(), largest["n_right"].to_pylist(), strict=True))
+    )
 
 
 def test_a_flow_that_runs_again_searches_nothing_again(tmp_path):
@@ -89,7 +99,14 @@ def test_serve_registers_the_schedule_and_runs_the_flow(tmp_path, prefect_server
         "nightly",
     ]
     environment = {**os.environ, "PREFECT_API_URL": prefect_server, "BICLIQ__CLUSTER__LOCAL": "true"}
-    server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    server = subprocess.Popen(
+        command,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored where tests run behind a shell's "&"
+    )
     try:
         deployment = wait_for(lambda: deployed(prefect_server, "nightly"), 90)
         assert deployment["schedules"][0]["schedule"]["interval"] == 3600

@@ -9,7 +9,7 @@ from pipeline.errors import StorageError
 from pipeline.plan import plan
 from pipeline.publish import publish, verify
 from pipeline.results import open_run
-from pipeline.search import search_run
+from pipeline.search_run import search_run
 from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
 from pipeline.store import Store, commit_name, data_name
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, put_graph, random_graph

@@ -18,7 +18,8 @@ from pipeline.plan import plan
 from pipeline.profile import profile
 from pipeline.publish import publish, read_manifest, verify
 from pipeline.results import open_run
-from pipeline.search import SearchProgress, run_plan, search_partition, search_run
+from pipeline.search import search_partition
+from pipeline.search_run import SearchProgress, run_plan, search_run
 from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
 from pipeline.store import Store, commit_name, data_name, partition_name
 from tests.integration.stored_graphs import (

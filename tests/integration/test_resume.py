@@ -16,7 +16,8 @@ from pipeline.partition import write_partition
 from pipeline.plan import plan
 from pipeline.publish import publish, verify
 from pipeline.results import open_run
-from pipeline.search import search_partition, search_run
+from pipeline.search import search_partition
+from pipeline.search_run import search_run
 from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
 from pipeline.store import Store, commit_name, data_name
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, put_graph, random_graph
@@ -29,7 +30,7 @@ PATIENCE = 60
 
 SEARCH = """
 import sys
-from pipeline.search import search_run
+from pipeline.search_run import search_run
 from pipeline.store import Store
 search_run(Store.open(sys.argv[1]), sys.argv[2])
 """

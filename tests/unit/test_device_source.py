@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from kernels import cuda
+from kernels.cuda_tuning import Tuning
+from pipeline.bench_gpu import LAYOUTS
 
 
 def load_nvrtc() -> ctypes.CDLL:
@@ -24,12 +26,12 @@ def load_nvrtc() -> ctypes.CDLL:
     pytest.skip("NVRTC is not installed (pip install nvidia-cuda-nvrtc)")
 
 
-def compile_for(nvrtc: ctypes.CDLL, architecture: str, name: str) -> str:
+def compile_for(nvrtc: ctypes.CDLL, architecture: str, name: str, *more: str) -> str:
     """Compile the kernels; returns the compiler's complaint, or nothing."""
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     text = cuda.source(name).encode()
     assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, name.encode(), 0, None, None) == 0
-    options = [f"--gpu-architecture={architecture}".encode(), *(option.encode() for option in cuda.OPTIONS)]
+    options = [f"--gpu-architecture={architecture}".encode(), *(option.encode() for option in (*cuda.OPTIONS, *more))]
     status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
     nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
     log = ctypes.create_string_buffer(size.value)
@@ -38,13 +40,32 @@ def compile_for(nvrtc: ctypes.CDLL, architecture: str, name: str) -> str:
     return log.value.decode() if status else ""
 
 
-@pytest.mark.parametrize("name", ["device.cu", "count.cu", "trees.cu"])
+@pytest.mark.parametrize("name", ["device.cu", "count.cu", "trees.cu", "clique.cu"])
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90", "sm_100"])
 def test_the_kernels_compile_without_a_gpu(architecture: str, name: str) -> None:
     assert compile_for(load_nvrtc(), architecture, name) == ""
+
+
+def test_another_layout_compiles() -> None:
+    layout = Tuning(warps_a_block=8, blocks_a_multiprocessor=1, gifts=0, shares=1, nodes_a_poll=8)
+    assert compile_for(load_nvrtc(), "sm_90", "device.cu", "-DBICLIQ_SEARCH=0", *layout.options()) == ""
+
+
+@pytest.mark.parametrize("width", [2, 64])
+def test_wider_sets_of_cliques_compile(width: int) -> None:
+    assert compile_for(load_nvrtc(), "sm_90", "clique.cu", f"-DBICLIQ_WIDTH={width}") == ""
 
 
 def test_the_source_is_one_text_with_every_header_once() -> None:
     text = cuda.source()
     assert '#include "' not in text
     assert text.count("class MaximalBicliques :") == 1
+
+
+def test_every_number_of_a_layout_is_one_that_the_source_knows() -> None:
+    text = cuda.source()
+    names = [option.split("=")[0].removeprefix("-D") for option in Tuning().options()]
+    assert all(f"#ifndef {name}" in text or f"#define {name} " in text for name in names)
+    assert (
+        len({layout.options() for layout in LAYOUTS.values()}) >= len(LAYOUTS) - 2
+    )  # two differ in the size of tasks alone

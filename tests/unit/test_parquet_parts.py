@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.bicliques import PARQUET, SCHEMA
 from pipeline.parquet_parts import (
     BINARY,
     I32,
@@ -23,7 +24,6 @@ from pipeline.parquet_parts import (
     decode_struct,
     encode_struct,
 )
-from pipeline.search import PARQUET, SCHEMA
 
 
 def batch_of(n: int, seed: int) -> pa.RecordBatch:

@@ -1,0 +1,96 @@
+// shared_words.hpp: words of memory that several groups of lanes read and write at the same time.
+//
+// What: counters, flags and fences, each used by a whole group at once and acting once for it. On a GPU a group is a
+// warp and its first lane acts; on a CPU it is a thread. So whatever is written with these (a queue, an incumbent) runs on
+// a CPU as it does on a GPU, and can be tested there.
+#pragma once
+
+#include "lanes.hpp"
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+#if defined(__CUDACC_RTC__)
+
+__device__ inline u32 last_set(u32 x) { return 31 - __clz(x); }
+__device__ inline u64 fetch_add(u64* p, u64 x) {
+  u64 old = 0;
+  if (lane_id() == 0) old = atomicAdd(p, x);
+  return __shfl_sync(~0u, old, 0);
+}
+__device__ inline u32 fetch_max(u32* p, u32 x) {
+  u32 old = 0;
+  if (lane_id() == 0) old = atomicMax(p, x);
+  return __shfl_sync(~0u, old, 0);
+}
+__device__ inline u64 read(const u64* p) {
+  u64 x = 0;
+  if (lane_id() == 0) x = *static_cast<const volatile u64*>(p);
+  return __shfl_sync(~0u, x, 0);
+}
+__device__ inline u32 read(const u32* p) {
+  u32 x = 0;
+  if (lane_id() == 0) x = *static_cast<const volatile u32*>(p);
+  return __shfl_sync(~0u, x, 0);
+}
+/// Eight words that lie side by side, in one access to memory.
+struct Line {
+  u32 own;
+  __device__ explicit Line(const u32* p) : own(lane_id() < 8 ? static_cast<const volatile u32*>(p)[lane_id()] : 0) {}
+  __device__ u32 get(u32 i) const { return __shfl_sync(~0u, own, i); }
+};
+/// What the group wrote before is seen by whoever sees what it writes after.
+__device__ inline void fence() {
+  __threadfence();
+  __syncwarp();
+}
+__device__ inline void publish(u32* p, u32 x) {
+  if (lane_id() == 0) *static_cast<volatile u32*>(p) = x;
+}
+__device__ inline void rest(u32 polls) { __nanosleep(polls < 8 ? 100 : 500); }
+/// Past the cache that a group of another multiprocessor cannot update.
+__device__ inline Lanes load_fresh(const u32* p, Flags f) { return {f.on ? __ldcg(p + lane_id()) : 0u}; }
+__device__ inline void store_fresh(u32* p, Lanes a, Flags f) {
+  if (f.on) __stcg(p + lane_id(), a.v);
+}
+__device__ inline void store_apart(u32* p, u32 distance, Lanes a, u32 n) {
+  if (lane_id() < n) p[lane_id() * distance] = a.v;
+}
+// Of one lane, on words that other lanes of its group change as well.
+__device__ inline void count_one(u32* p) { atomicAdd(p, 1u); }
+__device__ inline void clear_bit(u32* row, u32 i) { atomicAnd(row + i / 32, ~(1u << i % 32)); }
+
+#else
+
+inline u32 last_set(u32 x) { return 31 - static_cast<u32>(__builtin_clz(x)); }
+inline u64 fetch_add(u64* p, u64 x) { return __atomic_fetch_add(p, x, __ATOMIC_SEQ_CST); }
+inline u32 fetch_max(u32* p, u32 x) {
+  u32 old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
+  while (old < x && !__atomic_compare_exchange_n(p, &old, x, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+  }
+  return old;
+}
+inline u64 read(const u64* p) { return __atomic_load_n(p, __ATOMIC_SEQ_CST); }
+inline u32 read(const u32* p) { return __atomic_load_n(p, __ATOMIC_SEQ_CST); }
+struct Line {
+  const u32* from;
+  explicit Line(const u32* p) : from(p) {}
+  u32 get(u32 i) const { return read(from + i); }
+};
+inline void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void publish(u32* p, u32 x) { __atomic_store_n(p, x, __ATOMIC_SEQ_CST); }
+void rest(u32 polls);  // where groups are threads: lets another run
+inline Lanes load_fresh(const u32* p, Flags f) { return load(p, f); }
+inline void store_fresh(u32* p, Lanes a, Flags f) { store(p, a, f); }
+inline void store_apart(u32* p, u32 distance, Lanes a, u32 n) {
+  alignas(64) u32 words[kLanes];
+  store(words, a);
+  for (u32 i = 0; i < n; ++i) p[i * distance] = words[i];
+}
+inline void count_one(u32* p) { ++*p; }
+inline void clear_bit(u32* row, u32 i) { row[i / 32] &= ~(1u << i % 32); }
+
+#endif
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

@@ -1,0 +1,44 @@
+"""The kernels of `src/clique.cu` on threads of the host: each group of 32 lanes is a thread, memory is NumPy's."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from kernels.cpu import load_extension
+
+
+class EmulatedGpu:
+    """A machine for `kernels.cuda_clique.search`."""
+
+    xp = np
+
+    def __init__(self, groups: int = 8, near_words: int = 512, memory: int = 1 << 30) -> None:
+        self.groups, self.near_words, self._memory = groups, near_words, memory
+        self._pool = ThreadPoolExecutor(1)
+        self.launches: list[tuple[str, int]] = []
+
+    def opened(self) -> AbstractContextManager[Any]:
+        return nullcontext()
+
+    def free_bytes(self) -> int:
+        return self._memory
+
+    def launch(self, kernel: str, fields: np.ndarray, groups: int, width: int, near_words: int) -> None:
+        self.launches.append((kernel, width))
+        asked = (fields.ctypes.data, groups, width if kernel == "search_cliques" else 0)
+        self._run = self._pool.submit(load_extension().run_clique_groups, *asked)
+
+    def running(self) -> bool:
+        if self._run.done():
+            self._run.result()
+        return not self._run.done()
+
+    def peek(self, array: np.ndarray) -> np.ndarray:
+        return array.copy()
+
+    def poke(self, array: np.ndarray, place: int, value: int) -> None:
+        array[place] = value

@@ -1,0 +1,61 @@
+"""What `make sanitize-gpu` runs below NVIDIA's checkers: a few small graphs on few warps, counted, digested and written.
+
+compute-sanitizer --tool racecheck --kernel-regex kns=build python -m tests.gpu.sanitize
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import numpy as np
+
+import kernels
+from kernels import cuda
+from kernels.cuda_tuning import Tuning, tuned
+
+FEW_WARPS = Tuning(warps_a_block=4, blocks_a_multiprocessor=1, most_multiprocessors=2, nodes_a_poll=2)
+MEMORY = 512 << 20  # bytes; what the search takes is cleared and tracked word by word
+SHAPES = ((40, 60, 0.15, 64), (90, 45, 0.2, 1 << 13), (160, 24, 0.25, 64))  # left, right, density, words of a task
+
+
+def graph(seed: int, n_left: int, n_right: int, density: float) -> tuple[Any, Any, int]:
+    """A random graph with a dense block, so that some roots are wide and some narrow."""
+    table = np.random.default_rng(seed).random((n_left, n_right)) < density
+    table[: n_left // 4, : n_right // 4] = True
+    return np.concatenate([[0], table.sum(axis=1).cumsum()]), np.nonzero(table)[1], n_right
+
+
+def differences() -> list[str]:
+    """Search all graphs from both sides on the GPU and on the CPU; says where they differ."""
+    wrong = []
+    for seed, (n_left, n_right, density, task_words) in enumerate(SHAPES):
+        csr = graph(seed, n_left, n_right, density)
+        for side in ("left", "right"):
+            options: dict[str, Any] = {"side": side, "max_bicliques": None}
+            expected = kernels.enumerate_maximal_bicliques(*csr, mode="digest", **options)
+            with tuned(Tuning(**{**vars(FEW_WARPS), "task_words": task_words})):
+                counted = kernels.enumerate_maximal_bicliques(*csr, backend="cuda", **options)
+                found = kernels.enumerate_maximal_bicliques(*csr, mode="digest", backend="cuda", **options)
+                with kernels.stream_maximal_bicliques(*csr, backend="cuda", **options) as stream:
+                    written = sum(map(len, stream))
+            print(f"{n_left} x {n_right}, {side}: {found.bicliques} bicliques", flush=True)
+            if {counted.bicliques, found.bicliques, written} != {expected.bicliques} or found.digest != expected.digest:
+                wrong.append(
+                    f"{n_left} x {n_right}, {side}: {counted.bicliques}, {found.bicliques}, {written} for {expected.bicliques}"
+                )
+    return wrong
+
+
+def main() -> int:
+    """Exit code 1 where a result differs; the checker has a code of its own."""
+    os.environ.setdefault(cuda.MEMORY_VARIABLE, str(MEMORY))
+    cuda.OUTPUT_WORDS = 1 << 12  # small: warps park and go on
+    wrong = differences()
+    print(*wrong, sep="\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
