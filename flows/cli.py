@@ -675,6 +675,8 @@ def bench_random_cliques(
     threads: Annotated[int, typer.Option("--threads", min=1, help="Threads to compare with one.")] = 2,
     time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for each search.")] = 5.0,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the random graphs.")] = 1,
+    backend: Annotated[str, typer.Option("--backend", help="cpu, or cuda: on GPUs as well.")] = "cpu",
+    devices: Devices = 1,
     picture: Annotated[str | None, typer.Option("--picture", help="File to draw to: .svg, .png or .pdf.")] = None,
     json: Json = False,
 ) -> None:
@@ -683,7 +685,7 @@ def bench_random_cliques(
     from pipeline.bench_random_cliques import DENSITIES, SIZES, draw_cells, machine_facts, measure_random
 
     cells = []
-    for cell in measure_random(sizes or SIZES, densities or DENSITIES, threads, time_limit, seed):
+    for cell in measure_random(sizes or SIZES, densities or DENSITIES, threads, time_limit, seed, backend, devices):
         cells.append(cell)
         console.err.print(f"n = {cell.n}, density {cell.density:g}: size {cell.size}")
     if picture:

@@ -272,15 +272,16 @@ def clique_bench_table(records: list[dict[str, Any]]) -> Table:
 
 
 def random_clique_table(records: list[dict[str, Any]]) -> Table:
-    """Seconds of one thread and of several, and how many times as fast; a dash where the time did not suffice."""
+    """Seconds and how many times as fast as one thread; a dash where the time did not suffice."""
     table = Table(title="maximum clique of random graphs, seconds", title_justify="left")
     threads = records[0]["threads"] if records else 1
-    for name in ("n", "density", "size", "1 thread", f"{threads} threads", "times"):
+    heads = {"one": "1 thread", "several": f"{threads} threads", "times": "times"}
+    if any(r["device"] is not None for r in records):
+        heads |= {"device": "GPU", "device_times": "times"}
+    for name in ("n", "density", "size", *heads.values()):
         table.add_column(name, justify="right")
     for r in records:
-        proven = r["one"] is not None or r["several"] is not None
-        seconds = ("–" if r[name] is None else f"{r[name]:.4f}" for name in ("one", "several"))
-        times = "–" if r["times"] is None else f"{r['times']:.2f}"
-        size = f"{r['size']}" if proven else f">= {r['size']}"
-        table.add_row(f"{r['n']:,}", f"{r['density']:g}", size, *seconds, times)
+        proven = any(r[name] is not None for name in ("one", "several", "device"))
+        values = ("–" if r[name] is None else f"{r[name]:.{2 if 'times' in name else 4}f}" for name in heads)
+        table.add_row(f"{r['n']:,}", f"{r['density']:g}", f"{r['size']}" if proven else f">= {r['size']}", *values)
     return table

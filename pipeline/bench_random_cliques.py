@@ -26,7 +26,7 @@ REPEATED_BELOW = 0.5  # seconds; such a search is run three times, and the media
 
 @dataclass(frozen=True)
 class RandomCell:
-    """One random graph, searched with one thread and with several; None where the time did not suffice."""
+    """One random graph, searched by one thread, by several, and by GPUs; None: not asked for, or not done in time."""
 
     n: int
     density: float
@@ -35,15 +35,25 @@ class RandomCell:
     threads: int
     one: float | None
     several: float | None
+    device: float | None = None
 
     @property
     def times(self) -> float | None:
         """How many times as fast several threads are as one."""
-        return None if self.one is None or self.several is None else self.one / self.several
+        return _ratio(self.one, self.several)
+
+    @property
+    def device_times(self) -> float | None:
+        """How many times as fast the GPUs are as one thread."""
+        return _ratio(self.one, self.device)
 
     def record(self) -> dict[str, Any]:
         """Flat record for JSON."""
-        return {**asdict(self), "times": self.times}
+        return {**asdict(self), "times": self.times, "device_times": self.device_times}
+
+
+def _ratio(slow: float | None, fast: float | None) -> float | None:
+    return None if slow is None or fast is None else slow / fast
 
 
 def random_graph(n: int, density: float, seed: int = 1) -> UndirectedGraph:
@@ -82,35 +92,53 @@ def measure_random(
     threads: int = 2,
     time_limit: float = 5.0,
     seed: int = 1,
+    backend: str = "cpu",
+    devices: int = 1,
 ) -> Iterator[RandomCell]:
     """Measure a grid of random graphs.
 
     Parameters
     ----------
     sizes, densities, seed
-        The graphs. At each size the densities are gone through from the thinnest; beyond the first that several threads
-        do not finish none is tried.
+        The graphs. At each size the densities are gone through from the thinnest; beyond the first that neither several
+        threads nor the GPUs finish none is tried.
     threads
         How many "several" threads are.
     time_limit
         Seconds for each search.
+    backend, devices
+        ``"cuda"`` searches each graph on so many GPUs as well; the first search of a graph compiles and is left out.
+
+    Raises
+    ------
+    BackendError
+        Where there is no such GPU.
     """
     for n in sizes:
         for density in sorted(densities):
             graph = random_graph(n, density, seed)
             size, one = _seconds(graph, 1, time_limit)
             larger, several = _seconds(graph, threads, time_limit)
-            yield RandomCell(n, density, seed, max(size, larger), threads, one, several)
-            if several is None:
+            device = None
+            if backend == "cuda":
+                _seconds(graph, 1, 0.001, backend, devices)
+                largest, device = _seconds(graph, 1, time_limit, backend, devices)
+                larger = max(larger, largest)
+            yield RandomCell(n, density, seed, max(size, larger), threads, one, several, device)
+            if several is None and device is None:
                 break
 
 
-def _seconds(graph: UndirectedGraph, threads: int, time_limit: float) -> tuple[int, float | None]:
+def _seconds(
+    graph: UndirectedGraph, threads: int, time_limit: float, backend: str = "cpu", devices: int = 1
+) -> tuple[int, float | None]:
     """The size of the best clique, and the seconds of the whole call; None if it was not proven in time."""
     seconds: list[float] = []
     while not seconds or (seconds[0] < REPEATED_BELOW and len(seconds) < 3):
         started = time.perf_counter()
-        found = kernels.maximum_clique(graph.indptr, graph.indices, threads=threads, time_limit=time_limit)
+        found = kernels.maximum_clique(
+            graph.indptr, graph.indices, threads=threads, time_limit=time_limit, backend=backend, devices=devices
+        )
         seconds.append(time.perf_counter() - started)
         if not found.proven:
             return found.size, None
@@ -129,19 +157,18 @@ def draw_cells(cells: Sequence[RandomCell], path: str | Path) -> None:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise InputError("a picture needs matplotlib: pip install matplotlib") from error
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    for n in sorted({cell.n for cell in cells}):
-        row = [cell for cell in cells if cell.n == n]
-        done = [(cell.density, cell.one) for cell in row if cell.one is not None]
-        left.plot([d for d, _ in done], [s for _, s in done], marker="o", markersize=3, label=f"n = {n:,}")
-        sped = [(cell.density, cell.times) for cell in row if cell.times is not None]
-        right.plot([d for d, _ in sped], [t for _, t in sped], marker="o", markersize=3)
-    threads = cells[0].threads if cells else 1
-    left.set(xlabel="density", ylabel="seconds, one thread", yscale="log", title="maximum clique of random graphs")
-    right.set(xlabel="density", ylabel="times one thread", title=f"{threads} threads")
-    right.axhline(1, color="grey", linewidth=0.8)
-    left.legend(frameon=False, fontsize=8)
+    panels = [("one", "seconds, one thread")]
+    panels.append(("times", f"times one thread: {cells[0].threads if cells else 1} threads"))
+    if any(cell.device is not None for cell in cells):
+        panels.append(("device_times", "times one thread: GPU"))
+    figure = Figure(figsize=(4.5 * len(panels), 3.6), layout="constrained")
+    for axes, (name, label) in zip(figure.subplots(1, len(panels)), panels, strict=True):
+        for n in sorted({cell.n for cell in cells}):
+            points = [(cell.density, cell.record()[name]) for cell in cells if cell.n == n]
+            known = [(density, value) for density, value in points if value is not None]
+            axes.plot(*zip(*known, strict=True) if known else ((), ()), marker="o", markersize=3, label=f"n = {n:,}")
+        axes.set(xlabel="density", ylabel=label, xlim=(0, 1), yscale="linear" if name == "times" else "log")
+        axes.legend(frameon=False, fontsize=8)
     try:
         figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None)
     except (ValueError, OSError) as error:

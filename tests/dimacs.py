@@ -15,6 +15,8 @@ FOLDER = Path(__file__).parent / "data" / "dimacs"
 CLIQUE_NUMBERS = {
     "C125.9": 34,
     "MANN_a27": 126,
+    "brock400_2": 29,
+    "brock400_4": 33,
     "c-fat500-5": 64,
     "gen200_p0.9_44": 44,
     "gen200_p0.9_55": 55,
@@ -30,6 +32,9 @@ CLIQUE_NUMBERS = {
     "san400_0.9_1": 100,
     "sanr200_0.9": 42,
 }
+
+# The best known sizes where a search takes minutes to days.
+BEYOND_A_TEST = {"C250.9": 44, "C500.9": 57, "brock800_2": 24, "brock800_4": 26, "keller5": 27}
 
 
 def find(name: str) -> Path:

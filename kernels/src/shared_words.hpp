@@ -56,6 +56,19 @@ __device__ inline void store_fresh(u32* p, Lanes a, Flags f) {
 __device__ inline void store_apart(u32* p, u32 distance, Lanes a, u32 n) {
   if (lane_id() < n) p[lane_id() * distance] = a.v;
 }
+/// Rows of words at a distance of some bytes, read one word a lane: the address is one multiplication.
+struct Rows {
+  const char* own = nullptr;
+  u32 bytes = 0;
+  Rows() = default;
+  /// Lanes from `n` on read what lane n - 1 reads.
+  __device__ Rows(const u32* first, u32 distance, u32 n) : own(reinterpret_cast<const char*>(first + (lane_id() < n ? lane_id() : n - 1))), bytes(4 * distance) {}
+  __device__ const u32* at(u32 i) const { return reinterpret_cast<const u32*>(own + static_cast<u64>(i) * bytes); }
+  __device__ Lanes get(u32 i) const { return {*at(i)}; }
+  /// Of rows that nobody writes while a kernel runs; `words` further on.
+  __device__ Lanes get_constant(u32 i, u32 words, Flags) const { return {__ldg(at(i) + words)}; }
+};
+__device__ inline Flags only_lane(u32 j) { return {lane_id() == j}; }
 // Of one lane, on words that other lanes of its group change as well.
 __device__ inline void count_one(u32* p) { atomicAdd(p, 1u); }
 __device__ inline void clear_bit(u32* row, u32 i) { atomicAnd(row + i / 32, ~(1u << i % 32)); }
@@ -87,6 +100,15 @@ inline void store_apart(u32* p, u32 distance, Lanes a, u32 n) {
   store(words, a);
   for (u32 i = 0; i < n; ++i) p[i * distance] = words[i];
 }
+struct Rows {
+  const u32* first = nullptr;
+  u32 distance = 0;
+  Rows() = default;
+  Rows(const u32* first, u32 distance, u32) : first(first), distance(distance) {}
+  Lanes get(u32 i) const { return load(first + static_cast<usize>(i) * distance); }
+  Lanes get_constant(u32 i, u32 words, Flags real) const { return load(first + static_cast<usize>(i) * distance + words, real); }
+};
+inline Flags only_lane(u32 j) { return flags(1u << j); }
 inline void count_one(u32* p) { ++*p; }
 inline void clear_bit(u32* row, u32 i) { row[i / 32] &= ~(1u << i % 32); }
 

@@ -29,7 +29,7 @@ class WarpClique {
 
   u64 nodes = 0, given = 0;
 
-  /// Runs a task.
+  /// Begins a task; `work` runs it.
   void start(const CliqueTask& task) {
     open(task.tree);
     n_prefix_ = 0;
@@ -43,9 +43,8 @@ class WarpClique {
     }
     branches_ = no_vertex<W>();
     best_of_level_ = kNotYet;
-    work();
   }
-  /// Runs a given part.
+  /// Begins a given part.
   void resume(u64 ticket) {
     const u32* slot = queue_.slot(ticket);
     const Lanes head = load_fresh(slot, first_lanes(2));
@@ -58,33 +57,9 @@ class WarpClique {
     branches_ = load_fresh_set<W>(sets + graph_.stride, graph_.extent);
     best_of_level_ = lane(load_fresh(sets + 2 * graph_.stride, first_lanes(1)), 0);
     queue_.taken(ticket);
-    work();
   }
 
- private:
-  static constexpr u32 kNotYet = ~0u;  // the branches of a level have not been chosen
-  static constexpr u32 kWorthGiving = 16;  // candidates of a level
-
-  void open(u32 tree) {
-    tree_ = tree;
-    const CliqueTree& of = run_.trees[tree];
-    graph_.rows = run_.arena + of.at;
-    graph_.stride = of.stride;
-    graph_.extent.words = (of.n + 31) / 32;
-    ids_ = of.ids(run_.arena);
-    colouring_.attach(graph_);
-    depth_ = shallow_ = 0;
-  }
-
-  /// Reads what all groups share; false when everybody ends.
-  bool look_around() {
-    const Line line(reinterpret_cast<const u32*>(run_.counters));
-    const u32 here = line.get(4), outside = line.get(5);
-    best_ = here > outside ? here : outside;
-    hungry_ = static_cast<i32>(line.get(0) - line.get(2)) > 0;
-    return line.get(6) == 0;
-  }
-
+  /// Searches what was begun to its end.
   void work() {
     while (look_around()) {
       const bool again = best_of_level_ != best_;  // branches are to be chosen; also after the best clique has grown
@@ -117,6 +92,28 @@ class WarpClique {
       if (!again || best_of_level_ == kNotYet || count(branches) < count(branches_)) branches_ = branches;
       best_of_level_ = best_;
     }
+  }
+
+ private:
+  static constexpr u32 kNotYet = ~0u;  // the branches of a level have not been chosen
+  static constexpr u32 kWorthGiving = 16;  // candidates of a level
+
+  void open(u32 tree) {
+    tree_ = tree;
+    const CliqueTree& of = run_.trees[tree];
+    graph_ = StrangerRows<W>(run_.arena + of.at, of.n, of.stride);
+    ids_ = of.ids(run_.arena);
+    colouring_.attach(graph_);
+    depth_ = shallow_ = 0;
+  }
+
+  /// Reads what all groups share; false when everybody ends.
+  bool look_around() {
+    const Line line(reinterpret_cast<const u32*>(run_.counters));
+    const u32 here = line.get(4), outside = line.get(5);
+    best_ = here > outside ? here : outside;
+    hungry_ = static_cast<i32>(line.get(0) - line.get(2)) > 0;
+    return line.get(6) == 0;
   }
 
   // ---- levels
@@ -193,7 +190,7 @@ class WarpClique {
   const WarpQueue queue_;
   WarpColouring<W> colouring_;
   u32 *const prefix_, *const vertices_, *const levels_, *const record_;
-  StrangerRows graph_;
+  StrangerRows<W> graph_;
   const u32* ids_ = nullptr;
   Set candidates_, branches_;
   u32 best_of_level_ = kNotYet, best_ = 0, tree_ = 0, n_prefix_ = 0, depth_ = 0, shallow_ = 0;
@@ -205,14 +202,19 @@ template <u32 W>
 inline void search_cliques(const CliqueLaunch& run, u32 group, u32* near) {
   WarpClique<W> search(run, group, near);
   const WarpQueue queue(run);
-  while (!read(&run.counters->stop)) {
-    const u64 t = fetch_add(&run.counters->next_task, 1);
-    if (t >= run.n_tasks) break;
-    search.start(run.tasks[t]);
-    queue.done();
-  }
-  for (u64 ticket = queue.take(); ticket != WarpQueue::kNothing; ticket = queue.take()) {
-    search.resume(ticket);
+  bool tasks_left = true;
+  for (;;) {
+    if (tasks_left) {
+      const u64 t = read(&run.counters->stop) ? run.n_tasks : fetch_add(&run.counters->next_task, 1);
+      tasks_left = t < run.n_tasks;
+      if (!tasks_left) continue;
+      search.start(run.tasks[t]);
+    } else {
+      const u64 ticket = queue.take();
+      if (ticket == WarpQueue::kNothing) break;
+      search.resume(ticket);
+    }
+    search.work();  // in one place: a device compiler copies it to where it is called
     queue.done();
   }
   fetch_add(&run.counters->nodes, search.nodes);

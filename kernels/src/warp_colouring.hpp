@@ -19,12 +19,17 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-/// The adjacency of a local graph, as rows of strangers: the complement, without the vertex itself.
+/// The adjacency of a local graph, as rows of strangers: the complement, without the vertex itself. Where a row ends before
+/// the lanes do, those beyond may read anything: what they are met with is empty there.
+template <u32 W>
 struct StrangerRows {
-  const u32* rows = nullptr;
-  u32 stride = 0;
+  Rows rows;
   Extent extent;
-  const u32* row(u32 v) const { return rows + static_cast<usize>(v) * stride; }
+  u32 stride = 0;
+
+  StrangerRows() = default;
+  StrangerRows(const u32* at, u32 n, u32 stride) : rows(at, stride, W == 1 && n <= 32 * kLanes ? (n + 31) / 32 : kLanes), extent{(n + 31) / 32}, stride(stride) {}
+  Lanes word(u32 v, u32 s) const { return rows.get_constant(v, kLanes * s, extent.real(s)); }
 };
 
 /// A block of memory, and one that is always large enough.
@@ -42,7 +47,7 @@ class WarpColouring {
  public:
   using Set = WarpSet<W>;
   WarpColouring(ClassMemory memory, bool recolour, bool refute) : memory_(memory), recolour_(recolour), refute_(refute) {}
-  void attach(const StrangerRows& graph) { graph_ = graph; }
+  void attach(const StrangerRows<W>& graph) { graph_ = graph; }
 
   Set branching(const Set& of, u32 k) {
     Set left = of;
@@ -50,6 +55,7 @@ class WarpColouring {
     if (recolour_ && groups_ <= kLanes) {
       const u32 words = words_for_groups(groups_, graph_.extent.words);
       classes_ = words <= memory_.near_words ? memory_.near : memory_.far;
+      class_words_ = Rows(classes_, kClassStride, kLanes);
       singles_ = classes_ + groups_ * graph_.extent.words * kClassStride;
     }
     const bool keep = recolour_ && groups_ <= kLanes && k >= 2;
@@ -78,7 +84,7 @@ class WarpColouring {
   Set neighbours(const Set& among, u32 v) const {
     Set out;
     BICLIQ_EACH_WORD
-    for (u32 s = 0; s < W; ++s) out.word[s] = without(among.word[s], load(graph_.row(v) + kLanes * s, graph_.extent.real(s)));
+    for (u32 s = 0; s < W; ++s) out.word[s] = without(among.word[s], graph_.word(v, s));
     return out;
   }
 
@@ -91,18 +97,11 @@ class WarpColouring {
     BICLIQ_EACH_WORD
     for (u32 s = 0; s < W; ++s)
       while (const u32 lanes = ballot(nonzero(open.word[s]))) {
-        const u32 j = first_set(lanes);
-        u32 word = lane(open.word[s], j), members = 0;
-        do {
-          const u32 b = first_set(word);
-          members |= 1u << b;
-          const u32* strangers = graph_.row(32 * (kLanes * s + j) + b);
-          BICLIQ_EACH_WORD
-          for (u32 t = 0; t < W; ++t)
-            if (t >= s) open.word[t] = open.word[t] & load(strangers + kLanes * t, graph_.extent.real(t));
-          word = lane(open.word[s], j);
-        } while (word);
-        taken.word[s] = select(flags(1u << j), splat(members), taken.word[s]);
+        const u32 j = first_set(lanes), v = 32 * (kLanes * s + j) + lane(lowest_numbers(open.word[s]), j);
+        taken.word[s] = set_bits(taken.word[s], only_lane(j), lowest_bits(open.word[s]));
+        BICLIQ_EACH_WORD
+        for (u32 t = 0; t < W; ++t)
+          if (t >= s) open.word[t] = open.word[t] & graph_.word(v, t);
       }
     return taken;
   }
@@ -171,7 +170,7 @@ class WarpColouring {
       if (!asked) continue;
       Lanes any = splat(0), two = splat(0), at = splat(0);
       each_word(alive, [&](u32 j, u32 bits) {
-        const Lanes x = load(words_of(g, j)) & splat(bits);
+        const Lanes x = class_words_.get(g * graph_.extent.words + j) & splat(bits);
         two = two | (any & x);
         any = any | x;
         at = select(nonzero(x), splat(32 * j), at);
@@ -215,7 +214,7 @@ class WarpColouring {
       const u32 asked = lane(among, g);
       if (!asked) continue;
       Lanes any = splat(0);
-      each_word(vertices, [&](u32 j, u32 bits) { any = any | (load(words_of(g, j)) & splat(bits)); });
+      each_word(vertices, [&](u32 j, u32 bits) { any = any | (class_words_.get(g * graph_.extent.words + j) & splat(bits)); });
       if (const u32 none = asked & ~ballot(nonzero(any))) return kLanes * g + first_set(none);
     }
     return kNoClass;
@@ -267,7 +266,8 @@ class WarpColouring {
 
   const ClassMemory memory_;
   const bool recolour_, refute_;
-  StrangerRows graph_;
+  StrangerRows<W> graph_;
+  Rows class_words_;
   u32 *classes_ = nullptr, *singles_ = nullptr;
   u32 groups_ = 0, n_units_ = 0;
   Set of_;

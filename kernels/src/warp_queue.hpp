@@ -26,6 +26,7 @@ class WarpQueue {
     u32* const turn = flag(ticket);
     const u32 mine = 2 * round(ticket);
     for (u32 polls = 1; read(turn) != mine && !stopped(polls); ++polls) rest(polls);
+    fence();
     return ticket;
   }
   void give(u64 ticket) const {

@@ -17,6 +17,10 @@ inline namespace BICLIQ_ISA {
 
 constexpr u32 kNoVertex = ~0u;
 
+/// The number of the lowest set bit of each lane, where there is one; and that bit alone.
+inline Lanes lowest_numbers(Lanes x) { return popcounts(without(x + splat(~0u), x)); }
+inline Lanes lowest_bits(Lanes x) { return without(x, x + splat(~0u)); }
+
 template <u32 W>
 struct WarpSet {
   Lanes word[W];
@@ -86,7 +90,7 @@ inline u32 count(const WarpSet<W>& a) {
 }
 
 /// The bit of v in the lane that holds it.
-inline Lanes bit_of(u32 v) { return select(flags(1u << (v / 32 % kLanes)), splat(1u << v % 32), splat(0)); }
+inline Lanes bit_of(u32 v) { return select(only_lane(v / 32 % kLanes), splat(1u << v % 32), splat(0)); }
 template <u32 W>
 inline void add(WarpSet<W>& a, u32 v) {
   BICLIQ_EACH_WORD
@@ -133,7 +137,7 @@ inline WarpSet<W> first_vertices(u32 n) {
   if (n % 32 == 0) return out;
   BICLIQ_EACH_WORD
   for (u32 s = 0; s < W; ++s)
-    if (n / 1024 == s) out.word[s] = select(flags(1u << (n / 32 % kLanes)), splat((1u << n % 32) - 1), out.word[s]);
+    if (n / 1024 == s) out.word[s] = select(only_lane(n / 32 % kLanes), splat((1u << n % 32) - 1), out.word[s]);
   return out;
 }
 /// f(v) for the members, ascending, until it returns false.

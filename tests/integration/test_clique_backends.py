@@ -104,3 +104,15 @@ def test_devices_are_a_number():
     empty = (np.zeros(1, np.int64), np.empty(0, np.int32))
     with pytest.raises(ValueError, match="devices is -1"):
         kernels.maximum_clique(*empty, devices=-1)
+
+
+def test_the_random_bench_searches_each_cell_on_gpus_as_well(gpus, tmp_path, capsys):
+    picture = tmp_path / "cells.svg"
+    arguments = ["--size", "50", "--density", "0.5", "--backend", "cuda", "--devices", "2"]
+    assert invoke(["bench", "random-cliques", *arguments, "--json", "--picture", str(picture)]) == 0
+    (cell,) = json.loads(capsys.readouterr().out)["cells"]
+    assert cell["device_times"] == cell["one"] / cell["device"]
+    assert set(gpus) == {2}
+    assert picture.stat().st_size > 0
+    assert invoke(["bench", "random-cliques", *arguments]) == 0
+    assert "GPU" in capsys.readouterr().out

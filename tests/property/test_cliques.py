@@ -80,6 +80,31 @@ def test_published_sizes(name):
     assert_is_clique(found.members, *graph)
 
 
+@pytest.mark.parametrize("name", dimacs.BEYOND_A_TEST)
+def test_a_search_that_is_cut_short_never_claims_more_than_is_known(name):
+    graph = dimacs.load(name)
+    found = maximum_clique(*graph, threads=2, time_limit=1)
+    assert_is_clique(found.members, *graph)
+    assert found.size == dimacs.BEYOND_A_TEST[name] if found.proven else found.size <= dimacs.BEYOND_A_TEST[name]
+
+
+@pytest.mark.parametrize("name", ["keller4", "c-fat500-5", "p_hat300-3", "gen200_p0.9_44", "san200_0.9_2"])
+def test_threads_and_bounds_change_no_list_of_maximum_cliques(name):
+    graph = dimacs.load(name)
+    found = maximum_clique(*graph, all=True)
+    assert (found.size, found.proven) == (dimacs.CLIQUE_NUMBERS[name], True)
+    for clique in found.cliques:
+        assert_is_clique(clique, *graph)
+    for threads in (2, 5):
+        assert np.array_equal(maximum_clique(*graph, all=True, threads=threads).cliques, found.cliques)
+    assert np.array_equal(maximum_clique(*graph, all=True, bounds="recolour", threads=2).cliques, found.cliques)
+
+
+def test_ten_runs_of_many_threads_find_the_same_size():
+    graph = dimacs.load("gen200_p0.9_44")
+    assert {maximum_clique(*graph, threads=2 + run % 4).size for run in range(10)} == {44}
+
+
 @given(st.integers(600, 3000), st.integers(0, 2**32 - 1))
 @settings(max_examples=10, deadline=None)
 def test_a_clique_hidden_in_a_sparse_graph_is_found(n, seed):
@@ -92,7 +117,7 @@ def test_a_clique_hidden_in_a_sparse_graph_is_found(n, seed):
     assert found.cliques.tolist() == [sorted(hidden.tolist())]
 
 
-@pytest.mark.parametrize("n", [256, 257, 512, 513, 1024, 1025, 2049])
+@pytest.mark.parametrize("n", [64, 65, 128, 129, 256, 257, 512, 513, 1024, 1025, 2049])
 def test_widths_of_the_local_graph_meet_at_their_borders(n):
     """A graph without many edges, where the last vertices hold the clique; the widths grow by powers of two."""
     random = np.random.default_rng(n)

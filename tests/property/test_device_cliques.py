@@ -93,7 +93,7 @@ def test_busy_groups_give_parts_away_and_slots_go_round():
     assert found.given > 100
 
 
-@pytest.mark.parametrize(("n", "width"), [(1024, 1), (1040, 2), (2048, 2), (2070, 4)])
+@pytest.mark.parametrize(("n", "width"), [(1024, 1), (1040, 2), (2070, 4)])
 def test_widths_meet_at_their_borders(n, width):
     """Nearly complete, so that one graph is searched; its last vertices are no part of the clique."""
     random = np.random.default_rng(n)
@@ -102,10 +102,11 @@ def test_widths_meet_at_their_borders(n, width):
         matrix[min(u, v), max(u, v)] = False
     matrix[:5, n - 5 :] = False
     graph = dimacs.symmetric_csr(np.argwhere(matrix), n)
+    missing = np.flatnonzero(((matrix | matrix.T).sum(axis=1)) < n - 1)
+    rest = dimacs.symmetric_csr(np.argwhere(matrix[np.ix_(missing, missing)]), len(missing))
+    size = n - len(missing) + maximum_clique(*rest).size
     machine = EmulatedGpu()
-    expected = maximum_clique(*graph)
-    assert expected.proven
-    assert_agrees(search([machine], *graph, lower_bound=expected.size - 1), graph, expected.size)
+    assert_agrees(search([machine], *graph, lower_bound=size - 1), graph, size)
     assert ("search_cliques", width) in machine.launches
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import kernels
 from pipeline.errors import InputError
 from pipeline.graph import BipartiteGraph
 from pipeline.plan import BYTES_PER_EDGE, BYTES_PER_VERTEX, choose_side, plan_partitions, run_id
@@ -26,6 +27,14 @@ def test_the_cheaper_side_is_chosen():
     assert choose_side(star, "right") == "right"
     with pytest.raises(InputError, match="'up'"):
         choose_side(star, "up")
+
+
+def test_a_crowded_side_holds_the_roots_unless_its_lists_are_too_long() -> None:
+    crowded = [90] * 20 + [5] * 40  # degrees of the other side: a random neighbour has most of the 100 vertices
+    assert kernels.choose_side([20] * 100, crowded) == "left"
+    assert kernels.choose_side(crowded, [20] * 100) == "right"
+    assert kernels.choose_side([20] * 100, [30] * 66) == "right"
+    assert kernels.choose_side([20] * 100_000, [90_000] * 22) == "right"
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
