@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -20,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from kernels.contracts import Progress, ProgressCallback
-from kernels.cuda import MEMORY_VARIABLE, NOT_READY, OPTIONS, POLL_SECONDS, source
+from kernels.cuda import MEMORY_VARIABLE, NOT_READY, OPTIONS, POLL_SECONDS, device_errors, source
 from kernels.errors import BackendError
 
 ROOT_THREADS, WAVE_THREADS = 256, 128
@@ -142,19 +140,6 @@ def compiled(name: str, device: int) -> Any:
     return module
 
 
-@contextmanager
-def gpu_errors(cp: Any) -> Iterator[None]:
-    """Turn what CuPy raises into a BackendError that says what to do."""
-    try:
-        yield
-    except cp.cuda.memory.OutOfMemoryError as error:
-        raise BackendError(
-            f"the GPU has too little free memory for this count ({error}); use the CPU backend"
-        ) from error
-    except cp.cuda.runtime.CUDARuntimeError as error:
-        raise BackendError(f"the GPU was lost during the count ({error}); use the CPU backend") from error
-
-
 def free_memory(cp: Any) -> int:
     """Bytes that a count may take of the current GPU: what is free, or the cap of the environment."""
     free = int(cp.cuda.Device().mem_info[0]) + int(cp.get_default_memory_pool().free_bytes())
@@ -195,7 +180,7 @@ class CudaCount:
                 f"the CUDA backend chooses at most {MOST_WAVES + 1} vertices of the side of the roots, not {self._p};"
                 " take the other side, or the CPU backend"
             )
-        with gpu_errors(cupy):
+        with device_errors():
             self._run(cupy, progress)
 
     def _run(self, cp: Any, progress: ProgressCallback | None) -> None:

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.cuda_count import blocks_that_fit, compiled, free_memory, gpu_errors
+from kernels.cuda import device_errors
+from kernels.cuda_count import blocks_that_fit, compiled, free_memory
 
 MOST_OPTIONAL = 64
 LARGEST_BINOMIAL = 2**42  # in a cell's sum, so that many leaves fit in 64 bits between two flushes
@@ -109,7 +110,7 @@ class CudaTrees:
         self._cp, self._shape, self._tree_words = cupy, shape, tree_words
         self._launches = 0
         self.wait_seconds = 0.0
-        with gpu_errors(cupy):
+        with device_errors():
             multiprocessors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
             share = free_memory(cupy) * TABLES_SHARE
             self._blocks = blocks_that_fit(multiprocessors * BLOCKS_A_MULTIPROCESSOR, share, 8 * shape.n_cells)
@@ -128,7 +129,7 @@ class CudaTrees:
     def add(self, trees: NDArray[np.uint32]) -> None:
         """Start the count of some trees, words of uint32."""
         cp, place = self._cp, self._launches % LAUNCHES_AT_ONCE
-        with gpu_errors(cp), self._streams[place] as stream:
+        with device_errors(), self._streams[place] as stream:
             stream.synchronize()  # the launch before, whose arrays can go
             words, next_tree = cp.asarray(trees), cp.zeros(1, dtype=cp.uint64)
             values = {name: int(array.data.ptr) for name, array in self._held.items()} | {
@@ -149,7 +150,7 @@ class CudaTrees:
     def finish(self) -> tuple[dict[tuple[int, int], int], int]:
         """Wait for all launches; returns the counts by (size of the root side, of the other), and the nodes."""
         started = time.perf_counter()
-        with gpu_errors(self._cp):
+        with device_errors():
             for stream in self._streams:
                 stream.synchronize()
             totals = self._held["totals"].get().reshape(-1, 2)

@@ -283,10 +283,12 @@ class Pivot {
     Part part{};
     const Grid child = narrowed(node.grid, a, kept, rest, held, part);
     part += count(child, held);
-    if (is_held)
-      sums.hold(b, node.grid.side[b].ids[node.missing[i]], part);
-    else
-      sums.make_optional(a, node.grid.side[a].ids[node.pivot], part);
+    if constexpr (Sums::kOfVertices) {  // else grids have no ids
+      if (is_held)
+        sums.hold(b, node.grid.side[b].ids[node.missing[i]], part);
+      else
+        sums.make_optional(a, node.grid.side[a].ids[node.pivot], part);
+    }
     memory_.release(mark);
     return part;
   }
