@@ -12,96 +12,66 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.bench import bench
+from flows.options import (
+    EXIT_INPUT,
+    EXIT_INTERRUPTED,
+    EXIT_LIMIT,
+    EXIT_OTHER,
+    Backend,
+    DataBackend,
+    Delimiter,
+    Devices,
+    Duplicates,
+    Edges,
+    Format,
+    Header,
+    Json,
+    Left,
+    Local,
+    MaxBicliques,
+    MemoryBudget,
+    MinEdges,
+    MinLeft,
+    MinRight,
+    MinWeight,
+    Nulls,
+    OnLimit,
+    Partitions,
+    Ragged,
+    Right,
+    RunName,
+    Sample,
+    Scheduler,
+    SelfLabels,
+    SideOption,
+    Sides,
+    Since,
+    StoreUri,
+    Threads,
+    Time,
+    Until,
+    Weight,
+    Workers,
+    settings_from,
+)
 from kernels.errors import BackendError, BicliqError
 from pipeline.errors import InputError, LimitReached, StorageError
 
 app = typer.Typer(
     name="bicliq",
-    help="Maximal bicliques of large bipartite edge tables: exact, resumable, as partitioned Parquet.",
+    help="Maximal bicliques, (p,q)-counts and maximum cliques of large edge tables: exact, resumable, as Parquet.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-EXIT_OTHER, EXIT_INPUT, EXIT_LIMIT, EXIT_INTERRUPTED = 1, 2, 3, 130
+app.add_typer(bench, name="bench")
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 """What typer raises at wrong arguments: click's class, or that of the copy of click that newer versions of typer carry."""
 
-Edges = Annotated[str, typer.Argument(metavar="EDGES", help="Edge table: a path or an fsspec URL.")]
-RunName = Annotated[
-    str | None, typer.Argument(metavar="RUN", help="A run, or how its name begins; by default the latest.")
-]
-StoreUri = Annotated[str | None, typer.Option("--store", help="Store: a path or an fsspec URL (default bicliq-store).")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
-Threads = Annotated[int | None, typer.Option("--threads", help="Threads of a kernel; 0 takes all cores.")]
-Backend = Annotated[str | None, typer.Option("--backend", help="auto, cpu or cuda.")]
-Devices = Annotated[int, typer.Option("--devices", min=0, help="GPUs of a search for cliques; 0 takes all.")]
-DataBackend = Annotated[
-    str | None, typer.Option("--data-backend", help="Where ingest, reduce, profile and plan run: auto, cpu or cuda.")
-]
-SideOption = Annotated[str | None, typer.Option("--side", help="Enumerated side: auto, left or right.")]
-MinLeft = Annotated[int | None, typer.Option("--min-left", help="Least number of left vertices.")]
-MinRight = Annotated[int | None, typer.Option("--min-right", help="Least number of right vertices.")]
-MinEdges = Annotated[int | None, typer.Option("--min-edges", help="Least number of edges (left times right).")]
-MaxBicliques = Annotated[int | None, typer.Option("--max-bicliques", help="Stop after so many.")]
-OnLimit = Annotated[
-    str | None, typer.Option("--on-limit", help="A reached limit is: flag (marked) or error (exit code 3).")
-]
-Partitions = Annotated[
-    int | None, typer.Option("--partitions", help="Number of partitions; by default by memory and work.")
-]
-MemoryBudget = Annotated[int | None, typer.Option("--memory-budget", help="Bytes that one partition may take.")]
-Scheduler = Annotated[str | None, typer.Option("--scheduler", help="Existing Dask scheduler, as tcp://host:8786.")]
-Workers = Annotated[int | None, typer.Option("--workers", help="Dask workers on this machine; by default one a core.")]
-Local = Annotated[bool | None, typer.Option("--local", help="Search in this process, without a Dask cluster.")]
-Format = Annotated[
-    str | None, typer.Option("--format", help="auto, csv, tsv, parquet, konect, snap, mtx or adjacency.")
-]
-Left = Annotated[str | None, typer.Option("--left", help="Column of the left ids: name, or number from 0.")]
-Right = Annotated[str | None, typer.Option("--right", help="Column of the right ids.")]
-Weight = Annotated[str | None, typer.Option("--weight", help="Column of the weights.")]
-Time = Annotated[str | None, typer.Option("--time", help="Column of the timestamps.")]
-Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Field separator of a CSV file.")]
-Header = Annotated[
-    bool | None, typer.Option("--header/--no-header", help="Whether a CSV file starts with column names.")
-]
-Duplicates = Annotated[str | None, typer.Option("--duplicates", help="Repeated edges: first, sum, max or error.")]
-MinWeight = Annotated[float | None, typer.Option("--min-weight", help="Drop rows below this weight.")]
-Since = Annotated[str | None, typer.Option("--since", help="Drop rows before this time (ISO date or Unix seconds).")]
-Until = Annotated[str | None, typer.Option("--until", help="Drop rows from this time on.")]
-Ragged = Annotated[str | None, typer.Option("--ragged", help="Lines with too many or too few fields: error or drop.")]
-Nulls = Annotated[str | None, typer.Option("--nulls", help="Rows without an id: error or drop.")]
-SelfLabels = Annotated[str | None, typer.Option("--self-labels", help="Edges with equal labels: keep, error or drop.")]
-Sides = Annotated[str | None, typer.Option("--sides", help="SNAP files: source-target or columns.")]
-Sample = Annotated[float | None, typer.Option("--sample", help="Keep this fraction of the left vertices.")]
-
-
 NO_SETTINGS = ("edges", "p", "q", "all", "max_p", "max_q", "vertices", "method", "prefect", "json")
 """Arguments of `count` that say what is counted."""
-
-
-def settings_from(**options: Any) -> Any:
-    """Settings from the given options; those that are None are left to environment, file and defaults."""
-    from pydantic import BaseModel
-
-    from pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, load_settings
-
-    tree: dict[str, Any] = {}
-    groups: dict[str, type[BaseModel]] = {
-        "ingest": IngestSettings,
-        "search": SearchSettings,
-        "plan": PlanSettings,
-        "cluster": ClusterSettings,
-    }
-    for name, value in options.items():
-        if value is None:
-            continue
-        group = next((group for group, model in groups.items() if name in model.model_fields), None)
-        if group is None:
-            tree[name] = value
-        else:
-            tree.setdefault(group, {})[name] = value
-    return load_settings(**tree)
 
 
 @app.command(epilog="Example: [bold]bicliq run out.edit-nawiki --store wiki-store --min-left 3 --min-right 3[/bold]")
@@ -465,159 +435,6 @@ def doctor(json: Json = False) -> None:
         console.out.print(f"{name}  {value}", markup=False, highlight=False)
 
 
-bench = typer.Typer(help="Measure the kernels on real graphs, beside the published programs.", no_args_is_help=True)
-app.add_typer(bench, name="bench")
-
-
-@bench.callback()
-def _bench() -> None:
-    """Measure the kernels on real graphs, beside the published programs."""
-
-
-@bench.command(
-    "enumerate", epilog="Example: [bold]BICLIQ_DATA=graphs bicliq bench enumerate YouTube EuAll --runs 5[/bold]"
-)
-def bench_enumerate(
-    graphs: Annotated[
-        list[str] | None, typer.Argument(help="Names of known graphs, or Parquet files; by default all.")
-    ] = None,
-    threads: Annotated[int, typer.Option("--threads", help="Threads.")] = 1,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each graph; the median is shown.")] = 5,
-    side: SideOption = "auto",
-    backend: Backend = "cpu",
-    json: Json = False,
-) -> None:
-    """Time the enumeration (count mode, preparation included) beside the peers' figures."""
-    from flows import console
-    from pipeline.bench import find_graphs, machine_facts, measure
-
-    records = []
-    backend = backend or "cpu"
-    for measured in measure(find_graphs(graphs or []), threads, runs, side or "auto", backend):  # type: ignore[arg-type]
-        records.append(measured.record())
-        console.err.print(f"{measured.graph}: {measured.seconds:.3f} s")
-    if json:
-        console.print_json({"machine": machine_facts(backend), "graphs": records})
-        return
-    console.wide.print(console.bench_table(records))
-    console.wide.print(", ".join(f"{name} {value}" for name, value in machine_facts(backend).items()))
-    if any(r["expected"] not in (None, r["bicliques"]) for r in records):
-        raise typer.Exit(EXIT_OTHER)
-
-
-@bench.command("gpu", epilog="Example: [bold]BICLIQ_DATA=graphs bicliq bench gpu YouTube EuAll --runs 3[/bold]")
-def bench_gpu(
-    graphs: Annotated[
-        list[str] | None, typer.Argument(help="Names of known graphs, or Parquet files; by default all.")
-    ] = None,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each layout; the median is shown.")] = 3,
-    layouts: Annotated[
-        list[str] | None, typer.Option("--layout", help="Only layouts whose name holds this; may be repeated.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Compare layouts of the search on a GPU: launch shapes, giving work away, sizes of tasks."""
-    from dataclasses import asdict
-
-    from flows import console
-    from pipeline.bench import PEERS, find_graphs, machine_facts
-    from pipeline.bench_gpu import LAYOUTS, measure_layouts
-
-    shipped = next(iter(LAYOUTS))
-    chosen = {
-        name: tuning
-        for name, tuning in LAYOUTS.items()
-        if layouts is None or name == shipped or any(part in name for part in layouts)
-    }
-    records = []
-    for measured in measure_layouts(find_graphs(graphs or []), chosen, runs):
-        records.append(asdict(measured))
-        console.err.print(
-            f"{measured.layout}, {measured.graph}: {measured.milliseconds:.2f} ms, busy {measured.busy:.2f}"
-        )
-    if json:
-        console.print_json({"machine": machine_facts("cuda"), "layouts": records})
-    else:
-        console.wide.print(console.layouts_table(records))
-    if any(r["bicliques"] != PEERS[r["graph"]].bicliques for r in records if r["graph"] in PEERS):
-        raise typer.Exit(EXIT_OTHER)
-
-
-@bench.command("run", epilog="Example: [bold]bicliq bench run out.YouTube --local --threads 16[/bold]")
-def bench_run(
-    edges: Edges, runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each way; the fastest is shown.")] = 2,
-    threads: Threads = None, partitions: Partitions = None, workers: Workers = None, local: Local = None,
-    format: Format = None, left: Left = None, right: Right = None, json: Json = False,
-) -> None:  # fmt: skip
-    """Take an edge table all the way on the CPU and on the GPU: the seconds of each stage."""
-    options = {k: v for k, v in locals().items() if k not in ("edges", "runs", "json")}
-    settings = settings_from(**options)
-    from dataclasses import asdict
-
-    from flows import console
-    from pipeline.end_to_end import measure_end_to_end
-
-    records = [asdict(found) for found in measure_end_to_end(edges, settings, runs)]
-    if json:
-        console.print_json({"edges": edges, "ways": records})
-    else:
-        console.wide.print(console.stages_table(records))
-    if len({record["digest"] for record in records if record["reason"] is None}) > 1:
-        raise typer.Exit(EXIT_OTHER)
-
-
-@bench.command(
-    "scale", epilog="Example: [bold]bicliq bench scale 3f2a --store dense --workers 1 --workers 2 --backend cuda[/bold]"
-)
-def bench_scale(
-    run: RunName = None, store: StoreUri = None,
-    workers: Annotated[list[int] | None, typer.Option("--workers", min=1, help="Workers of a cluster; may be repeated.")] = None,
-    backend: Backend = "cpu", threads: Threads = 1, json: Json = False,
-) -> None:  # fmt: skip
-    """Count and digest a planned run on clusters of several sizes: times, and how busy each worker was."""
-    from dataclasses import asdict
-
-    from flows import console
-    from pipeline.results import open_run
-    from pipeline.scaling import measure_scaling
-
-    opened = open_run(settings_from(store=store).store, run)
-    records = []
-    for found in measure_scaling(opened.store, opened.run, workers or [1, 2], backend or "cpu", threads or 1):
-        records.append(asdict(found))
-        console.err.print(
-            f"{found.workers} workers: {found.seconds:.2f} s, {found.times:.2f} times, {found.bicliques:,} bicliques,"
-            f" digest {found.digest}, busy {', '.join(f'{share:.3f}' for share in found.busy.values())}"
-        )
-    if json:
-        console.print_json({"run": opened.run, "clusters": records})
-    if len({record["digest"] for record in records}) > 1:
-        raise typer.Exit(EXIT_OTHER)
-
-
-@bench.command("count", epilog="Example: [bold]BICLIQ_DATA=graphs bicliq bench count YouTube marvel[/bold]")
-def bench_count(
-    graphs: Annotated[list[str] | None, typer.Argument(help="Names of known graphs; by default all.")] = None,
-    threads: Annotated[int, typer.Option("--threads", help="Threads.")] = 1,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each count; the best is shown.")] = 3,
-    backend: Annotated[str, typer.Option("--backend", help="cpu or cuda.")] = "cpu",
-    json: Json = False,
-) -> None:
-    """Time (p,q)-counts (reading the file left out) beside the peers' figures."""
-    from flows import console
-    from pipeline.bench import machine_facts
-    from pipeline.bench_count import measure_counts
-
-    records = [measured.record() for measured in measure_counts(graphs or [], threads, runs, backend)]
-    if json:
-        console.print_json({"machine": machine_facts(), "counts": records})
-        return
-    console.wide.print(console.count_bench_table(records))
-    console.wide.print(", ".join(f"{name} {value}" for name, value in machine_facts().items()))
-    if any(r["expected"] not in (None, r["count"]) for r in records):
-        raise typer.Exit(EXIT_OTHER)
-
-
 def _count_asked(
     p: int | None, q: int | None, max_p: int | None, max_q: int | None, all_sizes: bool, vertices: bool, method: str
 ) -> Any:
@@ -635,67 +452,6 @@ def _count_asked(
     if p is None or q is None:
         raise InputError("give P and Q, the numbers of left and right vertices, or --all with --max-p and --max-q")
     return CountAsked(p, q, False, vertices, method)
-
-
-@bench.command("clique", epilog="Example: [bold]BICLIQ_DATA=graphs bicliq bench clique brock400_4 --threads 2[/bold]")
-def bench_clique(
-    graphs: Annotated[
-        list[str] | None, typer.Argument(help="Names of DIMACS graphs; by default all that are there.")
-    ] = None,
-    threads: Annotated[int, typer.Option("--threads", help="Threads.")] = 1,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each graph; the median is shown.")] = 5,
-    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for each run.")] = 60.0,
-    backend: Annotated[str, typer.Option("--backend", help="cpu or cuda.")] = "cpu",
-    devices: Devices = 1,
-    json: Json = False,
-) -> None:
-    """Time the maximum clique of DIMACS graphs beside the peers' figures."""
-    from flows import console
-    from pipeline.bench_clique import find_dimacs, machine_facts, measure_cliques
-
-    records = []
-    for measured in measure_cliques(find_dimacs(graphs or []), threads, runs, time_limit, backend, devices):
-        records.append(measured.record())
-        console.err.print(f"{measured.graph}: {measured.seconds:.3f} s")
-    if json:
-        console.print_json({"machine": machine_facts(), "graphs": records})
-        return
-    console.wide.print(console.clique_bench_table(records))
-    console.wide.print(", ".join(f"{name} {value}" for name, value in machine_facts().items()))
-    if any(r["proven"] and r["expected"] not in (None, r["size"]) for r in records):
-        raise typer.Exit(EXIT_OTHER)
-
-
-@bench.command(
-    "random-cliques", epilog="Example: [bold]bicliq bench random-cliques --size 200 --picture cliques.svg[/bold]"
-)
-def bench_random_cliques(
-    sizes: Annotated[list[int] | None, typer.Option("--size", help="Vertices; repeat for several.")] = None,
-    densities: Annotated[list[float] | None, typer.Option("--density", help="Densities; repeat for several.")] = None,
-    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads to compare with one.")] = 2,
-    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for each search.")] = 5.0,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the random graphs.")] = 1,
-    backend: Annotated[str, typer.Option("--backend", help="cpu, or cuda: on GPUs as well.")] = "cpu",
-    devices: Devices = 1,
-    picture: Annotated[str | None, typer.Option("--picture", help="File to draw to: .svg, .png or .pdf.")] = None,
-    json: Json = False,
-) -> None:
-    """Time the maximum clique of random graphs of many sizes and densities, one thread and several."""
-    from flows import console
-    from pipeline.bench_random_cliques import DENSITIES, SIZES, draw_cells, machine_facts, measure_random
-
-    cells = []
-    for cell in measure_random(sizes or SIZES, densities or DENSITIES, threads, time_limit, seed, backend, devices):
-        cells.append(cell)
-        console.err.print(f"n = {cell.n}, density {cell.density:g}: size {cell.size}")
-    if picture:
-        draw_cells(cells, picture)
-    records = [cell.record() for cell in cells]
-    if json:
-        console.print_json({"machine": machine_facts(), "cells": records})
-        return
-    console.wide.print(console.random_clique_table(records))
-    console.wide.print(", ".join(f"{name} {value}" for name, value in machine_facts().items()))
 
 
 def _show(record: dict[str, Any], json: bool) -> None:
