@@ -16,7 +16,7 @@
 // and the host halves the roots. Sums are per lane and carry into a second word.
 //
 // Compiled by NVRTC with --device-as-default-execution-space; sm_75 and newer.
-#include "lanes.hpp"
+#include "device_buckets.hpp"
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -151,21 +151,10 @@ class CountRoots {
       if (count >= g_.q) f(touched_[i], count);
     }
   }
-  /// Turns sizes of buckets into their first places (one warp).
+  /// Turns sizes of buckets into their first places (one warp); their sum is the number of columns.
   void start_buckets() {
-    const u32 last = bucket(d_) + 1;
-    u32 before = 0;
-    for (u32 i = 0; i < last; i += kLanes) {
-      const u32 own = i + lane_id() < last ? s_.histogram[i + lane_id()] : 0;
-      u32 upto = own;
-      for (u32 step = 1; step < kLanes; step *= 2) {
-        const u32 below = __shfl_up_sync(~0u, upto, step);
-        if (lane_id() >= step) upto += below;
-      }
-      if (i + lane_id() < last) s_.histogram[i + lane_id()] = before + upto - own;
-      before += __shfl_sync(~0u, upto, kLanes - 1);
-    }
-    if (lane_id() == 0) s_.n = before;
+    const u32 n = start_each(s_.histogram, bucket(d_) + 1);
+    if (lane_id() == 0) s_.n = n;
   }
 
   void write_node() {
