@@ -9,10 +9,14 @@ import pytest
 
 import kernels
 from kernels import cuda
-from tests.gpu.test_cuda_enumeration import GRAPHS
+from tests.gpu.test_cuda_enumeration import GRAPHS as COUNTED
+from tests.gpu.test_cuda_enumeration import random_graph
 
 REASON = kernels.why_not("cuda")
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(REASON is not None, reason=REASON or "")]
+
+
+GRAPHS = {**COUNTED, "tall": random_graph(3, 300, 40, 0.2)}  # a fifth of the rows: every list is compared
 
 
 def records(stream: kernels.BicliqueStream) -> list[tuple[int, list[int], list[int]]]:
