@@ -24,10 +24,6 @@ class Tuning:
         A warp gives one of so many shares of its shallowest open level; with 1, all that is left of it.
     nodes_a_poll
         Nodes between two looks at whether warps wait.
-    walked_leaf
-        Candidates from which on a leaf is searched by its lanes, a node each; 33 and more: never.
-    tall_nodes
-        Whether wide nodes of few columns become lists of masks of several words.
     most_multiprocessors
         Use no more of them; a sanitizer runs many thousand times slower.
     """
@@ -38,8 +34,6 @@ class Tuning:
     gifts: int = 4
     shares: int = 2
     nodes_a_poll: int = 32
-    walked_leaf: int = 5
-    tall_nodes: bool = False
     most_multiprocessors: int = 1 << 16
 
     def options(self) -> tuple[str, ...]:
@@ -56,8 +50,6 @@ class Tuning:
             f"-DBICLIQ_GIFTS={self.gifts}",
             f"-DBICLIQ_SHARES={self.shares}",
             f"-DBICLIQ_POLL={self.nodes_a_poll}",
-            f"-DBICLIQ_WALK={self.walked_leaf}",
-            f"-DBICLIQ_TALL={int(self.tall_nodes)}",
         )
 
 

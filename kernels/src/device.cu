@@ -46,12 +46,6 @@ class Slab {
   u64 words_, used_ = 0;
 };
 
-#ifndef BICLIQ_WARPS
-#define BICLIQ_WARPS 4  // warps a block
-#endif
-#ifndef BICLIQ_BLOCKS
-#define BICLIQ_BLOCKS 3  // blocks a multiprocessor
-#endif
 #ifndef BICLIQ_GIFTS
 #define BICLIQ_GIFTS 4  // subtrees that a warp gives away at most in one go
 #endif
@@ -166,8 +160,8 @@ class WarpTally {
  public:
   explicit WarpTally(const Run& run)
       : run_(run), every_(run.max_bicliques < (1u << 20) ? 1 : 4096) {}
-  void add(u32 n = 1) {
-    if ((fresh_ += n) >= every_) publish();
+  void add() {
+    if (++fresh_ >= every_) publish();
   }
   void publish() {
     if (lane_id() == 0 && atomicAdd(&run_.counters->found, fresh_) + fresh_ > run_.max_bicliques)
@@ -183,26 +177,16 @@ class WarpTally {
 
 class WarpCount {
  public:
-  static constexpr bool kMembers = false, kIds = false, kBounded = false, kLanesWalk = true;
-  struct Near {  // memory of a warp
-    LeafWords leaf;
-  };
-  WarpCount(const Run& run, const WarpCrew&, Near& near) : tally_(run), near_(near) {}
+  static constexpr bool kMembers = false, kIds = false, kBounded = false;
+  WarpCount(const Run& run, const WarpCrew&) : tally_(run) {}
   void root(u32) {}
   void rows(const u32*, u32) {}
   void found(u32, const Members&) { tally_.add(); }
   void found(const u32*, u32, const Members&) { tally_.add(); }
   void finish() { tally_.publish(); }
 
-  LeafWords& leaf_words() { return near_.leaf; }
-  void begin_walk() { walked_ = 0; }
-  void walked(u32, const Members&, u32) { ++walked_; }
-  void end_walk() { tally_.add(sum(Lanes{walked_})); }
-
  private:
   WarpTally tally_;
-  Near& near_;
-  u32 walked_ = 0;  // of this lane
 };
 
 /// The records of one warp: root, number of rows, number of columns, rows, columns; in chunks of the output.
@@ -267,13 +251,8 @@ class WarpOutput {
 template <bool kWrites>
 class WarpMembers {
  public:
-  static constexpr bool kMembers = true, kIds = kWrites, kBounded = kWrites, kLanesWalk = !kWrites;
-  struct Near {
-    LeafWords leaf;
-    u64 row_hashes[kLanes], column_hashes[kLanes];
-  };
-  WarpMembers(const Run& run, const WarpCrew& crew, Near& near)
-      : run_(run), limits_(run.limits()), tally_(run), output_(run, crew), near_(near) {}
+  static constexpr bool kMembers = true, kIds = kWrites, kBounded = kWrites;
+  WarpMembers(const Run& run, const WarpCrew& crew) : run_(run), limits_(run.limits()), tally_(run), output_(run, crew) {}
   void root(u32 v) { root_ = v; }
   bool room(u64 rows, u64 columns) { return output_.room(rows, columns); }
   u64 column_hash(u32 c) const { return run_.column_hashes ? run_.column_hashes[c] : 0; }
@@ -304,30 +283,6 @@ class WarpMembers {
       output_.selected(leaf_, joined);
     }
   }
-
-  LeafWords& leaf_words() { return near_.leaf; }
-  void begin_walk() {
-    walked_ = 0;
-    walked_digest_ = 0;
-    near_.row_hashes[lane_id()] = row_hash_;
-    near_.column_hashes[lane_id()] = leaf_hash_;
-    __syncwarp();
-  }
-  /// A lane has found a biclique of the leaf.
-  void walked(u32 rows, const Members& members, u32 joined) {
-    if (!limits_.accepts(popcount(rows), members.n + popcount(joined))) return;
-    ++walked_;
-    if (!run_.row_hashes) return;
-    u64 row_hash = 0, column_hash = members.hash;
-    for (u32 left = rows; left; left &= left - 1) row_hash += near_.row_hashes[first_set(left)];
-    for (u32 left = joined; left; left &= left - 1) column_hash += near_.column_hashes[first_set(left)];
-    walked_digest_ += run_.hash_of(row_hash, column_hash);
-  }
-  void end_walk() {
-    tally_.add(sum(Lanes{walked_}));
-    if (run_.row_hashes) digest_ += total(walked_digest_);
-  }
-
   void found(const u32* rows, u32 n, const Members& members) {
     if (!limits_.accepts(n, members.n)) return;
     account(row_hashes(rows, n), members.hash);
@@ -360,9 +315,8 @@ class WarpMembers {
   const Limits limits_;
   WarpTally tally_;
   WarpOutput output_;
-  Near& near_;
-  u64 row_hash_ = 0, leaf_hash_ = 0, digest_ = 0, walked_digest_ = 0;
-  u32 row_ = 0, leaf_ = 0, root_ = 0, walked_ = 0;
+  u64 row_hash_ = 0, leaf_hash_ = 0, digest_ = 0;
+  u32 row_ = 0, leaf_ = 0, root_ = 0;
 
   /// The sum of a 64-bit word of every lane, in three pieces of 22 bits that cannot overflow.
   static u64 total(u64 x) {
@@ -467,8 +421,7 @@ inline void search(const Run& run) {
   const u64 warp = (static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;
   Slab slab(run.workspace + warp * run.workspace_words, run.workspace_words);
   WarpCrew crew(run);
-  __shared__ typename Sink::Near near[BICLIQ_WARPS];
-  Sink sink(run, crew, near[threadIdx.x / kLanes]);
+  Sink sink(run, crew);
   using Search = MaximalBicliques<Sink, WarpCrew, Slab>;
   Search search(run.limits(), crew, sink, slab);
   Duty duty;
@@ -521,6 +474,13 @@ inline void search(const Run& run) {
   atomicAdd(&run.counters->dropped, search.dropped);
   atomicAdd(&run.counters->busy, static_cast<u64>(clock64() - start - waited));
 }
+
+#ifndef BICLIQ_WARPS
+#define BICLIQ_WARPS 4  // warps a block
+#endif
+#ifndef BICLIQ_BLOCKS
+#define BICLIQ_BLOCKS 3  // blocks a multiprocessor
+#endif
 
 
 // Half a minute compiles all three searches: where only one is asked for, only that is compiled.

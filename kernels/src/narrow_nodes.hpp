@@ -1,10 +1,8 @@
 // narrow_nodes.hpp: nodes of at most 32 rows: lists of one-word masks, 32 columns at a time (98 % of all nodes).
 //
-// At most 32 candidates and 32 befores are a leaf, which holds all of them in registers; on a GPU one that has several candidates
-// is walked by its lanes (lane_leaves.hpp).
+// At most 32 candidates and 32 befores are a leaf, which holds all of them in registers.
 #pragma once
 
-#include "lane_leaves.hpp"
 #include "search_state.hpp"
 
 namespace bicliq {
@@ -323,8 +321,6 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
   /// At most 32 candidates and 32 befores: one of each a lane, the state of a node in four words. Left, and parked, where
   /// the sink has no room or somebody waits for work.
   void leaf(const NarrowLevel& level) {
-    if constexpr (Sink::kLanesWalk)
-      if (!parked_leaf_ && level.n_candidates >= kWalkedLeaf && rows_needed_ == 2) return walk(level);
     LeafStack open;
     const Flags real = first_lanes(level.n_candidates);
     const Lanes candidates = load(level.candidates, real);
@@ -365,23 +361,6 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
         at = {bits, next, tried, joined};
       }
     }
-  }
-
-  /// The same, to its end, a node a lane.
-  void walk(const NarrowLevel& level) {
-    const Lanes candidates = load(level.candidates, first_lanes(level.n_candidates));
-    LeafWords& words = sink_.leaf_words();
-    words.fill(candidates, load(level.befores, first_lanes(level.n_befores)));
-    if constexpr (Sink::kMembers) sink_.leaf(level.ids, level.n_candidates);
-    sink_.begin_walk();
-    const LeafCount count = walk_leaf(words, ballot(nonzero(candidates)), any_bits(candidates), [&](u32 rows, u32 joined, u32 next) {
-      sink_.walked(rows, members_, joined);
-      return promising(popcount(rows), members_.n + popcount(joined) + popcount(next));
-    });
-    sink_.end_walk();
-    nodes += count.nodes;
-    dropped += count.dropped;
-    ticks_ += count.steps;
   }
 
   static void push(LeafStack& open, const LeafState& at) {

@@ -71,7 +71,7 @@ class Tally {
 
 class CountSink {
  public:
-  static constexpr bool kMembers = false, kIds = false, kBounded = false, kLanesWalk = false;
+  static constexpr bool kMembers = false, kIds = false, kBounded = false;
   explicit CountSink(Tally tally) : tally_(tally) {}
   void root(u32) {}
   void rows(const u32*, u32) {}
@@ -101,7 +101,7 @@ struct Labels {
 
 class MemberSink {
  public:
-  static constexpr bool kMembers = true, kIds = true, kBounded = false, kLanesWalk = false;
+  static constexpr bool kMembers = true, kIds = true, kBounded = false;
   using Deliver = std::function<void(std::unique_ptr<Batch>)>;
 
   /// `deliver` is empty where only the digest is wanted.
