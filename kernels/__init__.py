@@ -21,7 +21,6 @@ from kernels.contracts import (
     ProgressCallback,
     Side,
     as_int32,
-    choose_side,
 )
 from kernels.contracts import check_csr as _check_csr
 from kernels.counting import (
@@ -43,6 +42,7 @@ from kernels.cuda import CudaSearch
 from kernels.digest import set_digest
 from kernels.errors import BackendError, BicliqError, CapacityError
 from kernels.grouping import group_roots
+from kernels.side import choose_side, choose_side_for_warps
 
 __all__ = [
     "Backend",
@@ -442,7 +442,9 @@ def _request(
         raise ValueError(f"side is {side!r}; it must be 'auto', 'left' or 'right'")
     if roots is not None and side == "auto":
         raise ValueError("roots are vertices of one side: say side='left' or side='right'")
-    chosen: Side = _faster_side(starts, columns, n_right) if side == "auto" else "left" if side == "left" else "right"
+    chosen: Side = (
+        _faster_side(starts, columns, n_right, backend) if side == "auto" else "left" if side == "left" else "right"
+    )
     return EnumerationRequest(
         indptr=starts,
         indices=columns,
@@ -461,7 +463,9 @@ def _request(
     )
 
 
-def _faster_side(indptr: Any, indices: Any, n_right: int) -> Side:
+def _faster_side(indptr: Any, indices: Any, n_right: int, backend: Backend | str) -> Side:
+    if Backend(backend) is Backend.CUDA:
+        return choose_side_for_warps(indptr, indices, n_right)
     return choose_side(np.diff(indptr), np.bincount(indices, minlength=n_right))
 
 
