@@ -15,6 +15,7 @@ from pipeline.errors import BackendError
 from pipeline.store import Folder
 
 INSTALL = "pip install 'bicliq[gpu]' (NVIDIA driver 580 or newer, Linux)"
+POOL_KEEPS = 0.25  # of a GPU's memory, between two uses; a search counts on what the driver says is free
 LIBRARIES = ("cupy", "cudf", "cugraph", "rmm")
 
 AUTO_BYTES = 64 << 20
@@ -76,8 +77,10 @@ def cudf_and_cupy() -> tuple[Any, Any]:
     from rmm.allocators.cupy import rmm_cupy_allocator
 
     if isinstance(rmm.mr.get_current_device_resource(), rmm.mr.CudaMemoryResource):  # a Dask-CUDA worker has its pool
-        rmm.mr.set_current_device_resource(rmm.mr.CudaAsyncMemoryResource())
+        kept = int(POOL_KEEPS * cupy.cuda.Device().mem_info[1])
+        rmm.mr.set_current_device_resource(rmm.mr.CudaAsyncMemoryResource(release_threshold=kept))
     cupy.cuda.set_allocator(rmm_cupy_allocator)
+    cupy.get_default_memory_pool().free_all_blocks()  # what an earlier search left in CuPy's own pool nobody else could have
     cudf.set_option("spill", True)
     return cudf, cupy
 
