@@ -182,6 +182,7 @@ def stream_maximal_bicliques(
     backend: str = "cpu",
     batch_bicliques: int = 65_536,
     batch_ids: int = 1 << 20,
+    on_device: bool = False,
 ) -> BicliqueStream:
     """Enumerate the maximal bicliques of a bipartite graph as a stream of batches.
 
@@ -191,6 +192,9 @@ def stream_maximal_bicliques(
     ----------
     batch_bicliques, batch_ids : int
         A batch ends when it holds so many bicliques, or so many ids on either side.
+    on_device : bool
+        Leave the arrays of the batches on the GPU, as CuPy arrays of whatever a launch of the search has found; only
+        with ``backend="cuda"``.
 
     Returns
     -------
@@ -207,10 +211,14 @@ def stream_maximal_bicliques(
         indptr, indices, n_right, side, roots, left_ids, right_ids, min_left, min_right, min_edges, max_bicliques, threads, backend,
         batch_bicliques, batch_ids,
     )  # fmt: skip
+    if on_device and backend != Backend.CUDA:
+        raise BackendError(
+            f"backend {str(backend)!r} has no batches on a device; leave on_device out, or search on a GPU"
+        )
     if backend == Backend.CUDA:
         from kernels.cuda_stream import CudaStreamSearch
 
-        return BicliqueStream(CudaStreamSearch(request), max_bicliques)
+        return BicliqueStream(CudaStreamSearch(request, on_device=on_device), max_bicliques)
     return BicliqueStream(CpuSearch(request, "enumerate"), max_bicliques)
 
 

@@ -10,7 +10,8 @@ from typing import Any, Literal
 import pyarrow.parquet as pq
 
 import kernels
-from pipeline.bicliques import MASK, PARQUET, parquet_writer, record_batch, table_digest
+from pipeline.bicliques import MASK, PARQUET, parquet_writer, record_batch, table_digest, writes_on_device
+from pipeline.device import DeviceParquetWriter
 from pipeline.errors import LimitReached
 from pipeline.fallback import failed, search_on
 from pipeline.graph import BipartiteGraph
@@ -78,6 +79,7 @@ def _search_and_commit(
     started = time.perf_counter()
     part = read_partition(folder, number)
     settings = search_settings(folder)
+    on_device = writes_on_device(backend) and max_bicliques is None
     stream = kernels.stream_maximal_bicliques(
         part.indptr,
         part.indices,
@@ -92,10 +94,14 @@ def _search_and_commit(
         max_bicliques=max_bicliques,
         threads=threads,
         backend=backend,
+        on_device=on_device,
     )
     with stream, folder.sink(data_name(number)) as sink:
-        writer = parquet_writer(sink, backend, threads)
-        digest = _write_bicliques(stream, writer, max_bicliques is not None, progress)
+        digest = None
+        if on_device:
+            _write_on_device(stream, sink, progress)
+        else:
+            digest = _write_bicliques(stream, parquet_writer(sink, threads), max_bicliques is not None, progress)
     result = stream.result
     commit = Commit(
         partition=number,
@@ -124,6 +130,15 @@ def _write_bicliques(stream: Any, writer: Any, limited: bool, progress: Callable
             if progress is not None:
                 progress(stream.progress())
     return digest & MASK if limited else None
+
+
+def _write_on_device(stream: Any, sink: Any, progress: Callable[[Any], None] | None) -> None:
+    """Write batches as row groups, encoded on the device that they are on."""
+    with DeviceParquetWriter(sink) as writer:
+        for batch in stream:
+            writer.write_bicliques(batch)
+            if progress is not None:
+                progress(stream.progress())
 
 
 def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:
