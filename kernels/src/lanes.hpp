@@ -665,7 +665,7 @@ inline Lanes count_rows(const u32* words, usize distance, const u32* rows, u32 d
 constexpr bool kTallNodes = true;
 constexpr u32 kShares = 2;  // a worker that gives hands over one of so many shares of its shallowest open level
 constexpr u32 kNodesAPoll = 64, kLeafNodesAStep = 2;  // between two looks at whether workers wait; what a step of lists counts at least
-constexpr usize kLargestPlan = ~usize{0};          // words of a matrix that a group may look at to make a smaller one
+constexpr usize kLargestPlan = usize{1} << 12;     // words of a matrix that a group may look at to make a smaller one
 constexpr u32 kRowsAColumnWord = 1;  // rows that are transposed in the time in which count_rows reads a word
 
 /// Has any column all of n >= 1 rows?
