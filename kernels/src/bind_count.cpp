@@ -99,7 +99,7 @@ class Count {
     const bool keep_left = some_roots && wanted == RootSide::left, keep_right = some_roots && wanted == RootSide::right;
     graph_ = prepare_core(indptr.data(), indices.data(), n_left_, n_right, least_p, least_q, keep_left, keep_right);
     prepare_seconds_ = since(start);
-    choice_ = choose(graph_, {{least_p, least_q}, {p, q}}, asked_ == Asked::one ? static_cast<Method>(method) : Method::pivot, wanted);
+    choice_ = choose(graph_, {{least_p, least_q}, {p, q}}, asked_ == Asked::one ? static_cast<Method>(method) : Method::pivot, wanted, threads);
     estimate_seconds_ = since(start) - prepare_seconds_;
     if (asked_ == Asked::all) stars_ = count_stars(star_times(indptr, indices, some_roots, roots), on_left(p, q), on_left(q, p));
     start_search(chosen(root_side(), some_roots, roots));
@@ -288,7 +288,7 @@ nb::tuple choose_count(const Input<std::int64_t>& indptr, const Input<std::int32
     const nb::gil_scoped_release release;
     const CountGraph graph =
         prepare_core(indptr.data(), indices.data(), static_cast<u32>(indptr.size() - 1), n_right, p, q, false, false);
-    choice = choose(graph, {{p, q}, {p, q}}, static_cast<Method>(method), static_cast<RootSide>(side));
+    choice = choose(graph, {{p, q}, {p, q}}, static_cast<Method>(method), static_cast<RootSide>(side), 1);
   }
   return nb::make_tuple(choice.method == Method::pivot, choice.on_left);
 }
