@@ -34,7 +34,7 @@ constexpr double kCheap = 3e6;           // registers, about 10 ms: pivots could
 constexpr double kWorthSpending = 0.1;   // of the count, on the next draws
 constexpr double kDoubtALevel = 0.4;     // random ways miss steps that hold much of the work; for each level that the other side has not
 constexpr std::size_t kEdgesWorthThreads = 1 << 15;
-constexpr u32 kDrawsAThread = 8;
+constexpr u32 kMostHelpers = 16;  // of a list of 16 to 64 draws
 
 /// Roots that were drawn, so many times on end.
 struct Drawn {
@@ -155,7 +155,7 @@ inline void sort_by_work(Candidates& candidates) {
 }
 
 /// Brings all candidates from a third of n draws, or none, to n, and sorts them.
-inline void draw(Candidates& candidates, u32 n, u32 threads) {
+inline void draw(Candidates& candidates, u32 n, Helpers& helpers) {
   struct Task {
     Candidate* candidate;
     Drawn drawn;
@@ -166,20 +166,17 @@ inline void draw(Candidates& candidates, u32 n, u32 threads) {
     candidate->draws = n;
     for (const Drawn& drawn : candidate->roots.draws(n)) tasks.push_back({candidate.get(), drawn, {}});
   }
-  const auto n_tasks = static_cast<u32>(tasks.size());
-  each_in_parallel(std::min(threads, n_tasks / kDrawsAThread), n_tasks, [&](u32 worker, u32 i) {
-    tasks[i].sample = tasks[i].candidate->sample(worker, tasks[i].drawn);
-  });
+  helpers.each(static_cast<u32>(tasks.size()), [&](u32 worker, u32 i) { tasks[i].sample = tasks[i].candidate->sample(worker, tasks[i].drawn); });
   for (const Task& task : tasks) task.candidate->add(task.sample);
   sort_by_work(candidates);
 }
 
 /// The best of all that levels and pivots could do.
-inline Choice best_of(Candidates candidates, Candidates pivots, u32 threads) {
+inline Choice best_of(Candidates candidates, Candidates pivots, Helpers& helpers) {
   u32 n = kFirstDraws;
-  draw(candidates, n, threads);
+  draw(candidates, n, helpers);
   if (candidates.empty() || candidates[0]->work() > kCheap) {
-    draw(pivots, n, threads);
+    draw(pivots, n, helpers);
     std::move(pivots.begin(), pivots.end(), std::back_inserter(candidates));
     sort_by_work(candidates);
   }
@@ -189,20 +186,19 @@ inline Choice best_of(Candidates candidates, Candidates pivots, u32 threads) {
     double spent = 0;
     for (const auto& candidate : candidates) spent += candidate->spent;
     if (candidates.size() == 1 || n == kMostDraws || spent * (kTimesMore - 1) > kWorthSpending * least) break;
-    draw(candidates, n *= kTimesMore, threads);
+    draw(candidates, n *= kTimesMore, helpers);
   }
   return candidates[0]->choice;
 }
 
 /// The search and the side of the roots of a count, as far as they are not prescribed; sizes of the left and right side.
-inline Choice choose(const CountGraph& g, SizeRange sizes, Method method, RootSide side, u32 threads) {
+inline Choice choose(const CountGraph& g, SizeRange sizes, Method method, RootSide side, Helpers& helpers) {
   const u32 p = sizes.least[0], q = sizes.least[1];
   if (p == 1 || q == 1 || g.left.n == 0)  // one level is a sum over degrees
     return {method == Method::pivot ? Method::pivot : Method::levels, side == RootSide::chosen_here ? p == 1 : side == RootSide::left};
   if (method != Method::chosen_here && side != RootSide::chosen_here) return {method, side == RootSide::left};
-  if (g.left.adjacent.size() < kEdgesWorthThreads) threads = 1;
   std::unique_ptr<SampledSide> sides[2];
-  each_in_parallel(threads, 2, [&](u32, u32 is_right) {
+  helpers.each(2, [&](u32, u32 is_right) {
     if (side == (is_right ? RootSide::left : RootSide::right)) return;
     sides[is_right] = is_right ? std::make_unique<SampledSide>(g.right, g.left, SizeRange{{q, p}, {sizes.most[1], sizes.most[0]}})
                                : std::make_unique<SampledSide>(g.left, g.right, sizes);
@@ -211,10 +207,10 @@ inline Choice choose(const CountGraph& g, SizeRange sizes, Method method, RootSi
     Candidates out;
     for (const bool on_left : {true, false})
       if (const auto& sampled = sides[!on_left]; sampled && (method == Method::chosen_here || method == one))
-        out.push_back(sampled->candidate({one, on_left}, threads));
+        out.push_back(sampled->candidate({one, on_left}, helpers.workers()));
     return out;
   };
-  return best_of(candidates(Method::levels), candidates(Method::pivot), threads);
+  return best_of(candidates(Method::levels), candidates(Method::pivot), helpers);
 }
 
 }  // namespace BICLIQ_ISA

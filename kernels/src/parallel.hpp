@@ -1,26 +1,76 @@
-// parallel.hpp: independent items of one kind on several threads, for work that ends within milliseconds.
+// parallel.hpp: threads that share short lists of independent items, one list after the other.
+//
+// The helpers are there before the first list, and look for the next one every 20 µs. A thread that is started for a list
+// of a millisecond may spend most of it on the processor of the one that started it: so measured, with the other
+// processor idle.
 #pragma once
 
 #include "types.hpp"
 
-#include <algorithm>
 #include <atomic>
-#include <future>
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <thread>
 #include <vector>
 
 namespace bicliq {
 
-/// f(worker, item) for every item below n, each once; worker 0 is the caller. Rethrows what an item throws.
-template <class F>
-void each_in_parallel(u32 threads, u32 n, F f) {
-  std::atomic<u32> next{0};
-  const auto work = [&](u32 worker) {
-    for (u32 i; (i = next.fetch_add(1)) < n;) f(worker, i);
-  };
-  std::vector<std::future<void>> helpers;
-  for (u32 worker = 1; worker < std::min(threads, n); ++worker) helpers.push_back(std::async(std::launch::async, work, worker));
-  work(0);
-  for (std::future<void>& helper : helpers) helper.get();
-}
+class Helpers {
+ public:
+  /// The caller is one of the workers.
+  explicit Helpers(u32 workers) {
+    for (u32 worker = 1; worker < workers; ++worker) threads_.emplace_back([this, worker] { help(worker); });
+  }
+  ~Helpers() {
+    ended_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Helpers(const Helpers&) = delete;
+  Helpers& operator=(const Helpers&) = delete;
+
+  u32 workers() const { return static_cast<u32>(threads_.size()) + 1; }
+
+  /// f(worker, item) for every item below n, each once. Rethrows what an item throws.
+  void each(u32 n, const std::function<void(u32, u32)>& f) {
+    item_ = &f;
+    n_ = n;
+    next_ = 0;
+    error_ = nullptr;
+    failed_ = false;
+    busy_ = static_cast<u32>(threads_.size());
+    ++list_;
+    take_items(0);
+    while (busy_ > 0) std::this_thread::yield();
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  void help(u32 worker) {
+    for (u32 seen = 0; !ended_;) {
+      if (list_ == seen) {
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+        continue;
+      }
+      ++seen;
+      take_items(worker);
+      --busy_;
+    }
+  }
+  void take_items(u32 worker) {
+    try {
+      for (u32 i; !failed_ && (i = next_.fetch_add(1)) < n_;) (*item_)(worker, i);
+    } catch (...) {
+      if (!failed_.exchange(true)) error_ = std::current_exception();
+    }
+  }
+
+  std::vector<std::thread> threads_;
+  const std::function<void(u32, u32)>* item_ = nullptr;
+  u32 n_ = 0;
+  std::atomic<u32> list_{0}, next_{0}, busy_{0};
+  std::atomic<bool> ended_{false}, failed_{false};
+  std::exception_ptr error_;
+};
 
 }  // namespace bicliq
