@@ -94,13 +94,14 @@ class Count {
         threads_(threads), trees_(tree_optional ? std::make_unique<TreeQueue>(tree_optional) : nullptr) {
     const nb::gil_scoped_release release;
     const auto start = Clock::now();
-    Helpers helpers(indices.size() < kEdgesWorthThreads ? 1 : std::min(threads, kMostHelpers));
+    auto helpers = std::make_unique<Helpers>(indices.size() < kEdgesWorthThreads ? 1 : std::min(threads, kMostHelpers));
     const auto wanted = static_cast<RootSide>(side);
     const u32 least_p = asked_ == Asked::all ? std::min(p, 2u) : p, least_q = asked_ == Asked::all ? std::min(q, 2u) : q;
     const bool keep_left = some_roots && wanted == RootSide::left, keep_right = some_roots && wanted == RootSide::right;
     graph_ = prepare_core(indptr.data(), indices.data(), n_left_, n_right, least_p, least_q, keep_left, keep_right);
     prepare_seconds_ = since(start);
-    choice_ = choose(graph_, {{least_p, least_q}, {p, q}}, asked_ == Asked::one ? static_cast<Method>(method) : Method::pivot, wanted, helpers);
+    choice_ = choose(graph_, {{least_p, least_q}, {p, q}}, asked_ == Asked::one ? static_cast<Method>(method) : Method::pivot, wanted, *helpers);
+    helpers.reset();  // gone before the search starts its threads, which are to find their processors idle
     estimate_seconds_ = since(start) - prepare_seconds_;
     if (asked_ == Asked::all) stars_ = count_stars(star_times(indptr, indices, some_roots, roots), on_left(p, q), on_left(q, p));
     start_search(chosen(root_side(), some_roots, roots));

@@ -25,7 +25,7 @@ struct Choice {
   bool on_left;
 };
 
-// Chosen on twelve real and 36 random graphs, each with eight other seeds of the sample (docs/performance.md).
+// Chosen on ten real and 36 random graphs, each count with eight seeds of the sample (docs/performance.md).
 constexpr u32 kFirstDraws = 16, kTimesMore = 3, kMostDraws = 432;
 constexpr double kScatter = 48;          // after n draws, 1 + kScatter / n times the work of another is clearly more
 constexpr u32 kWaysOfLevels = 16, kWaysOfPivots = 4;
