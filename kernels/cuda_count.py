@@ -200,7 +200,7 @@ class CudaCount:
             if outcome["failure"]:
                 if len(batch) < 2:
                     raise BackendError("the largest root does not fit in the GPU's free memory; use the CPU backend")
-                batches += [batch[1::2], batch[::2]]
+                batches += [cp.ascontiguousarray(half) for half in (batch[1::2], batch[::2])]
                 continue
             totals = memory.totals.get().reshape(-1, 2)
             self.count += sum(int(low) + (int(high) << 64) for low, high in totals[totals.any(axis=1)].tolist())

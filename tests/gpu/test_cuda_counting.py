@@ -11,6 +11,7 @@ import pytest
 
 import kernels
 from kernels import cuda, cuda_count, cuda_table
+from pipeline.bench_count import COUNT_PEERS
 from pipeline.count import CountAsked, count_run, count_table
 from pipeline.settings import load_settings
 from tests import real_graphs
@@ -144,3 +145,11 @@ def test_tables_of_large_graphs_are_those_of_the_cpu(name: str) -> None:
     csr = (graph.indptr, graph.indices, graph.n_right)
     expected = kernels.count_all_bicliques(*csr, 12, 12, threads=0).counts
     assert kernels.count_all_bicliques(*csr, 12, 12, threads=0, backend="cuda").counts == expected
+
+
+@pytest.mark.parametrize(("name", "size"), [(name, size) for name, sizes in COUNT_PEERS.items() for size in sizes])
+def test_ten_runs_give_the_known_count(name: str, size: tuple[int, int]) -> None:
+    graph = real_graphs.load(name)
+    for _ in range(10):
+        found = kernels.count_bicliques(graph.indptr, graph.indices, graph.n_right, *size, backend="cuda")
+        assert (found.count, found.backend) == (COUNT_PEERS[name][size].count, "cuda")
