@@ -181,6 +181,31 @@ def bench_count(
         raise typer.Exit(EXIT_OTHER)
 
 
+@bench.command("choice", epilog="Example: [bold]bicliq bench choice --seeds 12 --first-seed 1000[/bold]")
+def bench_choice(
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds: a graph of each shape each.")] = 12,
+    first_seed: Annotated[int, typer.Option("--first-seed", min=0, help="The first of the seeds.")] = 1000,
+    shapes: Annotated[list[str] | None, typer.Option("--shape", help="rmat, uniform or block; by default all.")] = None,
+    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for each search.")] = 2.0,
+    json: Json = False,
+) -> None:
+    """Compare what (p,q)-counts of random graphs take as chosen and in the other ways: both searches, both sides."""
+    from flows import console
+    from pipeline.bench_choice import SHAPES, machine_facts, measure_choices
+
+    records = []
+    for found in measure_choices(range(first_seed, first_seed + seeds), shapes or list(SHAPES), time_limit=time_limit):
+        records.append(found.record())
+        if found.is_judged:
+            times = "given up" if found.times is None else f"{found.times:.2f} times the best"
+            console.err.print(f"{found.graph} ({found.p},{found.q}): {records[-1]['chosen']}, {times}")
+    if json:
+        console.print_json({"machine": machine_facts(), "counts": records})
+        return
+    console.wide.print(console.choice_table(records))
+    console.wide.print(", ".join(f"{name} {value}" for name, value in machine_facts().items()))
+
+
 @bench.command("clique", epilog="Example: [bold]BICLIQ_DATA=graphs bicliq bench clique brock400_4 --threads 2[/bold]")
 def bench_clique(
     graphs: Annotated[

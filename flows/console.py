@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -222,6 +223,27 @@ def count_bench_table(records: list[dict[str, Any]]) -> Table:
         )
         own = (f"{r[name]:.1f}" for name in ("prepare", "estimate", "search", "total"))
         table.add_row(r["name"], f"{r['count']:,}", exact, str(r["threads"]), r["method"], str(r["side"]), *own, *peers)
+    return table
+
+
+def choice_table(records: list[dict[str, Any]]) -> Table:
+    """How often the choice was right, a row a shape of graph."""
+    table = Table(title="choice of search and side for (p,q)-counts", title_justify="left")
+    for name in ("shape", "counts", "judged", "within 1.3", "within 2", "worst", "of", "estimate / best"):
+        table.add_column(name, justify="left" if name in ("shape", "of") else "right")
+    shapes = list(dict.fromkeys(r["graph"].split()[0] for r in records))
+    for shape in (*shapes, ""):
+        mine = [r for r in records if r["graph"].startswith(shape)]
+        judged = [r for r in mine if r["judged"]]
+        row = [shape or "all", str(len(mine)), str(len(judged))]
+        if judged:
+            worst = max(judged, key=lambda r: math.inf if r["times"] is None else r["times"])
+            for limit in (1.3, 2):
+                row.append(f"{sum(r['times'] is not None and r['times'] <= limit for r in judged) / len(judged):.1%}")
+            row.append("given up" if worst["times"] is None else f"{worst['times']:.2f}")
+            row.append(f"{worst['graph']} ({worst['p']},{worst['q']}), {worst['chosen']}")
+            row.append(f"{sum(r['estimate'] for r in judged) / sum(r['best'] for r in judged):.1%}")
+        table.add_row(*row)
     return table
 
 

@@ -51,7 +51,8 @@ class CountResult:
     backend : str
         ``"cpu"`` with the instruction set of its lanes, as ``"cpu-avx512"``, or ``"cuda"``.
     work : int
-        Registers that the search by levels touched, nodes of the search by pivots; 0 for butterflies.
+        What the search did, in the time of a register that levels touch (3 ns) or of a small node of pivots (36 ns); 0 for
+        butterflies. On a GPU the registers alone.
     left_counts, right_counts : array of uint64, or of object, or None
         How many of the subgraphs each vertex lies in, where asked; Python integers where one is beyond 64 bits.
     edge_counts : array of uint64 or None
@@ -88,7 +89,7 @@ class CountTable:
     threads : int
     backend : str
     work : int
-        Nodes of the search.
+        What the search did, in the time of a small node, those that a GPU counted included.
     """
 
     counts: dict[tuple[int, int], int]

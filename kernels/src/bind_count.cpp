@@ -62,10 +62,10 @@ struct Running {
 template <class Search>
 struct RunningTeam : Running {
   template <class Make>
-  RunningTeam(std::vector<u32> roots, u32 threads, Make make) {
+  RunningTeam(std::vector<u32> roots, u32 threads, std::unique_ptr<Helpers> helpers, Make make) {
     std::vector<std::unique_ptr<Search>> members;
     for (u32 i = 0; i < threads; ++i) members.push_back(make());
-    team = std::make_unique<Team<Search>>(std::move(members), std::move(roots));
+    team = std::make_unique<Team<Search>>(std::move(members), std::move(roots), std::move(helpers));
   }
   bool wait(double seconds) override { return team->wait(seconds); }
   void stop() override {
@@ -94,12 +94,13 @@ class Count {
         threads_(threads), trees_(tree_optional ? std::make_unique<TreeQueue>(tree_optional) : nullptr) {
     const nb::gil_scoped_release release;
     const auto start = Clock::now();
+    helpers_ = std::make_unique<Helpers>(indices.size() < kEdgesWorthThreads ? 1 : std::min(threads, kMostHelpers));
     const auto wanted = static_cast<RootSide>(side);
     const u32 least_p = asked_ == Asked::all ? std::min(p, 2u) : p, least_q = asked_ == Asked::all ? std::min(q, 2u) : q;
     const bool keep_left = some_roots && wanted == RootSide::left, keep_right = some_roots && wanted == RootSide::right;
     graph_ = prepare_core(indptr.data(), indices.data(), n_left_, n_right, least_p, least_q, keep_left, keep_right);
     prepare_seconds_ = since(start);
-    choice_ = choose(graph_, {{least_p, least_q}, {p, q}}, asked_ == Asked::one ? static_cast<Method>(method) : Method::pivot, wanted);
+    choice_ = choose(graph_, {{least_p, least_q}, {p, q}}, asked_ == Asked::one ? static_cast<Method>(method) : Method::pivot, wanted, *helpers_);
     estimate_seconds_ = since(start) - prepare_seconds_;
     if (asked_ == Asked::all) stars_ = count_stars(star_times(indptr, indices, some_roots, roots), on_left(p, q), on_left(q, p));
     start_search(chosen(root_side(), some_roots, roots));
@@ -206,7 +207,7 @@ class Count {
   }
   template <class Search, class Make>
   RunningTeam<Search>* start(std::vector<u32> roots, Make make) {
-    auto team = std::make_unique<RunningTeam<Search>>(std::move(roots), threads_, make);
+    auto team = std::make_unique<RunningTeam<Search>>(std::move(roots), threads_, std::move(helpers_), make);
     RunningTeam<Search>* const out = team.get();
     running_ = std::move(team);
     return out;
@@ -234,6 +235,7 @@ class Count {
   RunningTeam<Pivot<EachVertex>>* vertices_ = nullptr;
   RunningTeam<Pivot<AllSizes>>* all_ = nullptr;
   std::unique_ptr<Running> running_;  // one of these
+  std::unique_ptr<Helpers> helpers_;  // of the estimate, then threads of the search
   Clock::time_point started_;
   double prepare_seconds_ = 0, estimate_seconds_ = 0, search_seconds_ = 0;
 };
@@ -249,7 +251,7 @@ class ButterflyCount {
     std::vector<u32> roots(graph_->n());
     std::iota(roots.begin(), roots.end(), 0u);
     running_ = std::make_unique<RunningTeam<Butterflies>>(
-        std::move(roots), threads, [&] { return std::make_unique<Butterflies>(*graph_, counts_.get()); });
+        std::move(roots), threads, std::make_unique<Helpers>(1), [&] { return std::make_unique<Butterflies>(*graph_, counts_.get()); });
     started_ = Clock::now();
   }
   bool wait(double seconds) {
@@ -288,7 +290,8 @@ nb::tuple choose_count(const Input<std::int64_t>& indptr, const Input<std::int32
     const nb::gil_scoped_release release;
     const CountGraph graph =
         prepare_core(indptr.data(), indices.data(), static_cast<u32>(indptr.size() - 1), n_right, p, q, false, false);
-    choice = choose(graph, {{p, q}, {p, q}}, static_cast<Method>(method), static_cast<RootSide>(side));
+    Helpers alone(1);
+    choice = choose(graph, {{p, q}, {p, q}}, static_cast<Method>(method), static_cast<RootSide>(side), alone);
   }
   return nb::make_tuple(choice.method == Method::pivot, choice.on_left);
 }

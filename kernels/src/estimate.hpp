@@ -1,17 +1,18 @@
 // estimate.hpp: which search a count should take, levels or pivot, and which side should hold its roots.
 //
-// Some roots of each side are drawn by weights that grow with their paths of length two and their degree, and of each some steps
-// are searched for real with a bound on their work; each stands for its share. The sample is drawn again, larger and
-// with a larger bound, of the searches that are not clearly worse than another, until one is left or the sample has
-// cost about a twelfth of what the count will. Where levels are cheap, pivots are not looked at.
+// Roots of each side are drawn by weights that grow with their paths of length two and their degree. Below each, a search
+// goes some random ways down (random_ways.hpp), which says what it would cost without doing it. Three times as many
+// roots are drawn, again and again, for the searches that are not clearly worse than another, until one is left
+// or the next draws would cost more than they could save. Where levels are cheap, pivots are not looked at.
+// Threads share the draws; what is drawn, and so the choice, does not depend on their number.
 #pragma once
 
+#include "parallel.hpp"
 #include "pivot_sums.hpp"
 #include "pq.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <iterator>
 #include <memory>
 
 namespace bicliq {
@@ -24,179 +25,192 @@ struct Choice {
   bool on_left;
 };
 
-/// In registers that a search by levels touches.
-struct WorkEstimate {
-  double all = 0, spent = 0;  // of the count; of the sample itself
-  bool cut_short = false;
-};
+// Chosen on ten real and 36 random graphs, each count with eight seeds of the sample (docs/performance.md).
+constexpr u32 kFirstDraws = 16, kTimesMore = 3, kMostDraws = 432;
+constexpr double kScatter = 48;          // after n draws, 1 + kScatter / n times the work of another is clearly more
+constexpr u32 kWaysOfLevels = 16, kWaysOfPivots = 4;
+constexpr double kRegistersANode = 12;   // by time
+constexpr double kCheap = 3e6;           // registers, about 10 ms: pivots could not save what looking at them costs
+constexpr double kWorthSpending = 0.1;   // of the count, on the next draws
+constexpr double kDoubtALevel = 0.4;     // random ways miss steps that hold much of the work; for each level that the other side has not
+constexpr std::size_t kEdgesWorthThreads = 1 << 15;
+constexpr u32 kMostHelpers = 16;  // of a list of 16 to 64 draws
 
-/// So many roots, a few steps of each, at most so much work a step; so many times as much work is clearly more. Small samples
-/// tend to miss the few steps that hold most of the work by levels, the more of them the deeper: `doubt` a level.
-struct SampleSize {
-  u32 roots;
-  double bound, clearly, doubt;
-};
-constexpr SampleSize kSamples[] = {{12, 2e3, 20, 0.6}, {64, 2e4, 5, 0.2}, {160, 5e4, 2, 0.15}, {400, 1.5e5, 1.6, 0.05}, {1000, 5e5, 1, 0}};
-constexpr u32 kStepsARoot = 4;
-constexpr double kBeyondBound = 1.5;   // so much is taken to hide behind bounds that were reached
-constexpr double kRegistersANode = 7;  // of a pivot search, by time
-constexpr double kCheap = 3e6;         // registers, about 10 ms: pivots could not save what looking at them costs
-// Shares of the count that are worth spending, the second while the best estimate is only a lower bound; and the cost of
-// the next sample by that of this.
-constexpr double kWorthSpending = 0.05, kWorthKnowing = 0.15, kNextSample = 2.5;
-
-/// Running sum of the weights of the sample: paths of length two from a root to later ones times its degree, w, and half of all
-/// by w squared, since the work of many levels sits in few roots.
-inline std::vector<double> sample_weights(const CountSide& roots, const CountSide& rows) {
-  std::vector<double> sum(static_cast<std::size_t>(roots.n) + 1, 0);
-  std::vector<u32> passed(rows.n, 0);
-  double all = 0, squares = 0;
-  for (u32 v = 0; v < roots.n; ++v) {
-    u64 paths = 1;
-    for (const u32* r = roots.begin(v); r != roots.end(v); ++r) paths += rows.degree(*r) - ++passed[*r];
-    const double weight = static_cast<double>(paths) * (1.0 + roots.degree(v));
-    sum[v + 1] = weight;
-    all += weight;
-    squares += weight * weight;
-  }
-  for (u32 v = 0; v < roots.n; ++v) sum[v + 1] = sum[v] + sum[v + 1] / all + sum[v + 1] * sum[v + 1] / squares;
-  return sum;
-}
-
-/// One way to count, and what it would cost.
-struct Candidate {
-  explicit Candidate(Choice c) : choice(c) {}
-  virtual ~Candidate() = default;
-  /// Stops short of the sample once the estimate is sure to exceed `enough`.
-  virtual WorkEstimate draw(SampleSize size, double enough) = 0;
-  const Choice choice;
-};
-
-/// A root of a sample, the number of its draw, and how many steps of it are searched.
+/// Roots that were drawn, so many times on end.
 struct Drawn {
-  u32 root, turn, steps;
+  u32 root, times;
 };
 
-/// Draws roots by their weight and adds up what `Way` says of each.
-template <class Way>
-class Sampled : public Candidate {
+/// The roots of one side, to be drawn by weight: paths of length two from a root to later ones times its degree, and half of all by
+/// the square of that, since the work of many levels sits in few roots.
+class WeightedRoots {
  public:
-  Sampled(Choice c, const std::vector<double>& weights, std::unique_ptr<Way> way) : Candidate(c), weights_(weights), way_(std::move(way)) {}
-
-  WorkEstimate draw(SampleSize size, double enough) override {
-    WorkEstimate estimate;
-    const double all = weights_.back(), scale = all / size.roots;
-    for (u32 k = 0, times; k < size.roots && estimate.all < enough; k += times) {  // a heavy root is drawn several times on end
-      const u32 v = drawn(k, size.roots);
-      for (times = 1; k + times < size.roots && drawn(k + times, size.roots) == v;) ++times;
-      const Drawn root{v, k, times * kStepsARoot};
-      estimate.all += times * scale * way_->work_below(root, size, estimate) / (weights_[v + 1] - weights_[v]);
+  WeightedRoots(const CountSide& roots, const CountSide& rows) : sum_(static_cast<std::size_t>(roots.n) + 1, 0) {
+    std::vector<u32> passed(rows.n, 0);
+    double all = 0, squares = 0;
+    for (u32 v = 0; v < roots.n; ++v) {
+      u64 paths = 1;
+      for (const u32* r = roots.begin(v); r != roots.end(v); ++r) paths += rows.degree(*r) - ++passed[*r];
+      const double weight = static_cast<double>(paths) * (1.0 + roots.degree(v));
+      sum_[v + 1] = weight;
+      all += weight;
+      squares += weight * weight;
     }
-    return estimate;
+    for (u32 v = 0; v < roots.n; ++v) sum_[v + 1] = sum_[v] + sum_[v + 1] / all + sum_[v + 1] * sum_[v + 1] / squares;
+  }
+  double chance(u32 root) const { return (sum_[root + 1] - sum_[root]) / sum_.back(); }
+
+  /// Draws in the middles of n equal shares of the weight; for a third as many, a third of these middles were the same
+  /// and are left out.
+  std::vector<Drawn> draws(u32 n) const {
+    std::vector<Drawn> out;
+    for (u32 k = 0; k < n; ++k) {
+      if (n > kFirstDraws && k % kTimesMore == 1) continue;
+      const auto above = std::upper_bound(sum_.begin(), sum_.end(), (k + 0.5) / n * sum_.back());
+      const auto root = static_cast<u32>(above - sum_.begin() - 1);
+      if (out.empty() || out.back().root != root) out.push_back({root, 0});
+      ++out.back().times;
+    }
+    return out;
   }
 
  private:
-  u32 drawn(u32 k, u32 of) const {
-    const double place = (k + 0.5) / of * weights_.back();
-    return static_cast<u32>(std::upper_bound(weights_.begin(), weights_.end(), place) - weights_.begin() - 1);
-  }
-  const std::vector<double>& weights_;
-  std::unique_ptr<Way> way_;
+  std::vector<double> sum_;
 };
 
-/// By levels: some steps at equal distances, which ones depends on the turn, each with a bound on its work.
-struct LevelsSample {
-  Levels search;
-  u32 depth;
-  double work_below(Drawn d, const SampleSize& size, WorkEstimate& estimate) {
-    constexpr double golden = 0.6180339887498949;
-    search.work = 0;
-    search.work_limit = ~u64{0};
-    const u32 n = search.open(d.root), drawn = std::min(n, d.steps);
-    const double opening = static_cast<double>(search.work), shift = n == drawn ? 0 : d.turn * golden - std::floor(d.turn * golden);
-    for (u32 k = 0; k < drawn; ++k) {
-      search.work_limit = search.work + static_cast<u64>(size.bound);
-      search.step(search, static_cast<u32>((k + shift) * n / drawn));
-      estimate.cut_short |= search.work > search.work_limit;
-    }
-    const double all = static_cast<double>(search.work);
-    estimate.spent += all;
-    const double doubt = (1 + size.doubt * depth) * (estimate.cut_short ? kBeyondBound : 1);
-    return opening + (drawn ? doubt * (all - opening) * n / drawn : 0);
+/// One way to count, and what it would cost, in registers.
+class Candidate {
+ public:
+  Candidate(Choice choice_, const WeightedRoots& roots_) : choice(choice_), roots(roots_) {}
+  virtual ~Candidate() = default;
+  struct Sample {
+    double below = 0, spent = 0;  // estimated below the roots, by their chance; of the sample itself
+  };
+  /// One worker at a time; different workers at once.
+  virtual Sample sample(u32 worker, Drawn drawn) = 0;
+
+  void add(const Sample& s) {
+    sum_ += s.below;
+    spent += s.spent;
   }
+  double work() const { return sum_ / draws; }
+
+  const Choice choice;
+  const WeightedRoots& roots;
+  u32 draws = 0;
+  double spent = 0;
+
+ private:
+  double sum_ = 0;
 };
 
-/// By pivots: some random ways down, since the children of one node differ too much.
-struct PivotSample {
-  Pivot<OneSize> search;
-  double work_below(Drawn d, const SampleSize&, WorkEstimate& estimate) {
-    search.work = 0;
-    const double nodes = search.sampled_nodes(d.root, d.steps / 2);
-    estimate.spent += kRegistersANode * static_cast<double>(search.work);
-    return kRegistersANode * nodes;
+/// `make` gives each worker its own search when it comes by.
+template <class Make>
+class SearchCandidate : public Candidate {
+ public:
+  SearchCandidate(Choice c, const WeightedRoots& r, u32 workers, u32 ways, double unit, double doubt, Make make)
+      : Candidate(c, r), ways_(ways), unit_(unit), doubt_(doubt), make_(std::move(make)), searches_(workers) {}
+
+  Sample sample(u32 worker, Drawn drawn) override {
+    auto& search = searches_[worker];
+    if (!search) search = make_();
+    const u64 before = search->work;
+    const u64 seed = static_cast<u64>(draws) << 32 | drawn.root;  // other ways than from the same root before
+    const double below = search->sampled_work(drawn.root, ways_ * drawn.times, seed);
+    return {doubt_ * drawn.times * unit_ * below / roots.chance(drawn.root), unit_ * static_cast<double>(search->work - before)};
   }
+
+ private:
+  const u32 ways_;
+  const double unit_, doubt_;
+  const Make make_;
+  std::vector<decltype(std::declval<Make>()())> searches_;
 };
 
 /// Everything that the ways to count on one side share.
 struct SampledSide {
   SampledSide(const CountSide& roots_, const CountSide& rows_, SizeRange sizes_)
-      : roots(roots_), rows(rows_), sizes(sizes_), weights(sample_weights(roots, rows)), table(roots.largest_degree(), sizes.least[1]) {}
+      : roots(roots_), rows(rows_), sizes(sizes_), weighted(roots, rows), table(roots.largest_degree(), sizes.least[1]) {}
 
-  std::unique_ptr<Candidate> sampled(Method method, bool on_left) const {
-    const Choice choice{method, on_left};
-    if (method == Method::levels) {
-      auto way = std::unique_ptr<LevelsSample>(new LevelsSample{{roots, rows, sizes.least[0], table}, sizes.least[0]});
-      return std::make_unique<Sampled<LevelsSample>>(choice, weights, std::move(way));
-    }
-    auto way = std::unique_ptr<PivotSample>(new PivotSample{{roots, rows, sizes, OneSize(sizes.most[0], sizes.most[1])}});
-    return std::make_unique<Sampled<PivotSample>>(choice, weights, std::move(way));
+  std::unique_ptr<Candidate> candidate(Choice choice, u32 workers) const {
+    const auto of = [&](u32 ways, double unit, double doubt, auto make) -> std::unique_ptr<Candidate> {
+      return std::make_unique<SearchCandidate<decltype(make)>>(choice, weighted, workers, ways, unit, doubt, make);
+    };
+    if (choice.method == Method::pivot)
+      return of(kWaysOfPivots, kRegistersANode, 1,
+                [this] { return std::make_unique<Pivot<OneSize>>(roots, rows, sizes, OneSize(sizes.most[0], sizes.most[1])); });
+    const u32 p = sizes.least[0], q = sizes.least[1];
+    return of(kWaysOfLevels, 1, 1 + kDoubtALevel * (p > q ? p - q : 0), [this, p] { return std::make_unique<Levels>(roots, rows, p, table); });
   }
   const CountSide &roots, &rows;
   const SizeRange sizes;
-  const std::vector<double> weights;
+  const WeightedRoots weighted;
   const ChooseTable table;
 };
 
-/// The best of some candidates, by larger and larger samples of those that are not clearly worse than another.
-inline Choice best_of(std::vector<std::unique_ptr<Candidate>> candidates) {
-  for (const SampleSize& size : kSamples) {
-    std::vector<WorkEstimate> estimates;
-    double spent = 0, least = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (candidates[i]->choice.method == Method::pivot && least < kCheap && !estimates[0].cut_short) {
-        candidates.resize(i);
-        break;
-      }
-      estimates.push_back(candidates[i]->draw(size, size.clearly * least));
-      spent += estimates[i].spent;
-      if (estimates[i].all >= least) continue;
-      least = estimates[i].all;
-      std::swap(candidates[0], candidates[i]);
-      std::swap(estimates[0], estimates[i]);
-    }
-    for (std::size_t i = candidates.size(); i-- > 1;)
-      if (!estimates[0].cut_short && estimates[i].all >= size.clearly * least)
-        candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(i));
-    const double worth = estimates[0].cut_short ? kWorthKnowing : kWorthSpending;
-    if (candidates.size() == 1 || (&size != kSamples && spent * kNextSample > worth * least)) break;
+using Candidates = std::vector<std::unique_ptr<Candidate>>;
+
+inline void sort_by_work(Candidates& candidates) {
+  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& x, const auto& y) { return x->work() < y->work(); });
+}
+
+/// Brings all candidates from a third of n draws, or none, to n, and sorts them.
+inline void draw(Candidates& candidates, u32 n, Helpers& helpers) {
+  struct Task {
+    Candidate* candidate;
+    Drawn drawn;
+    Candidate::Sample sample;
+  };
+  std::vector<Task> tasks;
+  for (const auto& candidate : candidates) {
+    candidate->draws = n;
+    for (const Drawn& drawn : candidate->roots.draws(n)) tasks.push_back({candidate.get(), drawn, {}});
+  }
+  helpers.each(static_cast<u32>(tasks.size()), [&](u32 worker, u32 i) { tasks[i].sample = tasks[i].candidate->sample(worker, tasks[i].drawn); });
+  for (const Task& task : tasks) task.candidate->add(task.sample);
+  sort_by_work(candidates);
+}
+
+/// The best of all that levels and pivots could do.
+inline Choice best_of(Candidates candidates, Candidates pivots, Helpers& helpers) {
+  u32 n = kFirstDraws;
+  draw(candidates, n, helpers);
+  if (candidates.empty() || candidates[0]->work() > kCheap) {
+    draw(pivots, n, helpers);
+    std::move(pivots.begin(), pivots.end(), std::back_inserter(candidates));
+    sort_by_work(candidates);
+  }
+  while (true) {
+    const double least = candidates[0]->work();
+    while (candidates.back()->work() > (1 + kScatter / n) * least) candidates.pop_back();
+    double spent = 0;
+    for (const auto& candidate : candidates) spent += candidate->spent;
+    if (candidates.size() == 1 || n == kMostDraws || spent * (kTimesMore - 1) > kWorthSpending * least) break;
+    draw(candidates, n *= kTimesMore, helpers);
   }
   return candidates[0]->choice;
 }
 
 /// The search and the side of the roots of a count, as far as they are not prescribed; sizes of the left and right side.
-inline Choice choose(const CountGraph& g, SizeRange sizes, Method method, RootSide side) {
+inline Choice choose(const CountGraph& g, SizeRange sizes, Method method, RootSide side, Helpers& helpers) {
   const u32 p = sizes.least[0], q = sizes.least[1];
   if (p == 1 || q == 1 || g.left.n == 0)  // one level is a sum over degrees
     return {method == Method::pivot ? Method::pivot : Method::levels, side == RootSide::chosen_here ? p == 1 : side == RootSide::left};
   if (method != Method::chosen_here && side != RootSide::chosen_here) return {method, side == RootSide::left};
-  const SampledSide left(g.left, g.right, sizes), right(g.right, g.left, {{q, p}, {sizes.most[1], sizes.most[0]}});
-  std::vector<std::unique_ptr<Candidate>> candidates;
-  for (const Method one : {Method::levels, Method::pivot}) {  // the one that is mostly better first
-    if (method != Method::chosen_here && method != one) continue;
-    if (side != RootSide::right) candidates.push_back(left.sampled(one, true));
-    if (side != RootSide::left) candidates.push_back(right.sampled(one, false));
-  }
-  return best_of(std::move(candidates));
+  std::unique_ptr<SampledSide> sides[2];
+  helpers.each(2, [&](u32, u32 is_right) {
+    if (side == (is_right ? RootSide::left : RootSide::right)) return;
+    sides[is_right] = is_right ? std::make_unique<SampledSide>(g.right, g.left, SizeRange{{q, p}, {sizes.most[1], sizes.most[0]}})
+                               : std::make_unique<SampledSide>(g.left, g.right, sizes);
+  });
+  const auto candidates = [&](Method one) {
+    Candidates out;
+    for (const bool on_left : {true, false})
+      if (const auto& sampled = sides[!on_left]; sampled && (method == Method::chosen_here || method == one))
+        out.push_back(sampled->candidate({one, on_left}, helpers.workers()));
+    return out;
+  };
+  return best_of(candidates(Method::levels), candidates(Method::pivot), helpers);
 }
 
 }  // namespace BICLIQ_ISA

@@ -22,6 +22,7 @@
 
 #include "local_columns.hpp"
 #include "omission.hpp"
+#include "random_ways.hpp"
 #include "wide.hpp"
 
 #include <atomic>
@@ -81,13 +82,12 @@ class Levels {
       : local_(roots, rows), roots_(roots), p_(p), table_(table) {}
 
   Total total;
-  u64 work = 0;               // registers touched, the unit of the estimate
-  u64 work_limit = ~u64{0};   // the search may stop short beyond it (estimates only)
+  u64 work = 0;  // in the time of a register of 32 columns that is touched, the unit of the estimate
 
   /// Counts what needs no further steps below v; returns the number of independent steps that remain.
   u32 open(u32 v) {
     memory_.release({});
-    work += 8;
+    work += kRoot;
     if (p_ == 1) {
       total.add(table_.exact[roots_.degree(v)]);
       return 0;
@@ -101,11 +101,21 @@ class Levels {
       return 0;
     }
     root_ = local_.fill(memory_);
-    work += local_.paths() / kPathsARegister;
+    work += kRoot + kColumnOfARoot * n + local_.paths() / kPathsARegister;
     if (root_.words == 1 && ends_here(root_, p_ - 1, low_bits(roots_.degree(v)))) return 0;
     return root_.n - (p_ - 2);
   }
   void halt() { halted_ = true; }
+  /// An estimate of the work below v, from so many random ways down.
+  double sampled_work(u32 v, u32 ways, u64 seed) {
+    ways_.begin(seed, work);
+    const u32 n = open(v);
+    for (u32 k = 0; n > 0 && k < ways; ++k) {
+      ways_.weigh(1.0 / ways, work);
+      any_branch(root_, p_ - 1);
+    }
+    return ways_.end(work);
+  }
   /// The subsets of `owner`'s root whose first column is i.
   void step(const Levels& owner, u32 i) {
     const Workspace::Mark mark = memory_.mark();
@@ -114,9 +124,14 @@ class Levels {
   }
 
  private:
-  // Measured: paths of length two in the time of a register; subsets that cost less than a look at the rows; and how many
-  // subsets of rows a column is worth that would be branched on instead, by the columns that are needed.
-  static constexpr u64 kPathsARegister = 8;
+  // In the time of a register (3 ns), by least squares over 366 counts: a root, once for its paths and once for its masks; a
+  // column of it; its paths of length two; an end by omission; its subsets of columns and of rows; a chosen column of several
+  // words; its pairs.
+  static constexpr u64 kRoot = 32, kColumnOfARoot = 2, kPathsARegister = 2, kEnd = 24, kColumnSubsets = 4, kRowSubsets = 16, kWideBranch = 8,
+                       kPairsARegister = 2;
+  // Measured: subsets that cost less than a look at the rows; and how many subsets of rows a column is worth that would be
+  // branched on instead, by the columns that are needed.
+  static constexpr u32 kLooks = 8;  // children that a random way looks at
   static constexpr u64 kFewSubsets = 32, kWorthOfANode[] = {0, 0, 1, 8, 64, 256};
 
   static constexpr u32 kPairsAtOnce = 1024;  // columns: their pairs' C(32, 16) fit in 64 bits, and take some 50 µs
@@ -124,10 +139,39 @@ class Levels {
   /// All subsets of `need` columns; where they are one word wide, only the rows `x` have a bit.
   void search(const Columns& c, u32 need, u32 x) {
     if (c.words == 1 && ends_here(c, need, x)) return;
+    if (ways_.on()) return any_branch(c, need);
     for (u32 i = 0; i + need <= c.n; ++i) {
       branch(c, need, i);
-      if (work > work_limit || halted_) return;
+      if (halted_) return;
     }
+  }
+  /// One child of a node, drawn by what some of its children promise.
+  void any_branch(const Columns& c, u32 need) {
+    if (c.n < need) return;
+    const u32 n = c.n - need + 1, looks = need > 2 ? kLooks : 1;
+    double all = 0, size = 0;
+    u32 chosen = 0;
+    for (u32 k = 0; k < looks; ++k) {
+      const u32 i = static_cast<u32>((k + ways_.draw()) / looks * n);
+      const double promised = looks > 1 ? promise(c, i) : 1;
+      all += promised;
+      if (ways_.draw() * all >= promised) continue;
+      chosen = i;
+      size = promised;
+    }
+    const double before = ways_.weight();
+    ways_.weigh(before * n / looks * all / size, work);
+    branch(c, need, chosen);
+    ways_.weigh(before, work);
+  }
+  /// Grows with the columns that child i will have, seen in 32 of the later ones.
+  double promise(const Columns& c, u32 i) {
+    const u32 later = c.n - 1 - i, unseen = later > kLanes ? later - kLanes : 0, at = i + 1 + static_cast<u32>(unseen * ways_.draw());
+    Lanes common = splat(0);
+    for (u32 k = 0; k < c.words; ++k)
+      if (const u32 x = c.word(k, i)) common = common + popcounts(splat(x) & load(c.masks + static_cast<std::size_t>(k) * c.stride + at));
+    const double columns = (1.0 + popcount(ballot(common >= splat(table_.q)))) * (1 + unseen / 32.0);
+    return columns * columns * columns;
   }
 
   /// Counts without branching what is small enough.
@@ -141,10 +185,10 @@ class Levels {
     if (need == 2 && c.n > 3 && 2 * by_rows > c.n) {
       total.add(pairs_of_one_register(c));
     } else if (by_columns <= kFewSubsets) {
-      work += 2 + by_columns / 16;
+      work += kEnd + by_columns / kColumnSubsets;
       total.add(Omission(c.masks, c.n, table_.q).sum(need));
     } else if (by_rows <= static_cast<u64>(c.n) * kWorthOfANode[need < 5 ? need : 5]) {
-      work += 2 + by_rows / 16;
+      work += kEnd + by_rows / kRowSubsets;
       total.add(by_omitted_rows(c, need, x));
     } else {
       return false;
@@ -174,7 +218,7 @@ class Levels {
     for (u32 i = 0; i + 1 < c.n; ++i) {
       const u32 x = c.masks[i], rows = popcount(x);
       const Lanes mask = splat(x);
-      work += (c.n - i + 31) / 32;
+      work += 1 + (c.n - i) / 64;
       for (u32 j = i + 1; j < c.n; j += kLanes) sum.add(mask & load(c.masks + j), rows);
     }
     return sum.take();
@@ -182,7 +226,7 @@ class Levels {
   u64 pairs_of_one_register(const Columns& c) {
     NarrowSum sum(table_);
     const Lanes all = load(c.masks, first_lanes(c.n));
-    work += c.n;
+    work += c.n / 2;
     for (u32 i = 0; i + 1 < c.n; ++i) {
       const u32 x = c.masks[i];
       sum.add(only(flags(~0u << i << 1), all & splat(x)), popcount(x));
@@ -233,7 +277,7 @@ class Levels {
     u32* words = memory_.take(c.words);
     const u32 used = used_words(c, i, words, rows);
     u32* kept = memory_.take(c.n - i + kLanes);
-    work += static_cast<u64>(used) * ((c.n - i + 31) / 32);
+    work += kWideBranch + static_cast<u64>(used) * ((c.n - i + 31) / 32) / 2;
     if (need == 2) {
       wide_pairs(c, i, words, used);
     } else {
@@ -260,6 +304,7 @@ class Levels {
       const Lanes common = common_counts(c, i, j, words, used);
       u32 left = ballot(common >= least);
       if (!left) continue;
+      work += popcount(left) / kPairsARegister;
       store(count, common);
       for (; left; left &= left - 1) {
         const u32 rows = count[first_set(left)];
@@ -317,6 +362,7 @@ class Levels {
   const ChooseTable& table_;
   Workspace memory_;
   Columns root_;
+  RandomWays ways_;
   std::atomic<bool> halted_{false};
 };
 

@@ -4,6 +4,8 @@
 // An open root is read by all and written by none until its owner has seen the last helper leave.
 #pragma once
 
+#include "parallel.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -21,14 +23,18 @@ namespace bicliq {
 template <class Search>
 class Team {
  public:
-  Team(std::vector<std::unique_ptr<Search>> members, std::vector<std::uint32_t> roots)
+  /// Helpers that are there already become its threads, as far as they go.
+  Team(std::vector<std::unique_ptr<Search>> members, std::vector<std::uint32_t> roots, std::unique_ptr<Helpers> helpers)
       : members_(std::move(members)), roots_(std::move(roots)), open_(members_.size()), active_(members_.size()),
-        running_(members_.size()) {
-    for (std::size_t k = 0; k < members_.size(); ++k) threads_.emplace_back([this, k] { work(k); });
+        running_(members_.size()), helpers_(std::move(helpers)) {
+    const std::size_t helped = helpers_->workers() - 1;
+    helpers_->leave_with([this](std::uint32_t k) { work(k); });
+    for (std::size_t k = helped; k < members_.size(); ++k) threads_.emplace_back([this, k] { work(k); });
   }
   ~Team() {
     stop();
     for (std::thread& t : threads_) t.join();
+    helpers_.reset();
   }
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
@@ -118,6 +124,7 @@ class Team {
   std::size_t running_;
   std::exception_ptr error_;
   std::vector<std::thread> threads_;
+  std::unique_ptr<Helpers> helpers_;
 };
 
 }  // namespace bicliq

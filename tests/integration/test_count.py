@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,8 @@ import pytest
 
 import kernels
 from flows.cli import invoke
+from pipeline.bench_choice import SHAPES, SIZES, WAYS, measure_choices
+from pipeline.bench_choice import random_graph as random_shape
 from pipeline.count import CountAsked, count_partitions, count_run, count_table, plan_count, publish_counts
 from pipeline.errors import BicliqError, InputError
 from pipeline.settings import load_settings
@@ -230,3 +233,40 @@ def test_bench_prints_the_peers_beside_us(capsys):
     assert "no counts of it are known" in capsys.readouterr().err
     assert invoke(["bench", "count", "marvel", "--runs", "1"]) == 0
     assert "EPivoter" in capsys.readouterr().out
+
+
+def test_the_bench_of_the_choice_counts_every_way_and_says_how_good_it_was(capsys):
+    arguments = ["bench", "choice", "--seeds", "1", "--first-seed", "5", "--shape", "block", "--time-limit", "0.2"]
+    counts = said(capsys, *arguments)["counts"]
+    assert [(c["p"], c["q"]) for c in counts] == list(SIZES)
+    assert {c["graph"] for c in counts} == {"block 5"}
+    for count in counts:
+        ways = [count[f"{method}_{side}"] for method, side in WAYS]
+        assert count["best"] == min((s for s in ways if s is not None), default=None)
+        if count["judged"] and count["times"] is not None:
+            assert count["times"] == count[count["chosen"].replace(" ", "_")] / count["best"] >= 1
+    assert invoke(arguments) == 0
+    assert "within 2" in capsys.readouterr().out
+
+
+def test_a_search_that_takes_too_long_is_given_up_and_not_judged():
+    (found,) = measure_choices([1], ["block"], [(9, 9)], time_limit=1e-9)
+    assert found.seconds == (None,) * 4 or found.best < 0.3  # ended before it was looked at
+    assert found.is_judged == (found.best is not None and found.best >= 0.002)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_random_graphs_of_a_seed_are_the_same_again(shape):
+    first, again, other = (random_shape(shape, seed) for seed in (3, 3, 4))
+    assert all((x == y).all() for x, y in zip(first[:2], again[:2], strict=True))
+    assert first[0].shape != other[0].shape or (first[0] != other[0]).any()
+    assert all((np.diff(first[1][a:b]) > 0).all() for a, b in pairwise(first[0][:50]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["--shape", "star"], "shape 'star' is unknown"), (["--time-limit", "0"], "time_limit is 0")],
+)
+def test_the_bench_of_the_choice_refuses_what_it_cannot_draw_or_time(capsys, arguments, message):
+    assert invoke(["bench", "choice", *arguments]) == 2
+    assert message in capsys.readouterr().err

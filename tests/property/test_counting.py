@@ -58,6 +58,16 @@ def random_graph(seed, n_left, n_right, density):
     return csr_of(*np.nonzero(matrix), n_left, n_right)
 
 
+def skewed_graph(seed):
+    """Hubs and dense blocks, and so many edges that the threads of a count share its estimate."""
+    random = np.random.default_rng(seed)
+    left, right = (5000 * random.random((2, 60_000)) ** 2).astype(int)
+    for _ in range(20):
+        rows, columns = random.integers(5000, size=(2, 12))
+        left, right = np.append(left, np.repeat(rows, 12)), np.append(right, np.tile(columns, 12))
+    return csr_of(left, right, 5000, 5000)
+
+
 @st.composite
 def graphs(draw, largest=9):
     n_left, n_right = draw(st.integers(0, largest)), draw(st.integers(0, largest))
@@ -294,6 +304,51 @@ def test_sizes_beyond_the_graph_count_nothing():
             assert count_bicliques(*complete(3, 3), p, q, method=method).count == 0
         assert not count_bicliques(*complete(3, 3), p, q, per_vertex=True).left_counts.any()
     assert choose_count(*complete(3, 3), 2**40, 1) == ("levels", "left")
+
+
+FASTER = {  # many times, as measured on one core
+    ("marvel", 4, 4): ("levels", "left"),
+    ("marvel", 7, 3): ("levels", "right"),
+    ("movielens-ui", 4, 4): ("levels", "right"),
+    ("movielens-ui", 3, 7): ("levels", "left"),
+    ("edit-nawiki", 4, 4): ("levels", "left"),
+    ("edit-nawiki", 7, 3): ("levels", "right"),
+}
+
+
+@pytest.mark.parametrize(("name", "p", "q"), FASTER, ids=lambda x: str(x))
+def test_the_side_is_chosen_whose_count_takes_a_fraction_of_the_other(name, p, q):
+    assert choose_count(*load(name), p, q) == FASTER[name, p, q]
+
+
+def test_pivots_are_chosen_where_levels_would_visit_too_many_subsets():
+    assert choose_count(*load("edit-nawiki"), 12, 12)[0] == "pivot"
+    assert choose_count(*complete(100, 100), 8, 8)[0] == "pivot"
+    assert choose_count(*complete(100, 100), 8, 8, method="levels")[0] == "levels"
+    assert choose_count(*complete(100, 100), 8, 8, side="right") == ("pivot", "right")
+    assert count_bicliques(*complete(100, 100), 8, 8).count == comb(100, 8) ** 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_threads_share_the_sample_and_choose_as_one_does(seed):
+    graph = skewed_graph(seed)
+    for p, q in [(3, 3), (6, 3), (8, 8)]:
+        results = [count_bicliques(*graph, p, q, threads=threads) for threads in (1, 2, 5)]
+        assert {(r.method, r.side) for r in results} == {choose_count(*graph, p, q)}
+        assert len({r.count for r in results}) == 1
+
+
+@pytest.mark.parametrize("kept", [0.97, 0.99, 1.0])
+def test_counts_do_not_depend_on_how_much_the_first_sweep_removes(kept):
+    random = np.random.default_rng(5)
+    rows = [set(random.choice(40, 12, replace=False).tolist()) for _ in range(60)]
+    for k in range(round(60 * 12 * (1 - kept))):  # right vertices of one edge each
+        rows[k % 60].add(40 + k)
+    graph = from_rows(rows, 100)
+    expected = brute_force(graph, 3, 3)
+    for method in ("levels", "pivot"):
+        for side in ("left", "right"):
+            assert count_bicliques(*graph, 3, 3, method=method, side=side).count == expected
 
 
 def test_a_table_that_cannot_fit_is_refused():
