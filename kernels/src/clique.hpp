@@ -260,7 +260,7 @@ Search<W>& Worker::searcher() {
   return static_cast<Search<W>&>(*searchers_[place]);
 }
 
-/// Calls f with the narrowest width, as a constant, that holds n vertices: 2, 4, 8, 16, 32, 64, 256 or 1,024 words.
+/// Calls f with the narrowest width, as a constant, that holds n vertices: 2, 4, 8, 16, 32, 64, 128, 256 or 1,024 words.
 template <class F>
 void with_width(u32 n, F f) {
   const auto width = [](auto w) { return w; };
@@ -270,6 +270,7 @@ void with_width(u32 n, F f) {
   if (n <= 1024) return f(width(std::integral_constant<u32, 16>()));
   if (n <= 2048) return f(width(std::integral_constant<u32, 32>()));
   if (n <= 4096) return f(width(std::integral_constant<u32, 64>()));
+  if (n <= 8192) return f(width(std::integral_constant<u32, 128>()));
   if (n <= 16384) return f(width(std::integral_constant<u32, 256>()));
   return f(width(std::integral_constant<u32, 1024>()));
 }
