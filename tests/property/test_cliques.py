@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from itertools import pairwise
 
 import networkx as nx
@@ -178,6 +179,20 @@ def test_nearly_complete_graphs(n):
     found = maximum_clique(*dimacs.csr_of_matrix(upper), time_limit=30)
     assert (found.size, found.proven) == (size, True)
     assert upper[np.ix_(found.members, found.members)].sum() == size * (size - 1) // 2
+
+
+@pytest.mark.parametrize(("n", "threads"), [(300, 1), (300, 2), (1100, 2)])
+def test_all_maximum_cliques_of_a_nearly_complete_graph(n, threads):
+    """Of a missing edge either end, of a missing path of three both ends, of a triangle any corner, of a square a diagonal."""
+    missing = [(0, 1), (2, 3), (3, 4), (5, 6), (6, 7), (5, 7), (8, 9), (9, 10), (10, 11), (8, 11)]
+    choices = [[{0}, {1}], [{2, 4}], [{5}, {6}, {7}], [{8, 10}, {9, 11}]]
+    label = np.random.default_rng(n).permutation(n)
+    upper = np.triu(np.ones((n, n), bool), 1)
+    for u, v in label[missing]:
+        upper[min(u, v), max(u, v)] = False
+    expected = [label[sorted(set(range(12, n)).union(*chosen))] for chosen in itertools.product(*choices)]
+    found = maximum_clique(*dimacs.csr_of_matrix(upper), all=True, threads=threads)
+    assert found.cliques.tolist() == sorted(np.sort(clique).tolist() for clique in expected)
 
 
 def overlapping_blocks(n: int, blocks: int, size: int, seed: int):
