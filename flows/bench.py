@@ -116,7 +116,11 @@ def bench_run(
     from flows import console
     from pipeline.end_to_end import measure_end_to_end
 
-    records = [asdict(found) for found in measure_end_to_end(edges, settings, runs)]
+    records = []
+    for found in measure_end_to_end(edges, settings, runs):
+        records.append(asdict(found))
+        took = found.reason or f"{found.seconds['total']:.2f} s, digest {found.digest}"
+        console.err.print(f"data on {found.data_backend}, search on {found.backend}: {took}")
     if json:
         console.print_json({"edges": edges, "ways": records})
     else:

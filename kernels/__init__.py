@@ -21,7 +21,6 @@ from kernels.contracts import (
     ProgressCallback,
     Side,
     as_int32,
-    choose_side,
 )
 from kernels.contracts import check_csr as _check_csr
 from kernels.counting import (
@@ -43,6 +42,7 @@ from kernels.cuda import CudaSearch
 from kernels.digest import set_digest
 from kernels.errors import BackendError, BicliqError, CapacityError
 from kernels.grouping import group_roots
+from kernels.side import choose_side, choose_side_for_warps
 
 __all__ = [
     "Backend",
@@ -182,6 +182,7 @@ def stream_maximal_bicliques(
     backend: str = "cpu",
     batch_bicliques: int = 65_536,
     batch_ids: int = 1 << 20,
+    on_device: bool = False,
 ) -> BicliqueStream:
     """Enumerate the maximal bicliques of a bipartite graph as a stream of batches.
 
@@ -191,6 +192,9 @@ def stream_maximal_bicliques(
     ----------
     batch_bicliques, batch_ids : int
         A batch ends when it holds so many bicliques, or so many ids on either side.
+    on_device : bool
+        Leave the arrays of the batches on the GPU, as CuPy arrays of whatever a launch of the search has found; only
+        with ``backend="cuda"``.
 
     Returns
     -------
@@ -207,10 +211,14 @@ def stream_maximal_bicliques(
         indptr, indices, n_right, side, roots, left_ids, right_ids, min_left, min_right, min_edges, max_bicliques, threads, backend,
         batch_bicliques, batch_ids,
     )  # fmt: skip
+    if on_device and backend != Backend.CUDA:
+        raise BackendError(
+            f"backend {str(backend)!r} has no batches on a device; leave on_device out, or search on a GPU"
+        )
     if backend == Backend.CUDA:
         from kernels.cuda_stream import CudaStreamSearch
 
-        return BicliqueStream(CudaStreamSearch(request), max_bicliques)
+        return BicliqueStream(CudaStreamSearch(request, on_device=on_device), max_bicliques)
     return BicliqueStream(CpuSearch(request, "enumerate"), max_bicliques)
 
 
@@ -442,7 +450,9 @@ def _request(
         raise ValueError(f"side is {side!r}; it must be 'auto', 'left' or 'right'")
     if roots is not None and side == "auto":
         raise ValueError("roots are vertices of one side: say side='left' or side='right'")
-    chosen: Side = _faster_side(starts, columns, n_right) if side == "auto" else "left" if side == "left" else "right"
+    chosen: Side = (
+        _faster_side(starts, columns, n_right, backend) if side == "auto" else "left" if side == "left" else "right"
+    )
     return EnumerationRequest(
         indptr=starts,
         indices=columns,
@@ -461,7 +471,9 @@ def _request(
     )
 
 
-def _faster_side(indptr: Any, indices: Any, n_right: int) -> Side:
+def _faster_side(indptr: Any, indices: Any, n_right: int, backend: Backend | str) -> Side:
+    if Backend(backend) is Backend.CUDA:
+        return choose_side_for_warps(indptr, indices, n_right)
     return choose_side(np.diff(indptr), np.bincount(indices, minlength=n_right))
 
 

@@ -140,39 +140,6 @@ class EnumerationRequest:
         return len(self.indptr) - 1
 
 
-CROWDED = 0.7  # share of a side's vertices that a neighbour of a random edge has
-MOST_PATHS = 128  # times the paths of the other side: the lists of the roots are made of them
-
-
-def choose_side(left_degrees: Any, right_degrees: Any) -> Side:
-    """The side to enumerate where nobody asked for one: that with fewer paths of two edges from its vertices.
-
-    Paths that start on the left are counted by the squares of the right degrees, and the other way round. On nine real
-    graphs the rule finds the faster side, or one within a fifth of it (docs/performance.md); the side with fewer
-    vertices would be up to 27 times slower (fimi-retail).
-
-    In a crowded table, where a neighbour of a random edge has seven tenths of the vertices of a side, it is that side: roots
-    on the other one have nearly all of them as rows, down to the last nodes (fimi-chess: three times the time).
-
-    Examples
-    --------
-    A star: one left vertex, three right ones. Its centre is the one root worth having.
-
-    >>> choose_side([3], [1, 1, 1])
-    'left'
-    """
-    from_left = int(np.square(np.asarray(right_degrees, dtype=np.int64)).sum())
-    from_right = int(np.square(np.asarray(left_degrees, dtype=np.int64)).sum())
-    n_edges = int(np.asarray(left_degrees).sum())
-    left_is_crowded = from_left >= CROWDED * n_edges * len(left_degrees)
-    right_is_crowded = from_right >= CROWDED * n_edges * len(right_degrees)
-    if left_is_crowded != right_is_crowded:
-        crowded, other = (from_left, from_right) if left_is_crowded else (from_right, from_left)
-        if crowded <= MOST_PATHS * other:
-            return "left" if left_is_crowded else "right"
-    return "left" if from_left <= from_right else "right"
-
-
 def as_int32(values: Any, name: str) -> Int32Array:
     """Copy `values` to a contiguous int32 array, or raise `CapacityError` when one does not fit."""
     array = np.asarray(values)

@@ -261,7 +261,7 @@ def device_errors() -> Iterator[None]:
 
     try:
         yield
-    except cupy.cuda.memory.OutOfMemoryError as error:
+    except MemoryError as error:  # CuPy's own error is one, and what RMM raises
         raise BackendError(
             f"the GPU has too little free memory for this search ({error}); use the CPU backend, or free memory on the GPU"
         ) from error

@@ -26,8 +26,9 @@ class CudaStreamSearch(CudaSearch):
 
     writes = True
 
-    def __init__(self, request: EnumerationRequest) -> None:
+    def __init__(self, request: EnumerationRequest, *, on_device: bool = False) -> None:
         super().__init__(request, "enumerate")
+        self._on_device = on_device
         self._batches = self._produce()
 
     def next_batch(self) -> BicliqueBatch | None:
@@ -94,10 +95,14 @@ class CudaStreamSearch(CudaSearch):
                     if more:
                         self._go_on(run, memory, counters)
                 self._totals = _sum(before, counters)
-                self._copies.wait_event(unpacked)
-                on_host = [array.get(stream=self._copies) for array in lists]
+                if self._on_device:
+                    unpacked.synchronize()
+                    yield self._whole(cp, *lists)
+                else:
+                    self._copies.wait_event(unpacked)
+                    on_host = [array.get(stream=self._copies) for array in lists]
+                    yield from self._cut(*on_host)
                 del lists
-                yield from self._cut(*on_host)
             self._roots_done += len(batch[0]) + len(batch[1])
         finally:
             run.halt()
@@ -109,6 +114,15 @@ class CudaStreamSearch(CudaSearch):
         counters["tail"] = memory.requeue(counters["tail"])
         run.counters.set(np.array([counters[name] for name in COUNTERS], dtype=np.uint64))
         run.search()
+
+    def _whole(self, cp: Any, roots: Any, row_ends: Any, rows: Any, column_ends: Any, columns: Any) -> BicliqueBatch:
+        """All that a launch has found, where it is."""
+        row_offsets, column_offsets = (
+            cp.concatenate([cp.zeros(1, dtype=cp.int32), ends]) for ends in (row_ends, column_ends)
+        )
+        cp.cuda.get_current_stream().synchronize()
+        left, right = ((row_offsets, rows), (column_offsets, columns))[:: -1 if self._request.side == "left" else 1]
+        return BicliqueBatch(*left, *right, roots)
 
     def _cut(self, roots: Any, row_ends: Any, rows: Any, column_ends: Any, columns: Any) -> Iterator[BicliqueBatch]:
         """Batches of at most as many bicliques and ids as were asked for (one biclique may have more ids)."""

@@ -24,16 +24,19 @@ class Tuning:
         A warp gives one of so many shares of its shallowest open level; with 1, all that is left of it.
     nodes_a_poll
         Nodes between two looks at whether warps wait.
+    tall_nodes
+        Whether wide nodes of few columns become lists of masks of several words.
     most_multiprocessors
         Use no more of them; a sanitizer runs many thousand times slower.
     """
 
     warps_a_block: int = 4
-    blocks_a_multiprocessor: int = 3
+    blocks_a_multiprocessor: int = 4
     task_words: int = 1 << 13
     gifts: int = 4
     shares: int = 2
     nodes_a_poll: int = 32
+    tall_nodes: bool = False
     most_multiprocessors: int = 1 << 16
 
     def options(self) -> tuple[str, ...]:
@@ -50,6 +53,7 @@ class Tuning:
             f"-DBICLIQ_GIFTS={self.gifts}",
             f"-DBICLIQ_SHARES={self.shares}",
             f"-DBICLIQ_POLL={self.nodes_a_poll}",
+            f"-DBICLIQ_TALL={int(self.tall_nodes)}",
         )
 
 

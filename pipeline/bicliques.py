@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import kernels
-from pipeline.device import DeviceParquetWriter, is_loaded
+from pipeline.device import is_loaded
 from pipeline.parquet_parts import ParallelParquetWriter
 from pipeline.store import COMPRESSION_LEVEL, HashingSink
 
@@ -38,10 +38,13 @@ MASK = (1 << 64) - 1
 """Set digests add up modulo 2**64."""
 
 
-def parquet_writer(sink: HashingSink, backend: str, threads: int) -> Any:
-    """Writer of a data file: cuDF's where the search runs on a GPU and cuDF is loaded; otherwise pyarrow on all threads."""
-    if backend == "cuda" and is_loaded():
-        return DeviceParquetWriter(sink)
+def writes_on_device(backend: str) -> bool:
+    """Whether a search on this backend writes its bicliques from where they are: on a GPU, with cuDF loaded."""
+    return backend == "cuda" and is_loaded()
+
+
+def parquet_writer(sink: HashingSink, threads: int) -> Any:
+    """Writer of a data file on the CPU: pyarrow, on all threads."""
     threads = threads or kernels.available_threads()
     return (
         ParallelParquetWriter(sink, SCHEMA, threads, **PARQUET)

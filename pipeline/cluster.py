@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kernels import available_threads
-from pipeline.device import INSTALL
+from pipeline.device import INSTALL, POOL_KEEPS
 from pipeline.errors import BackendError, InputError
 from pipeline.settings import ClusterSettings
 
@@ -130,7 +130,12 @@ def _gpu_cluster(settings: ClusterSettings) -> Any:
 
     pool: dict[str, Any] = {}
     if importlib.util.find_spec("cudf") is not None:
-        pool = {"enable_cudf_spill": True, "rmm_async": True, "rmm_allocator_external_lib_list": "cupy"}
+        pool = {
+            "enable_cudf_spill": True,
+            "rmm_async": True,
+            "rmm_release_threshold": POOL_KEEPS,
+            "rmm_allocator_external_lib_list": "cupy",
+        }
     return LocalCUDACluster(
         n_workers=settings.workers,
         threads_per_worker=1,

@@ -15,13 +15,11 @@ from pipeline.errors import BackendError
 from pipeline.store import Folder
 
 INSTALL = "pip install 'bicliq[gpu]' (NVIDIA driver 580 or newer, Linux)"
+POOL_KEEPS = 0.25  # of a GPU's memory, between two uses; a search counts on what the driver says is free
 LIBRARIES = ("cupy", "cudf", "cugraph", "rmm")
 
 AUTO_BYTES = 64 << 20
 """Size of an edge table from which on the GPU is worth starting for it (docs/performance.md)."""
-
-BATCHED_BYTES = 64 << 20
-"""Bytes of batches that are written together."""
 
 WRITTEN_ROWS = 32 << 20
 """Rows written to a Parquet file at a time."""
@@ -76,8 +74,10 @@ def cudf_and_cupy() -> tuple[Any, Any]:
     from rmm.allocators.cupy import rmm_cupy_allocator
 
     if isinstance(rmm.mr.get_current_device_resource(), rmm.mr.CudaMemoryResource):  # a Dask-CUDA worker has its pool
-        rmm.mr.set_current_device_resource(rmm.mr.CudaAsyncMemoryResource())
+        kept = int(POOL_KEEPS * cupy.cuda.Device().mem_info[1])
+        rmm.mr.set_current_device_resource(rmm.mr.CudaAsyncMemoryResource(release_threshold=kept))
     cupy.cuda.set_allocator(rmm_cupy_allocator)
+    cupy.get_default_memory_pool().free_all_blocks()  # what an earlier search left in CuPy's own pool nobody else could have
     cudf.set_option("spill", True)
     return cudf, cupy
 
@@ -122,7 +122,7 @@ def write_table(folder: Folder, name: str, table: pa.Table) -> None:
 
 
 class DeviceParquetWriter:
-    """Writes Arrow data as row groups of a Parquet file, encoded and compressed on the device.
+    """Writes tables and bicliques as row groups of a Parquet file, encoded and compressed on the device.
 
     Parameters
     ----------
@@ -139,32 +139,35 @@ class DeviceParquetWriter:
         from cudf.io.parquet import ParquetWriter
 
         self._writer = ParquetWriter(_Through(sink), compression="ZSTD", index=False)
-        self._batches: list[pa.RecordBatch] = []
-        self._bytes = 0
 
     def __enter__(self) -> DeviceParquetWriter:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
-        if kind is None:
-            self._flush()
+    def __exit__(self, *exception: object) -> None:
         self._writer.close()
 
     def write(self, table: pa.Table) -> None:
         """Append a table."""
         self._writer.write_table(self._cudf.DataFrame.from_arrow(table))
 
-    def write_batch(self, batch: pa.RecordBatch) -> None:
-        """Append a batch; small ones are written together."""
-        self._batches.append(batch)
-        self._bytes += batch.nbytes
-        if self._bytes >= BATCHED_BYTES:
-            self._flush()
+    def write_bicliques(self, batch: Any) -> None:
+        """Append a kernel's batch that is on the device; nothing but the encoded file leaves it."""
+        columns = {
+            "left": self._lists(batch.left_offsets, batch.left),
+            "right": self._lists(batch.right_offsets, batch.right),
+            "n_left": self._cudf.Series(batch.left_offsets[1:] - batch.left_offsets[:-1]),
+            "n_right": self._cudf.Series(batch.right_offsets[1:] - batch.right_offsets[:-1]),
+            "root": self._cudf.Series(batch.root),
+        }
+        self._writer.write_table(self._cudf.DataFrame(columns))
 
-    def _flush(self) -> None:
-        if self._batches:
-            self.write(pa.Table.from_batches(self._batches))
-            self._batches, self._bytes = [], 0
+    def _lists(self, offsets: Any, values: Any) -> Any:
+        import pylibcudf as plc
+
+        parts = [plc.Column.from_array(array) for array in (offsets, values)]
+        return self._cudf.Series.from_pylibcudf(
+            plc.Column(plc.DataType(plc.TypeId.LIST), len(offsets) - 1, None, None, 0, 0, parts)
+        )
 
 
 class _Through(io.BytesIO):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
@@ -16,6 +15,7 @@ from pipeline.bicliques import MASK, SCHEMA, table_digest
 from pipeline.errors import StorageError
 from pipeline.graph import BipartiteGraph
 from pipeline.plan import read_plan_record, read_run_graph
+from pipeline.sizes import Sizes
 from pipeline.store import Commit, RunFolder, Store, data_name, partition_name
 
 SAMPLE = 1_000
@@ -136,9 +136,9 @@ def publish(store: Store, run: str) -> Manifest:
         raise StorageError(
             f"{folder.uri}: {_named(missing)} of {plan.partitions} not committed; resume the run, then publish it"
         )
-    sizes = _Sizes()
-    for number in commits:
-        sizes.add(number, folder.read_table(data_name(number), ["n_left", "n_right"]))
+    sizes = Sizes()
+    for number, commit in commits.items():
+        sizes.merge(commit.sizes, partition=number)
     graph = store.graph(plan.graph)
     record = graph.read_json("graph.json")
     manifest = Manifest(
@@ -154,8 +154,8 @@ def publish(store: Store, run: str) -> Manifest:
         partitions=len(commits),
         bytes=sum(commit.bytes for commit in commits.values()),
         largest=sizes.largest,
-        left_histogram=sorted(sizes.left.items()),
-        right_histogram=sorted(sizes.right.items()),
+        left_histogram=sizes.left,
+        right_histogram=sizes.right,
         seconds={**plan.seconds, "search": round(sum(c.seconds for c in commits.values()), 6)},
         created=dt.datetime.now(dt.UTC).isoformat(),
         files=[_file(commit) for commit in commits.values()],
@@ -213,6 +213,7 @@ def verify(store: Store, run: str, sample: int = SAMPLE, seed: int = 0) -> Verif
     for commit in commits.values():
         problems += _check_bytes(folder, commit)
         read = digest_read = 0
+        sizes = Sizes()
         share = min(commit.rows, -(-sample * commit.rows // max(total, 1)))
         picked = np.sort(generator.choice(commit.rows, share, replace=False))
         try:
@@ -222,52 +223,14 @@ def verify(store: Store, run: str, sample: int = SAMPLE, seed: int = 0) -> Verif
                 sampled += here.size
                 read += table.num_rows
                 digest_read += table_digest(table)
+                sizes.add(table["n_left"].to_numpy(), table["n_right"].to_numpy())
         except (StorageError, OSError, pa.ArrowException) as error:
             problems.append(f"{data_name(commit.partition)}: cannot be read: {error}")
-        problems += _compare(data_name(commit.partition), commit, read, f"{digest_read & MASK:016x}")
+        problems += _compare(data_name(commit.partition), commit, read, f"{digest_read & MASK:016x}", sizes)
         rows += read
         digest += digest_read
     problems += _check_totals(folder, plan.partitions, commits, settings.get("max_bicliques"))
     return Verification(run, rows, f"{digest & MASK:016x}", len(commits), sampled, problems)
-
-
-class _Sizes:
-    """Histograms of the sizes of bicliques, and the largest one."""
-
-    def __init__(self) -> None:
-        self.left: Counter[int] = Counter()
-        self.right: Counter[int] = Counter()
-        self.largest: dict[str, int] | None = None
-
-    def add(self, number: int, table: pa.Table) -> None:
-        if not table.num_rows:
-            return
-        left = table["n_left"].to_numpy().astype(np.int64)
-        right = table["n_right"].to_numpy().astype(np.int64)
-        self.left.update(_counts(left))
-        self.right.update(_counts(right))
-        edges = left * right
-        of_most = np.flatnonzero(edges == edges.max())
-        best = int(of_most[left[of_most].argmax()])
-        found = (int(edges[best]), int(left[best]))
-        if self.largest is None or found > (self.largest["n_edges"], self.largest["n_left"]):
-            self.largest = {
-                "n_left": found[1],
-                "n_right": int(right[best]),
-                "n_edges": found[0],
-                "partition": number,
-            }
-
-
-def _counts(sizes: Any) -> dict[int, int]:
-    """How often each size occurs: by a table of all sizes where they are small, as a rule, by sorting otherwise."""
-    if sizes.max() > sizes.size + 1024:
-        values, counts = np.unique(sizes, return_counts=True)
-    else:
-        every = np.bincount(sizes)
-        values = np.flatnonzero(every)
-        counts = every[values]
-    return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
 
 def _columns(schema: pa.Schema) -> list[tuple[str, str]]:
@@ -347,12 +310,16 @@ def _check_bytes(folder: RunFolder, commit: Commit) -> list[str]:
     return [] if found == commit.checksum else [f"{name}: checksum {found}, its commit record says {commit.checksum}"]
 
 
-def _compare(name: str, commit: Commit, rows: int, digest: str) -> list[str]:
+def _compare(name: str, commit: Commit, rows: int, digest: str, sizes: Sizes) -> list[str]:
     problems = []
     if rows != commit.rows:
         problems.append(f"{name}: {rows} rows, its commit record says {commit.rows}")
     if digest != commit.digest:
         problems.append(f"{name}: digest {digest}, its commit record says {commit.digest}")
+    recorded = Sizes()
+    recorded.merge(commit.sizes)
+    if sizes.record() != recorded.record():
+        problems.append(f"{name}: its bicliques have other sizes than its commit record says")
     return problems
 
 
@@ -383,6 +350,7 @@ def _total_digest(commits: dict[int, Commit]) -> str:
 
 def _file(commit: Commit) -> dict[str, Any]:
     record = asdict(commit)
+    del record["sizes"]
     return {"path": data_name(commit.partition), "subgraph": partition_name(commit.partition), **record}
 
 

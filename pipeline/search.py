@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Literal
 
 import pyarrow.parquet as pq
 
 import kernels
-from pipeline.bicliques import MASK, PARQUET, parquet_writer, record_batch, table_digest
+from pipeline.bicliques import MASK, PARQUET, parquet_writer, record_batch, table_digest, writes_on_device
+from pipeline.device import DeviceParquetWriter
 from pipeline.errors import LimitReached
 from pipeline.fallback import failed, search_on
 from pipeline.graph import BipartiteGraph
@@ -19,6 +20,7 @@ from pipeline.partition import read_partition
 from pipeline.plan import read_plan_record
 from pipeline.reduce import reduce
 from pipeline.settings import SearchSettings, Settings
+from pipeline.sizes import Sizes
 from pipeline.store import Commit, RunFolder, Store, data_name
 
 AUTO_PATHS = 1 << 20
@@ -78,6 +80,7 @@ def _search_and_commit(
     started = time.perf_counter()
     part = read_partition(folder, number)
     settings = search_settings(folder)
+    on_device = writes_on_device(backend) and max_bicliques is None
     stream = kernels.stream_maximal_bicliques(
         part.indptr,
         part.indices,
@@ -92,10 +95,16 @@ def _search_and_commit(
         max_bicliques=max_bicliques,
         threads=threads,
         backend=backend,
+        on_device=on_device,
     )
+    sizes = Sizes()
     with stream, folder.sink(data_name(number)) as sink:
-        writer = parquet_writer(sink, backend, threads)
-        digest = _write_bicliques(stream, writer, max_bicliques is not None, progress)
+        batches = _counted(stream, sizes, progress)
+        digest = None
+        if on_device:
+            _write_on_device(batches, sink)
+        else:
+            digest = _write_bicliques(batches, parquet_writer(sink, threads), max_bicliques is not None)
     result = stream.result
     commit = Commit(
         partition=number,
@@ -105,25 +114,40 @@ def _search_and_commit(
         digest=f"{result.digest if digest is None else digest:016x}",
         seconds=round(time.perf_counter() - started, 6),
         complete=result.complete,
+        sizes=sizes.record(),
     )
     folder.commit_partition(commit)
     return commit
 
 
-def _write_bicliques(stream: Any, writer: Any, limited: bool, progress: Callable[[Any], None] | None) -> int | None:
+def _counted(stream: Any, sizes: Sizes, progress: Callable[[Any], None] | None) -> Iterator[Any]:
+    """Pass batches on, and count the sizes of their bicliques."""
+    for batch in stream:
+        sizes.add(*(offsets[1:] - offsets[:-1] for offsets in (batch.left_offsets, batch.right_offsets)))
+        yield batch
+        if progress is not None:
+            progress(stream.progress())
+
+
+def _write_bicliques(batches: Iterator[Any], writer: Any, limited: bool) -> int | None:
     """Write batches as row groups.
 
     Returns the digest of what was written, where a limit may keep the kernel from knowing it.
     """
     digest = 0
     with writer:
-        for batch in stream:
+        for batch in batches:
             writer.write_batch(record_batch(batch))
             if limited:
                 digest += kernels.set_digest(batch.left_offsets, batch.left, batch.right_offsets, batch.right)
-            if progress is not None:
-                progress(stream.progress())
     return digest & MASK if limited else None
+
+
+def _write_on_device(batches: Iterator[Any], sink: Any) -> None:
+    """Write batches as row groups, encoded on the device that they are on."""
+    with DeviceParquetWriter(sink) as writer:
+        for batch in batches:
+            writer.write_bicliques(batch)
 
 
 def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:
@@ -133,6 +157,8 @@ def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:
     folder.uncommit_partition(number)
     with folder.sink(data_name(number)) as sink:
         pq.write_table(table, sink, **PARQUET)
+    sizes = Sizes()
+    sizes.add(table["n_left"].to_numpy(), table["n_right"].to_numpy())
     short = Commit(
         partition=number,
         rows=rows,
@@ -141,6 +167,7 @@ def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:
         digest=f"{table_digest(table):016x}",
         seconds=commit.seconds,
         complete=False,
+        sizes=sizes.record(),
     )
     folder.commit_partition(short)
     return short

@@ -67,6 +67,8 @@ class Commit:
         Duration of the search, the writing included.
     complete
         False where a limit ended the search before its end.
+    sizes
+        How many bicliques there are of each size, and the largest (`pipeline.sizes`), so that nobody reads the file for it.
     """
 
     partition: int
@@ -76,6 +78,7 @@ class Commit:
     digest: str
     seconds: float
     complete: bool
+    sizes: dict[str, Any]
 
 
 @dataclass(eq=False)

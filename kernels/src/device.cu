@@ -479,7 +479,7 @@ inline void search(const Run& run) {
 #define BICLIQ_WARPS 4  // warps a block
 #endif
 #ifndef BICLIQ_BLOCKS
-#define BICLIQ_BLOCKS 3  // blocks a multiprocessor
+#define BICLIQ_BLOCKS 4  // blocks a multiprocessor
 #endif
 
 

@@ -215,9 +215,10 @@ __device__ inline Lanes count_rows(const u32* words, usize distance, const u32* 
 #ifndef BICLIQ_SHARES  // cuda_tuning.py says what these are; it sets them, and an ablation varies them
 #define BICLIQ_SHARES 2
 #define BICLIQ_POLL 32
+#define BICLIQ_TALL 0
 #endif
 constexpr u32 kShares = BICLIQ_SHARES;
-constexpr bool kTallNodes = false;                  // their code costs all others more than they save: it crowds the instruction cache
+constexpr bool kTallNodes = BICLIQ_TALL;            // their code costs all others: it crowds the instruction cache
 constexpr u32 kNodesAPoll = BICLIQ_POLL, kLeafNodesAStep = 8;  // between two looks at whether workers wait; what a step of lists counts at least
 constexpr usize kLargestPlan = usize{1} << 18;     // words of a matrix that a group may look at to make a smaller one
 constexpr u32 kRowsAColumnWord = 4;  // rows that are transposed in the time in which count_rows reads a word

@@ -90,3 +90,19 @@ def test_little_memory_means_more_launches_or_a_clear_error(monkeypatch: pytest.
             message = "use the CPU backend"
         assert found == expected
         assert "use the CPU backend" in message
+
+
+def test_batches_that_stay_on_the_device_are_the_same() -> None:
+    for options in ({}, {"min_left": 2, "min_right": 3}):
+        expected, _ = both(GRAPHS["wide roots"], **options)
+        stream = kernels.stream_maximal_bicliques(
+            *GRAPHS["wide roots"], backend="cuda", on_device=True, side="auto", **options
+        )
+        with stream:
+            batches = [kernels.BicliqueBatch(*(array.get() for array in vars(batch).values())) for batch in stream]
+        found = [
+            (batch.left[slice(*batch.left_offsets[i : i + 2])].tolist(), batch.right[slice(*batch.right_offsets[i : i + 2])].tolist())
+            for batch in batches
+            for i in range(len(batch))
+        ]  # fmt: skip
+        assert sorted(found) == sorted((left, right) for _, left, right in expected)

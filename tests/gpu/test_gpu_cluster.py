@@ -10,13 +10,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import kernels
-from pipeline.bicliques import SCHEMA
+from pipeline.bicliques import SCHEMA, record_batch
 from pipeline.device import DeviceParquetWriter, why_no_data_on_device
 from pipeline.graph import read_graph
 from pipeline.ingest import ingest
 from pipeline.plan import plan
+from pipeline.publish import verify
+from pipeline.run import run
 from pipeline.scaling import measure_scaling
-from pipeline.settings import IngestSettings, PlanSettings, SearchSettings
+from pipeline.settings import IngestSettings, PlanSettings, SearchSettings, load_settings
 from pipeline.store import Store
 from tests.real_graphs import COUNTS, DATA
 
@@ -31,10 +33,10 @@ pytestmark = pytest.mark.gpu
 def test_workers_on_gpus_find_the_digest_of_the_cpu(tmp_path):
     store = Store.open(str(tmp_path / "store"))
     graph = ingest(str(DATA / "marvel.parquet"), store, IngestSettings(left="u", right="v")).graph
-    run = plan(store, graph, SearchSettings(), PlanSettings(partitions=5)).run
+    planned = plan(store, graph, SearchSettings(), PlanSettings(partitions=5)).run
     whole = read_graph(store.graph(graph))
     expected = kernels.enumerate_maximal_bicliques(whole.indptr, whole.indices, whole.n_right, mode="digest")
-    for found in measure_scaling(store, run, [1], "cuda"):
+    for found in measure_scaling(store, planned, [1], "cuda"):
         assert found.bicliques == expected.bicliques == COUNTS["marvel"]
         assert found.digest == f"{expected.digest:016x}"
         assert 0 < found.busy["0"] <= 1
@@ -42,15 +44,29 @@ def test_workers_on_gpus_find_the_digest_of_the_cpu(tmp_path):
 
 @pytest.mark.skipif(DATA_REASON is not None, reason=DATA_REASON or "")
 def test_the_devices_writer_leaves_what_pyarrow_reads(tmp_path):
+    import cupy
+
     rng = np.random.default_rng(0)
-    sizes = [rng.integers(1, 9, 5000) for _ in range(2)]
-    lists = [
-        pa.ListArray.from_arrays(np.concatenate([[0], n.cumsum()]).astype(np.int32), rng.integers(0, 99, n.sum()).astype(np.int32))
-        for n in sizes
-    ]  # fmt: skip
-    columns = [*lists, *(n.astype(np.int32) for n in (*sizes, np.arange(5000)))]
-    table = pa.table(dict(zip(SCHEMA.names, columns, strict=True))).cast(SCHEMA)
+    parts = []
     with open(tmp_path / "x.parquet", "wb") as sink, DeviceParquetWriter(sink) as writer:
-        for batch in table.to_batches(max_chunksize=700):
-            writer.write_batch(batch)
-    assert pq.read_table(tmp_path / "x.parquet").cast(SCHEMA).equals(table)
+        for n in (0, 700, 1, 5000):
+            offsets = [np.concatenate([[0], rng.integers(1, 9, n).cumsum()]).astype(np.int32) for _ in range(2)]
+            values = [rng.integers(0, 99, ends[-1]).astype(np.int32) for ends in offsets]
+            arrays = [offsets[0], values[0], offsets[1], values[1], np.arange(n, dtype=np.int32)]
+            writer.write_bicliques(kernels.BicliqueBatch(*map(cupy.asarray, arrays)))
+            parts.append(record_batch(kernels.BicliqueBatch(*arrays)))
+    assert pq.read_table(tmp_path / "x.parquet").cast(SCHEMA).equals(pa.Table.from_batches(parts))
+
+
+@pytest.mark.skipif((REASON or DATA_REASON) is not None, reason=REASON or DATA_REASON or "")
+def test_a_run_that_stays_on_the_gpu_publishes_what_the_cpu_does(tmp_path):
+    records = {}
+    for backend in ("cpu", "cuda"):
+        settings = load_settings(
+            store=str(tmp_path / backend), data_backend=backend, cluster={"local": True}, search={"backend": backend},
+            plan={"partitions": 3},
+        )  # fmt: skip
+        found = run(str(DATA / "out.edit-nawiki"), settings)
+        records[backend] = (found.bicliques, found.digest)
+        assert verify(Store.open(settings.store), found.run).problems == []
+    assert records["cuda"] == records["cpu"]

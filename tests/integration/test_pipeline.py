@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
@@ -236,7 +237,8 @@ def test_the_manifest_sums_up_the_run(store):
     assert read_manifest(store, run) == manifest
     largest = max((len(left) * len(right), len(left)) for left, right in ANSWER)
     assert (manifest.largest["n_edges"], manifest.largest["n_left"]) == largest
-    assert sum(count for _, count in manifest.left_histogram) == len(ANSWER)
+    assert manifest.left_histogram == sorted(Counter(len(left) for left, _ in ANSWER).items())
+    assert manifest.right_histogram == sorted(Counter(len(right) for _, right in ANSWER).items())
     assert [f["path"] for f in manifest.files] == [data_name(n) for n in range(3)]
     assert set(manifest.seconds) == {"reduce", "plan", "search"}
     record = json.loads(store.run(run).fs.cat_file(store.run(run).path_of("manifest.json")))
@@ -308,6 +310,17 @@ def test_verify_finds_a_biclique_that_can_be_extended(store):
 
     rewrite(store, run, 0, shorten)
     assert any("common neighbours" in problem for problem in verify(store, run).problems)
+
+
+def test_verify_finds_sizes_that_are_not_those_of_the_file(store):
+    run = finished(store, partitions=2)
+    folder = store.run(run)
+    record = folder.read_json(commit_name(1))
+    record["sizes"]["left"][0][1] += 1
+    folder.write_json(commit_name(1), record)
+    assert verify(store, run).problems == [
+        f"{data_name(1)}: its bicliques have other sizes than its commit record says"
+    ]
 
 
 def test_verify_finds_a_manifest_that_disagrees(store):
