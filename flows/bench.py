@@ -216,6 +216,9 @@ def bench_clique(
     time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for each run.")] = 60.0,
     backend: Annotated[str, typer.Option("--backend", help="cpu or cuda.")] = "cpu",
     devices: Devices = 1,
+    bounds: Annotated[
+        str, typer.Option("--bounds", help="The strongest bound in use: colour, recolour or refute.")
+    ] = "refute",
     json: Json = False,
 ) -> None:
     """Time the maximum clique of DIMACS graphs beside the peers' figures."""
@@ -223,13 +226,14 @@ def bench_clique(
     from pipeline.bench_clique import find_dimacs, machine_facts, measure_cliques
 
     records = []
-    for measured in measure_cliques(find_dimacs(graphs or []), threads, runs, time_limit, backend, devices):
+    found = find_dimacs(graphs or [])
+    for measured in measure_cliques(found, threads, runs, time_limit, backend, devices, bounds):
         records.append(measured.record())
         console.err.print(f"{measured.graph}: {measured.seconds:.3f} s")
     if json:
         console.print_json({"machine": machine_facts(), "graphs": records})
         return
-    console.wide.print(console.clique_bench_table(records))
+    console.wide.print(console.clique_bench_table(records, bounds))
     console.wide.print(", ".join(f"{name} {value}" for name, value in machine_facts().items()))
     if any(r["proven"] and r["expected"] not in (None, r["size"]) for r in records):
         raise typer.Exit(EXIT_OTHER)

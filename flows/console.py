@@ -261,9 +261,10 @@ def show_cliques(record: dict[str, Any]) -> None:
         out.print(f"in {record['output']}", markup=False)
 
 
-def clique_bench_table(records: list[dict[str, Any]]) -> Table:
-    """Our seconds beside the peers'."""
-    table = Table(title="maximum clique, seconds", title_justify="left")
+def clique_bench_table(records: list[dict[str, Any]], bounds: str) -> Table:
+    """Our seconds beside the peers'; `bounds` is the strongest bound that was in use."""
+    weaker = "" if bounds == "refute" else f", no bound stronger than {bounds}"
+    table = Table(title=f"maximum clique, seconds{weaker}", title_justify="left")
     for name in (
         "graph",
         "size",

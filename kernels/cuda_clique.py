@@ -301,10 +301,10 @@ class Share:
         """Build the graphs of roots, the densest cores first, and search them; half of them at a time where need be."""
         xp, plan = self._machine.xp, self._plan
         self._held = {"start": xp.asarray(plan.start), "later": xp.asarray(plan.later)}
-        batches, numbers = [roots], plan.numbers
+        batches, behind = [roots], plan.colours_behind
         while batches and not self._exchange.stopped:
             batch = batches.pop()
-            batch = batch[numbers[batch] >= self._exchange.best]
+            batch = batch[behind[batch] >= self._exchange.best]
             if not len(batch):
                 continue
             built = self._build(batch)

@@ -15,6 +15,8 @@ from pipeline.undirected import read_undirected
 
 __all__ = ["find_dimacs", "machine_facts", "measure_cliques"]
 
+BOUNDS = ("colour", "recolour", "refute")
+
 
 @dataclass(frozen=True)
 class CliquePeer:
@@ -60,6 +62,7 @@ class CliqueMeasurement:
     expected: int | None
     backend: str
     threads: int
+    bounds: str
     order: float
     search: float
     seconds: float
@@ -100,14 +103,23 @@ def measure_cliques(
     time_limit: float = 60.0,
     backend: str = "cpu",
     devices: int = 1,
+    bounds: str = "refute",
 ) -> Iterator[CliqueMeasurement]:
     """Measure each graph: the median of some runs; graphs that take over two seconds are run once.
 
-    On a GPU a run that is cut off at once comes first: it compiles what the others need.
+    On a GPU a run that is cut off at once comes first: it compiles what the others need. `bounds` is the strongest bound
+    in use, as in `kernels.maximum_clique`.
+
+    Raises
+    ------
+    InputError
+        If there are no such bounds.
     """
+    if bounds not in BOUNDS:
+        raise InputError(f"bounds is {bounds!r}; it must be {', '.join(BOUNDS[:-1])} or {BOUNDS[-1]}")
     for name, path in graphs.items():
         graph = read_undirected(str(path))
-        options: dict[str, Any] = {"threads": threads, "backend": backend, "devices": devices}
+        options: dict[str, Any] = {"threads": threads, "backend": backend, "devices": devices, "bounds": bounds}
         if backend == "cuda":
             kernels.maximum_clique(graph.indptr, graph.indices, time_limit=0.001, **options)
         results: list[kernels.CliqueResult] = []
@@ -121,6 +133,7 @@ def measure_cliques(
             expected=peer.size if peer else None,
             backend=first.backend,
             threads=first.threads,
+            bounds=bounds,
             order=statistics.median(r.seconds["order"] + r.seconds["heuristic"] for r in results),
             search=statistics.median(r.seconds["search"] for r in results),
             seconds=statistics.median(sum(r.seconds.values()) for r in results),

@@ -63,3 +63,11 @@ def symmetric_csr(edges: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     matrix.eliminate_zeros()
     matrix.sum_duplicates()
     return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+
+
+def csr_of_matrix(upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The CSR of an undirected graph from the upper triangle of its matrix; for large dense graphs."""
+    matrix = upper | upper.T
+    indptr = np.zeros(len(matrix) + 1, np.int64)
+    np.cumsum(matrix.sum(axis=1), out=indptr[1:])
+    return indptr, np.nonzero(matrix)[1].astype(np.int32)

@@ -63,7 +63,7 @@ void bind_clique_device(nb::module_& module) {
       .def_prop_ro("ids", [](nb::handle self) { return view_of(nb::cast<CliquePlan&>(self).cores.id, self); })
       .def_prop_ro("start", [](nb::handle self) { return view_of(nb::cast<CliquePlan&>(self).cores.start, self); })
       .def_prop_ro("later", [](nb::handle self) { return view_of(nb::cast<CliquePlan&>(self).cores.later, self); })
-      .def_prop_ro("numbers", [](nb::handle self) { return view_of(nb::cast<CliquePlan&>(self).cores.number, self); })
+      .def_prop_ro("colours_behind", [](nb::handle self) { return view_of(nb::cast<CliquePlan&>(self).behind, self); })
       .def_prop_ro("members", [](nb::handle self) { return view_of(nb::cast<CliquePlan&>(self).members, self); })
       .def_prop_ro("whole", [](nb::handle self) { return view_of(nb::cast<CliquePlan&>(self).whole, self); })
       .def_prop_ro("rows", [](nb::handle self) { return view_of(nb::cast<CliquePlan&>(self).rows, self); });

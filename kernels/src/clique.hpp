@@ -4,7 +4,8 @@
 // than the best that any worker knows; where all maximum cliques are asked for, for every clique of that size.
 //
 // Method: branch and bound on bits. `Colouring` says on which candidates to branch; each is taken, its candidates are
-// those before it that are its neighbours. No recursion in the depth of a clique: a level is two sets. Where the
+// those before it that are its neighbours. No recursion in the depth of a clique: a level is two sets. In wide sets, what
+// is tied to all candidates, or to all but one, is taken first, without a branch (nearly complete graphs). Where the
 // candidates of a child fit half the words, they become a local graph of their own, a few times at most, since widths
 // are powers of two. A worker looks every so often whether another waits, and gives away the next branch of its
 // shallowest open level.
@@ -47,6 +48,7 @@ class Incumbent {
     size_ = target - 1;
     cliques_.clear();
   }
+  bool collects() const { return target_ != 0; }
   const std::vector<std::vector<u32>>& cliques() const { return cliques_; }
 
  private:
@@ -176,7 +178,7 @@ class Search : public Open {
  private:
   struct Level {
     Bits<W> candidates, branches;
-    u32 best;    // when the branches were chosen
+    u32 best;    // when the branches were chosen; kForced: there was no choice
     u32 vertex;  // taken last
   };
 
@@ -195,7 +197,8 @@ class Search : public Open {
     worker_.open_searches.pop_back();
   }
 
-  void push(const Bits<W>& candidates) {
+  void push(Bits<W> candidates) {
+    if (kReduces && !reduce(candidates)) return;
     const u32 known = best(), taken = static_cast<u32>(prefix_.size() + levels_.size());
     const Bits<W> branches = colouring_.branching(candidates, known > taken ? known - taken : 0);
     if (empty(branches)) return;
@@ -203,11 +206,31 @@ class Search : public Open {
     if (W > kNarrowest && n <= 32 * W) return narrow(candidates, branches, n);
     levels_.push_back({candidates, branches, known, 0});
   }
+  /// Takes, without a branch, a candidate tied to all others, or to all but one, whose place it can take in any clique; again
+  /// and again. Whether the candidates that are left must be searched.
+  bool reduce(Bits<W>& candidates) {
+    const bool one_is_enough = !worker_.around.incumbent.collects();
+    for (bool again = true; again;) {
+      again = false;
+      each_member(Bits<W>(candidates), [&](u32 v) {
+        const Bits<W> strangers = candidates & graph_->strangers[v];
+        const u32 n = none_one_more(strangers);
+        if (!candidates.has(v) || n > u32{one_is_enough}) return;
+        candidates.remove(v);
+        candidates = without(candidates, strangers);
+        levels_.push_back({candidates, Bits<W>::none(), kForced, v});
+        again |= n > 0;
+      });
+    }
+    const u32 taken = static_cast<u32>(prefix_.size() + levels_.size()), n = count(candidates);
+    if (n == 0 && taken > best()) worker_.around.incumbent.offer(clique(levels_.size()));
+    return n > 0 && taken + n > best();
+  }
 
   void step() {
     Bits<W> candidates;
     Level& level = levels_.back();
-    if (level.best != best()) refresh(level, size());
+    if (level.best != kForced && level.best != best()) refresh(level, size());
     if (empty(level.branches)) return levels_.pop_back();
     level.vertex = last(level.branches);
     if (!take(levels_.size() - 1, level.vertex, candidates)) return;
@@ -244,7 +267,8 @@ class Search : public Open {
     return members;
   }
 
-  static constexpr u32 kNarrowest = 2;
+  static constexpr u32 kNarrowest = 2, kForced = ~0u;
+  static constexpr bool kReduces = W > 4;  // where a colouring takes longer than a look at all rows
 
   Worker& worker_;
   Colouring<W> colouring_;
@@ -260,7 +284,7 @@ Search<W>& Worker::searcher() {
   return static_cast<Search<W>&>(*searchers_[place]);
 }
 
-/// Calls f with the narrowest width, as a constant, that holds n vertices: 2, 4, 8, 16, 32, 64, 256 or 1,024 words.
+/// Calls f with the narrowest width, as a constant, that holds n vertices: 2, 4, 8, 16, 32, 64, 128, 256 or 1,024 words.
 template <class F>
 void with_width(u32 n, F f) {
   const auto width = [](auto w) { return w; };
@@ -270,6 +294,7 @@ void with_width(u32 n, F f) {
   if (n <= 1024) return f(width(std::integral_constant<u32, 16>()));
   if (n <= 2048) return f(width(std::integral_constant<u32, 32>()));
   if (n <= 4096) return f(width(std::integral_constant<u32, 64>()));
+  if (n <= 8192) return f(width(std::integral_constant<u32, 128>()));
   if (n <= 16384) return f(width(std::integral_constant<u32, 256>()));
   return f(width(std::integral_constant<u32, 1024>()));
 }
@@ -300,6 +325,7 @@ template <u32 W>
 std::unique_ptr<Job> Search<W>::share() {
   for (usize i = 0; i < levels_.size(); ++i) {
     Level& level = levels_[i];
+    if (level.best == kForced) continue;
     if (level.best != best()) refresh(level, static_cast<u32>(prefix_.size() + i));
     while (!empty(level.branches)) {
       const u32 v = last(level.branches);

@@ -1,14 +1,14 @@
 // clique_team.hpp: a maximum clique of a whole graph, by a team of threads.
 //
-// What: core numbers and order, a first clique by greed from the cores down, then the search: over one local graph
-// where the core that is left is small and dense, else over the neighbourhoods of roots, from the densest core
-// outwards. With `all`, a second search collects every clique of the size that the first has proven.
+// What: core numbers and order, a first clique (first_clique.hpp), then the search: over one local graph where the core
+// that is left is small and dense, else over the neighbourhoods of roots, from the densest core outwards, but for those
+// that have too few colours behind them. With `all`, a second search collects every clique of the size that the first has proven.
 //
 // Threads: roots come from a counter, shared branches from a queue; the search has ended when every worker waits.
 #pragma once
 
 #include "clique.hpp"
-#include "cores.hpp"
+#include "first_clique.hpp"
 
 #include <chrono>
 #include <condition_variable>
@@ -70,9 +70,8 @@ class CliqueRun {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr u32 kWholeGraph = 4096;  // vertices of a core that may be one local graph
+  static constexpr u32 kWholeGraph = 16384;  // vertices of a core that may be one local graph
   static constexpr double kDense = 0.1;
-  static constexpr u32 kGreedyRoots = 16;
 
   template <class F>
   void guarded(F f) {
@@ -116,34 +115,11 @@ class CliqueRun {
 
   void start_greedily() {
     if (graph_.n && settings_.lower_bound == 0) incumbent_.offer({cores_.id.back()});
-    Neighbourhood around(cores_);
-    u32 tried = 0, last_core = ~0u;
-    for (u32 p = cores_.n(); p-- > 0 && tried < kGreedyRoots && cores_.number[p] >= incumbent_.size() && !stopped_;) {
-      if (cores_.number[p] == last_core && tried > 4) continue;
-      const std::vector<u32> found = neighbourhood(around, p);
-      if (found.empty()) continue;
-      ++tried;
-      last_core = cores_.number[p];
-      with_width(static_cast<u32>(found.size()), [&](auto width) {
-        constexpr u32 W = decltype(width)::value;
-        const Shared<W> local = local_graph<W>(around, found);
-        grow_greedily(*local, Bits<W>::first_n(local->n()), {cores_.id[p]});
-      });
-    }
-  }
-  /// Takes the candidate with most neighbours among the candidates, again and again.
-  template <u32 W>
-  void grow_greedily(const LocalGraph<W>& graph, Bits<W> candidates, std::vector<u32> clique) {
-    while (!empty(candidates)) {
-      u32 best = 0, most = 0;
-      each_member(candidates, [&](u32 v) {
-        const u32 n = count(candidates & graph.neighbours[v]) + 1;
-        if (n > most) best = v, most = n;
-      });
-      clique.push_back(graph.ids[best]);
-      candidates = candidates & graph.neighbours[best];
-    }
-    incumbent_.offer(std::move(clique));
+    const auto keep = [this](std::vector<u32> places) {
+      for (u32& p : places) p = cores_.id[p];
+      incumbent_.offer(std::move(places));
+    };
+    FirstCliques(cores_, incumbent_.size(), keep, [this] { return stopped_.load(); }).find();
   }
 
   // ---- local graphs -------------------------------------------------------------------------------------------
@@ -173,12 +149,14 @@ class CliqueRun {
     first_root_ = cores_.first_of_core(incumbent_.size());
     const u32 left = cores_.n() - first_root_;
     if (left <= incumbent_.size()) return;
-    const double edges = static_cast<double>(cores_.later.size() - cores_.start[first_root_]);
-    whole_ = left <= kWholeGraph && edges >= kDense * left * (left - 1) / 2;
+    whole_ = left <= kWholeGraph && cores_.density(first_root_) >= kDense;
     next_root_ = cores_.n();
     waiting_ = 0;
     done_ = false;
-    if (whole_) give_whole();
+    if (whole_)
+      give_whole();
+    else
+      colours_behind_ = colours_behind(cores_, first_root_);
     std::vector<std::thread> threads;
     for (u32 i = 1; i < settings_.threads; ++i) threads.emplace_back([this] { work(); });
     work();
@@ -191,8 +169,7 @@ class CliqueRun {
   void give_whole() {
     auto job = std::make_unique<WholeGraph>();
     job->begin = [this](Worker& worker) {
-      std::vector<u32> places(cores_.n() - first_root_);
-      std::iota(places.rbegin(), places.rend(), first_root_);
+      const std::vector<u32> places = cores_.places_from(first_root_);
       Neighbourhood around(cores_);
       with_width(static_cast<u32>(places.size()), [&](auto width) {
         constexpr u32 W = decltype(width)::value;
@@ -218,6 +195,7 @@ class CliqueRun {
       const i64 root = --next_root_;
       if (root < static_cast<i64>(first_root_) || cores_.number[static_cast<usize>(root)] < incumbent_.size()) return;
       const u32 p = static_cast<u32>(root);
+      if (colours_behind_[p] < incumbent_.size()) continue;
       const std::vector<u32> found = neighbourhood(around, p);
       if (found.empty()) {
         if (incumbent_.size() == 0) incumbent_.offer({cores_.id[p]});
@@ -268,6 +246,7 @@ class CliqueRun {
   std::vector<std::vector<u32>> first_;  // what the first search found, while the second collects
   bool collecting_ = false, all_proven_ = false, whole_ = false, done_ = false, ended = false;
   u32 first_root_ = 0;
+  std::vector<u32> colours_behind_;  // of each root
   std::atomic<i64> next_root_{0}, waiting_{0}, queued_{0};
   std::atomic<u64> nodes_{0}, searched_{0};
   std::atomic<bool> stopped_{false};

@@ -140,9 +140,12 @@ class Colouring {
     if constexpr (W == 2) {
       colour_without_branches(left, k);
     } else {
+      if (kSkipsSingles) several_.choose_first(k);
       for (u32 c = 0; c < k; ++c) {
         if (empty(left)) return left;
-        classes_.set(c, take_class(left));
+        const Bits<W> members = take_class(left);
+        classes_.set(c, members);
+        if (kSkipsSingles && none_one_more(members) == 1) several_.remove(c);
       }
     }
     if (k < 2 || !bounds_.recolour || empty(left)) return left;
@@ -163,6 +166,9 @@ class Colouring {
 
  private:
   static constexpr u32 kNoClass = ~0u;
+  /// A class is maximal when it is made, so a vertex alone in its class has a neighbour in each other one, and no room is
+  /// made by moving it: not tried where a pass over the classes is long.
+  static constexpr bool kSkipsSingles = W > 8;
   static constexpr u32 kFailures = 12;  // in a row; then the rest is branched on (a third of the time of sparse projections)
   struct Unit {
     u32 vertex, of;  // a class
@@ -226,7 +232,7 @@ class Colouring {
     const u32 free = look(alive, usable_);
     if (free != kNoClass) return classes_.add(free, v), true;
     for (u32 i = 0; i < usable_.n_blocks(); ++i)
-      for (u64 ones = ones_.block(i); ones; ones &= ones - 1)
+      for (u64 ones = kSkipsSingles ? ones_.block(i) & several_.block(i) : ones_.block(i); ones; ones &= ones - 1)
         if (make_room(64 * i + first_bit(ones), v)) return true;
     return bounds_.refute && refute(v, alive);
   }
@@ -320,7 +326,7 @@ class Colouring {
   const Bounds bounds_;
   const LocalGraph<W>* graph_ = nullptr;
   ClassTable<W> classes_;
-  Choice usable_, open_, ones_;
+  Choice usable_, open_, ones_, several_;  // several_: had more than one member when made
   std::vector<Unit> units_;
   std::vector<char> needed_;
 };

@@ -33,6 +33,17 @@ struct Cores {
   u32 n() const { return static_cast<u32>(id.size()); }
   /// The first place whose core number is at least so much: it and all after it are that core.
   u32 first_of_core(u32 least) const { return static_cast<u32>(std::lower_bound(number.begin(), number.end(), least) - number.begin()); }
+  /// All places from one on, the densest core first.
+  std::vector<u32> places_from(u32 first) const {
+    std::vector<u32> places(n() - first);
+    std::iota(places.rbegin(), places.rend(), first);
+    return places;
+  }
+  /// How many of the pairs among these places are edges; there are at least two.
+  double density(u32 first) const {
+    const double n_left = n() - first;
+    return static_cast<double>(later.size() - start[first]) / (n_left * (n_left - 1) / 2);
+  }
 };
 
 inline Cores find_cores(const Adjacency& graph) {
@@ -70,6 +81,22 @@ inline Cores find_cores(const Adjacency& graph) {
     cores.start[i + 1] = cores.later.size();
   }
   return cores;
+}
+
+/// For the places from `first` on: how many colours their later neighbours have, when each place, from the last down, takes
+/// the first colour that none of them has. A clique that begins at a place has at most one vertex more. Never above the
+/// core number; linear in the edges.
+inline std::vector<u32> colours_behind(const Cores& cores, u32 first) {
+  std::vector<u32> colour(cores.n()), behind(cores.n(), 0), seen_by(usize{cores.degeneracy} + 2, ~0u);
+  for (u32 p = cores.n(); p-- > first;) {
+    for (u64 e = cores.start[p]; e < cores.start[p + 1]; ++e) {
+      u32& by = seen_by[colour[cores.later[e]]];
+      behind[p] += by != p;
+      by = p;
+    }
+    while (seen_by[colour[p]] == p) ++colour[p];
+  }
+  return behind;
 }
 
 /// The neighbourhoods of roots, reduced to what a clique of a wanted size can use. One a worker.

@@ -196,6 +196,20 @@ def test_the_bench_shows_size_and_peers(capsys):
     assert [(g["graph"], g["size"], g["expected"]) for g in graphs] == [("keller4", 11, 11), ("c-fat500-5", 64, 64)]
 
 
+def test_the_bench_compares_bounds(capsys):
+    nodes = []
+    for bounds in ("refute", "recolour", "colour"):
+        assert invoke(["bench", "clique", "keller4", "--runs", "1", "--bounds", bounds, "--json"]) == 0
+        graph = json.loads(capsys.readouterr().out)["graphs"][0]
+        assert (graph["size"], graph["bounds"]) == (11, bounds)
+        nodes.append(graph["nodes"])
+    assert nodes == sorted(set(nodes))
+    assert invoke(["bench", "clique", "keller4", "--runs", "1", "--bounds", "recolour"]) == 0
+    assert "no bound stronger than recolour" in capsys.readouterr().out
+    assert invoke(["bench", "clique", "keller4", "--bounds", "best"]) == 2
+    assert "bounds is 'best'; it must be colour, recolour or refute" in capsys.readouterr().err
+
+
 RANDOM = ["bench", "random-cliques", "--size", "60", "--density", "0.2", "--density", "0.9"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from itertools import pairwise
 
 import networkx as nx
@@ -143,6 +144,88 @@ def test_bounds_agree_where_classes_are_many_and_sets_are_wide(n, seed):
     for one in found:
         assert_is_clique(one.members, *graph)
         assert not one.proven or one.size == best
+
+
+@pytest.mark.parametrize(
+    ("n", "parts", "missing"), [(4200, 70, 0), (4200, 70, 0.004), (4200, 840, 0.0004), (2500, 500, 0.0003)]
+)
+def test_one_vertex_of_each_part_is_a_largest_clique(n, parts, missing):
+    """More vertices than 64 words hold; edges are missing, but none of those between the first vertices of the parts."""
+    random = np.random.default_rng(n + parts)
+    part = random.permutation(np.arange(n) % parts)
+    first = np.unique(part, return_index=True)[1]
+    matrix = part[:, None] != part
+    matrix &= random.random((n, n), dtype=np.float32) >= missing
+    matrix[np.ix_(first, first)] = ~np.eye(parts, dtype=bool)
+    graph = dimacs.csr_of_matrix(np.triu(matrix, 1))
+    for options in ({}, {"lower_bound": parts - 1, "bounds": "recolour"}):
+        found = maximum_clique(*graph, time_limit=30, **options)
+        assert (found.size, found.proven) == (parts, True)
+        assert len(set(part[found.members].tolist())) == parts
+        rows = [graph[1][graph[0][v] : graph[0][v + 1]] for v in found.members]
+        assert all(np.isin(found.members, row).sum() == parts - 1 for row in rows)
+
+
+@pytest.mark.parametrize("n", [300, 1500, 4200])
+def test_nearly_complete_graphs(n):
+    """What is missing is a few paths and cycles, whose largest sets without two neighbours networkx finds."""
+    missing = nx.gnm_random_graph(n // 10, n // 14, seed=n)
+    upper = np.triu(np.ones((n, n), bool), 1)
+    label = np.random.default_rng(n).permutation(n)
+    for u, v in missing.edges:
+        upper[min(label[u], label[v]), max(label[u], label[v])] = False
+    parts = (nx.complement(missing.subgraph(part)) for part in nx.connected_components(missing))
+    size = n - n // 10 + sum(nx.max_weight_clique(part, weight=None)[1] for part in parts)
+    found = maximum_clique(*dimacs.csr_of_matrix(upper), time_limit=30)
+    assert (found.size, found.proven) == (size, True)
+    assert upper[np.ix_(found.members, found.members)].sum() == size * (size - 1) // 2
+
+
+@pytest.mark.parametrize(("n", "threads"), [(300, 1), (300, 2), (1100, 2)])
+def test_all_maximum_cliques_of_a_nearly_complete_graph(n, threads):
+    """Of a missing edge either end, of a missing path of three both ends, of a triangle any corner, of a square a diagonal."""
+    missing = [(0, 1), (2, 3), (3, 4), (5, 6), (6, 7), (5, 7), (8, 9), (9, 10), (10, 11), (8, 11)]
+    choices = [[{0}, {1}], [{2, 4}], [{5}, {6}, {7}], [{8, 10}, {9, 11}]]
+    label = np.random.default_rng(n).permutation(n)
+    upper = np.triu(np.ones((n, n), bool), 1)
+    for u, v in label[missing]:
+        upper[min(u, v), max(u, v)] = False
+    expected = [label[sorted(set(range(12, n)).union(*chosen))] for chosen in itertools.product(*choices)]
+    found = maximum_clique(*dimacs.csr_of_matrix(upper), all=True, threads=threads)
+    assert found.cliques.tolist() == sorted(np.sort(clique).tolist() for clique in expected)
+
+
+def overlapping_blocks(n: int, blocks: int, size: int, seed: int):
+    """Too sparse for one matrix, so that roots are searched; greed alone does not find the largest clique."""
+    random = np.random.default_rng(seed)
+    matrix = np.zeros((n, n), bool)
+    for _ in range(blocks):
+        block = random.choice(n, size, replace=False)
+        matrix[np.ix_(block, block)] |= np.triu(random.random((size, size)) < 0.8, 1)
+    return np.argwhere(np.triu(matrix | matrix.T, 1))
+
+
+@given(st.integers(300, 500), st.integers(10, 40), st.integers(0, 2**32 - 1), st.integers(1, 3))
+@settings(max_examples=40, deadline=None)
+def test_roots_that_colours_rule_out_hold_no_maximum_clique(n, blocks, seed, threads):
+    edges = overlapping_blocks(n, blocks, 14, seed)
+    cliques = list(nx.find_cliques(nx.Graph(edges.tolist())))
+    size = max(map(len, cliques))
+    found = maximum_clique(*dimacs.symmetric_csr(edges, n), all=True, threads=threads)
+    assert found.cliques.tolist() == sorted(sorted(c) for c in cliques if len(c) == size)
+
+
+def test_a_hub_is_found_before_the_search():
+    """The vertices that share one hub are a clique by construction, the densest core of their one-mode projection."""
+    random = np.random.default_rng(1)
+    left = np.concatenate([np.arange(2500), random.integers(6000, size=9000)])
+    right = np.concatenate([np.zeros(2500, int), random.integers(1, 4000, size=9000)])
+    order = np.lexsort((right, left))
+    table = np.unique(np.stack([left, right], axis=1)[order], axis=0)
+    indptr = np.searchsorted(table[:, 0], np.arange(6001))
+    found = maximum_clique(*project_one_mode(indptr, table[:, 1], 4000), time_limit=30)
+    assert (found.proven, found.nodes) == (True, 0)
+    assert set(range(2500)) <= set(found.members.tolist())
 
 
 @given(bipartite_graphs(), st.integers(1, 4), st.sampled_from(["left", "right"]), st.integers(1, 3))

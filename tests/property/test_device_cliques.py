@@ -76,6 +76,16 @@ def test_roots_are_searched_where_the_first_clique_leaves_some(seed):
     assert_agrees(search([EmulatedGpu(), EmulatedGpu()], *graph), graph, size)
 
 
+def test_what_colours_rule_out_reaches_no_device():
+    """Many complete multipartite graphs, too sparse together for one matrix: as many colours as the first clique has."""
+    part = np.arange(40) % 8
+    one = np.argwhere(np.triu(part[:, None] != part, 1))
+    graph = dimacs.symmetric_csr(np.concatenate([one + 40 * i for i in range(50)]), 2000)
+    machine = EmulatedGpu()
+    assert_agrees(search([machine], *graph), graph, 8)
+    assert machine.launches == []
+
+
 @pytest.mark.parametrize(
     "name",
     ["keller4", "c-fat500-5", "hamming8-4", "C125.9", "MANN_a27", "p_hat700-1", "san200_0.9_2", "gen200_p0.9_44"],
