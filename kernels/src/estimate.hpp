@@ -28,6 +28,7 @@ struct Choice {
 // Chosen on ten real and 36 random graphs, each count with eight seeds of the sample (docs/performance.md).
 constexpr u32 kFirstDraws = 16, kTimesMore = 3, kMostDraws = 432;
 constexpr double kScatter = 48;          // after n draws, 1 + kScatter / n times the work of another is clearly more
+constexpr double kScatterOfOne = 1920;   // where one search is prescribed: nothing else wins where small samples of levels miss most of them
 constexpr u32 kWaysOfLevels = 16, kWaysOfPivots = 4;
 constexpr double kRegistersANode = 12;   // by time
 constexpr double kCheap = 3e6;           // registers, about 10 ms: pivots could not save what looking at them costs
@@ -172,7 +173,7 @@ inline void draw(Candidates& candidates, u32 n, Helpers& helpers) {
 }
 
 /// The best of all that levels and pivots could do.
-inline Choice best_of(Candidates candidates, Candidates pivots, Helpers& helpers) {
+inline Choice best_of(Candidates candidates, Candidates pivots, double scatter, Helpers& helpers) {
   u32 n = kFirstDraws;
   draw(candidates, n, helpers);
   if (candidates.empty() || candidates[0]->work() > kCheap) {
@@ -182,7 +183,7 @@ inline Choice best_of(Candidates candidates, Candidates pivots, Helpers& helpers
   }
   while (true) {
     const double least = candidates[0]->work();
-    while (candidates.back()->work() > (1 + kScatter / n) * least) candidates.pop_back();
+    while (candidates.back()->work() > (1 + scatter / n) * least) candidates.pop_back();
     double spent = 0;
     for (const auto& candidate : candidates) spent += candidate->spent;
     if (candidates.size() == 1 || n == kMostDraws || spent * (kTimesMore - 1) > kWorthSpending * least) break;
@@ -210,7 +211,7 @@ inline Choice choose(const CountGraph& g, SizeRange sizes, Method method, RootSi
         out.push_back(sampled->candidate({one, on_left}, helpers.workers()));
     return out;
   };
-  return best_of(candidates(Method::levels), candidates(Method::pivot), helpers);
+  return best_of(candidates(Method::levels), candidates(Method::pivot), method == Method::chosen_here ? kScatter : kScatterOfOne, helpers);
 }
 
 }  // namespace BICLIQ_ISA

@@ -321,6 +321,14 @@ def test_the_side_is_chosen_whose_count_takes_a_fraction_of_the_other(name, p, q
     assert choose_count(*load(name), p, q) == FASTER[name, p, q]
 
 
+@pytest.mark.parametrize(
+    ("name", "p", "q", "side"),
+    [("marvel", 7, 3, "right"), ("marvel", 5, 5, "left"), ("gowalla", 6, 6, "right"), ("gowalla", 8, 8, "right"), ("gowalla", 10, 10, "right")],
+)  # fmt: skip
+def test_where_levels_are_prescribed_their_faster_side_is_found(name, p, q, side):
+    assert choose_count(*load(name), p, q, method="levels") == ("levels", side)
+
+
 def test_pivots_are_chosen_where_levels_would_visit_too_many_subsets():
     assert choose_count(*load("edit-nawiki"), 12, 12)[0] == "pivot"
     assert choose_count(*complete(100, 100), 8, 8)[0] == "pivot"
