@@ -48,7 +48,7 @@ class CliqueSwaps {
       drop(stranger_of(v), ban);
       return add(v);
     }
-    drop(list_[kMembers][random(kMembers)], kBan);
+    if (!list_[kMembers].empty()) drop(list_[kMembers][random(kMembers)], kBan);  // else all are banned, for a few steps
   }
   /// One of a list that is not banned, beginning anywhere.
   u32 pick(List list) {
