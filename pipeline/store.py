@@ -38,7 +38,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from pipeline.errors import InputError, StorageError
 
-FORMAT = 1
+FORMAT = 2
 """Version of the layout; a store of another version is refused."""
 
 OBJECT_STORE_LIBRARIES = {"aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google"}
