@@ -5,7 +5,7 @@ STORE ?= demo-store
 SANITIZER ?= compute-sanitizer
 SOURCES := $(wildcard kernels/src/*)
 
-.PHONY: setup demo test test-gpu sanitize-gpu lint bench clean
+.PHONY: setup demo test test-checked test-gpu sanitize-gpu lint bench clean
 
 setup: .venv/installed
 
@@ -23,6 +23,13 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest
+
+# The kernels built with the checks of the C++ library, in an environment of their own: what reads beyond a vector ends the test.
+CHECKED = .venv/checked
+test-checked: setup
+	test -x $(CHECKED)/bin/python || $(PYTHON) -m venv $(CHECKED)
+	$(CHECKED)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -C cmake.define.BICLIQ_CHECKS=ON -C build-dir=build/checked -e '.[dev]'
+	$(CHECKED)/bin/python -m pytest tests/property
 
 # Tests that need an NVIDIA GPU; each is skipped, with its reason, where there is none. First: pip install -e '.[gpu]'
 test-gpu: setup
