@@ -50,7 +50,7 @@ MOST_PATHS_FOR_WARPS = 32  # times the paths of the side that has fewer
 def choose_side_for_warps(indptr: Any, indices: Any, n_right: int) -> Side:
     """The side for a GPU: that of `choose_side`, unless most pairs of its vertices share more rows than a warp has lanes.
 
-    The nodes below such pairs are wide: a warp takes 10 microseconds for one, and 0.3 for a node of at most 32 rows. So the other
+    The nodes below such pairs are wide, and cost a warp many times what a node of at most 32 rows does. So the other
     side is taken where its pairs are narrow; on edit-nawiki that is 1.6 times as fast. Pairs are the ends of a seeded
     sample of paths of two edges. O(edges + sample · largest degree).
 
