@@ -1,11 +1,13 @@
 // team.hpp: the threads of a count. Roots are taken from a common counter, the largest first; a worker that finds none
 // left takes steps of the roots that others still have open, so one heavy root keeps every worker busy.
 //
-// An open root is read by all and written by none until its owner has seen the last helper leave.
+// A worker takes the steps of its own root without a word to the others, one load each, until one of them has none
+// left. An open root is read by all and written by none until its owner has seen the last helper leave.
 #pragma once
 
 #include "parallel.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -50,19 +52,24 @@ class Team {
     stopped_ = true;
     for (const auto& member : members_) member->halt();
   }
-  std::uint64_t roots_done() const { return done_; }
+  std::uint64_t roots_done() const {
+    const std::uint64_t taken = std::min<std::uint64_t>(next_, roots_.size());
+    return taken - std::min<std::uint64_t>(taken, active_);
+  }
   std::uint64_t n_roots() const { return roots_.size(); }
   const std::vector<std::unique_ptr<Search>>& members() const { return members_; }
 
  private:
-  struct OpenRoot {
+  static constexpr std::size_t kLineBytes = 64;  // what one thread writes stands on other lines than what others read
+
+  struct alignas(kLineBytes) OpenRoot {
     std::atomic<std::uint32_t> next{0}, n{0}, helpers{0};
     std::atomic<bool> open{false};
   };
 
   void work(std::size_t k) {
     try {
-      for (std::uint64_t i; !stopped_ && (i = next_.fetch_add(1)) < roots_.size(); ++done_) search_root(k, roots_[roots_.size() - 1 - i]);
+      for (std::uint64_t i; !stopped_ && (i = next_.fetch_add(1)) < roots_.size();) search_root(k, roots_[roots_.size() - 1 - i]);
       --active_;
       while (!stopped_ && active_ > 0)
         if (!help(k)) std::this_thread::sleep_for(std::chrono::microseconds(20));
@@ -78,17 +85,20 @@ class Team {
   void search_root(std::size_t k, std::uint32_t root) {
     Search& mine = *members_[k];
     const std::uint32_t n = mine.open(root);
-    if (members_.size() == 1 || n < kWorthSharing) {
-      for (std::uint32_t i = 0; i < n && !stopped_; ++i) mine.step(mine, i);
-      return;
+    for (std::uint32_t i = 0; i < n && !stopped_; ++i) {
+      if (active_ < members_.size() && n - i >= kWorthSharing) return share_steps(k, i, n);
+      mine.step(mine, i);
     }
-    OpenRoot& root_of = open_[k];
-    root_of.next = 0;
-    root_of.n = n;
-    root_of.open = true;
-    take_steps(mine, mine, root_of);
-    root_of.open = false;
-    while (root_of.helpers > 0) std::this_thread::yield();
+  }
+  /// The steps of k's root from `first` on, with those who have no root of their own.
+  void share_steps(std::size_t k, std::uint32_t first, std::uint32_t n) {
+    OpenRoot& root = open_[k];
+    root.next = first;
+    root.n = n;
+    root.open = true;
+    take_steps(*members_[k], *members_[k], root);
+    root.open = false;
+    while (root.helpers > 0) std::this_thread::yield();
   }
   void take_steps(Search& worker, const Search& owner, OpenRoot& root) {
     for (std::uint32_t i; !stopped_ && (i = root.next.fetch_add(1)) < root.n;) worker.step(owner, i);
@@ -116,8 +126,8 @@ class Team {
   std::vector<std::unique_ptr<Search>> members_;
   const std::vector<std::uint32_t> roots_;
   std::vector<OpenRoot> open_;
-  std::atomic<std::uint64_t> next_{0}, done_{0};
-  std::atomic<std::size_t> active_;
+  alignas(kLineBytes) std::atomic<std::uint64_t> next_{0};  // written for every root
+  alignas(kLineBytes) std::atomic<std::size_t> active_;     // read for every step, written when a worker has no root left
   std::atomic<bool> stopped_{false};
   std::mutex mutex_;
   std::condition_variable ended_;

@@ -346,6 +346,16 @@ def test_threads_share_the_sample_and_choose_as_one_does(seed):
         assert len({r.count for r in results}) == 1
 
 
+@pytest.mark.parametrize("method", ["levels", "pivot"])
+def test_workers_without_a_root_take_steps_of_the_one_that_is_left(method):
+    graph = random_graph(7, 60, 150, 0.4)
+    of_roots = [
+        count_bicliques(*graph, 4, 3, method=method, side="left", roots=np.array([v], np.int32), threads=4).count
+        for v in range(60)
+    ]
+    assert sum(of_roots) == count_bicliques(*graph, 4, 3, method=method, side="left").count
+
+
 @pytest.mark.parametrize("kept", [0.97, 0.99, 1.0])
 def test_counts_do_not_depend_on_how_much_the_first_sweep_removes(kept):
     random = np.random.default_rng(5)
