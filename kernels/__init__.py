@@ -256,7 +256,7 @@ def count_bicliques(
     roots : array of int, optional
         Count only the subgraphs whose first vertex on `side`, in the order of its numbers, is one of these.
     threads : int
-        Worker threads; 0 takes all cores that this process may use.
+        Worker threads; 0 takes all cores that this process may use. With a GPU they choose the side of the roots.
     per_vertex : bool
         Count for each vertex as well, and for p = q = 2 by "butterfly" for each edge.
     backend : {"cpu", "cuda"}
@@ -373,6 +373,7 @@ def choose_count(
     *,
     method: Literal["auto", "levels", "pivot"] = "auto",
     side: Literal["auto", "left", "right"] = "auto",
+    threads: int = 1,
 ) -> tuple[str, Side]:
     """Choose the search and the side of the roots for a count, by the sample that `count_bicliques` draws.
 
@@ -382,6 +383,8 @@ def choose_count(
         As of `count_bicliques`.
     method, side
         What is prescribed of the choice.
+    threads : int
+        Threads that share the sample; the choice does not depend on them. 0 takes all cores that this process may use.
 
     Returns
     -------
@@ -398,7 +401,7 @@ def choose_count(
     >>> choose_count([0, 3, 6], [0, 1, 2, 0, 1, 2], 3, 1, 2)
     ('levels', 'left')
     """
-    request = _count_request(indptr, indices, n_right, p, q, side, None, 1)
+    request = _count_request(indptr, indices, n_right, p, q, side, None, threads)
     return chosen_search(request, choose_method(method, p, q, side="left", roots=True, per_vertex=False))
 
 

@@ -165,11 +165,16 @@ def choose_method(method: str, p: int, q: int, *, side: str, roots: bool, per_ve
     return "pivot" if per_vertex and method == "auto" else method
 
 
+def allowed_threads(request: CountRequest) -> int:
+    """Threads that a count may take."""
+    return request.threads if request.threads > 0 else available_threads()
+
+
 def count_by_search(
     request: CountRequest, method: str, per_vertex: bool, progress: ProgressCallback | None
 ) -> CountResult:
     """Count one (p,q) by levels (`src/pq.hpp`) or pivots (`src/pivot.hpp`)."""
-    threads = request.threads if request.threads > 0 else available_threads()
+    threads = allowed_threads(request)
     extension = load_extension()
     n_left = len(request.indptr) - 1
     p, q = request.p, request.q
@@ -199,7 +204,7 @@ def count_by_search(
 
 def count_table(request: CountRequest, progress: ProgressCallback | None) -> CountTable:
     """Count all (p,q) up to those of the request by pivots, in one pass."""
-    threads = request.threads if request.threads > 0 else available_threads()
+    threads = allowed_threads(request)
     extension = load_extension()
     search = _started(extension, request, ALL, METHODS["pivot"], threads)
     _wait(search, progress)
@@ -224,7 +229,7 @@ def count_table_by_trees(
     request: CountRequest, device: Callable[[TreeCells, int], Any], backend: str, progress: ProgressCallback | None
 ) -> CountTable:
     """Count all (p,q), with a device (`CudaTrees`, or what stands for it in a test) for the trees of the search."""
-    threads = request.threads if request.threads > 0 else available_threads()
+    threads = allowed_threads(request)
     extension = load_extension()
     optional = most_optional(max(request.p, request.q))
     search = _started(extension, request, ALL, METHODS["pivot"], threads, optional)
@@ -258,7 +263,7 @@ def count_table_by_trees(
 
 def count_butterflies(request: CountRequest, per_vertex: bool, progress: ProgressCallback | None) -> CountResult:
     """Count butterflies; see `src/butterfly.hpp`."""
-    threads = request.threads if request.threads > 0 else available_threads()
+    threads = allowed_threads(request)
     extension = load_extension()
     search = extension.ButterflyCount(request.indptr, request.indices, request.n_right, per_vertex, threads)
     if per_vertex and not search.parts_fit:
@@ -283,7 +288,10 @@ def count_butterflies(request: CountRequest, per_vertex: bool, progress: Progres
 
 
 def count_on_gpu(request: CountRequest, method: str, progress: ProgressCallback | None) -> CountResult:
-    """Count one (p,q) by levels on the GPU (`src/count.cu`); sums over degrees, with a size of 1, stay on the CPU."""
+    """Count one (p,q) by levels on the GPU (`src/count.cu`), rooted on the side that the CPU's threads choose.
+
+    Sums over degrees, with a size of 1, stay on the CPU.
+    """
     if min(request.p, request.q) == 1 or max(request.p, request.q) > LARGEST_SIDE:
         return count_by_search(request, "levels", False, progress)
     if method not in ("auto", "levels", "butterfly"):
@@ -303,7 +311,7 @@ def count_on_gpu(request: CountRequest, method: str, progress: ProgressCallback 
         side=side,
         method="levels",
         seconds={**search.seconds, "estimate": estimated},
-        threads=1,
+        threads=allowed_threads(request),
         backend="cuda",
         work=search.work,
     )
@@ -321,6 +329,7 @@ def chosen_search(request: CountRequest, method: str) -> tuple[Method, Side]:
         request.q,
         METHODS[method],
         ROOT_SIDES[request.side],
+        allowed_threads(request),
     )
     return "pivot" if is_pivot else "levels", "left" if on_left else "right"
 

@@ -266,6 +266,7 @@ def plan_count(store: Store, graph: str, asked: CountAsked, settings: Settings) 
         min(asked.q, 2) if asked.all_sizes else asked.q,
         method=_partition_method(asked, settings),
         side=settings.search.side,
+        threads=settings.search.threads,
     )
     bounded = {"min_left": min(least_p, 2**31 - 1), "min_right": min(least_q, 2**31 - 1), "side": side}
     search = settings.search.model_copy(update={**bounded, **NEEDED_SETTINGS})

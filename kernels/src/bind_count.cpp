@@ -50,6 +50,8 @@ std::vector<u32> places_of(const CountSide& side, const Input<std::int32_t>& ver
   return places;
 }
 
+u32 estimate_threads(std::size_t edges, u32 allowed) { return edges < kEdgesWorthThreads ? 1 : std::min(allowed, kMostHelpers); }
+
 /// A search of any kind, under way.
 struct Running {
   virtual ~Running() = default;
@@ -94,7 +96,7 @@ class Count {
         threads_(threads), trees_(tree_optional ? std::make_unique<TreeQueue>(tree_optional) : nullptr) {
     const nb::gil_scoped_release release;
     const auto start = Clock::now();
-    helpers_ = std::make_unique<Helpers>(indices.size() < kEdgesWorthThreads ? 1 : std::min(threads, kMostHelpers));
+    helpers_ = std::make_unique<Helpers>(estimate_threads(indices.size(), threads));
     const auto wanted = static_cast<RootSide>(side);
     const u32 least_p = asked_ == Asked::all ? std::min(p, 2u) : p, least_q = asked_ == Asked::all ? std::min(q, 2u) : q;
     const bool keep_left = some_roots && wanted == RootSide::left, keep_right = some_roots && wanted == RootSide::right;
@@ -284,14 +286,14 @@ class ButterflyCount {
 
 /// (is the search by pivots?, are the roots on the left?) as a count would choose them.
 nb::tuple choose_count(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, u32 p, u32 q, int method,
-                       int side) {
+                       int side, u32 threads) {
   Choice choice;
   {
     const nb::gil_scoped_release release;
+    Helpers helpers(estimate_threads(indices.size(), threads));
     const CountGraph graph =
         prepare_core(indptr.data(), indices.data(), static_cast<u32>(indptr.size() - 1), n_right, p, q, false, false);
-    Helpers alone(1);
-    choice = choose(graph, {{p, q}, {p, q}}, static_cast<Method>(method), static_cast<RootSide>(side), alone);
+    choice = choose(graph, {{p, q}, {p, q}}, static_cast<Method>(method), static_cast<RootSide>(side), helpers);
   }
   return nb::make_tuple(choice.method == Method::pivot, choice.on_left);
 }
