@@ -1,10 +1,10 @@
 // parallel.hpp: threads that share short lists of independent items, one list after the other, and then go on to long work.
 //
 // The helpers are there before the first list, and look for the next one every 20 µs. A thread that is started for a list
-// of a millisecond may spend most of it on the processor of the one that started it: so measured, with the other
-// processor idle.
+// of a millisecond may spend most of it on the processor of the one that started it (processors.hpp).
 #pragma once
 
+#include "processors.hpp"
 #include "types.hpp"
 
 #include <atomic>
@@ -17,11 +17,19 @@
 
 namespace bicliq {
 
+/// A cache line: what one thread writes again and again stands on other ones than what others read.
+constexpr usize kLineBytes = 64;
+
 class Helpers {
  public:
   /// The caller is one of the workers.
   explicit Helpers(u32 workers) {
-    for (u32 worker = 1; worker < workers; ++worker) threads_.emplace_back([this, worker] { help(worker); });
+    const Processors processors;
+    for (u32 worker = 1; worker < workers; ++worker)
+      threads_.emplace_back([this, worker, processors] {
+        processors.move_on(worker);
+        help(worker);
+      });
   }
   ~Helpers() {
     ended_ = true;

@@ -18,6 +18,7 @@
 #pragma once
 
 #include "local_columns.hpp"
+#include "parallel.hpp"
 #include "random_ways.hpp"
 
 #include <algorithm>
@@ -69,8 +70,9 @@ inline void each_bit(const u32* bits, u32 words, F f) {
   for (u32 k = 0; k < words; ++k) each_bit(bits[k], [&](u32 i) { f(32 * k + i); });
 }
 
+/// The search of one worker.
 template <class Sums>
-class Pivot {
+class alignas(kLineBytes) Pivot {
  public:
   using Part = typename Sums::Part;
   Pivot(const CountSide& roots, const CountSide& rows, SizeRange sizes, Sums sums_)

@@ -22,6 +22,7 @@
 
 #include "local_columns.hpp"
 #include "omission.hpp"
+#include "parallel.hpp"
 #include "random_ways.hpp"
 #include "wide.hpp"
 
@@ -76,7 +77,8 @@ class NarrowSum {
   u64 wide_ = 0;
 };
 
-class Levels {
+/// The search of one worker.
+class alignas(kLineBytes) Levels {
  public:
   Levels(const CountSide& roots, const CountSide& rows, u32 p, const ChooseTable& table)
       : local_(roots, rows), roots_(roots), p_(p), table_(table) {}

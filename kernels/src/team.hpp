@@ -60,8 +60,6 @@ class Team {
   const std::vector<std::unique_ptr<Search>>& members() const { return members_; }
 
  private:
-  static constexpr std::size_t kLineBytes = 64;  // what one thread writes stands on other lines than what others read
-
   struct alignas(kLineBytes) OpenRoot {
     std::atomic<std::uint32_t> next{0}, n{0}, helpers{0};
     std::atomic<bool> open{false};
