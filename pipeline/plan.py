@@ -20,7 +20,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 import kernels
-from pipeline.arrays import largest_of_rows, library_of, to_host
+from pipeline.arrays import largest_of_rows, library_of, starts_of, to_host
 from pipeline.device import gpu_count
 from pipeline.errors import InputError
 from pipeline.graph import BipartiteGraph, Int32s, Int64s, read_edges, read_graph
@@ -263,14 +263,14 @@ def read_plan(folder: RunFolder) -> Plan:
     return Plan(side, *(table[name].to_numpy() for name in ("root", "cost", "partition")))
 
 
-def read_run_graph(store: Store, run: str) -> BipartiteGraph:
-    """Read the graph that a run searches: the reduced one, where there is one."""
+def read_run_graph(store: Store, run: str, backend: str = "cpu") -> BipartiteGraph:
+    """Read the graph that a run searches: the reduced one, where there is one; with "cuda", onto the GPU."""
     folder = store.run(run)
     graph = store.graph(str(folder.read_json("run.json")["graph"]))
     if not folder.has("reduced.parquet"):
-        return read_graph(graph)
+        return read_graph(graph, backend)
     record = graph.read_json("graph.json")
-    return read_edges(folder, "reduced.parquet", int(record["n_left"]), int(record["n_right"]))
+    return read_edges(folder, "reduced.parquet", int(record["n_left"]), int(record["n_right"]), backend)
 
 
 def _spare_partitions(backend: str) -> int:
@@ -318,9 +318,8 @@ class _PartitionBytes:
     """
 
     def __init__(self, by_root: BipartiteGraph, sequence: Int64s) -> None:
-        xp = library_of(sequence)
         lengths, rows = by_root.rows_of(sequence)
-        first_entry = xp.concatenate([xp.zeros(1, xp.int64), xp.cumsum(lengths)])
+        first_entry = starts_of(lengths)
         self.first_entry: Int64s = to_host(first_entry)
         self.previous = _previous_in_row(rows, first_entry, by_root.right_degrees)
         self.entry_bytes = (by_root.right_degrees * BYTES_PER_EDGE + BYTES_PER_VERTEX)[rows]

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 import kernels
 from pipeline.bicliques import MASK, PARQUET, parquet_writer, record_batch, table_digest, writes_on_device
-from pipeline.device import DeviceParquetWriter
+from pipeline.device import LISTS, DeviceParquetWriter
 from pipeline.errors import LimitReached
 from pipeline.fallback import failed, search_on
 from pipeline.graph import BipartiteGraph
@@ -145,7 +145,7 @@ def _write_bicliques(batches: Iterator[Any], writer: Any, limited: bool) -> int 
 
 def _write_on_device(batches: Iterator[Any], sink: Any) -> None:
     """Write batches as row groups, encoded on the device that they are on."""
-    with DeviceParquetWriter(sink) as writer:
+    with DeviceParquetWriter(sink, **LISTS) as writer:
         for batch in batches:
             writer.write_bicliques(batch)
 
