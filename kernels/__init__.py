@@ -59,7 +59,6 @@ __all__ = [
     "available_threads",
     "choose_count",
     "choose_side",
-    "choose_side_for_warps",
     "count_all_bicliques",
     "count_bicliques",
     "enumerate_maximal_bicliques",

@@ -170,7 +170,7 @@ def plan(
         graph = core.in_old_ids(graph.n_left, graph.n_right)
         folder.write_table("reduced.parquet", graph.to_table())
     reduced = time.perf_counter()
-    side = choose_side(graph, search.side, search.backend)
+    side = choose_side(graph, search.side)
     cut = _worthwhile(search.backend, alone)
     found, est_bytes = plan_partitions(graph, side, plan_settings.partitions, plan_settings.memory_budget, cut)
     folder.write_table("plan.parquet", found.to_table())
@@ -202,16 +202,14 @@ def run_id(graph_id: str, search: SearchSettings, plan_settings: PlanSettings) -
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def choose_side(graph: BipartiteGraph, asked: str = "auto", backend: str = "cpu") -> Side:
-    """Return the side to enumerate: the asked one, or that which the kernels of a backend would choose."""
+def choose_side(graph: BipartiteGraph, asked: str = "auto") -> Side:
+    """Return the side to enumerate: the asked one, or that which the kernels would choose."""
     if asked == "left":
         return "left"
     if asked == "right":
         return "right"
     if asked != "auto":
         raise InputError(f'side {asked!r}: it must be "auto", "left" or "right"')
-    if backend == "cuda":
-        return kernels.choose_side_for_warps(to_host(graph.indptr), to_host(graph.indices), graph.n_right)
     return kernels.choose_side(to_host(graph.left_degrees), to_host(graph.right_degrees))
 
 

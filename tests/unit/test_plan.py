@@ -11,7 +11,6 @@ from pipeline.ingest import ingest
 from pipeline.plan import BYTES_PER_EDGE, BYTES_PER_VERTEX, choose_side, plan, plan_partitions, run_id
 from pipeline.settings import IngestSettings, PlanSettings, SearchSettings
 from pipeline.store import Store
-from tests.real_graphs import load
 
 
 def random_graph(seed, n_left=60, n_right=50, density=0.08):
@@ -31,12 +30,6 @@ def test_the_cheaper_side_is_chosen():
     assert choose_side(star, "right") == "right"
     with pytest.raises(InputError, match="'up'"):
         choose_side(star, "up")
-
-
-def test_a_plan_for_a_gpu_takes_the_side_that_its_kernels_would():
-    graph = load("edit-nawiki")
-    assert (choose_side(graph), choose_side(graph, backend="cuda")) == ("left", "right")
-    assert choose_side(graph, "left", "cuda") == "left"
 
 
 def test_a_crowded_side_holds_the_roots_unless_its_lists_are_too_long() -> None:
