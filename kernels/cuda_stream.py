@@ -19,15 +19,17 @@ from kernels.errors import BackendError
 PARK = 2  # why warps stopped: until the output has been emptied
 EMPTIED = ("head", "stop", "output_used", "n_chunks")  # counters that start anew with each launch
 THREADS = 256
+OUTPUT_WORDS = (
+    1 << 26
+)  # of the block that bicliques are written to, where it is emptied to the host while the search goes on
+OUTPUT_WORDS_KEPT = 1 << 28  # where they stay on the device: whoever takes them does more at a time the better
 
 
 class CudaStreamSearch(CudaSearch):
     """One search on the current GPU that writes what it finds; a `BicliqueStream` reads it."""
 
-    writes = True
-
     def __init__(self, request: EnumerationRequest, *, on_device: bool = False) -> None:
-        super().__init__(request, "enumerate")
+        super().__init__(request, "enumerate", OUTPUT_WORDS_KEPT if on_device else OUTPUT_WORDS)
         self._on_device = on_device
         self._batches = self._produce()
 
