@@ -9,6 +9,7 @@
 
 #include "clique.hpp"
 #include "first_clique.hpp"
+#include "search_order.hpp"
 
 #include <chrono>
 #include <condition_variable>
@@ -162,6 +163,11 @@ class CliqueRun {
     work();
     for (std::thread& t : threads) t.join();
   }
+  std::vector<u32> order_of(Neighbourhood& around, const std::vector<u32>& places) const {
+    std::vector<u32> ids;
+    for (u32 p : places) ids.push_back(cores_.id[p]);
+    return search_order(LocalRows(around, places), ids, incumbent_.size());
+  }
   struct WholeGraph : Job {
     std::function<void(Worker&)> begin;
     void run(Worker& worker) override { begin(worker); }
@@ -171,10 +177,12 @@ class CliqueRun {
     job->begin = [this](Worker& worker) {
       const std::vector<u32> places = cores_.places_from(first_root_);
       Neighbourhood around(cores_);
+      const std::vector<u32> order = order_of(around, places);
+      if (order.empty()) return;
       with_width(static_cast<u32>(places.size()), [&](auto width) {
         constexpr u32 W = decltype(width)::value;
         const Shared<W> local = local_graph<W>(around, places);
-        worker.search<W>(reorder(*local, densest_first(*local)), Bits<W>::first_n(local->n()), {});
+        worker.search<W>(reorder(*local, order), Bits<W>::first_n(local->n()), {});
       });
     };
     give(std::move(job));

@@ -105,11 +105,12 @@ def test_busy_groups_give_parts_away_and_slots_go_round():
 
 @pytest.mark.parametrize(("n", "width"), [(1024, 1), (1040, 2), (2070, 4)])
 def test_widths_meet_at_their_borders(n, width):
-    """Nearly complete, so that one graph is searched; its last vertices are no part of the clique."""
+    """Nearly complete, so that one graph is searched; pentagons of strangers, which colours do not decide; the last vertices are no part of the clique."""
     random = np.random.default_rng(n)
     matrix = np.triu(np.ones((n, n), bool), 1)
-    for u, v in random.integers(n, size=(12, 2)):
-        matrix[min(u, v), max(u, v)] = False
+    for pentagon in random.permutation(n)[:15].reshape(3, 5):
+        for u, v in zip(pentagon, np.roll(pentagon, 1), strict=True):
+            matrix[min(u, v), max(u, v)] = False
     matrix[:5, n - 5 :] = False
     graph = dimacs.symmetric_csr(np.argwhere(matrix), n)
     missing = np.flatnonzero(((matrix | matrix.T).sum(axis=1)) < n - 1)
