@@ -48,7 +48,7 @@ def test_sizes_agree_with_networkx(parts, size, density, seed):
     found = maximum_clique(*graph, all=True, threads=1)
     assert (found.size, found.proven) == (largest, True)
     assert found.cliques.tolist() == sorted(c for c in cliques if len(c) == largest)
-    on_device = search([EmulatedGpu(16)], *graph)
+    on_device = search([EmulatedGpu(16, near_words=1000)], *graph)
     assert (len(on_device.members), on_device.proven) == (largest, True)
     assert_is_clique(on_device.members, *graph)
 
