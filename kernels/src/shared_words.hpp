@@ -76,8 +76,13 @@ struct NearWords {
   __device__ explicit NearWords(const u32* p) : first(static_cast<u32>(p - shared_memory)) {}
   __device__ u32* at(u32 i) const { return shared_memory + first + i; }
 };
-/// The lane of the lowest set bit; none of 0.
-__device__ inline Flags lowest_lane(u32 bits) { return {(bits & ((2u << lane_id()) - 1)) == 1u << lane_id()}; }
+/// Flags the lane of the lowest set bit; none of 0. What a lane needs for that comes out of a shuffle, so that a compiler keeps
+/// it: anything else would be made anew each time.
+struct LowestLane {
+  u32 above;
+  __device__ LowestLane() : above(__shfl_sync(~0u, kLanes - 1 - lane_id(), lane_id())) {}
+  __device__ Flags operator()(u32 bits) const { return {bits << above == 1u << (kLanes - 1)}; }
+};
 /// Whether a row of bits has those that the lanes name.
 __device__ inline Flags has_bit(const u32* row, Lanes place) { return {(row[place.v / 32] >> place.v % 32 & 1) != 0}; }
 /// The i < n, at most 32 of them, for which f(i) holds, one bit each; f must not use the group.
@@ -130,7 +135,10 @@ struct NearWords {
   explicit NearWords(u32* p) : first(p) {}
   u32* at(u32 i) const { return first + i; }
 };
-inline Flags lowest_lane(u32 bits) { return flags(bits & (0u - bits)); }
+struct LowestLane {
+  LowestLane() {}
+  Flags operator()(u32 bits) const { return flags(bits & (0u - bits)); }
+};
 inline Flags has_bit(const u32* row, Lanes place) {
   alignas(64) u32 places[kLanes];
   store(places, place);

@@ -104,13 +104,15 @@ class SmallColouring {
     BICLIQ_UNROLL
     for (u32 w = 0; w < kSmallWords; ++w)
       BICLIQ_ROLL
-      for (u32 bits = lane(of.word[0], w); bits; bits &= bits - 1) {
-        const Row& near = row(32 * w + first_set(bits));
+      for (u32 bits = lane(of.word[0], w), bit; bits; bits ^= bit) {
+        const u32 i = first_set(bits);
+        bit = 1u << i;
+        const Row& near = row(32 * w + i);
         Lanes met = splat(0);  // later words are still empty
         BICLIQ_UNROLL
         for (u32 t = 0; t < kSmallWords; ++t)
           if (t <= w) met = met | (class_words_[t] & splat(near.word[t]));
-        class_words_[w] = set_bits(class_words_[w], lowest_lane(~ballot(nonzero(met))), splat(bits & (0u - bits)));
+        class_words_[w] = set_bits(class_words_[w], lowest_lane_(ballot(~nonzero(met))), splat(bit));
       }
   }
   /// What is chosen among registers by a number is chosen without a branch: a device compiler would make them memory.
@@ -125,7 +127,7 @@ class SmallColouring {
     Lanes met = splat(0);
     BICLIQ_UNROLL
     for (u32 w = 0; w < kSmallWords; ++w) met = met | (class_words_[w] & splat(vertices.word[w]));
-    return ~ballot(nonzero(met));
+    return ballot(~nonzero(met));
   }
 
   bool place(u32 v) {
@@ -229,6 +231,7 @@ class SmallColouring {
   }
 
   const NearWords near_;
+  const LowestLane lowest_lane_;
   const bool recolour_, refute_;
   u32 n_ = 0, usable_ = 0, ones_ = 0, n_units_ = 0;
   Lanes class_words_[kSmallWords], singles_, unit_vertices_ = splat(0), unit_classes_ = splat(0);
