@@ -163,11 +163,6 @@ class CliqueRun {
     work();
     for (std::thread& t : threads) t.join();
   }
-  std::vector<u32> order_of(Neighbourhood& around, const std::vector<u32>& places) const {
-    std::vector<u32> ids;
-    for (u32 p : places) ids.push_back(cores_.id[p]);
-    return search_order(LocalRows(around, places), ids, incumbent_.size());
-  }
   struct WholeGraph : Job {
     std::function<void(Worker&)> begin;
     void run(Worker& worker) override { begin(worker); }
@@ -177,12 +172,12 @@ class CliqueRun {
     job->begin = [this](Worker& worker) {
       const std::vector<u32> places = cores_.places_from(first_root_);
       Neighbourhood around(cores_);
-      const std::vector<u32> order = order_of(around, places);
-      if (order.empty()) return;
       with_width(static_cast<u32>(places.size()), [&](auto width) {
         constexpr u32 W = decltype(width)::value;
         const Shared<W> local = local_graph<W>(around, places);
-        worker.search<W>(reorder(*local, order), Bits<W>::first_n(local->n()), {});
+        const LocalRows rows(local->n(), [&](u32 v) { return local->neighbours[v].words(); });
+        const std::vector<u32> order = search_order(rows, local->ids, incumbent_.size());
+        if (!order.empty()) worker.search<W>(reorder(*local, order), Bits<W>::first_n(local->n()), {});
       });
     };
     give(std::move(job));

@@ -59,7 +59,7 @@ class ColourClasses {
  private:
   using Class = std::vector<u32>;
   static constexpr u32 kPatience = 16;
-  static constexpr u64 kMostWork = u64{1} << 26;
+  static constexpr u64 kMostWork = u64{1} << 24;
 
   std::vector<u32> vertices() const {
     std::vector<u32> all;
