@@ -322,7 +322,8 @@ def plan(
     opened = Store.open(settings.store, create=False)
     name = opened.find_graph(graph)
     profile(opened, name, settings.data_backend)
-    record = asdict(plan_run(opened, name, settings.search, settings.plan, settings.data_backend))
+    alone = settings.cluster.local
+    record = asdict(plan_run(opened, name, settings.search, settings.plan, settings.data_backend, alone=alone))
     if json:
         console.print_json(record)
     else:

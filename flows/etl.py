@@ -80,7 +80,8 @@ def profile_task(graph: str, settings: dict[str, Any]) -> float:
 def plan_task(graph: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Side, order, partitions."""
     asked = settings_of(settings)
-    record = plan_run(Store.open(asked.store, create=False), graph, asked.search, asked.plan, asked.data_backend)
+    store = Store.open(asked.store, create=False)
+    record = plan_run(store, graph, asked.search, asked.plan, asked.data_backend, alone=asked.cluster.local)
     return {"run": record.run, "partitions": record.partitions, "side": record.side}
 
 

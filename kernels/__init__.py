@@ -481,7 +481,7 @@ def _check_roots(roots: Any, n: int) -> np.ndarray[Any, np.dtype[np.int32]]:
     chosen = as_int32(roots, "roots")
     if len(chosen) and chosen.max() >= n:
         raise ValueError(f"roots holds {chosen.max()}, but the enumerated side has {n} vertices")
-    if len(np.unique(chosen)) != len(chosen):
+    if np.bincount(chosen).max(initial=0) > 1:
         raise ValueError("roots holds a vertex twice")
     return chosen
 

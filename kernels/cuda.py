@@ -37,10 +37,9 @@ N_TASKS = 1 << 25
 N_GIVEN = 1 << 20
 GIVEN = 1  # flag of a slot whose node nobody has taken
 PARKED_WORDS = 64  # what a warp keeps between two launches
-OUTPUT_WORDS = 1 << 26  # of the block that bicliques are written to
 FIRST_WORKSPACE_WORDS = 1 << 19  # of a warp
 ARENA_SHARE, WORKSPACE_SHARE, SCRATCH_SHARE = 0.4, 0.3, 0.1  # of the free memory
-OUTPUT_SHARE = 0.01  # six times as much is needed to sort it
+OUTPUT_SHARE = 0.02  # six times as much is needed to sort it
 POLL_SECONDS = 0.0002
 WATCH_SECONDS = 0.2
 STOP, END = 2, 1  # place of the counter that ends everybody, and its value
@@ -274,11 +273,10 @@ def device_errors() -> Iterator[None]:
 class CudaSearch:
     """One search on the current GPU that counts; `wait` runs it."""
 
-    writes = False
-
-    def __init__(self, request: EnumerationRequest, mode: str) -> None:
+    def __init__(self, request: EnumerationRequest, mode: str, output_words: int = 0) -> None:
         self._request = request
         self._mode = mode
+        self._output_words = output_words  # of the block that bicliques are written to; 0: they are counted only
         self._totals = dict.fromkeys(COUNTERS, 0)
         self._seconds = {"prepare": 0.0, "lists": 0.0, "search": 0.0}
         self._roots_done = self._n_roots = self._warps = self._bytes = 0
@@ -344,7 +342,7 @@ class CudaSearch:
         fields, self._held = self._describe(cp, graph)
         heavy, light = self._choose_roots(cp, graph)
         self._n_roots = len(heavy) + len(light)
-        memory = DeviceMemory(cp, graph, self._n_roots, writes=self.writes)
+        memory = DeviceMemory(cp, graph, self._n_roots, self._output_words)
         cp.cuda.Device().synchronize()
         self._seconds["prepare"] = time.perf_counter() - started
         return fields, memory, [(heavy, light, True)]
@@ -390,7 +388,7 @@ class CudaSearch:
             seeds = (LEFT_SEED, RIGHT_SEED)[:: 1 if left else -1]
             arrays["column_hashes"] = cp.asarray(vertex_hashes(column_ids, seeds[0]))[graph.vertex_of_column]
             arrays["row_hashes"] = cp.asarray(vertex_hashes(row_ids, seeds[1]))
-        if self.writes:
+        if self._output_words:
             arrays["column_ids"] = cp.asarray(column_ids)[graph.vertex_of_column]
             arrays["row_ids"] = cp.asarray(row_ids)
         fields = {name: int(array.data.ptr) for name, array in arrays.items()}
@@ -456,7 +454,7 @@ def halves(batch: Batch) -> list[Batch]:
 class DeviceMemory:
     """Blocks of device memory for a run, as shares of what is free."""
 
-    def __init__(self, cp: Any, graph: DeviceGraph, n_roots: int, *, writes: bool = False) -> None:
+    def __init__(self, cp: Any, graph: DeviceGraph, n_roots: int, output_words: int = 0) -> None:
         self._cp = cp
         device = cp.cuda.Device()
         self.tuning = current_tuning()
@@ -478,12 +476,13 @@ class DeviceMemory:
         self.slots = cp.empty(self.n_given * SUBTREE_BYTES, dtype=cp.uint8)
         self.ready = cp.zeros(self.n_given, dtype=cp.uint32)
         self.workspace_words = int(free * WORKSPACE_SHARE) // 4 // self.n_warps // 16 * 16  # aligned, as every piece
-        if not writes:  # a search that has written cannot start again with more: it gets all at once
+        if not output_words:  # a search that has written cannot start again with more: it gets all at once
             self.workspace_words = min(FIRST_WORKSPACE_WORDS, self.workspace_words)
         self.workspace = cp.empty(self.workspace_words * self.n_warps, dtype=cp.uint32)
         self._output: dict[str, Any] = {}
-        if writes:
-            self._make_output(int(cp.diff(graph.row_start.astype(cp.int64)).max()) if len(graph.row_start) > 1 else 0)
+        if output_words:
+            max_row_degree = int(cp.diff(graph.row_start.astype(cp.int64)).max()) if len(graph.row_start) > 1 else 0
+            self._make_output(output_words, max_row_degree)
 
     @property
     def n_warps(self) -> int:
@@ -537,11 +536,11 @@ class DeviceMemory:
         self.ready[: len(untaken)] = GIVEN
         return len(untaken)
 
-    def _make_output(self, max_row_degree: int) -> None:
+    def _make_output(self, most_words: int, max_row_degree: int) -> None:
         """The block that bicliques are written to, which holds the largest one that may come; what warps keep when they park."""
         self._max_row_degree = max_row_degree
         largest = 3 + self._max_degree + max_row_degree
-        words = max(min(OUTPUT_WORDS, int(self._free * OUTPUT_SHARE) // 4), largest)
+        words = max(min(most_words, int(self._free * OUTPUT_SHARE) // 4), largest)
         self._chunk_words = min(max(words // (4 * self.n_warps), 256), 4096)
         self._output = {
             "output": self._cp.empty(words, dtype=self._cp.uint32),

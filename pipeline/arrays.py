@@ -49,6 +49,20 @@ def counts_of(values: Any, n: int) -> Any:
     return found
 
 
+def starts_of(lengths: Any) -> Any:
+    """Return where each of some lists begins when they lie one after the other, and where the last one ends, int64.
+
+    Examples
+    --------
+    >>> starts_of(np.array([2, 0, 1])).tolist()
+    [0, 2, 2, 3]
+    """
+    xp = library_of(lengths)
+    starts = xp.zeros(lengths.size + 1, xp.int64)
+    xp.cumsum(lengths, out=starts[1:])
+    return starts
+
+
 def repeat(values: Any, counts: Any) -> Any:
     """Return each value as often as its count says.
 

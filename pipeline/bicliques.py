@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import kernels
 from pipeline.device import is_loaded
 from pipeline.parquet_parts import ParallelParquetWriter
-from pipeline.store import COMPRESSION_LEVEL, HashingSink
+from pipeline.sink import HashingSink
+from pipeline.store import COMPRESSION_LEVEL
 
 SCHEMA = pa.schema(
     [

@@ -269,7 +269,7 @@ def plan_count(store: Store, graph: str, asked: CountAsked, settings: Settings) 
     )
     bounded = {"min_left": min(least_p, 2**31 - 1), "min_right": min(least_q, 2**31 - 1), "side": side}
     search = settings.search.model_copy(update={**bounded, **NEEDED_SETTINGS})
-    return plan(store, graph, search, settings.plan).run, method
+    return plan(store, graph, search, settings.plan, alone=settings.cluster.local).run, method
 
 
 def count_partitions(

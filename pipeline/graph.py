@@ -12,7 +12,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 import xxhash
 
-from pipeline.arrays import BLOCK, counts_of, library_of, repeat, to_host
+from pipeline.arrays import BLOCK, counts_of, library_of, repeat, starts_of, to_host
 from pipeline.device import data_backend, read_columns
 from pipeline.errors import InputError
 from pipeline.store import Folder, GraphFolder
@@ -81,9 +81,7 @@ class BipartiteGraph:
         if not _ascending(lefts, rights):
             keys = xp.unique(lefts.astype(xp.int64) * max(n_right, 1) + rights)
             lefts, rights = xp.divmod(keys, max(n_right, 1))
-        indptr = xp.zeros(n_left + 1, xp.int64)
-        indptr[1:] = xp.cumsum(counts_of(lefts, n_left))
-        return cls(n_left, n_right, indptr, rights.astype(xp.int32, copy=False))
+        return cls(n_left, n_right, starts_of(counts_of(lefts, n_left)), rights.astype(xp.int32, copy=False))
 
     @property
     def n_edges(self) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -448,12 +449,16 @@ def _write(folder: GraphFolder, table: EdgeTable, seconds: dict[str, float], sta
     if table.weight is not None:
         columns["weight"] = pa.array(table.weight)
     tables = {"edges": columns, "left_ids": {"id": table.left_ids}, "right_ids": {"id": table.right_ids}}
-    for name, content in tables.items():
-        whole = pa.table(content)
-        if table.summary["backend"] == "cuda" and whole.num_rows >= ROWS_WORTH_THE_DEVICE:
-            write_table(folder, f"{name}.parquet", whole)
-        else:
-            folder.write_table(f"{name}.parquet", whole)
+    with ThreadPoolExecutor(len(tables)) as pool:  # each waits for the disk
+        writes = []
+        for name, content in tables.items():
+            whole = pa.table(content)
+            if table.summary["backend"] == "cuda" and whole.num_rows >= ROWS_WORTH_THE_DEVICE:
+                write_table(folder, f"{name}.parquet", whole)
+            else:
+                writes.append(pool.submit(folder.write_table, f"{name}.parquet", whole))
+        for write in writes:
+            write.result()
     folder.write_json(
         "graph.json",
         {

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
-import numpy as np
 import pyarrow as pa
 
+from pipeline.arrays import library_of, starts_of, to_host
+from pipeline.device import is_loaded
 from pipeline.errors import StorageError
 from pipeline.graph import BipartiteGraph, Int32s, Int64s
 from pipeline.plan import Plan, Side, read_plan, read_plan_record, read_run_graph
@@ -147,32 +148,43 @@ _COLUMNS = ("indptr", "indices", "left_ids", "right_ids", "roots")
 
 
 def _read_layout(store: Store, run: str) -> _Layout:
-    """Read graph and plan, and number the vertices of the enumerated side by the plan, once for all cuts."""
+    """Read graph and plan, and number the vertices of the enumerated side by the plan, once for all cuts.
+
+    They lie on the GPU where cuDF is loaded.
+    """
     plan = read_plan(store.run(run))
-    graph = read_run_graph(store, run)
+    graph = read_run_graph(store, run, "cuda" if is_loaded() else "cpu")
+    xp = library_of(graph.indices)
+    plan = Plan(plan.side, *map(xp.asarray, (plan.roots, plan.cost, plan.partition)))
     by_root = graph if plan.side == "left" else graph.transpose()
     lengths, rows = by_root.rows_of(plan.roots)
-    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    by_rank = BipartiteGraph(plan.roots.size, by_root.n_right, indptr, rows)
+    by_rank = BipartiteGraph(plan.roots.size, by_root.n_right, starts_of(lengths), rows)
     return _Layout(plan, by_root, by_rank.transpose())
 
 
 def _cut(layout: _Layout, number: int) -> Partition:
     """Cut a partition out of a run's graph, in time linear in its edges."""
-    plan = layout.plan
-    order = np.flatnonzero(plan.partition == number)
-    rows = np.unique(layout.by_root.rows_of(plan.roots[order])[1])
+    plan, by_root = layout.plan, layout.by_root
+    xp = library_of(by_root.indices)
+    order = xp.flatnonzero(plan.partition == number)
+    rows = _present(by_root.rows_of(plan.roots[order])[1], by_root.n_right)
     lengths, ranks = layout.by_row.rows_of(rows)
-    there = np.zeros(plan.roots.size, np.bool_)
-    there[ranks] = True
-    columns = plan.roots[there]
-    local = np.cumsum(there, dtype=np.int32) - np.int32(1)
-    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    graph = BipartiteGraph(rows.size, columns.size, indptr, local[ranks])
-    left, right = rows.astype(np.int64), columns.astype(np.int64)
+    kept = _present(ranks, plan.roots.size)
+    local = xp.empty(plan.roots.size, xp.int32)
+    local[kept] = xp.arange(kept.size, dtype=xp.int32)
+    graph = BipartiteGraph(rows.size, kept.size, starts_of(lengths), local[ranks])
+    left, right = rows, plan.roots[kept].astype(xp.int64)
     if plan.side == "left":
         graph, left, right = graph.transpose(), right, left
-    return Partition(number, plan.side, graph.indptr, graph.indices, left, right, local[order])
+    return Partition(number, plan.side, *map(to_host, (graph.indptr, graph.indices, left, right, local[order])))
+
+
+def _present(values: Int32s, n: int) -> Int64s:
+    """Those of 0…n-1 that occur, ascending."""
+    xp = library_of(values)
+    there = xp.zeros(n, xp.bool_)
+    there[values] = True
+    return xp.flatnonzero(there)  # type: ignore[no-any-return]
 
 
 def _write(folder: RunFolder, part: Partition) -> None:

@@ -20,7 +20,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 import kernels
-from pipeline.arrays import largest_of_rows, library_of, to_host
+from pipeline.arrays import largest_of_rows, library_of, starts_of, to_host
 from pipeline.device import gpu_count
 from pipeline.errors import InputError
 from pipeline.graph import BipartiteGraph, Int32s, Int64s, read_edges, read_graph
@@ -44,8 +44,15 @@ them give edit-nawiki 8.9 million), so small graphs are cut as well; a partition
 FIRST_WIDTH = 64
 """Roots looked at for the end of a partition, before twice the number that the one before it held."""
 
+WEDGES_ALONE = 1 << 25
+"""The same where one process searches them one after the other, on all threads at once: partitions are then only
+what a run resumes from, and small ones keep threads waiting (YouTube on 16 threads: 32 of them 0.83 s, one 0.22 s)."""
+
+WEDGES_OF_A_GPU = 1 << 27
+"""The same for a GPU alone, to which a partition costs some 60 ms beside its search."""
+
 PARTITIONS_A_GPU = 4
-"""The same for each GPU, which works on all roots of a partition at once."""
+"""Partitions for each of several GPUs; each works on all roots of a partition at once."""
 
 GROUPED_EDGES = 1 << 30
 """Edges times partitions up to which roots are grouped by what they share, in 3 s at most; beyond, by their hub."""
@@ -121,7 +128,13 @@ class Plan:
 
 
 def plan(
-    store: Store, graph_id: str, search: SearchSettings, plan_settings: PlanSettings, backend: str = "cpu"
+    store: Store,
+    graph_id: str,
+    search: SearchSettings,
+    plan_settings: PlanSettings,
+    backend: str = "cpu",
+    *,
+    alone: bool = False,
 ) -> PlanRecord:
     """Plan a run and write run.json, reduced.parquet, plan.parquet and, last, plan.json.
 
@@ -133,6 +146,9 @@ def plan(
         What is asked for. Thresholds are in terms of the graph's own sides.
     backend
         "cpu", "cuda" (CuPy), or "auto": the GPU for a large graph. The plan is the same.
+    alone
+        Whether one process will search the partitions, one after the other: there are fewer of them then, unless the
+        settings say how many.
 
     Returns
     -------
@@ -155,9 +171,8 @@ def plan(
         folder.write_table("reduced.parquet", graph.to_table())
     reduced = time.perf_counter()
     side = choose_side(graph, search.side)
-    found, est_bytes = plan_partitions(
-        graph, side, plan_settings.partitions, plan_settings.memory_budget, _spare_partitions(search.backend)
-    )
+    cut = _worthwhile(search.backend, alone)
+    found, est_bytes = plan_partitions(graph, side, plan_settings.partitions, plan_settings.memory_budget, cut)
     folder.write_table("plan.parquet", found.to_table())
     record = PlanRecord(
         run=run,
@@ -199,7 +214,11 @@ def choose_side(graph: BipartiteGraph, asked: str = "auto") -> Side:
 
 
 def plan_partitions(
-    graph: BipartiteGraph, side: Side, partitions: int | None, memory_budget: int, spare: int = SPARE_PARTITIONS
+    graph: BipartiteGraph,
+    side: Side,
+    partitions: int | None,
+    memory_budget: int,
+    cut: tuple[int, int] = (WEDGES_PER_PARTITION, SPARE_PARTITIONS),
 ) -> tuple[Plan, int]:
     """Order the roots and group them.
 
@@ -215,8 +234,8 @@ def plan_partitions(
     memory_budget
         Bytes a partition may take while it is searched; a single root may exceed it. Not used when
         `partitions` is given.
-    spare
-        Partitions that the work is cut in, where `partitions` is None and there is work enough.
+    cut
+        Where `partitions` is None: the work (paths of two edges) that a partition is worth, and the most of them.
 
     Returns
     -------
@@ -236,7 +255,8 @@ def plan_partitions(
     order = order[degrees[order] > 0]
     cost = wedges(by_root)[0]
     if partitions is None:
-        wanted = int(np.clip(int(cost.sum()) // WEDGES_PER_PARTITION, 1, spare)) if order.size else 0
+        worth, most = cut
+        wanted = int(np.clip(int(cost.sum()) // worth, 1, most)) if order.size else 0
     else:
         wanted = min(partitions, order.size)
     sequence, cuts = _grouped(by_root, order, cost, wanted)
@@ -263,20 +283,22 @@ def read_plan(folder: RunFolder) -> Plan:
     return Plan(side, *(table[name].to_numpy() for name in ("root", "cost", "partition")))
 
 
-def read_run_graph(store: Store, run: str) -> BipartiteGraph:
-    """Read the graph that a run searches: the reduced one, where there is one."""
+def read_run_graph(store: Store, run: str, backend: str = "cpu") -> BipartiteGraph:
+    """Read the graph that a run searches: the reduced one, where there is one; with "cuda", onto the GPU."""
     folder = store.run(run)
     graph = store.graph(str(folder.read_json("run.json")["graph"]))
     if not folder.has("reduced.parquet"):
-        return read_graph(graph)
+        return read_graph(graph, backend)
     record = graph.read_json("graph.json")
-    return read_edges(folder, "reduced.parquet", int(record["n_left"]), int(record["n_right"]))
+    return read_edges(folder, "reduced.parquet", int(record["n_left"]), int(record["n_right"]), backend)
 
 
-def _spare_partitions(backend: str) -> int:
-    """Partitions that keep the workers busy: a GPU searches one at a time, and each costs it some 30 ms beside the search."""
-    on_gpu = backend == "cuda" and kernels.why_not("cuda") is None
-    return PARTITIONS_A_GPU * gpu_count() if on_gpu else SPARE_PARTITIONS
+def _worthwhile(backend: str, alone: bool) -> tuple[int, int]:
+    """The work that a partition is worth, and the most partitions that are made for the sake of those who search."""
+    if backend == "cuda" and kernels.why_not("cuda") is None:
+        n = 1 if alone else gpu_count()
+        return WEDGES_PER_PARTITION if n > 1 else WEDGES_OF_A_GPU, PARTITIONS_A_GPU * n
+    return WEDGES_ALONE if alone else WEDGES_PER_PARTITION, SPARE_PARTITIONS
 
 
 def _grouped(by_root: BipartiteGraph, order: Int64s, cost: Int64s, partitions: int) -> tuple[Int64s, Int64s]:
@@ -318,9 +340,8 @@ class _PartitionBytes:
     """
 
     def __init__(self, by_root: BipartiteGraph, sequence: Int64s) -> None:
-        xp = library_of(sequence)
         lengths, rows = by_root.rows_of(sequence)
-        first_entry = xp.concatenate([xp.zeros(1, xp.int64), xp.cumsum(lengths)])
+        first_entry = starts_of(lengths)
         self.first_entry: Int64s = to_host(first_entry)
         self.previous = _previous_in_row(rows, first_entry, by_root.right_degrees)
         self.entry_bytes = (by_root.right_degrees * BYTES_PER_EDGE + BYTES_PER_VERTEX)[rows]

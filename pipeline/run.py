@@ -129,7 +129,8 @@ def run(source: str, settings: Settings, observer: Observer | None = None) -> Ru
     with clock("profile"):
         profile(store, graph.graph, settings.data_backend)
     with clock("plan"):
-        planned = plan(store, graph.graph, settings.search, settings.plan, settings.data_backend)
+        alone = settings.cluster.local
+        planned = plan(store, graph.graph, settings.search, settings.plan, settings.data_backend, alone=alone)
     return finish(store, planned, settings, observer, clock.seconds, graph)
 
 
@@ -149,6 +150,7 @@ def resume(run_id: str, settings: Settings, observer: Observer | None = None) ->
             str(asked["graph"]),
             SearchSettings.model_validate(asked["search"]),
             settings.plan.model_validate(asked["plan"]),
+            alone=settings.cluster.local,
         )
     else:
         planned = read_plan_record(folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 
 import kernels
 from pipeline.bicliques import MASK, PARQUET, parquet_writer, record_batch, table_digest, writes_on_device
-from pipeline.device import DeviceParquetWriter
+from pipeline.device import LISTS, DeviceParquetWriter
 from pipeline.errors import LimitReached
 from pipeline.fallback import failed, search_on
 from pipeline.graph import BipartiteGraph
@@ -144,10 +145,15 @@ def _write_bicliques(batches: Iterator[Any], writer: Any, limited: bool) -> int 
 
 
 def _write_on_device(batches: Iterator[Any], sink: Any) -> None:
-    """Write batches as row groups, encoded on the device that they are on."""
-    with DeviceParquetWriter(sink) as writer:
+    """Write batches as row groups, encoded on the device that they are on, each while the next one is made ready."""
+    with DeviceParquetWriter(sink, **LISTS) as writer, ThreadPoolExecutor(1, "encode") as pool:
+        written = None
         for batch in batches:
-            writer.write_bicliques(batch)
+            if written is not None:
+                written.result()
+            written = pool.submit(writer.write_bicliques, batch)
+        if written is not None:
+            written.result()
 
 
 def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:

@@ -81,7 +81,7 @@ class PlanSettings(_Frozen):
     """How a search is cut into partitions."""
 
     partitions: int | None = Field(
-        None, ge=1, description="Number of partitions; None: as many as the memory budget asks for."
+        None, ge=1, description="Number of partitions; None: as many as the memory budget and the workers ask for."
     )
     memory_budget: int = Field(256 << 20, ge=1 << 16, description="Bytes that one partition's subgraph may take.")
 

@@ -22,13 +22,12 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import io
 import json
 import os
 import uuid
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
-from typing import IO, Any
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import fsspec
 import pyarrow as pa
@@ -37,6 +36,7 @@ import xxhash
 from fsspec.implementations.local import LocalFileSystem
 
 from pipeline.errors import InputError, StorageError
+from pipeline.sink import HashingSink, hashing_sink
 
 FORMAT = 2
 """Version of the layout; a store of another version is refused."""
@@ -79,41 +79,6 @@ class Commit:
     seconds: float
     complete: bool
     sizes: dict[str, Any]
-
-
-@dataclass(eq=False)
-class HashingSink(io.RawIOBase):
-    """A binary file that counts and hashes what is written to it."""
-
-    file: IO[bytes]
-    bytes: int = 0
-    _hash: Any = field(default_factory=xxhash.xxh3_128)
-
-    @property
-    def checksum(self) -> str:
-        """xxh3-128 of the bytes so far, in hex."""
-        return str(self._hash.hexdigest())
-
-    def writable(self) -> bool:
-        """Say that this file can be written."""
-        return True
-
-    def write(self, data: Any, /) -> int:
-        """Write one buffer."""
-        view = memoryview(data)
-        self._hash.update(view)
-        self.file.write(view)
-        self.bytes += view.nbytes
-        return view.nbytes
-
-    def tell(self) -> int:
-        """Return the position, which is the number of bytes written."""
-        return self.bytes
-
-    def flush(self) -> None:
-        """Flush the file below, which stays open: its owner closes it."""
-        if not self.file.closed:
-            self.file.flush()
 
 
 @dataclass(frozen=True)
@@ -182,10 +147,8 @@ class Folder:
         os.makedirs(folder, exist_ok=True)
         temporary = f"{folder}/.{os.path.basename(path)}.{uuid.uuid4().hex}.tmp"
         try:
-            with open(temporary, "wb") as file:
-                yield HashingSink(file)
-                file.flush()
-                os.fsync(file.fileno())
+            with open(temporary, "wb") as file, hashing_sink(file, on_disk=True) as sink:
+                yield sink
             os.replace(temporary, path)
         except BaseException:
             with contextlib.suppress(FileNotFoundError):
@@ -197,7 +160,8 @@ class Folder:
     def _remote_sink(self, path: str) -> Iterator[HashingSink]:
         file = self.fs.open(path, "wb")
         try:
-            yield HashingSink(file)
+            with hashing_sink(file) as sink:
+                yield sink
         except BaseException:
             with contextlib.suppress(Exception):
                 file.discard()

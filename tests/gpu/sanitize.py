@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import kernels
-from kernels import cuda
+from kernels import cuda, cuda_stream
 from kernels.cuda_tuning import Tuning, tuned
 
 FEW_WARPS = Tuning(warps_a_block=4, blocks_a_multiprocessor=1, most_multiprocessors=2, nodes_a_poll=2)
@@ -51,7 +51,7 @@ def differences() -> list[str]:
 def main() -> int:
     """Exit code 1 where a result differs; the checker has a code of its own."""
     os.environ.setdefault(cuda.MEMORY_VARIABLE, str(MEMORY))
-    cuda.OUTPUT_WORDS = 1 << 12  # small: warps park and go on
+    cuda_stream.OUTPUT_WORDS = 1 << 12  # small: warps park and go on
     wrong = differences()
     print(*wrong, sep="\n")
     return 1 if wrong else 0

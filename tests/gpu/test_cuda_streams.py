@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kernels
-from kernels import cuda
+from kernels import cuda, cuda_stream
 from tests.gpu.test_cuda_enumeration import GRAPHS as COUNTED
 from tests.gpu.test_cuda_enumeration import random_graph
 
@@ -42,7 +42,7 @@ def both(graph: Any, **options: Any) -> tuple[Any, Any]:
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_the_bicliques_are_those_of_the_cpu(monkeypatch: pytest.MonkeyPatch, name: str, side: str, words: int) -> None:
-    monkeypatch.setattr(cuda, "OUTPUT_WORDS", words)
+    monkeypatch.setattr(cuda_stream, "OUTPUT_WORDS", words)
     expected, found = both(GRAPHS[name], side=side)
     assert found == expected
 
@@ -67,7 +67,7 @@ def test_batches_keep_their_bounds() -> None:
 
 
 def test_a_limit_and_a_consumer_that_stops_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuda, "OUTPUT_WORDS", 1 << 12)
+    monkeypatch.setattr(cuda_stream, "OUTPUT_WORDS", 1 << 12)
     with kernels.stream_maximal_bicliques(*GRAPHS["broad"], backend="cuda", max_bicliques=100) as stream:
         assert sum(map(len, stream)) == 100
     assert not stream.result.complete

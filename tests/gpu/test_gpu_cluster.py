@@ -11,7 +11,7 @@ import pytest
 
 import kernels
 from pipeline.bicliques import SCHEMA, record_batch
-from pipeline.device import DeviceParquetWriter, why_no_data_on_device
+from pipeline.device import LISTS, DeviceParquetWriter, why_no_data_on_device
 from pipeline.graph import read_graph
 from pipeline.ingest import ingest
 from pipeline.plan import plan
@@ -48,7 +48,7 @@ def test_the_devices_writer_leaves_what_pyarrow_reads(tmp_path):
 
     rng = np.random.default_rng(0)
     parts = []
-    with open(tmp_path / "x.parquet", "wb") as sink, DeviceParquetWriter(sink) as writer:
+    with open(tmp_path / "x.parquet", "wb") as sink, DeviceParquetWriter(sink, **LISTS) as writer:
         for n in (0, 700, 1, 5000):
             offsets = [np.concatenate([[0], rng.integers(1, 9, n).cumsum()]).astype(np.int32) for _ in range(2)]
             values = [rng.integers(0, 99, ends[-1]).astype(np.int32) for ends in offsets]

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import kernels
 from pipeline.errors import InputError
 from pipeline.graph import BipartiteGraph
-from pipeline.plan import BYTES_PER_EDGE, BYTES_PER_VERTEX, choose_side, plan_partitions, run_id
-from pipeline.settings import PlanSettings, SearchSettings
+from pipeline.ingest import ingest
+from pipeline.plan import BYTES_PER_EDGE, BYTES_PER_VERTEX, choose_side, plan, plan_partitions, run_id
+from pipeline.settings import IngestSettings, PlanSettings, SearchSettings
+from pipeline.store import Store
 
 
 def random_graph(seed, n_left=60, n_right=50, density=0.08):
@@ -50,6 +53,23 @@ def test_every_root_is_in_one_of_the_asked_partitions(side, partitions):
     assert (np.diff(found.roots)[np.diff(ordered) == 0] > 0).all()
     by_root = graph if side == "left" else graph.transpose()
     assert largest == max(bytes_of(by_root, found.roots[found.partition == p]) for p in set(found.partition))
+
+
+def test_partitions_are_worth_their_work_unless_their_number_is_asked_for():
+    graph = random_graph(1, 3000, 400, 0.01)
+    cost = int(plan_partitions(graph, "left", 1, 1 << 30)[0].cost.sum())
+    for worth, most, expected in ((cost // 5, 32, 5), (cost // 50, 32, 32), (cost + 1, 32, 1)):
+        found, _ = plan_partitions(graph, "left", None, 1 << 30, (worth, most))
+        assert found.partition.max() + 1 == expected
+    assert plan_partitions(graph, "left", 7, 1 << 30, (cost + 1, 1))[0].partition.max() + 1 == 7
+
+
+@pytest.mark.parametrize(("alone", "partitions"), [(False, 5), (True, 1)])
+def test_one_process_alone_is_given_fewer_partitions(tmp_path, alone, partitions):
+    source, store = tmp_path / "edges.parquet", Store.open(str(tmp_path / "store"))
+    pq.write_table(random_graph(1, 300, 100, 0.3).to_table(), source)
+    graph = ingest(str(source), store, IngestSettings()).graph
+    assert plan(store, graph, SearchSettings(), PlanSettings(), alone=alone).partitions == partitions
 
 
 def test_partitions_share_the_cost():

@@ -1,0 +1,102 @@
+"""A binary file that counts and hashes what is written to it, and is brought to the disk while it grows."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import IO, Any
+
+import xxhash
+
+FLUSHED_BYTES = 32 << 20
+"""Bytes after which the disk is told to write, so that there is little left to wait for when the file ends."""
+
+
+@contextlib.contextmanager
+def hashing_sink(file: IO[bytes], *, on_disk: bool = False) -> Iterator[HashingSink]:
+    """Write a file through a `HashingSink`; all is written when the block ends, and its thread has ended in any case."""
+    sink = HashingSink(file, on_disk=on_disk)
+    try:
+        yield sink
+        sink.finish()
+    finally:
+        sink.stop()
+
+
+class HashingSink(io.RawIOBase):
+    """A binary file that counts and hashes what is written to it; a large one goes to the disk beside its writer.
+
+    Parameters
+    ----------
+    file
+        The file below; its owner closes it.
+    on_disk
+        Whether it is a file of the operating system, which is flushed to the disk as it grows.
+    """
+
+    def __init__(self, file: IO[bytes], *, on_disk: bool = False) -> None:
+        self.bytes = 0
+        self._file = file
+        self._on_disk = on_disk
+        self._hash = xxhash.xxh3_128()
+        self._unflushed = 0
+        self._pool: ThreadPoolExecutor | None = None
+        self._flushing: Future[None] | None = None
+
+    @property
+    def checksum(self) -> str:
+        """xxh3-128 of the bytes so far, in hex."""
+        return str(self._hash.hexdigest())
+
+    def writable(self) -> bool:
+        """Say that this file can be written."""
+        return True
+
+    def write(self, data: Any, /) -> int:
+        """Write one buffer."""
+        view = memoryview(data).cast("B")
+        self._hash.update(view)
+        self._file.write(view)
+        self.bytes += view.nbytes
+        self._unflushed += view.nbytes
+        if self._on_disk and self._unflushed >= FLUSHED_BYTES and (self._flushing is None or self._flushing.done()):
+            self._start_flush()
+        return view.nbytes
+
+    def tell(self) -> int:
+        """Return the position, which is the number of bytes written."""
+        return self.bytes
+
+    def flush(self) -> None:
+        """Do nothing: `finish` does what is left to do."""
+
+    def finish(self) -> None:
+        """Wait until all is on the disk, where it goes to one.
+
+        Raises
+        ------
+        OSError
+            Where the disk failed, now or before.
+        """
+        if self._flushing is not None:
+            self._flushing.result()
+        if self._on_disk:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+    def stop(self) -> None:
+        """End the thread."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def _start_flush(self) -> None:
+        """Have a thread wait for the disk while the writer goes on."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(1, "flush")
+        if self._flushing is not None:
+            self._flushing.result()  # it is done; an error is raised here
+        self._flushing = self._pool.submit(os.fdatasync, self._file.fileno())
+        self._unflushed = 0
