@@ -33,6 +33,9 @@ ARENA_SHARE, SCRATCH_SHARE, SEARCH_SHARE = 0.4, 0.1, 0.3  # of the free memory
 POLL_SECONDS = 0.0002
 EXCHANGE_SECONDS = 0.002  # between two looks at what the other devices have found
 CLASS_STRIDE, CLASS_EXTRA, MOST_CLASS_GROUPS = 33, 96, 32  # words, as in warp_colouring.hpp
+SMALL_WORDS = 5  # of a set of few vertices, as in warp_small.hpp
+SMALL_NEAR_WORDS = 32 * SMALL_WORDS * (SMALL_WORDS + 1)
+SMALL_LEVEL_WORDS = 17
 NO_ROOT = WHOLE_TREE = 2**32 - 1
 
 COUNTERS = (
@@ -42,7 +45,7 @@ BEST, OUTSIDE, STOP = 4, 5, 6  # places of words of 32 bits among them
 LAUNCH_FIELDS = (
     "start", "later", "roots", "scratch", "arena", "trees", "tasks", "turns", "slots", "stacks", "classes", "records",
     "counters", "n_roots", "n_tasks", "arena_words", "scratch_words", "slot_capacity", "slot_words", "most_levels", "stack_words",
-    "class_words", "near_words", "recolour", "refute",
+    "class_words", "near_words", "small_levels", "recolour", "refute",
 )  # fmt: skip
 TREE = np.dtype([("at", "u8"), ("n", "u4"), ("stride", "u4"), ("root", "u4"), ("pad", "u4")])
 
@@ -85,7 +88,8 @@ class Card:
         blocks = int(attributes["MultiProcessorCount"]) * BLOCKS_A_MULTIPROCESSOR
         self.groups = blocks * WARPS_A_BLOCK
         shared = int(attributes["MaxSharedMemoryPerMultiprocessor"]) * NEAR_SHARE
-        self.near_words = min(int(shared) // (4 * WARPS_A_BLOCK * BLOCKS_A_MULTIPROCESSOR), LARGEST_NEAR_WORDS)
+        words = int(shared) // (4 * WARPS_A_BLOCK * BLOCKS_A_MULTIPROCESSOR)
+        self.near_words = min(words // 4 * 4, LARGEST_NEAR_WORDS)
         self._done: Any = None
 
     def opened(self) -> AbstractContextManager[Any]:
@@ -131,6 +135,7 @@ def _compiled(device: int, width: int) -> Any:
     tuning = (
         f"-DBICLIQ_WIDTH={width}",
         f"-DBICLIQ_WARPS={WARPS_A_BLOCK}",
+        f"-DBICLIQ_SMALL_WORDS={SMALL_WORDS}",
         f"-DBICLIQ_BLOCKS={BLOCKS_A_MULTIPROCESSOR if width <= 2 else BLOCKS_A_MULTIPROCESSOR // 2}",
     )
     module = cupy.RawModule(code=source("clique.cu"), options=OPTIONS + tuning)
@@ -360,7 +365,9 @@ class Share:
         levels = min(int(self._plan.degeneracy), largest) + 4
         class_groups = min((levels + 31) // 32, MOST_CLASS_GROUPS)
         class_words = class_groups * ((largest + 31) // 32 * CLASS_STRIDE + CLASS_EXTRA)
-        stack_words = levels * (2 * stride + 3)
+        near_words = min(max(-(-class_words // 4) * 4, SMALL_NEAR_WORDS), machine.near_words)
+        small_levels = min(levels, 32 * SMALL_WORDS + 2) if near_words >= SMALL_NEAR_WORDS else 0
+        stack_words = levels * (2 * stride + 3) + small_levels * SMALL_LEVEL_WORDS
         slot_words = 2 * stride + levels + 3
         bytes_a_group = 4 * (stack_words + class_words + levels + 1 + 4 * slot_words + 4)
         groups = self._fitting(machine.groups, machine.free_bytes() * SEARCH_SHARE, bytes_a_group, WARPS_A_BLOCK)
@@ -378,10 +385,10 @@ class Share:
             "records": records,
             "counters": counters,
         }
-        near_words = min(class_words, machine.near_words)
         numbers = {
             "n_tasks": len(tasks), "slot_capacity": slots, "slot_words": slot_words, "most_levels": levels,
-            "stack_words": stack_words, "class_words": class_words, "near_words": near_words, **self._switches,
+            "stack_words": stack_words, "class_words": class_words, "near_words": near_words,
+            "small_levels": small_levels, **self._switches,
         }  # fmt: skip
         outcome = self._launch("search_cliques", arrays, numbers, groups, width, near_words)
         self.groups = max(self.groups, groups)

@@ -16,7 +16,7 @@ class EmulatedGpu:
 
     xp = np
 
-    def __init__(self, groups: int = 8, near_words: int = 512, memory: int = 1 << 30) -> None:
+    def __init__(self, groups: int = 8, near_words: int = 1000, memory: int = 1 << 30) -> None:
         self.groups, self.near_words, self._memory = groups, near_words, memory
         self._pool = ThreadPoolExecutor(1)
         self.launches: list[tuple[str, int]] = []

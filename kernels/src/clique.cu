@@ -26,8 +26,7 @@ inline u32 warp_of_grid() { return (blockIdx.x * blockDim.x + threadIdx.x) / kLa
 extern "C" __global__ void __launch_bounds__(256) build_clique_roots(const CliqueLaunch* run) { build_roots(*run, warp_of_grid()); }
 
 extern "C" __global__ void __launch_bounds__(32 * BICLIQ_WARPS, BICLIQ_BLOCKS) search_cliques(const CliqueLaunch* run) {
-  extern __shared__ u32 near[];
-  search_cliques<BICLIQ_WIDTH>(*run, warp_of_grid(), near + threadIdx.x / kLanes * run->near_words);
+  search_cliques<BICLIQ_WIDTH>(*run, warp_of_grid(), shared_memory + threadIdx.x / kLanes * run->near_words);
 }
 
 }  // namespace BICLIQ_ISA

@@ -109,23 +109,6 @@ Shared<V> project(const LocalGraph<W>& graph, const Bits<W>& vertices) {
   return out;
 }
 
-/// Vertices by repeated removal of one with the fewest neighbours left (of several, that of the largest id), the last
-/// removed first.
-template <u32 W>
-std::vector<u32> densest_first(const LocalGraph<W>& graph) {
-  std::vector<u32> order(graph.n()), degree(graph.n()), left(graph.n());
-  std::iota(left.begin(), left.end(), 0u);
-  std::sort(left.begin(), left.end(), [&](u32 a, u32 b) { return graph.ids[a] > graph.ids[b]; });
-  for (u32 v = 0; v < graph.n(); ++v) degree[v] = count(graph.neighbours[v]);
-  for (u32 i = graph.n(); i-- > 0;) {
-    const auto least = std::min_element(left.begin(), left.end(), [&](u32 a, u32 b) { return degree[a] < degree[b]; });
-    order[i] = *least;
-    left.erase(least);
-    each_member(graph.neighbours[order[i]], [&](u32 u) { --degree[u]; });
-  }
-  return order;
-}
-
 template <u32 W>
 class Search;
 

@@ -40,10 +40,10 @@ struct CliqueLaunch {
   u32 *stacks, *classes;   // a piece for every group
   u32* records;            // the best clique of every group: size, members
   CliqueCounters* counters;
-  u64 n_roots, n_tasks, arena_words, scratch_words, slot_capacity, slot_words, most_levels, stack_words, class_words, near_words;
+  u64 n_roots, n_tasks, arena_words, scratch_words, slot_capacity, slot_words, most_levels, stack_words, class_words, near_words, small_levels;
   u64 recolour, refute;
 };
-static_assert(sizeof(CliqueTree) == 24 && sizeof(CliqueCounters) == 12 * 8 && sizeof(CliqueLaunch) == 25 * 8, "cuda_clique.py lists the fields");
+static_assert(sizeof(CliqueTree) == 24 && sizeof(CliqueCounters) == 12 * 8 && sizeof(CliqueLaunch) == 26 * 8, "cuda_clique.py lists the fields");
 
 }  // namespace BICLIQ_ISA
 }  // namespace bicliq

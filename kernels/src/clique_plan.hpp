@@ -1,14 +1,15 @@
 // clique_plan.hpp: what a host does before a device searches for a maximum clique.
 //
 // What: core numbers and order (cores.hpp), a first clique (first_clique.hpp), and the choice of what is searched: the
-// whole core that is left as one local graph, or the neighbourhoods of roots. The one graph is ordered here, by repeated
-// removal of a vertex with the fewest neighbours left, and written as rows of strangers; for roots, later neighbours are
-// put in ascending order, and the colours behind each are counted.
+// whole core that is left as one local graph, or the neighbourhoods of roots. The one graph is ordered here
+// (search_order.hpp) and written as rows of strangers, unless its colours show that no clique is larger; for roots, later
+// neighbours are put in ascending order, and the colours behind each are counted.
 //
 // Cost: linear in the edges, and n² for a whole graph of n vertices.
 #pragma once
 
 #include "first_clique.hpp"
+#include "search_order.hpp"
 
 #include <chrono>
 
@@ -82,7 +83,13 @@ class CliquePlan {
     std::iota(places.begin(), places.end(), first_root);
     Neighbourhood around(cores);
     LocalRows near(around, places);
-    const std::vector<u32> order = densest_first(near, places);
+    std::vector<u32> ids;
+    for (u32 p : places) ids.push_back(cores.id[p]);
+    const std::vector<u32> order = search_order(near, ids, best);
+    if (order.empty()) {
+      first_root = cores.n();
+      return;
+    }
     std::vector<u32> rank(left);
     for (u32 i = 0; i < left; ++i) {
       rank[order[i]] = i;
@@ -96,21 +103,6 @@ class CliquePlan {
         if (j != i) row[j / 32] |= 1u << j % 32;
       near.each_neighbour(order[i], [&](u32 v) { row[rank[v] / 32] &= ~(1u << rank[v] % 32); });
     }
-  }
-  /// By repeated removal of one with the fewest neighbours left (of several, that of the largest id), the last first.
-  std::vector<u32> densest_first(const LocalRows& near, const std::vector<u32>& places) const {
-    const u32 n = near.n();
-    std::vector<u32> order(n), left(n), degree(n, 0);
-    std::iota(left.begin(), left.end(), 0u);
-    std::sort(left.begin(), left.end(), [&](u32 a, u32 b) { return cores.id[places[a]] > cores.id[places[b]]; });
-    for (u32 v = 0; v < n; ++v) degree[v] = near.degree(v);
-    for (u32 i = n; i-- > 0;) {
-      const auto least = std::min_element(left.begin(), left.end(), [&](u32 a, u32 b) { return degree[a] < degree[b]; });
-      order[i] = *least;
-      left.erase(least);
-      near.each_neighbour(order[i], [&](u32 u) { --degree[u]; });
-    }
-    return order;
   }
 };
 

@@ -9,6 +9,7 @@
 
 #include "clique.hpp"
 #include "first_clique.hpp"
+#include "search_order.hpp"
 
 #include <chrono>
 #include <condition_variable>
@@ -174,7 +175,9 @@ class CliqueRun {
       with_width(static_cast<u32>(places.size()), [&](auto width) {
         constexpr u32 W = decltype(width)::value;
         const Shared<W> local = local_graph<W>(around, places);
-        worker.search<W>(reorder(*local, densest_first(*local)), Bits<W>::first_n(local->n()), {});
+        const LocalRows rows(local->n(), [&](u32 v) { return local->neighbours[v].words(); });
+        const std::vector<u32> order = search_order(rows, local->ids, incumbent_.size());
+        if (!order.empty()) worker.search<W>(reorder(*local, order), Bits<W>::first_n(local->n()), {});
       });
     };
     give(std::move(job));

@@ -17,6 +17,11 @@ class LocalRows {
       tie(j, i);
     });
   }
+  /// Rows that are there: row_of(v) points to the words of v's neighbours.
+  template <class RowOf>
+  LocalRows(u32 n, RowOf row_of) : n_(n), words_((n + 63) / 64), bits_(usize{n} * words_) {
+    for (u32 v = 0; v < n; ++v) std::copy_n(row_of(v), words_, bits_.begin() + static_cast<i64>(usize{v} * words_));
+  }
   u32 n() const { return n_; }
   u32 words() const { return words_; }
   const u64* row(u32 v) const { return bits_.data() + usize{v} * words_; }

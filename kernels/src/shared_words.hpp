@@ -69,6 +69,27 @@ struct Rows {
   __device__ Lanes get_constant(u32 i, u32 words, Flags) const { return {__ldg(at(i) + words)}; }
 };
 __device__ inline Flags only_lane(u32 j) { return {lane_id() == j}; }
+/// A group's piece of the block's shared memory, by its place there: what is known to be shared is read faster.
+extern __shared__ __align__(16) u32 shared_memory[];
+struct NearWords {
+  u32 first;
+  __device__ explicit NearWords(const u32* p) : first(static_cast<u32>(p - shared_memory)) {}
+  __device__ u32* at(u32 i) const { return shared_memory + first + i; }
+};
+/// Flags the lane of the lowest set bit; none of 0. What a lane needs for that comes out of a shuffle, so that a compiler keeps
+/// it: anything else would be made anew each time.
+struct LowestLane {
+  u32 above;
+  __device__ LowestLane() : above(__shfl_sync(~0u, kLanes - 1 - lane_id(), lane_id())) {}
+  __device__ Flags operator()(u32 bits) const { return {bits << above == 1u << (kLanes - 1)}; }
+};
+/// Whether a row of bits has those that the lanes name.
+__device__ inline Flags has_bit(const u32* row, Lanes place) { return {(row[place.v / 32] >> place.v % 32 & 1) != 0}; }
+/// The i < n, at most 32 of them, for which f(i) holds, one bit each; f must not use the group.
+template <class F>
+__device__ inline u32 lanes_where(u32 n, F f) {
+  return __ballot_sync(~0u, lane_id() < n && f(lane_id()));
+}
 // Of one lane, on words that other lanes of its group change as well.
 __device__ inline void count_one(u32* p) { atomicAdd(p, 1u); }
 __device__ inline void clear_bit(u32* row, u32 i) { atomicAnd(row + i / 32, ~(1u << i % 32)); }
@@ -109,6 +130,28 @@ struct Rows {
   Lanes get_constant(u32 i, u32 words, Flags real) const { return load(first + static_cast<usize>(i) * distance + words, real); }
 };
 inline Flags only_lane(u32 j) { return flags(1u << j); }
+struct NearWords {
+  u32* first;
+  explicit NearWords(u32* p) : first(p) {}
+  u32* at(u32 i) const { return first + i; }
+};
+struct LowestLane {
+  LowestLane() {}
+  Flags operator()(u32 bits) const { return flags(bits & (0u - bits)); }
+};
+inline Flags has_bit(const u32* row, Lanes place) {
+  alignas(64) u32 places[kLanes];
+  store(places, place);
+  u32 bits = 0;
+  for (u32 i = 0; i < kLanes; ++i) bits |= (row[places[i] / 32] >> places[i] % 32 & 1) << i;
+  return flags(bits);
+}
+template <class F>
+inline u32 lanes_where(u32 n, F f) {
+  u32 bits = 0;
+  for (u32 i = 0; i < kLanes && i < n; ++i) bits |= u32{f(i)} << i;
+  return bits;
+}
 inline void count_one(u32* p) { ++*p; }
 inline void clear_bit(u32* row, u32 i) { row[i / 32] &= ~(1u << i % 32); }
 

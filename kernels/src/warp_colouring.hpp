@@ -39,6 +39,7 @@ struct ClassMemory {
   u32* far;
 };
 
+constexpr u32 kFailures = 12;  // in a row; then the rest is branched on
 constexpr u32 kClassStride = kLanes + 1;  // so that neither rows nor columns of classes meet in one bank of shared memory
 constexpr u32 words_for_groups(u32 groups, u32 set_words) { return groups * (set_words * kClassStride + 3 * kLanes); }
 
@@ -89,7 +90,7 @@ class WarpColouring {
   }
 
  private:
-  static constexpr u32 kNoClass = ~0u, kFailures = 12;
+  static constexpr u32 kNoClass = ~0u;
 
   /// The greedy independent set that starts with the first vertex.
   Set independent(Set open) const {

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels import BackendError, maximum_clique
-from kernels.cuda_clique import search
+from kernels.cuda_clique import SMALL_NEAR_WORDS, search
 from tests import dimacs
 from tests.emulated_gpu import EmulatedGpu
 from tests.property.test_cliques import assert_is_clique, neighbours_of, random_graphs
@@ -96,20 +96,31 @@ def test_published_sizes(name):
     assert_agrees(found, graph, dimacs.CLIQUE_NUMBERS[name])
 
 
-def test_busy_groups_give_parts_away_and_slots_go_round():
+@pytest.mark.parametrize("name", ["keller4", "hamming8-4", "p_hat300-3"])
+def test_the_matrix_of_few_vertices_changes_no_node(name):
+    """What the first clique proves is the same tree, in whatever memory it is searched; the last has no room for a small matrix."""
+    graph = dimacs.load(name)
+    found = [search([EmulatedGpu(4, near_words)], *graph) for near_words in (5000, 1000, SMALL_NEAR_WORDS - 4)]
+    assert len({one.nodes for one in found}) == 1
+    assert found[0].nodes > 1000
+
+
+@pytest.mark.parametrize("near_words", [300, 1000])
+def test_busy_groups_give_parts_away_and_slots_go_round(near_words):
     graph = dimacs.load("p_hat300-3")
-    found = search([EmulatedGpu(32)], *graph)
+    found = search([EmulatedGpu(32, near_words)], *graph)
     assert_agrees(found, graph, 36)
     assert found.given > 100
 
 
 @pytest.mark.parametrize(("n", "width"), [(1024, 1), (1040, 2), (2070, 4)])
 def test_widths_meet_at_their_borders(n, width):
-    """Nearly complete, so that one graph is searched; its last vertices are no part of the clique."""
+    """Nearly complete, so that one graph is searched; pentagons of strangers, which colours do not decide; the last vertices are no part of the clique."""
     random = np.random.default_rng(n)
     matrix = np.triu(np.ones((n, n), bool), 1)
-    for u, v in random.integers(n, size=(12, 2)):
-        matrix[min(u, v), max(u, v)] = False
+    for pentagon in random.permutation(n)[:15].reshape(3, 5):
+        for u, v in zip(pentagon, np.roll(pentagon, 1), strict=True):
+            matrix[min(u, v), max(u, v)] = False
     matrix[:5, n - 5 :] = False
     graph = dimacs.symmetric_csr(np.argwhere(matrix), n)
     missing = np.flatnonzero(((matrix | matrix.T).sum(axis=1)) < n - 1)
