@@ -137,7 +137,7 @@ def bench_scale(
     workers: Annotated[list[int] | None, typer.Option("--workers", min=1, help="Workers of a cluster; may be repeated.")] = None,
     backend: Backend = "cpu", threads: Threads = 1, json: Json = False,
 ) -> None:  # fmt: skip
-    """Count and digest a planned run on clusters of several sizes: times, and how busy each worker was."""
+    """Count and digest a planned run on clusters of several sizes: times, how busy each worker was, and what it read."""
     from dataclasses import asdict
 
     from flows import console
@@ -150,7 +150,8 @@ def bench_scale(
         records.append(asdict(found))
         console.err.print(
             f"{found.workers} workers: {found.seconds:.2f} s, {found.times:.2f} times, {found.bicliques:,} bicliques,"
-            f" digest {found.digest}, busy {', '.join(f'{share:.3f}' for share in found.busy.values())}"
+            f" digest {found.digest}, busy {', '.join(f'{share:.3f}' for share in found.busy.values())},"
+            f" read {', '.join(f'{size / 2**20:.1f}' for size in found.bytes.values())} MiB"
         )
     if json:
         console.print_json({"run": opened.run, "clusters": records})

@@ -7,8 +7,9 @@ measured is the search alone, with workers that have started and compiled their 
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from pipeline.partition import read_partition, write_partitions
 from pipeline.plan import read_plan
 from pipeline.search import search_settings
 from pipeline.settings import ClusterSettings
-from pipeline.store import Store
+from pipeline.store import Store, partition_name
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,13 @@ class Scaling:
     seconds
         From the first partition handed out to the last one done.
     times
-        How many times as fast as the first measurement, for each of its workers.
+        How many times as fast as the first measurement.
     bicliques, digest
         Totals; the digest in 16 hex digits.
     busy
         Share of the time in which each worker searched, by its name.
+    bytes
+        Bytes of the partitions that each worker read, by its name.
     """
 
     workers: int
@@ -47,6 +50,7 @@ class Scaling:
     bicliques: int
     digest: str
     busy: dict[str, float]
+    bytes: dict[str, int]
 
 
 def measure_scaling(store: Store, run: str, workers: list[int], backend: str, threads: int = 1) -> Iterator[Scaling]:
@@ -82,13 +86,12 @@ def measure_scaling(store: Store, run: str, workers: list[int], backend: str, th
             options = {"backend": backend, "threads": threads}
             client.run(digest_partition, store.uri, run, numbers[-1], **options)  # loads and compiles all kernels
             found = _measure(client, store, run, numbers, options)
-        seconds, bicliques, digest, busy = found
-        first = first or (size, seconds)
-        yield Scaling(size, round(seconds, 4), round(first[1] / seconds, 4), bicliques, f"{digest:016x}", busy)
+        first = first or found.seconds
+        yield replace(found, times=round(first / found.seconds, 4))
 
 
-def digest_partition(store_uri: str, run: str, number: int, backend: str, threads: int) -> tuple[int, int, float]:
-    """Count and digest one partition; returns bicliques, digest and seconds."""
+def digest_partition(store_uri: str, run: str, number: int, backend: str, threads: int) -> tuple[int, int, float, int]:
+    """Count and digest one partition; returns bicliques, digest, seconds, and the bytes that were read."""
     started = time.perf_counter()
     folder = Store.open(store_uri, create=False).run(run)
     part, asked = read_partition(folder, number), search_settings(folder)
@@ -107,12 +110,11 @@ def digest_partition(store_uri: str, run: str, number: int, backend: str, thread
         threads=threads,
         backend=backend,
     )
-    return result.bicliques, result.digest or 0, time.perf_counter() - started
+    size = folder.size(partition_name(number))
+    return result.bicliques, result.digest or 0, time.perf_counter() - started, size
 
 
-def _measure(
-    client: Any, store: Store, run: str, costliest_first: list[int], options: dict[str, Any]
-) -> tuple[float, int, int, dict[str, float]]:
+def _measure(client: Any, store: Store, run: str, costliest_first: list[int], options: dict[str, Any]) -> Scaling:
     waiting = iter(costliest_first)
 
     def submit(number: int) -> Any:
@@ -120,16 +122,20 @@ def _measure(
 
     started = time.perf_counter()
     bicliques = digest = 0
-    busy: dict[str, float] = {}
+    busy: defaultdict[str, float] = defaultdict(float)
+    read: defaultdict[str, int] = defaultdict(int)
     for _, future in hand_out(client, lambda: next(waiting, None), submit):
-        found, (count, part, seconds) = future.result()
+        worker, (count, part, seconds, size) = future.result()
         bicliques, digest = bicliques + count, (digest + part) & MASK
-        busy[found] = busy.get(found, 0.0) + seconds
+        busy[worker] += seconds
+        read[worker] += size
     duration = time.perf_counter() - started
-    return duration, bicliques, digest, {name: round(spent / duration, 4) for name, spent in sorted(busy.items())}
+    shares = {name: round(spent / duration, 4) for name, spent in sorted(busy.items())}
+    workers = len(client.nthreads())
+    return Scaling(workers, round(duration, 4), 1.0, bicliques, f"{digest:016x}", shares, dict(sorted(read.items())))
 
 
-def _on_worker(store_uri: str, run: str, number: int, **options: Any) -> tuple[str, tuple[int, int, float]]:
+def _on_worker(store_uri: str, run: str, number: int, **options: Any) -> tuple[str, tuple[int, int, float, int]]:
     from distributed import get_worker
 
     return str(get_worker().name), digest_partition(store_uri, run, number, **options)

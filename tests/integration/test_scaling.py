@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +26,10 @@ def test_scaling_finds_the_digest_of_the_run(tmp_path, capsys):
     for cluster in clusters:
         assert cluster["bicliques"] == COUNTS["UCforum"]
         assert cluster["digest"] == run["digest"]
+        assert list(cluster["bytes"]) == list(cluster["busy"])
+    assert len({sum(cluster["bytes"].values()) for cluster in clusters}) == 1
+    partitions = Path(store).glob("runs/*/partitions/part-*.arrow")
+    assert sum(clusters[0]["bytes"].values()) == sum(path.stat().st_size for path in partitions)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("dask_cuda") is not None, reason="Dask-CUDA is installed")
