@@ -35,12 +35,14 @@ test-checked: setup
 test-gpu: setup
 	$(BIN)/python -m pytest -m gpu tests/gpu
 
-# NVIDIA's checkers over small graphs, one tool a kind of fault: memory, shared memory (only the builders of roots use it), barriers.
+# NVIDIA's checkers over small graphs, one tool a kind of fault: memory, shared memory (builders of roots and cliques use it), barriers.
 SANITIZE = $(SANITIZER) --error-exitcode 1
 sanitize-gpu: setup
 	$(SANITIZE) --tool memcheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool memcheck --kernel-regex kns=build $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool memcheck --kernel-regex kns=count_ $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool racecheck --kernel-regex kns=build $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool racecheck --kernel-regex kns=search_cliques $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool synccheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize
 
 lint: setup

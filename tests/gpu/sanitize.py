@@ -1,4 +1,5 @@
-"""What `make sanitize-gpu` runs below NVIDIA's checkers: a few small graphs on few warps, counted, digested and written.
+"""What `make sanitize-gpu` runs below NVIDIA's checkers: a few small graphs on few warps, counted, digested and written; (p,q)-bicliques
+counted; maximum cliques of sets of one word a lane and of two, in one matrix and by roots.
 
 compute-sanitizer --tool racecheck --kernel-regex kns=build python -m tests.gpu.sanitize
 """
@@ -18,6 +19,7 @@ from kernels.cuda_tuning import Tuning, tuned
 FEW_WARPS = Tuning(warps_a_block=4, blocks_a_multiprocessor=1, most_multiprocessors=2, nodes_a_poll=2)
 MEMORY = 512 << 20  # bytes; what the search takes is cleared and tracked word by word
 SHAPES = ((40, 60, 0.15, 64), (90, 45, 0.2, 1 << 13), (160, 24, 0.25, 64))  # left, right, density, words of a task
+CLIQUES = ((70, 0.8), (150, 0.75), (300, 0.5), (1100, 0.2), (2500, 0.02))  # vertices, density
 
 
 def graph(seed: int, n_left: int, n_right: int, density: float) -> tuple[Any, Any, int]:
@@ -48,11 +50,38 @@ def differences() -> list[str]:
     return wrong
 
 
+def wrong_counts() -> list[str]:
+    """Count bicliques of some sizes on the GPU and on the CPU; says where they differ."""
+    wrong = []
+    for seed, (n_left, n_right, density, _) in enumerate(SHAPES):
+        csr = graph(seed, n_left, n_right, density)
+        for p, q in ((2, 3), (4, 4), (5, 3)):
+            found, expected = (kernels.count_bicliques(*csr, p, q, backend=name).count for name in ("cuda", "cpu"))
+            print(f"{n_left} x {n_right}, ({p},{q}): {found} bicliques", flush=True)
+            if found != expected:
+                wrong.append(f"{n_left} x {n_right}, ({p},{q}): {found} for {expected}")
+    return wrong
+
+
+def wrong_cliques() -> list[str]:
+    """Seek maximum cliques on the GPU and on the CPU; says where they differ."""
+    wrong = []
+    for seed, (n, density) in enumerate(CLIQUES):
+        table = np.triu(np.random.default_rng(seed).random((n, n)) < density, 1)
+        table |= table.T
+        csr = np.concatenate([[0], table.sum(axis=1).cumsum()]), np.nonzero(table)[1]
+        found, expected = (kernels.maximum_clique(*csr, backend=name) for name in ("cuda", "cpu"))
+        print(f"{n} at {density}: a clique of {found.size}, {found.nodes} nodes", flush=True)
+        if found.size != expected.size:
+            wrong.append(f"{n} at {density}: a clique of {found.size} for {expected.size}")
+    return wrong
+
+
 def main() -> int:
     """Exit code 1 where a result differs; the checker has a code of its own."""
     os.environ.setdefault(cuda.MEMORY_VARIABLE, str(MEMORY))
     cuda_stream.OUTPUT_WORDS = 1 << 12  # small: warps park and go on
-    wrong = differences()
+    wrong = differences() + wrong_counts() + wrong_cliques()
     print(*wrong, sep="\n")
     return 1 if wrong else 0
 
