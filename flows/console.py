@@ -117,13 +117,16 @@ def layouts_table(records: list[dict[str, Any]]) -> Table:
 def stages_table(records: list[dict[str, Any]]) -> Table:
     """Seconds of each stage, one column a way from edges to bicliques."""
     table = Table("stage")
-    for record in records:
-        table.add_column(f"data {record['data_backend']}, search {record['backend']}", justify="right", overflow="fold")
+    ways = [f"data {record['data_backend']}, search {record['backend']}" for record in records]
+    for way in ways:
+        table.add_column(way, justify="right", overflow="fold")
     for stage in records[0]["seconds"]:
         table.add_row(stage, *(f"{r['seconds'][stage]:.3f}" if r["seconds"] else "–" for r in records))
     base = records[0]["seconds"].get("total", 0.0)
     table.add_row("times", *(f"{base / r['seconds']['total']:.2f}" if r["seconds"] else "–" for r in records))
-    table.add_row("digest", *(record["digest"] or f"cannot run: {escape(record['reason'])}" for record in records))
+    table.add_row("digest", *(record["digest"] or "cannot run" for record in records))
+    reasons = (f"{way}: {record['reason']}" for way, record in zip(ways, records, strict=True) if record["reason"])
+    table.caption, table.caption_justify = escape("\n".join(reasons)), "left"
     return table
 
 

@@ -9,6 +9,9 @@
 #define BICLIQ_MODULE(isa) BICLIQ_MODULE_OF(isa)
 
 NB_MODULE(BICLIQ_MODULE(BICLIQ_ISA), module) {
+#ifndef _GLIBCXX_ASSERTIONS  // what another library keeps alive when Python ends is for developers to hear of
+  nanobind::set_leak_warnings(false);
+#endif
   module.attr("isa") = BICLIQ_TEXT(BICLIQ_ISA);
   bicliq::bind_enumeration(module);
   bicliq::bind_count(module);
