@@ -322,8 +322,8 @@ def plan(
     opened = Store.open(settings.store, create=False)
     name = opened.find_graph(graph)
     profile(opened, name, settings.data_backend)
-    alone = settings.cluster.local
-    record = asdict(plan_run(opened, name, settings.search, settings.plan, settings.data_backend, alone=alone))
+    asked = settings.search, settings.plan, settings.data_backend, settings.cluster
+    record = asdict(plan_run(opened, name, *asked))
     if json:
         console.print_json(record)
     else:

@@ -81,7 +81,7 @@ def plan_task(graph: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Side, order, partitions."""
     asked = settings_of(settings)
     store = Store.open(asked.store, create=False)
-    record = plan_run(store, graph, asked.search, asked.plan, asked.data_backend, alone=asked.cluster.local)
+    record = plan_run(store, graph, asked.search, asked.plan, asked.data_backend, asked.cluster)
     return {"run": record.run, "partitions": record.partitions, "side": record.side}
 
 
@@ -172,12 +172,12 @@ def search_and_publish(
 def _search(store: Store, run: str, asked: Settings, values: dict[str, Any]) -> int:
     """Search the partitions, batch by batch, and say how many were not there yet."""
     searched = 0
-    if asked.cluster.local:
+    paths = read_plan_record(store.run(run)).est_cost
+    if asked.cluster.is_local(paths):
         for number, batch in enumerate(batches_of(store, run)):
             searched += search_task(run, number, batch, values, None)
     else:
         quiet_dask()
-        paths = read_plan_record(store.run(run)).est_cost
         with open_cluster(asked.cluster, usable_backend(asked.search.backend, paths=paths)) as client:
             get_run_logger().info("Dask dashboard: %s", client.dashboard_link)
             create_link_artifact(

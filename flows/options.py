@@ -34,7 +34,9 @@ Partitions = Annotated[
 MemoryBudget = Annotated[int | None, typer.Option("--memory-budget", help="Bytes that one partition may take.")]
 Scheduler = Annotated[str | None, typer.Option("--scheduler", help="Existing Dask scheduler, as tcp://host:8786.")]
 Workers = Annotated[int | None, typer.Option("--workers", help="Dask workers on this machine; by default one a core.")]
-Local = Annotated[bool | None, typer.Option("--local", help="Search in this process, without a Dask cluster.")]
+Local = Annotated[
+    bool | None, typer.Option("--local", help="Search in this process, without a Dask cluster, however much there is.")
+]
 Format = Annotated[
     str | None, typer.Option("--format", help="auto, csv, tsv, parquet, konect, snap, mtx or adjacency.")
 ]

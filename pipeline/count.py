@@ -270,7 +270,7 @@ def plan_count(store: Store, graph: str, asked: CountAsked, settings: Settings) 
     )
     bounded = {"min_left": min(least_p, 2**31 - 1), "min_right": min(least_q, 2**31 - 1), "side": side}
     search = settings.search.model_copy(update={**bounded, **NEEDED_SETTINGS})
-    return plan(store, graph, search, settings.plan, alone=settings.cluster.local).run, method
+    return plan(store, graph, search, settings.plan, cluster=settings.cluster).run, method
 
 
 def count_partitions(
@@ -283,7 +283,7 @@ def count_partitions(
 ) -> int:
     """Count the partitions of a planned run that are not counted yet, the costliest first; returns how many these were."""
     how = {"method": method, "backend": usable_backend(asked, settings)}
-    if settings.cluster.local:
+    if settings.cluster.is_local(read_plan_record(store.run(run)).est_cost):
         return _count_missing(store, run, asked, {**how, "threads": settings.search.threads}, None, progress)
     with open_cluster(settings.cluster) as client:
         return _count_missing(store, run, asked, {**how, "threads": 1}, client, progress)

@@ -26,7 +26,7 @@ from pipeline.errors import InputError
 from pipeline.graph import BipartiteGraph, Int32s, Int64s, read_edges, read_graph
 from pipeline.profile import wedges
 from pipeline.reduce import reduce
-from pipeline.settings import PlanSettings, SearchSettings
+from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
 from pipeline.store import FORMAT, RunFolder, Store
 
 Side = Literal["left", "right"]
@@ -133,8 +133,7 @@ def plan(
     search: SearchSettings,
     plan_settings: PlanSettings,
     backend: str = "cpu",
-    *,
-    alone: bool = False,
+    cluster: ClusterSettings | None = None,
 ) -> PlanRecord:
     """Plan a run and write run.json, reduced.parquet, plan.parquet and, last, plan.json.
 
@@ -146,9 +145,8 @@ def plan(
         What is asked for. Thresholds are in terms of the graph's own sides.
     backend
         "cpu", "cuda" (CuPy), or "auto": the GPU for a large graph. The plan is the same.
-    alone
-        Whether one process will search the partitions, one after the other: there are fewer of them then, unless the
-        settings say how many.
+    cluster
+        Who will search the partitions: there are fewer of them for a process alone, unless `plan_settings` says how many.
 
     Returns
     -------
@@ -171,6 +169,8 @@ def plan(
         folder.write_table("reduced.parquet", graph.to_table())
     reduced = time.perf_counter()
     side = choose_side(graph, search.side)
+    others = graph.right_degrees if side == "left" else graph.left_degrees
+    alone = (cluster or ClusterSettings()).is_local(int((others**2).sum()))
     cut = _worthwhile(search.backend, alone)
     found, est_bytes = plan_partitions(graph, side, plan_settings.partitions, plan_settings.memory_budget, cut)
     folder.write_table("plan.parquet", found.to_table())

@@ -129,8 +129,8 @@ def run(source: str, settings: Settings, observer: Observer | None = None) -> Ru
     with clock("profile"):
         profile(store, graph.graph, settings.data_backend)
     with clock("plan"):
-        alone = settings.cluster.local
-        planned = plan(store, graph.graph, settings.search, settings.plan, settings.data_backend, alone=alone)
+        asked = settings.search, settings.plan, settings.data_backend, settings.cluster
+        planned = plan(store, graph.graph, *asked)
     return finish(store, planned, settings, observer, clock.seconds, graph)
 
 
@@ -150,7 +150,7 @@ def resume(run_id: str, settings: Settings, observer: Observer | None = None) ->
             str(asked["graph"]),
             SearchSettings.model_validate(asked["search"]),
             settings.plan.model_validate(asked["plan"]),
-            alone=settings.cluster.local,
+            cluster=settings.cluster,
         )
     else:
         planned = read_plan_record(folder)
@@ -218,7 +218,7 @@ def summary(
 def _search(store: Store, planned: PlanRecord, settings: Settings, observer: Observer) -> SearchRecord:
     run_id = planned.run
     options = {"threads": settings.search.threads, "backend": settings.search.backend}
-    if settings.cluster.local:
+    if settings.cluster.is_local(planned.est_cost):
         return search_run(store, run_id, None, observer.search, **options)  # type: ignore[arg-type]
     with open_cluster(settings.cluster, usable_backend(settings.search.backend, paths=planned.est_cost)) as client:
         observer.dashboard(client.dashboard_link)

@@ -86,13 +86,28 @@ class PlanSettings(_Frozen):
     memory_budget: int = Field(256 << 20, ge=1 << 16, description="Bytes that one partition's subgraph may take.")
 
 
+LITTLE_TO_SEARCH = 1 << 25
+"""Paths of two edges from all roots up to which a cluster is not started unless it is asked for: seconds of work on two
+cores, of which the start of a cluster and many small partitions would be most (YouTube: 1.2 s for 4.3 s)."""
+
+
 class ClusterSettings(_Frozen):
     """Where the work runs."""
 
-    local: bool = Field(False, description="Search in this process, without a Dask cluster.")
+    local: bool | None = Field(
+        None,
+        description="Search in this process, without a Dask cluster; None: where there is little to search, and neither a"
+        " scheduler nor workers are named.",
+    )
     scheduler: str | None = Field(None, description="Address of an existing Dask scheduler, as tcp://host:8786.")
     workers: int | None = Field(None, ge=1, description="Workers of a cluster on this machine; None: one a core.")
     dashboard: bool | str = Field(True, description="Whether to serve the Dask dashboard, or its address.")
+
+    def is_local(self, cost: int) -> bool:
+        """Whether to search in this process what costs so much (paths of two edges from all roots)."""
+        if self.local is not None:
+            return self.local
+        return self.scheduler is None and self.workers is None and cost <= LITTLE_TO_SEARCH
 
 
 class Settings(BaseSettings):

@@ -32,6 +32,17 @@ def test_scaling_finds_the_digest_of_the_run(tmp_path, capsys):
     assert sum(clusters[0]["bytes"].values()) == sum(path.stat().st_size for path in partitions)
 
 
+def test_little_is_searched_without_a_cluster(tmp_path, capsys):
+    table = str(DATA / "UCforum.adj")
+    assert invoke(["run", table, "--store", str(tmp_path / "one"), "--json"]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert (alone["busy"], alone["partitions"]) == ({}, 1)
+    assert invoke(["run", table, "--store", str(tmp_path / "two"), "--workers", "2", "--json"]) == 0
+    shared = json.loads(capsys.readouterr().out)
+    assert (len(shared["busy"]), shared["digest"]) == (2, alone["digest"])
+    assert shared["partitions"] > 1
+
+
 @pytest.mark.skipif(importlib.util.find_spec("dask_cuda") is not None, reason="Dask-CUDA is installed")
 def test_a_cluster_of_gpus_needs_dask_cuda(tmp_path, capsys):
     assert invoke(["run", str(DATA / "UCforum.adj"), "--store", str(tmp_path / "store"), "--local"]) == 0

@@ -9,7 +9,7 @@ from pipeline.errors import InputError
 from pipeline.graph import BipartiteGraph
 from pipeline.ingest import ingest
 from pipeline.plan import BYTES_PER_EDGE, BYTES_PER_VERTEX, choose_side, plan, plan_partitions, run_id
-from pipeline.settings import IngestSettings, PlanSettings, SearchSettings
+from pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings
 from pipeline.store import Store
 
 
@@ -69,7 +69,10 @@ def test_one_process_alone_is_given_fewer_partitions(tmp_path, alone, partitions
     source, store = tmp_path / "edges.parquet", Store.open(str(tmp_path / "store"))
     pq.write_table(random_graph(1, 300, 100, 0.3).to_table(), source)
     graph = ingest(str(source), store, IngestSettings()).graph
-    assert plan(store, graph, SearchSettings(), PlanSettings(), alone=alone).partitions == partitions
+    assert (
+        plan(store, graph, SearchSettings(), PlanSettings(), cluster=ClusterSettings(local=alone)).partitions
+        == partitions
+    )
 
 
 def test_partitions_share_the_cost():

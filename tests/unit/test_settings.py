@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from pipeline.errors import BackendError, CapacityError, InputError, LimitReached, StorageError
-from pipeline.settings import load_settings
+from pipeline.settings import LITTLE_TO_SEARCH, ClusterSettings, load_settings
 from pipeline.store import Store
 
 
@@ -32,3 +32,13 @@ def test_errors_survive_pickling(kind):
     copy = pickle.loads(pickle.dumps(kind("what, where, value, what to do")))
     assert type(copy) is kind
     assert str(copy) == "what, where, value, what to do"
+
+
+def test_a_cluster_is_started_where_there_is_work_for_it_or_it_is_asked_for():
+    little, much = LITTLE_TO_SEARCH, LITTLE_TO_SEARCH + 1
+    assert ClusterSettings().is_local(little)
+    assert not ClusterSettings().is_local(much)
+    assert not ClusterSettings(workers=2).is_local(little)
+    assert not ClusterSettings(scheduler="tcp://host:8786").is_local(little)
+    assert not ClusterSettings(local=False).is_local(little)
+    assert ClusterSettings(local=True, workers=2).is_local(much)
