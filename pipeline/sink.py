@@ -70,9 +70,6 @@ class HashingSink(io.RawIOBase):
         """Return the position, which is the number of bytes written."""
         return self.bytes
 
-    def flush(self) -> None:
-        """Do nothing: `finish` does what is left to do."""
-
     def finish(self) -> None:
         """Wait until all is on the disk, where it goes to one.
 

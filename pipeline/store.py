@@ -113,7 +113,11 @@ class Folder:
     def has(self, name: str) -> bool:
         """Whether a file is there."""
         with _storage("look for", self.path_of(name)):
-            return bool(self.fs.exists(self.path_of(name)))
+            try:
+                self.fs.info(self.path_of(name))  # fsspec's `exists` takes every error for a no, an interrupt as well
+            except FileNotFoundError:
+                return False
+        return True
 
     def size(self, name: str) -> int:
         """Size of a file in bytes."""

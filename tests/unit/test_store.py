@@ -169,3 +169,16 @@ def test_a_writer_killed_in_the_middle_shows_no_file(tmp_path):
     assert not store.run("r").has("x.bin")
     store.run("r").write_bytes("x.bin", b"whole")
     assert store.run("r").size("x.bin") == 5
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, PermissionError])
+def test_only_a_file_that_is_missing_is_not_there(tmp_path, monkeypatch, error):
+    folder = Store.open(str(tmp_path)).graph("g")
+
+    def info(path: str) -> None:
+        raise error
+
+    assert not folder.has("graph.json")
+    monkeypatch.setattr(folder.fs, "info", info)
+    with pytest.raises(KeyboardInterrupt if error is KeyboardInterrupt else StorageError):
+        folder.has("graph.json")
