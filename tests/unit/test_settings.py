@@ -40,5 +40,6 @@ def test_a_cluster_is_started_where_there_is_work_for_it_or_it_is_asked_for():
     assert not ClusterSettings().is_local(much)
     assert not ClusterSettings(workers=2).is_local(little)
     assert not ClusterSettings(scheduler="tcp://host:8786").is_local(little)
+    assert not ClusterSettings(dashboard=":8787").is_local(little)
     assert not ClusterSettings(local=False).is_local(little)
     assert ClusterSettings(local=True, workers=2).is_local(much)
