@@ -32,9 +32,9 @@ class Tuning:
 
     warps_a_block: int = 4
     blocks_a_multiprocessor: int = 4
-    task_words: int = 1 << 13
+    task_words: int = 1 << 11
     gifts: int = 4
-    shares: int = 2
+    shares: int = 3
     nodes_a_poll: int = 32
     tall_nodes: bool = False
     most_multiprocessors: int = 1 << 16

@@ -25,10 +25,12 @@ LAYOUTS = {
     "nothing is given away": Tuning(gifts=0),
     "one gift at a time": Tuning(gifts=1),
     "all of a level is given, once": Tuning(gifts=1, shares=1),
+    "half of a level is given": Tuning(shares=2),
     "a fourth of a level is given": Tuning(shares=4),
     "a look every 8 nodes": Tuning(nodes_a_poll=8),
     "a look every 128 nodes": Tuning(nodes_a_poll=128),
     "a task a candidate": Tuning(task_words=1),
+    "tasks of 8,192 words": Tuning(task_words=1 << 13),
     "tasks of 32 candidates": Tuning(task_words=1 << 40),
 }
 

@@ -19,6 +19,7 @@ inline u32 words_for(u32 bits) { return (bits + 31) / 32; }
 struct BitMatrix {
   u32 n_rows = 0, n_before = 0, n_candidates = 0;
   u32 before_words = 0, candidate_words = 0;
+  u32 shared = false;      // whether others may read it as well, until the search ends
   u32* rows = nullptr;     // [n_rows][before_words + candidate_words]
   u32* columns = nullptr;  // [words_for(n_rows)][candidate_words * 32]
   u32* counts = nullptr;   // [candidate_words * 32] rows of each candidate
@@ -40,6 +41,7 @@ struct BitMatrix {
     n_candidates = candidates;
     before_words = words_for(before);
     candidate_words = words_for(candidates);
+    shared = false;
     rows = memory.take(static_cast<usize>(d) * stride());
     row_ids = memory.take(d);
     ids = memory.take(column_stride());

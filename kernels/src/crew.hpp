@@ -51,6 +51,7 @@ class Crew {
   /// Subtrees that a busy worker should give away now.
   u32 wanted() const { return waiting_.load(std::memory_order_relaxed) > queued_.load(std::memory_order_relaxed); }
 
+  static constexpr bool kKeepsGiven = false;  // a parcel is freed when its subtree is done
   using Parcel = bicliq::Parcel;
   Parcel parcel(usize words) const {
     Parcel parcel;

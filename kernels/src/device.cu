@@ -9,8 +9,9 @@
 //
 // Method: tasks are a narrow root, or a range of the candidates of a wide root; roots come by falling size, so
 // the heaviest start first. Warps are persistent: they take tasks from a counter, and when none is left, a ticket
-// of the queue of given nodes; a busy warp looks every 64 nodes whether tickets wait and hands over half of its
-// shallowest open level (a self-contained copy in the arena). The search ends when no warp is active and no node pends.
+// of the queue of given nodes. A busy warp looks every 32 nodes, and after every wide one, whether tickets wait, and hands over a
+// third of its shallowest open level: a node of its own in the arena, or, of a wide level, its state above a matrix that
+// all share who get a part of it. The search ends when no warp is active and no node pends.
 //
 // Bicliques themselves: every warp writes records into a piece of one bounded output block; a warp that finds no room for
 // what its next step may report parks, with its stack in the workspace, and the launch ends. The host turns the records
@@ -54,6 +55,7 @@ constexpr u32 kGifts = BICLIQ_GIFTS;
 /// The queue of given nodes.
 class WarpCrew {
  public:
+  static constexpr bool kKeepsGiven = true;  // the arena is not freed before the search ends
   struct Parcel : Pieces {
     explicit operator bool() const { return next != nullptr; }
   };
@@ -111,7 +113,8 @@ class WarpCrew {
   // Called, not copied to each of the places that need them.
   BICLIQ_CALL static u32* room_for(const Run& run, u64 words) {
     u64 at = 0;
-    if (lane_id() == 0 && volatile_load(&run.counters->tail) + gridDim.x * blockDim.x < run.slot_capacity)
+    if (lane_id() == 0 && volatile_load(&run.counters->tail) + gridDim.x * blockDim.x < run.slot_capacity &&
+        volatile_load(&run.counters->arena_used) + words <= run.arena_words)
       at = reinterpret_cast<u64>(run.reserve(words));
     return reinterpret_cast<u32*>(__shfl_sync(~0u, at, 0));
   }

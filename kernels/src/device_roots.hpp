@@ -322,6 +322,7 @@ class RootBuilder {
     m.n_candidates = s_.n_candidates;
     m.before_words = words_for(m.n_before);
     m.candidate_words = words_for(m.n_candidates);
+    m.shared = true;
     const u64 row_words = static_cast<u64>(m.n_rows) * m.stride();
     const u64 column_words = static_cast<u64>(words_for(m.n_rows)) * m.column_stride();
     if (!reserve(padded(row_words) + padded(m.n_rows) + 2 * padded(m.column_stride()) + padded(column_words))) return false;

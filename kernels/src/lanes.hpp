@@ -12,6 +12,10 @@
 
 #include "types.hpp"
 
+#if !defined(__CUDACC_RTC__)
+#include <algorithm>
+#endif
+
 #if defined(__x86_64__) && !defined(__CUDACC_RTC__)
 #include <immintrin.h>
 #endif
@@ -125,6 +129,25 @@ __device__ inline void each_item(u32 n, F f) {
   __syncwarp();
 }
 
+/// Copies n words between two pieces of memory, and up to three behind them; sixteen reads are on their way at a time.
+__device__ inline void copy_piece(u32* to, const u32* from, u32 n) {
+  const uint4* source = reinterpret_cast<const uint4*>(from);
+  uint4* target = reinterpret_cast<uint4*>(to);
+  const u32 quads = (n + 3) / 4;
+  __syncwarp();
+  BICLIQ_ROLL
+  for (u32 first = lane_id(); first < quads; first += 4 * kLanes) {
+    uint4 quad[4];
+    BICLIQ_UNROLL
+    for (u32 k = 0; k < 4; ++k)
+      if (first + k * kLanes < quads) quad[k] = source[first + k * kLanes];
+    BICLIQ_UNROLL
+    for (u32 k = 0; k < 4; ++k)
+      if (first + k * kLanes < quads) target[first + k * kLanes] = quad[k];
+  }
+  __syncwarp();
+}
+
 template <class F>
 __device__ inline u32 list_bits(u32* to, u32 n_words, F word) {
   u32 n = 0;
@@ -213,7 +236,7 @@ __device__ inline Lanes count_rows(const u32* words, usize distance, const u32* 
   return {count};
 }
 #ifndef BICLIQ_SHARES  // cuda_tuning.py says what these are; it sets them, and an ablation varies them
-#define BICLIQ_SHARES 2
+#define BICLIQ_SHARES 3
 #define BICLIQ_POLL 32
 #define BICLIQ_TALL 0
 #endif
@@ -620,6 +643,9 @@ template <class F>
 inline void each_item(u32 n, F f) {
   for (u32 i = 0; i < n; ++i) f(i);
 }
+
+/// Copies n words between two pieces of memory.
+inline void copy_piece(u32* to, const u32* from, u32 n) { std::copy(from, from + n, to); }
 
 /// Writes the numbers of the set bits of word(0), word(1), … side by side; returns how many.
 template <class F>

@@ -99,9 +99,10 @@ class SearchState {
     return tree;
   }
   static usize head_words(u32 n_members) { return Sink::kIds ? padded(n_members) : 0; }
+  /// A piece of memory, copied.
   static u32* copy(Parcel& parcel, const u32* from, u32 n) {
     u32* to = parcel.take(n);
-    each_item(n, [=](u32 i) { to[i] = from[i]; });
+    copy_piece(to, from, n);
     return to;
   }
 };

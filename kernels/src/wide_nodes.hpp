@@ -46,7 +46,6 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     f(row_starts_);
     f(live_);
     f(reach_starts_);
-    f(shared_rows_);
   }
   bool wide_room() { return room(wide_->matrix.n_rows, wide_->n_members + wide_->matrix.n_candidates); }
 
@@ -58,8 +57,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     reach_starts_ = memory_.take(kLanes);
     WideLevel& level = push_wide(memory_.mark());
     level.matrix = tree.matrix;
-    shared_rows_ = tree.matrix.columns ? tree.matrix.rows : nullptr;
-    if (!shared_rows_) level.matrix.fill_columns(memory_);
+    if (!tree.matrix.columns) level.matrix.fill_columns(memory_);
     if (tree.rows) {
       level.rows = tree.rows;
       level.counts = tree.ids;
@@ -128,11 +126,9 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
 
  private:
   static constexpr u32 kTallWords = 5;  // words of 32 columns that cost as much as a row's first 32 words
-  static constexpr u32 kWideNode = 16;  // what a wide node counts, in leaf nodes
   static constexpr u32 kShorter = 4;    // a matrix of so many times fewer rows is worth making
 
   u32 *row_starts_ = nullptr, *live_ = nullptr, *reach_starts_ = nullptr;  // scratch: places of rows, words of columns
-  const u32* shared_rows_ = nullptr;  // of the matrix that other workers may read too, if there is one
 
   /// Words that the child of a wide node may take, its own matrix aside.
   static usize child_words(const BitMatrix& m) {
@@ -147,7 +143,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
       return 0;
     }
     ++nodes;
-    ticks_ += kWideNode;
+    ticks_ = kNodesAPoll;  // it takes long: the crew is looked at after each
     const u32 n = list_rows_of(level, x);
     const Mark mark = memory_.mark();
     u32* closed = memory_.take(m.candidate_words);
@@ -519,8 +515,33 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
   }
   // ---- giving work away ---------------------------------------------------------------------------
 
+  /// What is given reads the matrix of the level, where that can stay until the search ends; else it gets one of its own.
   bool give_wide(WideLevel& level) {
-    if (level.matrix.rows == shared_rows_) return give_shared(level);
+    if constexpr (Crew::kKeepsGiven)
+      return (level.matrix.shared || share(level.matrix)) && give_shared(level);
+    else
+      return give_projected(level);
+  }
+
+  /// Copies a matrix to where it stays, for all levels on it.
+  bool share(const BitMatrix m) {
+    const u32 row_words = m.n_rows * m.stride(), column_words = words_for(m.n_rows) * m.column_stride();
+    Parcel parcel = crew_.parcel(padded(row_words) + padded(column_words) + 2 * padded(m.column_stride()) + padded(m.n_rows));
+    if (!parcel) return false;
+    BitMatrix to = m;
+    to.shared = true;
+    to.rows = copy(parcel, m.rows, row_words);
+    to.columns = copy(parcel, m.columns, column_words);
+    to.counts = copy(parcel, m.counts, m.column_stride());
+    to.ids = copy(parcel, m.ids, m.column_stride());
+    to.row_ids = copy(parcel, m.row_ids, m.n_rows);
+    BICLIQ_ROLL
+    for (WideLevel* level = wide_; level; level = level->parent)
+      if (level->matrix.rows == m.rows) level->matrix = to;
+    return true;
+  }
+
+  bool give_projected(WideLevel& level) {
     const BitMatrix& m = level.matrix;
     const Mark mark = memory_.mark();
     if (!memory_.fits(child_words(m))) return false;
