@@ -15,6 +15,7 @@ from flows.clique import clique
 from kernels import maximum_clique
 from pipeline.bench_random_cliques import random_graph
 from pipeline.clique import CliqueQuestion, answer
+from pipeline.device import why_no_data_on_device
 from pipeline.ingest import ingest
 from pipeline.store import Store
 from tests.dimacs import find
@@ -188,6 +189,13 @@ def test_bad_files_are_refused_with_their_line(tmp_path, capsys, name, text, mes
 )
 def test_bad_arguments_are_refused(capsys, arguments, message):
     assert message in refused(capsys, *arguments)
+
+
+@pytest.mark.skipif(why_no_data_on_device() is None, reason="the GPU data path can run here")
+@pytest.mark.parametrize("project", [["--project", "left"], []], ids=["projected", "undirected"])
+def test_a_data_path_that_cannot_run_here_is_refused(capsys, project):
+    said = refused(capsys, DATA / "southern-women.parquet", *project, "--data-backend", "cuda")
+    assert "data backend 'cuda' cannot run here" in said
 
 
 def test_the_bench_shows_size_and_peers(capsys):
