@@ -252,3 +252,29 @@ def test_the_random_bench_stops_a_size_at_the_first_density_that_takes_too_long(
 def test_the_random_bench_refuses_what_cannot_be_drawn(capsys, arguments, message):
     assert invoke(["bench", "random-cliques", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_the_projected_bench_shows_each_stage_with_the_data_on_either_machine(capsys):
+    arguments = ["bench", "projected-cliques", "southern-women", "--project", "right", "--min-shared", "1"]
+    assert invoke([*arguments, "--min-shared", "3", "--runs", "1", "--backend", "cpu", "--json"]) == 0
+    ways = json.loads(capsys.readouterr().out)["ways"]
+    assert [(way["min_shared"], way["data_backend"]) for way in ways] == [
+        (1, "cpu"),
+        (1, "cuda"),
+        (3, "cpu"),
+        (3, "cuda"),
+    ]
+    for way in ways:
+        if way["reason"] is None:
+            expected = asked(
+                capsys, DATA / "southern-women.parquet", "--project", "right", "--min-shared", way["min_shared"]
+            )
+            assert (way["size"], way["n_edges"], way["proven"]) == (expected["size"], expected["n_edges"], True)
+            stages = {name: value for name, value in way["seconds"].items() if name != "total"}
+            assert sum(stages.values()) == pytest.approx(way["seconds"]["total"])
+        else:
+            assert way["data_backend"] == "cuda"
+    assert invoke([*arguments, "--runs", "1"]) == 0
+    assert "maximum clique of projected tables" in capsys.readouterr().out
+    assert invoke([*arguments[:2], "southern-women", "--project", "middle"]) == 2
+    assert "project is 'middle'" in capsys.readouterr().err
