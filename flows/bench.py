@@ -299,7 +299,9 @@ def bench_projected_cliques(
     for found in measure_projected(find_graphs(graphs or []), project, min_shared or [1, 2, 4], **options):  # type: ignore[arg-type]
         records.append(found.record())
         took = found.reason or f"{(found.seconds or {})['total']:.3f} s, size {found.size}"
-        console.err.print(f"{found.graph}, {found.min_shared} shared, data on {found.data_backend}: {took}", markup=False)
+        console.err.print(
+            f"{found.graph}, {found.min_shared} shared, data on {found.data_backend}: {took}", markup=False
+        )
     if json:
         console.print_json({"machine": machine_facts(), "ways": records})
     else:

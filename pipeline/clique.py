@@ -19,8 +19,9 @@ import xxhash
 
 import kernels
 from pipeline.arrays import library_of, to_host
-from pipeline.cores import core_numbers, search_by_cores, time_left, united
-from pipeline.errors import InputError
+from pipeline.clique_by_cores import search_by_cores, time_left, united
+from pipeline.cores import core_numbers, cores_of_numbers
+from pipeline.errors import BackendError, InputError
 from pipeline.fallback import failed, search_on
 from pipeline.graph import Int32s, Int64s
 from pipeline.settings import IngestSettings
@@ -111,7 +112,7 @@ def find_clique(
     Parameters
     ----------
     graph
-        The graph; one on a GPU is searched from its cores down (`pipeline.cores`), and most of it stays there.
+        The graph; one on a GPU is searched from its cores down (`pipeline.clique_by_cores`), and most of it stays there.
     question
         ``all`` and ``time_limit`` of it.
     threads
@@ -126,7 +127,7 @@ def find_clique(
     -------
     dict
         size, members, n_cliques, cliques (where all are asked for), proven, n_vertices, n_edges, self_loops, repeated,
-        degeneracy, nodes, backend, threads, seconds.
+        degeneracy, nodes, backend, threads, seconds; the backend is "cores" where the cores of a graph on a GPU alone gave the answer.
 
     Raises
     ------
@@ -158,10 +159,12 @@ def _search(
 ) -> kernels.CliqueResult:
     """Search a graph of the host as it is, and one on a GPU from its cores down."""
     search = partial(_search_csr, all=question.all, threads=threads, backend=backend, devices=devices)
+    if question.all and backend == "cuda":  # also where cores alone would give the answer
+        raise BackendError("the CUDA backend finds one maximum clique, not all; use the CPU backend")
     if library_of(graph.indices) is np:
         return search(graph.indptr, graph.indices, question.time_limit, 0)
     started = time.perf_counter()
-    cores = core_numbers(graph)
+    cores = cores_of_numbers(core_numbers(graph))
     took = time.perf_counter() - started
     limit = time_left(question.time_limit, took)
     found = search_by_cores(graph, cores, search, all=question.all, time_limit=limit, threads=threads)

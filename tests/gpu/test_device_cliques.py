@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from kernels import BackendError, maximum_clique, project_one_mode
-from pipeline import cores, projection
+from pipeline import clique_by_cores, projection
 from pipeline.clique import CliqueQuestion, answer, find_clique, read_graph_of
-from pipeline.cores import core_numbers, induced_part
+from pipeline.clique_by_cores import induced_part
+from pipeline.cores import core_numbers, cores_by_halving
 from pipeline.device import to_device, why_no_data_on_device
 from pipeline.graph import BipartiteGraph
 from pipeline.ingest import ingest
@@ -93,8 +94,13 @@ def test_so_are_those_of_real_graphs(monkeypatch, name, side):
         *(random_csr(300, density, 1) for density in (0.01, 0.1, 0.5)), *(blocks(800, seed) for seed in range(4)),
     ],
 )  # fmt: skip
-def test_core_numbers_are_those_of_peeling(csr):
-    assert core_numbers(on_device(undirected(csr))).get().tolist() == reference.core_numbers(*csr).tolist()
+def test_cores_are_those_of_peeling(csr):
+    graph, expected = on_device(undirected(csr)), reference.core_numbers(*csr)
+    assert core_numbers(graph).get().tolist() == expected.tolist()
+    halved = cores_by_halving(graph)
+    assert halved.degeneracy == expected.max(initial=0)
+    for k in (0, 1, halved.degeneracy // 2, halved.degeneracy, halved.degeneracy + 1):
+        assert halved.at_least(k).get().tolist() == (expected >= k).tolist()
 
 
 def test_an_induced_part_is_the_hosts():
@@ -107,10 +113,10 @@ def test_an_induced_part_is_the_hosts():
             assert np.array_equal(getattr(ours, name), getattr(theirs, name))
 
 
-@pytest.mark.parametrize("first_seconds", [cores.FIRST_SECONDS, 1e-6])
+@pytest.mark.parametrize("first_seconds", [clique_by_cores.FIRST_SECONDS, 1e-6])
 @pytest.mark.parametrize("seed", range(12))
 def test_cliques_from_the_cores_down_are_those_of_the_whole_graph(monkeypatch, seed, first_seconds):
-    monkeypatch.setattr(cores, "FIRST_SECONDS", first_seconds)
+    monkeypatch.setattr(clique_by_cores, "FIRST_SECONDS", first_seconds)
     csr = blocks(700, seed)
     expected = maximum_clique(*csr, all=True)
     for backend in ("cpu", "cuda", "auto"):

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels import maximum_clique
-from pipeline import cores
-from pipeline.cores import induced_part, search_by_cores
+from pipeline import clique_by_cores
+from pipeline.clique_by_cores import induced_part, search_by_cores
+from pipeline.cores import cores_by_halving, cores_of_numbers
 from pipeline.undirected import UndirectedGraph
 from tests import dimacs
 from tests.property.graphs import random_graphs as bipartite_graphs
@@ -28,7 +29,7 @@ def graph_of(csr):
     )
 
 
-def searched(graph, *, all=False, time_limit=None):
+def searched(graph, *, all=False, time_limit=None, cores=None):
     """What is found from the cores down, and the vertices, limit and lower bound of each search of what was left."""
     calls = []
 
@@ -36,20 +37,21 @@ def searched(graph, *, all=False, time_limit=None):
         calls.append((len(indptr) - 1, limit, lower_bound))
         return maximum_clique(indptr, indices, all=all, time_limit=limit, lower_bound=lower_bound)
 
-    numbers = core_numbers(graph.indptr, graph.indices)
-    return search_by_cores(graph, numbers, search, all=all, time_limit=time_limit), calls
+    cores = cores or cores_of_numbers(core_numbers(graph.indptr, graph.indices))
+    return search_by_cores(graph, cores, search, all=all, time_limit=time_limit), calls
 
 
 def assert_same(graph, all):
-    found, _ = searched(graph, all=all)
     expected = maximum_clique(graph.indptr, graph.indices, all=all)
-    assert (found.size, found.proven, found.degeneracy) == (expected.size, True, expected.degeneracy)
-    assert len(found.cliques) == len(expected.cliques)
-    assert_is_clique(found.members, graph.indptr, graph.indices)
-    assert (found.members.dtype, found.cliques.dtype) == (np.int32, np.int32)
-    if all:
-        assert np.array_equal(found.cliques, expected.cliques)
-        assert found.members.tolist() == expected.members.tolist()
+    for cores in (None, cores_by_halving(graph)):
+        found, _ = searched(graph, all=all, cores=cores)
+        assert (found.size, found.proven, found.degeneracy) == (expected.size, True, expected.degeneracy)
+        assert len(found.cliques) == len(expected.cliques)
+        assert_is_clique(found.members, graph.indptr, graph.indices)
+        assert (found.members.dtype, found.cliques.dtype) == (np.int32, np.int32)
+        if all:
+            assert np.array_equal(found.cliques, expected.cliques)
+            assert found.members.tolist() == expected.members.tolist()
 
 
 @given(random_graphs(max_n=24), st.booleans())
@@ -82,7 +84,7 @@ def test_so_are_those_where_the_first_search_finds_next_to_nothing(n, seed, all)
 
     graph = graph_of(dimacs.symmetric_csr(np.array(nx.gnp_random_graph(n, 0.4, seed=seed).edges), n))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cores, "_first_clique", one_vertex)
+        patch.setattr(clique_by_cores, "_first_clique", one_vertex)
         found, calls = searched(graph, all=all)
     expected = maximum_clique(graph.indptr, graph.indices, all=all)
     assert (found.size, found.proven) == (expected.size, True)
@@ -102,12 +104,23 @@ def test_graphs_with_known_answers(edges, n, all):
     assert_same(graph_of(dimacs.symmetric_csr(np.array(edges), n)), all)
 
 
-def test_nothing_is_searched_again_where_the_cores_leave_nothing():
+@pytest.mark.parametrize("all", [False, True])
+def test_nothing_is_searched_where_the_densest_core_is_a_clique(all):
     complete = [(u, v) for u in range(20) for v in range(u)]
     ring = [(20 + u, 20 + (u + 1) % 9) for u in range(9)]
-    found, calls = searched(graph_of(dimacs.symmetric_csr(np.array(complete + ring), 29)))
-    assert (found.size, found.proven, found.degeneracy, calls) == (20, True, 19, [])
+    found, calls = searched(graph_of(dimacs.symmetric_csr(np.array(complete + ring), 29)), all=all)
+    assert (found.size, found.proven, found.degeneracy, found.backend, calls) == (20, True, 19, "cores", [])
+    assert found.cliques.tolist() == [list(range(20))]
     assert set(found.seconds) == {"first"}
+
+
+def test_nothing_is_searched_again_where_no_core_can_hold_more_or_only_the_one_that_was_searched():
+    two_cliques = [(u, v) for u in range(8) for v in range(u)] + [(8 + u, 8 + v) for u in range(8) for v in range(u)]
+    ring = [(u, (u + 1) % 9) for u in range(9)]
+    for edges, size in ((two_cliques, 8), (ring, 2)):
+        found, calls = searched(graph_of(dimacs.symmetric_csr(np.array(edges), 16)))
+        assert (found.size, found.proven, calls) == (size, True, [])
+        assert set(found.seconds) == {"first"}
 
 
 def test_only_cores_that_can_hold_a_larger_clique_are_left():
@@ -148,10 +161,15 @@ def test_an_induced_part_holds_the_edges_between_its_vertices(bipartite, seed):
     assert part.indices.tolist() == indices.tolist()
 
 
-@given(random_graphs(max_n=20))
-@settings(max_examples=50, deadline=None)
-def test_the_reference_peels_as_networkx_does(csr):
+@given(random_graphs(max_n=30))
+@settings(max_examples=200, deadline=None)
+def test_every_core_by_halving_is_that_of_networkx_and_of_the_reference(csr):
     indptr, indices = csr
     graph = nx.empty_graph(len(indptr) - 1)
     graph.add_edges_from((u, int(v)) for u in range(len(indptr) - 1) for v in indices[indptr[u] : indptr[u + 1]])
-    assert core_numbers(indptr, indices).tolist() == [k for _, k in sorted(nx.core_number(graph).items())]
+    numbers = np.array([k for _, k in sorted(nx.core_number(graph).items())], np.int64)
+    assert core_numbers(indptr, indices).tolist() == numbers.tolist()
+    cores = cores_by_halving(graph_of(csr))
+    assert cores.degeneracy == numbers.max(initial=0)
+    for k in range(cores.degeneracy + 3):
+        assert cores.at_least(k).tolist() == (numbers >= k).tolist()
