@@ -299,17 +299,17 @@ def clique_bench_table(records: list[dict[str, Any]], bounds: str) -> Table:
 
 def projected_cliques_table(records: list[dict[str, Any]]) -> Table:
     """Seconds of each stage from a bipartite table to a maximum clique of its projection, a row a way."""
-    from pipeline.bench_projected_cliques import BESIDE, STAGES
+    from pipeline.bench_projected_cliques import STAGES, WAYS_TO_CORES
 
     table = Table("graph", "data", title="maximum clique of projected tables, seconds", title_justify="left")
-    for name in ("shared", "vertices", "edges", "size", "exact", *STAGES, "total", BESIDE):
+    for name in ("shared", "vertices", "edges", "size", "exact", *STAGES, "total", *WAYS_TO_CORES):
         table.add_column(name, justify="right")
     for r in records:
         seconds = r["seconds"] or {}
         known = (r["n_vertices"], r["n_edges"], r["size"]) if seconds else ()
         cells = [f"{value:,}" for value in known] or ["–"] * 3
         proven = ("yes" if r["proven"] else "not proven") if seconds else "–"
-        times = [f"{seconds[name]:.4f}" if name in seconds else "–" for name in (*STAGES, "total", BESIDE)]
+        times = [f"{seconds[name]:.4f}" if name in seconds else "–" for name in (*STAGES, "total", *WAYS_TO_CORES)]
         table.add_row(r["graph"], r["data_backend"], str(r["min_shared"]), *cells, proven, *times)
     reasons = dict.fromkeys(f"{r['data_backend']}: {r['reason']}" for r in records if r["reason"])
     table.caption, table.caption_justify = escape("\n".join(reasons)), "left"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -13,17 +13,30 @@ import kernels
 from pipeline.arrays import library_of
 from pipeline.bench import find_graphs, machine_facts
 from pipeline.clique import CliqueQuestion, find_clique
-from pipeline.cores import cores_by_halving
+from pipeline.cores import Cores, core_numbers, cores_by_halving, cores_of_numbers
 from pipeline.device import why_no_data_on_device
 from pipeline.graph import BipartiteGraph
 from pipeline.settings import IngestSettings
 from pipeline.undirected import UndirectedGraph, project, read_sides
 
-__all__ = ["BESIDE", "DATA_BACKENDS", "STAGES", "ProjectedClique", "find_graphs", "machine_facts", "measure_projected"]
+__all__ = [
+    "DATA_BACKENDS",
+    "STAGES",
+    "WAYS_TO_CORES",
+    "ProjectedClique",
+    "find_graphs",
+    "machine_facts",
+    "measure_projected",
+]
 
 DATA_BACKENDS = ("cpu", "cuda")
 STAGES = ("read", "project", "cores", "first", "narrow", "search")
-BESIDE = "cores by halving"
+
+WAYS_TO_CORES: dict[str, Callable[[UndirectedGraph], Cores]] = {
+    "by cuGraph": lambda graph: cores_of_numbers(core_numbers(graph)),
+    "by halving": cores_by_halving,
+}
+"""Both ways to the cores that a search asks for; ``cores`` is the one that it takes."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +51,8 @@ class ProjectedClique:
         Where it was read and projected, and where it was searched; None: it was not.
     seconds
         Of each of `STAGES` that this way has, and ``total``, of the fastest run. With the data on the CPU, cores and first clique are
-        parts of the search; ``search`` is all else after the projection, its checks included. With the data on the GPU there is also
-        `BESIDE`, which is no part of the total: what `cores_by_halving` takes for the same cores.
+        parts of the search; ``search`` is all else after the projection, its checks included. With the data on the GPU there are also
+        `WAYS_TO_CORES`, no part of the total: what each takes for the same cores.
     reason
         Why this way cannot be gone here; None where it was.
     """
@@ -113,7 +126,7 @@ def _measured(
     read, projected, found = (after - before for before, after in itertools.pairwise(clock))
     seconds = {"read": read, "project": projected, **_stages(record["seconds"], found), "total": clock[-1] - clock[0]}
     if "cores" in record["seconds"]:
-        seconds[BESIDE] = _halving_seconds(graph, record["size"])
+        seconds |= {way: _seconds_of(find, graph, record["size"]) for way, find in WAYS_TO_CORES.items()}
     shown = {key: record[key] for key in ("backend", "n_vertices", "n_edges", "degeneracy", "size", "proven")}
     return ProjectedClique(name, side, question.min_shared, data_backend, **shown, seconds=seconds)
 
@@ -123,14 +136,14 @@ def _stages(record: dict[str, float], found: float) -> dict[str, float]:
     if "cores" in record:
         stages = {name: record[name] for name in STAGES if name in record and name != "search"}
     else:
-        stages = {"cores": record["order"], "first": record["heuristic"]}
+        stages = {"cores": record.get("order", 0.0), "first": record.get("heuristic", 0.0)}
     return {**stages, "search": found - sum(stages.values())}
 
 
-def _halving_seconds(graph: UndirectedGraph, size: int) -> float:
+def _seconds_of(find: Callable[[UndirectedGraph], Cores], graph: UndirectedGraph, size: int) -> float:
     """Seconds for the densest core and the one that may hold a clique of more than so many vertices."""
     started = time.perf_counter()
-    cores = cores_by_halving(graph)
+    cores = find(graph)
     int(cores.at_least(cores.degeneracy).sum() + cores.at_least(size).sum())
     return time.perf_counter() - started
 

@@ -31,6 +31,11 @@ class Cores:
     at_least: Callable[[int], Any]
 
 
+def find_cores(graph: UndirectedGraph) -> Cores:
+    """Return the cores of a graph on a GPU, by cuGraph."""
+    return cores_of_numbers(core_numbers(graph))
+
+
 def cores_of_numbers(numbers: Any) -> Cores:
     """Return the cores of a graph whose core numbers are known (an array, shape (n,))."""
     return Cores(int(numbers.max()) if numbers.size else 0, lambda k: numbers >= k)

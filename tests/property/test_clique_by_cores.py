@@ -72,7 +72,7 @@ def test_so_are_those_of_dense_blocks_in_a_sparse_graph(n, seed, all):
     assert_same(graph_of(dimacs.symmetric_csr(np.argwhere(np.triu(matrix, 1)), n)), all)
 
 
-@given(st.integers(8, 40), st.integers(0, 2**32 - 1), st.booleans())
+@given(st.integers(12, 40), st.integers(0, 2**32 - 1), st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_so_are_those_where_the_first_search_finds_next_to_nothing(n, seed, all):
     """Whatever the first search has in its time is a lower bound only: here it has one vertex of the densest core."""
@@ -89,7 +89,7 @@ def test_so_are_those_where_the_first_search_finds_next_to_nothing(n, seed, all)
     expected = maximum_clique(graph.indptr, graph.indices, all=all)
     assert (found.size, found.proven) == (expected.size, True)
     assert len(found.cliques) == len(expected.cliques)
-    assert len(calls) == 1
+    assert len(calls) == (found.backend != "cores")
 
 
 @pytest.mark.parametrize("all", [False, True])
