@@ -254,9 +254,10 @@ def show_cliques(record: dict[str, Any]) -> None:
     """A sentence about the answer, and its members."""
     known = "a maximum clique" if record["proven"] else "the best clique in time (not proven to be a maximum)"
     many = f", one of {record['n_cliques']:,}" if record["n_cliques"] > 1 else ""
+    how = f"{record['backend']}, {record['threads']} threads" if record["threads"] else "the densest core, no search"
     out.print(
         f"{known}{many}: {record['size']:,} of {record['n_vertices']:,} vertices, {record['n_edges']:,} edges,"
-        f" in {record['seconds']['total']:.3f} s ({record['backend']}, {record['threads']} threads)"
+        f" in {record['seconds']['total']:.3f} s ({how})"
     )
     for members in record.get("cliques", [record["members"]] if record["members"] else []):
         out.print("  " + ", ".join(map(str, members)), markup=False)

@@ -127,7 +127,7 @@ def find_clique(
     -------
     dict
         size, members, n_cliques, cliques (where all are asked for), proven, n_vertices, n_edges, self_loops, repeated,
-        degeneracy, nodes, backend, threads, seconds; the backend is "cores" where the cores of a graph on a GPU alone gave the answer.
+        degeneracy, nodes, backend, threads, seconds; the backend is "none" where the densest core of a graph on a GPU is the answer.
 
     Raises
     ------

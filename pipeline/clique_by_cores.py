@@ -104,7 +104,7 @@ def search_by_cores(
     -------
     kernels.CliqueResult
         As of the whole graph; ``seconds`` has ``first`` (first clique) and ``narrow`` (what is left is brought to the host),
-        and those of `search`. Where the densest core is a clique, nothing is searched, and ``backend`` is "cores".
+        and those of `search`. Where the densest core is a clique, nothing is searched, and ``backend`` is "none".
     """
     started = time.perf_counter()
     densest = cores.at_least(cores.degeneracy)
@@ -158,7 +158,7 @@ def _complete(densest: Any) -> kernels.CliqueResult:
     members = to_host(library_of(densest).flatnonzero(densest)).astype(np.int32)
     return kernels.CliqueResult(
         size=members.size, members=members, cliques=members[None], proven=True, nodes=0, degeneracy=members.size - 1,
-        seconds={}, threads=0, backend="cores",
+        seconds={}, threads=0, backend="none",
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from flows import console
 from flows.cli import invoke
 from flows.clique import clique
 from kernels import maximum_clique
@@ -142,6 +143,12 @@ def test_what_a_terminal_shows(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "a maximum clique, one of 2: 3 of 5 vertices, 5 edges" in shown
     assert "  1, 3, 4" in shown
+
+
+def test_a_terminal_says_where_no_search_was_needed(capsys):
+    found = {"size": 2, "n_cliques": 1, "members": ["a", "b"], "proven": True, "backend": "none", "threads": 0}
+    console.show_cliques({**found, "n_vertices": 3, "n_edges": 1, "seconds": {"total": 0.0}})
+    assert "2 of 3 vertices, 1 edges, in 0.000 s (the densest core, no search)" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("prefect_server")

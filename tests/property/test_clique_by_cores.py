@@ -89,7 +89,7 @@ def test_so_are_those_where_the_first_search_finds_next_to_nothing(n, seed, all)
     expected = maximum_clique(graph.indptr, graph.indices, all=all)
     assert (found.size, found.proven) == (expected.size, True)
     assert len(found.cliques) == len(expected.cliques)
-    assert len(calls) == (found.backend != "cores")
+    assert len(calls) == (found.backend != "none")
 
 
 @pytest.mark.parametrize("all", [False, True])
@@ -109,7 +109,7 @@ def test_nothing_is_searched_where_the_densest_core_is_a_clique(all):
     complete = [(u, v) for u in range(20) for v in range(u)]
     ring = [(20 + u, 20 + (u + 1) % 9) for u in range(9)]
     found, calls = searched(graph_of(dimacs.symmetric_csr(np.array(complete + ring), 29)), all=all)
-    assert (found.size, found.proven, found.degeneracy, found.backend, calls) == (20, True, 19, "cores", [])
+    assert (found.size, found.proven, found.degeneracy, found.backend, calls) == (20, True, 19, "none", [])
     assert found.cliques.tolist() == [list(range(20))]
     assert set(found.seconds) == {"first"}
 
