@@ -193,7 +193,8 @@ def clique(
     devices: Devices = 1,
     store: StoreUri = None, threads: Threads = None, backend: Backend = None, format: Format = None, left: Left = None,
     right: Right = None, weight: Weight = None, delimiter: Delimiter = None, header: Header = None,
-    min_weight: MinWeight = None, ragged: Ragged = None, nulls: Nulls = None, json: Json = False,
+    min_weight: MinWeight = None, ragged: Ragged = None, nulls: Nulls = None, data_backend: DataBackend = None,
+    json: Json = False,
 ) -> None:  # fmt: skip
     """Find a maximum clique of an undirected graph, or of one side of a bipartite table; with --store, commit it."""
     asked = {"project": project, "min_shared": min_shared, "all": all, "time_limit": time_limit}
@@ -208,7 +209,7 @@ def clique(
     search = settings.search
     record = answer(
         graph, question, settings.ingest, store=opened, stored=stored, threads=search.threads, backend=search.backend,
-        devices=devices,
+        devices=devices, data_backend=settings.data_backend,
     )  # fmt: skip
     if json:
         console.print_json(record)

@@ -24,6 +24,7 @@ def clique_task(source: str, question: dict[str, Any], settings: dict[str, Any] 
         stored=stored,
         threads=asked.search.threads,
         backend=asked.search.backend,
+        data_backend=asked.data_backend,
     )
 
 

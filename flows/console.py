@@ -254,9 +254,10 @@ def show_cliques(record: dict[str, Any]) -> None:
     """A sentence about the answer, and its members."""
     known = "a maximum clique" if record["proven"] else "the best clique in time (not proven to be a maximum)"
     many = f", one of {record['n_cliques']:,}" if record["n_cliques"] > 1 else ""
+    how = f"{record['backend']}, {record['threads']} threads" if record["threads"] else "the densest core, no search"
     out.print(
         f"{known}{many}: {record['size']:,} of {record['n_vertices']:,} vertices, {record['n_edges']:,} edges,"
-        f" in {record['seconds']['total']:.3f} s ({record['backend']}, {record['threads']} threads)"
+        f" in {record['seconds']['total']:.3f} s ({how})"
     )
     for members in record.get("cliques", [record["members"]] if record["members"] else []):
         out.print("  " + ", ".join(map(str, members)), markup=False)
@@ -294,6 +295,25 @@ def clique_bench_table(records: list[dict[str, Any]], bounds: str) -> Table:
         peers = ["–" if r[name] is None else f"{r[name]:g}" for name in ("peer_cpu", "peer_h200")]
         seconds = (f"{r[name]:.4f}" for name in ("order", "search", "seconds"))
         table.add_row(r["graph"], str(r["size"]), exact, str(r["threads"]), *seconds, f"{r['nodes']:,}", *peers)
+    return table
+
+
+def projected_cliques_table(records: list[dict[str, Any]]) -> Table:
+    """Seconds of each stage from a bipartite table to a maximum clique of its projection, a row a way."""
+    from pipeline.bench_projected_cliques import STAGES, WAYS_TO_CORES
+
+    table = Table("graph", "data", title="maximum clique of projected tables, seconds", title_justify="left")
+    for name in ("shared", "vertices", "edges", "size", "exact", *STAGES, "total", *WAYS_TO_CORES):
+        table.add_column(name, justify="right")
+    for r in records:
+        seconds = r["seconds"] or {}
+        known = (r["n_vertices"], r["n_edges"], r["size"]) if seconds else ()
+        cells = [f"{value:,}" for value in known] or ["–"] * 3
+        proven = ("yes" if r["proven"] else "not proven") if seconds else "–"
+        times = [f"{seconds[name]:.4f}" if name in seconds else "–" for name in (*STAGES, "total", *WAYS_TO_CORES)]
+        table.add_row(r["graph"], r["data_backend"], str(r["min_shared"]), *cells, proven, *times)
+    reasons = dict.fromkeys(f"{r['data_backend']}: {r['reason']}" for r in records if r["reason"])
+    table.caption, table.caption_justify = escape("\n".join(reasons)), "left"
     return table
 
 

@@ -18,7 +18,8 @@ Threads = Annotated[int | None, typer.Option("--threads", help="Threads of a ker
 Backend = Annotated[str | None, typer.Option("--backend", help="auto, cpu or cuda.")]
 Devices = Annotated[int, typer.Option("--devices", min=0, help="GPUs of a search for cliques; 0 takes all.")]
 DataBackend = Annotated[
-    str | None, typer.Option("--data-backend", help="Where ingest, reduce, profile and plan run: auto, cpu or cuda.")
+    str | None,
+    typer.Option("--data-backend", help="Where ingest, reduce, profile, plan and projections run: auto, cpu or cuda."),
 ]
 SideOption = Annotated[str | None, typer.Option("--side", help="Enumerated side: auto, left or right.")]
 MinLeft = Annotated[int | None, typer.Option("--min-left", help="Least number of left vertices.")]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -17,8 +18,12 @@ import pyarrow as pa
 import xxhash
 
 import kernels
-from pipeline.errors import InputError
+from pipeline.arrays import library_of, to_host
+from pipeline.clique_by_cores import search_by_cores, time_left, united
+from pipeline.cores import find_cores
+from pipeline.errors import BackendError, InputError
 from pipeline.fallback import failed, search_on
+from pipeline.graph import Int32s, Int64s
 from pipeline.settings import IngestSettings
 from pipeline.store import Folder, Store
 from pipeline.undirected import UndirectedGraph, project_table, read_undirected
@@ -69,6 +74,7 @@ def read_graph_of(
     settings: IngestSettings | None = None,
     store: Store | None = None,
     threads: int = 1,
+    data_backend: str = "auto",
 ) -> UndirectedGraph:
     """Read the undirected graph that a question is about.
 
@@ -80,17 +86,22 @@ def read_graph_of(
         What is asked, how a table is read, and the threads of a projection.
     store
         Where `source` is a graph.
+    data_backend
+        auto, cpu or cuda: where a table is read and projected, and where the arrays of the graph lie; auto takes a GPU for large
+        tables.
 
     Raises
     ------
     InputError
         At anything wrong in the file or the question.
+    BackendError
+        If "cuda" cannot run here.
     """
     if question.project is not None:
-        return project_table(source, question.project, question.min_shared, settings, store, threads)
+        return project_table(source, question.project, question.min_shared, settings, store, threads, data_backend)
     if store is not None:
         raise InputError(f"{source}: a graph of the store is bipartite; say which side to project: left or right")
-    return read_undirected(source, settings)
+    return read_undirected(source, settings, data_backend)
 
 
 def find_clique(
@@ -101,7 +112,7 @@ def find_clique(
     Parameters
     ----------
     graph
-        The graph.
+        The graph; one on a GPU is searched from its cores down (`pipeline.clique_by_cores`), and most of it stays there.
     question
         ``all`` and ``time_limit`` of it.
     threads
@@ -116,7 +127,7 @@ def find_clique(
     -------
     dict
         size, members, n_cliques, cliques (where all are asked for), proven, n_vertices, n_edges, self_loops, repeated,
-        degeneracy, nodes, backend, threads, seconds.
+        degeneracy, nodes, backend, threads, seconds; the backend is "none" where the densest core of a graph on a GPU is the answer.
 
     Raises
     ------
@@ -146,20 +157,36 @@ def find_clique(
 def _search(
     graph: UndirectedGraph, question: CliqueQuestion, threads: int, backend: str, devices: int
 ) -> kernels.CliqueResult:
+    """Search a graph of the host as it is, and one on a GPU from its cores down."""
+    search = partial(_search_csr, all=question.all, threads=threads, backend=backend, devices=devices)
+    if question.all and backend == "cuda":  # also where cores alone would give the answer
+        raise BackendError("the CUDA backend finds one maximum clique, not all; use the CPU backend")
+    if library_of(graph.indices) is np:
+        return search(graph.indptr, graph.indices, question.time_limit, 0)
+    started = time.perf_counter()
+    cores = find_cores(graph)
+    took = time.perf_counter() - started
+    limit = time_left(question.time_limit, took)
+    found = search_by_cores(graph, cores, search, all=question.all, time_limit=limit, threads=threads)
+    return replace(found, seconds={"cores": round(took, 6), **found.seconds})
+
+
+def _search_csr(
+    indptr: Int64s, indices: Int32s, limit: float | None, lower_bound: int, *, all: bool, threads: int, backend: str, devices: int
+) -> kernels.CliqueResult:  # fmt: skip
     """Search with the backend, or, with "auto", with those that pay."""
 
-    def searched(backend: str, time_limit: float | None, lower_bound: int = 0) -> kernels.CliqueResult:
+    def searched(backend: str, time_limit: float | None, lower_bound: int = lower_bound) -> kernels.CliqueResult:
         return kernels.maximum_clique(
-            graph.indptr, graph.indices, all=question.all, time_limit=time_limit, lower_bound=lower_bound,
-            threads=threads, backend=backend, devices=devices,
+            indptr, indices, all=all, time_limit=time_limit, lower_bound=lower_bound, threads=threads, backend=backend,
+            devices=devices,
         )  # fmt: skip
 
-    limit = question.time_limit
     if backend != "auto":
         return searched(backend, limit)
     if failed() or kernels.why_not("cuda") is not None:
         return searched("cpu", limit)
-    if question.all:
+    if all:
         LOGGER.info("all maximum cliques are searched on the CPU: on a GPU one is found")
         return searched("cpu", limit)
     if limit is not None and limit <= AUTO_SECONDS:
@@ -167,24 +194,9 @@ def _search(
     first = searched("cpu", AUTO_SECONDS)
     if first.proven:
         return first
-    left = None if limit is None else max(limit - AUTO_SECONDS, 0.001)
-    return _united(first, search_on("auto", "cuda", lambda chosen: searched(chosen, left, first.size)))
-
-
-def _united(first: kernels.CliqueResult, second: kernels.CliqueResult) -> kernels.CliqueResult:
-    """Two searches, the second for cliques larger than the first found, as one."""
-    best = second if second.size else first
-    seconds = {
-        name: first.seconds.get(name, 0) + second.seconds.get(name, 0) for name in {**first.seconds, **second.seconds}
-    }
-    return replace(
-        second,
-        size=best.size,
-        members=best.members,
-        cliques=best.cliques,
-        nodes=first.nodes + second.nodes,
-        seconds=seconds,
-    )
+    left = time_left(limit, AUTO_SECONDS)
+    best = max(first.size, lower_bound)
+    return united(first, search_on("auto", "cuda", lambda chosen: searched(chosen, left, best)))
 
 
 def answer(
@@ -197,12 +209,13 @@ def answer(
     threads: int = 0,
     backend: str = "auto",
     devices: int = 1,
+    data_backend: str = "auto",
 ) -> dict[str, Any]:
     """Read, search and, where a store is given, commit.
 
     Parameters
     ----------
-    source, question, settings, threads, backend, devices
+    source, question, settings, threads, backend, devices, data_backend
         As in `read_graph_of` and `find_clique`.
     store
         Where the answer goes; None: nowhere.
@@ -218,7 +231,7 @@ def answer(
     if stored and store is None:
         raise InputError(f"{source}: a graph of a store was named, but no store; add --store")
     started = time.perf_counter()
-    graph = read_graph_of(source, question, settings, store if stored else None, threads)
+    graph = read_graph_of(source, question, settings, store if stored else None, threads, data_backend)
     read = time.perf_counter() - started
     folder = None if store is None else Folder(store.fs, f"{store.path}/cliques/{_name(graph, question)}")
     if folder is not None and folder.has(RECORD):
@@ -240,7 +253,7 @@ def answer(
 def _name(graph: UndirectedGraph, question: CliqueQuestion) -> str:
     state = xxhash.xxh3_64(f"{graph.n} {question.all}\n".encode())
     for array in (graph.indptr, graph.indices):
-        state.update(np.ascontiguousarray(array).tobytes())
+        state.update(np.ascontiguousarray(to_host(array)).tobytes())
     for buffer in graph.ids.buffers()[1:]:
         state.update(b"-" if buffer is None else memoryview(buffer))
     return str(state.hexdigest())

@@ -106,6 +106,17 @@ def free_bytes() -> int:
     return int(cupy.cuda.Device().mem_info[0])
 
 
+def to_device(array: Any) -> Any:
+    """Copy an array of the host to the GPU.
+
+    Raises
+    ------
+    BackendError
+        If the data path cannot run here.
+    """
+    return cudf_and_cupy()[1].asarray(array)
+
+
 def read_columns(folder: Folder, name: str, columns: list[str]) -> list[Any]:
     """Read columns of a Parquet file of the store as CuPy arrays."""
     cudf, _ = cudf_and_cupy()

@@ -136,22 +136,33 @@ class BipartiteGraph:
 
     def rows_of(self, rows: npt.NDArray[np.integer[Any]]) -> tuple[Int64s, Int32s]:
         """Return the lengths of some rows and their neighbours, one row after the other."""
-        xp = library_of(self.indptr)
         starts = self.indptr[rows]
         lengths = self.indptr[rows + 1] - starts
-        ends = xp.cumsum(lengths)
-        found = xp.empty(int(lengths.sum()), xp.int32)
-        at, begin = 0, 0
-        while at < rows.size:  # some rows at a time: positions take sixteen bytes each
-            end = max(int(xp.searchsorted(ends, xp.asarray([begin + BLOCK]), side="right")[0]), at + 1)
-            part = ranges(starts[at:end], lengths[at:end])
-            found[begin : begin + part.size] = self.indices[part]
-            at, begin = end, begin + part.size
-        return lengths, found
+        return lengths, gather(self.indices, starts, lengths)
 
     def to_table(self) -> pa.Table:
         """Return the edges as a table with columns left and right (int32), sorted."""
         return pa.table({"left": pa.array(to_host(self.edge_left)), "right": pa.array(to_host(self.indices))})
+
+
+def gather(values: Any, starts: Int64s, lengths: Int64s) -> Any:
+    """Return values[start : start + length] of each range, one range after the other.
+
+    Examples
+    --------
+    >>> gather(np.array([7, 8, 9]), np.array([1, 0]), np.array([2, 1])).tolist()
+    [8, 9, 7]
+    """
+    xp = library_of(values)
+    ends = xp.cumsum(lengths)
+    found = xp.empty(int(lengths.sum()), values.dtype)
+    at, begin = 0, 0
+    while at < starts.size:  # some ranges at a time: positions take sixteen bytes each
+        end = max(int(xp.searchsorted(ends, xp.asarray([begin + BLOCK]), side="right")[0]), at + 1)
+        part = ranges(starts[at:end], lengths[at:end])
+        found[begin : begin + part.size] = values[part]
+        at, begin = end, begin + part.size
+    return found
 
 
 def ranges(starts: Int64s, lengths: Int64s) -> Int64s:

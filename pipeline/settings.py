@@ -120,7 +120,8 @@ class Settings(BaseSettings):
 
     store: str = Field("bicliq-store", description="Path or fsspec URL of the store.")
     data_backend: Literal["auto", "cpu", "cuda"] = Field(
-        "auto", description="Where ingest, reduce, profile and plan run; auto takes a GPU for large tables."
+        "auto",
+        description="Where ingest, reduce, profile, plan and projections run; auto takes a GPU for large tables.",
     )
     ingest: IngestSettings = IngestSettings()
     search: SearchSettings = SearchSettings()

@@ -18,10 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import kernels
+from pipeline.arrays import library_of
+from pipeline.device import to_device
 from pipeline.errors import InputError
 from pipeline.formats import bare_name, open_bytes
 from pipeline.graph import BipartiteGraph, read_graph
-from pipeline.ingest import read_edge_table
+from pipeline.ingest import EdgeTable, read_edge_table
+from pipeline.projection import frequent, symmetric_csr, tied_pairs
 from pipeline.settings import IngestSettings
 from pipeline.store import Store
 
@@ -37,7 +40,7 @@ class UndirectedGraph:
     Parameters
     ----------
     indptr, indices
-        Symmetric CSR, rows ascending, without self-loops.
+        Symmetric CSR, rows ascending, without self-loops; on the host or on a GPU.
     ids
         Label of each vertex (int64 or string), ascending.
     self_loops, repeated
@@ -62,7 +65,7 @@ class UndirectedGraph:
 
     @classmethod
     def from_edges(cls, u: npt.ArrayLike, v: npt.ArrayLike, ids: pa.Array) -> UndirectedGraph:
-        """Build a graph from pairs of vertex numbers in any order and direction.
+        """Build a graph from pairs of vertex numbers in any order and direction, where their arrays lie.
 
         Examples
         --------
@@ -70,18 +73,15 @@ class UndirectedGraph:
         >>> graph.n_edges, graph.repeated, graph.self_loops
         (1, 1, 1)
         """
-        us, vs = np.asarray(u, np.int64), np.asarray(v, np.int64)
+        xp = library_of(u)
+        us, vs = xp.asarray(u, xp.int64), xp.asarray(v, xp.int64)
         apart = us != vs
-        low, high = np.minimum(us, vs)[apart], np.maximum(us, vs)[apart]
-        n = max(len(ids), 1)
-        keys = np.unique(low * n + high)
-        low, high = np.divmod(keys, n)
-        both = BipartiteGraph.from_edges(np.r_[low, high], np.r_[high, low], len(ids), len(ids))
-        loops = len(us) - int(apart.sum())
-        return cls(both.indptr, both.indices, ids, loops, len(us) - loops - len(keys))
+        pairs = frequent((xp.minimum(us, vs) << 32 | xp.maximum(us, vs))[apart], 1)
+        loops = us.size - int(apart.sum())
+        return cls(*symmetric_csr(pairs, len(ids)), ids, loops, us.size - loops - pairs.size)
 
 
-def read_undirected(source: str, settings: IngestSettings | None = None) -> UndirectedGraph:
+def read_undirected(source: str, settings: IngestSettings | None = None, backend: str = "cpu") -> UndirectedGraph:
     """Read a file of edges as an undirected graph.
 
     Parameters
@@ -90,11 +90,16 @@ def read_undirected(source: str, settings: IngestSettings | None = None) -> Undi
         Path or fsspec URL: DIMACS, MatrixMarket (square), or any edge table that `read_edge_table` reads.
     settings
         Format, columns and filters of an edge table.
+    backend
+        "cpu"; "cuda": an edge table is read on the GPU, and the graph's arrays lie there; or "auto": the GPU for a large table. DIMACS and
+        MatrixMarket files stay on the host.
 
     Raises
     ------
     InputError
         At anything wrong in the file: what, and in which line.
+    BackendError
+        If "cuda" cannot run here.
     """
     settings = settings or IngestSettings()
     name = bare_name(source)
@@ -102,7 +107,8 @@ def read_undirected(source: str, settings: IngestSettings | None = None) -> Undi
         return _numbered(source, _dimacs(source))
     if settings.format == "mtx" or (settings.format == "auto" and name.endswith(".mtx")):
         return _numbered(source, _matrix_market(source))
-    table = read_edge_table(source, settings.model_copy(update={"sides": settings.sides or "source-target"}))
+    settings = settings.model_copy(update={"sides": settings.sides or "source-target"})
+    table = read_edge_table(source, settings, backend=backend)
     left_ids, right_ids = table.left_ids, table.right_ids
     if left_ids.type != right_ids.type:
         left_ids, right_ids = left_ids.cast(pa.string()), right_ids.cast(pa.string())
@@ -110,7 +116,7 @@ def read_undirected(source: str, settings: IngestSettings | None = None) -> Undi
     ids = ids.take(pc.sort_indices(ids))
     left = pc.index_in(left_ids, value_set=ids).to_numpy()
     right = pc.index_in(right_ids, value_set=ids).to_numpy()
-    return UndirectedGraph.from_edges(left[table.left], right[table.right], ids)
+    return UndirectedGraph.from_edges(*_where_read(table, left[table.left], right[table.right]), ids)
 
 
 def project_table(
@@ -120,6 +126,7 @@ def project_table(
     settings: IngestSettings | None = None,
     store: Store | None = None,
     threads: int = 1,
+    backend: str = "cpu",
 ) -> UndirectedGraph:
     """Tie the vertices of one side of a bipartite table that share at least so many of the other side.
 
@@ -134,25 +141,55 @@ def project_table(
     store
         Where `source` is a graph.
     threads
-        Threads of the projection; 0 takes all cores.
+        Threads of the projection on the CPU; 0 takes all cores.
+    backend
+        "cpu"; "cuda": the table is read and projected on the GPU, where the arrays of the graph then lie; or "auto": the GPU for a large
+        table.
 
     Raises
     ------
     InputError
         Where the table is wrong, or the graph is not in the store.
+    BackendError
+        If "cuda" cannot run here.
     """
+    return project(*read_sides(source, side, settings, store, backend), side, min_shared, threads)
+
+
+def read_sides(
+    source: str,
+    side: Literal["left", "right"],
+    settings: IngestSettings | None = None,
+    store: Store | None = None,
+    backend: str = "cpu",
+) -> tuple[BipartiteGraph, pa.Array]:
+    """Read a bipartite graph and the labels of one side; the parameters are those of `project_table`."""
     if store is not None:
         folder = store.graph(store.find_graph(source))
-        graph = read_graph(folder)
-        ids = folder.read_table(f"{side}_ids.parquet")["id"].combine_chunks()
+        return read_graph(folder, backend), folder.read_table(f"{side}_ids.parquet")["id"].combine_chunks()
+    table = read_edge_table(source, settings, backend=backend)
+    ends = _where_read(table, table.left, table.right)
+    graph = BipartiteGraph.from_edges(*ends, len(table.left_ids), len(table.right_ids))
+    return graph, table.left_ids if side == "left" else table.right_ids
+
+
+def project(
+    graph: BipartiteGraph, ids: pa.Array, side: Literal["left", "right"], min_shared: int, threads: int = 1
+) -> UndirectedGraph:
+    """Project one side of a bipartite graph, whose labels are given, where its arrays lie: by the kernel, or on the GPU."""
+    if library_of(graph.indices) is np:
+        csr = kernels.project_one_mode(
+            graph.indptr, graph.indices, graph.n_right, side=side, min_shared=min_shared, threads=threads
+        )
     else:
-        table = read_edge_table(source, settings)
-        ids = table.left_ids if side == "left" else table.right_ids
-        graph = BipartiteGraph.from_edges(table.left, table.right, len(table.left_ids), len(table.right_ids))
-    indptr, indices = kernels.project_one_mode(
-        graph.indptr, graph.indices, graph.n_right, side=side, min_shared=min_shared, threads=threads
-    )
-    return UndirectedGraph(indptr, indices, ids)
+        rows = graph if side == "left" else graph.transpose()
+        csr = symmetric_csr(tied_pairs(rows, min_shared), rows.n_left)
+    return UndirectedGraph(*csr, ids)
+
+
+def _where_read(table: EdgeTable, left: Any, right: Any) -> tuple[Any, Any]:
+    """Ends of a table's edges on the GPU, where that was chosen for it (be it that the CPU had to read it), else as they are."""
+    return (left, right) if table.summary["backend"] == "cpu" else (to_device(left), to_device(right))
 
 
 # ---- files that number their vertices from 1 ---------------------------------------------------------------------

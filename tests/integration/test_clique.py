@@ -10,11 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from flows import console
 from flows.cli import invoke
 from flows.clique import clique
 from kernels import maximum_clique
+from pipeline.bench_projected_cliques import STAGES
 from pipeline.bench_random_cliques import random_graph
 from pipeline.clique import CliqueQuestion, answer
+from pipeline.device import why_no_data_on_device
 from pipeline.ingest import ingest
 from pipeline.store import Store
 from tests.dimacs import find
@@ -142,6 +145,12 @@ def test_what_a_terminal_shows(tmp_path, capsys):
     assert "  1, 3, 4" in shown
 
 
+def test_a_terminal_says_where_no_search_was_needed(capsys):
+    found = {"size": 2, "n_cliques": 1, "members": ["a", "b"], "proven": True, "backend": "none", "threads": 0}
+    console.show_cliques({**found, "n_vertices": 3, "n_edges": 1, "seconds": {"total": 0.0}})
+    assert "2 of 3 vertices, 1 edges, in 0.000 s (the densest core, no search)" in capsys.readouterr().out
+
+
 @pytest.mark.usefixtures("prefect_server")
 def test_the_flow_answers_and_commits(tmp_path):
     store = str(tmp_path / "store")
@@ -188,6 +197,13 @@ def test_bad_files_are_refused_with_their_line(tmp_path, capsys, name, text, mes
 )
 def test_bad_arguments_are_refused(capsys, arguments, message):
     assert message in refused(capsys, *arguments)
+
+
+@pytest.mark.skipif(why_no_data_on_device() is None, reason="the GPU data path can run here")
+@pytest.mark.parametrize("project", [["--project", "left"], []], ids=["projected", "undirected"])
+def test_a_data_path_that_cannot_run_here_is_refused(capsys, project):
+    said = refused(capsys, DATA / "southern-women.parquet", *project, "--data-backend", "cuda")
+    assert "data backend 'cuda' cannot run here" in said
 
 
 def test_the_bench_shows_size_and_peers(capsys):
@@ -244,3 +260,29 @@ def test_the_random_bench_stops_a_size_at_the_first_density_that_takes_too_long(
 def test_the_random_bench_refuses_what_cannot_be_drawn(capsys, arguments, message):
     assert invoke(["bench", "random-cliques", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_the_projected_bench_shows_each_stage_with_the_data_on_either_machine(capsys):
+    arguments = ["bench", "projected-cliques", "southern-women", "--project", "right", "--min-shared", "1"]
+    assert invoke([*arguments, "--min-shared", "3", "--runs", "1", "--backend", "cpu", "--json"]) == 0
+    ways = json.loads(capsys.readouterr().out)["ways"]
+    assert [(way["min_shared"], way["data_backend"]) for way in ways] == [
+        (1, "cpu"),
+        (1, "cuda"),
+        (3, "cpu"),
+        (3, "cuda"),
+    ]
+    for way in ways:
+        if way["reason"] is None:
+            expected = asked(
+                capsys, DATA / "southern-women.parquet", "--project", "right", "--min-shared", way["min_shared"]
+            )
+            assert (way["size"], way["n_edges"], way["proven"]) == (expected["size"], expected["n_edges"], True)
+            stages = {name: value for name, value in way["seconds"].items() if name in STAGES}
+            assert sum(stages.values()) == pytest.approx(way["seconds"]["total"])
+        else:
+            assert way["data_backend"] == "cuda"
+    assert invoke([*arguments, "--runs", "1"]) == 0
+    assert "maximum clique of projected tables" in capsys.readouterr().out
+    assert invoke([*arguments[:2], "southern-women", "--project", "middle"]) == 2
+    assert "project is 'middle'" in capsys.readouterr().err

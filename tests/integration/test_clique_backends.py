@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ import pytest
 import kernels
 from flows.cli import invoke
 from kernels import cuda_clique
-from pipeline import clique, fallback
+from pipeline import clique, clique_by_cores, fallback
 from pipeline.clique import CliqueQuestion, find_clique
+from pipeline.cores import cores_by_halving
 from pipeline.undirected import read_undirected
 from tests.dimacs import find
 from tests.emulated_gpu import EmulatedGpu
@@ -51,6 +53,16 @@ def test_the_gpu_that_is_asked_for(capsys, devices):
 def test_auto_begins_on_the_cpu_and_may_end_there(gpus):
     assert find_clique(graph_of("keller4"), CliqueQuestion())["backend"].startswith("cpu")
     assert gpus == []
+
+
+def test_auto_goes_on_with_a_gpu_where_the_cores_leave_something(gpus, monkeypatch):
+    monkeypatch.setattr(clique, "AUTO_SECONDS", 0.01)
+    monkeypatch.setattr(clique_by_cores, "FIRST_SECONDS", 0.01)
+    graph = graph_of("p_hat300-3")
+    search = partial(clique._search_csr, all=False, threads=1, backend="auto", devices=1)
+    found = clique_by_cores.search_by_cores(graph, cores_by_halving(graph), search)
+    assert (found.size, found.proven, found.backend) == (36, True, "cuda")
+    assert gpus == [1]
 
 
 @pytest.mark.parametrize("name", ["MANN_a27", "p_hat300-3"])
