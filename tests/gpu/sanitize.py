@@ -18,7 +18,12 @@ from kernels.cuda_tuning import Tuning, tuned
 
 FEW_WARPS = Tuning(warps_a_block=4, blocks_a_multiprocessor=1, most_multiprocessors=2, nodes_a_poll=2)
 MEMORY = 512 << 20  # bytes; what the search takes is cleared and tracked word by word
-SHAPES = ((40, 60, 0.15, 64), (90, 45, 0.2, 1 << 13), (160, 24, 0.25, 64))  # left, right, density, words of a task
+SHAPES = (  # left, right, density, words of a task; of the last, matrices are shared by warps
+    (40, 60, 0.15, 64),
+    (90, 45, 0.2, 1 << 13),
+    (160, 24, 0.25, 64),
+    (1600, 12, 0.4, 1 << 13),
+)
 CLIQUES = ((70, 0.8), (150, 0.75), (300, 0.5), (1100, 0.2), (2500, 0.02))  # vertices, density
 
 
