@@ -291,9 +291,10 @@ def check_undirected(indptr: Any, indices: Any) -> tuple[Int64Array, Int32Array]
     check_csr(starts, neighbours, max(len(starts) - 1, 0))
     if len(neighbours) == 0:
         return starts, neighbours
-    rows = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
-    if (rows == neighbours).any():
-        raise ValueError(f"vertex {rows[rows == neighbours][0]} is its own neighbour; drop self-loops")
-    if not load_extension().is_symmetric(starts, neighbours):
+    extension = load_extension()
+    fault = extension.undirected_fault(starts, neighbours)
+    if fault == extension.NOT_SYMMETRIC:
         raise ValueError("the matrix is not symmetric: each edge must be in the rows of both of its ends")
+    if fault != extension.UNDIRECTED:
+        raise ValueError(f"vertex {fault} is its own neighbour; drop self-loops")
     return starts, neighbours

@@ -14,6 +14,7 @@ from kernels.errors import CapacityError
 Side = Literal["left", "right"]
 Int32Array = NDArray[np.int32]
 Int64Array = NDArray[np.int64]
+BLOCK = 1 << 18  # entries that are checked at a time
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,15 @@ def as_int32(values: Any, name: str) -> Int32Array:
     return np.ascontiguousarray(array, dtype=np.int32)
 
 
+def _falls(values: Int32Array) -> Int64Array:
+    """Return the places whose value is not larger than the one before, in blocks whose flags stay in the cache."""
+    places = [np.zeros(0, np.int64)]
+    for start in range(0, len(values) - 1, BLOCK):
+        later = values[start + 1 : start + 1 + BLOCK]
+        places.append(np.flatnonzero(later <= values[start : start + len(later)]) + start + 1)
+    return np.concatenate(places)
+
+
 def check_csr(indptr: Int64Array, indices: Int32Array, n_right: int) -> None:
     """Raise `ValueError` or `CapacityError` unless the arrays are a CSR matrix with ascending, unique rows."""
     if (
@@ -167,8 +177,6 @@ def check_csr(indptr: Int64Array, indices: Int32Array, n_right: int) -> None:
         return
     if indices.max() >= n_right:
         raise ValueError(f"indices holds {indices.max()}, but there are {n_right} right vertices (0…{n_right - 1})")
-    rises = np.diff(indices) > 0
-    first_of_row = indptr[1:-1][(indptr[1:-1] > 0) & (indptr[1:-1] < len(indices))]
-    rises[first_of_row - 1] = True
-    if not rises.all():
+    falls = _falls(indices)
+    if (indptr[np.searchsorted(indptr, falls)] != falls).any():
         raise ValueError("indices must be ascending and without repetition within each row")

@@ -83,18 +83,24 @@ class OneMode {
   std::unique_ptr<Projection> run_;
 };
 
-/// Is every entry (u, v) of the rows met by (v, u)? Rows are ascending and hold no u of their own.
-bool is_symmetric(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices) {
+constexpr i64 kUndirected = -1, kNotSymmetric = -2;
+
+/// kUndirected; or kNotSymmetric, where (u, v) is not met by (v, u); or a vertex that is in its own row. Rows are ascending. A vertex meets
+/// those behind it, so when its turn comes all those before it must have been met.
+i64 undirected_fault(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices) {
   const nb::gil_scoped_release release;
-  const usize n = indptr.size() - 1;
+  const i64* ends = indptr.data() + 1;
+  const i32* entries = indices.data();
+  const auto n = static_cast<i32>(indptr.size() - 1);
   std::vector<i64> next(indptr.data(), indptr.data() + n);
-  for (usize u = 0; u < n; ++u)
-    for (i64 e = indptr.data()[u]; e < indptr.data()[u + 1]; ++e) {
-      const auto v = static_cast<usize>(indices.data()[e]);
-      if (next[v] == indptr.data()[v + 1] || static_cast<usize>(indices.data()[next[v]]) != u) return false;
+  for (i32 u = 0; u < n; ++u)
+    for (i64 e = next[u]; e < ends[u]; ++e) {
+      const i32 v = entries[e];
+      if (v == u) return u;
+      if (v < u || next[v] == ends[v] || entries[next[v]] != u) return kNotSymmetric;
       ++next[v];
     }
-  return true;
+  return kUndirected;
 }
 
 }  // namespace
@@ -125,7 +131,9 @@ void bind_clique(nb::module_& module) {
       .def("wait", &OneMode::wait)
       .def("stop", &OneMode::stop)
       .def("take", &OneMode::take);
-  module.def("is_symmetric", &is_symmetric);
+  module.def("undirected_fault", &undirected_fault);
+  module.attr("UNDIRECTED") = kUndirected;
+  module.attr("NOT_SYMMETRIC") = kNotSymmetric;
 }
 
 }  // namespace BICLIQ_ISA
