@@ -36,7 +36,7 @@ WAYS_TO_CORES: dict[str, Callable[[UndirectedGraph], Cores]] = {
     "by cuGraph": lambda graph: cores_of_numbers(core_numbers(graph)),
     "by halving": cores_by_halving,
 }
-"""Both ways to the cores that a search asks for; ``cores`` is the one that it takes."""
+"""Both ways to the cores that a search asks for; it takes the second."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""Cores of an undirected graph on a GPU: by cuGraph's core numbers, or one core at a time.
+"""Cores of an undirected graph on a GPU: one core at a time, or all core numbers by cuGraph.
 
 The k-core is what is left when vertices with fewer than k neighbours are taken away until there is none. A search for
-cliques asks for few of them: the densest, and the one that a known clique leaves. cuGraph finds all core numbers, level by level;
-`cores_by_halving` finds the densest core by some of its levels (docs/decisions.md).
+cliques asks for two of them: the densest, and the one that a known clique leaves. `cores_by_halving` finds these; cuGraph's
+core numbers, which hold all of them, stand beside it and take 2 to 53 times as long (docs/performance.md).
 """
 
 from __future__ import annotations
@@ -29,11 +29,6 @@ class Cores:
 
     degeneracy: int
     at_least: Callable[[int], Any]
-
-
-def find_cores(graph: UndirectedGraph) -> Cores:
-    """Return the cores of a graph on a GPU, by cuGraph."""
-    return cores_of_numbers(core_numbers(graph))
 
 
 def cores_of_numbers(numbers: Any) -> Cores:
