@@ -55,7 +55,7 @@ class EnumerationResult:
     busy_seconds : tuple of float
         Seconds that each worker searched rather than waited; empty on a GPU.
     busy_ratio : float
-        Busy time of all workers over workers times the longest: 1 is perfect balance. On a GPU, over the duration.
+        Busy time of all workers over workers times the longest: 1 is perfect balance.
     """
 
     bicliques: int

@@ -53,7 +53,7 @@ Watch = Callable[[dict[str, int]], None]
 
 COUNTERS = (
     "head", "tail", "stop", "found", "digest", "nodes", "dropped", "next_heavy", "next_light", "next_task",
-    "arena_used", "n_subtrees", "n_tasks", "pending", "failure", "busy", "output_used", "n_chunks",
+    "arena_used", "n_subtrees", "n_tasks", "pending", "failure", "busy", "longest", "output_used", "n_chunks",
 )  # fmt: skip
 RUN_FIELDS = (
     "row_start", "column_start", "row_columns", "column_rows", "places", "row_hashes", "column_hashes", "is_root", "roots",
@@ -281,7 +281,7 @@ class CudaSearch:
         self._seconds = {"prepare": 0.0, "lists": 0.0, "search": 0.0}
         self._roots_done = self._n_roots = self._warps = self._bytes = 0
         self._now: Progress | None = None
-        self._cycles = 0.0  # of all warps while they searched
+        self._most_cycles = 0  # of all warps, had each searched as long as the one that did longest
 
     def wait(self, progress: ProgressCallback | None) -> None:
         """Run to the end, reporting progress after each batch of roots."""
@@ -310,7 +310,7 @@ class CudaSearch:
             threads=self._warps,
             backend="cuda",
             workspace_bytes=self._bytes,
-            busy_ratio=min(self._totals["busy"] / max(self._cycles, 1.0), 1.0) if self._cycles else 1.0,
+            busy_ratio=self._totals["busy"] / self._most_cycles if self._most_cycles else 1.0,
         )
 
     # ---- one search
@@ -329,6 +329,7 @@ class CudaSearch:
                 batches.extend(halves(batch))
             else:
                 self._add(counters, batch)
+                self._most_cycles += memory.n_warps * counters["longest"]
                 if progress is not None:
                     progress(self.progress())
                 if self._limit_reached():
@@ -428,9 +429,7 @@ class CudaSearch:
         events[2].record()
         counters = run.wait(watch)
         self._seconds["lists"] += cp.cuda.get_elapsed_time(events[0], events[1]) / 1000
-        searched = cp.cuda.get_elapsed_time(events[1], events[2]) / 1000
-        self._seconds["search"] += searched
-        self._cycles += searched * memory.n_warps * memory.clock_hertz
+        self._seconds["search"] += cp.cuda.get_elapsed_time(events[1], events[2]) / 1000
         if counters["failure"]:
             memory.clear_scratch()
         return counters
@@ -459,7 +458,6 @@ class DeviceMemory:
         device = cp.cuda.Device()
         self.tuning = current_tuning()
         self.multiprocessors = min(int(device.attributes["MultiProcessorCount"]), self.tuning.most_multiprocessors)
-        self.clock_hertz = 1000 * int(device.attributes.get("ClockRate", 0))
         self._blocks_a_multiprocessor = self.tuning.blocks_a_multiprocessor
         pool = cp.get_default_memory_pool()
         free = int(device.mem_info[0]) + int(pool.free_bytes())

@@ -475,7 +475,9 @@ inline void search(const Run& run) {
   if (lane_id() != 0) return;
   atomicAdd(&run.counters->nodes, search.nodes);
   atomicAdd(&run.counters->dropped, search.dropped);
-  atomicAdd(&run.counters->busy, static_cast<u64>(clock64() - start - waited));
+  const u64 busy = static_cast<u64>(clock64() - start - waited);
+  atomicAdd(&run.counters->busy, busy);
+  atomicMax(&run.counters->longest, busy);
 }
 
 #ifndef BICLIQ_WARPS

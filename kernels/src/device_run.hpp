@@ -24,7 +24,7 @@ struct Counters {
   u64 next_heavy, next_light, next_task;
   u64 arena_used, n_subtrees, n_tasks;
   u64 pending;  // active warps and given nodes that are not done
-  u64 failure, busy;
+  u64 failure, busy, longest;  // cycles that all warps searched, and the one that did longest
   u64 output_used, n_chunks;
 };
 
