@@ -18,6 +18,7 @@ import pyarrow as pa
 import xxhash
 
 import kernels
+from kernels.cuda import device_errors
 from pipeline.arrays import library_of, to_host
 from pipeline.clique_by_cores import search_by_cores, time_left, united
 from pipeline.cores import cores_by_halving
@@ -164,10 +165,11 @@ def _search(
     if library_of(graph.indices) is np:
         return search(graph.indptr, graph.indices, question.time_limit, 0)
     started = time.perf_counter()
-    cores = cores_by_halving(graph)
-    took = time.perf_counter() - started
-    limit = time_left(question.time_limit, took)
-    found = search_by_cores(graph, cores, search, all=question.all, time_limit=limit, threads=threads)
+    with device_errors():
+        cores = cores_by_halving(graph)
+        took = time.perf_counter() - started
+        limit = time_left(question.time_limit, took)
+        found = search_by_cores(graph, cores, search, all=question.all, time_limit=limit, threads=threads)
     return replace(found, seconds={"cores": round(took, 6), **found.seconds})
 
 

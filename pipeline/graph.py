@@ -13,7 +13,7 @@ import scipy.sparse as sp
 import xxhash
 
 from pipeline.arrays import BLOCK, counts_of, library_of, repeat, starts_of, to_host
-from pipeline.device import data_backend, read_columns
+from pipeline.device import data_backend, read_columns, to_device
 from pipeline.errors import InputError
 from pipeline.store import Folder, GraphFolder
 
@@ -133,6 +133,14 @@ class BipartiteGraph:
             return BipartiteGraph.from_edges(keys >> 32, keys & 0xFFFFFFFF, self.n_right, self.n_left)
         csc = self.matrix().tocsc()
         return BipartiteGraph(self.n_right, self.n_left, csc.indptr.astype(np.int64), csc.indices.astype(np.int32))
+
+    def on(self, backend: str) -> BipartiteGraph:
+        """Return the graph with its arrays on the host ("cpu") or on the GPU ("cuda"), copied only where they lie elsewhere."""
+        there = library_of(self.indices) is np
+        if there == (backend == "cpu"):
+            return self
+        move = to_device if there else to_host
+        return BipartiteGraph(self.n_left, self.n_right, move(self.indptr), move(self.indices))
 
     def rows_of(self, rows: npt.NDArray[np.integer[Any]]) -> tuple[Int64s, Int32s]:
         """Return the lengths of some rows and their neighbours, one row after the other."""

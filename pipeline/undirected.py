@@ -18,9 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import kernels
+from kernels.cuda import device_errors
 from pipeline.arrays import library_of
-from pipeline.device import to_device
+from pipeline.device import is_loaded, to_device, why_no_data_on_device
 from pipeline.errors import InputError
+from pipeline.fallback import failed, search_on
 from pipeline.formats import bare_name, open_bytes
 from pipeline.graph import BipartiteGraph, read_graph
 from pipeline.ingest import EdgeTable, read_edge_table
@@ -31,6 +33,10 @@ from pipeline.store import Store
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 DIMACS_SUFFIXES = (".clq", ".col", ".dimacs")
+
+PATHS, PATHS_LOADED = 3 << 25, 1 << 24
+"""Paths of two edges from which on a GPU is worth it for a projection and its cliques: where its libraries are yet to be loaded, which takes
+as long as 100 million paths on 16 threads, and where they are loaded (docs/performance.md)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,17 +149,19 @@ def project_table(
     threads
         Threads of the projection on the CPU; 0 takes all cores.
     backend
-        "cpu"; "cuda": the table is read and projected on the GPU, where the arrays of the graph then lie; or "auto": the GPU for a large
-        table.
+        "cpu"; "cuda": the table is read and projected on the GPU, where the arrays of the graph then lie; or "auto": the GPU where it is worth
+        its start, for a large table or for a small one with many paths of two edges, and the CPU where the GPU fails.
 
     Raises
     ------
     InputError
         Where the table is wrong, or the graph is not in the store.
     BackendError
-        If "cuda" cannot run here.
+        If "cuda" cannot run here, or has too little memory.
     """
-    return project(*read_sides(source, side, settings, store, backend), side, min_shared, threads)
+    graph, ids = read_sides(source, side, settings, store, backend)
+    chosen = _where_to_project(graph, side, backend)
+    return search_on(backend, chosen, lambda where: project(graph.on(where), ids, side, min_shared, threads))
 
 
 def read_sides(
@@ -181,10 +189,20 @@ def project(
         csr = kernels.project_one_mode(
             graph.indptr, graph.indices, graph.n_right, side=side, min_shared=min_shared, threads=threads
         )
-    else:
+        return UndirectedGraph(*csr, ids)
+    with device_errors():
         rows = graph if side == "left" else graph.transpose()
-        csr = symmetric_csr(tied_pairs(rows, min_shared), rows.n_left)
-    return UndirectedGraph(*csr, ids)
+        return UndirectedGraph(*symmetric_csr(tied_pairs(rows, min_shared), rows.n_left), ids)
+
+
+def _where_to_project(graph: BipartiteGraph, side: Literal["left", "right"], asked: str) -> str:
+    """Where the graph lies; or, with "auto", on a GPU, where there is work for one."""
+    if library_of(graph.indices) is not np:
+        return "cuda"
+    if asked != "auto" or failed() or why_no_data_on_device() is not None:
+        return "cpu"
+    degrees = graph.right_degrees if side == "left" else graph.left_degrees
+    return "cuda" if int((degrees * (degrees - 1) // 2).sum()) >= (PATHS_LOADED if is_loaded() else PATHS) else "cpu"
 
 
 def _where_read(table: EdgeTable, left: Any, right: Any) -> tuple[Any, Any]:

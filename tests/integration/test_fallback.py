@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kernels
-from pipeline import fallback, search
+from pipeline import fallback, search, undirected
+from pipeline.device import why_no_data_on_device
 from pipeline.errors import BackendError, BicliqError
 from pipeline.plan import plan
 from pipeline.publish import publish, verify
@@ -81,3 +83,35 @@ def test_who_asks_for_the_gpu_gets_the_error_and_keeps_what_is_committed(tmp_pat
     with pytest.raises(BicliqError, match="the GPU was lost"):
         search_run(store, run, backend="cuda")
     assert sorted(store.run(run).committed()) == [0, 1]
+
+
+# ---- projections
+
+
+@pytest.fixture
+def looks_like_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that seems to have what the data path on a GPU needs, and has not."""
+    monkeypatch.setattr(undirected, "why_no_data_on_device", lambda: None)
+    monkeypatch.setattr(fallback, "_reasons", [])
+
+
+@pytest.mark.usefixtures("looks_like_a_gpu")
+@pytest.mark.parametrize(("paths", "warnings"), [(41, 0), (40, 1)])
+def test_auto_projects_on_the_cpu_where_the_gpu_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, paths: int, warnings: int
+) -> None:
+    monkeypatch.setattr(undirected, "PATHS", paths)  # of two edges, from which on a GPU is started
+    table = tmp_path / "table.csv"
+    table.write_text("who,what\n" + "".join(f"{who},{what}\n" for what in range(4) for who in range(5)))  # 4 × 10 paths
+    with caplog.at_level(logging.WARNING, logger="bicliq"):
+        found = undirected.project_table(str(table), "left", 4, backend="auto")
+    assert (found.n, found.n_edges) == (5, 10)
+    assert len(caplog.records) == warnings
+
+
+@pytest.mark.skipif(why_no_data_on_device() is None, reason="there is a GPU here")
+def test_who_asks_for_a_projection_on_the_gpu_gets_an_error(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("who,what\n1,1\n2,1\n")
+    with pytest.raises(BackendError, match="'cuda' cannot run here"):
+        undirected.project_table(str(table), "left", 1, backend="cuda")
