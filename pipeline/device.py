@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 import kernels
+from kernels.cuda import device_errors
 from pipeline.errors import BackendError
 from pipeline.store import Folder
 
@@ -112,9 +113,11 @@ def to_device(array: Any) -> Any:
     Raises
     ------
     BackendError
-        If the data path cannot run here.
+        If the data path cannot run here, or the device has no room for it.
     """
-    return cudf_and_cupy()[1].asarray(array)
+    _, cp = cudf_and_cupy()
+    with device_errors():
+        return cp.asarray(array)
 
 
 def read_columns(folder: Folder, name: str, columns: list[str]) -> list[Any]:

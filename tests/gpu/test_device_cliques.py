@@ -10,16 +10,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from kernels import BackendError, maximum_clique, project_one_mode
-from pipeline import clique_by_cores, projection
+from pipeline import clique_by_cores, fallback, projection
+from pipeline import undirected as undirected_graphs
 from pipeline.clique import CliqueQuestion, answer, find_clique, read_graph_of
 from pipeline.clique_by_cores import induced_part
 from pipeline.cores import core_numbers, cores_by_halving
-from pipeline.device import to_device, why_no_data_on_device
+from pipeline.device import cudf_and_cupy, to_device, why_no_data_on_device
 from pipeline.graph import BipartiteGraph
 from pipeline.ingest import ingest
 from pipeline.settings import IngestSettings
 from pipeline.store import Store
-from pipeline.undirected import UndirectedGraph, project, read_undirected
+from pipeline.undirected import UndirectedGraph, project, project_table, read_undirected
 from tests import dimacs, real_graphs
 from tests.real_graphs import DATA
 from tests.reference import cores as reference
@@ -34,7 +35,7 @@ COLUMNS = IngestSettings(left="u", right="v")
 def on_device(graph):
     """A graph of either kind with its arrays on the GPU."""
     if isinstance(graph, BipartiteGraph):
-        return BipartiteGraph(graph.n_left, graph.n_right, to_device(graph.indptr), to_device(graph.indices))
+        return graph.on("cuda")
     return UndirectedGraph(to_device(graph.indptr), to_device(graph.indices), graph.ids)
 
 
@@ -198,3 +199,36 @@ def test_a_time_limit_gives_the_best_so_far(backend):
     assert len(members) == record["size"] > 50
     for v in members:
         assert members - {v} <= set(csr[1][csr[0][v] : csr[0][v + 1]].tolist())
+
+
+@pytest.fixture
+def a_megabyte(monkeypatch):
+    """A GPU with next to no free memory, worth its start for everything."""
+    import rmm
+
+    cudf_and_cupy()
+    whole = rmm.mr.get_current_device_resource()
+    rmm.mr.set_current_device_resource(rmm.mr.LimitingResourceAdaptor(whole, 1 << 20))
+    monkeypatch.setattr(undirected_graphs, "PATHS_LOADED", 0)
+    monkeypatch.setattr(fallback, "_reasons", [])
+    yield
+    rmm.mr.set_current_device_resource(whole)
+
+
+@pytest.mark.usefixtures("a_megabyte")
+def test_too_little_memory_is_an_error_or_the_cpus_work():
+    asked = project_table(MARVEL, "left", 1, COLUMNS, backend="auto")
+    expected = project_table(MARVEL, "left", 1, COLUMNS)
+    assert fallback.failed()
+    assert np.array_equal(asked.indptr, expected.indptr)
+    assert np.array_equal(asked.indices, expected.indices)
+    with pytest.raises(BackendError, match="too little free memory"):
+        on_device(expected)
+
+
+def test_many_paths_are_worth_the_gpu(monkeypatch):
+    cudf_and_cupy()
+    for paths, place in ((1 << 62, "numpy"), (0, "cupy")):
+        monkeypatch.setattr(undirected_graphs, "PATHS_LOADED", paths)
+        found = project_table(MARVEL, "left", 2, COLUMNS, backend="auto")
+        assert type(found.indices).__module__.split(".")[0] == place
