@@ -34,9 +34,9 @@ Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 DIMACS_SUFFIXES = (".clq", ".col", ".dimacs")
 
-PATHS, PATHS_LOADED = 3 << 25, 1 << 24
-"""Paths of two edges from which on a GPU is worth it for a projection and its cliques: where its libraries are yet to be loaded, which takes
-as long as 100 million paths on 16 threads, and where they are loaded (docs/performance.md)."""
+TIES, TIES_LOADED = 3 << 25, 1 << 23
+"""Expected edges of a projection from which on a GPU is worth it, with the cliques that follow: where its libraries are yet to be loaded, and where
+they are (docs/performance.md)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,7 @@ def project_table(
         If "cuda" cannot run here, or has too little memory.
     """
     graph, ids = read_sides(source, side, settings, store, backend)
-    chosen = _where_to_project(graph, side, backend)
+    chosen = _where_to_project(graph, side, min_shared, backend)
     return search_on(backend, chosen, lambda where: project(graph.on(where), ids, side, min_shared, threads))
 
 
@@ -195,14 +195,15 @@ def project(
         return UndirectedGraph(*symmetric_csr(tied_pairs(rows, min_shared), rows.n_left), ids)
 
 
-def _where_to_project(graph: BipartiteGraph, side: Literal["left", "right"], asked: str) -> str:
-    """Where the graph lies; or, with "auto", on a GPU, where there is work for one."""
+def _where_to_project(graph: BipartiteGraph, side: Literal["left", "right"], min_shared: int, asked: str) -> str:
+    """Where the graph lies; or, with "auto", on a GPU, where there is work for one: of the pairs that share something, about one in k² shares k."""
     if library_of(graph.indices) is not np:
         return "cuda"
     if asked != "auto" or failed() or why_no_data_on_device() is not None:
         return "cpu"
     degrees = graph.right_degrees if side == "left" else graph.left_degrees
-    return "cuda" if int((degrees * (degrees - 1) // 2).sum()) >= (PATHS_LOADED if is_loaded() else PATHS) else "cpu"
+    ties = int((degrees * (degrees - 1) // 2).sum()) // min_shared**2
+    return "cuda" if ties >= (TIES_LOADED if is_loaded() else TIES) else "cpu"
 
 
 def _where_read(table: EdgeTable, left: Any, right: Any) -> tuple[Any, Any]:

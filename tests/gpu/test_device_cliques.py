@@ -209,7 +209,7 @@ def a_megabyte(monkeypatch):
     cudf_and_cupy()
     whole = rmm.mr.get_current_device_resource()
     rmm.mr.set_current_device_resource(rmm.mr.LimitingResourceAdaptor(whole, 1 << 20))
-    monkeypatch.setattr(undirected_graphs, "PATHS_LOADED", 0)
+    monkeypatch.setattr(undirected_graphs, "TIES_LOADED", 0)
     monkeypatch.setattr(fallback, "_reasons", [])
     yield
     rmm.mr.set_current_device_resource(whole)
@@ -226,9 +226,9 @@ def test_too_little_memory_is_an_error_or_the_cpus_work():
         on_device(expected)
 
 
-def test_many_paths_are_worth_the_gpu(monkeypatch):
+def test_many_ties_are_worth_the_gpu(monkeypatch):
     cudf_and_cupy()
-    for paths, place in ((1 << 62, "numpy"), (0, "cupy")):
-        monkeypatch.setattr(undirected_graphs, "PATHS_LOADED", paths)
+    for ties, place in ((1 << 62, "numpy"), (0, "cupy")):
+        monkeypatch.setattr(undirected_graphs, "TIES_LOADED", ties)
         found = project_table(MARVEL, "left", 2, COLUMNS, backend="auto")
         assert type(found.indices).__module__.split(".")[0] == place

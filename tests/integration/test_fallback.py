@@ -96,15 +96,17 @@ def looks_like_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("looks_like_a_gpu")
-@pytest.mark.parametrize(("paths", "warnings"), [(41, 0), (40, 1)])
+@pytest.mark.parametrize(("ties", "warnings"), [(11, 0), (10, 1)])
 def test_auto_projects_on_the_cpu_where_the_gpu_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, paths: int, warnings: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, ties: int, warnings: int
 ) -> None:
-    monkeypatch.setattr(undirected, "PATHS", paths)  # of two edges, from which on a GPU is started
+    monkeypatch.setattr(undirected, "TIES", ties)  # expected, from which on a GPU is started
     table = tmp_path / "table.csv"
-    table.write_text("who,what\n" + "".join(f"{who},{what}\n" for what in range(4) for who in range(5)))  # 4 × 10 paths
+    table.write_text("who,what\n" + "".join(f"{who},{what}\n" for what in range(4) for who in range(5)))
     with caplog.at_level(logging.WARNING, logger="bicliq"):
-        found = undirected.project_table(str(table), "left", 4, backend="auto")
+        found = undirected.project_table(
+            str(table), "left", 2, backend="auto"
+        )  # 4 × 10 paths, a fourth of them expected
     assert (found.n, found.n_edges) == (5, 10)
     assert len(caplog.records) == warnings
 
