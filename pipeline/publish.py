@@ -16,7 +16,7 @@ from pipeline.errors import StorageError
 from pipeline.graph import BipartiteGraph
 from pipeline.plan import read_plan_record, read_run_graph
 from pipeline.sizes import Sizes
-from pipeline.store import Commit, RunFolder, Store, data_name, partition_name
+from pipeline.store import Commit, RunFolder, Store, partition_name
 
 SAMPLE = 1_000
 """Bicliques whose maximality `verify` checks, unless told otherwise."""
@@ -217,16 +217,16 @@ def verify(store: Store, run: str, sample: int = SAMPLE, seed: int = 0) -> Verif
         share = min(commit.rows, -(-sample * commit.rows // max(total, 1)))
         picked = np.sort(generator.choice(commit.rows, share, replace=False))
         try:
-            for table in _row_groups(folder, commit.partition):
+            for table in _row_groups(folder, commit.file):
                 here = picked[(picked >= read) & (picked < read + table.num_rows)] - read
-                problems += checker.check_rows(commit.partition, table, here)
+                problems += checker.check_rows(commit.file, table, here)
                 sampled += here.size
                 read += table.num_rows
                 digest_read += table_digest(table)
                 sizes.add(table["n_left"].to_numpy(), table["n_right"].to_numpy())
         except (StorageError, OSError, pa.ArrowException) as error:
-            problems.append(f"{data_name(commit.partition)}: cannot be read: {error}")
-        problems += _compare(data_name(commit.partition), commit, read, f"{digest_read & MASK:016x}", sizes)
+            problems.append(f"{commit.file}: cannot be read: {error}")
+        problems += _compare(commit.file, commit, read, f"{digest_read & MASK:016x}", sizes)
         rows += read
         digest += digest_read
     problems += _check_totals(folder, plan.partitions, commits, settings.get("max_bicliques"))
@@ -247,27 +247,27 @@ class _Checker:
         self.side = side
         self.settings = settings
 
-    def check_rows(self, number: int, table: pa.Table, picked: Any) -> list[str]:
-        """Check a row group of a partition, and the picked rows of it against the graph."""
+    def check_rows(self, name: str, table: pa.Table, picked: Any) -> list[str]:
+        """Check a row group of a data file, and the picked rows of it against the graph."""
         if _columns(table.schema) != _columns(SCHEMA):
-            return [f"{data_name(number)}: its columns are not those of a run: {table.schema.names}"]
+            return [f"{name}: its columns are not those of a run: {table.schema.names}"]
         problems = []
         left, right = (
             table["n_left"].to_numpy().astype(np.int64),
             table["n_right"].to_numpy().astype(np.int64),
         )
-        for name, sizes in (("left", left), ("right", right)):
-            wrong = np.flatnonzero(pc.list_value_length(table[name]).to_numpy() != sizes)
+        for side, sizes in (("left", left), ("right", right)):
+            wrong = np.flatnonzero(pc.list_value_length(table[side]).to_numpy() != sizes)
             if wrong.size:
-                problems.append(f"{data_name(number)}: {wrong.size} rows where n_{name} is not the length of {name}")
+                problems.append(f"{name}: {wrong.size} rows where n_{side} is not the length of {side}")
         asked = self.settings
         small = (left < asked["min_left"]) | (right < asked["min_right"]) | (left * right < asked["min_edges"])
         if small.any():
-            problems.append(f"{data_name(number)}: {int(small.sum())} bicliques are smaller than asked for")
+            problems.append(f"{name}: {int(small.sum())} bicliques are smaller than asked for")
         for row in table.take(picked).to_pylist():
             reason = self.why_not(row["left"], row["right"], row["root"])
             if reason is not None:
-                problems.append(f"{data_name(number)}: left {row['left'][:5]}…, right {row['right'][:5]}…: {reason}")
+                problems.append(f"{name}: left {row['left'][:5]}…, right {row['right'][:5]}…: {reason}")
         return problems
 
     def why_not(self, left: list[int], right: list[int], root: int) -> str | None:
@@ -294,14 +294,14 @@ def _common(graph: BipartiteGraph, rows: list[int]) -> list[int]:
     return common
 
 
-def _row_groups(folder: RunFolder, number: int) -> Iterator[pa.Table]:
-    with folder.open_parquet(data_name(number)) as file:
+def _row_groups(folder: RunFolder, name: str) -> Iterator[pa.Table]:
+    with folder.open_parquet(name) as file:
         for group in range(file.num_row_groups):
             yield file.read_row_group(group)
 
 
 def _check_bytes(folder: RunFolder, commit: Commit) -> list[str]:
-    name = data_name(commit.partition)
+    name = commit.file
     if not folder.has(name):
         return [f"{name}: committed, but the file is missing"]
     if folder.size(name) != commit.bytes:
@@ -351,7 +351,7 @@ def _total_digest(commits: dict[int, Commit]) -> str:
 def _file(commit: Commit) -> dict[str, Any]:
     record = asdict(commit)
     del record["sizes"]
-    return {"path": data_name(commit.partition), "subgraph": partition_name(commit.partition), **record}
+    return {"path": record.pop("file"), "subgraph": partition_name(commit.partition), **record}
 
 
 def _named(numbers: list[int]) -> str:

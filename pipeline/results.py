@@ -14,7 +14,7 @@ import pyarrow.dataset as ds
 from pipeline.bicliques import SCHEMA
 from pipeline.errors import InputError
 from pipeline.publish import Manifest, read_manifest
-from pipeline.store import RunFolder, Store, data_name
+from pipeline.store import RunFolder, Store
 
 By = Literal["edges", "left", "right"]
 
@@ -46,7 +46,12 @@ class Run:
     @cached_property
     def partitions(self) -> list[int]:
         """Partitions committed when this run was opened, ascending."""
-        return list(self.folder.committed())
+        return list(self._files)
+
+    @cached_property
+    def _files(self) -> dict[int, str]:
+        """Name of each partition's data file."""
+        return {number: commit.file for number, commit in self.folder.committed().items()}
 
     @property
     def manifest(self) -> Manifest:
@@ -67,7 +72,7 @@ class Run:
         """Return the bicliques as an Arrow dataset, with dense ids and the column partition."""
         schema = SCHEMA.append(pa.field("partition", pa.int32()))
         hive = ds.partitioning(pa.schema([("partition", pa.int32())]), flavor="hive")
-        paths = [self.folder.path_of(data_name(number)) for number in self.partitions]
+        paths = [self.folder.path_of(name) for name in self._files.values()]
         return ds.dataset(paths, schema=schema, format="parquet", filesystem=self.folder.fs, partitioning=hive)
 
     def table(self, ids: bool = True) -> pa.Table:
@@ -95,7 +100,7 @@ class Run:
 
     def read_partition(self, number: int, ids: bool = True) -> pa.Table:
         """Return the bicliques of one partition."""
-        return self._labelled(self.folder.read_table(data_name(number)), ids)
+        return self._labelled(self.folder.read_table(self._files[number]), ids)
 
     def top(self, k: int = 10, by: By = "edges", ids: bool = True) -> pa.Table:
         """Return the k largest bicliques.
@@ -131,7 +136,7 @@ class Run:
 
     def _largest(self, number: int, k: int, by: By, least: int) -> list[dict[str, Any]]:
         """Rows of a partition that can be among the k largest, ties included."""
-        with self.folder.open_parquet(data_name(number)) as file:
+        with self.folder.open_parquet(self._files[number]) as file:
             sizes = file.read(columns=["n_left", "n_right"])
             left, right = (sizes[name].to_numpy().astype(np.int64) for name in ("n_left", "n_right"))
             key = {"edges": left * right, "left": left, "right": right}[by]

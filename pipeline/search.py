@@ -22,7 +22,7 @@ from pipeline.plan import read_plan_record
 from pipeline.reduce import reduce
 from pipeline.settings import SearchSettings, Settings
 from pipeline.sizes import Sizes
-from pipeline.store import Commit, RunFolder, Store, data_name
+from pipeline.store import Commit, RunFolder, Store
 
 AUTO_PATHS = 1 << 20
 """Paths of two edges from which on a GPU is worth starting: all measured graphs with fewer take half a second on one core."""
@@ -99,7 +99,8 @@ def _search_and_commit(
         on_device=on_device,
     )
     sizes = Sizes()
-    with stream, folder.sink(data_name(number)) as sink:
+    file = folder.attempt_name(number)
+    with stream, folder.sink(file) as sink:
         batches = _counted(stream, sizes, progress)
         digest = None
         if on_device:
@@ -109,6 +110,7 @@ def _search_and_commit(
     result = stream.result
     commit = Commit(
         partition=number,
+        file=file,
         rows=result.bicliques,
         bytes=sink.bytes,
         checksum=sink.checksum,
@@ -117,8 +119,7 @@ def _search_and_commit(
         complete=result.complete,
         sizes=sizes.record(),
     )
-    folder.commit_partition(commit)
-    return commit
+    return folder.commit_partition(commit)
 
 
 def _counted(stream: Any, sizes: Sizes, progress: Callable[[Any], None] | None) -> Iterator[Any]:
@@ -158,15 +159,18 @@ def _write_on_device(batches: Iterator[Any], sink: Any) -> None:
 
 def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:
     """Write a partition's data file anew with its first rows only, and commit it as incomplete."""
-    number = commit.partition
-    table = folder.read_table(data_name(number)).slice(0, rows).combine_chunks()
+    number, file = commit.partition, folder.attempt_name(commit.partition)
+    table = folder.read_table(commit.file).slice(0, rows).combine_chunks()
     folder.uncommit_partition(number)
-    with folder.sink(data_name(number)) as sink:
+    with folder.sink(file) as sink:
         pq.write_table(table, sink, **PARQUET)
+    if file != commit.file:
+        folder.remove(commit.file)
     sizes = Sizes()
     sizes.add(table["n_left"].to_numpy(), table["n_right"].to_numpy())
     short = Commit(
         partition=number,
+        file=file,
         rows=rows,
         bytes=sink.bytes,
         checksum=sink.checksum,
@@ -175,8 +179,7 @@ def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:
         complete=False,
         sizes=sizes.record(),
     )
-    folder.commit_partition(short)
-    return short
+    return folder.commit_partition(short)
 
 
 def enumerate_table(source: str, settings: Settings, mode: Literal["count", "digest"] = "count") -> dict[str, Any]:

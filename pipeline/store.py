@@ -7,7 +7,7 @@ A store is a folder behind any fsspec URL (a local path, ``memory://``, ``s3://b
     <store>/runs/<run>/                  a run over a graph
         run.json plan.json plan.parquet reduced.parquet
         partitions/part-00012.arrow      a closed subgraph
-        bicliques/partition=00012/part-0.parquet
+        bicliques/partition=00012/part-0.parquet   (on an object store part-<attempt>.parquet)
         commits/partition-00012.json     written after the data: without it the data is invisible
         claims/partition-00012.lock      locked by the process that searches the partition (local disks)
         failures/partition-00012.json    why the last attempt failed
@@ -57,6 +57,8 @@ class Commit:
     ----------
     partition
         Number of the partition.
+    file
+        Name of the data file in the folder of the run.
     rows, bytes
         Bicliques in the data file and its size.
     checksum
@@ -72,6 +74,7 @@ class Commit:
     """
 
     partition: int
+    file: str
     rows: int
     bytes: int
     checksum: str
@@ -186,6 +189,22 @@ class Folder:
         """Write a JSON record in one step."""
         self.write_bytes(name, (json.dumps(record, indent=2, default=str) + "\n").encode())
 
+    def _create_json(self, name: str, record: Any) -> bool:
+        """Write a JSON record to an object store where there is none; False where there is one.
+
+        S3 does that in one step (If-None-Match); a store that cannot is looked at first.
+        """
+        data = (json.dumps(record, indent=2, default=str) + "\n").encode()
+        try:
+            self.fs.pipe_file(self.path_of(name), data, mode="create")
+        except FileExistsError:
+            return False
+        except (OSError, TypeError, ValueError):
+            if self.has(name):
+                return False
+            self.write_bytes(name, data)
+        return True
+
     def read_json(self, name: str) -> Any:
         """Read a JSON record."""
         with _storage("read", self.path_of(name)):
@@ -251,7 +270,7 @@ class RunFolder(Folder):
         """Hold a partition for this process: another that wants it waits here, and goes on when we are done or dead.
 
         So two runs at once on one machine (a schedule that overlaps itself) search every partition once. Object stores know no
-        locks: there both search, and the later data file stands with the later commit record.
+        locks: there both search, each writes a data file of its own, and the first commit record stands.
         """
         if not self.is_local:
             yield
@@ -264,10 +283,28 @@ class RunFolder(Folder):
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
-    def commit_partition(self, commit: Commit) -> None:
-        """Make a partition's data file visible: from now on it is never searched again."""
-        self.write_json(commit_name(commit.partition), asdict(commit))
+    def attempt_name(self, number: int) -> str:
+        """Name for the data file of an attempt at a partition; on an object store another attempt, which no lock keeps off, has another one."""
+        return data_name(number) if self.is_local else data_name(number, uuid.uuid4().hex[:8])
+
+    def commit_partition(self, commit: Commit) -> Commit:
+        """Make a partition's data file visible: from now on it is never searched again.
+
+        Returns
+        -------
+        Commit
+            The commit that stands. On an object store that may be another process's, which came first; then this data file is removed.
+        """
+        name = commit_name(commit.partition)
+        if self.is_local:
+            self.write_json(name, asdict(commit))
+        elif not self._create_json(name, asdict(commit)):
+            stands = self.read_commit(commit.partition) or commit
+            if stands.file != commit.file:  # the same where an upload was repeated of which only the answer was lost
+                self.remove(commit.file)
+            return stands
         self.remove(failure_name(commit.partition))
+        return commit
 
     def uncommit_partition(self, number: int) -> None:
         """Make a partition's data file invisible again, so that it can be replaced."""
@@ -276,12 +313,12 @@ class RunFolder(Folder):
     def read_commit(self, number: int) -> Commit | None:
         """Commit record of one partition, or None."""
         name = commit_name(number)
-        return Commit(**self.read_json(name)) if self.has(name) else None
+        return _commit(self.read_json(name)) if self.has(name) else None
 
     def committed(self) -> dict[int, Commit]:
         """Commit records of all committed partitions by number, ascending."""
         records = self._records("commits/partition-*.json")
-        return {int(record["partition"]): Commit(**record) for record in records}
+        return {int(record["partition"]): _commit(record) for record in records}
 
     def record_failure(self, number: int, error: str) -> None:
         """Record why the last attempt at a partition failed."""
@@ -396,9 +433,14 @@ def partition_name(number: int) -> str:
     return f"partitions/part-{number:05d}.arrow"
 
 
-def data_name(number: int) -> str:
+def data_name(number: int, attempt: str = "0") -> str:
     """Name of a partition's bicliques in the folder of its run."""
-    return f"bicliques/partition={number:05d}/part-0.parquet"
+    return f"bicliques/partition={number:05d}/part-{attempt}.parquet"
+
+
+def _commit(record: dict[str, Any]) -> Commit:
+    """A commit record as read; those of earlier versions name no file."""
+    return Commit(**{"file": data_name(int(record["partition"])), **record})
 
 
 def commit_name(number: int) -> str:

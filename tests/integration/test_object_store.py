@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from pipeline.cluster import open_cluster
 from pipeline.errors import StorageError
+from pipeline.partition import write_partitions
 from pipeline.plan import plan
 from pipeline.publish import publish, verify
 from pipeline.results import open_run
+from pipeline.search import search_partition
 from pipeline.search_run import search_run
 from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
-from pipeline.store import Store, commit_name, data_name
+from pipeline.store import Commit, Store, commit_name
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, put_graph, random_graph
 
 pytest.importorskip("s3fs")
@@ -64,10 +69,51 @@ def test_a_partition_is_visible_only_with_its_commit_record(bucket):
     lost = folder.committed()[2]
     folder.uncommit_partition(2)
     assert not folder.has(commit_name(2))
-    assert folder.has(data_name(2))
+    assert folder.has(lost.file)
     assert open_run(store).table().num_rows == len(ANSWER) - lost.rows
     assert search_run(store, record.run).searched == 1
     assert publish(store, record.run).digest == digest_of(ANSWER)
+
+
+def test_of_two_searches_at_once_one_stands(bucket):
+    store = Store.open(f"{bucket}/twice")
+    record = plan(store, put_graph(store, GRAPH), SearchSettings(), PlanSettings(partitions=4))
+    write_partitions(store, record.run)
+    folder = store.run(record.run)
+    started = threading.Barrier(2)
+
+    def search(number):
+        started.wait()
+        return search_partition(store.uri, record.run, number)
+
+    with ThreadPoolExecutor(2) as pool:
+        for number in range(4):
+            one, other = pool.map(search, [number, number])
+            assert one.file == other.file == folder.committed()[number].file
+            assert folder.names(f"bicliques/partition={number:05d}/*") == [one.file]
+    assert publish(store, record.run).digest == digest_of(ANSWER)
+    assert verify(store, record.run).problems == []
+
+
+@pytest.mark.parametrize("answer", [None, OSError(22, "no conditions here"), TypeError("mode")])
+def test_the_first_commit_stands_whatever_the_store_can_do(bucket, monkeypatch, answer):
+    folder = Store.open(f"{bucket}/first-{type(answer).__name__}").run("r")
+    if answer is not None:
+        pipe = type(folder.fs).pipe_file
+
+        def refuse(fs, path, value, mode="overwrite", **options):
+            if mode == "create":
+                raise answer
+            return pipe(fs, path, value, mode=mode, **options)
+
+        monkeypatch.setattr(type(folder.fs), "pipe_file", refuse)
+    first, second = (Commit(3, folder.attempt_name(3), 0, 1, "", "0" * 16, 0.0, True, {}) for _ in range(2))
+    for commit in (first, second):
+        folder.write_bytes(commit.file, b"x")
+    assert folder.commit_partition(first) == first
+    assert folder.commit_partition(first) == first  # sent again by a client that heard no answer
+    assert folder.commit_partition(second) == first
+    assert (folder.has(first.file), folder.has(second.file)) == (True, False)
 
 
 def test_an_upload_that_fails_shows_no_object(bucket):

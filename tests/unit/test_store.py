@@ -13,7 +13,9 @@ import pytest
 from pipeline.errors import StorageError
 from pipeline.store import Commit, Store, commit_name, data_name
 
-COMMIT = Commit(3, rows=2, bytes=10, checksum="aa", digest="00000000000000ff", seconds=0.5, complete=True, sizes={})
+COMMIT = Commit(
+    3, data_name(3), rows=2, bytes=10, checksum="aa", digest="00000000000000ff", seconds=0.5, complete=True, sizes={}
+)
 
 
 @pytest.fixture(params=["local", "memory"])
@@ -120,7 +122,7 @@ def test_only_commit_records_make_partitions_visible(store):
 def test_commits_come_in_order_of_their_numbers(store):
     run = store.run("r")
     for number in (100_000, 11, 2):
-        run.commit_partition(Commit(number, 0, 0, "", "0" * 16, 0.0, True, {}))
+        run.commit_partition(Commit(number, data_name(number), 0, 0, "", "0" * 16, 0.0, True, {}))
     assert list(run.committed()) == [2, 11, 100_000]
 
 
