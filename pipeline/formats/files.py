@@ -26,13 +26,14 @@ def files_of(source: str) -> list[str]:
     """The files that a glob or a folder of Parquet files stands for; any other source stands for itself."""
     fs, path = file_system(source)
     try:
-        if fs.isfile(path):  # its name may hold a bracket
+        kind = _kind(fs, path)
+        if kind == "file":  # its name may hold a bracket
             return [source]
         if any(mark in path for mark in "*?["):
             found = fs.glob(path)
             if not found:
                 raise InputError(f"{source}: no such file: nothing matches; check the pattern")
-        elif fs.isdir(path):
+        elif kind == "directory":
             found = [name for name in fs.find(path) if name.endswith((".parquet", ".pq"))]
             if not found:
                 raise InputError(
@@ -44,6 +45,14 @@ def files_of(source: str) -> list[str]:
         raise InputError(f"{source}: cannot be listed: {error}; check the path and its permissions") from error
     names = [name for name in sorted(found) if not name.rsplit("/", 1)[-1].startswith((".", "_"))]
     return [str(fs.unstrip_protocol(name)) if "://" in source else str(name) for name in names]
+
+
+def _kind(fs: Any, path: str) -> str | None:
+    """Whether a path is a file or a directory, or None; fsspec's `isfile` takes every error for a no, an interrupt as well."""
+    try:
+        return str(fs.info(path)["type"])
+    except FileNotFoundError:
+        return None
 
 
 def size_of(source: str) -> int:
