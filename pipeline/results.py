@@ -99,8 +99,8 @@ class Run:
         return dd.from_map(_read_frame, self.partitions, store_uri=self.store.uri, run=self.run, ids=ids, meta=meta)
 
     def read_partition(self, number: int, ids: bool = True) -> pa.Table:
-        """Return the bicliques of one partition."""
-        return self._labelled(self.folder.read_table(self._files[number]), ids)
+        """Return the bicliques of one partition; `InputError` where it was not committed when this run was opened."""
+        return self._labelled(self.folder.read_table(self._file_of(number)), ids)
 
     def top(self, k: int = 10, by: By = "edges", ids: bool = True) -> pa.Table:
         """Return the k largest bicliques.
@@ -136,7 +136,7 @@ class Run:
 
     def _largest(self, number: int, k: int, by: By, least: int) -> list[dict[str, Any]]:
         """Rows of a partition that can be among the k largest, ties included."""
-        with self.folder.open_parquet(self._files[number]) as file:
+        with self.folder.open_parquet(self._file_of(number)) as file:
             sizes = file.read(columns=["n_left", "n_right"])
             left, right = (sizes[name].to_numpy().astype(np.int64) for name in ("n_left", "n_right"))
             key = {"edges": left * right, "left": left, "right": right}[by]
@@ -154,6 +154,13 @@ class Run:
             {**row, "n_edges": int(edges), "key": int(size)}
             for row, edges, size in zip(rows, (left * right)[wanted], key[wanted], strict=True)
         ]
+
+    def _file_of(self, number: int) -> str:
+        if number not in self._files:
+            raise InputError(
+                f"{self.run}: partition {number} is not committed; {len(self._files)} partitions are, open the run again for later ones"
+            )
+        return self._files[number]
 
     def _ids(self, name: str) -> pa.Array:
         graph = self.store.graph(str(self.folder.read_json("run.json")["graph"]))

@@ -360,6 +360,8 @@ def test_the_largest_are_the_same_from_any_number_of_partitions(store, by):
         found = run.top(12, by, ids=False)
         assert [(tuple(r["left"]), tuple(r["right"])) for r in found.to_pylist()] == expected
         assert bicliques_of(run.top(12, by)) == original(expected)
+        with pytest.raises(InputError, match=f"partition {partitions} is not committed; {partitions} partitions are"):
+            run.read_partition(partitions)
     assert open_run(store).top(10**6, by).num_rows == len(ANSWER)
 
 
