@@ -18,10 +18,10 @@ import pyarrow as pa
 import xxhash
 
 import kernels
-from kernels.cuda import device_errors
 from pipeline.arrays import library_of, to_host
 from pipeline.clique_by_cores import search_by_cores, time_left, united
 from pipeline.cores import cores_by_halving
+from pipeline.device import device_errors_of
 from pipeline.errors import BackendError, InputError
 from pipeline.fallback import failed, search_on
 from pipeline.graph import Int32s, Int64s
@@ -165,11 +165,11 @@ def _search(
     if library_of(graph.indices) is np:
         return search(graph.indptr, graph.indices, question.time_limit, 0)
     started = time.perf_counter()
-    with device_errors():
+    with device_errors_of(graph.indices):
         cores = cores_by_halving(graph)
-        took = time.perf_counter() - started
-        limit = time_left(question.time_limit, took)
-        found = search_by_cores(graph, cores, search, all=question.all, time_limit=limit, threads=threads)
+    took = time.perf_counter() - started
+    limit = time_left(question.time_limit, took)
+    found = search_by_cores(graph, cores, search, all=question.all, time_limit=limit, threads=threads)
     return replace(found, seconds={"cores": round(took, 6), **found.seconds})
 
 

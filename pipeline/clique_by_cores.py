@@ -16,6 +16,7 @@ import numpy as np
 import kernels
 from pipeline.arrays import counts_of, library_of, repeat, starts_of, to_host
 from pipeline.cores import Cores
+from pipeline.device import device_errors_of
 from pipeline.graph import Int32s, Int64s, gather
 from pipeline.undirected import UndirectedGraph
 
@@ -107,18 +108,23 @@ def search_by_cores(
         and those of `search`. Where the densest core is a clique, nothing is searched, and ``backend`` is "none".
     """
     started = time.perf_counter()
-    densest = cores.at_least(cores.degeneracy)
-    n_densest = int(densest.sum())
-    if n_densest == cores.degeneracy + 1:
-        return _whole(_complete(densest), cores, {"first": time.perf_counter() - started})
-    first = _first_clique(induced_part(graph, densest), time_limit, threads)
+    with device_errors_of(graph.indices):
+        densest = cores.at_least(cores.degeneracy)
+        n_densest = int(densest.sum())
+        if n_densest == cores.degeneracy + 1:
+            return _whole(_complete(densest), cores, {"first": time.perf_counter() - started})
+        core = induced_part(graph, densest)
+    first = _first_clique(core, time_limit, threads)
     found = time.perf_counter()
     bound = max(first.size - all, 0)
-    left = cores.at_least(bound)
-    n_left = int(left.sum())
-    if n_left == 0 or (first.proven and not all and n_left == n_densest):  # nothing, or what was searched to its end
-        return _whole(replace(first, proven=True), cores, {"first": found - started})
-    part = induced_part(graph, left)
+    with device_errors_of(graph.indices):
+        left = cores.at_least(bound)
+        n_left = int(left.sum())
+        if n_left == 0 or (
+            first.proven and not all and n_left == n_densest
+        ):  # nothing, or what was searched to its end
+            return _whole(replace(first, proven=True), cores, {"first": found - started})
+        part = induced_part(graph, left)
     narrowed = time.perf_counter()
     limit = time_left(time_limit, narrowed - started)
     second = _in_old_numbers(search(part.indptr, part.indices, limit, bound), part)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import importlib.util
 import io
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 import kernels
 from kernels.cuda import device_errors
+from pipeline.arrays import library_of
 from pipeline.errors import BackendError
 from pipeline.store import Folder
 
@@ -105,6 +108,11 @@ def free_bytes() -> int:
     import cupy
 
     return int(cupy.cuda.Device().mem_info[0])
+
+
+def device_errors_of(array: Any) -> AbstractContextManager[None]:
+    """Return a context in which what goes wrong on the GPU that an array lies on, if it does, is a `BackendError`."""
+    return nullcontext() if library_of(array) is np else device_errors()
 
 
 def to_device(array: Any) -> Any:

@@ -187,22 +187,21 @@ class Folder:
 
     def write_json(self, name: str, record: Any) -> None:
         """Write a JSON record in one step."""
-        self.write_bytes(name, (json.dumps(record, indent=2, default=str) + "\n").encode())
+        self.write_bytes(name, _json(record))
 
     def _create_json(self, name: str, record: Any) -> bool:
         """Write a JSON record to an object store where there is none; False where there is one.
 
         S3 does that in one step (If-None-Match); a store that cannot is looked at first.
         """
-        data = (json.dumps(record, indent=2, default=str) + "\n").encode()
         try:
-            self.fs.pipe_file(self.path_of(name), data, mode="create")
+            self.fs.pipe_file(self.path_of(name), _json(record), mode="create")
         except FileExistsError:
             return False
         except (OSError, TypeError, ValueError):
             if self.has(name):
                 return False
-            self.write_bytes(name, data)
+            self.write_json(name, record)
         return True
 
     def read_json(self, name: str) -> Any:
@@ -436,6 +435,10 @@ def partition_name(number: int) -> str:
 def data_name(number: int, attempt: str = "0") -> str:
     """Name of a partition's bicliques in the folder of its run."""
     return f"bicliques/partition={number:05d}/part-{attempt}.parquet"
+
+
+def _json(record: Any) -> bytes:
+    return (json.dumps(record, indent=2, default=str) + "\n").encode()
 
 
 def _commit(record: dict[str, Any]) -> Commit:

@@ -18,9 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import kernels
-from kernels.cuda import device_errors
 from pipeline.arrays import library_of
-from pipeline.device import is_loaded, to_device, why_no_data_on_device
+from pipeline.device import device_errors_of, is_loaded, to_device, why_no_data_on_device
 from pipeline.errors import InputError
 from pipeline.fallback import failed, search_on
 from pipeline.formats import bare_name, open_bytes
@@ -190,7 +189,7 @@ def project(
             graph.indptr, graph.indices, graph.n_right, side=side, min_shared=min_shared, threads=threads
         )
         return UndirectedGraph(*csr, ids)
-    with device_errors():
+    with device_errors_of(graph.indices):
         rows = graph if side == "left" else graph.transpose()
         return UndirectedGraph(*symmetric_csr(tied_pairs(rows, min_shared), rows.n_left), ids)
 

@@ -1,4 +1,5 @@
-// lanes.hpp: what a group of 32 lanes is on this machine. The only file that knows.
+// lanes.hpp: what a group of 32 lanes is on this machine. The only file that knows; hence its length: the same functions for
+// a GPU, AVX-512, AVX2 and plain vectors.
 //
 // A search is written once, for a group of 32 lanes that hold one 32-bit word each. On a GPU the
 // group is a warp and a value is a register; on a CPU it is 1,024 bits of SIMD registers: two of

@@ -4,6 +4,7 @@
 // or rows have become few gets a matrix of its own.
 #pragma once
 
+#include "smaller_matrix.hpp"
 #include "tall_nodes.hpp"
 
 namespace bicliq {
@@ -176,9 +177,6 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     place_rows(row_list_, row_starts_, n, m.stride());
     return n;
   }
-  static void place_rows(const u32* list, u32* starts, u32 n, u32 stride) {
-    each_item(n, [=](u32 i) { starts[i] = list[i] * stride; });
-  }
 
   void join_closed(WideLevel& level, const u32* closed, u32 n) {
     const BitMatrix& m = level.matrix;
@@ -336,7 +334,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     }
     const bool may_shrink = kTallNodes || kShorter * n <= m.n_rows || m.stride() > kLanes;
     if (may_shrink && usize{n} * m.stride() <= kLargestPlan) {
-      const Projection p = plan_projection(m, scratch(), n, level.inherited, open);
+      const MatrixPlan p = plan_projection(m, lists(), n, level.inherited, open);
       if constexpr (kTallNodes)
         if (p.n_rows <= kLanes || tall_pays(m, p)) return open_listed(m, p, open, mark);
       if (project_child(m, n, p, level, open)) return 0;
@@ -368,25 +366,18 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
 
   // ---- smaller matrices ---------------------------------------------------------------------------
 
-  struct Projection {
-    u32 n_rows, n_before, n_candidates;
-  };
-  /// Lists that the functions below share: they are called from two places, and a call is to need no more than addresses.
-  struct Scratch {
-    u32 *row_list, *row_starts, *order, *live;
-  };
-  Scratch scratch() const { return {row_list_, row_starts_, order_, live_}; }
+  MatrixLists lists() const { return {row_list_, row_starts_, order_, live_}; }
 
   /// Are lists cheaper than rows? A child through rows reads about half of them, all of its matrix wide; through lists, the
   /// live columns, 32 rows at a time.
-  bool tall_pays(const BitMatrix& m, const Projection& p) const {
+  bool tall_pays(const BitMatrix& m, const MatrixPlan& p) const {
     const u32 columns = words_for(p.n_before) + words_for(p.n_candidates);
     return columns <= kTallWords * (2 * ((m.stride() + kLanes - 1) / kLanes) + 1) &&
            memory_.fits(tall_words(words_for(p.n_rows), p.n_candidates, p.n_before) + child_words(m));
   }
 
   /// Turns the planned rows and columns into lists of masks: narrow_[0], or the current tall node.
-  u32 open_listed(const BitMatrix& m, const Projection& p, const u32* open, Mark mark) {
+  u32 open_listed(const BitMatrix& m, const MatrixPlan& p, const u32* open, Mark mark) {
     const u32 depth = words_for(p.n_rows), n_candidates = p.n_candidates;
     wide_ = wide_->parent;  // it is no matrix after all
     if (!n_candidates) {
@@ -442,77 +433,19 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
   }
 
   /// Gives the child its own matrix where that is half as wide, or a fourth as long, and there is memory for it.
-  bool project_child(const BitMatrix& m, u32 n, const Projection& p, WideLevel& level, const u32* open) {
+  bool project_child(const BitMatrix& m, u32 n, const MatrixPlan& p, WideLevel& level, const u32* open) {
     const bool shorter = kShorter * n <= m.n_rows;
     const usize words = words_for(p.n_before) + words_for(p.n_candidates), columns = 32 * usize{words_for(p.n_candidates)};
     if (!shorter && 2 * words > m.stride()) return false;
     if (!memory_.fits(p.n_rows * (words + 1) + (words_for(p.n_rows) + 5) * columns + child_words(m))) return false;
     BitMatrix& to = level.matrix;
     to.shape(memory_, p.n_rows, p.n_before, p.n_candidates);
-    write_projection(m, scratch(), open, to);
+    write_projection(m, lists(), open, to);
     to.fill_columns(memory_);
     open_wide(level, 0, to.n_candidates);
     return true;
   }
 
-  /// Sets `order_` to the rows of `row_list_` that have an open candidate, and `live_` to the befores and tried
-  /// candidates with at least two of them, which are the befores of the new matrix.
-  BICLIQ_CALL static Projection plan_projection(const BitMatrix& m, Scratch s, u32 n, const u32* tried, const u32* open) {
-    const u32 *list = s.row_list, *starts = s.row_starts, *words = m.rows + m.before_words;
-    const u32 n_words = m.candidate_words;
-    Projection p = {0, 0, 0};
-    p.n_rows = list_if(s.order, n, [=](u32 i) {
-      u32 meets_open = 0;
-      BICLIQ_ROLL
-      for (u32 w = 0; w < n_words; ++w) meets_open |= words[starts[i] + w] & open[w];
-      return meets_open != 0;
-    });
-    u32* order = s.order;
-    each_item(p.n_rows, [=](u32 i) { order[i] = list[order[i]]; });
-    place_rows(order, s.row_starts, p.n_rows, m.stride());
-    p.n_before = find_live(m, s, tried, p.n_rows);
-    BICLIQ_ROLL
-    for (u32 w = 0; w < n_words; ++w) p.n_candidates += popcount(open[w]);
-    return p;
-  }
-
-  static u32 find_live(const BitMatrix& m, Scratch s, const u32* tried, u32 n_rows) {
-    BICLIQ_ROLL
-    for (u32 w = 0; w < m.stride(); w += kLanes) {
-      const u32 n_words = m.stride() - w < kLanes ? m.stride() - w : kLanes;
-      store(s.live + w, fold_rows(m.rows + w, s.row_starts, n_rows, n_words).two, first_lanes(n_words));
-    }
-    u32 n = 0;
-    BICLIQ_ROLL
-    for (u32 w = 0; w < m.stride(); ++w) {
-      u32 live = s.live[w];
-      if (w >= m.before_words) put(s.live + w, live &= tried[w - m.before_words]);
-      n += popcount(live);
-    }
-    return n;
-  }
-
-  BICLIQ_CALL static void write_projection(const BitMatrix& m, Scratch s, const u32* open, const BitMatrix& to) {
-    u32 n = 0;
-    BICLIQ_ROLL
-    for (u32 w = 0; w < m.candidate_words; ++w)
-      if (open[w]) n += compact(to.ids + n, load(m.ids + 32 * w), flags(open[w]));
-    const u32 *order = s.order, *live = s.live;
-    const BitMatrix source = m, target = to;
-    each_item(to.n_rows, [=](u32 i) {
-      const u32* row = source.row(order[i]);
-      target.row_ids[i] = source.row_ids[order[i]];
-      BitWriter befores(target.row(i)), candidates(target.row(i) + target.before_words);
-      BICLIQ_ROLL
-      for (u32 w = 0; w < source.stride(); ++w)
-        if (live[w]) befores.put(compress_bits(row[w], live[w]), popcount(live[w]));
-      BICLIQ_ROLL
-      for (u32 w = 0; w < source.candidate_words; ++w)
-        if (open[w]) candidates.put(compress_bits(row[source.before_words + w], open[w]), popcount(open[w]));
-      befores.end();
-      candidates.end();
-    });
-  }
   // ---- giving work away ---------------------------------------------------------------------------
 
   /// What is given reads the matrix of the level, where that can stay until the search ends; else it gets one of its own.
@@ -560,7 +493,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     const u32 n = list_bits(row_list_, words_for(n_rows),
                             [=](u32 k) { return n_rows - 32 * k < 32 ? rows[k] & ((1u << n_rows % 32) - 1) : rows[k]; });
     place_rows(row_list_, row_starts_, n, m.stride());
-    const Projection p = plan_projection(m, scratch(), n, tried, open);
+    const MatrixPlan p = plan_projection(m, lists(), n, tried, open);
     const bool sent = send_wide(level, p, next, open, n_open);
     memory_.release(mark);
     return sent;
@@ -592,7 +525,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     return cut < level.end ? cut : next;
   }
 
-  bool send_wide(WideLevel& level, const Projection& p, u32 next, const u32* open, u32 n_open) {
+  bool send_wide(WideLevel& level, const MatrixPlan& p, u32 next, const u32* open, u32 n_open) {
     const usize words = words_for(p.n_before) + words_for(p.n_candidates);
     Parcel parcel = crew_.parcel(padded(p.n_rows * words) + padded(p.n_rows) + padded(32 * usize{words_for(p.n_candidates)}) +
                                  head_words(level.n_members));
@@ -600,7 +533,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     Subtree tree = parcel_head(parcel, level.n_members, level.members_hash);
     tree.wide = true;
     tree.matrix.shape(parcel, p.n_rows, p.n_before, p.n_candidates);
-    write_projection(level.matrix, scratch(), open, tree.matrix);
+    write_projection(level.matrix, lists(), open, tree.matrix);
     tree.to = n_open;
     crew_.give(static_cast<Parcel&&>(parcel), tree);
     level.end = next;
