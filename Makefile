@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STORE ?= demo-store
 SANITIZER ?= compute-sanitizer
-SOURCES := $(wildcard kernels/src/*)
+SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/*)
 
 .PHONY: setup demo test test-checked test-gpu sanitize-gpu lint bench clean
 

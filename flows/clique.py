@@ -8,8 +8,8 @@ from prefect import flow, task
 from prefect.artifacts import create_table_artifact
 
 from flows.etl import settings_of
-from pipeline.clique import CliqueQuestion, answer
-from pipeline.store import Store
+from pipeline.questions.clique import CliqueQuestion, answer
+from pipeline.store.layout import Store
 
 
 @task(name="clique", task_run_name="clique {source}", persist_result=False)

@@ -8,8 +8,8 @@ from prefect import flow, task
 from prefect.artifacts import create_table_artifact
 
 from flows.etl import STAGE, ingest_task, quiet_dask, settings_of
-from pipeline.count import CountAsked, count_partitions, plan_count, publish_counts, usable_backend
-from pipeline.store import Store
+from pipeline.questions.count import CountAsked, count_partitions, plan_count, publish_counts, usable_backend
+from pipeline.store.layout import Store
 
 SHOWN = 100
 """Counts that the artifact lists, at most."""
@@ -49,14 +49,14 @@ def count_flow(source: str, asked: dict[str, Any], settings: dict[str, Any] | No
     source
         Path or fsspec URL of the edge table.
     asked
-        The fields of `pipeline.count.CountAsked`, as ``{"p": 3, "q": 3}``.
+        The fields of `pipeline.questions.count.CountAsked`, as ``{"p": 3, "q": 3}``.
     settings
         The tree of `pipeline.settings.Settings` as plain values.
 
     Returns
     -------
     dict
-        The record of `pipeline.count.CountRecord`.
+        The record of `pipeline.questions.count.CountRecord`.
     """
     tree = settings_of(settings)
     usable_backend(CountAsked(**asked), tree)

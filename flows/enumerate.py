@@ -8,7 +8,7 @@ from prefect import flow
 
 from flows.etl import plan_task, search_and_publish, settings_of
 from pipeline.run import StageClock, check_backend
-from pipeline.store import Store
+from pipeline.store.layout import Store
 
 
 @flow(name="bicliq-enumerate", flow_run_name="enumerate {graph}", persist_result=False)

@@ -21,21 +21,21 @@ from prefect.artifacts import (
 from prefect.cache_policies import NO_CACHE
 
 from kernels.errors import BicliqError
-from pipeline.cluster import open_cluster
 from pipeline.errors import BackendError, InputError, LimitReached
-from pipeline.ingest import ingest as ingest_table
-from pipeline.plan import plan as plan_run
-from pipeline.plan import read_plan_record
-from pipeline.profile import profile as profile_graph
-from pipeline.publish import publish as publish_run
-from pipeline.publish import read_manifest
-from pipeline.publish import verify as verify_run
-from pipeline.results import open_run
+from pipeline.placement.cluster import open_cluster
 from pipeline.run import StageClock, check_backend, summary
-from pipeline.search import usable_backend
-from pipeline.search_run import SearchProgress, batches_of, search_run
 from pipeline.settings import Settings, load_settings
-from pipeline.store import Store
+from pipeline.stages.ingest import ingest as ingest_table
+from pipeline.stages.plan import plan as plan_run
+from pipeline.stages.plan import read_plan_record
+from pipeline.stages.profile import profile as profile_graph
+from pipeline.stages.publish import publish as publish_run
+from pipeline.stages.publish import read_manifest
+from pipeline.stages.publish import verify as verify_run
+from pipeline.stages.search import usable_backend
+from pipeline.stages.search_run import SearchProgress, batches_of, search_run
+from pipeline.store.layout import Store
+from pipeline.store.results import open_run
 
 
 def _may_heal(task: Any, task_run: Any, state: Any) -> bool:

@@ -38,7 +38,7 @@ from kernels.counting import (
     count_table_on_gpu,
 )
 from kernels.cpu import BicliqueStream, CpuSearch
-from kernels.cuda import CudaSearch
+from kernels.cuda.enumeration import CudaSearch
 from kernels.digest import set_digest
 from kernels.errors import BackendError, BicliqError, CapacityError
 from kernels.grouping import group_roots
@@ -132,9 +132,9 @@ def enumerate_maximal_bicliques(
 
     Notes
     -----
-    Time grows with the number of bicliques times the words of their two-step neighbourhoods; see `src/mbe.hpp`
+    Time grows with the number of bicliques times the words of their two-step neighbourhoods; see `src/enumeration/mbe.hpp`
     for the method. Memory: 8 bytes an edge and the bit matrix of one root a thread. On a GPU `threads` has no
-    meaning, and memory is a share of what the card has free (`kernels/cuda.py`).
+    meaning, and memory is a share of what the card has free (`kernels/cuda/enumeration.py`).
 
     Examples
     --------
@@ -216,7 +216,7 @@ def stream_maximal_bicliques(
             f"backend {str(backend)!r} has no batches on a device; leave on_device out, or search on a GPU"
         )
     if backend == Backend.CUDA:
-        from kernels.cuda_stream import CudaStreamSearch
+        from kernels.cuda.stream import CudaStreamSearch
 
         return BicliqueStream(CudaStreamSearch(request, on_device=on_device), max_bicliques)
     return BicliqueStream(CpuSearch(request, "enumerate"), max_bicliques)
@@ -279,8 +279,8 @@ def count_bicliques(
 
     Notes
     -----
-    "levels" (`src/pq.hpp`) takes time with the p-subsets of the root side that have q common neighbours, but for the
-    last levels; "pivot" (`src/pivot.hpp`) with the leaves of a tree that does not depend much on p and q. Parts of the roots
+    "levels" (`src/counting/pq.hpp`) takes time with the p-subsets of the root side that have q common neighbours, but for the
+    last levels; "pivot" (`src/counting/pivot.hpp`) with the leaves of a tree that does not depend much on p and q. Parts of the roots
     add up to the whole. Papers: BCList++ (VLDB J. 2021), EPivoter (SIGMOD 2023), BFC-VP (PVLDB 2019).
 
     Examples
@@ -346,7 +346,7 @@ def count_all_bicliques(
 
     Notes
     -----
-    By pivots (`src/pivot.hpp`): time grows with the leaves of the search, which `max_p` and `max_q` bound from above. Paper:
+    By pivots (`src/counting/pivot.hpp`): time grows with the leaves of the search, which `max_p` and `max_q` bound from above. Paper:
     EPivoter (SIGMOD 2023).
 
     Examples

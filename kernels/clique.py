@@ -103,9 +103,9 @@ def maximum_clique(
 
     Notes
     -----
-    Branch and bound on bits with re-colouring and MaxSAT bounds (`src/colouring.hpp`, `src/clique.hpp`), below the
+    Branch and bound on bits with re-colouring and MaxSAT bounds (`src/clique/colouring.hpp`, `src/clique/clique.hpp`), below the
     roots of a degeneracy order. Exponential in the worst case; memory is 4 bytes an edge, and 2·d²/8 bytes a thread
-    for a degeneracy d. An interrupt (Ctrl-C) ends all threads, and the kernels on a GPU (`src/warp_clique.hpp`).
+    for a degeneracy d. An interrupt (Ctrl-C) ends all threads, and the kernels on a GPU (`src/clique/warp_clique.hpp`).
 
     References
     ----------
@@ -166,7 +166,7 @@ def _search_on_gpus(
 ) -> CliqueResult:
     if all:
         raise BackendError("the CUDA backend finds one maximum clique, not all; use the CPU backend")
-    from kernels.cuda_clique import cards, search
+    from kernels.cuda.clique import cards, search
 
     found = search(
         cards(devices),

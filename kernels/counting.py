@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from kernels.backend import available_threads
 from kernels.contracts import Int32Array, Int64Array, Progress, ProgressCallback, Side, as_int32
 from kernels.cpu import POLL_SECONDS, load_extension
-from kernels.cuda_count import CudaCount
-from kernels.cuda_table import CudaTrees, TreeCells, most_optional
+from kernels.cuda.counting import CudaCount
+from kernels.cuda.table import CudaTrees, TreeCells, most_optional
 from kernels.errors import BackendError, CapacityError
 
 Method = Literal["levels", "pivot", "butterfly"]
@@ -173,7 +173,7 @@ def allowed_threads(request: CountRequest) -> int:
 def count_by_search(
     request: CountRequest, method: str, per_vertex: bool, progress: ProgressCallback | None
 ) -> CountResult:
-    """Count one (p,q) by levels (`src/pq.hpp`) or pivots (`src/pivot.hpp`)."""
+    """Count one (p,q) by levels (`src/counting/pq.hpp`) or pivots (`src/counting/pivot.hpp`)."""
     threads = allowed_threads(request)
     extension = load_extension()
     n_left = len(request.indptr) - 1
@@ -221,7 +221,7 @@ def count_table(request: CountRequest, progress: ProgressCallback | None) -> Cou
 
 
 def count_table_on_gpu(request: CountRequest, progress: ProgressCallback | None) -> CountTable:
-    """Count all (p,q) by pivots, the narrow ends of the search on the GPU (`src/trees.cu`) while the CPU goes on with the rest."""
+    """Count all (p,q) by pivots, the narrow ends of the search on the GPU (`src/counting/trees.cu`) while the CPU goes on with the rest."""
     return count_table_by_trees(request, CudaTrees, "cuda", progress)
 
 
@@ -262,7 +262,7 @@ def count_table_by_trees(
 
 
 def count_butterflies(request: CountRequest, per_vertex: bool, progress: ProgressCallback | None) -> CountResult:
-    """Count butterflies; see `src/butterfly.hpp`."""
+    """Count butterflies; see `src/counting/butterfly.hpp`."""
     threads = allowed_threads(request)
     extension = load_extension()
     search = extension.ButterflyCount(request.indptr, request.indices, request.n_right, per_vertex, threads)
@@ -288,7 +288,7 @@ def count_butterflies(request: CountRequest, per_vertex: bool, progress: Progres
 
 
 def count_on_gpu(request: CountRequest, method: str, progress: ProgressCallback | None) -> CountResult:
-    """Count one (p,q) by levels on the GPU (`src/count.cu`), rooted on the side that the CPU's threads choose.
+    """Count one (p,q) by levels on the GPU (`src/counting/levels.cu`), rooted on the side that the CPU's threads choose.
 
     Sums over degrees, with a size of 1, stay on the CPU.
     """

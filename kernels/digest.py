@@ -1,4 +1,4 @@
-"""The order-free set digest in NumPy: what `src/hash.hpp` computes, from the lists themselves."""
+"""The order-free set digest in NumPy: what `src/lanes/hash.hpp` computes, from the lists themselves."""
 
 from __future__ import annotations
 

@@ -24,9 +24,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from pipeline.results import open_run
 from pipeline.run import run
 from pipeline.settings import load_settings
+from pipeline.store.results import open_run
 
 here = Path.cwd() if (Path.cwd() / "tests").exists() else Path.cwd().parent
 edges = here / "tests" / "data" / "out.edit-nawiki"

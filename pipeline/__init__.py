@@ -11,14 +11,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pipeline.cluster import open_cluster
     from pipeline.errors import InputError, LimitReached, StorageError
-    from pipeline.graph import BipartiteGraph
-    from pipeline.publish import Manifest, Verification
-    from pipeline.results import Run, open_run
-    from pipeline.search_run import SearchProgress, SearchRecord, run_plan, search_run
+    from pipeline.graphs.bipartite import BipartiteGraph
+    from pipeline.placement.cluster import open_cluster
     from pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, Settings
-    from pipeline.store import Commit, Store
+    from pipeline.stages.publish import Manifest, Verification
+    from pipeline.stages.search_run import SearchProgress, SearchRecord, run_plan, search_run
+    from pipeline.store.layout import Commit, Store
+    from pipeline.store.results import Run, open_run
 
 __all__ = [
     "BipartiteGraph",
@@ -44,14 +44,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "cluster": ("open_cluster",),
     "errors": ("InputError", "LimitReached", "StorageError"),
-    "graph": ("BipartiteGraph",),
-    "publish": ("Manifest", "Verification"),
-    "results": ("Run", "open_run"),
-    "search": ("SearchProgress", "SearchRecord", "run_plan", "search_run"),
+    "graphs.bipartite": ("BipartiteGraph",),
+    "placement.cluster": ("open_cluster",),
     "settings": ("ClusterSettings", "IngestSettings", "PlanSettings", "SearchSettings", "Settings"),
-    "store": ("Commit", "Store"),
+    "stages.publish": ("Manifest", "Verification"),
+    "stages.search_run": ("SearchProgress", "SearchRecord", "run_plan", "search_run"),
+    "store.layout": ("Commit", "Store"),
+    "store.results": ("Run", "open_run"),
 }
 
 

@@ -8,16 +8,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import kernels
-from pipeline.cluster import open_cluster
 from pipeline.errors import InputError
-from pipeline.ingest import GraphRecord, ingest
-from pipeline.plan import PlanRecord, plan, read_plan_record
-from pipeline.profile import profile
-from pipeline.publish import Manifest, publish
-from pipeline.search import usable_backend
-from pipeline.search_run import SearchProgress, SearchRecord, search_run
+from pipeline.placement.cluster import open_cluster
 from pipeline.settings import SearchSettings, Settings
-from pipeline.store import Store
+from pipeline.stages.ingest import GraphRecord, ingest
+from pipeline.stages.plan import PlanRecord, plan, read_plan_record
+from pipeline.stages.profile import profile
+from pipeline.stages.publish import Manifest, publish
+from pipeline.stages.search import usable_backend
+from pipeline.stages.search_run import SearchProgress, SearchRecord, search_run
+from pipeline.store.layout import Store
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The kernels of `src/clique.cu` on threads of the host: each group of 32 lanes is a thread, memory is NumPy's."""
+"""The kernels of `src/clique/clique.cu` on threads of the host: each group of 32 lanes is a thread, memory is NumPy's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kernels.cpu import load_extension
 
 
 class EmulatedGpu:
-    """A machine for `kernels.cuda_clique.search`."""
+    """A machine for `kernels.cuda.clique.search`."""
 
     xp = np
 

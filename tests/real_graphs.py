@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.bench import PEERS, read_graph_file
-from pipeline.graph import BipartiteGraph
+from pipeline.bench.enumeration import PEERS, read_graph_file
+from pipeline.graphs.bipartite import BipartiteGraph
 
 DATA = Path(__file__).parent / "data"
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 import kernels
-from kernels import cuda, cuda_stream
-from kernels.cuda_tuning import Tuning, tuned
+from kernels.cuda import enumeration as cuda
+from kernels.cuda import stream as cuda_stream
+from kernels.cuda.tuning import Tuning, tuned
 
 FEW_WARPS = Tuning(warps_a_block=4, blocks_a_multiprocessor=1, most_multiprocessors=2, nodes_a_poll=2)
 MEMORY = 512 << 20  # bytes; what the search takes is cleared and tracked word by word

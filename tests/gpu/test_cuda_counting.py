@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 import kernels
-from kernels import cuda, cuda_count, cuda_table
-from pipeline.bench_count import COUNT_PEERS
-from pipeline.count import CountAsked, count_run, count_table
+from kernels.cuda import counting as cuda_count
+from kernels.cuda import enumeration as cuda
+from kernels.cuda import table as cuda_table
+from pipeline.bench.count import COUNT_PEERS
+from pipeline.questions.count import CountAsked, count_run, count_table
 from pipeline.settings import load_settings
 from tests import real_graphs
 from tests.real_graphs import DATA

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kernels
-from kernels import cuda
+from kernels.cuda import enumeration as cuda
 from tests.reference.brute_force import maximal_bicliques
 
 REASON = kernels.why_not("cuda")

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import kernels
-from kernels import cuda, cuda_stream
+from kernels.cuda import enumeration as cuda
+from kernels.cuda import stream as cuda_stream
 from tests.gpu.test_cuda_enumeration import GRAPHS as COUNTED
 from tests.gpu.test_cuda_enumeration import random_graph
 

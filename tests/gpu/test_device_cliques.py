@@ -10,17 +10,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from kernels import BackendError, maximum_clique, project_one_mode
-from pipeline import clique_by_cores, fallback, projection
-from pipeline import undirected as undirected_graphs
-from pipeline.clique import CliqueQuestion, answer, find_clique, read_graph_of
-from pipeline.clique_by_cores import induced_part
-from pipeline.cores import core_numbers, cores_by_halving
-from pipeline.device import cudf_and_cupy, to_device, why_no_data_on_device
-from pipeline.graph import BipartiteGraph
-from pipeline.ingest import ingest
+from pipeline.graphs import projection
+from pipeline.graphs import undirected as undirected_graphs
+from pipeline.graphs.bipartite import BipartiteGraph
+from pipeline.graphs.cores import core_numbers, cores_by_halving
+from pipeline.graphs.undirected import UndirectedGraph, project, project_table, read_undirected
+from pipeline.placement import fallback
+from pipeline.placement.device import cudf_and_cupy, to_device, why_no_data_on_device
+from pipeline.questions import clique_by_cores
+from pipeline.questions.clique import CliqueQuestion, answer, find_clique, read_graph_of
+from pipeline.questions.clique_by_cores import induced_part
 from pipeline.settings import IngestSettings
-from pipeline.store import Store
-from pipeline.undirected import UndirectedGraph, project, project_table, read_undirected
+from pipeline.stages.ingest import ingest
+from pipeline.store.layout import Store
 from tests import dimacs, real_graphs
 from tests.real_graphs import DATA
 from tests.reference import cores as reference

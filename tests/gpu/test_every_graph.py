@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import kernels
-from kernels import cuda
-from kernels.cuda_tuning import Tuning, tuned
+from kernels.cuda import enumeration as cuda
+from kernels.cuda.tuning import Tuning, tuned
 from tests.real_graphs import COUNTS, DIGESTS, load
 
 REASON = kernels.why_not("cuda")

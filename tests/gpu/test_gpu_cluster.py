@@ -10,16 +10,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import kernels
-from pipeline.bicliques import SCHEMA, record_batch
-from pipeline.device import LISTS, DeviceParquetWriter, why_no_data_on_device
-from pipeline.graph import read_graph
-from pipeline.ingest import ingest
-from pipeline.plan import plan
-from pipeline.publish import verify
+from pipeline.bench.scaling import measure_scaling
+from pipeline.graphs.bipartite import read_graph
+from pipeline.placement.device import LISTS, DeviceParquetWriter, why_no_data_on_device
 from pipeline.run import run
-from pipeline.scaling import measure_scaling
 from pipeline.settings import IngestSettings, PlanSettings, SearchSettings, load_settings
-from pipeline.store import Store
+from pipeline.stages.ingest import ingest
+from pipeline.stages.plan import plan
+from pipeline.stages.publish import verify
+from pipeline.store.bicliques import SCHEMA, record_batch
+from pipeline.store.layout import Store
 from tests.real_graphs import COUNTS, DATA
 
 REASON = kernels.why_not("cuda") or (

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 import kernels
-from pipeline.graph import BipartiteGraph
-from pipeline.store import Store
+from pipeline.graphs.bipartite import BipartiteGraph
+from pipeline.store.layout import Store
 from tests.reference.brute_force import maximal_bicliques, passing
 
 

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.errors import InputError
-from pipeline.ingest import ingest
 from pipeline.settings import IngestSettings
-from pipeline.store import Store
+from pipeline.stages.ingest import ingest
+from pipeline.store.layout import Store
 
 DATA = Path(__file__).parents[1] / "data"
 

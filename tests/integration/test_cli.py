@@ -13,8 +13,8 @@ import pytest
 
 from flows.cli import invoke
 from kernels import why_not
-from pipeline.device import why_no_data_on_device
-from pipeline.store import Store
+from pipeline.placement.device import why_no_data_on_device
+from pipeline.store.layout import Store
 from tests.real_graphs import COUNTS, DATA
 
 EDGES = str(DATA / "UCforum.adj")

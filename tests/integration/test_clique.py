@@ -10,16 +10,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from flows import console
-from flows.cli import invoke
+from flows.cli import console, invoke
 from flows.clique import clique
 from kernels import maximum_clique
-from pipeline.bench_projected_cliques import STAGES
-from pipeline.bench_random_cliques import random_graph
-from pipeline.clique import CliqueQuestion, answer
-from pipeline.device import why_no_data_on_device
-from pipeline.ingest import ingest
-from pipeline.store import Store
+from pipeline.bench.projected_cliques import STAGES
+from pipeline.bench.random_cliques import random_graph
+from pipeline.placement.device import why_no_data_on_device
+from pipeline.questions.clique import CliqueQuestion, answer
+from pipeline.stages.ingest import ingest
+from pipeline.store.layout import Store
 from tests.dimacs import find
 from tests.real_graphs import DATA
 

@@ -11,11 +11,12 @@ import pytest
 
 import kernels
 from flows.cli import invoke
-from kernels import cuda_clique
-from pipeline import clique, clique_by_cores, fallback
-from pipeline.clique import CliqueQuestion, find_clique
-from pipeline.cores import cores_by_halving
-from pipeline.undirected import read_undirected
+from kernels.cuda import clique as cuda_clique
+from pipeline.graphs.cores import cores_by_halving
+from pipeline.graphs.undirected import read_undirected
+from pipeline.placement import fallback
+from pipeline.questions import clique, clique_by_cores
+from pipeline.questions.clique import CliqueQuestion, find_clique
 from tests.dimacs import find
 from tests.emulated_gpu import EmulatedGpu
 

@@ -12,12 +12,12 @@ import pytest
 
 import kernels
 from flows.cli import invoke
-from pipeline.bench_choice import SHAPES, SIZES, WAYS, measure_choices
-from pipeline.bench_choice import random_graph as random_shape
-from pipeline.count import CountAsked, count_partitions, count_run, count_table, plan_count, publish_counts
+from pipeline.bench.choice import SHAPES, SIZES, WAYS, measure_choices
+from pipeline.bench.choice import random_graph as random_shape
 from pipeline.errors import BicliqError, InputError
+from pipeline.questions.count import CountAsked, count_partitions, count_run, count_table, plan_count, publish_counts
 from pipeline.settings import load_settings
-from pipeline.store import Store
+from pipeline.store.layout import Store
 from tests.integration.stored_graphs import left_label, put_graph, random_graph, right_label
 from tests.real_graphs import DATA
 

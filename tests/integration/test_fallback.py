@@ -10,15 +10,17 @@ from typing import Any
 import pytest
 
 import kernels
-from pipeline import fallback, search, undirected
-from pipeline.device import why_no_data_on_device
 from pipeline.errors import BackendError, BicliqError
-from pipeline.plan import plan
-from pipeline.publish import publish, verify
-from pipeline.search import usable_backend
-from pipeline.search_run import search_run
+from pipeline.graphs import undirected
+from pipeline.placement import fallback
+from pipeline.placement.device import why_no_data_on_device
 from pipeline.settings import PlanSettings, SearchSettings
-from pipeline.store import Store
+from pipeline.stages import search
+from pipeline.stages.plan import plan
+from pipeline.stages.publish import publish, verify
+from pipeline.stages.search import usable_backend
+from pipeline.stages.search_run import search_run
+from pipeline.store.layout import Store
 from tests.integration.stored_graphs import put_graph
 from tests.integration.test_resume import GRAPH
 

@@ -16,10 +16,10 @@ import yaml
 from flows.enumerate import enumerate_graph
 from flows.etl import etl
 from flows.ingest import ingest
-from pipeline.results import open_run
 from pipeline.run import run
 from pipeline.settings import load_settings
-from pipeline.store import Store
+from pipeline.store.layout import Store
+from pipeline.store.results import open_run
 from tests.real_graphs import COUNTS, DATA
 
 pytestmark = pytest.mark.usefixtures("prefect_server")

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.errors import InputError
-from pipeline.ingest import ingest, read_edge_table
 from pipeline.settings import IngestSettings
-from pipeline.store import Store
+from pipeline.stages.ingest import ingest, read_edge_table
+from pipeline.store.layout import Store
 from tests.real_graphs import DATA
 
 TABLE = "user;item;weight;day\nann;x;1;2020-01-01\nann;y;2;2020-02-01\nbob;x;3;2020-03-01\nann;x;4;2020-04-01\n"

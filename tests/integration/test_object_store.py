@@ -7,16 +7,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pipeline.cluster import open_cluster
 from pipeline.errors import StorageError
-from pipeline.partition import write_partitions
-from pipeline.plan import plan
-from pipeline.publish import publish, verify
-from pipeline.results import open_run
-from pipeline.search import search_partition
-from pipeline.search_run import search_run
+from pipeline.placement.cluster import open_cluster
 from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
-from pipeline.store import Commit, Store, commit_name
+from pipeline.stages.partition import write_partitions
+from pipeline.stages.plan import plan
+from pipeline.stages.publish import publish, verify
+from pipeline.stages.search import search_partition
+from pipeline.stages.search_run import search_run
+from pipeline.store.layout import Commit, Store, commit_name
+from pipeline.store.results import open_run
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, put_graph, random_graph
 
 pytest.importorskip("s3fs")

@@ -11,18 +11,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from kernels.errors import BicliqError
-from pipeline.cluster import open_cluster
 from pipeline.errors import InputError, LimitReached, StorageError
-from pipeline.graph import BipartiteGraph
-from pipeline.partition import read_partition, write_partition, write_partitions
-from pipeline.plan import plan
-from pipeline.profile import profile
-from pipeline.publish import publish, read_manifest, verify
-from pipeline.results import open_run
-from pipeline.search import search_partition
-from pipeline.search_run import SearchProgress, run_plan, search_run
+from pipeline.graphs.bipartite import BipartiteGraph
+from pipeline.placement.cluster import open_cluster
 from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
-from pipeline.store import Store, commit_name, data_name, partition_name
+from pipeline.stages.partition import read_partition, write_partition, write_partitions
+from pipeline.stages.plan import plan
+from pipeline.stages.profile import profile
+from pipeline.stages.publish import publish, read_manifest, verify
+from pipeline.stages.search import search_partition
+from pipeline.stages.search_run import SearchProgress, run_plan, search_run
+from pipeline.store.layout import Store, commit_name, data_name, partition_name
+from pipeline.store.results import open_run
 from tests.integration.stored_graphs import (
     bicliques_of,
     brute_force,
@@ -378,7 +378,7 @@ def test_runs_are_opened_by_name_by_prefix_or_the_latest(store):
 
 
 def test_a_scheduler_that_does_not_answer_is_an_input_error(monkeypatch):
-    monkeypatch.setattr("pipeline.cluster.CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("pipeline.placement.cluster.CONNECT_SECONDS", 0.2)
     settings = ClusterSettings(scheduler="tcp://127.0.0.1:9")
     with pytest.raises(InputError, match="no Dask scheduler answers"), open_cluster(settings):
         pass

@@ -11,15 +11,15 @@ import time
 
 import pytest
 
-from pipeline.cluster import open_cluster
-from pipeline.partition import write_partition
-from pipeline.plan import plan
-from pipeline.publish import publish, verify
-from pipeline.results import open_run
-from pipeline.search import search_partition
-from pipeline.search_run import search_run
+from pipeline.placement.cluster import open_cluster
 from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
-from pipeline.store import Store, commit_name, data_name
+from pipeline.stages.partition import write_partition
+from pipeline.stages.plan import plan
+from pipeline.stages.publish import publish, verify
+from pipeline.stages.search import search_partition
+from pipeline.stages.search_run import search_run
+from pipeline.store.layout import Store, commit_name, data_name
+from pipeline.store.results import open_run
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, put_graph, random_graph
 
 GRAPH = random_graph(240, 200, 0.02, seed=5)
@@ -30,8 +30,8 @@ PATIENCE = 60
 
 SEARCH = """
 import sys
-from pipeline.search_run import search_run
-from pipeline.store import Store
+from pipeline.stages.search_run import search_run
+from pipeline.store.layout import Store
 search_run(Store.open(sys.argv[1]), sys.argv[2])
 """
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels import maximum_clique
-from pipeline import clique_by_cores
-from pipeline.clique_by_cores import induced_part, search_by_cores
-from pipeline.cores import cores_by_halving, cores_of_numbers
-from pipeline.undirected import UndirectedGraph
+from pipeline.graphs.cores import cores_by_halving, cores_of_numbers
+from pipeline.graphs.undirected import UndirectedGraph
+from pipeline.questions import clique_by_cores
+from pipeline.questions.clique_by_cores import induced_part, search_by_cores
 from tests import dimacs
 from tests.property.graphs import random_graphs as bipartite_graphs
 from tests.property.test_cliques import assert_is_clique, random_graphs

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels import project_one_mode
-from pipeline import projection
-from pipeline.graph import BipartiteGraph
-from pipeline.undirected import UndirectedGraph
+from pipeline.graphs import projection
+from pipeline.graphs.bipartite import BipartiteGraph
+from pipeline.graphs.undirected import UndirectedGraph
 from tests import dimacs
 from tests.property.graphs import Graph, hub_graphs, random_graphs, tall_graphs
 

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from kernels import maximum_clique
 from kernels.cpu import load_extension
-from kernels.cuda_clique import search
+from kernels.cuda.clique import search
 from tests import dimacs
 from tests.emulated_gpu import EmulatedGpu
 from tests.property.test_cliques import assert_is_clique

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import CapacityError, count_all_bicliques, counting, cuda_table
+from kernels import CapacityError, count_all_bicliques, counting
 from kernels.counting import checked_request, count_table_by_trees
 from kernels.cpu import load_extension
+from kernels.cuda import table as cuda_table
 from tests.property.test_counting import complete, graphs, random_graph
 
 
@@ -75,18 +76,10 @@ def test_trees_with_too_many_optional_vertices_stay_on_the_cpu(optional, monkeyp
         assert table_by_trees(graph, 9, 7).counts == count_all_bicliques(*graph, 9, 7).counts
 
 
-@pytest.mark.parametrize("lanes", ["avx512", "avx2", "portable"])
-def test_all_lanes_count_trees_alike(lanes, monkeypatch):
-    monkeypatch.setenv("BICLIQ_LANES", lanes)
-    load_extension.cache_clear()
-    try:
-        for seed in range(5):
-            graph = random_graph(seed, 50, 60, 0.25)
-            assert table_by_trees(graph, 8, 8).counts == count_all_bicliques(*graph, 8, 8).counts
-    except ImportError:
-        pytest.skip(f"this machine has no {lanes}")
-    finally:
-        load_extension.cache_clear()
+def test_all_lanes_count_trees_alike(lanes):
+    for seed in range(5):
+        graph = random_graph(seed, 50, 60, 0.25)
+        assert table_by_trees(graph, 8, 8).counts == count_all_bicliques(*graph, 8, 8).counts
 
 
 def test_parts_of_the_roots_add_up():

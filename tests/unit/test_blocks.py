@@ -7,11 +7,13 @@ import pytest
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from pipeline import arrays, graph, profile
 from pipeline.errors import CapacityError
-from pipeline.graph import BipartiteGraph
-from pipeline.profile import components, profile_graph, wedges
-from pipeline.reduce import reduce
+from pipeline.graphs import bipartite as graph
+from pipeline.graphs.bipartite import BipartiteGraph
+from pipeline.placement import arrays
+from pipeline.stages import profile
+from pipeline.stages.profile import components, profile_graph, wedges
+from pipeline.stages.reduce import reduce
 
 
 @pytest.fixture(params=[3, 50, 1 << 24], autouse=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kernels
-from kernels.cuda_stream import cut
+from kernels.cuda.stream import cut
 
 
 def found(n: int) -> kernels.BicliqueBatch:

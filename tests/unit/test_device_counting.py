@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kernels
-from kernels import cuda_count
+from kernels.cuda import counting as cuda_count
 
 
 def random_graph(seed: int, n_left: int, n_right: int, density: float):

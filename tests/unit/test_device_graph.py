@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels import cuda
 from kernels.contracts import EnumerationRequest
+from kernels.cuda import enumeration as cuda
 
 
 def request_of(table: np.ndarray, side: str, roots: np.ndarray | None) -> EnumerationRequest:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kernels import cuda
-from kernels.cuda_tuning import Tuning
-from pipeline.bench_gpu import LAYOUTS
+from kernels.cuda import enumeration as cuda
+from kernels.cuda.tuning import Tuning
+from pipeline.bench.layouts import LAYOUTS
 
 
 def load_nvrtc() -> ctypes.CDLL:
@@ -40,7 +40,9 @@ def compile_for(nvrtc: ctypes.CDLL, architecture: str, name: str, *more: str) ->
     return log.value.decode() if status else ""
 
 
-@pytest.mark.parametrize("name", ["device.cu", "count.cu", "trees.cu", "clique.cu"])
+@pytest.mark.parametrize(
+    "name", ["enumeration/enumeration.cu", "counting/levels.cu", "counting/trees.cu", "clique/clique.cu"]
+)
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90", "sm_100"])
 def test_the_kernels_compile_without_a_gpu(architecture: str, name: str) -> None:
     assert compile_for(load_nvrtc(), architecture, name) == ""
@@ -48,12 +50,14 @@ def test_the_kernels_compile_without_a_gpu(architecture: str, name: str) -> None
 
 def test_another_layout_compiles() -> None:
     layout = Tuning(warps_a_block=8, blocks_a_multiprocessor=1, gifts=0, shares=1, nodes_a_poll=8)
-    assert compile_for(load_nvrtc(), "sm_90", "device.cu", "-DBICLIQ_SEARCH=0", *layout.options()) == ""
+    assert (
+        compile_for(load_nvrtc(), "sm_90", "enumeration/enumeration.cu", "-DBICLIQ_SEARCH=0", *layout.options()) == ""
+    )
 
 
 @pytest.mark.parametrize("width", [2, 64])
 def test_wider_sets_of_cliques_compile(width: int) -> None:
-    assert compile_for(load_nvrtc(), "sm_90", "clique.cu", f"-DBICLIQ_WIDTH={width}") == ""
+    assert compile_for(load_nvrtc(), "sm_90", "clique/clique.cu", f"-DBICLIQ_WIDTH={width}") == ""
 
 
 def test_the_source_is_one_text_with_every_header_once() -> None:

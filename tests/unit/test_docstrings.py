@@ -9,10 +9,10 @@ import pkgutil
 import pytest
 
 MODULES = [
-    f"{package}.{module.name}"
+    module.name
     for package in ("kernels", "pipeline")
-    for module in pkgutil.iter_modules(importlib.import_module(package).__path__)
-    if not module.name.startswith("_cpu")
+    for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}.")
+    if "._cpu" not in module.name
 ]
 
 

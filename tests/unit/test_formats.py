@@ -10,8 +10,8 @@ import pytest
 
 from pipeline.errors import InputError
 from pipeline.formats import open_edges
-from pipeline.ingest import EdgeTable, read_edge_table
 from pipeline.settings import IngestSettings
+from pipeline.stages.ingest import EdgeTable, read_edge_table
 
 
 def read(source: Path | str, **settings: object) -> EdgeTable:

@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from flows.cli import invoke
-from pipeline import generate as generation
 from pipeline.errors import InputError
-from pipeline.generate import edges, generate, parse_corners
-from pipeline.ingest import read_edge_table
+from pipeline.graphs import generate as generation
+from pipeline.graphs.generate import edges, generate, parse_corners
+from pipeline.stages.ingest import read_edge_table
 
 
 def drawn(*arguments, **options):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from pipeline.errors import InputError
-from pipeline.graph import BipartiteGraph
-from pipeline.profile import components, profile_graph, wedges
-from pipeline.reduce import reduce
+from pipeline.graphs.bipartite import BipartiteGraph
+from pipeline.stages.profile import components, profile_graph, wedges
+from pipeline.stages.reduce import reduce
 
 
 def from_pairs(*pairs, n_left=None, n_right=None):

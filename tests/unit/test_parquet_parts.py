@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.bicliques import PARQUET, SCHEMA
-from pipeline.parquet_parts import (
+from pipeline.store.bicliques import PARQUET, SCHEMA
+from pipeline.store.parquet_parts import (
     BINARY,
     I32,
     I64,

@@ -6,11 +6,11 @@ import pytest
 
 import kernels
 from pipeline.errors import InputError
-from pipeline.graph import BipartiteGraph
-from pipeline.ingest import ingest
-from pipeline.plan import BYTES_PER_EDGE, BYTES_PER_VERTEX, choose_side, plan, plan_partitions, run_id
+from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings
-from pipeline.store import Store
+from pipeline.stages.ingest import ingest
+from pipeline.stages.plan import BYTES_PER_EDGE, BYTES_PER_VERTEX, choose_side, plan, plan_partitions, run_id
+from pipeline.store.layout import Store
 
 
 def random_graph(seed, n_left=60, n_right=50, density=0.08):

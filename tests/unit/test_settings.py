@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.errors import BackendError, CapacityError, InputError, LimitReached, StorageError
 from pipeline.settings import LITTLE_TO_SEARCH, ClusterSettings, load_settings
-from pipeline.store import Store
+from pipeline.store.layout import Store
 
 
 def test_a_settings_file_that_is_no_toml_is_named(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from pipeline.errors import StorageError
-from pipeline.store import Commit, Store, commit_name, data_name
+from pipeline.store.layout import Commit, Store, commit_name, data_name
 
 COMMIT = Commit(
     3, data_name(3), rows=2, bytes=10, checksum="aa", digest="00000000000000ff", seconds=0.5, complete=True, sizes={}
@@ -155,7 +155,7 @@ def test_a_writer_killed_in_the_middle_shows_no_file(tmp_path):
     script = textwrap.dedent(
         f"""
         import time
-        from pipeline.store import Store
+        from pipeline.store.layout import Store
         with Store.open({store.uri!r}).run("r").sink("x.bin") as sink:
             sink.write(b"half")
             print("writing", flush=True)

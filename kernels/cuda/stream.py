@@ -1,0 +1,177 @@
+"""Streams of maximal bicliques from a GPU: the search fills a bounded block of records, parks, and goes on when it is empty.
+
+What the warps wrote is put in order on the device (one sort of ids below the numbers of their bicliques); then they
+are launched again, and while they search, the lists are copied to the host and the consumer works on them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import numpy as np
+
+from kernels.contracts import BicliqueBatch, EnumerationRequest
+from kernels.cuda.enumeration import COUNTERS, Batch, CudaRun, CudaSearch, DeviceMemory, device_errors, halves, streams
+from kernels.errors import BackendError
+
+PARK = 2  # why warps stopped: until the output has been emptied
+EMPTIED = ("head", "stop", "output_used", "n_chunks")  # counters that start anew with each launch
+THREADS = 256
+OUTPUT_WORDS = (
+    1 << 26
+)  # of the block that bicliques are written to, where it is emptied to the host while the search goes on
+OUTPUT_WORDS_KEPT = 1 << 28  # where they stay on the device: whoever takes them does more at a time the better
+
+
+class CudaStreamSearch(CudaSearch):
+    """One search on the current GPU that writes what it finds; a `BicliqueStream` reads it."""
+
+    def __init__(self, request: EnumerationRequest, *, on_device: bool = False) -> None:
+        super().__init__(request, "enumerate", OUTPUT_WORDS_KEPT if on_device else OUTPUT_WORDS)
+        self._on_device = on_device
+        self._batches = self._produce()
+
+    def next_batch(self) -> BicliqueBatch | None:
+        """The next batch, or None when the search has ended."""
+        with device_errors():
+            return next(self._batches, None)
+
+    def stop(self) -> None:
+        """End the search; returns when the device is free again."""
+        with device_errors():
+            self._batches.close()
+
+    def _produce(self) -> Generator[BicliqueBatch, None, None]:
+        import cupy as cp
+
+        computes, self._copies = streams(cp.cuda.Device().id)
+        with computes:
+            fields, memory, waiting = self._prepare(cp)
+        self._warps, self._bytes = memory.n_warps, memory.bytes()
+        while waiting and not self._limit_reached():
+            batch = waiting.pop()
+            with computes:
+                run = self._build(cp, fields, memory, batch)
+            if run is None:
+                waiting.extend(halves(batch))
+            else:
+                yield from self._drained(cp, computes, run, memory, batch)
+
+    def _build(self, cp: Any, fields: dict[str, int], memory: DeviceMemory, batch: Batch) -> CudaRun | None:
+        """Make the subtrees of the roots; None where they need more memory than there is."""
+        started = time.perf_counter()
+        memory.forget_parked()
+        run = CudaRun(cp, fields, memory, batch, "search_bicliques")
+        run.build()
+        counters = run.wait()
+        self._seconds["lists"] += time.perf_counter() - started
+        if not counters["failure"]:
+            return run
+        memory.clear_scratch()
+        return None
+
+    def _drained(
+        self, cp: Any, computes: Any, run: CudaRun, memory: DeviceMemory, batch: Batch
+    ) -> Iterator[BicliqueBatch]:
+        """Search a batch of roots, launch after launch; a launch is under way while the output of the one before is read."""
+        before = dict(self._totals)
+        try:
+            with computes:
+                run.search()
+            more = True
+            while more:
+                started = time.perf_counter()
+                with computes:
+                    counters = run.wait(self._watch(before, batch))
+                    self._seconds["search"] += time.perf_counter() - started
+                    if counters["failure"]:
+                        raise BackendError(
+                            f"a node needs more than {4 * memory.workspace_words >> 20} MiB of workspace a warp, which this"
+                            " GPU's free memory does not hold; use the CPU backend"
+                        )
+                    lists = _unpack(cp, run, counters["n_chunks"])
+                    unpacked = computes.record()
+                    more = counters["stop"] == PARK and counters["pending"] > 0
+                    if more:
+                        self._go_on(run, memory, counters)
+                self._totals = _sum(before, counters)
+                if self._on_device:
+                    unpacked.synchronize()
+                    yield self._batch(lists)
+                else:
+                    self._copies.wait_event(unpacked)
+                    found = self._batch([_to_host(array, self._copies) for array in lists])
+                    yield from cut(found, self._request.batch_bicliques, self._request.batch_ids)
+                del lists
+            self._roots_done += len(batch[0]) + len(batch[1])
+        finally:
+            run.halt()
+
+    def _go_on(self, run: CudaRun, memory: DeviceMemory, counters: dict[str, int]) -> None:
+        """Launch the search again, its output emptied and the nodes that nobody took at the front of the queue."""
+        for name in EMPTIED:
+            counters[name] = 0
+        counters["tail"] = memory.requeue(counters["tail"])
+        run.counters.set(np.array([counters[name] for name in COUNTERS], dtype=np.uint64))
+        run.search()
+
+    def _batch(self, lists: list[Any]) -> BicliqueBatch:
+        """All that a launch has found, the rows and the columns on their sides."""
+        roots, row_offsets, rows, column_offsets, columns = lists
+        left, right = ((row_offsets, rows), (column_offsets, columns))[:: -1 if self._request.side == "left" else 1]
+        return BicliqueBatch(*left, *right, roots)
+
+
+def cut(batch: BicliqueBatch, most_bicliques: int, most_ids: int) -> Iterator[BicliqueBatch]:
+    """Cut a batch in such of at most so many bicliques, and ids a side; one biclique may have more ids."""
+    sides = (batch.left_offsets, batch.left), (batch.right_offsets, batch.right)
+    first = 0
+    while first < len(batch):
+        last = min(len(batch), first + most_bicliques)
+        for offsets, _ in sides:
+            ends = offsets[first + 1 : last + 1]  # of all of them, the search would make a copy
+            last = first + int(np.searchsorted(ends, int(offsets[first]) + most_ids, side="right"))
+        last = max(last, first + 1)
+        left, right = (_slice(*side, first, last) for side in sides)
+        yield BicliqueBatch(*left, *right, np.ascontiguousarray(batch.root[first:last]))
+        first = last
+
+
+def _to_host(array: Any, stream: Any) -> Any:
+    """Copy an array to pinned memory, of which CuPy keeps a pool: what is there to be used again takes 51 GB/s, new pages 3."""
+    import cupyx
+
+    if not array.size:
+        return array.get(stream=stream)
+    pinned = cupyx.empty_pinned(array.shape, array.dtype)
+    return array.get(stream=stream, out=pinned)
+
+
+def _sum(before: dict[str, int], counters: dict[str, int]) -> dict[str, int]:
+    return {name: (value + counters[name]) % 2**64 for name, value in before.items()}
+
+
+def _slice(offsets: Any, ids: Any, first: int, last: int) -> tuple[Any, Any]:
+    """Offsets and ids of the lists in a range."""
+    bounds = offsets[first : last + 1]
+    return bounds - bounds[0], ids[int(bounds[0]) : int(bounds[-1])]
+
+
+def _unpack(cp: Any, run: CudaRun, n_chunks: int) -> list[Any]:
+    """Turn the records of a launch into roots and, of rows and of columns, where each list begins and its ids, ascending."""
+    if not n_chunks:
+        return [cp.zeros(n, dtype=cp.int32) for n in (0, 1, 0, 1, 0)]
+    sizes = cp.empty((3, n_chunks), dtype=cp.uint64)
+    run.launch("measure_chunks", -(-n_chunks // THREADS), THREADS, sizes, np.uint64(n_chunks))
+    ends = cp.cumsum(sizes, axis=1)
+    n, n_rows, n_columns = map(int, ends[:, -1].get())
+    roots = cp.empty(n, dtype=cp.int32)
+    row_offsets, column_offsets = (cp.zeros(n + 1, dtype=cp.int32) for _ in range(2))
+    rows, columns = cp.empty(n_rows, dtype=cp.uint64), cp.empty(n_columns, dtype=cp.uint64)
+    arguments = (sizes, ends, np.uint64(n_chunks), roots, row_offsets[1:], column_offsets[1:], rows, columns)
+    run.launch("unpack_chunks", -(-n_chunks * 32 // THREADS), THREADS, *arguments)
+    rows.sort()
+    columns.sort()
+    return [roots, row_offsets, rows.astype(cp.int32), column_offsets, columns.astype(cp.int32)]

@@ -1,0 +1,110 @@
+// clique_plan.hpp: what a host does before a device searches for a maximum clique.
+//
+// What: core numbers and order (core_numbers.hpp), a first clique (first_clique.hpp), and the choice of what is searched: the
+// whole core that is left as one local graph, or the neighbourhoods of roots. The one graph is ordered here
+// (search_order.hpp) and written as rows of strangers, unless its colours show that no clique is larger; for roots, later
+// neighbours are put in ascending order, and the colours behind each are counted.
+//
+// Cost: linear in the edges, and n² for a whole graph of n vertices.
+#pragma once
+
+#include "clique/first_clique.hpp"
+#include "clique/search_order.hpp"
+
+#include <chrono>
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+class CliquePlan {
+ public:
+  CliquePlan(Adjacency graph, u32 lower_bound) : best(lower_bound) {
+    order_seconds = timed([&] { cores = find_cores(graph); });
+    heuristic_seconds = timed([&] {
+      if (graph.n && lower_bound == 0) keep({cores.n() - 1});
+      FirstCliques(cores, best, [this](std::vector<u32> places) { keep(std::move(places)); }, [] { return false; }).find();
+    });
+    order_seconds += timed([&] { choose(); });
+  }
+
+  Cores cores;
+  u32 best, first_root = 0;      // size of the best clique known; the first place that may be in a larger one
+  std::vector<u32> members;      // its places; empty where nothing beats the lower bound
+  std::vector<u32> whole, rows;  // places of the one graph in its order, and its strangers; empty where roots are searched
+  u32 stride = 0;                // words of a row
+  std::vector<u32> behind;       // where roots are searched: the colours behind each place
+  double order_seconds = 0, heuristic_seconds = 0;
+
+ private:
+  static constexpr u32 kMostWhole = 8192;
+  static constexpr double kDense = 0.1;
+
+  template <class F>
+  static double timed(F f) {
+    const auto start = std::chrono::steady_clock::now();
+    f();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  void choose() {
+    first_root = cores.first_of_core(best);
+    const u32 left = cores.n() - first_root;
+    if (left <= best) return;
+    if (is_one_graph(left)) return order_whole(left);
+    sort_later();
+    behind = colours_behind(cores, first_root);
+  }
+
+  void keep(std::vector<u32> clique) {
+    best = static_cast<u32>(clique.size());
+    members = std::move(clique);
+  }
+
+  static u32 words_a_lane(u32 n) { return (n + 1023) / 1024; }
+  /// One graph where the rest is dense, and its sets take no more words a lane than those of roots would.
+  bool is_one_graph(u32 left) const {
+    return left <= kMostWhole && cores.density(first_root) >= kDense && words_a_lane(left) <= words_a_lane(cores.degeneracy);
+  }
+  /// Puts the later neighbours of the places that are left in order, as bisection needs them: transposed twice.
+  void sort_later() {
+    const u32 n = cores.n();
+    std::vector<u64> begin(usize{n} + 1, 0), next;
+    for (u64 e = cores.start[first_root]; e < cores.later.size(); ++e) ++begin[cores.later[e] + 1];
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    std::vector<u32> earlier(begin[n]);
+    next = begin;
+    for (u32 p = first_root; p < n; ++p)
+      for (u64 e = cores.start[p]; e < cores.start[p + 1]; ++e) earlier[next[cores.later[e]]++] = p;
+    next.assign(cores.start.begin(), cores.start.end());
+    for (u32 p = first_root; p < n; ++p)
+      for (u64 e = begin[p]; e < begin[p + 1]; ++e) cores.later[next[earlier[e]]++] = p;
+  }
+  void order_whole(u32 left) {
+    std::vector<u32> places(left);
+    std::iota(places.begin(), places.end(), first_root);
+    Neighbourhood around(cores);
+    LocalRows near(around, places);
+    std::vector<u32> ids;
+    for (u32 p : places) ids.push_back(cores.id[p]);
+    const std::vector<u32> order = search_order(near, ids, best);
+    if (order.empty()) {
+      first_root = cores.n();
+      return;
+    }
+    std::vector<u32> rank(left);
+    for (u32 i = 0; i < left; ++i) {
+      rank[order[i]] = i;
+      whole.push_back(places[order[i]]);
+    }
+    stride = ((left + 31) / 32 + 7) / 8 * 8;
+    rows.assign(usize{left} * stride, 0);
+    for (u32 i = 0; i < left; ++i) {
+      u32* row = rows.data() + usize{i} * stride;
+      for (u32 j = 0; j < left; ++j)
+        if (j != i) row[j / 32] |= 1u << j % 32;
+      near.each_neighbour(order[i], [&](u32 v) { row[rank[v] / 32] &= ~(1u << rank[v] % 32); });
+    }
+  }
+};
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

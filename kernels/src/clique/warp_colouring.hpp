@@ -1,0 +1,279 @@
+// warp_colouring.hpp: which vertices of a set can begin a clique of more than k vertices; for a group of 32 lanes.
+//
+// What: the bounds of colouring.hpp (k greedy colour classes, re-colouring, refutation by unit propagation), laid out
+// for a warp. `branching(P, k)` returns B, a subset of P such that P without B holds no clique of more than k vertices.
+//
+// Layout: a set of vertices is spread over the lanes (warp_set.hpp), so that to colour a vertex is one coalesced load of its
+// row of strangers, an AND, and a ballot. To ask all classes about a vertex, lane c owns class c: classes are kept
+// word by word, 32 of them side by side, and one pass over the words says for 32 classes at once whether no, one or
+// more neighbours are among them, and which one it is.
+//
+// Effort: after `kFailures` vertices in a row that found no place the rest is branched on. Beyond 1,024 classes there is
+// colouring only. Memory: `words_for_classes` a group of lanes; near memory where it fits, else far.
+//
+// Papers: San Segundo et al. 2011 (BBMC); Tomita et al. 2010 (Re-NUMBER); Li, Fang and Xu 2013 (incremental MaxSAT).
+#pragma once
+
+#include "clique/warp_set.hpp"
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+/// The adjacency of a local graph, as rows of strangers: the complement, without the vertex itself. Where a row ends before
+/// the lanes do, those beyond may read anything: what they are met with is empty there.
+template <u32 W>
+struct StrangerRows {
+  Rows rows;
+  Extent extent;
+  u32 stride = 0;
+
+  StrangerRows() = default;
+  StrangerRows(const u32* at, u32 n, u32 stride) : rows(at, stride, W == 1 && n <= 32 * kLanes ? (n + 31) / 32 : kLanes), extent{(n + 31) / 32}, stride(stride) {}
+  Lanes word(u32 v, u32 s) const { return rows.get_constant(v, kLanes * s, extent.real(s)); }
+};
+
+/// A block of memory, and one that is always large enough.
+struct ClassMemory {
+  u32* near;
+  u32 near_words;
+  u32* far;
+};
+
+constexpr u32 kFailures = 12;  // in a row; then the rest is branched on
+constexpr u32 kClassStride = kLanes + 1;  // so that neither rows nor columns of classes meet in one bank of shared memory
+constexpr u32 words_for_groups(u32 groups, u32 set_words) { return groups * (set_words * kClassStride + 3 * kLanes); }
+
+template <u32 W>
+class WarpColouring {
+ public:
+  using Set = WarpSet<W>;
+  WarpColouring(ClassMemory memory, bool recolour, bool refute) : memory_(memory), recolour_(recolour), refute_(refute) {}
+  void attach(const StrangerRows<W>& graph) { graph_ = graph; }
+
+  Set branching(const Set& of, u32 k) {
+    Set left = of;
+    groups_ = (k + kLanes - 1) / kLanes;
+    if (recolour_ && groups_ <= kLanes) {
+      const u32 words = words_for_groups(groups_, graph_.extent.words);
+      classes_ = words <= memory_.near_words ? memory_.near : memory_.far;
+      class_words_ = Rows(classes_, kClassStride, kLanes);
+      singles_ = classes_ + groups_ * graph_.extent.words * kClassStride;
+    }
+    const bool keep = recolour_ && groups_ <= kLanes && k >= 2;
+    for (u32 c = 0; c < k; ++c) {
+      if (!any(left)) return left;
+      const Set taken = independent(left);
+      left = without(left, taken);
+      if (keep) write(c, taken);
+    }
+    if (!keep || !any(left)) return left;
+    settle();
+    of_ = of;
+    usable_ = first_classes(k);
+    Set kept = left;
+    u32 failures = 0;
+    each_while(left, [&](u32 v) {
+      if (place(v)) {
+        remove(kept, v);
+        failures = 0;
+        return true;
+      }
+      return ++failures < kFailures;
+    });
+    return kept;
+  }
+  Set neighbours(const Set& among, u32 v) const {
+    Set out;
+    BICLIQ_EACH_WORD
+    for (u32 s = 0; s < W; ++s) out.word[s] = without(among.word[s], graph_.word(v, s));
+    return out;
+  }
+
+ private:
+  static constexpr u32 kNoClass = ~0u;
+
+  /// The greedy independent set that starts with the first vertex.
+  Set independent(Set open) const {
+    Set taken = no_vertex<W>();
+    BICLIQ_EACH_WORD
+    for (u32 s = 0; s < W; ++s)
+      while (const u32 lanes = ballot(nonzero(open.word[s]))) {
+        const u32 j = first_set(lanes), v = 32 * (kLanes * s + j) + lane(lowest_numbers(open.word[s]), j);
+        taken.word[s] = set_bits(taken.word[s], only_lane(j), lowest_bits(open.word[s]));
+        BICLIQ_EACH_WORD
+        for (u32 t = 0; t < W; ++t)
+          if (t >= s) open.word[t] = open.word[t] & graph_.word(v, t);
+      }
+    return taken;
+  }
+
+  // ---- classes in memory
+
+  /// The j-th words of 32 classes.
+  u32* words_of(u32 group, u32 j) const { return classes_ + (group * graph_.extent.words + j) * kClassStride; }
+  void write(u32 c, const Set& members) const {
+    BICLIQ_EACH_WORD
+    for (u32 s = 0; s < W; ++s)
+      if (graph_.extent.words > kLanes * s)
+        store_apart(words_of(c / kLanes, kLanes * s) + c % kLanes, kClassStride, members.word[s], graph_.extent.words - kLanes * s);
+  }
+  Set read_class(u32 c) const {
+    Set out;
+    BICLIQ_EACH_WORD
+    for (u32 s = 0; s < W; ++s) {
+      const u32 words = graph_.extent.words;
+      out.word[s] = words > kLanes * s ? load_apart(words_of(c / kLanes, kLanes * s) + c % kLanes, kClassStride, words - kLanes * s) : splat(0);
+    }
+    return out;
+  }
+  void join(u32 c, u32 v) const {
+    u32* word = words_of(c / kLanes, v / 32) + c % kLanes;
+    put(word, *word | 1u << v % 32);
+  }
+  void leave(u32 c, u32 v) const {
+    u32* word = words_of(c / kLanes, v / 32) + c % kLanes;
+    put(word, *word & ~(1u << v % 32));
+  }
+
+  // ---- sets of classes: lane g holds those of group g
+
+  static Lanes first_classes(u32 k) {
+    return select(first_lanes(k / kLanes), splat(~0u), select(flags(k / kLanes < kLanes ? 1u << k / kLanes : 0), splat((1u << k % kLanes) - 1), splat(0)));
+  }
+  static Lanes class_bit(u32 c) { return select(flags(1u << c / kLanes), splat(1u << c % kLanes), splat(0)); }
+  static Lanes with_group(Lanes classes, u32 group, u32 bits) { return select(flags(1u << group), splat(bits), classes); }
+
+  // ---- a place for a vertex
+
+  /// Finds v a class, or shows that it needs none.
+  bool place(u32 v) {
+    Set alive = neighbours(of_, v);
+    Lanes open = usable_;
+    n_units_ = 0;
+    for (bool first = true;; first = false) {
+      const u32 found = look(alive, open);
+      if (found != kNoClass) {
+        if (first)
+          join(found, v);
+        else
+          explain(found, v);
+        return true;
+      }
+      if (first && make_room(v)) return true;
+      if (!refute_ || !force(alive, open)) return false;
+    }
+  }
+  /// The first of some classes without a living member; else notes in ones_ those with a single one, and that one.
+  u32 look(const Set& alive, Lanes among) {
+    ones_ = splat(0);
+    for (u32 g = 0; g < groups_; ++g) {
+      const u32 asked = lane(among, g);
+      if (!asked) continue;
+      Lanes any = splat(0), two = splat(0), at = splat(0);
+      each_word(alive, [&](u32 j, u32 bits) {
+        const Lanes x = class_words_.get(g * graph_.extent.words + j) & splat(bits);
+        two = two | (any & x);
+        any = any | x;
+        at = select(nonzero(x), splat(32 * j), at);
+      });
+      if (const u32 none = asked & ~ballot(nonzero(any))) return kLanes * g + first_set(none);
+      const Lanes below = any + splat(~0u);  // of a single bit: the bits below it
+      two = two | (any & below);
+      ones_ = with_group(ones_, g, asked & ~ballot(nonzero(two)));
+      store(singles_ + kLanes * g, at + popcounts(below));
+    }
+    return kNoClass;
+  }
+  template <class F>
+  static void each_word(const Set& a, F f) {
+    BICLIQ_EACH_WORD
+    for (u32 s = 0; s < W; ++s)
+      for (u32 lanes = ballot(nonzero(a.word[s])); lanes; lanes &= lanes - 1) {
+        const u32 j = first_set(lanes);
+        f(kLanes * s + j, lane(a.word[s], j));
+      }
+  }
+
+  /// Moves the only neighbour of v in some class to another class, and v there.
+  bool make_room(u32 v) {
+    for (u32 g = 0; g < groups_; ++g)
+      for (u32 ones = lane(ones_, g); ones; ones &= ones - 1) {
+        const u32 from = kLanes * g + first_set(ones), other = singles_[from];
+        const u32 to = class_without(neighbours(of_, other), from);
+        if (to == kNoClass) continue;
+        leave(from, other);
+        join(to, other);
+        join(from, v);
+        return true;
+      }
+    return false;
+  }
+  /// The first usable class but one that has none of some vertices.
+  u32 class_without(const Set& vertices, u32 but) const {
+    const Lanes among = without(usable_, class_bit(but));
+    for (u32 g = 0; g < groups_; ++g) {
+      const u32 asked = lane(among, g);
+      if (!asked) continue;
+      Lanes any = splat(0);
+      each_word(vertices, [&](u32 j, u32 bits) { any = any | (class_words_.get(g * graph_.extent.words + j) & splat(bits)); });
+      if (const u32 none = asked & ~ballot(nonzero(any))) return kLanes * g + first_set(none);
+    }
+    return kNoClass;
+  }
+
+  // ---- refutation
+
+  u32* unit_vertices() const { return singles_ + kLanes * groups_; }
+  u32* unit_classes() const { return singles_ + 2 * kLanes * groups_; }
+
+  /// Takes the single living member of each class in ones_; false if there is no such class.
+  bool force(Set& alive, Lanes& open) {
+    const u32 known = n_units_;
+    for (u32 g = 0; g < groups_; ++g)
+      for (u32 ones = lane(ones_, g); ones; ones &= ones - 1) {
+        const u32 c = kLanes * g + first_set(ones), member = singles_[c];
+        if (!has(alive, member)) continue;  // a unit just forced took it away: the class stays open, the next look finds it
+        open = without(open, class_bit(c));
+        put(unit_vertices() + n_units_, member);
+        put(unit_classes() + n_units_, c);
+        ++n_units_;
+        alive = neighbours(alive, member);
+      }
+    return n_units_ > known;
+  }
+  /// Sets aside the classes on which the contradiction in class c rests.
+  void explain(u32 c, u32 v) {
+    usable_ = without(usable_, class_bit(c));
+    Lanes needed = splat(0);
+    mark_takers(needed, read_class(c), v, n_units_);
+    for (u32 i = n_units_; i-- > 0;) {
+      if (!(lane(needed, i / 32) >> i % 32 & 1)) continue;
+      const u32 of = unit_classes()[i];
+      usable_ = without(usable_, class_bit(of));
+      Set others = read_class(of);
+      remove(others, unit_vertices()[i]);
+      mark_takers(needed, others, v, i);
+    }
+  }
+  /// Marks those of the first n units that took away the neighbours of v among `gone`.
+  void mark_takers(Lanes& needed, Set gone, u32 v, u32 n) const {
+    gone = neighbours(gone, v);
+    for (u32 i = 0; i < n && any(gone); ++i) {
+      const Set still = neighbours(gone, unit_vertices()[i]);
+      if (any(without(gone, still))) needed = needed | class_bit(i);
+      gone = still;
+    }
+  }
+
+  const ClassMemory memory_;
+  const bool recolour_, refute_;
+  StrangerRows<W> graph_;
+  Rows class_words_;
+  u32 *classes_ = nullptr, *singles_ = nullptr;
+  u32 groups_ = 0, n_units_ = 0;
+  Set of_;
+  Lanes usable_, ones_;
+};
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

@@ -1,0 +1,218 @@
+// estimate.hpp: which search a count should take, levels or pivot, and which side should hold its roots.
+//
+// Roots of each side are drawn by weights that grow with their paths of length two and their degree. Below each, a search
+// goes some random ways down (random_ways.hpp), which says what it would cost without doing it. Three times as many
+// roots are drawn, again and again, for the searches that are not clearly worse than another, until one is left
+// or the next draws would cost more than they could save. Where levels are cheap, pivots are not looked at.
+// Threads share the draws; what is drawn, and so the choice, does not depend on their number.
+#pragma once
+
+#include "lanes/parallel.hpp"
+#include "counting/pivot_sums.hpp"
+#include "counting/pq.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+enum class Method { chosen_here, levels, pivot };
+enum class RootSide { chosen_here, left, right };
+struct Choice {
+  Method method;
+  bool on_left;
+};
+
+// Chosen on ten real and 36 random graphs, each count with eight seeds of the sample (docs/performance.md).
+constexpr u32 kFirstDraws = 16, kTimesMore = 3, kMostDraws = 432;
+constexpr double kScatter = 48;          // after n draws, 1 + kScatter / n times the work of another is clearly more
+constexpr double kScatterOfOne = 1920;   // where one search is prescribed: nothing else wins where small samples of levels miss most of them
+constexpr u32 kWaysOfLevels = 16, kWaysOfPivots = 4;
+constexpr double kRegistersANode = 12;   // by time
+constexpr double kCheap = 3e6;           // registers, about 10 ms: pivots could not save what looking at them costs
+constexpr double kWorthSpending = 0.1;   // of the count, on the next draws
+constexpr double kDoubtALevel = 0.4;     // random ways miss steps that hold much of the work; for each level that the other side has not
+constexpr std::size_t kEdgesWorthThreads = 1 << 15;
+constexpr u32 kMostHelpers = 16;  // of a list of 16 to 64 draws
+
+/// Roots that were drawn, so many times on end.
+struct Drawn {
+  u32 root, times;
+};
+
+/// The roots of one side, to be drawn by weight: paths of length two from a root to later ones times its degree, and half of all by
+/// the square of that, since the work of many levels sits in few roots.
+class WeightedRoots {
+ public:
+  WeightedRoots(const CountSide& roots, const CountSide& rows) : sum_(static_cast<std::size_t>(roots.n) + 1, 0) {
+    std::vector<u32> passed(rows.n, 0);
+    double all = 0, squares = 0;
+    for (u32 v = 0; v < roots.n; ++v) {
+      u64 paths = 1;
+      for (const u32* r = roots.begin(v); r != roots.end(v); ++r) paths += rows.degree(*r) - ++passed[*r];
+      const double weight = static_cast<double>(paths) * (1.0 + roots.degree(v));
+      sum_[v + 1] = weight;
+      all += weight;
+      squares += weight * weight;
+    }
+    for (u32 v = 0; v < roots.n; ++v) sum_[v + 1] = sum_[v] + sum_[v + 1] / all + sum_[v + 1] * sum_[v + 1] / squares;
+  }
+  double chance(u32 root) const { return (sum_[root + 1] - sum_[root]) / sum_.back(); }
+
+  /// Draws in the middles of n equal shares of the weight; for a third as many, a third of these middles were the same
+  /// and are left out.
+  std::vector<Drawn> draws(u32 n) const {
+    std::vector<Drawn> out;
+    for (u32 k = 0; k < n; ++k) {
+      if (n > kFirstDraws && k % kTimesMore == 1) continue;
+      const auto above = std::upper_bound(sum_.begin(), sum_.end(), (k + 0.5) / n * sum_.back());
+      const auto root = static_cast<u32>(above - sum_.begin() - 1);
+      if (out.empty() || out.back().root != root) out.push_back({root, 0});
+      ++out.back().times;
+    }
+    return out;
+  }
+
+ private:
+  std::vector<double> sum_;
+};
+
+/// One way to count, and what it would cost, in registers.
+class Candidate {
+ public:
+  Candidate(Choice choice_, const WeightedRoots& roots_) : choice(choice_), roots(roots_) {}
+  virtual ~Candidate() = default;
+  struct Sample {
+    double below = 0, spent = 0;  // estimated below the roots, by their chance; of the sample itself
+  };
+  /// One worker at a time; different workers at once.
+  virtual Sample sample(u32 worker, Drawn drawn) = 0;
+
+  void add(const Sample& s) {
+    sum_ += s.below;
+    spent += s.spent;
+  }
+  double work() const { return sum_ / draws; }
+
+  const Choice choice;
+  const WeightedRoots& roots;
+  u32 draws = 0;
+  double spent = 0;
+
+ private:
+  double sum_ = 0;
+};
+
+/// `make` gives each worker its own search when it comes by.
+template <class Make>
+class SearchCandidate : public Candidate {
+ public:
+  SearchCandidate(Choice c, const WeightedRoots& r, u32 workers, u32 ways, double unit, double doubt, Make make)
+      : Candidate(c, r), ways_(ways), unit_(unit), doubt_(doubt), make_(std::move(make)), searches_(workers) {}
+
+  Sample sample(u32 worker, Drawn drawn) override {
+    auto& search = searches_[worker];
+    if (!search) search = make_();
+    const u64 before = search->work;
+    const u64 seed = static_cast<u64>(draws) << 32 | drawn.root;  // other ways than from the same root before
+    const double below = search->sampled_work(drawn.root, ways_ * drawn.times, seed);
+    return {doubt_ * drawn.times * unit_ * below / roots.chance(drawn.root), unit_ * static_cast<double>(search->work - before)};
+  }
+
+ private:
+  const u32 ways_;
+  const double unit_, doubt_;
+  const Make make_;
+  std::vector<decltype(std::declval<Make>()())> searches_;
+};
+
+/// Everything that the ways to count on one side share.
+struct SampledSide {
+  SampledSide(const CountSide& roots_, const CountSide& rows_, SizeRange sizes_)
+      : roots(roots_), rows(rows_), sizes(sizes_), weighted(roots, rows), table(roots.largest_degree(), sizes.least[1]) {}
+
+  std::unique_ptr<Candidate> candidate(Choice choice, u32 workers) const {
+    const auto of = [&](u32 ways, double unit, double doubt, auto make) -> std::unique_ptr<Candidate> {
+      return std::make_unique<SearchCandidate<decltype(make)>>(choice, weighted, workers, ways, unit, doubt, make);
+    };
+    if (choice.method == Method::pivot)
+      return of(kWaysOfPivots, kRegistersANode, 1,
+                [this] { return std::make_unique<Pivot<OneSize>>(roots, rows, sizes, OneSize(sizes.most[0], sizes.most[1])); });
+    const u32 p = sizes.least[0], q = sizes.least[1];
+    return of(kWaysOfLevels, 1, 1 + kDoubtALevel * (p > q ? p - q : 0), [this, p] { return std::make_unique<Levels>(roots, rows, p, table); });
+  }
+  const CountSide &roots, &rows;
+  const SizeRange sizes;
+  const WeightedRoots weighted;
+  const ChooseTable table;
+};
+
+using Candidates = std::vector<std::unique_ptr<Candidate>>;
+
+inline void sort_by_work(Candidates& candidates) {
+  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& x, const auto& y) { return x->work() < y->work(); });
+}
+
+/// Brings all candidates from a third of n draws, or none, to n, and sorts them.
+inline void draw(Candidates& candidates, u32 n, Helpers& helpers) {
+  struct Task {
+    Candidate* candidate;
+    Drawn drawn;
+    Candidate::Sample sample;
+  };
+  std::vector<Task> tasks;
+  for (const auto& candidate : candidates) {
+    candidate->draws = n;
+    for (const Drawn& drawn : candidate->roots.draws(n)) tasks.push_back({candidate.get(), drawn, {}});
+  }
+  helpers.each(static_cast<u32>(tasks.size()), [&](u32 worker, u32 i) { tasks[i].sample = tasks[i].candidate->sample(worker, tasks[i].drawn); });
+  for (const Task& task : tasks) task.candidate->add(task.sample);
+  sort_by_work(candidates);
+}
+
+/// The best of all that levels and pivots could do.
+inline Choice best_of(Candidates candidates, Candidates pivots, double scatter, Helpers& helpers) {
+  u32 n = kFirstDraws;
+  draw(candidates, n, helpers);
+  if (candidates.empty() || candidates[0]->work() > kCheap) {
+    draw(pivots, n, helpers);
+    std::move(pivots.begin(), pivots.end(), std::back_inserter(candidates));
+    sort_by_work(candidates);
+  }
+  while (true) {
+    const double least = candidates[0]->work();
+    while (candidates.back()->work() > (1 + scatter / n) * least) candidates.pop_back();
+    double spent = 0;
+    for (const auto& candidate : candidates) spent += candidate->spent;
+    if (candidates.size() == 1 || n == kMostDraws || spent * (kTimesMore - 1) > kWorthSpending * least) break;
+    draw(candidates, n *= kTimesMore, helpers);
+  }
+  return candidates[0]->choice;
+}
+
+/// The search and the side of the roots of a count, as far as they are not prescribed; sizes of the left and right side.
+inline Choice choose(const CountGraph& g, SizeRange sizes, Method method, RootSide side, Helpers& helpers) {
+  const u32 p = sizes.least[0], q = sizes.least[1];
+  if (p == 1 || q == 1 || g.left.n == 0)  // one level is a sum over degrees
+    return {method == Method::pivot ? Method::pivot : Method::levels, side == RootSide::chosen_here ? p == 1 : side == RootSide::left};
+  if (method != Method::chosen_here && side != RootSide::chosen_here) return {method, side == RootSide::left};
+  std::unique_ptr<SampledSide> sides[2];
+  helpers.each(2, [&](u32, u32 is_right) {
+    if (side == (is_right ? RootSide::left : RootSide::right)) return;
+    sides[is_right] = is_right ? std::make_unique<SampledSide>(g.right, g.left, SizeRange{{q, p}, {sizes.most[1], sizes.most[0]}})
+                               : std::make_unique<SampledSide>(g.left, g.right, sizes);
+  });
+  const auto candidates = [&](Method one) {
+    Candidates out;
+    for (const bool on_left : {true, false})
+      if (const auto& sampled = sides[!on_left]; sampled && (method == Method::chosen_here || method == one))
+        out.push_back(sampled->candidate({one, on_left}, helpers.workers()));
+    return out;
+  };
+  return best_of(candidates(Method::levels), candidates(Method::pivot), method == Method::chosen_here ? kScatter : kScatterOfOne, helpers);
+}
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

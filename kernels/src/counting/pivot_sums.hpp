@@ -1,0 +1,218 @@
+// pivot_sums.hpp: what the leaves of a pivot search add up to: one (p,q), the same of every vertex, or all (p,q).
+//
+// A leaf stands for C(optional, p - held) · C(optional, q - held) bicliques of each (p,q). A sum says what a part of the
+// search came to (`Part`), and is told which vertex was held or optional in which part; so each vertex gets its share in
+// constant time a node. Sums that do not fit in 128 bits stay flagged (count128.hpp).
+#pragma once
+
+#include "counting/pivot.hpp"
+#include "counting/tree_queue.hpp"
+#include "counting/count128.hpp"
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+/// C(n, k) by columns that grow as they are asked for.
+class Binomials {
+ public:
+  u128 operator()(u32 n, u32 k) {
+    if (k > n) return 0;
+    if (k > kKept) return computed(n, k);
+    if (columns_.size() <= k) columns_.resize(k + 1);
+    std::vector<u128>& column = columns_[k];
+    if (column.size() <= n) column = binomial_column(std::max(2 * n, 63u), k);
+    return column[n];
+  }
+
+ private:
+  static constexpr u32 kKept = 256;  // longer columns are not worth their memory
+  static u128 computed(u32 n, u32 k) {
+    std::vector<u128> row;
+    binomial_row(n, std::min(k, n - k) + 1, row);
+    return row.back();
+  }
+  std::vector<std::vector<u128>> columns_;
+};
+
+/// One (p,q), and nothing else.
+class OneSize {
+ public:
+  struct Part {
+    void operator+=(Part) {}
+    void operator-=(Part) {}
+  };
+  static constexpr bool kOfVertices = false, kGivesTrees = false;
+  OneSize(u32 p, u32 q) : size_{p, q} {}
+
+  Total total;
+  Part leaf(const Held& s) {
+    total.add(value(s));
+    return {};
+  }
+  std::pair<Part, Part> difference(const Held& more, const Held& less) {
+    const u128 x = value(more);
+    total.add(x == kTooLarge ? x : x - value(less));
+    return {};
+  }
+  void hold(u32, u32, Part) {}
+  void make_optional(u32, u32, Part) {}
+  void end_of_root() {}
+
+ private:
+  u128 value(const Held& s) {
+    if (s.sure(0) < size_[0] || s.sure(1) < size_[1]) return 0;
+    return checked_product(choose_(s.optional[0], size_[0] - s.held[0]), choose_(s.optional[1], size_[1] - s.held[1]));
+  }
+  u32 size_[2];
+  Binomials choose_;
+};
+
+/// One (p,q), in all and of each vertex. Nothing here exceeds the count of all, which says whether anything wrapped.
+class EachVertex {
+ public:
+  struct Part {
+    u128 all = 0, of_optional[2] = {0, 0};
+    void operator+=(const Part& o) {
+      all += o.all;
+      for (u32 a : {0u, 1u}) of_optional[a] += o.of_optional[a];
+    }
+    void operator-=(const Part& o) {
+      all -= o.all;
+      for (u32 a : {0u, 1u}) of_optional[a] -= o.of_optional[a];
+    }
+  };
+  static constexpr bool kOfVertices = true, kGivesTrees = false;
+  EachVertex(u32 p, u32 q, u32 n_roots, u32 n_rows) : size_{p, q} {
+    of_vertex[0].assign(n_roots, 0);
+    of_vertex[1].assign(n_rows, 0);
+  }
+
+  Total total;
+  std::vector<u128> of_vertex[2];
+  Part leaf(const Held& s) {
+    const Part part = value(s);
+    total.add(part.all);
+    return part;
+  }
+  std::pair<Part, Part> difference(const Held& more, const Held& less) {
+    const Part x = value(more), y = value(less);
+    total.add(x.all == kTooLarge ? x.all : x.all - y.all);
+    return {x, y};
+  }
+  void hold(u32 a, u32 id, const Part& part) { of_vertex[a][id] += part.all; }
+  void make_optional(u32 a, u32 id, const Part& part) { of_vertex[a][id] += part.of_optional[a]; }
+  void end_of_root() {}
+
+ private:
+  /// With one optional vertex of side a prescribed, one less is left to choose from, and to choose.
+  u128 ways(u32 a, const Held& s, u32 prescribed) {
+    if (s.held[a] + prescribed > size_[a] || s.optional[a] < prescribed) return 0;
+    return choose_(s.optional[a] - prescribed, size_[a] - s.held[a] - prescribed);
+  }
+  Part value(const Held& s) {
+    const u128 left = ways(0, s, 0), right = ways(1, s, 0);
+    if (left == 0 || right == 0) return {};
+    return {checked_product(left, right), {checked_product(ways(0, s, 1), right), checked_product(left, ways(1, s, 1))}};
+  }
+  u32 size_[2];
+  Binomials choose_;
+};
+
+/// All (p,q) up to a largest p and q. Small leaves are first added up by what they hold and have optional on one side,
+/// as sums over the sizes of the other.
+class AllSizes {
+ public:
+  using Part = OneSize::Part;
+  static constexpr bool kOfVertices = false, kGivesTrees = true;
+  /// Trees that are narrow enough go to `queue`, where there is one; what they come to is then not counted here.
+  AllSizes(u32 most_p, u32 most_q, TreeQueue* queue = nullptr) : giver(queue), most_{most_p, most_q}, totals_((std::size_t{most_p} + 1) * (std::size_t{most_q} + 1)) {
+    const std::size_t cells = (std::size_t{most_p} + 1) * (kSmall + 1) * width();
+    if (cells <= kMostCells) small_.assign(cells, 0);
+    for (u32 n = 0; n <= kSmall; ++n)
+      for (u32 k = 0; k <= n; ++k) choose_small_[n][k] = static_cast<i64>(choose_(n, k));
+  }
+
+  TreeGiver giver;
+  Part leaf(const Held& s) {
+    make_room();
+    if (is_small(s)) {
+      add_small(s, s.optional[1], 1);
+    } else {
+      add_large(s, s.optional[0], s.optional[1], false);
+    }
+    return {};
+  }
+  std::pair<Part, Part> difference(const Held& more, const Held& less) {
+    make_room();
+    if (is_small(more)) {
+      add_small(more, more.optional[1], 1);
+      add_small(less, less.optional[1], -1);
+    } else {
+      add_large(more, more.optional[0], more.optional[1], false);
+      add_large(less, less.optional[0], less.optional[1], true);
+    }
+    return {};
+  }
+  void hold(u32, u32, Part) {}
+  void make_optional(u32, u32, Part) {}
+  void end_of_root() {}
+  /// The count of (p,q); exact once `flush` was called.
+  const Total& of(u32 p, u32 q) const { return totals_[static_cast<std::size_t>(p) * width() + q]; }
+
+  void flush() {
+    leaves_ = 0;
+    if (small_.empty()) return;
+    for (u32 held = 0; held <= most_[0]; ++held) {
+      for (u32 k = 0; k <= kSmall && held + k <= most_[0]; ++k)
+        for (u32 q = 0; q <= most_[1]; ++q) at(held + k, q).add(small_sum(held, k, q));
+      std::fill(small_at(held, 0), small_at(held + 1, 0), i64{0});
+    }
+  }
+
+ private:
+  static constexpr u32 kSmall = 32;                      // optional vertices of a small leaf: C(32, 16) < 2^30
+  static constexpr u64 kMostLeaves = u64{1} << 32;       // between two flushes: sums below 2^62
+  static constexpr std::size_t kMostCells = std::size_t{1} << 24;
+
+  std::size_t width() const { return static_cast<std::size_t>(most_[1]) + 1; }
+  Total& at(u32 p, u32 q) { return totals_[static_cast<std::size_t>(p) * width() + q]; }
+  i64* small_at(u32 held, u32 n) { return small_.data() + (static_cast<std::size_t>(held) * (kSmall + 1) + n) * width(); }
+  bool is_small(const Held& s) const { return s.optional[0] <= kSmall && s.optional[1] <= kSmall && !small_.empty(); }
+
+  /// Before a leaf, or both of a difference, is added.
+  void make_room() {
+    if (leaves_ > kMostLeaves) flush();
+  }
+  /// Single cells may be negative, after a difference of two leaves; what they come to for one size is not.
+  u128 small_sum(u32 held, u32 k, u32 q) {
+    __int128 sum = 0;
+    for (u32 n = k; n <= kSmall; ++n) sum += static_cast<__int128>(small_at(held, n)[q]) * choose_small_[n][k];
+    return static_cast<u128>(sum);
+  }
+  void add_small(const Held& s, u32 optional, i64 sign) {
+    ++leaves_;
+    i64* to = small_at(s.held[0], s.optional[0]) + s.held[1];
+    const u32 n = std::min(optional, most_[1] - s.held[1]);
+    for (u32 k = 0; k <= n; ++k) to[k] += sign * choose_small_[optional][k];
+  }
+  void add_large(const Held& s, u32 left, u32 right, bool negative) {
+    for (u32 i = 0; i <= left && s.held[0] + i <= most_[0]; ++i)
+      for (u32 k = 0; k <= right && s.held[1] + k <= most_[1]; ++k) {
+        const u128 x = checked_product(choose_(left, i), choose_(right, k));
+        Total& to = at(s.held[0] + i, s.held[1] + k);
+        if (!negative)
+          to.add(x);
+        else if (!to.too_large)
+          to.value -= x;
+      }
+  }
+  u32 most_[2];
+  std::vector<Total> totals_;
+  std::vector<i64> small_;
+  i64 choose_small_[kSmall + 1][kSmall + 1] = {};
+  Binomials choose_;
+  u64 leaves_ = 0;
+};
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

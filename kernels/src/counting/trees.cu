@@ -1,0 +1,74 @@
+// trees.cu: the narrow ends of a pivot search on a GPU, a warp a tree (trees.hpp).
+//
+// Input: a `TreeRun`, written by cuda_table.py: trees that a search on the host gave away, binomials, and blocks of memory.
+//
+// Sums: the warps of a block share a table of 64-bit cells in device memory, added to without waiting for an answer. The number
+// of leaves between two looks at a table is bounded by the host, so that no cell can wrap: then, and at the end of a
+// launch, each cell is taken out and added to its 128-bit total, low word first, with the carry into the high one. Everything is
+// linear, so neither the order of these additions nor launches that run side by side change a bit of the outcome.
+//
+// Compiled by NVRTC with --device-as-default-execution-space; sm_75 and newer.
+#include "counting/trees.hpp"
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+/// 64-bit fields only, in the order of cuda_table.py's `RUN_FIELDS`.
+struct TreeRun {
+  const u32* trees;
+  const u64* binomials;  // [n][k], n and k up to kMostOptional
+  u64* tables;           // one a block
+  u64* totals;           // low and high word of each cell
+  u64 *next_tree, *nodes;
+  u64 n_trees, leaves_a_flush, most_roots, most_rows, optional;
+};
+
+class BlockCells {
+ public:
+  BlockCells(const TreeRun& run, const CellShape& shape)
+      : g_(run), width_(static_cast<u32>(shape.width())), n_cells_(shape.cells()), table_(run.tables + blockIdx.x * shape.cells()) {}
+
+  void add(u64 row, u32 first, u32 n, bool negative) {
+    const u64* choose = g_.binomials + n * (kMostOptional + 1);
+    for (u32 k = lane_id(); k <= n && first + k < width_; k += kLanes)
+      atomicAdd(table_ + row + first + k, negative ? 0 - choose[k] : choose[k]);
+    if (++leaves_ < g_.leaves_a_flush) return;
+    flush(lane_id(), kLanes);
+  }
+  /// Takes every `step`-th cell out of the table.
+  void flush(u32 from, u32 step) {
+    leaves_ = 0;
+    for (u64 i = from; i < n_cells_; i += step) {
+      if (!__ldcg(table_ + i)) continue;  // most are never touched
+      const u64 x = atomicExch(table_ + i, 0ull);
+      const u64 before = atomicAdd(g_.totals + 2 * i, x), high = (static_cast<i64>(x) < 0 ? ~0ull : 0ull) + (before + x < before);
+      if (high) atomicAdd(g_.totals + 2 * i + 1, high);
+    }
+  }
+
+ private:
+  const TreeRun& g_;
+  const u32 width_;
+  const u64 n_cells_;
+  u64* const table_;
+  u64 leaves_ = 0;
+};
+
+extern "C" __global__ void __launch_bounds__(256) count_trees(const TreeRun* run) {
+  const TreeRun g = *run;
+  const CellShape shape = {{static_cast<u32>(g.most_roots), static_cast<u32>(g.most_rows)}, {2, 2}, static_cast<u32>(g.optional)};
+  BlockCells cells(g, shape);
+  TreeSearch<BlockCells> search(shape, cells);
+  for (;;) {
+    u64 i = lane_id() == 0 ? atomicAdd(g.next_tree, 1ull) : 0;
+    i = __shfl_sync(~0u, i, 0);
+    if (i >= g.n_trees) break;
+    search.search(g.trees + i * kTreeWords);
+  }
+  if (lane_id() == 0) atomicAdd(g.nodes, search.nodes);
+  __syncthreads();
+  cells.flush(threadIdx.x, blockDim.x);
+}
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

@@ -1,0 +1,225 @@
+// sinks.hpp: what becomes of a biclique that the search has found.
+//
+// `CountSink` only counts. `MemberSink` knows both sides: it applies the thresholds, adds to the digest and,
+// where a batch is wanted, writes the ids of both sides into it.
+#pragma once
+
+#include "enumeration/crew.hpp"
+#include "lanes/hash.hpp"
+#include "lanes/lanes.hpp"
+#include "enumeration/limits.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace bicliq {
+
+/// A growing list of ids with 32 spare places at its end, so that a group of lanes may write there.
+class IdList {
+ public:
+  std::size_t size() const { return size_; }
+  const std::int32_t* data() const { return data_.data(); }
+  /// Room for n more ids (and the spare ones), without counting them in.
+  std::int32_t* room(std::size_t n) {
+    if (size_ + n + kSpare > data_.size()) data_.resize(2 * (size_ + n + kSpare));
+    return data_.data() + size_;
+  }
+  void add(std::size_t n) { size_ += n; }
+  void sort_from(std::size_t first) {
+    const auto from = data_.begin() + static_cast<std::ptrdiff_t>(first), to = data_.begin() + static_cast<std::ptrdiff_t>(size_);
+    if (!std::is_sorted(from, to)) std::sort(from, to);
+  }
+
+ private:
+  static constexpr std::size_t kSpare = 32;
+  std::vector<std::int32_t> data_;
+  std::size_t size_ = 0;
+};
+
+/// Bicliques in the layout of two Arrow list columns.
+struct Batch {
+  IdList left, right;
+  std::vector<std::int32_t> left_offsets{0}, right_offsets{0}, root;
+  std::size_t size() const { return root.size(); }
+};
+
+inline namespace BICLIQ_ISA {
+
+/// Counts found bicliques, tells the others now and then, and stops the crew past the limit.
+class Tally {
+ public:
+  Tally(std::atomic<u64>& shared, u64 limit, Crew& crew)
+      : shared_(shared), crew_(crew), limit_(limit), every_(limit < kExact ? 1 : kEvery) {}
+  void add() {
+    if (++fresh_ >= every_) publish();
+  }
+  void publish() {
+    if (shared_.fetch_add(fresh_, std::memory_order_relaxed) + fresh_ > limit_) crew_.stop();
+    fresh_ = 0;
+  }
+
+ private:
+  static constexpr u64 kEvery = 4096, kExact = 1 << 20;
+  std::atomic<u64>& shared_;
+  Crew& crew_;
+  const u64 limit_, every_;
+  u64 fresh_ = 0;
+};
+
+class CountSink {
+ public:
+  static constexpr bool kMembers = false, kIds = false, kBounded = false;
+  explicit CountSink(Tally tally) : tally_(tally) {}
+  void root(u32) {}
+  void rows(const u32*, u32) {}
+  u64 column_hash(u32) const { return 0; }
+  template <class M>
+  void found(u32, const M&) {
+    tally_.add();
+  }
+  template <class M>
+  void found(const u32*, u32, const M&) {
+    tally_.add();
+  }
+  void single_row(u32, const u32*, u32) { tally_.add(); }
+  void finish() { tally_.publish(); }
+  u64 digest() const { return 0; }
+
+ private:
+  Tally tally_;
+};
+
+/// What a MemberSink has to know of the graph: ids and hashes of rows and columns.
+struct Labels {
+  std::vector<std::int32_t> row_ids, column_ids;
+  std::vector<u64> row_hashes, column_hashes;
+  bool columns_are_left = false;
+};
+
+class MemberSink {
+ public:
+  static constexpr bool kMembers = true, kIds = true, kBounded = false;
+  using Deliver = std::function<void(std::unique_ptr<Batch>)>;
+
+  /// `deliver` is empty where only the digest is wanted.
+  MemberSink(const Labels& labels, const Limits& limits, Tally tally, Deliver deliver, std::size_t batch_bicliques,
+             std::size_t batch_ids)
+      : labels_(labels), limits_(limits), tally_(tally), deliver_(std::move(deliver)), batch_bicliques_(batch_bicliques),
+        batch_ids_(batch_ids), batch_(deliver_ ? std::make_unique<Batch>() : nullptr) {}
+
+  void root(u32 v) { root_ = v; }
+  u64 column_hash(u32 c) const { return labels_.column_hashes[c]; }
+
+  /// The rows that the bits of the coming masks stand for.
+  void rows(const u32* rows, u32 n) {
+    for (u32 i = 0; i < n; ++i) {
+      subtree_rows_[i] = static_cast<u32>(labels_.row_ids[rows[i]]);
+      subtree_hashes_[i] = labels_.row_hashes[rows[i]];
+    }
+  }
+  /// The columns that the lanes of the coming leaf stand for.
+  void leaf(const u32* ids, u32 n) {
+    for (u32 i = 0; i < n; ++i) {
+      leaf_columns_[i] = static_cast<u32>(labels_.column_ids[ids[i]]);
+      leaf_hashes_[i] = labels_.column_hashes[ids[i]];
+    }
+  }
+
+  /// A biclique of a narrow node: a mask over the rows of its subtree.
+  template <class M>
+  void found(u32 rows, const M& members) {
+    if (!limits_.accepts(popcount(rows), members.n)) return;
+    account(sum_selected(subtree_hashes_, rows), members.hash);
+    if (!batch_) return;
+    put_selected(row_list(), subtree_rows_, rows);
+    put(column_list(), labels_.column_ids, members.ids, members.n);
+    close();
+  }
+  /// A biclique of a leaf: R is the leaf's and the `joined` lanes.
+  template <class M>
+  void found_in_leaf(u32 rows, const M& members, u32 joined) {
+    if (!limits_.accepts(popcount(rows), members.n + popcount(joined))) return;
+    account(sum_selected(subtree_hashes_, rows), members.hash + sum_selected(leaf_hashes_, joined));
+    if (!batch_) return;
+    put_selected(row_list(), subtree_rows_, rows);
+    put(column_list(), labels_.column_ids, members.ids, members.n);
+    put_selected(column_list(), leaf_columns_, joined);
+    close();
+  }
+  /// A biclique of a wide node.
+  template <class M>
+  void found(const u32* rows, u32 n, const M& members) {
+    if (!limits_.accepts(n, members.n)) return;
+    u64 hash = 0;
+    for (u32 i = 0; i < n; ++i) hash += labels_.row_hashes[rows[i]];
+    account(hash, members.hash);
+    if (!batch_) return;
+    put(row_list(), labels_.row_ids, rows, n);
+    put(column_list(), labels_.column_ids, members.ids, members.n);
+    close();
+  }
+  /// The biclique of one row and all its columns.
+  void single_row(u32 row, const u32* columns, u32 n) {
+    u64 hash = 0;
+    for (u32 i = 0; i < n; ++i) hash += labels_.column_hashes[columns[i]];
+    account(labels_.row_hashes[row], hash);
+    if (!batch_) return;
+    put(row_list(), labels_.row_ids, &row, 1);
+    put(column_list(), labels_.column_ids, columns, n);
+    close();
+  }
+
+  void finish() {
+    tally_.publish();
+    if (batch_ && batch_->size()) deliver_(std::move(batch_));
+  }
+  u64 digest() const { return digest_; }
+
+ private:
+  IdList& row_list() { return labels_.columns_are_left ? batch_->right : batch_->left; }
+  IdList& column_list() { return labels_.columns_are_left ? batch_->left : batch_->right; }
+
+  static void put(IdList& list, const std::vector<std::int32_t>& ids, const u32* vertices, std::size_t n) {
+    std::int32_t* to = list.room(n);
+    for (std::size_t i = 0; i < n; ++i) to[i] = ids[vertices[i]];
+    list.add(n);
+  }
+  static void put_selected(IdList& list, const u32* ids, u32 bits) {
+    list.add(compact(reinterpret_cast<u32*>(list.room(kLanes)), load(ids), flags(bits)));
+  }
+  void account(u64 rows, u64 columns) {
+    tally_.add();
+    digest_ += labels_.columns_are_left ? biclique_hash(columns, rows) : biclique_hash(rows, columns);
+  }
+  /// Ends the row of the batch that was just written; both lists are left in ascending order.
+  void close() {
+    Batch& b = *batch_;
+    end_list(b.left, b.left_offsets);
+    end_list(b.right, b.right_offsets);
+    b.root.push_back(labels_.column_ids[root_]);
+    if (b.size() < batch_bicliques_ && b.left.size() < batch_ids_ && b.right.size() < batch_ids_) return;
+    deliver_(std::move(batch_));
+    batch_ = std::make_unique<Batch>();
+  }
+  static void end_list(IdList& list, std::vector<std::int32_t>& offsets) {
+    list.sort_from(static_cast<std::size_t>(offsets.back()));
+    offsets.push_back(static_cast<std::int32_t>(list.size()));
+  }
+
+  const Labels& labels_;
+  const Limits limits_;
+  Tally tally_;
+  Deliver deliver_;
+  const std::size_t batch_bicliques_, batch_ids_;
+  std::unique_ptr<Batch> batch_;
+  u64 digest_ = 0;
+  u32 root_ = 0;
+  u32 subtree_rows_[kLanes] = {}, leaf_columns_[kLanes] = {};
+  u64 subtree_hashes_[kLanes] = {}, leaf_hashes_[kLanes] = {};
+};
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

@@ -1,0 +1,88 @@
+// smaller_matrix.hpp: the bit matrix of a child, made from its parent's: fewer rows, fewer columns.
+//
+// What: `plan_projection` says which rows and columns are worth keeping, and how many they are, so that memory can be
+// taken; `write_projection` writes them. Kept are rows that have an open candidate, the open candidates, and as befores the columns
+// that may still forbid something: befores and candidates tried before, with at least two of these rows.
+//
+// Cost: the words of the parent's matrix in these rows, each looked at twice, and a step a bit that is kept.
+#pragma once
+
+#include "lanes/bitmatrix.hpp"
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+struct MatrixPlan {
+  u32 n_rows, n_before, n_candidates;
+};
+/// Lists that the functions below share: they are called from two places, and a call is to need no more than addresses.
+struct MatrixLists {
+  u32 *row_list, *row_starts, *order, *live;
+};
+
+/// Where the rows of a list begin in their matrix.
+inline void place_rows(const u32* list, u32* starts, u32 n, u32 stride) {
+  each_item(n, [=](u32 i) { starts[i] = list[i] * stride; });
+}
+
+inline u32 find_live(const BitMatrix& m, MatrixLists s, const u32* tried, u32 n_rows) {
+  BICLIQ_ROLL
+  for (u32 w = 0; w < m.stride(); w += kLanes) {
+    const u32 n_words = m.stride() - w < kLanes ? m.stride() - w : kLanes;
+    store(s.live + w, fold_rows(m.rows + w, s.row_starts, n_rows, n_words).two, first_lanes(n_words));
+  }
+  u32 n = 0;
+  BICLIQ_ROLL
+  for (u32 w = 0; w < m.stride(); ++w) {
+    u32 live = s.live[w];
+    if (w >= m.before_words) put(s.live + w, live &= tried[w - m.before_words]);
+    n += popcount(live);
+  }
+  return n;
+}
+
+/// Sets `order` to the n rows of `row_list` that have an open candidate, and `live` to the befores and tried candidates with at least
+/// two of them, which are the befores of the smaller matrix.
+BICLIQ_CALL inline MatrixPlan plan_projection(const BitMatrix& m, MatrixLists s, u32 n, const u32* tried, const u32* open) {
+  const u32 *list = s.row_list, *starts = s.row_starts, *words = m.rows + m.before_words;
+  const u32 n_words = m.candidate_words;
+  MatrixPlan p = {0, 0, 0};
+  p.n_rows = list_if(s.order, n, [=](u32 i) {
+    u32 meets_open = 0;
+    BICLIQ_ROLL
+    for (u32 w = 0; w < n_words; ++w) meets_open |= words[starts[i] + w] & open[w];
+    return meets_open != 0;
+  });
+  u32* order = s.order;
+  each_item(p.n_rows, [=](u32 i) { order[i] = list[order[i]]; });
+  place_rows(order, s.row_starts, p.n_rows, m.stride());
+  p.n_before = find_live(m, s, tried, p.n_rows);
+  BICLIQ_ROLL
+  for (u32 w = 0; w < n_words; ++w) p.n_candidates += popcount(open[w]);
+  return p;
+}
+
+BICLIQ_CALL inline void write_projection(const BitMatrix& m, MatrixLists s, const u32* open, const BitMatrix& to) {
+  u32 n = 0;
+  BICLIQ_ROLL
+  for (u32 w = 0; w < m.candidate_words; ++w)
+    if (open[w]) n += compact(to.ids + n, load(m.ids + 32 * w), flags(open[w]));
+  const u32 *order = s.order, *live = s.live;
+  const BitMatrix source = m, target = to;
+  each_item(to.n_rows, [=](u32 i) {
+    const u32* row = source.row(order[i]);
+    target.row_ids[i] = source.row_ids[order[i]];
+    BitWriter befores(target.row(i)), candidates(target.row(i) + target.before_words);
+    BICLIQ_ROLL
+    for (u32 w = 0; w < source.stride(); ++w)
+      if (live[w]) befores.put(compress_bits(row[w], live[w]), popcount(live[w]));
+    BICLIQ_ROLL
+    for (u32 w = 0; w < source.candidate_words; ++w)
+      if (open[w]) candidates.put(compress_bits(row[source.before_words + w], open[w]), popcount(open[w]));
+    befores.end();
+    candidates.end();
+  });
+}
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

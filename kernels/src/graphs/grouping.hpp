@@ -1,0 +1,124 @@
+// grouping.hpp: roots grouped in partitions that share many rows.
+//
+// What it does: a partition stores the rows (neighbours) of its roots once each, so roots with common rows belong together. Each
+// partition grows from the root with the largest rows left, always by a root of which the partition already holds the
+// largest share of bytes, until it has its share of the cost.
+// Input: rows of the root side and of the other side; bytes of each row; cost of each root; the number of partitions, at
+// least 1 and at most the number of roots with a row. Every partition gets a root, every root with a row a partition.
+// Method: the share of a root only grows while a partition grows. It is kept in 64 levels, each with a stack of the roots that have
+// reached it; a root lies on a stack once for each level, and what is out of date is passed over.
+// Cost: linear in the edges that the partitions store together, and in the roots.
+// Papers: GBC (communication-free partitions, BCPar), which grows a partition by 2-hop neighbours under a budget.
+#pragma once
+
+#include "lanes/types.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+struct RootRows {
+  const std::int64_t* start;
+  const std::int32_t* row;
+  u32 n_roots, n_rows;
+};
+
+class Grouping {
+ public:
+  Grouping(const RootRows& roots, const std::int64_t* row_bytes, const std::int64_t* cost)
+      : roots_(roots), row_bytes_(row_bytes), cost_(cost), bytes_(roots.n_roots, 0), shared_(roots.n_roots),
+        level_(roots.n_roots), grown_(roots.n_roots, -1), holds_(roots.n_rows, -1), done_(roots.n_roots, 0) {
+    transpose();
+    for (u32 r = 0; r < roots.n_roots; ++r) {
+      for (auto e = roots.start[r]; e < roots.start[r + 1]; ++e) bytes_[r] += static_cast<u64>(row_bytes[roots.row[e]]);
+      if (roots.start[r] < roots.start[r + 1]) seeds_.push_back(r), left_ += cost[r];
+    }
+    std::stable_sort(seeds_.begin(), seeds_.end(), [&](u32 a, u32 b) { return bytes_[a] > bytes_[b]; });
+  }
+
+  /// The roots in their order, and the partition of each.
+  void run(std::int32_t n_partitions, std::vector<std::int32_t>& order, std::vector<std::int32_t>& partition) {
+    u64 waiting = seeds_.size();
+    for (std::int32_t p = 0; p < n_partitions; ++p) {
+      for (auto& stack : stacks_) stack.clear();
+      const bool last = p + 1 == n_partitions;
+      const std::int64_t share = left_ / (n_partitions - p);
+      std::int64_t spent = 0;
+      do {
+        const u32 root = next();
+        add(root, p);
+        order.push_back(static_cast<std::int32_t>(root));
+        partition.push_back(p);
+        spent += cost_[root];
+        --waiting;
+      } while (waiting > static_cast<u64>(n_partitions - p - 1) && (last || spent < share));
+      left_ -= spent;
+    }
+  }
+
+  u64 n_roots() const { return seeds_.size(); }
+
+ private:
+  static constexpr u32 kLevels = 64;
+
+  void transpose() {
+    root_start_.assign(static_cast<std::size_t>(roots_.n_rows) + 1, 0);
+    const auto n_edges = roots_.start[roots_.n_roots];
+    for (std::int64_t e = 0; e < n_edges; ++e) ++root_start_[roots_.row[e] + 1];
+    std::partial_sum(root_start_.begin(), root_start_.end(), root_start_.begin());
+    root_of_.resize(n_edges);
+    auto at = root_start_;
+    for (u32 r = 0; r < roots_.n_roots; ++r)
+      for (auto e = roots_.start[r]; e < roots_.start[r + 1]; ++e) root_of_[at[roots_.row[e]]++] = r;
+  }
+
+  /// The root of which most is there; where nothing is shared, the one with the largest rows.
+  u32 next() {
+    for (u32 level = kLevels + 1; level-- > 0;)
+      while (!stacks_[level].empty()) {
+        const u32 root = stacks_[level].back();
+        stacks_[level].pop_back();
+        if (!done_[root] && level_[root] == level) return root;
+      }
+    while (done_[seeds_[seed_]]) ++seed_;
+    return seeds_[seed_];
+  }
+
+  void add(u32 root, std::int32_t p) {
+    done_[root] = 1;
+    for (auto e = roots_.start[root]; e < roots_.start[root + 1]; ++e) {
+      const auto row = roots_.row[e];
+      if (holds_[row] == p) continue;
+      holds_[row] = p;
+      for (u64 i = root_start_[row]; i < root_start_[row + 1]; ++i)
+        if (!done_[root_of_[i]]) share(root_of_[i], static_cast<u64>(row_bytes_[row]), p);
+    }
+  }
+
+  void share(u32 root, u64 bytes, std::int32_t p) {
+    const bool seen = grown_[root] == p;
+    shared_[root] = (seen ? shared_[root] : 0) + bytes;
+    const u32 level = bytes_[root] ? static_cast<u32>(shared_[root] * kLevels / bytes_[root]) : 0;
+    if (seen && level_[root] == level) return;
+    grown_[root] = p;
+    level_[root] = level;
+    stacks_[level].push_back(root);
+  }
+
+  RootRows roots_;
+  const std::int64_t *row_bytes_, *cost_;
+  std::vector<u64> bytes_, shared_, root_start_;
+  std::vector<u32> level_, root_of_, seeds_;
+  std::vector<std::int32_t> grown_, holds_;  // the partition for which a root's share counts, and which holds a row last
+  std::vector<unsigned char> done_;
+  std::vector<u32> stacks_[kLevels + 1];
+  std::int64_t left_ = 0;
+  std::size_t seed_ = 0;
+};
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

@@ -1,0 +1,114 @@
+// bitmatrix.hpp: the local bit matrix of a root, for nodes with more than 32 rows.
+//
+// Rows are the vertices of L, columns the vertices within two steps: the *befores* (those that may only
+// forbid a biclique) and the *candidates*. It is held twice: row by row (words of before columns, then
+// words of candidate columns), where the closure of a set of rows is an AND and its neighbourhood an OR;
+// and, for the candidates, column by column (one bit a row, word-major, so that 32 lanes read 32
+// columns), where L ∩ N(x) is one AND. `fill_columns` turns the first into the second.
+//
+// Memory: d·(nb + 2·nc)/8 bytes for d rows, nb befores, nc candidates.
+#pragma once
+
+#include "lanes/lanes.hpp"
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+inline u32 words_for(u32 bits) { return (bits + 31) / 32; }
+
+struct BitMatrix {
+  u32 n_rows = 0, n_before = 0, n_candidates = 0;
+  u32 before_words = 0, candidate_words = 0;
+  u32 shared = false;      // whether others may read it as well, until the search ends
+  u32* rows = nullptr;     // [n_rows][before_words + candidate_words]
+  u32* columns = nullptr;  // [words_for(n_rows)][candidate_words * 32]
+  u32* counts = nullptr;   // [candidate_words * 32] rows of each candidate
+  u32* row_ids = nullptr;  // [n_rows] rows of the graph
+  u32* ids = nullptr;      // [candidate_words * 32] columns of the graph
+
+  u32 stride() const { return before_words + candidate_words; }
+  u32 column_stride() const { return candidate_words * 32; }
+  u32* row(u32 r) const { return rows + static_cast<usize>(r) * stride(); }
+  u32 column_word(u32 k, u32 x) const { return columns[static_cast<usize>(k) * column_stride() + x]; }
+
+  static usize row_words(u32 before, u32 candidates) { return usize{words_for(before)} + words_for(candidates); }
+
+  /// Takes memory for rows and ids.
+  template <class Memory>
+  void shape(Memory& memory, u32 d, u32 before, u32 candidates) {
+    n_rows = d;
+    n_before = before;
+    n_candidates = candidates;
+    before_words = words_for(before);
+    candidate_words = words_for(candidates);
+    shared = false;
+    rows = memory.take(static_cast<usize>(d) * stride());
+    row_ids = memory.take(d);
+    ids = memory.take(column_stride());
+  }
+
+  /// Makes the column-wise half and the counts from the rows.
+  template <class Memory>
+  void fill_columns(Memory& memory) {
+    columns = memory.take(static_cast<usize>(words_for(n_rows)) * column_stride());
+    counts = memory.take(column_stride());
+    transpose_rows(*this);
+  }
+
+ private:
+  BICLIQ_CALL static void transpose_rows(const BitMatrix& m) {
+    const u32 depth = words_for(m.n_rows);
+    BICLIQ_ROLL
+    for (u32 w = 0; w < m.candidate_words; ++w) {
+      Lanes count = splat(0);
+      BICLIQ_ROLL
+      for (u32 k = 0; k < depth; ++k) {
+        const u32 n = m.n_rows - 32 * k < 32 ? m.n_rows - 32 * k : 32;
+        const Lanes bits = column_masks_apart(m.row(32 * k) + m.before_words + w, m.stride(), n);
+        write(m.columns + static_cast<usize>(k) * m.column_stride() + 32 * w, bits);
+        count = count + popcounts(bits);
+      }
+      write(m.counts + 32 * w, count);
+    }
+    settle();
+  }
+};
+
+/// The bits of `word` at the set places of `places`, side by side (PEXT).
+inline u32 compress_bits(u32 word, u32 places) {
+#if defined(__BMI2__)
+  return _pext_u32(word, places);
+#else
+  u32 out = 0;
+  BICLIQ_ROLL
+  for (u32 to = 1; places; places &= places - 1, to <<= 1)
+    if (word & places & (0u - places)) out |= to;
+  return out;
+#endif
+}
+
+/// Appends groups of bits to a row of words.
+class BitWriter {
+ public:
+  explicit BitWriter(u32* to) : to_(to) {}
+  void put(u32 bits, u32 n) {
+    pending_ |= static_cast<u64>(bits) << held_;
+    held_ += n;
+    if (held_ >= 32) {
+      *to_++ = static_cast<u32>(pending_);
+      pending_ >>= 32;
+      held_ -= 32;
+    }
+  }
+  void end() {
+    if (held_) *to_ = static_cast<u32>(pending_);
+  }
+
+ private:
+  u32* to_;
+  u64 pending_ = 0;
+  u32 held_ = 0;
+};
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

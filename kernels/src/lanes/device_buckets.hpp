@@ -1,0 +1,26 @@
+// device_buckets.hpp: a counting sort by a block of threads: from the sizes of buckets to their first places.
+#pragma once
+
+#include "lanes/lanes.hpp"
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+/// Turns the sizes of n buckets into their first places (one warp), and returns their sum.
+inline u32 start_each(u32* sizes, u32 n) {
+  u32 before = 0;
+  for (u32 i = 0; i < n; i += kLanes) {
+    const u32 own = i + lane_id() < n ? sizes[i + lane_id()] : 0;
+    u32 upto = own;
+    for (u32 step = 1; step < kLanes; step *= 2) {
+      const u32 below = __shfl_up_sync(~0u, upto, step);
+      if (lane_id() >= step) upto += below;
+    }
+    if (i + lane_id() < n) sizes[i + lane_id()] = before + upto - own;
+    before += __shfl_sync(~0u, upto, kLanes - 1);
+  }
+  return before;
+}
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

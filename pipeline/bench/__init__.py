@@ -1,0 +1,1 @@
+"""Measurements beside published figures: each module one question, for `bicliq bench`."""

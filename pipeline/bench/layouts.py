@@ -1,0 +1,85 @@
+"""Ablation of the search on a GPU: each layout of `kernels.cuda.tuning` that differs from the one shipped in one thing."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import kernels
+from kernels.cuda import enumeration as cuda
+from kernels.cuda.tuning import Tuning, tuned
+from pipeline.bench.enumeration import read_graph_file
+
+LAYOUTS = {
+    "as shipped": Tuning(),
+    "2 blocks a multiprocessor": Tuning(blocks_a_multiprocessor=2),
+    "3 blocks (168 registers)": Tuning(blocks_a_multiprocessor=3),
+    "5 blocks (96 registers)": Tuning(blocks_a_multiprocessor=5),
+    "6 blocks (80 registers)": Tuning(blocks_a_multiprocessor=6),
+    "8 blocks (64 registers)": Tuning(blocks_a_multiprocessor=8),
+    "blocks of 1 warp, 16 of them": Tuning(warps_a_block=1, blocks_a_multiprocessor=16),
+    "tall nodes (more code)": Tuning(tall_nodes=True),
+    "nothing is given away": Tuning(gifts=0),
+    "one gift at a time": Tuning(gifts=1),
+    "all of a level is given, once": Tuning(gifts=1, shares=1),
+    "half of a level is given": Tuning(shares=2),
+    "a fourth of a level is given": Tuning(shares=4),
+    "a look every 8 nodes": Tuning(nodes_a_poll=8),
+    "a look every 128 nodes": Tuning(nodes_a_poll=128),
+    "a task a candidate": Tuning(task_words=1),
+    "tasks of 8,192 words": Tuning(task_words=1 << 13),
+    "tasks of 32 candidates": Tuning(task_words=1 << 40),
+}
+
+
+@dataclass(frozen=True)
+class LayoutMeasurement:
+    """One graph searched with one layout.
+
+    Parameters
+    ----------
+    layout, graph
+        Name of the layout, and of the graph.
+    milliseconds
+        Lists and search, device time: the median of some runs after a first one.
+    busy
+        Busy time of all warps over warps times the longest.
+    bicliques
+        What was counted.
+    """
+
+    layout: str
+    graph: str
+    milliseconds: float
+    busy: float
+    bicliques: int
+
+
+def measure_layouts(graphs: dict[str, Path], layouts: dict[str, Tuning], runs: int = 3) -> Iterator[LayoutMeasurement]:
+    """Count the maximal bicliques of each graph with each layout; all layouts are compiled first, side by side.
+
+    Raises
+    ------
+    BackendError
+        If there is no GPU, or a kernel does not compile for it.
+    """
+    if reason := kernels.why_not("cuda"):
+        raise kernels.BackendError(f"layouts are compared on a GPU, and here is none: {reason}")
+    device = cuda.current_device()
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda tuning: cuda.compiled(device, "search_count", tuning), set(layouts.values())))
+    loaded = {name: read_graph_file(path) for name, path in graphs.items()}
+    for layout, tuning in layouts.items():
+        for name, graph in loaded.items():
+            with tuned(tuning):
+                found = [
+                    kernels.enumerate_maximal_bicliques(graph.indptr, graph.indices, graph.n_right, backend="cuda")
+                    for _ in range(runs + 1)
+                ][1:]
+            seconds = [result.seconds["lists"] + result.seconds["search"] for result in found]
+            yield LayoutMeasurement(
+                layout, name, 1000 * statistics.median(seconds), found[-1].busy_ratio, found[-1].bicliques
+            )

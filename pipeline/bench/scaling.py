@@ -1,0 +1,141 @@
+"""Scaling: one run's partitions counted and digested on clusters of different sizes, nothing written.
+
+The work is handed out as a search hands it out (`pipeline.placement.cluster.hand_out`), the costliest partition first; what is
+measured is the search alone, with workers that have started and compiled their kernels.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+import kernels
+from pipeline.placement.cluster import hand_out, open_cluster
+from pipeline.settings import ClusterSettings
+from pipeline.stages.partition import read_partition, write_partitions
+from pipeline.stages.plan import read_plan
+from pipeline.stages.search import search_settings
+from pipeline.store.bicliques import MASK
+from pipeline.store.layout import Store, partition_name
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """One measurement.
+
+    Parameters
+    ----------
+    workers
+        Workers of the cluster.
+    seconds
+        From the first partition handed out to the last one done.
+    times
+        How many times as fast as the first measurement.
+    bicliques, digest
+        Totals; the digest in 16 hex digits.
+    busy
+        Share of the time in which each worker searched, by its name.
+    bytes
+        Bytes of the partitions that each worker read, by its name.
+    """
+
+    workers: int
+    seconds: float
+    times: float
+    bicliques: int
+    digest: str
+    busy: dict[str, float]
+    bytes: dict[str, int]
+
+
+def measure_scaling(store: Store, run: str, workers: list[int], backend: str, threads: int = 1) -> Iterator[Scaling]:
+    """Count and digest all partitions of a planned run on clusters of so many workers each.
+
+    Parameters
+    ----------
+    store, run
+        A planned run; its partitions are written first, where they are not there yet.
+    workers
+        Sizes of the clusters; the first is what the others are compared with.
+    backend
+        "cpu" (a worker a process) or "cuda" (a worker a GPU).
+    threads
+        Threads of a worker's kernel.
+
+    Yields
+    ------
+    Scaling
+
+    Raises
+    ------
+    BackendError
+        Where the backend cannot run here.
+    """
+    write_partitions(store, run)
+    plan = read_plan(store.run(run))
+    numbers = np.argsort(-np.bincount(plan.partition, weights=plan.cost), kind="stable").tolist()
+    first = None
+    for size in workers:
+        with open_cluster(ClusterSettings(workers=size, dashboard=False), backend) as client:
+            client.wait_for_workers(size)
+            options = {"backend": backend, "threads": threads}
+            client.run(digest_partition, store.uri, run, numbers[-1], **options)  # loads and compiles all kernels
+            found = _measure(client, store, run, numbers, options)
+        first = first or found.seconds
+        yield replace(found, times=round(first / found.seconds, 4))
+
+
+def digest_partition(store_uri: str, run: str, number: int, backend: str, threads: int) -> tuple[int, int, float, int]:
+    """Count and digest one partition; returns bicliques, digest, seconds, and the bytes that were read."""
+    started = time.perf_counter()
+    folder = Store.open(store_uri, create=False).run(run)
+    part, asked = read_partition(folder, number), search_settings(folder)
+    result = kernels.enumerate_maximal_bicliques(
+        part.indptr,
+        part.indices,
+        part.n_right,
+        mode="digest",
+        side=part.side,
+        roots=part.roots,
+        left_ids=part.left_ids,
+        right_ids=part.right_ids,
+        min_left=asked.min_left,
+        min_right=asked.min_right,
+        min_edges=asked.min_edges,
+        threads=threads,
+        backend=backend,
+    )
+    size = folder.size(partition_name(number))
+    return result.bicliques, result.digest or 0, time.perf_counter() - started, size
+
+
+def _measure(client: Any, store: Store, run: str, costliest_first: list[int], options: dict[str, Any]) -> Scaling:
+    waiting = iter(costliest_first)
+
+    def submit(number: int) -> Any:
+        return client.submit(_on_worker, store.uri, run, number, pure=False, **options)
+
+    started = time.perf_counter()
+    bicliques = digest = 0
+    busy: defaultdict[str, float] = defaultdict(float)
+    read: defaultdict[str, int] = defaultdict(int)
+    for _, future in hand_out(client, lambda: next(waiting, None), submit):
+        worker, (count, part, seconds, size) = future.result()
+        bicliques, digest = bicliques + count, (digest + part) & MASK
+        busy[worker] += seconds
+        read[worker] += size
+    duration = time.perf_counter() - started
+    shares = {name: round(spent / duration, 4) for name, spent in sorted(busy.items())}
+    workers = len(client.nthreads())
+    return Scaling(workers, round(duration, 4), 1.0, bicliques, f"{digest:016x}", shares, dict(sorted(read.items())))
+
+
+def _on_worker(store_uri: str, run: str, number: int, **options: Any) -> tuple[str, tuple[int, int, float, int]]:
+    from distributed import get_worker
+
+    return str(get_worker().name), digest_partition(store_uri, run, number, **options)

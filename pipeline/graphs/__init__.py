@@ -1,0 +1,1 @@
+"""Graphs in memory: bipartite, undirected, projected, generated."""

@@ -1,0 +1,226 @@
+"""The bipartite graph in memory: compressed sparse rows of its left side, and of both where asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import scipy.sparse as sp
+import xxhash
+
+from pipeline.errors import InputError
+from pipeline.placement.arrays import BLOCK, counts_of, library_of, repeat, starts_of, to_host
+from pipeline.placement.device import data_backend, read_columns, to_device
+from pipeline.store.layout import Folder, GraphFolder
+
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+
+BYTES_PER_EDGE = 16
+"""Bytes of an edge in a table of text, about."""
+
+
+@dataclass(frozen=True, eq=False)
+class BipartiteGraph:
+    """An unweighted bipartite graph, as rows of its left side.
+
+    Parameters
+    ----------
+    n_left, n_right
+        Number of vertices of each side, isolated ones included.
+    indptr
+        int64, shape (n_left + 1,): where each left vertex's neighbours begin.
+    indices
+        int32, shape (n_edges,): right neighbours, ascending and unique in each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> graph = BipartiteGraph.from_edges(np.array([0, 0, 1]), np.array([0, 1, 1]), 2, 2)
+    >>> graph.n_edges, graph.right_degrees.tolist()
+    (3, [1, 2])
+    """
+
+    n_left: int
+    n_right: int
+    indptr: Int64s
+    indices: Int32s
+
+    @classmethod
+    def from_edges(cls, left: npt.ArrayLike, right: npt.ArrayLike, n_left: int, n_right: int) -> BipartiteGraph:
+        """Build a graph from its edges, in any order; repeated edges count once.
+
+        Parameters
+        ----------
+        left, right
+            Integer ids of the ends of each edge, from 0.
+        n_left, n_right
+            Number of vertices of each side.
+
+        Raises
+        ------
+        InputError
+            Where an id is outside its side.
+
+        Notes
+        -----
+        O(n_edges) for sorted input, O(n_edges log n_edges) otherwise.
+        """
+        lefts, rights = _ids(left), _ids(right)
+        xp = library_of(lefts)
+        for side, ids, size in (("left", lefts, n_left), ("right", rights, n_right)):
+            if ids.size and (ids.min() < 0 or ids.max() >= size):
+                raise InputError(
+                    f"{side} ids run from {ids.min()} to {ids.max()}, outside 0…{size - 1}; "
+                    "number the vertices of each side from 0"
+                )
+        if not _ascending(lefts, rights):
+            keys = xp.unique(lefts.astype(xp.int64) * max(n_right, 1) + rights)
+            lefts, rights = xp.divmod(keys, max(n_right, 1))
+        return cls(n_left, n_right, starts_of(counts_of(lefts, n_left)), rights.astype(xp.int32, copy=False))
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges."""
+        return int(self.indices.size)
+
+    @cached_property
+    def left_degrees(self) -> Int64s:
+        """Degree of each left vertex."""
+        degrees: Int64s = library_of(self.indptr).diff(self.indptr)
+        return degrees
+
+    @cached_property
+    def right_degrees(self) -> Int64s:
+        """Degree of each right vertex."""
+        degrees: Int64s = counts_of(self.indices, self.n_right)
+        return degrees
+
+    @cached_property
+    def edge_left(self) -> Int32s:
+        """Left end of each edge, in the order of `indices`."""
+        xp = library_of(self.indptr)
+        owners: Int32s = repeat(xp.arange(self.n_left, dtype=xp.int32), self.left_degrees)
+        return owners
+
+    @cached_property
+    def digest(self) -> str:
+        """xxh3-64 of sizes and edges, 16 hex digits; ids only, no labels."""
+        state = xxhash.xxh3_64(f"{self.n_left} {self.n_right}\n".encode())
+        state.update(to_host(self.indptr).tobytes())
+        state.update(to_host(self.indices).tobytes())
+        return str(state.hexdigest())
+
+    def matrix(self) -> Any:
+        """Biadjacency matrix (scipy CSR of int8 ones, left × right); shares the arrays."""
+        ones = np.ones(self.n_edges, np.int8)
+        return sp.csr_array((ones, self.indices, self.indptr), shape=(self.n_left, self.n_right))
+
+    def transpose(self) -> BipartiteGraph:
+        """Return the same graph with its sides exchanged: rows of the right side.
+
+        Notes
+        -----
+        O(n_edges); rows come out ascending.
+        """
+        xp = library_of(self.indices)
+        if xp is not np:
+            keys = xp.sort(self.indices.astype(xp.int64) << 32 | self.edge_left)
+            return BipartiteGraph.from_edges(keys >> 32, keys & 0xFFFFFFFF, self.n_right, self.n_left)
+        csc = self.matrix().tocsc()
+        return BipartiteGraph(self.n_right, self.n_left, csc.indptr.astype(np.int64), csc.indices.astype(np.int32))
+
+    def on(self, backend: str) -> BipartiteGraph:
+        """Return the graph with its arrays on the host ("cpu") or on the GPU ("cuda"), copied only where they lie elsewhere."""
+        there = library_of(self.indices) is np
+        if there == (backend == "cpu"):
+            return self
+        move = to_device if there else to_host
+        return BipartiteGraph(self.n_left, self.n_right, move(self.indptr), move(self.indices))
+
+    def rows_of(self, rows: npt.NDArray[np.integer[Any]]) -> tuple[Int64s, Int32s]:
+        """Return the lengths of some rows and their neighbours, one row after the other."""
+        starts = self.indptr[rows]
+        lengths = self.indptr[rows + 1] - starts
+        return lengths, gather(self.indices, starts, lengths)
+
+    def to_table(self) -> pa.Table:
+        """Return the edges as a table with columns left and right (int32), sorted."""
+        return pa.table({"left": pa.array(to_host(self.edge_left)), "right": pa.array(to_host(self.indices))})
+
+
+def gather(values: Any, starts: Int64s, lengths: Int64s) -> Any:
+    """Return values[start : start + length] of each range, one range after the other.
+
+    Examples
+    --------
+    >>> gather(np.array([7, 8, 9]), np.array([1, 0]), np.array([2, 1])).tolist()
+    [8, 9, 7]
+    """
+    xp = library_of(values)
+    ends = xp.cumsum(lengths)
+    found = xp.empty(int(lengths.sum()), values.dtype)
+    at, begin = 0, 0
+    while at < starts.size:  # some ranges at a time: positions take sixteen bytes each
+        end = max(int(xp.searchsorted(ends, xp.asarray([begin + BLOCK]), side="right")[0]), at + 1)
+        part = ranges(starts[at:end], lengths[at:end])
+        found[begin : begin + part.size] = values[part]
+        at, begin = end, begin + part.size
+    return found
+
+
+def ranges(starts: Int64s, lengths: Int64s) -> Int64s:
+    """Return start, start + 1, … start + length - 1 of each range, one range after the other."""
+    xp = library_of(lengths)
+    values: Int64s = repeat(starts - (xp.cumsum(lengths) - lengths), lengths)
+    values += xp.arange(values.size, dtype=xp.int64)
+    return values
+
+
+def read_graph(folder: GraphFolder, backend: str = "cpu") -> BipartiteGraph:
+    """Read an ingested graph.
+
+    Parameters
+    ----------
+    folder
+        Its folder.
+    backend
+        "cpu"; "cuda": its arrays lie on the GPU, and so does what is made of it; or "auto": the GPU for a large graph.
+
+    Raises
+    ------
+    InputError
+        Where the graph is not in the store.
+    BackendError
+        If "cuda" cannot run here.
+    """
+    if not folder.exists():
+        raise InputError(f"{folder.uri}: this graph is not in the store; ingest its edge table first")
+    record = folder.read_json("graph.json")
+    where = data_backend(backend, BYTES_PER_EDGE * int(record["n_edges"]))
+    return read_edges(folder, "edges.parquet", int(record["n_left"]), int(record["n_right"]), where)
+
+
+def read_edges(folder: Folder, name: str, n_left: int, n_right: int, backend: str = "cpu") -> BipartiteGraph:
+    """Read a table of edges (dense ids, columns left and right) of a folder."""
+    if backend == "cuda":
+        left, right = read_columns(folder, name, ["left", "right"])
+    else:
+        table = folder.read_table(name, ["left", "right"])
+        left, right = table["left"].to_numpy(), table["right"].to_numpy()
+    return BipartiteGraph.from_edges(left, right, n_left, n_right)
+
+
+def _ids(values: npt.ArrayLike) -> Any:
+    return np.asarray(values, np.int64) if library_of(values) is np and not hasattr(values, "dtype") else values
+
+
+def _ascending(left: Any, right: Any) -> bool:
+    """Whether edges are sorted by both ends, without repetition."""
+    rises = left[1:] > left[:-1]
+    rises |= (left[1:] == left[:-1]) & (right[1:] > right[:-1])
+    return bool(rises.all())

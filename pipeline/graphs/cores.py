@@ -1,0 +1,112 @@
+"""Cores of an undirected graph on a GPU: one core at a time, or all core numbers by cuGraph.
+
+The k-core is what is left when vertices with fewer than k neighbours are taken away until there is none. A search for
+cliques asks for two of them: the densest, and the one that a known clique leaves. `cores_by_halving` finds these; cuGraph's
+core numbers, which hold all of them, stand beside it and take 2 to 53 times as long (docs/performance.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.graphs.undirected import UndirectedGraph
+from pipeline.placement.arrays import counts_of, library_of, repeat
+
+
+@dataclass(frozen=True, eq=False)
+class Cores:
+    """What a search asks of the cores of a graph.
+
+    Parameters
+    ----------
+    degeneracy
+        The largest core number.
+    at_least
+        Given a number k: bool, shape (n,), which vertices are in the k-core; where the graph lies.
+    """
+
+    degeneracy: int
+    at_least: Callable[[int], Any]
+
+
+def cores_of_numbers(numbers: Any) -> Cores:
+    """Return the cores of a graph whose core numbers are known (an array, shape (n,))."""
+    return Cores(int(numbers.max()) if numbers.size else 0, lambda k: numbers >= k)
+
+
+def core_numbers(graph: UndirectedGraph) -> Any:
+    """Return the core number of each vertex of a graph on a GPU, by cuGraph, int64; that of an isolated vertex is 0.
+
+    Notes
+    -----
+    cuGraph is given each edge once, and makes both directions of it; the degree is that of one direction.
+    """
+    import cugraph
+
+    from pipeline.placement.device import cudf_and_cupy
+
+    cudf, cp = cudf_and_cupy()
+    numbers = cp.zeros(graph.n, cp.int64)
+    if graph.n_edges:
+        u, v = _edges_once(graph)
+        whole = cugraph.Graph(directed=False)
+        whole.from_cudf_edgelist(cudf.DataFrame({"u": u, "v": v}), source="u", destination="v", renumber=False)
+        found = cugraph.core_number(whole, degree_type="incoming")
+        numbers[found["vertex"].values] = found["core_number"].values.astype(cp.int64)
+    return numbers
+
+
+def cores_by_halving(graph: UndirectedGraph) -> Cores:
+    """Find the densest core of a graph on a GPU (or on the host) by halving the range of its k.
+
+    Notes
+    -----
+    The range ends at the largest h such that h vertices have degree h. A k-core is found in rounds, each O(edges left); cores that are found
+    serve as the start of those inside them. The logarithm of h cores are looked for, whatever the number of levels.
+
+    Examples
+    --------
+    >>> import numpy as np, pyarrow as pa
+    >>> graph = UndirectedGraph.from_edges([0, 0, 1, 2], [1, 2, 2, 3], pa.array(["a", "b", "c", "d"]))
+    >>> cores = cores_by_halving(graph)
+    >>> cores.degeneracy, cores.at_least(2).tolist()
+    (2, [True, True, True, False])
+    """
+    xp = library_of(graph.indices)
+    known = {0: _edges_once(graph)}
+
+    def core(k: int) -> tuple[Any, Any, Any]:
+        return _k_core(*known[max(j for j in known if j <= k)], graph.n, k)
+
+    degrees = xp.sort(xp.diff(graph.indptr))[::-1]
+    low, high = 0, int((degrees > xp.arange(graph.n)).sum())
+    while low < high:
+        k = (low + high + 1) // 2
+        degrees, u, v = core(k)
+        if u.size:
+            low = int(degrees[degrees >= k].min())
+            known[low] = u, v
+        else:
+            high = k - 1
+    return Cores(low, lambda k: core(k)[0] >= k)
+
+
+def _edges_once(graph: UndirectedGraph) -> tuple[Any, Any]:
+    """The lesser and the greater end of each edge, int32."""
+    xp = library_of(graph.indices)
+    u = repeat(xp.arange(graph.n, dtype=xp.int32), xp.diff(graph.indptr))
+    once = u < graph.indices
+    return u[once], graph.indices[once]
+
+
+def _k_core(u: Any, v: Any, n: int, k: int) -> tuple[Any, Any, Any]:
+    """Degrees in the k-core of a graph (0 outside), and its edges."""
+    while True:
+        degrees = counts_of(u, n) + counts_of(v, n)
+        inside = degrees >= k
+        stay = inside[u] & inside[v]
+        if bool(stay.all()):
+            return degrees, u, v
+        u, v = u[stay], v[stay]

@@ -1,0 +1,225 @@
+"""Generate: a bipartite edge table with the skew of real data, from a seed, as large as the disk.
+
+R-MAT: each edge falls through a matrix that is halved in both directions again and again, into one of four
+corners with fixed probabilities. A little noise on each level, the same for all edges, smooths the staircase
+that the degrees would otherwise form. All arithmetic is on whole numbers, drawn from raw bits of PCG64, so a seed
+gives the same edges on every machine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from pipeline.errors import InputError
+from pipeline.store.layout import COMPRESSION_LEVEL, Folder, file_system
+
+CORNERS = (0.57, 0.19, 0.19, 0.05)
+"""Graph500's corners: both ends hubs, left only, right only, neither. Degrees are as skewed as those of web pages."""
+
+NOISE = 0.1
+"""Largest relative change of the first corner on a level (Seshadhri, Pinar, Kolda: noisy stochastic Kronecker graphs)."""
+
+CHUNK_EDGES = 1 << 20
+"""Edges drawn at a time, and rows of a row group: 50 MiB of memory, however many edges there are."""
+
+FILE_EDGES = 32 << 20
+"""Most edges of one Parquet file of a folder."""
+
+ODD = 0x9E3779B97F4A7C15
+"""Multiplying by an odd number scatters the ids of a side, so that hubs do not lie at its beginning."""
+
+Int64s = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Generated:
+    """An edge table that was generated.
+
+    Parameters
+    ----------
+    uri
+        The file, or the folder of files.
+    files, edges, bytes
+        Files, rows (some repeat an edge, as in real tables), and size on the disk.
+    seconds
+        Duration.
+    """
+
+    uri: str
+    files: int
+    edges: int
+    bytes: int
+    seconds: float
+
+
+def generate(
+    target: str,
+    n_left: int,
+    n_right: int,
+    n_edges: int,
+    seed: int = 0,
+    corners: tuple[float, float, float, float] = CORNERS,
+    text: bool = False,
+) -> Generated:
+    """Write a generated edge table with the columns left and right.
+
+    Parameters
+    ----------
+    target
+        Path or fsspec URL: a file that ends in ``.parquet`` or ``.csv``, or a folder, which gets Parquet files of at
+        most `FILE_EDGES` rows.
+    n_left, n_right
+        Number of ids of each side; not every id need occur.
+    n_edges
+        Rows.
+    seed
+        The same seed and sizes give the same table.
+    corners
+        Probabilities of the four corners on each level; four equal ones give a table without skew.
+    text
+        Whether the labels are text (``u12``, ``v7``) instead of numbers.
+
+    Returns
+    -------
+    Generated
+
+    Raises
+    ------
+    InputError
+        If a size or a corner is out of range.
+
+    Notes
+    -----
+    O(n_edges log n) time; memory is bounded by `CHUNK_EDGES`, whatever the size. Chakrabarti, Zhan, Faloutsos: R-MAT,
+    a recursive model for graph mining, 2004.
+
+    Examples
+    --------
+    >>> generate("memory://examples/small.csv", 100, 50, 1000).edges
+    1000
+    """
+    _check(n_left, n_right, n_edges, corners)
+    started = time.perf_counter()
+    columns = (
+        pa.record_batch({"left": _labels(left, "u", text), "right": _labels(right, "v", text)})
+        for left, right in edges(n_left, n_right, n_edges, seed, corners)
+    )
+    fs, path = file_system(target)
+    parent, _, name = path.rstrip("/").rpartition("/")
+    if name.endswith((".parquet", ".csv")):
+        sizes = [_write_file(Folder(fs, parent or "."), name, columns)]
+    else:
+        folder = Folder(fs, path.rstrip("/"))
+        fs.makedirs(folder.path, exist_ok=True)
+        n_files = -(-n_edges // FILE_EDGES)
+        sizes = [_write_file(folder, f"part-{i:05d}.parquet", _take(columns, FILE_EDGES)) for i in range(n_files)]
+    return Generated(target, len(sizes), n_edges, sum(sizes), round(time.perf_counter() - started, 6))
+
+
+def edges(
+    n_left: int, n_right: int, n_edges: int, seed: int = 0, corners: tuple[float, float, float, float] = CORNERS
+) -> Iterator[tuple[Int64s, Int64s]]:
+    """Draw the edges in chunks: left and right ids, int64, of at most `CHUNK_EDGES` each.
+
+    Examples
+    --------
+    >>> [left.size for left, _ in edges(10, 10, 5)]
+    [5]
+    """
+    bits = np.random.PCG64(seed)
+    left_levels, right_levels = _levels(n_left), _levels(n_right)
+    bounds = [_thresholds(corners, int(raw)) for raw in bits.random_raw(max(left_levels, right_levels))]
+    for start in range(0, n_edges, CHUNK_EDGES):
+        size = min(CHUNK_EDGES, n_edges - start)
+        left, right = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        for level, (a, b, c) in enumerate(bounds):
+            draw = bits.random_raw(-(-size // 4)).view(np.uint16)[:size]
+            lower = draw >= b  # corners, in the order of the draw: hub-hub, hub-other, other-hub, other-other
+            if level < left_levels:
+                left += left
+                left += lower
+            if level < right_levels:
+                right += right
+                right += np.where(lower, draw >= c, draw >= a)
+        yield _scattered(left, left_levels, n_left), _scattered(right, right_levels, n_right)
+
+
+def parse_corners(text: str) -> tuple[float, float, float, float]:
+    """Corners from four numbers with commas between them.
+
+    Examples
+    --------
+    >>> parse_corners("0.4,0.2,0.3,0.1")
+    (0.4, 0.2, 0.3, 0.1)
+    """
+    try:
+        a, b, c, d = map(float, text.split(","))
+    except ValueError:
+        raise InputError(f"corners are {text!r}; give four numbers, as 0.57,0.19,0.19,0.05") from None
+    return a, b, c, d
+
+
+def _check(n_left: int, n_right: int, n_edges: int, corners: tuple[float, ...]) -> None:
+    for name, value, most in (("left", n_left, 2**31), ("right", n_right, 2**31), ("edges", n_edges, 2**40)):
+        if not 1 <= value < most:
+            raise InputError(f"{name} is {value}; it must be at least 1 and below {most}")
+    if len(corners) != 4 or min(corners) < 0 or abs(sum(corners) - 1) > 1e-6:
+        raise InputError(f"corners are {corners}; give four probabilities that add up to 1, as {CORNERS}")
+
+
+def _levels(n: int) -> int:
+    """Halvings that make a side of at least n ids."""
+    return (n - 1).bit_length()
+
+
+def _thresholds(corners: tuple[float, ...], raw: int) -> tuple[int, int, int]:
+    """Bounds of the first three corners on 16 bits, shifted by this level's noise."""
+    a, b, c, _ = (round(corner * 2**16) for corner in corners)
+    shift = round(a * NOISE * (2 * (raw >> 11) / 2**53 - 1))
+    a, b, c = a - shift, b + (shift + 1) // 2, c + shift // 2
+    return a, a + b, a + b + c
+
+
+def _scattered(codes: Int64s, levels: int, n: int) -> Int64s:
+    """Scatter codes of so many bits over 0…n-1, each code to one id."""
+    mixed = codes.astype(np.uint64) * np.uint64(ODD) & np.uint64((1 << levels) - 1)
+    ids: Int64s = (mixed * np.uint64(n) >> np.uint64(levels)).astype(np.int64)
+    return ids
+
+
+def _labels(ids: Int64s, prefix: str, text: bool) -> pa.Array:
+    numbers = pa.array(ids)
+    return pa.compute.binary_join_element_wise(prefix, numbers.cast(pa.string()), "") if text else numbers
+
+
+def _take(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
+    """The next batches that have so many rows together; `rows` is a multiple of a batch."""
+    taken = 0
+    while taken < rows and (batch := next(batches, None)) is not None:
+        taken += batch.num_rows
+        yield batch
+
+
+def _write_file(folder: Folder, name: str, batches: Iterator[pa.RecordBatch]) -> int:
+    """Write batches as one file that appears whole; returns its bytes."""
+    first = next(batches)
+    with folder.sink(name) as sink, _writer(sink, first.schema, name) as writer:
+        writer.write_batch(first)
+        for batch in batches:
+            writer.write_batch(batch)
+    return sink.bytes
+
+
+def _writer(sink: Any, schema: pa.Schema, name: str) -> Any:
+    if name.endswith(".csv"):
+        return pacsv.CSVWriter(sink, schema)
+    return pq.ParquetWriter(sink, schema, compression="zstd", compression_level=COMPRESSION_LEVEL, use_dictionary=False)

@@ -1,0 +1,169 @@
+"""Where work runs: a Dask cluster on this machine, one worker a core or a GPU, or the address of an existing one."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import logging
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from kernels import available_threads
+from pipeline.errors import BackendError, InputError
+from pipeline.placement.device import INSTALL, POOL_KEEPS
+from pipeline.settings import ClusterSettings
+
+ALLOWED_FAILURES = 2
+"""Workers that a partition may take down with it before it counts as failed."""
+
+QUEUED_PER_THREAD = 2
+"""Tasks handed to each thread of a cluster at a time: one to work on and one to go on with."""
+
+CONNECT_SECONDS = 30
+"""How long to wait for the scheduler of an existing cluster."""
+
+
+@contextlib.contextmanager
+def open_cluster(settings: ClusterSettings, backend: str = "cpu") -> Iterator[Any]:
+    """Open a cluster and yield its client; a cluster that was started here is closed with the block.
+
+    Parameters
+    ----------
+    settings
+        Without a scheduler's address: one process a core, or as many as asked for, with equal shares of the
+        memory.
+    backend
+        With "cuda", one process a GPU instead: all GPUs that `CUDA_VISIBLE_DEVICES` shows, or as many as asked for.
+
+    Yields
+    ------
+    distributed.Client
+        Its `dashboard_link` is the address of the dashboard, where there is one.
+
+    Raises
+    ------
+    InputError
+        Where no scheduler answers at the given address.
+    BackendError
+        Where Dask-CUDA is missing.
+
+    Notes
+    -----
+    A cluster on many hosts is started by its own tools (`dask scheduler`, and on each host `dask cuda worker` or `dask
+    worker --nthreads 1`) and reached by its scheduler's address. Threads of the kernel are none of Dask's: `search_run` shares a machine's cores among its workers.
+    """
+    import dask
+    from distributed import Client
+
+    quiet = {
+        "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
+        "distributed.logging.distributed": "error",
+    }
+    with dask.config.set(quiet):
+        if settings.scheduler is not None:
+            with _connect(settings.scheduler) as client:
+                yield client
+            return
+        cluster = _gpu_cluster(settings) if backend == "cuda" else _core_cluster(settings)
+        with cluster, Client(cluster) as client:
+            client.register_worker_callbacks(_leave_interrupts_to_the_client)
+            yield client
+
+
+def hand_out(client: Any, next_task: Callable[[], Any], submit: Callable[[Any], Any]) -> Iterator[tuple[Any, Any]]:
+    """Keep the workers busy with a short queue of tasks, and yield each task with its future when that is done.
+
+    Parameters
+    ----------
+    client
+        A Dask client.
+    next_task
+        Gives the next task, or None when there is none (any more, or because a limit was reached).
+    submit
+        Submits a task and returns its future.
+
+    Notes
+    -----
+    Whoever is done gets the next task, so the costliest should come first. A task that waits behind a long one is
+    stolen by a worker that is idle (Dask's work stealing).
+    """
+    from distributed import as_completed
+
+    running: dict[Any, Any] = {}
+
+    def start() -> list[Any]:
+        task = next_task()
+        if task is None:
+            return []
+        future = submit(task)
+        running[future] = task
+        return [future]
+
+    width = QUEUED_PER_THREAD * max(sum(client.nthreads().values()), 1)
+    completed = as_completed([future for _ in range(width) for future in start()], loop=client.loop)
+    for future in completed:
+        yield running.pop(future), future
+        completed.update(start())
+
+
+def _core_cluster(settings: ClusterSettings) -> Any:
+    from distributed import LocalCluster
+
+    return LocalCluster(
+        n_workers=settings.workers or available_threads(),
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=_dashboard(settings.dashboard),
+        silence_logs=logging.CRITICAL,
+    )
+
+
+def _gpu_cluster(settings: ClusterSettings) -> Any:
+    """One worker a GPU; where cuDF is installed it may spill, and shares one pool of memory with CuPy."""
+    if importlib.util.find_spec("dask_cuda") is None:
+        raise BackendError(
+            f"a cluster of GPUs needs Dask-CUDA: {INSTALL}; or search in this process, on one GPU (--local)"
+        )
+    from dask_cuda import LocalCUDACluster
+
+    pool: dict[str, Any] = {}
+    if importlib.util.find_spec("cudf") is not None:
+        pool = {
+            "enable_cudf_spill": True,
+            "rmm_async": True,
+            "rmm_release_threshold": POOL_KEEPS,
+            "rmm_allocator_external_lib_list": "cupy",
+        }
+    return LocalCUDACluster(
+        n_workers=settings.workers,
+        threads_per_worker=1,
+        dashboard_address=_dashboard(settings.dashboard),
+        silence_logs=logging.CRITICAL,
+        **pool,
+    )
+
+
+def _leave_interrupts_to_the_client() -> None:
+    """Ignore Ctrl-C in a worker process that starts: a terminal sends it to all, and the client closes the workers."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _connect(address: str) -> Any:
+    from distributed import Client
+
+    try:
+        return Client(address, timeout=CONNECT_SECONDS)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise InputError(
+            f"scheduler {address!r}: no Dask scheduler answers there ({error}); check the address, as in tcp://host:8786"
+        ) from error
+
+
+def _dashboard(asked: bool | str) -> str | None:
+    """Address of the dashboard: any free port of this machine unless one is named."""
+    if isinstance(asked, str):
+        return asked
+    return "127.0.0.1:0" if asked else None

@@ -1,0 +1,76 @@
+"""What this machine and this installation can do, in words."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+
+import kernels
+from kernels.cpu import load_extension
+from pipeline.placement.device import AUTO_BYTES, why_no_data_on_device
+
+LIBRARIES = (
+    "bicliq",
+    "numpy",
+    "pyarrow",
+    "pandas",
+    "dask",
+    "distributed",
+    "prefect",
+    "cupy-cuda13x",
+    "cudf-cu13",
+    "dask-cudf-cu13",
+    "cugraph-cu13",
+    "dask-cuda",
+)
+
+
+def examine() -> dict[str, str]:
+    """Facts by name: system, cores, lanes, GPUs, backends with the reason why one cannot run, library versions."""
+    reason, data_reason = kernels.why_not("cuda"), why_no_data_on_device()
+    return {
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "cores": str(kernels.available_threads()),
+        "lanes": str(load_extension().isa),
+        **_gpus(reason),
+        "backend cpu": "can run",
+        "backend cuda": _can(reason),
+        "backend auto": "cpu" if reason else "cuda",
+        "data backend cuda": _can(data_reason),
+        "data backend auto": "cpu" if data_reason else f"cuda from {AUTO_BYTES >> 20} MiB of edges on, else cpu",
+        **{name: _version(name) for name in LIBRARIES},
+    }
+
+
+def _can(reason: str | None) -> str:
+    return "can run" if reason is None else f"cannot run: {reason}"
+
+
+def _gpus(reason: str | None) -> dict[str, str]:
+    """Name, memory and capability of each GPU, and the driver's version of CUDA."""
+    if reason is not None:
+        return {"gpu": "none that can be used"}
+    import cupy
+
+    runtime = cupy.cuda.runtime
+    facts = {"cuda driver": _dotted(runtime.driverGetVersion()), "cuda runtime": _dotted(runtime.runtimeGetVersion())}
+    for number in range(runtime.getDeviceCount()):
+        found = runtime.getDeviceProperties(number)
+        facts[f"gpu {number}"] = (
+            f"{found['name'].decode()}, {found['totalGlobalMem'] / 2**30:.0f} GiB, compute capability"
+            f" {found['major']}.{found['minor']}"
+        )
+    return facts
+
+
+def _dotted(version: int) -> str:
+    """13000 as 13.0."""
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"

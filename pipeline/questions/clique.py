@@ -1,0 +1,275 @@
+"""Maximum cliques of a table: read or project it, search, and commit the result with its original ids.
+
+In the store a result is a folder ``cliques/<name>``: ``cliques.parquet`` (a row a clique, its members as a list), and
+``clique.json``, written last, which makes it visible. The name is a hash of the graph and of what was asked, so that
+the same question finds its proven answer again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import xxhash
+
+import kernels
+from pipeline.errors import BackendError, InputError
+from pipeline.graphs.bipartite import Int32s, Int64s
+from pipeline.graphs.cores import cores_by_halving
+from pipeline.graphs.undirected import UndirectedGraph, project_table, read_undirected
+from pipeline.placement.arrays import library_of, to_host
+from pipeline.placement.device import device_errors_of
+from pipeline.placement.fallback import failed, search_on
+from pipeline.questions.clique_by_cores import search_by_cores, time_left, united
+from pipeline.settings import IngestSettings
+from pipeline.store.layout import Folder, Store
+
+RECORD, TABLE = "clique.json", "cliques.parquet"
+LOGGER = logging.getLogger("bicliq")
+
+AUTO_SECONDS = 1.0
+"""With "auto", a GPU goes on with what the CPU has not proven in so many seconds: about what it costs to start one."""
+
+
+@dataclass(frozen=True)
+class CliqueQuestion:
+    """What is asked about a graph.
+
+    Parameters
+    ----------
+    project
+        The side of a bipartite table to project; None: the table is an undirected graph.
+    min_shared
+        Common neighbours that make an edge of the projection.
+    all
+        Whether every maximum clique is wanted.
+    time_limit
+        Seconds of search, after which the best so far is given; None: until it is proven.
+    """
+
+    project: Literal["left", "right"] | None = None
+    min_shared: int = 1
+    all: bool = False
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be asked."""
+        if self.project not in (None, "left", "right"):
+            raise InputError(f"project is {self.project!r}; it must be left or right")
+        if self.min_shared < 1:
+            raise InputError(f"min_shared is {self.min_shared}; it must be at least 1")
+        if self.project is None and self.min_shared != 1:
+            raise InputError(f"min_shared is {self.min_shared}, but nothing is projected; add --project left or right")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise InputError(f"time_limit is {self.time_limit}; it must be a number of seconds above 0")
+
+
+def read_graph_of(
+    source: str,
+    question: CliqueQuestion,
+    settings: IngestSettings | None = None,
+    store: Store | None = None,
+    threads: int = 1,
+    data_backend: str = "auto",
+) -> UndirectedGraph:
+    """Read the undirected graph that a question is about.
+
+    Parameters
+    ----------
+    source
+        An edge table; with a store, the name of one of its graphs, which must then be projected.
+    question, settings, threads
+        What is asked, how a table is read, and the threads of a projection.
+    store
+        Where `source` is a graph.
+    data_backend
+        auto, cpu or cuda: where a table is read and projected, and where the arrays of the graph lie; auto takes a GPU for large
+        tables.
+
+    Raises
+    ------
+    InputError
+        At anything wrong in the file or the question.
+    BackendError
+        If "cuda" cannot run here.
+    """
+    if question.project is not None:
+        return project_table(source, question.project, question.min_shared, settings, store, threads, data_backend)
+    if store is not None:
+        raise InputError(f"{source}: a graph of the store is bipartite; say which side to project: left or right")
+    return read_undirected(source, settings, data_backend)
+
+
+def find_clique(
+    graph: UndirectedGraph, question: CliqueQuestion, *, threads: int = 0, backend: str = "auto", devices: int = 1
+) -> dict[str, Any]:
+    """Search a graph; the answer is a record with the original ids.
+
+    Parameters
+    ----------
+    graph
+        The graph; one on a GPU is searched from its cores down (`pipeline.questions.clique_by_cores`), and most of it stays there.
+    question
+        ``all`` and ``time_limit`` of it.
+    threads
+        Threads of the search; 0 takes all cores.
+    backend
+        auto, cpu or cuda. Auto begins on the CPU, and goes on with a GPU, where there is one, after `AUTO_SECONDS`; all
+        maximum cliques are searched on the CPU.
+    devices
+        GPUs; 0 takes all that this process sees.
+
+    Returns
+    -------
+    dict
+        size, members, n_cliques, cliques (where all are asked for), proven, n_vertices, n_edges, self_loops, repeated,
+        degeneracy, nodes, backend, threads, seconds; the backend is "none" where the densest core of a graph on a GPU is the answer.
+
+    Raises
+    ------
+    BackendError
+        Where the backend cannot run here, or cannot do what is asked.
+    """
+    found = _search(graph, question, threads, backend, devices)
+    cliques = [graph.ids.take(pa.array(clique)).to_pylist() for clique in found.cliques]
+    return {
+        "size": found.size,
+        "members": cliques[0] if cliques else [],
+        "n_cliques": len(cliques),
+        **({"cliques": cliques} if question.all else {}),
+        "proven": found.proven,
+        "n_vertices": graph.n,
+        "n_edges": graph.n_edges,
+        "self_loops": graph.self_loops,
+        "repeated": graph.repeated,
+        "degeneracy": found.degeneracy,
+        "nodes": found.nodes,
+        "backend": found.backend,
+        "threads": found.threads,
+        "seconds": {**found.seconds, "total": round(sum(found.seconds.values()), 6)},
+    }
+
+
+def _search(
+    graph: UndirectedGraph, question: CliqueQuestion, threads: int, backend: str, devices: int
+) -> kernels.CliqueResult:
+    """Search a graph of the host as it is, and one on a GPU from its cores down."""
+    search = partial(_search_csr, all=question.all, threads=threads, backend=backend, devices=devices)
+    if question.all and backend == "cuda":  # also where cores alone would give the answer
+        raise BackendError("the CUDA backend finds one maximum clique, not all; use the CPU backend")
+    if library_of(graph.indices) is np:
+        return search(graph.indptr, graph.indices, question.time_limit, 0)
+    started = time.perf_counter()
+    with device_errors_of(graph.indices):
+        cores = cores_by_halving(graph)
+    took = time.perf_counter() - started
+    limit = time_left(question.time_limit, took)
+    found = search_by_cores(graph, cores, search, all=question.all, time_limit=limit, threads=threads)
+    return replace(found, seconds={"cores": round(took, 6), **found.seconds})
+
+
+def _search_csr(
+    indptr: Int64s, indices: Int32s, limit: float | None, lower_bound: int, *, all: bool, threads: int, backend: str, devices: int
+) -> kernels.CliqueResult:  # fmt: skip
+    """Search with the backend, or, with "auto", with those that pay."""
+
+    def searched(backend: str, time_limit: float | None, lower_bound: int = lower_bound) -> kernels.CliqueResult:
+        return kernels.maximum_clique(
+            indptr, indices, all=all, time_limit=time_limit, lower_bound=lower_bound, threads=threads, backend=backend,
+            devices=devices,
+        )  # fmt: skip
+
+    if backend != "auto":
+        return searched(backend, limit)
+    if failed() or kernels.why_not("cuda") is not None:
+        return searched("cpu", limit)
+    if all:
+        LOGGER.info("all maximum cliques are searched on the CPU: on a GPU one is found")
+        return searched("cpu", limit)
+    if limit is not None and limit <= AUTO_SECONDS:
+        return searched("cpu", limit)
+    first = searched("cpu", AUTO_SECONDS)
+    if first.proven:
+        return first
+    left = time_left(limit, AUTO_SECONDS)
+    best = max(first.size, lower_bound)
+    return united(first, search_on("auto", "cuda", lambda chosen: searched(chosen, left, best)))
+
+
+def answer(
+    source: str,
+    question: CliqueQuestion,
+    settings: IngestSettings | None = None,
+    *,
+    store: Store | None = None,
+    stored: bool = False,
+    threads: int = 0,
+    backend: str = "auto",
+    devices: int = 1,
+    data_backend: str = "auto",
+) -> dict[str, Any]:
+    """Read, search and, where a store is given, commit.
+
+    Parameters
+    ----------
+    source, question, settings, threads, backend, devices, data_backend
+        As in `read_graph_of` and `find_clique`.
+    store
+        Where the answer goes; None: nowhere.
+    stored
+        Whether `source` is the name of a graph of the store.
+
+    Returns
+    -------
+    dict
+        The record of `find_clique`, with ``read`` seconds, and ``output`` where it was committed. A proven answer that
+        the store holds already is given back as it is, with ``found`` true.
+    """
+    if stored and store is None:
+        raise InputError(f"{source}: a graph of a store was named, but no store; add --store")
+    started = time.perf_counter()
+    graph = read_graph_of(source, question, settings, store if stored else None, threads, data_backend)
+    read = time.perf_counter() - started
+    folder = None if store is None else Folder(store.fs, f"{store.path}/cliques/{_name(graph, question)}")
+    if folder is not None and folder.has(RECORD):
+        known = dict(folder.read_json(RECORD))
+        if known["proven"]:
+            return {**_with_members(folder, known), "found": True}
+    record = {
+        "source": source,
+        "question": asdict(question),
+        **find_clique(graph, question, threads=threads, backend=backend, devices=devices),
+    }
+    record["seconds"]["read"] = round(read, 6)
+    if folder is not None:
+        _commit(folder, record, graph.ids.type)
+        record["output"] = folder.uri
+    return record
+
+
+def _name(graph: UndirectedGraph, question: CliqueQuestion) -> str:
+    state = xxhash.xxh3_64(f"{graph.n} {question.all}\n".encode())
+    for array in (graph.indptr, graph.indices):
+        state.update(np.ascontiguousarray(to_host(array)).tobytes())
+    for buffer in graph.ids.buffers()[1:]:
+        state.update(b"-" if buffer is None else memoryview(buffer))
+    return str(state.hexdigest())
+
+
+def _commit(folder: Folder, record: dict[str, Any], kind: pa.DataType) -> None:
+    """Write the table, then the record that makes it visible."""
+    cliques = record.get("cliques") or ([record["members"]] if record["members"] else [])
+    folder.write_table(TABLE, pa.table({"members": pa.array(cliques, pa.list_(kind))}))
+    listed = {name: value for name, value in record.items() if name not in ("cliques", "members")}
+    folder.write_json(RECORD, {**listed, "output": folder.uri})
+
+
+def _with_members(folder: Folder, record: dict[str, Any]) -> dict[str, Any]:
+    cliques = folder.read_table(TABLE)["members"].to_pylist()
+    listed = {"cliques": cliques} if record["question"]["all"] else {}
+    return {**record, "members": cliques[0] if cliques else [], **listed}

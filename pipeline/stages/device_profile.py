@@ -1,0 +1,118 @@
+"""What the profile takes from cuGraph on a GPU: connected components and 2-hop neighbourhoods.
+
+cuGraph knows no sides: the right vertices' numbers are offset by the number of left ones.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.graphs.bipartite import BipartiteGraph
+from pipeline.placement.arrays import repeat
+from pipeline.placement.device import cudf_and_cupy
+
+
+def component_labels(graph: BipartiteGraph) -> Any:
+    """Return a label of the component of each vertex, left before right; isolated vertices have one of their own.
+
+    Parameters
+    ----------
+    graph
+        A graph on the device.
+
+    Returns
+    -------
+    cupy.ndarray
+        int64, shape (n_left + n_right,).
+    """
+    import cugraph
+
+    cudf, cp = cudf_and_cupy()
+    size = graph.n_left + graph.n_right
+    labels = cp.arange(size, dtype=cp.int64)
+    if graph.n_edges:
+        found = cugraph.weakly_connected_components(_undirected(cudf, cugraph, graph))
+        labels[found["vertex"].values] = found["labels"].values.astype(cp.int64) + size
+    return labels
+
+
+def two_hop_sizes(graph: BipartiteGraph, starts: Any, pairs: int) -> Any:
+    """Return how many other left vertices share a right neighbour with each of some left vertices.
+
+    Parameters
+    ----------
+    graph
+        A graph on the device.
+    starts
+        Left vertices, int32.
+    pairs
+        Most paths of two edges that are followed at a time: 16 bytes each; a vertex with more of them is
+        a batch of its own.
+
+    Returns
+    -------
+    cupy.ndarray
+        int64, shape (starts,).
+
+    Notes
+    -----
+    Paths of two edges are laid out by two gathers, and equal ends united by a sort of 64-bit keys. Beside it stand
+    `two_hop_by_merge` (cuDF) and `two_hop_by_cugraph`, which are slower (docs/performance.md).
+    """
+    _, cp = cudf_and_cupy()
+    back = graph.transpose()
+    sizes = cp.zeros(starts.size, cp.int64)
+    for first, last in _batches(graph, starts, pairs):
+        lengths, middle = graph.rows_of(starts[first:last])
+        owner = repeat(cp.arange(last - first, dtype=cp.int64), lengths)
+        paths, ends = back.rows_of(middle)
+        keys = cp.unique(repeat(owner, paths) << 32 | ends)
+        sizes[first:last] = cp.bincount(keys >> 32, minlength=last - first) - (lengths > 0)
+    return sizes
+
+
+def two_hop_by_merge(graph: BipartiteGraph, starts: Any, pairs: int) -> Any:
+    """Return what `two_hop_sizes` returns, by cuDF: a merge of the edges with themselves, and distinct pairs counted."""
+    cudf, cp = cudf_and_cupy()
+    edges = cudf.DataFrame({"end": graph.edge_left, "middle": graph.indices})
+    sizes = cp.zeros(starts.size, cp.int64)
+    for first, last in _batches(graph, starts, pairs):
+        lengths, middle = graph.rows_of(starts[first:last])
+        owner = repeat(cp.arange(last - first, dtype=cp.int32), lengths)
+        reached = cudf.DataFrame({"start": owner, "middle": middle}).merge(edges, on="middle")[["start", "end"]]
+        found = reached.drop_duplicates()["start"].values
+        sizes[first:last] = cp.bincount(found, minlength=last - first) - (lengths > 0)
+    return sizes
+
+
+def two_hop_by_cugraph(graph: BipartiteGraph, starts: Any, pairs: int) -> Any:
+    """Return what `two_hop_sizes` returns, by cuGraph's `get_two_hop_neighbors` in batches of starts."""
+    import cugraph
+
+    cudf, cp = cudf_and_cupy()
+    whole = _undirected(cudf, cugraph, graph)
+    sizes = cp.zeros(starts.size, cp.int64)
+    place = cp.zeros(graph.n_left, cp.int32)
+    for first, last in _batches(graph, starts, pairs):
+        place[starts[first:last]] = cp.arange(first, last, dtype=cp.int32)
+        found = whole.get_two_hop_neighbors(start_vertices=cudf.Series(starts[first:last].astype(cp.int32)))
+        one, other = found["first"].values, found["second"].values
+        counted = place[one[one != other]] - first
+        sizes[first:last] = cp.bincount(counted, minlength=last - first)
+    return sizes
+
+
+def _batches(graph: BipartiteGraph, starts: Any, pairs: int) -> list[tuple[int, int]]:
+    """Cut starts in runs that have at most so many paths of two edges, or one start."""
+    from pipeline.stages.profile import cut_evenly, wedges
+
+    _, cp = cudf_and_cupy()
+    spent = cp.cumsum(wedges(graph)[0][starts]).get()
+    return [(run.start, run.stop) for run in cut_evenly(spent, pairs)]
+
+
+def _undirected(cudf: Any, cugraph: Any, graph: BipartiteGraph) -> Any:
+    whole = cugraph.Graph(directed=False)
+    edges = cudf.DataFrame({"left": graph.edge_left, "right": graph.indices + graph.n_left})
+    whole.from_cudf_edgelist(edges, source="left", destination="right", renumber=False)
+    return whole

@@ -1,0 +1,226 @@
+"""Partition: one closed subgraph a partition, in one Arrow file.
+
+It holds the partition's roots, all of their neighbours (rows), all neighbours of these rows (columns), and
+every edge between them. So whoever reads that one file can search all of its roots. Columns are numbered in
+the order of the plan, rows by ascending dense id, and the rows of the file's graph are those of the
+canonical left side, whichever side is enumerated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+import pyarrow as pa
+
+from pipeline.errors import StorageError
+from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
+from pipeline.placement.arrays import library_of, starts_of, to_host
+from pipeline.placement.device import is_loaded
+from pipeline.stages.plan import Plan, Side, read_plan, read_plan_record, read_run_graph
+from pipeline.store.layout import RunFolder, Store, partition_name
+
+BATCHES_PER_THREAD = 4
+"""Batches of partitions for each thread of a cluster: few, since each batch reads the graph once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """A closed subgraph and the roots to search in it.
+
+    Parameters
+    ----------
+    number
+        Number of the partition in its run.
+    side
+        The enumerated side; its vertices are numbered in the order of the plan.
+    indptr, indices
+        Rows of the left side (int64, int32).
+    left_ids, right_ids
+        int64: dense id in the canonical graph of each vertex.
+    roots
+        int32: roots, as vertices of the enumerated side of this subgraph, ascending.
+    """
+
+    number: int
+    side: Side
+    indptr: Int64s
+    indices: Int32s
+    left_ids: Int64s
+    right_ids: Int64s
+    roots: Int32s
+
+    @property
+    def n_right(self) -> int:
+        """Number of right vertices."""
+        return int(self.right_ids.size)
+
+
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """What all partitions of a run are cut from; read once for many."""
+
+    plan: Plan
+    by_root: BipartiteGraph
+    by_row: BipartiteGraph  # its right vertices are places in the order of the plan
+
+
+def write_partition(store: Store, run: str, number: int) -> int:
+    """Cut one partition out of the graph and write it.
+
+    Parameters
+    ----------
+    store, run
+        A planned run.
+    number
+        Number of the partition.
+
+    Returns
+    -------
+    int
+        Bytes of the file. A file that is there already is kept.
+
+    Notes
+    -----
+    Reads the whole graph; `write_partitions` reads it once for many partitions.
+    """
+    folder = store.run(run)
+    if not folder.has(partition_name(number)):
+        _write(folder, _cut(_read_layout(store, run), number))
+    return folder.size(partition_name(number))
+
+
+def write_partitions(
+    store: Store,
+    run: str,
+    client: Any | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> int:
+    """Write all partitions of a run that are not there yet.
+
+    Parameters
+    ----------
+    store, run
+        A planned run.
+    client
+        A Dask client, whose workers share the work; None: this process does it.
+    progress
+        Called with the partitions that are written and the number of all.
+
+    Returns
+    -------
+    int
+        Number of partitions written.
+    """
+    folder = store.run(run)
+    there = {*folder.names("partitions/part-*.arrow")}
+    total = read_plan_record(folder).partitions
+    missing = [number for number in range(total) if partition_name(number) not in there]
+    done = total - len(missing)
+    for batch in _written(store, run, missing, client):
+        done += batch
+        if progress is not None:
+            progress(done, total)
+    return len(missing)
+
+
+def read_partition(folder: RunFolder, number: int) -> Partition:
+    """Read a partition's subgraph.
+
+    Raises
+    ------
+    StorageError
+        Where the partition was not written.
+    """
+    with folder.source(partition_name(number)) as source:
+        try:
+            table = pa.ipc.open_file(source).read_all()
+        except (OSError, pa.ArrowInvalid) as error:
+            where = folder.path_of(partition_name(number))
+            raise StorageError(f"{where}: not a partition: {error}; remove the file and run again") from error
+    side = cast(Side, table.schema.metadata[b"side"].decode())
+    arrays = (table[name].chunk(0).values.to_numpy() for name in _COLUMNS)
+    return Partition(number, side, *arrays)
+
+
+_COLUMNS = ("indptr", "indices", "left_ids", "right_ids", "roots")
+
+
+def _read_layout(store: Store, run: str) -> _Layout:
+    """Read graph and plan, and number the vertices of the enumerated side by the plan, once for all cuts.
+
+    They lie on the GPU where cuDF is loaded.
+    """
+    plan = read_plan(store.run(run))
+    graph = read_run_graph(store, run, "cuda" if is_loaded() else "cpu")
+    xp = library_of(graph.indices)
+    plan = Plan(plan.side, *map(xp.asarray, (plan.roots, plan.cost, plan.partition)))
+    by_root = graph if plan.side == "left" else graph.transpose()
+    lengths, rows = by_root.rows_of(plan.roots)
+    by_rank = BipartiteGraph(plan.roots.size, by_root.n_right, starts_of(lengths), rows)
+    return _Layout(plan, by_root, by_rank.transpose())
+
+
+def _cut(layout: _Layout, number: int) -> Partition:
+    """Cut a partition out of a run's graph, in time linear in its edges."""
+    plan, by_root = layout.plan, layout.by_root
+    xp = library_of(by_root.indices)
+    order = xp.flatnonzero(plan.partition == number)
+    rows = _present(by_root.rows_of(plan.roots[order])[1], by_root.n_right)
+    lengths, ranks = layout.by_row.rows_of(rows)
+    kept = _present(ranks, plan.roots.size)
+    local = xp.empty(plan.roots.size, xp.int32)
+    local[kept] = xp.arange(kept.size, dtype=xp.int32)
+    graph = BipartiteGraph(rows.size, kept.size, starts_of(lengths), local[ranks])
+    left, right = rows, plan.roots[kept].astype(xp.int64)
+    if plan.side == "left":
+        graph, left, right = graph.transpose(), right, left
+    return Partition(number, plan.side, *map(to_host, (graph.indptr, graph.indices, left, right, local[order])))
+
+
+def _present(values: Int32s, n: int) -> Int64s:
+    """Those of 0…n-1 that occur, ascending."""
+    xp = library_of(values)
+    there = xp.zeros(n, xp.bool_)
+    there[values] = True
+    return xp.flatnonzero(there)  # type: ignore[no-any-return]
+
+
+def _write(folder: RunFolder, part: Partition) -> None:
+    """Write the arrays as one row of lists, which are read back without a copy."""
+    arrays = {}
+    for name in _COLUMNS:
+        values = getattr(part, name)
+        arrays[name] = pa.LargeListArray.from_arrays(pa.array([0, values.size], pa.int64()), pa.array(values))
+    metadata = {"side": part.side, "partition": str(part.number), "n_right": str(part.n_right)}
+    table = pa.table(arrays).replace_schema_metadata(metadata)
+    with folder.sink(partition_name(part.number)) as out, pa.ipc.new_file(out, table.schema) as writer:
+        writer.write_table(table)
+
+
+def _write_batch(numbers: list[int], store_uri: str, run: str) -> int:
+    store = Store.open(store_uri, create=False)
+    layout = _read_layout(store, run)
+    for number in numbers:
+        _write(store.run(run), _cut(layout, number))
+    return len(numbers)
+
+
+def _written(store: Store, run: str, missing: list[int], client: Any | None) -> Iterator[int]:
+    """Write partitions, and yield how many whenever some are written."""
+    if not missing:
+        return
+    if client is None:
+        layout = _read_layout(store, run)
+        for number in missing:
+            _write(store.run(run), _cut(layout, number))
+            yield 1
+        return
+    from distributed import as_completed
+
+    size = -(-len(missing) // (BATCHES_PER_THREAD * max(sum(client.nthreads().values()), 1)))
+    batches = [missing[start : start + size] for start in range(0, len(missing), size)]
+    futures = client.map(_write_batch, batches, store_uri=store.uri, run=run, pure=False, retries=2)
+    for future in as_completed(futures, loop=client.loop):
+        yield int(future.result())

@@ -1,0 +1,398 @@
+"""Plan: the enumerated side, the order of its vertices, and its roots grouped in partitions.
+
+A root's partition must hold the root's neighbours (rows) and all of their neighbours (columns), so a
+row is stored in every partition with a root beside it. Roots are therefore grouped by the rows that they share
+(`kernels.group_roots`), or, in very large graphs, by their neighbour of largest degree (docs/performance.md compares).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import itertools
+import json
+import time
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+
+import kernels
+from pipeline.errors import InputError
+from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_edges, read_graph
+from pipeline.placement.arrays import largest_of_rows, library_of, starts_of, to_host
+from pipeline.placement.device import gpu_count
+from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
+from pipeline.stages.profile import wedges
+from pipeline.stages.reduce import reduce
+from pipeline.store.layout import FORMAT, RunFolder, Store
+
+Side = Literal["left", "right"]
+
+BYTES_PER_EDGE = 12
+"""Memory of an edge while its partition is searched: the file's 4 bytes, and 4 in each orientation."""
+
+BYTES_PER_VERTEX = 24
+"""Memory of a vertex while its partition is searched: its offset in both orientations and its id."""
+
+WEDGES_PER_PARTITION = 50_000
+"""Work worth a partition of its own. A wedge is an estimate that knows nothing of how many bicliques there are (605,000 of
+them give edit-nawiki 8.9 million), so small graphs are cut as well; a partition more costs about 10 ms."""
+
+FIRST_WIDTH = 64
+"""Roots looked at for the end of a partition, before twice the number that the one before it held."""
+
+WEDGES_ALONE = 1 << 25
+"""The same where one process searches them one after the other, on all threads at once: partitions are then only
+what a run resumes from, and small ones keep threads waiting (YouTube on 16 threads: 32 of them 0.83 s, one 0.22 s)."""
+
+WEDGES_OF_A_GPU = 1 << 27
+"""The same for a GPU alone, to which a partition costs some 60 ms beside its search."""
+
+PARTITIONS_A_GPU = 4
+"""Partitions for each of several GPUs; each works on all roots of a partition at once."""
+
+GROUPED_EDGES = 1 << 30
+"""Edges times partitions up to which roots are grouped by what they share, in 3 s at most; beyond, by their hub."""
+
+SPARE_PARTITIONS = 32
+"""With no number asked for, work is cut in up to so many partitions, to keep that many cores busy."""
+
+
+@dataclass(frozen=True)
+class PlanRecord:
+    """What was planned.
+
+    Parameters
+    ----------
+    run
+        Name of the run, which follows from the graph and the settings: planned again, it is resumed.
+    graph
+        The graph it searches.
+    side
+        The enumerated side.
+    n_left, n_right, n_edges
+        Size of the searched graph, after reduction; without isolated vertices.
+    n_roots
+        Roots: vertices of the enumerated side.
+    partitions
+        Number of partitions.
+    est_bytes
+        Estimated memory of the largest partition while it is searched.
+    est_cost
+        Estimated work: paths of two edges from all roots.
+    seconds
+        Duration: ``reduce`` and ``plan``.
+    """
+
+    run: str
+    graph: str
+    side: Side
+    n_left: int
+    n_right: int
+    n_edges: int
+    n_roots: int
+    partitions: int
+    est_bytes: int
+    est_cost: int
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The roots of a run in plan order.
+
+    Parameters
+    ----------
+    side
+        The enumerated side.
+    roots
+        int32: the roots (dense ids) in their order, ascending by degree, then by id.
+    cost
+        int64: estimated work of each root.
+    partition
+        int32: the partition of each root.
+    """
+
+    side: Side
+    roots: Int32s
+    cost: Int64s
+    partition: Int32s
+
+    def to_table(self) -> pa.Table:
+        """Return the plan as a table: order, root, cost, partition."""
+        order = np.arange(self.roots.size, dtype=np.int32)
+        return pa.table({"order": order, "root": self.roots, "cost": self.cost, "partition": self.partition})
+
+
+def plan(
+    store: Store,
+    graph_id: str,
+    search: SearchSettings,
+    plan_settings: PlanSettings,
+    backend: str = "cpu",
+    cluster: ClusterSettings | None = None,
+) -> PlanRecord:
+    """Plan a run and write run.json, reduced.parquet, plan.parquet and, last, plan.json.
+
+    Parameters
+    ----------
+    store, graph_id
+        Where the graph is.
+    search, plan_settings
+        What is asked for. Thresholds are in terms of the graph's own sides.
+    backend
+        "cpu", "cuda" (CuPy), or "auto": the GPU for a large graph. The plan is the same.
+    cluster
+        Who will search the partitions: there are fewer of them for a process alone, unless `plan_settings` says how many.
+
+    Returns
+    -------
+    PlanRecord
+        Read back, where the same run was planned before.
+    """
+    run = run_id(graph_id, search, plan_settings)
+    folder = store.run(run)
+    if folder.has("plan.json"):
+        return read_plan_record(folder)
+    started = time.perf_counter()
+    graph = read_graph(store.graph(graph_id), backend)
+    settings = {"search": search.model_dump(mode="json"), "plan": plan_settings.model_dump(mode="json")}
+    if not folder.exists():
+        created = dt.datetime.now(dt.UTC).isoformat()
+        folder.write_json("run.json", {"run": run, "graph": graph_id, "created": created, **settings})
+    if search.min_left > 1 or search.min_right > 1:
+        core = reduce(graph, search.min_left, search.min_right)
+        graph = core.in_old_ids(graph.n_left, graph.n_right)
+        folder.write_table("reduced.parquet", graph.to_table())
+    reduced = time.perf_counter()
+    side = choose_side(graph, search.side)
+    others = graph.right_degrees if side == "left" else graph.left_degrees
+    alone = (cluster or ClusterSettings()).is_local(int((others**2).sum()))
+    cut = _worthwhile(search.backend, alone)
+    found, est_bytes = plan_partitions(graph, side, plan_settings.partitions, plan_settings.memory_budget, cut)
+    folder.write_table("plan.parquet", found.to_table())
+    record = PlanRecord(
+        run=run,
+        graph=graph_id,
+        side=side,
+        n_left=int((graph.left_degrees > 0).sum()),
+        n_right=int((graph.right_degrees > 0).sum()),
+        n_edges=graph.n_edges,
+        n_roots=int(found.roots.size),
+        partitions=int(found.partition.max(initial=-1)) + 1,
+        est_bytes=est_bytes,
+        est_cost=int(found.cost.sum()),
+        seconds={"reduce": round(reduced - started, 6), "plan": round(time.perf_counter() - reduced, 6)},
+    )
+    folder.write_json("plan.json", asdict(record))
+    return record
+
+
+def run_id(graph_id: str, search: SearchSettings, plan_settings: PlanSettings) -> str:
+    """Name of a run: a hash of the graph and of every setting that changes the result or its layout."""
+    what = {
+        "format": FORMAT,
+        "graph": graph_id,
+        "search": search.model_dump(mode="json", exclude={"threads", "backend", "on_limit"}),
+        "plan": plan_settings.model_dump(mode="json"),
+    }
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def choose_side(graph: BipartiteGraph, asked: str = "auto") -> Side:
+    """Return the side to enumerate: the asked one, or that which the kernels would choose."""
+    if asked == "left":
+        return "left"
+    if asked == "right":
+        return "right"
+    if asked != "auto":
+        raise InputError(f'side {asked!r}: it must be "auto", "left" or "right"')
+    return kernels.choose_side(to_host(graph.left_degrees), to_host(graph.right_degrees))
+
+
+def plan_partitions(
+    graph: BipartiteGraph,
+    side: Side,
+    partitions: int | None,
+    memory_budget: int,
+    cut: tuple[int, int] = (WEDGES_PER_PARTITION, SPARE_PARTITIONS),
+) -> tuple[Plan, int]:
+    """Order the roots and group them.
+
+    Parameters
+    ----------
+    graph
+        The graph to search.
+    side
+        The enumerated side.
+    partitions
+        Number of partitions (fewer where there are fewer roots), or None: as many as the memory budget
+        asks for, and as keep a machine's cores busy.
+    memory_budget
+        Bytes a partition may take while it is searched; a single root may exceed it. Not used when
+        `partitions` is given.
+    cut
+        Where `partitions` is None: the work (paths of two edges) that a partition is worth, and the most of them.
+
+    Returns
+    -------
+    Plan
+        Roots with cost and partition.
+    int
+        Estimated bytes of the largest partition.
+
+    Notes
+    -----
+    O(n_edges log n_edges); deterministic.
+    """
+    by_root = graph if side == "left" else graph.transpose()
+    xp = library_of(by_root.indices)
+    degrees = by_root.left_degrees
+    order = xp.argsort(degrees, kind="stable")
+    order = order[degrees[order] > 0]
+    cost = wedges(by_root)[0]
+    if partitions is None:
+        worth, most = cut
+        wanted = int(np.clip(int(cost.sum()) // worth, 1, most)) if order.size else 0
+    else:
+        wanted = min(partitions, order.size)
+    sequence, cuts = _grouped(by_root, order, cost, wanted)
+    new_bytes = _PartitionBytes(by_root, sequence)
+    if partitions is None:
+        cuts = new_bytes.cut(cuts, memory_budget)
+    place = np.empty(by_root.n_left, np.int64)
+    place[to_host(order)] = np.arange(order.size)
+    numbers = np.empty(order.size, np.int32)
+    numbers[place[to_host(sequence)]] = np.searchsorted(cuts, np.arange(order.size), side="right")
+    return Plan(side, to_host(order).astype(np.int32), to_host(cost[order]), numbers), new_bytes.largest(cuts)
+
+
+def read_plan_record(folder: RunFolder) -> PlanRecord:
+    """Read plan.json of a run."""
+    record: dict[str, Any] = folder.read_json("plan.json")
+    return PlanRecord(**{field.name: record[field.name] for field in fields(PlanRecord)})
+
+
+def read_plan(folder: RunFolder) -> Plan:
+    """Read plan.parquet of a run."""
+    table = folder.read_table("plan.parquet")
+    side = read_plan_record(folder).side
+    return Plan(side, *(table[name].to_numpy() for name in ("root", "cost", "partition")))
+
+
+def read_run_graph(store: Store, run: str, backend: str = "cpu") -> BipartiteGraph:
+    """Read the graph that a run searches: the reduced one, where there is one; with "cuda", onto the GPU."""
+    folder = store.run(run)
+    graph = store.graph(str(folder.read_json("run.json")["graph"]))
+    if not folder.has("reduced.parquet"):
+        return read_graph(graph, backend)
+    record = graph.read_json("graph.json")
+    return read_edges(folder, "reduced.parquet", int(record["n_left"]), int(record["n_right"]), backend)
+
+
+def _worthwhile(backend: str, alone: bool) -> tuple[int, int]:
+    """The work that a partition is worth, and the most partitions that are made for the sake of those who search."""
+    if backend == "cuda" and kernels.why_not("cuda") is None:
+        n = 1 if alone else gpu_count()
+        return WEDGES_PER_PARTITION if n > 1 else WEDGES_OF_A_GPU, PARTITIONS_A_GPU * n
+    return WEDGES_ALONE if alone else WEDGES_PER_PARTITION, SPARE_PARTITIONS
+
+
+def _grouped(by_root: BipartiteGraph, order: Int64s, cost: Int64s, partitions: int) -> tuple[Int64s, Int64s]:
+    """Return the roots, those of one partition side by side, and the positions where partitions 1, 2, … begin."""
+    xp = library_of(order)
+    if partitions > 1 and by_root.n_edges * partitions <= GROUPED_EDGES:
+        row_bytes = by_root.right_degrees * BYTES_PER_EDGE + BYTES_PER_VERTEX
+        rows = to_host(by_root.indptr), to_host(by_root.indices)
+        roots, numbers = kernels.group_roots(*rows, to_host(row_bytes), to_host(cost), partitions)
+        return xp.asarray(roots, dtype=xp.int64), np.flatnonzero(np.diff(numbers)) + 1
+    sequence = order[_by_hub(by_root, order)]
+    return sequence, _cut_by_cost(to_host(xp.cumsum(cost[sequence])), partitions)
+
+
+def _by_hub(by_root: BipartiteGraph, order: Int64s) -> Int64s:
+    """Positions in `order`, roots with the same neighbour of largest degree (and id) side by side."""
+    xp = library_of(order)
+    rank = xp.empty(by_root.n_right, xp.int32)
+    rank[xp.argsort(by_root.right_degrees, kind="stable")] = xp.arange(by_root.n_right, dtype=xp.int32)
+    hubs = largest_of_rows(rank[by_root.indices], by_root.indptr)
+    found: Int64s = xp.argsort(hubs[order], kind="stable")
+    return found
+
+
+def _cut_by_cost(spent: Int64s, partitions: int) -> Int64s:
+    """Positions where partitions 1, 2, … begin: equal shares of the cost, none empty."""
+    if partitions < 1:
+        return np.zeros(0, np.int64)
+    number = np.arange(1, partitions, dtype=np.int64)
+    cuts = np.searchsorted(spent, number * (float(spent[-1]) / partitions)).astype(np.int64)
+    cuts = np.maximum.accumulate(np.maximum(cuts, 1) - number) + number
+    return np.minimum(cuts, spent.size - partitions + number)
+
+
+class _PartitionBytes:
+    """Sizes of the partitions that a sequence of roots is cut into.
+
+    A row counts once a partition, with all its edges: where it first occurs after the cut.
+    """
+
+    def __init__(self, by_root: BipartiteGraph, sequence: Int64s) -> None:
+        lengths, rows = by_root.rows_of(sequence)
+        first_entry = starts_of(lengths)
+        self.first_entry: Int64s = to_host(first_entry)
+        self.previous = _previous_in_row(rows, first_entry, by_root.right_degrees)
+        self.entry_bytes = (by_root.right_degrees * BYTES_PER_EDGE + BYTES_PER_VERTEX)[rows]
+
+    def cut(self, cuts: Int64s, budget: int) -> Int64s:
+        """Add cuts wherever a partition would outgrow the budget."""
+        bounds = [0, *cuts.tolist(), self.first_entry.size - 1]
+        found: list[int] = []
+        width = FIRST_WIDTH
+        for start, end in itertools.pairwise(bounds):
+            while start < end:
+                found.append(start)
+                stop = self._end(start, end, budget, width)
+                width, start = max(2 * (stop - start), FIRST_WIDTH), stop
+        return np.array(found[1:], np.int64)
+
+    def largest(self, cuts: Int64s) -> int:
+        """Bytes of the largest partition."""
+        bounds = self.first_entry[[0, *cuts.tolist(), self.first_entry.size - 1]]
+        sizes = [self._counted(start, end).sum() for start, end in itertools.pairwise(bounds.tolist()) if start < end]
+        return int(max(sizes, default=0))
+
+    def _counted(self, start: int, end: int) -> Any:
+        """Bytes that each entry of a range adds to a partition that begins with the range."""
+        xp = library_of(self.previous)
+        return xp.where(self.previous[start:end] < start, self.entry_bytes[start:end], 0)
+
+    def _end(self, start: int, end: int, budget: int, width: int) -> int:
+        """First root after `start`, up to `end`, that does not fit; at least one root does. Looks `width` roots ahead first."""
+        first = int(self.first_entry[start])
+        while True:
+            reach = min(start + width, end)
+            size = library_of(self.previous).cumsum(self._counted(first, int(self.first_entry[reach])))
+            size = to_host(size[self.first_entry[start + 1 : reach + 1] - first - 1])
+            fits = int(np.searchsorted(size, budget, side="right"))
+            if fits < reach - start or reach == end:
+                return start + max(fits, 1)
+            width *= 2
+
+
+def _previous_in_row(rows: Int32s, first_entry: Int64s, degrees: Int64s) -> Any:
+    """The entry in which each entry's row occurred before, or -1; entries are grouped by row, in their order."""
+    xp = library_of(rows)
+    numbers = xp.arange(rows.size, dtype=xp.int64)
+    if xp is np:  # a transposition groups in linear time
+        shape = (first_entry.size - 1, degrees.size)
+        by_row = sp.csr_array((numbers, rows, first_entry), shape=shape).tocsc().data
+    else:
+        by_row = xp.argsort(rows, kind="stable")
+    previous = xp.full(rows.size, -1, xp.int64)
+    previous[by_row[1:]] = by_row[:-1]
+    first = xp.cumsum(degrees) - degrees
+    previous[by_row[first[degrees > 0]]] = -1
+    return previous

@@ -1,0 +1,24 @@
+"""What tests of all rooms share: the kernels with each instruction set that this machine has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from kernels import BackendError
+from kernels.cpu import INSTRUCTION_SETS, load_extension
+
+
+@pytest.fixture(params=INSTRUCTION_SETS)
+def lanes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Each instruction set in turn, for all kernels of the test; skipped where the processor has it not."""
+    load_extension.cache_clear()
+    monkeypatch.setenv("BICLIQ_LANES", request.param)
+    try:
+        load_extension()
+        yield request.param
+    except BackendError as error:
+        pytest.skip(str(error))
+    finally:
+        load_extension.cache_clear()
