@@ -45,10 +45,12 @@ sanitize-gpu: setup
 	$(SANITIZE) --tool racecheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool synccheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize
 
+# Style, types, and the rules of the house (tests/house): who imports whom, long files, wide prose, names that nobody tests.
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/house
 
 # Our seconds beside the published programs'; BICLIQ_DATA names the folder of the larger graphs.
 bench: setup

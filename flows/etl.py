@@ -20,8 +20,7 @@ from prefect.artifacts import (
 )
 from prefect.cache_policies import NO_CACHE
 
-from kernels.errors import BicliqError
-from pipeline.errors import BackendError, InputError, LimitReached
+from pipeline.errors import BackendError, BicliqError, InputError, LimitReached
 from pipeline.placement.cluster import open_cluster
 from pipeline.run import StageClock, check_backend, summary
 from pipeline.settings import Settings, load_settings

@@ -49,5 +49,11 @@ def _why_not_cuda() -> str | None:
 
 
 def available_threads() -> int:
-    """Cores that this process may use."""
+    """Cores that this process may use.
+
+    Examples
+    --------
+    >>> available_threads() >= 1
+    True
+    """
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -13,8 +13,9 @@
 # %% [markdown]
 # # From a raw edge table to the largest groups
 #
-# Who edited which pages of the Nauru Wikipedia? The raw table has a line for every edit: editor, page, weight, time, with
-# repetitions. We ask for every maximal group of at least four editors who all edited the same pages (at least four).
+# Who edited which pages of the Nauru Wikipedia? The raw table has a line for every edit: editor,
+# page, weight, time, with repetitions. We ask for every maximal group of at least four editors who
+# all edited the same pages (at least four).
 
 # %%
 import os
@@ -34,8 +35,9 @@ store = os.environ.get("BICLIQ_NOTEBOOK_STORE") or tempfile.mkdtemp(prefix="bicl
 print(edges.read_text()[:120])
 
 # %% [markdown]
-# One call takes the table all the way: ingest, plan, search, publish. `local` searches in this process; without it, a Dask
-# cluster is started. Run the cell again and it only reads what is there.
+# One call takes the table all the way: ingest, plan, search, publish. `local` searches in this
+# process; without it, a Dask cluster is started. Run the cell again and it only reads what is
+# there.
 
 # %%
 settings = load_settings(store=store, search={"min_left": 4, "min_right": 4}, cluster={"local": True})
@@ -60,8 +62,8 @@ groups.top(5, by="left").to_pandas()[["n_left", "n_right", "left", "right"]]
 # %% [markdown]
 # ## All groups, in one picture
 #
-# How many groups there are of each size: most are small on one side, and a few reach far. The lines join sizes with the same
-# number of pairs.
+# How many groups there are of each size: most are small on one side, and a few reach far. The lines
+# join sizes with the same number of pairs.
 
 # %%
 sizes = groups.dataset().to_table(columns=["n_left", "n_right"]).to_pandas()

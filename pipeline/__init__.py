@@ -1,8 +1,75 @@
 """Data engineering around the kernels: tables, plans, storage, clusters.
 
-The stages are functions of the modules of the same names, in this order: `ingest`, `profile`, `plan` (which
-reduces), `partition`, `search`, `publish`; `results` reads a run back. Each takes the store and small
-records, and can be run alone, repeated and resumed. Importing this package loads no stage.
+The stages are functions of the modules of the same names, in this order: `ingest`, `profile`,
+`plan` (which reduces), `partition`, `search`, `publish`; `results` reads a run back. Each takes the
+store and small records, and can be run alone, repeated and resumed. Importing this package loads no
+stage.
+
+Examples
+--------
+Who bought what, all the way to its groups, in a store in memory:
+
+>>> import fsspec
+>>> with fsspec.open("memory://shop.csv", "w") as table:
+...     for row in ("user,item", "ann,jam", "ann,tea", "bob,jam", "bob,tea", "cid,tea"):
+...         print(row, file=table)
+>>> from pipeline import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, Settings
+>>> from pipeline import Run, open_run
+>>> from pipeline.run import run
+>>> settings = Settings(
+...     store="memory://shop",
+...     ingest=IngestSettings(left="user", right="item"),
+...     search=SearchSettings(min_left=2),
+...     plan=PlanSettings(partitions=2),
+...     cluster=ClusterSettings(local=True),
+... )
+>>> run("memory://shop.csv", settings).bicliques
+2
+>>> shop: Run = open_run("memory://shop")
+>>> for group in shop.top(2).to_pylist():
+...     print(group["left"], group["right"])
+['ann', 'bob'] ['jam', 'tea']
+['ann', 'bob', 'cid'] ['tea']
+
+What a run leaves, and what proves it:
+
+>>> from pipeline import Commit, Manifest, Store, Verification
+>>> manifest: Manifest = shop.manifest
+>>> commits: dict[int, Commit] = Store.open("memory://shop").run(shop.run).committed()
+>>> manifest.bicliques, sum(commit.rows for commit in commits.values())
+(2, 2)
+>>> from pipeline.stages.publish import verify
+>>> found: Verification = verify(shop.store, shop.run)
+>>> found.ok, found.digest == manifest.digest
+(True, True)
+
+A run that is searched again finds everything committed, and says how far it is:
+
+>>> from pipeline import SearchProgress, SearchRecord, search_run
+>>> def tell(progress: SearchProgress) -> None:
+...     print(f"{progress.partitions_done} of {progress.partitions} partitions")
+>>> again: SearchRecord = search_run(shop.store, shop.run, progress=tell)
+2 of 2 partitions
+>>> again.bicliques, again.searched
+(2, 0)
+
+What goes wrong is one sentence that says what, where, and what to do; the type says whether the
+input, the store or a limit is at fault:
+
+>>> from pipeline import InputError, LimitReached, StorageError
+>>> strict = SearchSettings(max_bicliques=1, on_limit="error")
+>>> for mistake in (
+...     lambda: open_run("memory://shop", "none"),
+...     lambda: Store.open("memory://nowhere", create=False),
+...     lambda: run("memory://shop.csv", settings.model_copy(update={"search": strict})),
+... ):
+...     try:
+...         mistake()
+...     except (InputError, StorageError, LimitReached) as error:
+...         print(type(error).__name__)
+InputError
+StorageError
+LimitReached
 """
 
 from __future__ import annotations

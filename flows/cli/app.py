@@ -55,8 +55,7 @@ from flows.cli.options import (
     Workers,
     settings_from,
 )
-from kernels.errors import BackendError, BicliqError
-from pipeline.errors import InputError, LimitReached, StorageError
+from pipeline.errors import BackendError, BicliqError, InputError, LimitReached, StorageError
 
 app = typer.Typer(
     name="bicliq",

@@ -53,6 +53,12 @@ def open_cluster(settings: ClusterSettings, backend: str = "cpu") -> Iterator[An
     -----
     A cluster on many hosts is started by its own tools (`dask scheduler`, and on each host `dask cuda worker` or `dask
     worker --nthreads 1`) and reached by its scheduler's address. Threads of the kernel are none of Dask's: `search_run` shares a machine's cores among its workers.
+
+    Examples
+    --------
+    >>> with open_cluster(ClusterSettings(workers=1, dashboard=False)) as client:
+    ...     client.submit(sum, [1, 2, 3]).result()
+    6
     """
     import dask
     from distributed import Client

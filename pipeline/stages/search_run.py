@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 import kernels
-from kernels.errors import BicliqError
-from pipeline.errors import LimitReached
+from pipeline.errors import BicliqError, LimitReached
 from pipeline.placement.cluster import hand_out, open_cluster
 from pipeline.settings import ClusterSettings
 from pipeline.stages.partition import write_partitions
@@ -133,6 +132,24 @@ def search_run(
     `max_bicliques` bounds the whole run: a partition is given what is left when it starts, none starts when
     nothing is left, and what partitions that ran side by side found too many is cut off the last ones. Which
     bicliques are kept is then arbitrary; the run is marked incomplete.
+
+    Examples
+    --------
+    >>> import fsspec
+    >>> with fsspec.open("memory://pairs.csv", "w") as table:
+    ...     for row in ("user,item", "ann,jam", "ann,tea", "bob,jam", "bob,tea", "cid,tea"):
+    ...         print(row, file=table)
+    >>> from pipeline.settings import IngestSettings, PlanSettings, SearchSettings
+    >>> from pipeline.stages.ingest import ingest
+    >>> from pipeline.stages.plan import plan
+    >>> store = Store.open("memory://search-run-example")
+    >>> graph = ingest("memory://pairs.csv", store, IngestSettings()).graph
+    >>> planned = plan(store, graph, SearchSettings(), PlanSettings(partitions=2))
+    >>> record = search_run(store, planned.run)
+    >>> record.bicliques, record.partitions, record.searched
+    (2, 2, 2)
+    >>> search_run(store, planned.run).searched
+    0
     """
     started = time.perf_counter()
     write_partitions(store, run, client)
@@ -190,6 +207,21 @@ def run_plan(
     """Search a run on a cluster that is opened for it, or in this process where `cluster` is None.
 
     The other parameters, and what it returns and raises, are those of `search_run`.
+
+    Examples
+    --------
+    >>> import fsspec
+    >>> with fsspec.open("memory://pairs.csv", "w") as table:
+    ...     for row in ("user,item", "ann,jam", "ann,tea", "bob,jam", "bob,tea", "cid,tea"):
+    ...         print(row, file=table)
+    >>> from pipeline.settings import IngestSettings, PlanSettings, SearchSettings
+    >>> from pipeline.stages.ingest import ingest
+    >>> from pipeline.stages.plan import plan
+    >>> store = Store.open("memory://run-plan-example")
+    >>> graph = ingest("memory://pairs.csv", store, IngestSettings()).graph
+    >>> planned = plan(store, graph, SearchSettings(min_left=3), PlanSettings())
+    >>> run_plan(store, planned.run).bicliques
+    1
     """
     if cluster is None:
         return search_run(store, run, None, progress, threads=threads, backend=backend)

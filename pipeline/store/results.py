@@ -197,6 +197,21 @@ def open_run(store: Store | str, run: str | None = None) -> Run:
     ------
     InputError
         Where there is no such run, or several begin so.
+
+    Examples
+    --------
+    >>> import fsspec
+    >>> with fsspec.open("memory://pairs.csv", "w") as table:
+    ...     for row in ("user,item", "ann,jam", "ann,tea", "bob,jam", "bob,tea", "cid,tea"):
+    ...         print(row, file=table)
+    >>> from pipeline.run import run
+    >>> from pipeline.settings import Settings
+    >>> summary = run("memory://pairs.csv", Settings(store="memory://open-run-example"))
+    >>> latest = open_run("memory://open-run-example")
+    >>> latest.run == summary.run
+    True
+    >>> latest.top(1).to_pylist()[0]["left"]
+    ['ann', 'bob']
     """
     if isinstance(store, str):
         store = Store.open(store, create=False)

@@ -1,0 +1,108 @@
+"""Imports go down only, between storeys and between rooms; optional libraries are imported where
+they are used."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from graphlib import CycleError, TopologicalSorter
+
+import pytest
+
+from tests.house.rooms import MAY_IMPORT, STILL_TO_MEND, allowed, room_of
+from tests.house.sources import PACKAGES, imports, modules, tree_of
+
+ABOVE_KERNELS = {"dask", "distributed", "prefect", "pandas", "pyarrow", "fsspec", "typer", "rich"}
+ABOVE_PIPELINE = {"prefect", "typer", "rich"}
+OPTIONAL = {"cupy", "cudf", "cugraph", "dask_cuda", "dask_cudf", "rmm", "s3fs", "duckdb"}
+
+
+def libraries(name: str, *, when_loaded: bool = False) -> set[str]:
+    """Top-level names that a module imports."""
+    tree = tree_of(modules()[name])
+    found = set()
+    for node in tree.body if when_loaded else ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+def test_every_module_is_in_a_room_of_the_table():
+    homeless = [str(path) for name, path in modules().items() if room_of(name) is None]
+    assert not homeless, f"say in tests/house/rooms.py what these may import: {homeless}"
+
+
+def test_every_room_of_the_table_exists():
+    gone = [room for room in MAY_IMPORT if room not in modules()]
+    assert not gone, f"take these out of tests/house/rooms.py: {gone}"
+
+
+def test_the_table_of_rooms_has_no_cycle():
+    rooms = {
+        room: {other for other in MAY_IMPORT if other != room and allowed(room, other)}
+        for room in MAY_IMPORT
+        if room not in ("kernels", "kernels.cuda", "pipeline")
+    }
+    assert list(TopologicalSorter(rooms).static_order())
+
+
+def test_rooms_import_only_what_the_table_allows():
+    wrong = [
+        f"{each}: {room_of(each.importer)} may import {MAY_IMPORT[str(room_of(each.importer))]} only"
+        for each in imports()
+        if not allowed(str(room_of(each.importer)), each.imported)
+        and (each.importer, each.imported) not in STILL_TO_MEND
+    ]
+    assert not wrong, "move what is imported to a room below (tests/house/rooms.py has the table):\n" + "\n".join(wrong)
+
+
+def test_what_was_mended_is_off_the_list():
+    present = {(each.importer, each.imported) for each in imports()}
+    mended = [pair for pair in STILL_TO_MEND if pair not in present]
+    assert not mended, f"take these out of STILL_TO_MEND in tests/house/rooms.py: {mended}"
+
+
+def test_no_modules_import_each_other_when_they_are_loaded():
+    graph: dict[str, set[str]] = {name: set() for name in modules()}
+    for each in imports():
+        if each.when == "loaded" and each.imported != each.importer:
+            graph[each.importer].add(each.imported)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(
+            f"imports in a circle: {' <- '.join(error.args[1])}; import inside a function, or move what both need"
+        )
+
+
+def test_the_kernels_know_neither_tables_nor_clusters():
+    for name in modules():
+        if name.startswith("kernels"):
+            assert not libraries(name) & ABOVE_KERNELS, modules()[name]
+
+
+def test_the_pipeline_knows_neither_prefect_nor_a_terminal():
+    for name in modules():
+        if name.startswith("pipeline"):
+            assert not libraries(name) & ABOVE_PIPELINE, modules()[name]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_optional_libraries_are_not_imported_at_module_level(package):
+    of_package = [name for name in modules() if name.split(".")[0] == package]
+    assert of_package
+    for name in of_package:
+        assert not libraries(name, when_loaded=True) & OPTIONAL, modules()[name]
+
+
+def test_help_loads_none_of_the_heavy_libraries():
+    heavy = ("prefect", "dask", "pandas", "pyarrow")
+    script = (
+        "import sys; from flows.cli import invoke; code = invoke(['--help']);"
+        f" print([m for m in {heavy} if m in sys.modules], file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"

@@ -1,0 +1,106 @@
+"""What is public is there, is shown in an example, and is used by a test."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.house.sources import files, modules, tree_of
+
+FACES = ("kernels", "pipeline")
+"""Packages whose names are the library that others import."""
+
+STILL_TO_TEST = {
+    "pipeline.bench.choice",
+    "pipeline.bench.clique",
+    "pipeline.bench.projected_cliques",
+    "pipeline.bench.random_cliques",
+    "pipeline.formats",
+}
+"""Modules of whose public names some are used by no test. Only ever fewer."""
+
+
+@cache
+def public_names() -> dict[str, list[str]]:
+    """Names of `__all__` by module."""
+    found = {}
+    for module, path in modules().items():
+        for node in tree_of(path).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+                found[module] = list(ast.literal_eval(node.value))
+    return found
+
+
+def imported_names(path: Path) -> Iterator[tuple[str, str]]:
+    """Pairs (module, name) that a file takes: by name, or as an attribute of a module that it
+    imports."""
+    aliases: dict[str, str] = {}
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            aliases |= {alias.asname or alias.name: alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from ((node.module, alias.name) for alias in node.names)
+            aliases |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in aliases:
+            yield aliases[ast.unparse(node.value)], node.attr
+
+
+@cache
+def used_by_tests() -> set[tuple[str, str]]:
+    """All that the tests take from the packages, but for what these rules themselves do."""
+    paths = [path for path in files(".py") if path.parts[0] == "tests" and path.parts[1] != "house"]
+    return {pair for path in paths for pair in imported_names(path)}
+
+
+def homes(module: str, name: str) -> set[tuple[str, str]]:
+    """Where a name can be taken from: the module that shows it, and the one that it comes from."""
+    taken = {(source, one) for source, one in imported_names(modules()[module]) if one == name}
+    return {(module, name), *taken}
+
+
+def test_there_are_public_names():
+    assert {"kernels", "pipeline", "pipeline.formats"} <= set(public_names())
+
+
+@pytest.mark.parametrize("module", sorted(public_names()))
+def test_public_names_are_there(module):
+    shown = importlib.import_module(module)
+    missing = [name for name in public_names()[module] if not hasattr(shown, name)]
+    assert not missing, f"{modules()[module]}: __all__ names {missing}, which are not there"
+
+
+@pytest.mark.parametrize("module", sorted(public_names()))
+def test_public_names_are_used_by_a_test(module):
+    unused = [name for name in public_names()[module] if not homes(module, name) & used_by_tests()]
+    if module in STILL_TO_TEST:
+        assert unused, f"take {module} off STILL_TO_TEST"
+        return
+    assert not unused, f"{modules()[module]}: no test imports {unused}; test them, or take them out of __all__"
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_public_names_are_shown_in_an_example(face):
+    """A function has an example of its own; the types of the pipeline may be shown in that of the
+    package."""
+    shown = importlib.import_module(face)
+    of_face = examples_of(shown, recurse=False)
+    missing = []
+    for name in public_names()[face]:
+        thing = getattr(shown, name)
+        elsewhere = isinstance(thing, type) and (face == "kernels" or name in of_face)
+        if not elsewhere and not examples_of(thing):
+            missing.append(name)
+    assert not missing, f"{face}: no example shows {missing}; write one in their docstrings, or in that of {face}"
+
+
+def examples_of(thing: object, *, recurse: bool = True) -> str:
+    """The code of the examples in the docstrings of a module, a class or a function."""
+    cases = doctest.DocTestFinder(recurse=recurse).find(thing, "thing")
+    return "\n".join(example.source for case in cases for example in case.examples)

@@ -1,0 +1,50 @@
+"""What the library returns is of the types that it shows."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+import kernels
+from flows.cli import main
+from pipeline import Manifest, Run, SearchRecord, Settings, Store, Verification, open_run, search_run
+from pipeline.run import run
+from pipeline.stages.publish import verify
+
+SQUARE = ([0, 2, 4], [0, 1, 0, 1], 2)
+
+
+def test_kernels_return_the_records_that_they_name():
+    assert isinstance(kernels.enumerate_maximal_bicliques(*SQUARE), kernels.EnumerationResult)
+    assert isinstance(kernels.count_bicliques(*SQUARE, 2, 2), kernels.CountResult)
+    assert isinstance(kernels.count_all_bicliques(*SQUARE, 2, 2), kernels.CountTable)
+    assert isinstance(kernels.maximum_clique([0, 1, 2], [1, 0]), kernels.CliqueResult)
+    with kernels.stream_maximal_bicliques(*SQUARE) as stream:
+        assert isinstance(stream, kernels.BicliqueStream)
+        assert all(isinstance(batch, kernels.BicliqueBatch) for batch in stream)
+
+
+def test_a_backend_is_a_name_and_threads_are_cores():
+    assert kernels.Backend("cpu") is kernels.Backend.CPU
+    assert kernels.available_threads() >= 1
+
+
+def test_a_run_and_what_it_leaves_are_of_the_types_of_the_face(tmp_path):
+    (tmp_path / "shop.csv").write_text("user,item\nann,tea\nbob,tea\n")
+    settings = Settings(store=str(tmp_path / "store"))
+    summary = run(str(tmp_path / "shop.csv"), settings)
+    shop = open_run(settings.store, summary.run)
+    assert isinstance(shop, Run)
+    assert isinstance(shop.store, Store)
+    assert isinstance(shop.manifest, Manifest)
+    assert isinstance(verify(shop.store, shop.run), Verification)
+    assert isinstance(search_run(shop.store, shop.run), SearchRecord)
+
+
+def test_the_command_is_the_main_of_the_command_line(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["bicliq", "--help"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    assert "Usage" in capsys.readouterr().out
