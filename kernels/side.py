@@ -16,7 +16,7 @@ def choose_side(left_degrees: Any, right_degrees: Any) -> Side:
     """The side to enumerate where nobody asked for one: that with fewer paths of two edges from its vertices.
 
     Paths that start on the left are counted by the squares of the right degrees, and the other way round. On nine real
-    graphs the rule finds the faster side, or one within a fifth of it (docs/performance.md); the side with fewer
+    graphs the rule finds the faster side, or one within a fifth of it (docs/methods.md); the side with fewer
     vertices would be up to 27 times slower (fimi-retail).
 
     In a crowded table, where a neighbour of a random edge has seven tenths of the vertices of a side, it is that side: roots

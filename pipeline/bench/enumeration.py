@@ -24,7 +24,7 @@ DATA_VARIABLE = "BICLIQ_DATA"
 
 @dataclass(frozen=True)
 class Peer:
-    """Published programs on one graph: seconds on one core of the kind of machine in docs/performance.md.
+    """Published programs on one graph: seconds on one core of the kind of machine in docs/results.md.
 
     AdaMBE (SC'24) and MBET (ICDE'24) on one core; GMBE+ (SC'23) and cuMBE on one NVIDIA H200. All were built and
     run by this project, not copied from their papers; None where a program did not finish or was not run.

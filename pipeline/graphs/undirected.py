@@ -35,7 +35,7 @@ DIMACS_SUFFIXES = (".clq", ".col", ".dimacs")
 
 TIES, TIES_LOADED = 3 << 25, 1 << 23
 """Expected edges of a projection from which on a GPU is worth it, with the cliques that follow: where its libraries are yet to be loaded, and where
-they are (docs/performance.md)."""
+they are (docs/methods.md)."""
 
 
 @dataclass(frozen=True, eq=False)

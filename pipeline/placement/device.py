@@ -23,13 +23,13 @@ POOL_KEEPS = 0.6  # of a GPU's memory, between two uses: about what a search tak
 LIBRARIES = ("cupy", "cudf", "cugraph", "rmm")
 
 AUTO_BYTES = 64 << 20
-"""Size of an edge table from which on the GPU is worth starting for it (docs/performance.md)."""
+"""Size of an edge table from which on the GPU is worth starting for it (docs/results.md)."""
 
 WRITTEN_ROWS = 32 << 20
 """Rows written to a Parquet file at a time."""
 
 LISTS: dict[str, Any] = {"compression": "ZSTD", "use_dictionary": False, "max_page_size_bytes": 1 << 16}
-"""Options of a file of bicliques: small pages are compressed side by side, and dictionaries of ids save nothing (docs/performance.md)."""
+"""Options of a file of bicliques: small pages are compressed side by side, and dictionaries of ids save nothing (docs/methods.md)."""
 
 
 def why_no_data_on_device() -> str | None:
@@ -158,7 +158,7 @@ class DeviceParquetWriter:
 
     Notes
     -----
-    Eight times as fast as pyarrow on list columns (docs/performance.md).
+    Eight times as fast as pyarrow on list columns (docs/results.md).
     """
 
     def __init__(self, sink: Any, **options: Any) -> None:

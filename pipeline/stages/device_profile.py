@@ -57,7 +57,7 @@ def two_hop_sizes(graph: BipartiteGraph, starts: Any, pairs: int) -> Any:
     Notes
     -----
     Paths of two edges are laid out by two gathers, and equal ends united by a sort of 64-bit keys. Beside it stand
-    `two_hop_by_merge` (cuDF) and `two_hop_by_cugraph`, which are slower (docs/performance.md).
+    `two_hop_by_merge` (cuDF) and `two_hop_by_cugraph`, which are slower (docs/results.md).
     """
     _, cp = cudf_and_cupy()
     back = graph.transpose()

@@ -2,7 +2,7 @@
 
 A root's partition must hold the root's neighbours (rows) and all of their neighbours (columns), so a
 row is stored in every partition with a root beside it. Roots are therefore grouped by the rows that they share
-(`kernels.group_roots`), or, in very large graphs, by their neighbour of largest degree (docs/performance.md compares).
+(`kernels.group_roots`), or, in very large graphs, by their neighbour of largest degree (docs/methods.md compares).
 """
 
 from __future__ import annotations

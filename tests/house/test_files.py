@@ -15,7 +15,7 @@ MOST_LINES = 600
 STILL_TO_SPLIT = {Path("kernels/src/lanes/lanes.hpp")}
 """Files that are longer. Only ever fewer."""
 
-WRAPPED = ["notebooks", "tests/house"]
+WRAPPED = ["docs", "notebooks", "tests/house", "CHANGELOG.md"]
 """Where prose must fit: rooms and files, or ["all"]."""
 
 
@@ -36,7 +36,7 @@ def test_files_are_short():
 
 def test_prose_fits_in_100_columns():
     paths = [path for path in files(".py", ".hpp", ".cpp", ".cu", ".md", ".toml", ".yaml", "") if is_wrapped(path)]
-    assert len(paths) > 5
+    assert len(paths) > 10
     wide = [
         f"{path}:{number}: {columns} columns of prose; wrap at 100"
         for path in paths

@@ -25,7 +25,7 @@ struct Choice {
   bool on_left;
 };
 
-// Chosen on ten real and 36 random graphs, each count with eight seeds of the sample (docs/performance.md).
+// Chosen on ten real and 36 random graphs, each count with eight seeds of the sample (docs/results.md).
 constexpr u32 kFirstDraws = 16, kTimesMore = 3, kMostDraws = 432;
 constexpr double kScatter = 48;          // after n draws, 1 + kScatter / n times the work of another is clearly more
 constexpr double kScatterOfOne = 1920;   // where one search is prescribed: nothing else wins where small samples of levels miss most of them
