@@ -85,7 +85,7 @@ def test_what_supersedes_a_decision_says_so():
 
 def test_pages_that_the_sources_name_exist():
     named = re.compile(r"\bdocs/[\w/.-]+\.md")
-    sources = files(".py", ".hpp", ".cpp", ".cu", ".md", ".toml", "")
+    sources = [path for path in files(".py", ".hpp", ".cpp", ".cu", ".md", ".toml", "") if path.name != "CHANGELOG.md"]
     gone = [
         f"{path}: {page}"
         for path in sources
