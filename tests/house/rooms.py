@@ -21,7 +21,7 @@ MAY_IMPORT: dict[str, list[str]] = {
     "pipeline": ["pipeline.*"],  # its face: names that are loaded from their rooms when they are asked for
     "pipeline.errors": ["kernels.errors"],
     "pipeline.settings": ["pipeline.errors"],
-    "pipeline.formats": BASE,
+    "pipeline.formats": [*BASE, "kernels"],
     "pipeline.placement": [*BASE, "kernels", "kernels.cpu", "kernels.cuda.*"],  # it knows what can run where
     "pipeline.store": [*BASE, "kernels", "pipeline.placement.*"],
     "pipeline.graphs": [*BASE, "kernels", "pipeline.formats.*", "pipeline.placement.*", "pipeline.store.*"],
