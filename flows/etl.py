@@ -22,7 +22,7 @@ from prefect.cache_policies import NO_CACHE
 
 from pipeline.errors import BackendError, BicliqError, InputError, LimitReached
 from pipeline.placement.cluster import open_cluster
-from pipeline.run import StageClock, check_backend, summary
+from pipeline.run import StageClock, call_options, check_backend, summary
 from pipeline.settings import Settings, load_settings
 from pipeline.stages.ingest import ingest as ingest_table
 from pipeline.stages.plan import plan as plan_run
@@ -30,9 +30,9 @@ from pipeline.stages.plan import read_plan_record
 from pipeline.stages.profile import profile as profile_graph
 from pipeline.stages.publish import publish as publish_run
 from pipeline.stages.publish import read_manifest
-from pipeline.stages.publish import verify as verify_run
 from pipeline.stages.search import usable_backend
 from pipeline.stages.search_run import SearchProgress, batches_of, search_run
+from pipeline.stages.verify import verify as verify_run
 from pipeline.store.layout import Store
 from pipeline.store.results import open_run
 
@@ -98,7 +98,7 @@ def search_task(run: str, number: int, partitions: list[int], settings: dict[str
             shown[0] = share
             update_progress_artifact(bar, progress=round(share, 1))
 
-    options: dict[str, Any] = {"threads": asked.search.threads, "backend": asked.search.backend, "only": partitions}
+    options = {**call_options(asked.search), "only": partitions}
     if scheduler is None:
         return search_run(store, run, None, report, **options).searched
     with open_cluster(asked.cluster.model_copy(update={"scheduler": scheduler})) as client:
@@ -108,7 +108,8 @@ def search_task(run: str, number: int, partitions: list[int], settings: dict[str
 @task(name="publish", **STAGE)
 def publish_task(run: str, settings: dict[str, Any]) -> str:
     """Write the manifest; the run is now whole."""
-    return publish_run(Store.open(settings_of(settings).store, create=False), run).digest
+    asked = settings_of(settings)
+    return publish_run(Store.open(asked.store, create=False), run, asked.search.max_bicliques).digest
 
 
 @task(name="verify", **STAGE)

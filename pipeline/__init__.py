@@ -78,31 +78,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pipeline.errors import InputError, LimitReached, StorageError
+    from pipeline.errors import DamageError, InputError, LimitReached, StorageError
     from pipeline.graphs.bipartite import BipartiteGraph
     from pipeline.placement.cluster import open_cluster
     from pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, Settings
-    from pipeline.stages.publish import Manifest, Verification
+    from pipeline.stages.publish import Manifest
     from pipeline.stages.search_run import SearchProgress, SearchRecord, run_plan, search_run
+    from pipeline.stages.verify import StoreVerification, Verification
     from pipeline.store.layout import Commit, Store
     from pipeline.store.results import Run, open_run
+    from pipeline.store.states import RunState
 
 __all__ = [
     "BipartiteGraph",
     "ClusterSettings",
     "Commit",
+    "DamageError",
     "IngestSettings",
     "InputError",
     "LimitReached",
     "Manifest",
     "PlanSettings",
     "Run",
+    "RunState",
     "SearchProgress",
     "SearchRecord",
     "SearchSettings",
     "Settings",
     "StorageError",
     "Store",
+    "StoreVerification",
     "Verification",
     "open_cluster",
     "open_run",
@@ -111,14 +116,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "errors": ("InputError", "LimitReached", "StorageError"),
+    "errors": ("DamageError", "InputError", "LimitReached", "StorageError"),
     "graphs.bipartite": ("BipartiteGraph",),
     "placement.cluster": ("open_cluster",),
     "settings": ("ClusterSettings", "IngestSettings", "PlanSettings", "SearchSettings", "Settings"),
-    "stages.publish": ("Manifest", "Verification"),
+    "stages.publish": ("Manifest",),
     "stages.search_run": ("SearchProgress", "SearchRecord", "run_plan", "search_run"),
+    "stages.verify": ("StoreVerification", "Verification"),
     "store.layout": ("Commit", "Store"),
     "store.results": ("Run", "open_run"),
+    "store.states": ("RunState",),
 }
 
 

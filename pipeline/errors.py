@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from kernels.errors import BackendError, BicliqError, CapacityError
 
-__all__ = ["BackendError", "BicliqError", "CapacityError", "InputError", "LimitReached", "StorageError"]
+__all__ = [
+    "BackendError",
+    "BicliqError",
+    "CapacityError",
+    "DamageError",
+    "InputError",
+    "LimitReached",
+    "StorageError",
+]
 
 
 class InputError(BicliqError):
@@ -13,6 +21,10 @@ class InputError(BicliqError):
 
 class StorageError(BicliqError):
     """Raised when a store cannot be read or written, is of another version, or is damaged."""
+
+
+class DamageError(StorageError):
+    """Raised when a file of a store is missing, or is not what its record says; nothing of it is used."""
 
 
 class LimitReached(BicliqError):

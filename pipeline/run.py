@@ -12,7 +12,7 @@ from pipeline.errors import InputError
 from pipeline.placement.cluster import open_cluster
 from pipeline.settings import SearchSettings, Settings
 from pipeline.stages.ingest import GraphRecord, ingest
-from pipeline.stages.plan import PlanRecord, plan, read_plan_record
+from pipeline.stages.plan import PlanRecord, plan, plan_run, read_plan_record
 from pipeline.stages.profile import profile
 from pipeline.stages.publish import Manifest, publish
 from pipeline.stages.search import usable_backend
@@ -135,25 +135,17 @@ def run(source: str, settings: Settings, observer: Observer | None = None) -> Ru
 
 
 def resume(run_id: str, settings: Settings, observer: Observer | None = None) -> RunSummary:
-    """Do what is missing of a planned run, and publish it.
+    """Do what is missing or damaged of a planned run, and publish it.
 
-    The thresholds are those of the run; threads, backend and cluster are those of the settings.
+    The thresholds are those of the run; threads, backend, cluster and a limit are those of the settings.
     """
     store = Store.open(settings.store, create=False)
     folder = store.run(run_id)
     if not folder.exists():
         raise InputError(f"{folder.uri}: there is no such run; the store has: {', '.join(store.runs()) or 'none'}")
-    asked = folder.read_json("run.json")
-    if not folder.has("plan.json"):
-        planned = plan(
-            store,
-            str(asked["graph"]),
-            SearchSettings.model_validate(asked["search"]),
-            settings.plan.model_validate(asked["plan"]),
-            cluster=settings.cluster,
-        )
-    else:
-        planned = read_plan_record(folder)
+    if folder.read_record("run.json")["asks"] != "bicliques":
+        raise InputError(f"{folder.uri}: this run is a count; it goes on when `bicliq count` asks the same again")
+    planned = plan_run(store, run_id, settings.data_backend, settings.cluster)
     return finish(store, planned, settings, observer or Observer(), {}, None)
 
 
@@ -178,7 +170,7 @@ def finish(
     with clock("search"):
         searched = _search(store, planned, settings, observer)
     with clock("publish"):
-        manifest = publish(store, planned.run)
+        manifest = publish(store, planned.run, settings.search.max_bicliques)
     return summary(store, manifest, searched.searched, settings, clock.seconds, graph, searched.busy)
 
 
@@ -217,12 +209,17 @@ def summary(
 
 def _search(store: Store, planned: PlanRecord, settings: Settings, observer: Observer) -> SearchRecord:
     run_id = planned.run
-    options = {"threads": settings.search.threads, "backend": settings.search.backend}
+    options = call_options(settings.search)
     if settings.cluster.is_local(planned.est_cost):
-        return search_run(store, run_id, None, observer.search, **options)  # type: ignore[arg-type]
+        return search_run(store, run_id, None, observer.search, **options)
     with open_cluster(settings.cluster, usable_backend(settings.search.backend, paths=planned.est_cost)) as client:
         observer.dashboard(client.dashboard_link)
-        return search_run(store, run_id, client, observer.search, **options)  # type: ignore[arg-type]
+        return search_run(store, run_id, client, observer.search, **options)
+
+
+def call_options(search: SearchSettings) -> dict[str, Any]:
+    """Arguments of `search_run` that are those of a call, not of the run."""
+    return {name: getattr(search, name) for name in ("threads", "backend", "max_bicliques", "on_limit", "check")}
 
 
 class StageClock:

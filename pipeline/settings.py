@@ -70,6 +70,9 @@ class SearchSettings(_Frozen):
     on_limit: Literal["error", "flag"] = Field(
         "flag", description="Whether a reached limit is an error or marked in the manifest."
     )
+    check: bool = Field(
+        False, description="Whether the checksums of what was found before are compared before it is taken as done."
+    )
     side: Literal["auto", "left", "right"] = Field(
         "auto", description="The side whose vertices are the roots of the search."
     )

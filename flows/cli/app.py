@@ -19,6 +19,7 @@ from flows.cli.options import (
     EXIT_LIMIT,
     EXIT_OTHER,
     Backend,
+    Check,
     DataBackend,
     Delimiter,
     Devices,
@@ -82,7 +83,7 @@ def run(
     weight: Weight = None, time: Time = None, delimiter: Delimiter = None, header: Header = None,
     duplicates: Duplicates = None, min_weight: MinWeight = None, since: Since = None, until: Until = None,
     ragged: Ragged = None, nulls: Nulls = None, self_labels: SelfLabels = None, sides: Sides = None, sample: Sample = None,
-    data_backend: DataBackend = None,
+    data_backend: DataBackend = None, check: Check = None,
     prefect: Annotated[bool, typer.Option("--prefect", help="Run as a Prefect flow, with its states and artifacts.")] = False,
     json: Json = False,
 ) -> None:  # fmt: skip
@@ -306,8 +307,8 @@ def profile(
 def plan(
     graph: Annotated[str, typer.Argument(metavar="GRAPH", help="A graph of the store, or how its name begins.")],
     store: StoreUri = None, min_left: MinLeft = None, min_right: MinRight = None, min_edges: MinEdges = None,
-    max_bicliques: MaxBicliques = None, side: SideOption = None, partitions: Partitions = None,
-    memory_budget: MemoryBudget = None, data_backend: DataBackend = None, json: Json = False,
+    side: SideOption = None, partitions: Partitions = None, memory_budget: MemoryBudget = None,
+    data_backend: DataBackend = None, json: Json = False,
 ) -> None:  # fmt: skip
     """Plan a run over an ingested graph: side, order, partitions and their cost."""
     options = {k: v for k, v in locals().items() if k not in ("graph", "json")}
@@ -335,20 +336,39 @@ def plan(
 
 @app.command(epilog="Example: [bold]bicliq resume 3f2a --store wiki-store[/bold]")
 def resume(
-    run: RunName = None, store: StoreUri = None, backend: Backend = None, threads: Threads = None,
-    scheduler: Scheduler = None, workers: Workers = None, local: Local = None, json: Json = False,
+    run: RunName = None, store: StoreUri = None, max_bicliques: MaxBicliques = None, on_limit: OnLimit = None,
+    backend: Backend = None, threads: Threads = None, scheduler: Scheduler = None, workers: Workers = None,
+    local: Local = None, check: Check = None, json: Json = False,
 ) -> None:  # fmt: skip
-    """Search what is missing of a run, and publish it."""
+    """Search what is missing or damaged of a run, and publish it; by default the last one that is not complete."""
     options = {k: v for k, v in locals().items() if k not in ("run", "json")}
     settings = settings_from(**options)
     from flows.cli import console
     from pipeline.run import resume as resume_run
-    from pipeline.store.results import open_run
+    from pipeline.store.layout import Store
+    from pipeline.store.states import run_to_resume
 
-    name = open_run(settings.store, run).run
+    opened = Store.open(settings.store, create=False)
+    name = run_to_resume(opened) if run is None else opened.find_run(run)
     with console.observed(json) as observer:
         record = resume_run(name, settings, observer).record()
     _show(record, json)
+
+
+@app.command(epilog="Example: [bold]bicliq runs --store wiki-store[/bold]")
+def runs(store: StoreUri = None, json: Json = False) -> None:
+    """List the runs of a store: how far each is, what it asks for, its sizes and times."""
+    settings = settings_from(store=store)
+    from flows.cli import console
+    from pipeline.store.layout import Store
+    from pipeline.store.states import list_runs
+
+    opened = Store.open(settings.store, create=False)
+    listed = list_runs(opened)
+    if json:
+        console.print_json({"store": opened.uri, "runs": listed})
+    else:
+        console.wide.print(console.runs_table(listed, opened.uri))
 
 
 @app.command(epilog="Example: [bold]bicliq top -k 20 --by left --store wiki-store[/bold]")
@@ -367,36 +387,43 @@ def top(
     opened = open_run(settings.store, run)
     rows = opened.top(k, by, ids=not dense).to_pylist()  # type: ignore[arg-type]
     if json:
-        console.print_json({"run": opened.run, "by": by, "bicliques": rows})
+        console.print_json({"run": opened.run, "by": by, **opened.state.record(), "bicliques": rows})
     else:
-        console.out.print(console.biclique_table(rows, f"the {len(rows)} largest of run {opened.run}, by {by}"))
+        of = "" if opened.state.complete else f" ({opened.state})"
+        console.out.print(console.biclique_table(rows, f"the {len(rows)} largest of run {opened.run}{of}, by {by}"))
 
 
-@app.command(epilog="Example: [bold]bicliq verify --store wiki-store[/bold]")
+@app.command(
+    epilog="Examples:\n\n[bold]bicliq verify --store wiki-store[/bold]\n\n"
+    "[bold]bicliq verify --repair --store wiki-store[/bold]"
+)
 def verify(
-    run: RunName = None, store: StoreUri = None,
-    sample: Annotated[int, typer.Option("--sample", min=0, help="Bicliques to check against the graph.")] = 1000,
+    run: Annotated[str | None, typer.Argument(metavar="RUN", help="A run, or how its name begins; by default all that is in the store.")] = None,
+    store: StoreUri = None,
+    sample: Annotated[int, typer.Option("--sample", min=0, help="Bicliques of a run to check against the graph.")] = 1000,
+    repair: Annotated[bool, typer.Option("--repair", help="Search or derive again what is damaged, remove what killed processes left.")] = False,
+    backend: Backend = None, threads: Threads = None, scheduler: Scheduler = None, workers: Workers = None, local: Local = None,
     json: Json = False,
 ) -> None:  # fmt: skip
-    """Read every file of a run again and check it: checksums, rows, digest, and a sample against the graph."""
-    settings = settings_from(store=store)
-    from dataclasses import asdict
-
+    """Read every file again and check it: seals, checksums, rows, digests, and a sample against the graph."""
+    options = {k: v for k, v in locals().items() if k not in ("run", "sample", "repair", "json")}
+    settings = settings_from(**options)
     from flows.cli import console
-    from pipeline.stages.publish import verify as verify_run
-    from pipeline.store.results import open_run
+    from pipeline.stages.verify import verify_store
+    from pipeline.store.layout import Store
 
-    opened = open_run(settings.store, run)
-    found = verify_run(opened.store, opened.run, sample)
+    opened = Store.to_verify(settings.store)
+    name = None if run is None else opened.find_run(run)
+    mended = None
+    if repair:
+        from pipeline.repair import repair as mend
+
+        mended = mend(opened, settings, name)
+    found = verify_store(opened, name, sample)
     if json:
-        console.print_json({**asdict(found), "ok": found.ok})
-    elif found.ok:
-        console.out.print(
-            f"run {found.run} is sound: {found.bicliques:,} bicliques in {found.partitions:,} files, digest {found.digest},"
-            f" {found.sampled:,} of them checked against the graph"
-        )
-    for problem in [] if json else found.problems:
-        console.err.print(problem, style="red", markup=False)
+        console.print_json({**found.record(), **({} if mended is None else {"repaired": mended})})
+    else:
+        console.show_verification(found, mended)
     if not found.ok:
         raise typer.Exit(EXIT_OTHER)
 

@@ -103,6 +103,46 @@ def summary_table(record: dict[str, Any]) -> Table:
     return table
 
 
+def runs_table(runs: list[dict[str, Any]], store: str) -> Table:
+    """Runs with their states, a row each; the last used one last."""
+    table = Table(title=f"runs of {store}", title_justify="left")
+    for name in ("run", "graph", "state", "at least", "partitions", "bicliques", "MiB", "search s", "last used (UTC)"):
+        table.add_column(name, justify="right" if name in ("partitions", "bicliques", "MiB", "search s") else "left")
+    for r in runs:
+        if r["state"] == "damaged":
+            table.add_row(r["run"], "", "[red]damaged[/red]", "", "", "", "", "", escape(r["reason"]))
+            continue
+        state = "cut off" if r["state"] == "limited" else r["state"]
+        least = f"{r['min_left']} × {r['min_right']}" + (f", {r['min_edges']:,} edges" if r["min_edges"] > 1 else "")
+        done = ", ".join(r["counts"]) if r["state"] == "count" else f"{r['bicliques']:,}"
+        table.add_row(
+            r["run"], r["graph"], state, least, f"{r['partitions_searched']:,} of {r['partitions']:,}", done,
+            f"{r['bytes'] / 2**20:,.1f}", f"{r['seconds']:,.1f}", (r["published"] or r["created"])[:19],
+        )  # fmt: skip
+    return table
+
+
+def show_verification(found: Any, mended: list[str] | None) -> None:
+    """What was mended, what was found of each run, what is left over, and what is wrong."""
+    for sentence in mended or []:
+        out.print(sentence, markup=False)
+    wrong = {run.run for run in found.runs if not run.ok} | {p.split("/")[1] for p in found.problems if "/" in p}
+    for run in found.runs:
+        if run.run in wrong:
+            continue
+        count = run.state.startswith("a count")
+        what = run.state if run.complete and count else "sound" if run.complete else f"sound, but {run.state}"
+        read = f"{run.bicliques:,} bicliques in {run.partitions:,} files, digest {run.digest}"
+        sampled = f", {run.sampled:,} of them checked against the graph"
+        out.print(f"run {run.run} is {what}" + ("" if count else f": {read}{sampled}"))
+    for path in found.leftovers:
+        out.print(f"{path}: left by a process that was killed; no damage, --repair removes it", markup=False)
+    for problem in found.problems:
+        err.print(problem, style="red", markup=False)
+    if found.ok:
+        out.print(f"no damage: {found.bytes / 2**20:,.1f} MiB read")
+
+
 def layouts_table(records: list[dict[str, Any]]) -> Table:
     """Milliseconds (and busy ratio) of each graph, a row a layout of the search on a GPU."""
     table = Table("layout", title="maximal bicliques on the GPU, milliseconds (busy ratio)", title_justify="left")

@@ -29,6 +29,9 @@ MaxBicliques = Annotated[int | None, typer.Option("--max-bicliques", help="Stop 
 OnLimit = Annotated[
     str | None, typer.Option("--on-limit", help="A reached limit is: flag (marked) or error (exit code 3).")
 ]
+Check = Annotated[
+    bool | None, typer.Option("--check", help="Compare the checksums of what was found before it is taken as done.")
+]
 Partitions = Annotated[
     int | None, typer.Option("--partitions", help="Number of partitions; by default by memory and work.")
 ]

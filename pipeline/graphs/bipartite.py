@@ -15,7 +15,9 @@ import xxhash
 from pipeline.errors import InputError
 from pipeline.placement.arrays import BLOCK, counts_of, library_of, repeat, starts_of, to_host
 from pipeline.placement.device import data_backend, read_columns, to_device
-from pipeline.store.layout import Folder, GraphFolder
+from pipeline.store.folder import Folder
+from pipeline.store.layout import GraphFolder
+from pipeline.store.records import StoredFile, named_files
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
@@ -195,22 +197,24 @@ def read_graph(folder: GraphFolder, backend: str = "cpu") -> BipartiteGraph:
     ------
     InputError
         Where the graph is not in the store.
+    DamageError
+        Where it is damaged: its edges are compared with their checksum before they are used.
     BackendError
         If "cuda" cannot run here.
     """
-    if not folder.exists():
-        raise InputError(f"{folder.uri}: this graph is not in the store; ingest its edge table first")
-    record = folder.read_json("graph.json")
+    folder.must_exist()
+    record = folder.read_record("graph.json")
     where = data_backend(backend, BYTES_PER_EDGE * int(record["n_edges"]))
-    return read_edges(folder, "edges.parquet", int(record["n_left"]), int(record["n_right"]), where)
+    edges = named_files(record)["edges.parquet"]
+    return read_edges(folder, edges, int(record["n_left"]), int(record["n_right"]), where)
 
 
-def read_edges(folder: Folder, name: str, n_left: int, n_right: int, backend: str = "cpu") -> BipartiteGraph:
-    """Read a table of edges (dense ids, columns left and right) of a folder."""
+def read_edges(folder: Folder, file: StoredFile, n_left: int, n_right: int, backend: str = "cpu") -> BipartiteGraph:
+    """Read a table of edges (dense ids, columns left and right) of a folder, after it was checked."""
     if backend == "cuda":
-        left, right = read_columns(folder, name, ["left", "right"])
+        left, right = read_columns(folder, file, ["left", "right"])
     else:
-        table = folder.read_table(name, ["left", "right"])
+        table = folder.read_table(file, ["left", "right"])
         left, right = table["left"].to_numpy(), table["right"].to_numpy()
     return BipartiteGraph.from_edges(left, right, n_left, n_right)
 

@@ -20,7 +20,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from pipeline.errors import InputError
-from pipeline.store.layout import COMPRESSION_LEVEL, Folder, file_system
+from pipeline.store.folder import COMPRESSION_LEVEL, Folder, file_system
 
 CORNERS = (0.57, 0.19, 0.19, 0.05)
 """Graph500's corners: both ends hubs, left only, right only, neither. Degrees are as skewed as those of web pages."""

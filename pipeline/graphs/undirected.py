@@ -173,7 +173,8 @@ def read_sides(
     """Read a bipartite graph and the labels of one side; the parameters are those of `project_table`."""
     if store is not None:
         folder = store.graph(store.find_graph(source))
-        return read_graph(folder, backend), folder.read_table(f"{side}_ids.parquet")["id"].combine_chunks()
+        ids = folder.read_table(folder.stored()[f"{side}_ids.parquet"])["id"].combine_chunks()
+        return read_graph(folder, backend), ids
     table = read_edge_table(source, settings, backend=backend)
     ends = _where_read(table, table.left, table.right)
     graph = BipartiteGraph.from_edges(*ends, len(table.left_ids), len(table.right_ids))

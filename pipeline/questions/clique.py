@@ -1,14 +1,15 @@
 """Maximum cliques of a table: read or project it, search, and commit the result with its original ids.
 
-In the store a result is a folder ``cliques/<name>``: ``cliques.parquet`` (a row a clique, its members as a list), and
-``clique.json``, written last, which makes it visible. The name is a hash of the graph and of what was asked, so that
-the same question finds its proven answer again.
+In the store a result is a folder ``cliques/<name>``: a table (a row a clique, its members as a list), and ``clique.json``,
+which names it. The name of the folder is a hash of the graph and of what was asked, so that the same question finds its
+proven answer again; an answer that is not proven stands until there is a better one.
 """
 
 from __future__ import annotations
 
 import logging
 import time
+import uuid
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -18,7 +19,7 @@ import pyarrow as pa
 import xxhash
 
 import kernels
-from pipeline.errors import BackendError, InputError
+from pipeline.errors import BackendError, DamageError, InputError
 from pipeline.graphs.bipartite import Int32s, Int64s
 from pipeline.graphs.cores import cores_by_halving
 from pipeline.graphs.undirected import UndirectedGraph, project_table, read_undirected
@@ -27,9 +28,11 @@ from pipeline.placement.device import device_errors_of
 from pipeline.placement.fallback import failed, search_on
 from pipeline.questions.clique_by_cores import search_by_cores, time_left, united
 from pipeline.settings import IngestSettings
-from pipeline.store.layout import Folder, Store
+from pipeline.store.folder import Folder
+from pipeline.store.layout import Store
+from pipeline.store.records import STORED, named_files
 
-RECORD, TABLE = "clique.json", "cliques.parquet"
+RECORD = "clique.json"
 LOGGER = logging.getLogger("bicliq")
 
 AUTO_SECONDS = 1.0
@@ -228,28 +231,25 @@ def answer(
     -------
     dict
         The record of `find_clique`, with ``read`` seconds, and ``output`` where it was committed. A proven answer that
-        the store holds already is given back as it is, with ``found`` true.
+        the store holds already is given back as it is, with ``found`` true; one that is not proven, but larger than what
+        this search has found in its time, with ``earlier`` true.
     """
     if stored and store is None:
         raise InputError(f"{source}: a graph of a store was named, but no store; add --store")
     started = time.perf_counter()
     graph = read_graph_of(source, question, settings, store if stored else None, threads, data_backend)
     read = time.perf_counter() - started
-    folder = None if store is None else Folder(store.fs, f"{store.path}/cliques/{_name(graph, question)}")
-    if folder is not None and folder.has(RECORD):
-        known = dict(folder.read_json(RECORD))
-        if known["proven"]:
-            return {**_with_members(folder, known), "found": True}
+    folder = None if store is None else store.clique(_name(graph, question))
+    known = None if folder is None else _known(folder)
+    if known is not None and known["proven"]:
+        return {**known, "found": True}
     record = {
         "source": source,
         "question": asdict(question),
         **find_clique(graph, question, threads=threads, backend=backend, devices=devices),
     }
     record["seconds"]["read"] = round(read, 6)
-    if folder is not None:
-        _commit(folder, record, graph.ids.type)
-        record["output"] = folder.uri
-    return record
+    return record if folder is None else _keep_the_better(folder, record, graph.ids.type)
 
 
 def _name(graph: UndirectedGraph, question: CliqueQuestion) -> str:
@@ -261,15 +261,42 @@ def _name(graph: UndirectedGraph, question: CliqueQuestion) -> str:
     return str(state.hexdigest())
 
 
+def _keep_the_better(folder: Folder, record: dict[str, Any], kind: pa.DataType) -> dict[str, Any]:
+    """Commit an answer, unless the store has a better one meanwhile or from an earlier search; returns what stands."""
+    with folder.claim("clique"):
+        known = _known(folder)
+        if known is not None and _worth(known) > _worth(record):
+            return {**known, "earlier": True}
+        _commit(folder, record, kind)
+        if known is not None:
+            folder.remove(known["table"])
+    return {**record, "output": folder.uri}
+
+
+def _worth(record: dict[str, Any]) -> tuple[bool, int, int]:
+    return record["proven"], record["size"], record["n_cliques"]
+
+
 def _commit(folder: Folder, record: dict[str, Any], kind: pa.DataType) -> None:
-    """Write the table, then the record that makes it visible."""
+    """Write the table, then the record that makes it visible in place of an earlier one."""
     cliques = record.get("cliques") or ([record["members"]] if record["members"] else [])
-    folder.write_table(TABLE, pa.table({"members": pa.array(cliques, pa.list_(kind))}))
-    listed = {name: value for name, value in record.items() if name not in ("cliques", "members")}
-    folder.write_json(RECORD, {**listed, "output": folder.uri})
+    table = pa.table({"members": pa.array(cliques, pa.list_(kind))})
+    file = folder.write_table(f"cliques-{uuid.uuid4().hex[:8]}.parquet", table)
+    folder.write_record(RECORD, {name: record[name] for name in record if name not in ("cliques", "members")}, [file])
 
 
-def _with_members(folder: Folder, record: dict[str, Any]) -> dict[str, Any]:
-    cliques = folder.read_table(TABLE)["members"].to_pylist()
+def _known(folder: Folder) -> dict[str, Any] | None:
+    """The answer that the store has, if it is sound."""
+    if not folder.has(RECORD):
+        return None
+    try:
+        record = folder.read_record(RECORD)
+        (file,) = named_files(record).values()
+        cliques = folder.read_table(file)["members"].to_pylist()
+    except DamageError as error:
+        LOGGER.warning("the clique is searched again: %s", error)
+        return None
+    del record[STORED]
     listed = {"cliques": cliques} if record["question"]["all"] else {}
-    return {**record, "members": cliques[0] if cliques else [], **listed}
+    members = cliques[0] if cliques else []
+    return {**record, "members": members, **listed, "table": file.name, "output": folder.uri}

@@ -8,7 +8,8 @@ partitions' counts add up. The folder of the run then holds ``counts.parquet`` (
 
 from __future__ import annotations
 
-import json
+import datetime as dt
+import logging
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -16,27 +17,40 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 import kernels
 from kernels.counting import check_table
-from pipeline.errors import BicliqError, CapacityError, InputError
+from pipeline.errors import BicliqError, CapacityError, DamageError, InputError, StorageError
 from pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from pipeline.placement.cluster import open_cluster
 from pipeline.run import Observer
 from pipeline.settings import Settings
 from pipeline.stages.ingest import ingest, read_edge_table
-from pipeline.stages.partition import read_partition, write_partitions
+from pipeline.stages.partition import ready_partition, write_partitions
 from pipeline.stages.plan import plan, read_plan, read_plan_record
 from pipeline.stages.profile import profile
 from pipeline.stages.reduce import reduce
 from pipeline.stages.search_run import RETRIES, SearchProgress
+from pipeline.store.counts import (
+    COUNTS_FILE,
+    COUNTS_RECORD,
+    VERTICES_FILE,
+    Sizes,
+    commit_count,
+    count_name,
+    examine_counts,
+    keys_of,
+    sizes_of_key,
+    sums_of,
+    vertices_name,
+)
 from pipeline.store.layout import RunFolder, Store
+from pipeline.store.records import named_files
 
-Sizes = dict[tuple[int, int], int]
+LOGGER = logging.getLogger("bicliq")
 
-COUNTS_FILE = "counts.parquet"
-VERTICES_FILE = "vertex_counts.parquet"
-NEEDED_SETTINGS: dict[str, Any] = {"min_edges": 1, "max_bicliques": None, "on_limit": "flag"}
+NEEDED_SETTINGS: dict[str, Any] = {"min_edges": 1}
 """What a count asks of a run's plan besides p, q and the side: nothing."""
 
 SCHEMA = pa.schema([("p", pa.int64()), ("q", pa.int64()), ("count", pa.string())])
@@ -100,6 +114,12 @@ class CountAsked:
             except CapacityError as error:
                 raise InputError(str(error)) from None
 
+    @classmethod
+    def of_key(cls, key: str) -> CountAsked:
+        """Return the question of a key; its method is not known from it."""
+        kind, p, q = key.split("-")
+        return cls(int(p[1:]), int(q[1:]), all_sizes=kind == "all", vertices=kind == "vertices")
+
     @property
     def least(self) -> tuple[int, int]:
         """Sizes below which nothing is asked for."""
@@ -107,9 +127,9 @@ class CountAsked:
 
     @property
     def key(self) -> str:
-        """Name of the folder of its partitions' counts."""
+        """Name of the question in the store (`pipeline.store.counts`)."""
         kind = "all" if self.all_sizes else "vertices" if self.vertices else "one"
-        return f"counts/{kind}-p{self.p}-q{self.q}"
+        return f"{kind}-p{self.p}-q{self.q}"
 
 
 @dataclass(frozen=True)
@@ -270,7 +290,7 @@ def plan_count(store: Store, graph: str, asked: CountAsked, settings: Settings) 
     )
     bounded = {"min_left": min(least_p, 2**31 - 1), "min_right": min(least_q, 2**31 - 1), "side": side}
     search = settings.search.model_copy(update={**bounded, **NEEDED_SETTINGS})
-    return plan(store, graph, search, settings.plan, cluster=settings.cluster).run, method
+    return plan(store, graph, search, settings.plan, cluster=settings.cluster, asks="counts").run, method
 
 
 def count_partitions(
@@ -284,9 +304,11 @@ def count_partitions(
     """Count the partitions of a planned run that are not counted yet, the costliest first; returns how many these were."""
     how = {"method": method, "backend": usable_backend(asked, settings)}
     if settings.cluster.is_local(read_plan_record(store.run(run)).est_cost):
-        return _count_missing(store, run, asked, {**how, "threads": settings.search.threads}, None, progress)
+        here = {**how, "threads": settings.search.threads}
+        return _count_missing(store, run, asked, here, None, progress, settings.search.check)
     with open_cluster(settings.cluster) as client:
-        return _count_missing(store, run, asked, {**how, "threads": 1}, client, progress)
+        there = {**how, "threads": 1}
+        return _count_missing(store, run, asked, there, client, progress, settings.search.check)
 
 
 def count_partition(
@@ -294,12 +316,20 @@ def count_partition(
 ) -> int:
     """Count one partition and commit its counts; one that was counted is left as it is. Returns its number."""
     folder = Store.open(store_uri, create=False).run(run)
-    if folder.has(_commit_name(asked, number)):
-        return number
+    with folder.claim(f"{asked.key}-{number:05d}"):
+        if not folder.has(count_name(asked.key, number)):
+            _count_and_commit(folder, number, asked, method, backend, threads)
+    return number
+
+
+def _count_and_commit(
+    folder: RunFolder, number: int, asked: CountAsked, method: str, backend: str, threads: int
+) -> None:
     started = time.perf_counter()
-    part = read_partition(folder, number)
+    part = ready_partition(folder, number)
     csr = (part.indptr, part.indices, part.n_right)
     options: dict[str, Any] = {"side": part.side, "roots": part.roots, "threads": threads}
+    files = []
     if asked.all_sizes:
         counts = kernels.count_all_bicliques(*csr, asked.p, asked.q, backend=backend, **options).counts
     else:
@@ -311,30 +341,34 @@ def count_partition(
                 ("left", part.left_ids, found.left_counts),
                 ("right", part.right_ids, found.right_counts),
             ):
-                folder.write_table(_vertices_name(asked, number, side), _vertex_table(ids, values))
-    rows = [[p, q, str(count)] for (p, q), count in counts.items() if count]
-    commit = {"partition": number, "counts": rows, "seconds": round(time.perf_counter() - started, 6)}
-    folder.write_bytes(_commit_name(asked, number), (json.dumps(commit) + "\n").encode())
-    return number
+                name = vertices_name(asked.key, number, side)
+                files.append(folder.write_table(name, _vertex_table(ids, values)))
+    content = {
+        "plan": read_plan_record(folder).digest,
+        "counts": [[p, q, str(count)] for (p, q), count in counts.items() if count],
+        "method": method,
+        "seconds": round(time.perf_counter() - started, 6),
+    }
+    commit_count(folder, asked.key, number, content, files)
 
 
 def publish_counts(
     store: Store, run: str, asked: CountAsked, method: str, counted: int, settings: Settings
 ) -> CountRecord:
-    """Add up the partitions and write counts.parquet, beside what other counts of this run left there."""
+    """Add up the partitions and write counts.parquet, beside what other counts of this run left there.
+
+    Raises
+    ------
+    StorageError
+        Where partitions are not counted, or damaged.
+    CapacityError
+        Where a count is 2^128 or more.
+    """
     folder = store.run(run)
     record = read_plan_record(folder)
-    counts = dict.fromkeys(_asked_sizes(asked), 0)
-    for number in range(record.partitions):
-        for p, q, count in folder.read_json(_commit_name(asked, number))["counts"]:
-            counts[p, q] += int(count)
-    beyond = next((size for size, count in counts.items() if count >= 1 << 128), None)
-    if beyond is not None:
-        raise CapacityError(f"{folder.uri}: the count for p={beyond[0]}, q={beyond[1]} does not fit in 128 bits")
-    if asked.vertices:
-        _publish_vertices(store, folder, record.graph, asked, record.partitions, max(counts.values()))
-    _write_merged(folder, COUNTS_FILE, _count_rows(counts), asked, SCHEMA)
-    graph = store.graph(record.graph).read_json("graph.json")
+    counts = counts_of_key(folder, asked.key)
+    publish_all_counts(folder, again=asked.key)
+    graph = store.graph(record.graph).read_record("graph.json")
     n_left, n_right = int(graph["n_left"]), int(graph["n_right"])
     return CountRecord(
         counts=counts,
@@ -352,6 +386,77 @@ def publish_counts(
         partitions=record.partitions,
         counted=counted,
     )
+
+
+def counts_of_key(folder: RunFolder, key: str) -> Sizes:
+    """Add up the partitions of one question; the exceptions are those of `publish_counts`."""
+    sound, damaged = examine_counts(folder, key)
+    total = read_plan_record(folder).partitions
+    missing = [number for number in range(total) if number not in sound]
+    if missing:
+        reason = damaged.get(missing[0], "it is not counted")
+        raise StorageError(
+            f"{folder.uri}: {len(missing)} of {total} partitions of {key} are missing (partition {missing[0]}: {reason});"
+            " count again"
+        )
+    counts = {**dict.fromkeys(sizes_of_key(key), 0), **sums_of(sound.values())}
+    beyond = next((size for size, count in counts.items() if count >= 1 << 128), None)
+    if beyond is not None:
+        raise CapacityError(f"{folder.uri}: the count for p={beyond[0]}, q={beyond[1]} does not fit in 128 bits")
+    return counts
+
+
+def publish_all_counts(folder: RunFolder, again: str | None = None) -> None:
+    """Write the tables of all questions of a run that are counted to their end, and the record that names them.
+
+    Those that were published before are taken over, but for the question `again`; on an object store, where another
+    process may publish at the same time, until none is missing.
+    """
+    with folder.claim("counts"):
+        while True:
+            done, counts, vertices = _published(folder)
+            if again is not None:
+                done.pop(again, None)
+            new = {key: method for key, method in _whole_keys(folder).items() if key not in done}
+            if not new:
+                return
+            for key in new:
+                counts |= counts_of_key(folder, key)
+                if key.startswith("vertices"):
+                    ((p, q),) = sizes_of_key(key)
+                    old = vertices.filter(pc.or_(pc.not_equal(vertices["p"], p), pc.not_equal(vertices["q"], q)))
+                    vertices = pa.concat_tables([old, _vertex_sums(folder, key, counts[p, q])])
+            folder.remove(COUNTS_RECORD)
+            by_size = [("p", "ascending"), ("q", "ascending")]
+            files = [folder.write_table(COUNTS_FILE, _count_rows(counts).sort_by(by_size))]
+            if any(key.startswith("vertices") for key in {**done, **new}):
+                files.append(folder.write_table(VERTICES_FILE, vertices.sort_by(by_size)))
+            created = dt.datetime.now(dt.UTC).isoformat()
+            folder.write_record(COUNTS_RECORD, {"keys": {**done, **new}, "created": created}, files)
+            again = None
+
+
+def _published(folder: RunFolder) -> tuple[dict[str, str], Sizes, pa.Table]:
+    """Questions that are published with their method, their counts, and those of vertices; nothing where they are damaged."""
+    try:
+        record = folder.read_record(COUNTS_RECORD) if folder.has(COUNTS_RECORD) else None
+        if record is not None:
+            files = named_files(record)
+            rows = folder.read_table(files[COUNTS_FILE]).to_pylist()
+            vertices = (
+                folder.read_table(files[VERTICES_FILE]) if VERTICES_FILE in files else VERTEX_SCHEMA.empty_table()
+            )
+            return dict(record["keys"]), {(row["p"], row["q"]): int(row["count"]) for row in rows}, vertices
+    except DamageError as error:
+        LOGGER.warning("the counts are put together again: %s", error)
+    return {}, {}, VERTEX_SCHEMA.empty_table()
+
+
+def _whole_keys(folder: RunFolder) -> dict[str, str]:
+    """Questions of which every partition is counted, and by which method."""
+    total = read_plan_record(folder).partitions
+    sound = {key: examine_counts(folder, key)[0] for key in keys_of(folder)}
+    return {key: str(records[0]["method"]) for key, records in sound.items() if len(records) == total}
 
 
 def usable_backend(asked: CountAsked, settings: Settings) -> str:
@@ -390,14 +495,18 @@ def _count_missing(
     how: dict[str, Any],
     client: Any | None,
     progress: Callable[[SearchProgress], None] | None,
+    check: bool,
 ) -> int:
     started = time.perf_counter()
     write_partitions(store, run, client)
     folder, planned = store.run(run), read_plan(store.run(run))
     cost = np.bincount(planned.partition, weights=planned.cost)
     roots = np.bincount(planned.partition)
-    there = {*folder.names(f"{asked.key}/partition-*.json")}
-    waiting = [n for n in np.argsort(-cost, kind="stable").tolist() if _commit_name(asked, n) not in there]
+    sound, damaged = examine_counts(folder, asked.key, check)
+    for number, reason in damaged.items():
+        LOGGER.warning("partition %d is counted again: %s", number, reason)
+        folder.remove(count_name(asked.key, number))
+    waiting = [n for n in np.argsort(-cost, kind="stable").tolist() if n not in sound]
     done, failures = set(range(cost.size)) - set(waiting), dict[int, str]()
     for number, error in _counted(store, run, waiting, client, {"asked": asked, **how}):
         if error is None:
@@ -441,12 +550,6 @@ def _counted(
         yield numbers[future], str(future.exception() or future.status) if failed else None
 
 
-def _asked_sizes(asked: CountAsked) -> list[tuple[int, int]]:
-    if not asked.all_sizes:
-        return [(asked.p, asked.q)]
-    return [(p, q) for p in range(1, asked.p + 1) for q in range(1, asked.q + 1)]
-
-
 def _count_rows(counts: Sizes) -> pa.Table:
     sizes = list(counts)
     columns = [[p for p, _ in sizes], [q for _, q in sizes], [str(count) for count in counts.values()]]
@@ -460,44 +563,28 @@ def _vertex_table(ids: Any, values: Any) -> pa.Table:
     return pa.table({"vertex": pa.array(ids[some].astype(np.int32)), "count": counts})
 
 
-def _publish_vertices(
-    store: Store, folder: RunFolder, graph: str, asked: CountAsked, partitions: int, count: int
-) -> None:
+def _vertex_sums(folder: RunFolder, key: str, count: int) -> pa.Table:
     """Add up the counts of each vertex over the partitions; none exceeds the count of all."""
     kind = np.uint64 if count < 1 << 64 else object
-    parts = []
+    ((p, q),) = sizes_of_key(key)
+    graph = folder.store.graph(read_plan_record(folder).graph)
+    stored, parts = graph.stored(), []
+    records = examine_counts(folder, key)[0].values()
     for side in ("left", "right"):
-        labels = store.graph(graph).read_table(f"{side}_ids.parquet")["id"].combine_chunks().cast(pa.string())
+        labels = graph.read_table(stored[f"{side}_ids.parquet"])["id"].combine_chunks().cast(pa.string())
         sums = np.zeros(len(labels), kind)
-        for number in range(partitions):
-            table = folder.read_table(_vertices_name(asked, number, side))
+        for record in records:
+            (file,) = (f for f in named_files(record).values() if f.name.startswith(f"counts/{key}/{side}-"))
+            table = folder.read_table(file)
             sums[table["vertex"].to_numpy()] += np.array([int(x) for x in table["count"].to_pylist()], kind)
         some = np.flatnonzero(sums != 0)
         columns = {
-            "p": pa.array(np.full(some.size, asked.p, np.int64)),
-            "q": pa.array(np.full(some.size, asked.q, np.int64)),
+            "p": pa.array(np.full(some.size, p, np.int64)),
+            "q": pa.array(np.full(some.size, q, np.int64)),
             "side": pa.array([side] * some.size, pa.string()),
             "vertex": pa.array(some.astype(np.int32)),
             "id": labels.take(pa.array(some)),
             "count": pa.array([str(value) for value in sums[some].tolist()], pa.string()),
         }
         parts.append(pa.table(columns, schema=VERTEX_SCHEMA))
-    _write_merged(folder, VERTICES_FILE, pa.concat_tables(parts), asked, VERTEX_SCHEMA)
-
-
-def _write_merged(folder: RunFolder, name: str, table: pa.Table, asked: CountAsked, schema: pa.Schema) -> None:
-    """Write a table of counts, with the rows of other sizes that are there already."""
-    if folder.has(name):
-        old = folder.read_table(name)
-        new = set(_asked_sizes(asked))
-        sizes = zip(old["p"].to_pylist(), old["q"].to_pylist(), strict=True)
-        table = pa.concat_tables([old.filter(pa.array([size not in new for size in sizes], pa.bool_())), table])
-    folder.write_table(name, table.sort_by([(field, "ascending") for field in schema.names if field in ("p", "q")]))
-
-
-def _commit_name(asked: CountAsked, number: int) -> str:
-    return f"{asked.key}/partition-{number:05d}.json"
-
-
-def _vertices_name(asked: CountAsked, number: int, side: str) -> str:
-    return f"{asked.key}/{side}-{number:05d}.parquet"
+    return pa.concat_tables(parts)

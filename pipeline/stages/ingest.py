@@ -9,6 +9,7 @@ Memory: 16 bytes an edge while it reads and 24 while it sorts, whatever the size
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -34,6 +35,7 @@ ROWS_WORTH_THE_DEVICE = 1 << 20
 """Rows from which on a table is written faster on the device, where a file takes 30 ms and a row next to nothing."""
 
 Int64s = npt.NDArray[np.int64]
+LOGGER = logging.getLogger("bicliq")
 
 
 @dataclass(frozen=True)
@@ -131,8 +133,12 @@ def ingest(
     name = _digest(table)
     folder = store.graph(name)
     seconds = dict(table.seconds)
-    if not folder.exists():
-        _write(folder, table, seconds, started)
+    with folder.claim("ingest"):
+        damage = folder.why_damaged() if folder.exists() else None
+        if damage is not None:
+            LOGGER.warning("%s: the graph is written again", damage)
+        if damage is not None or not folder.exists():
+            _write(folder, table, seconds, started)
     seconds["write"] = round(time.perf_counter() - started, 6)
     sizes = len(table.left_ids), len(table.right_ids), len(table.left)
     return GraphRecord(name, folder.uri, *sizes, table.summary, seconds)
@@ -451,15 +457,15 @@ def _write(folder: GraphFolder, table: EdgeTable, seconds: dict[str, float], sta
     tables = {"edges": columns, "left_ids": {"id": table.left_ids}, "right_ids": {"id": table.right_ids}}
     with ThreadPoolExecutor(len(tables)) as pool:  # each waits for the disk
         writes = []
+        stored = []
         for name, content in tables.items():
             whole = pa.table(content)
             if table.summary["backend"] == "cuda" and whole.num_rows >= ROWS_WORTH_THE_DEVICE:
-                write_table(folder, f"{name}.parquet", whole)
+                stored.append(write_table(folder, f"{name}.parquet", whole))
             else:
                 writes.append(pool.submit(folder.write_table, f"{name}.parquet", whole))
-        for write in writes:
-            write.result()
-    folder.write_json(
+        stored += [write.result() for write in writes]
+    folder.write_record(
         "graph.json",
         {
             "source": table.summary["source"],
@@ -469,4 +475,5 @@ def _write(folder: GraphFolder, table: EdgeTable, seconds: dict[str, float], sta
             "summary": table.summary,
             "seconds": {**seconds, "write": round(time.perf_counter() - started, 6)},
         },
+        stored,
     )

@@ -8,18 +8,22 @@ canonical left side, whichever side is enumerated.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
 import pyarrow as pa
 
-from pipeline.errors import StorageError
+from pipeline.errors import DamageError
 from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
 from pipeline.placement.arrays import library_of, starts_of, to_host
 from pipeline.placement.device import is_loaded
-from pipeline.stages.plan import Plan, Side, read_plan, read_plan_record, read_run_graph
-from pipeline.store.layout import RunFolder, Store, partition_name
+from pipeline.stages.plan import Plan, PlanRecord, Side, read_plan, read_plan_record, read_run_graph
+from pipeline.store.layout import COMMIT, RunFolder, Store, partition_name, partition_record_name
+from pipeline.store.records import StoredFile, named_files
+
+LOGGER = logging.getLogger("bicliq")
 
 BATCHES_PER_THREAD = 4
 """Batches of partitions for each thread of a cluster: few, since each batch reads the graph once."""
@@ -62,6 +66,7 @@ class _Layout:
     """What all partitions of a run are cut from; read once for many."""
 
     plan: Plan
+    plan_digest: str
     by_root: BipartiteGraph
     by_row: BipartiteGraph  # its right vertices are places in the order of the plan
 
@@ -79,16 +84,14 @@ def write_partition(store: Store, run: str, number: int) -> int:
     Returns
     -------
     int
-        Bytes of the file. A file that is there already is kept.
+        Bytes of the file.
 
     Notes
     -----
     Reads the whole graph; `write_partitions` reads it once for many partitions.
     """
-    folder = store.run(run)
-    if not folder.has(partition_name(number)):
-        _write(folder, _cut(_read_layout(store, run), number))
-    return folder.size(partition_name(number))
+    layout = _read_layout(store, run)
+    return _write(store.run(run), layout, number).bytes
 
 
 def write_partitions(
@@ -97,7 +100,7 @@ def write_partitions(
     client: Any | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
-    """Write all partitions of a run that are not there yet.
+    """Write all partitions of a run that are not there yet, or that are yet to be searched and damaged.
 
     Parameters
     ----------
@@ -114,14 +117,13 @@ def write_partitions(
         Number of partitions written.
     """
     folder = store.run(run)
-    there = {*folder.names("partitions/part-*.arrow")}
-    total = read_plan_record(folder).partitions
-    missing = [number for number in range(total) if partition_name(number) not in there]
-    done = total - len(missing)
+    plan = read_plan_record(folder)
+    missing = _missing(folder, plan)
+    done = plan.partitions - len(missing)
     for batch in _written(store, run, missing, client):
         done += batch
         if progress is not None:
-            progress(done, total)
+            progress(done, plan.partitions)
     return len(missing)
 
 
@@ -130,18 +132,25 @@ def read_partition(folder: RunFolder, number: int) -> Partition:
 
     Raises
     ------
-    StorageError
-        Where the partition was not written.
+    DamageError
+        Where it was not written, or is damaged.
     """
-    with folder.source(partition_name(number)) as source:
-        try:
-            table = pa.ipc.open_file(source).read_all()
-        except (OSError, pa.ArrowInvalid) as error:
-            where = folder.path_of(partition_name(number))
-            raise StorageError(f"{where}: not a partition: {error}; remove the file and run again") from error
+    (file,) = named_files(folder.read_record(partition_record_name(number))).values()
+    with folder.source(file) as source:
+        table = pa.ipc.open_file(source).read_all()
     side = cast(Side, table.schema.metadata[b"side"].decode())
     arrays = (table[name].chunk(0).values.to_numpy() for name in _COLUMNS)
     return Partition(number, side, *arrays)
+
+
+def ready_partition(folder: RunFolder, number: int) -> Partition:
+    """Read a partition's subgraph; one that is damaged is cut out of the graph again."""
+    try:
+        return read_partition(folder, number)
+    except DamageError as error:
+        LOGGER.warning("partition %d is cut again: %s", number, error)
+    write_partition(folder.store, folder.run, number)
+    return read_partition(folder, number)
 
 
 _COLUMNS = ("indptr", "indices", "left_ids", "right_ids", "roots")
@@ -153,13 +162,14 @@ def _read_layout(store: Store, run: str) -> _Layout:
     They lie on the GPU where cuDF is loaded.
     """
     plan = read_plan(store.run(run))
+    digest = plan.digest
     graph = read_run_graph(store, run, "cuda" if is_loaded() else "cpu")
     xp = library_of(graph.indices)
     plan = Plan(plan.side, *map(xp.asarray, (plan.roots, plan.cost, plan.partition)))
     by_root = graph if plan.side == "left" else graph.transpose()
     lengths, rows = by_root.rows_of(plan.roots)
     by_rank = BipartiteGraph(plan.roots.size, by_root.n_right, starts_of(lengths), rows)
-    return _Layout(plan, by_root, by_rank.transpose())
+    return _Layout(plan, digest, by_root, by_rank.transpose())
 
 
 def _cut(layout: _Layout, number: int) -> Partition:
@@ -187,23 +197,44 @@ def _present(values: Int32s, n: int) -> Int64s:
     return xp.flatnonzero(there)  # type: ignore[no-any-return]
 
 
-def _write(folder: RunFolder, part: Partition) -> None:
-    """Write the arrays as one row of lists, which are read back without a copy."""
+def _write(folder: RunFolder, layout: _Layout, number: int) -> StoredFile:
+    """Cut a partition, and write its arrays as one row of lists, which are read back without a copy, and its record."""
+    part = _cut(layout, number)
     arrays = {}
     for name in _COLUMNS:
         values = getattr(part, name)
         arrays[name] = pa.LargeListArray.from_arrays(pa.array([0, values.size], pa.int64()), pa.array(values))
     metadata = {"side": part.side, "partition": str(part.number), "n_right": str(part.n_right)}
     table = pa.table(arrays).replace_schema_metadata(metadata)
-    with folder.sink(partition_name(part.number)) as out, pa.ipc.new_file(out, table.schema) as writer:
+    name = partition_name(number)
+    with folder.sink(name, durable=False) as out, pa.ipc.new_file(out, table.schema) as writer:
         writer.write_table(table)
+    file = StoredFile(name, out.bytes, out.checksum)
+    content = {"partition": number, "plan": layout.plan_digest}
+    folder.write_record(partition_record_name(number), content, [file], durable=False)
+    return file
+
+
+def _missing(folder: RunFolder, plan: PlanRecord) -> list[int]:
+    """Partitions to write: those that are not there, and those yet to be searched that do not fit their record or plan."""
+    there = folder.files("partitions")
+    committed = {int(found[1]) for name in folder.files("commits") if (found := COMMIT.fullmatch(name))}
+    here = [n for n in range(plan.partitions) if {partition_name(n), partition_record_name(n)} <= set(there)]
+    waiting = {partition_record_name(n): n for n in here if n not in committed}
+    missing = set(range(plan.partitions)) - set(here)
+    for name, record in folder.read_records(waiting).items():
+        fits = not isinstance(record, DamageError) and record["plan"] == plan.digest
+        files = {} if isinstance(record, DamageError) else named_files(record)
+        if not fits or any(there.get(file.name) != file.bytes for file in files.values()):
+            missing.add(waiting[name])
+    return sorted(missing)
 
 
 def _write_batch(numbers: list[int], store_uri: str, run: str) -> int:
     store = Store.open(store_uri, create=False)
     layout = _read_layout(store, run)
     for number in numbers:
-        _write(store.run(run), _cut(layout, number))
+        _write(store.run(run), layout, number)
     return len(numbers)
 
 
@@ -214,7 +245,7 @@ def _written(store: Store, run: str, missing: list[int], client: Any | None) -> 
     if client is None:
         layout = _read_layout(store, run)
         for number in missing:
-            _write(store.run(run), _cut(layout, number))
+            _write(store.run(run), layout, number)
             yield 1
         return
     from distributed import as_completed

@@ -11,6 +11,8 @@ import datetime as dt
 import hashlib
 import itertools
 import json
+import logging
+import math
 import time
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
@@ -18,18 +20,28 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
+import xxhash
 
 import kernels
-from pipeline.errors import InputError
+from pipeline.errors import DamageError, InputError
 from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_edges, read_graph
 from pipeline.placement.arrays import largest_of_rows, library_of, starts_of, to_host
 from pipeline.placement.device import gpu_count
 from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
+from pipeline.stages.expected import Expected, expected_output
 from pipeline.stages.profile import wedges
 from pipeline.stages.reduce import reduce
 from pipeline.store.layout import FORMAT, RunFolder, Store
+from pipeline.store.records import named_files
 
 Side = Literal["left", "right"]
+Asks = Literal["bicliques", "counts"]
+"""What the partitions of a run are for."""
+
+OF_THE_CALL = {"max_bicliques", "on_limit", "check"}
+"""Settings of a search that are no part of its run: where this call stops, and what it checks before."""
+
+LOGGER = logging.getLogger("bicliq")
 
 BYTES_PER_EDGE = 12
 """Memory of an edge while its partition is searched: the file's 4 bytes, and 4 in each orientation."""
@@ -60,6 +72,14 @@ GROUPED_EDGES = 1 << 30
 SPARE_PARTITIONS = 32
 """With no number asked for, work is cut in up to so many partitions, to keep that many cores busy."""
 
+FOUND_A_PARTITION, IDS_A_PARTITION, SEARCHED_A_PARTITION = 8 << 20, 256 << 20, 32 << 20
+"""What a partition may be expected to find, so that a long run commits as it goes: bicliques, ids in their lists (some 200
+MB of Parquet), and bicliques of all sizes, also those below the thresholds. Ten seconds of two cores, half a second of
+sixteen."""
+
+MOST_PARTITIONS = 1024
+"""Partitions that are made for that, at most."""
+
 
 @dataclass(frozen=True)
 class PlanRecord:
@@ -83,6 +103,8 @@ class PlanRecord:
         Estimated memory of the largest partition while it is searched.
     est_cost
         Estimated work: paths of two edges from all roots.
+    digest
+        xxh3-64 of side, roots and their partitions, 16 hex digits: what belongs to this plan names it.
     seconds
         Duration: ``reduce`` and ``plan``.
     """
@@ -97,6 +119,7 @@ class PlanRecord:
     partitions: int
     est_bytes: int
     est_cost: int
+    digest: str
     seconds: dict[str, float]
 
 
@@ -121,6 +144,14 @@ class Plan:
     cost: Int64s
     partition: Int32s
 
+    @property
+    def digest(self) -> str:
+        """xxh3-64 of side, roots and partitions, 16 hex digits."""
+        state = xxhash.xxh3_64(self.side.encode())
+        for values in (self.roots, self.partition):
+            state.update(np.ascontiguousarray(values, np.int32).tobytes())
+        return str(state.hexdigest())
+
     def to_table(self) -> pa.Table:
         """Return the plan as a table: order, root, cost, partition."""
         order = np.arange(self.roots.size, dtype=np.int32)
@@ -134,6 +165,7 @@ def plan(
     plan_settings: PlanSettings,
     backend: str = "cpu",
     cluster: ClusterSettings | None = None,
+    asks: Asks = "bicliques",
 ) -> PlanRecord:
     """Plan a run and write run.json, reduced.parquet, plan.parquet and, last, plan.json.
 
@@ -147,33 +179,58 @@ def plan(
         "cpu", "cuda" (CuPy), or "auto": the GPU for a large graph. The plan is the same.
     cluster
         Who will search the partitions: there are fewer of them for a process alone, unless `plan_settings` says how many.
+    asks
+        Whether the partitions are searched for bicliques or counted.
 
     Returns
     -------
     PlanRecord
-        Read back, where the same run was planned before.
+        Read back, where the same run was planned before; a plan that is damaged is made again.
     """
-    run = run_id(graph_id, search, plan_settings)
+    store.graph(graph_id).must_exist()
+    run = run_id(graph_id, search, plan_settings, asks)
+    _write_what_is_asked(
+        store.run(run),
+        {
+            "run": run,
+            "graph": graph_id,
+            "asks": asks,
+            "search": search.model_dump(mode="json", exclude=OF_THE_CALL),
+            "plan": plan_settings.model_dump(mode="json"),
+        },
+    )
+    return plan_run(store, run, backend, cluster)
+
+
+def plan_run(store: Store, run: str, backend: str = "cpu", cluster: ClusterSettings | None = None) -> PlanRecord:
+    """Plan a run by what its run.json asks for, unless its plan is there and sound."""
     folder = store.run(run)
-    if folder.has("plan.json"):
-        return read_plan_record(folder)
+    with folder.claim("plan"):
+        return _known(folder) or _plan(store, run, backend, cluster)
+
+
+def _plan(store: Store, run: str, backend: str, cluster: ClusterSettings | None) -> PlanRecord:
     started = time.perf_counter()
+    folder = store.run(run)
+    asked = folder.read_record("run.json")
+    graph_id = str(asked["graph"])
+    search = SearchSettings.model_validate(asked["search"])
+    plan_settings = PlanSettings.model_validate(asked["plan"])
     graph = read_graph(store.graph(graph_id), backend)
-    settings = {"search": search.model_dump(mode="json"), "plan": plan_settings.model_dump(mode="json")}
-    if not folder.exists():
-        created = dt.datetime.now(dt.UTC).isoformat()
-        folder.write_json("run.json", {"run": run, "graph": graph_id, "created": created, **settings})
+    written = []
     if search.min_left > 1 or search.min_right > 1:
         core = reduce(graph, search.min_left, search.min_right)
         graph = core.in_old_ids(graph.n_left, graph.n_right)
-        folder.write_table("reduced.parquet", graph.to_table())
+        written.append(folder.write_table("reduced.parquet", graph.to_table()))
     reduced = time.perf_counter()
     side = choose_side(graph, search.side)
     others = graph.right_degrees if side == "left" else graph.left_degrees
     alone = (cluster or ClusterSettings()).is_local(int((others**2).sum()))
     cut = _worthwhile(search.backend, alone)
-    found, est_bytes = plan_partitions(graph, side, plan_settings.partitions, plan_settings.memory_budget, cut)
-    folder.write_table("plan.parquet", found.to_table())
+    wanted = plan_settings.partitions, plan_settings.memory_budget
+    thresholds = search if asked["asks"] == "bicliques" else None
+    found, est_bytes = plan_partitions(graph, side, *wanted, cut, thresholds)
+    written.append(folder.write_table("plan.parquet", found.to_table()))
     record = PlanRecord(
         run=run,
         graph=graph_id,
@@ -185,18 +242,47 @@ def plan(
         partitions=int(found.partition.max(initial=-1)) + 1,
         est_bytes=est_bytes,
         est_cost=int(found.cost.sum()),
+        digest=found.digest,
         seconds={"reduce": round(reduced - started, 6), "plan": round(time.perf_counter() - reduced, 6)},
     )
-    folder.write_json("plan.json", asdict(record))
+    folder.write_record("plan.json", asdict(record), written)
     return record
 
 
-def run_id(graph_id: str, search: SearchSettings, plan_settings: PlanSettings) -> str:
-    """Name of a run: a hash of the graph and of every setting that changes the result or its layout."""
+def _write_what_is_asked(folder: RunFolder, asked: dict[str, Any]) -> None:
+    """Write run.json, unless it is there and sound."""
+    if folder.exists():
+        try:
+            folder.read_record("run.json")
+            return
+        except DamageError as error:
+            LOGGER.warning("what is asked is written again: %s", error)
+    folder.write_record("run.json", {**asked, "created": dt.datetime.now(dt.UTC).isoformat()})
+
+
+def _known(folder: RunFolder) -> PlanRecord | None:
+    """The plan that was made before, if it is there and sound."""
+    if not folder.has("plan.json"):
+        return None
+    try:
+        for file in named_files(folder.read_record("plan.json")).values():
+            folder.check(file)
+    except DamageError as error:
+        LOGGER.warning("the run is planned again: %s", error)
+        return None
+    return read_plan_record(folder)
+
+
+def run_id(graph_id: str, search: SearchSettings, plan_settings: PlanSettings, asks: Asks = "bicliques") -> str:
+    """Name of a run: a hash of the graph and of every setting that changes the whole result or its layout.
+
+    A limit is none of them: it says where a call stops, and the next one goes on.
+    """
     what = {
         "format": FORMAT,
         "graph": graph_id,
-        "search": search.model_dump(mode="json", exclude={"threads", "backend", "on_limit"}),
+        "asks": asks,
+        "search": search.model_dump(mode="json", exclude=OF_THE_CALL | {"threads", "backend"}),
         "plan": plan_settings.model_dump(mode="json"),
     }
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
@@ -219,6 +305,7 @@ def plan_partitions(
     partitions: int | None,
     memory_budget: int,
     cut: tuple[int, int] = (WEDGES_PER_PARTITION, SPARE_PARTITIONS),
+    search: SearchSettings | None = None,
 ) -> tuple[Plan, int]:
     """Order the roots and group them.
 
@@ -230,12 +317,14 @@ def plan_partitions(
         The enumerated side.
     partitions
         Number of partitions (fewer where there are fewer roots), or None: as many as the memory budget
-        asks for, and as keep a machine's cores busy.
+        asks for, as keep a machine's cores busy, and as a long search needs to commit as it goes.
     memory_budget
         Bytes a partition may take while it is searched; a single root may exceed it. Not used when
         `partitions` is given.
     cut
         Where `partitions` is None: the work (paths of two edges) that a partition is worth, and the most of them.
+    search
+        Thresholds of a search for bicliques, of which a sample is searched to see how long it will be; None: there is none.
 
     Returns
     -------
@@ -256,7 +345,11 @@ def plan_partitions(
     cost = wedges(by_root)[0]
     if partitions is None:
         worth, most = cut
-        wanted = int(np.clip(int(cost.sum()) // worth, 1, most)) if order.size else 0
+        wanted = int(np.clip(int(cost.sum()) // worth, 1, most))
+        if search is not None:
+            expected = expected_output(by_root, order, cost, search, side)
+            wanted = max(wanted, min(_partitions_for(expected), MOST_PARTITIONS))
+        wanted = min(wanted, order.size)
     else:
         wanted = min(partitions, order.size)
     sequence, cuts = _grouped(by_root, order, cost, wanted)
@@ -272,25 +365,36 @@ def plan_partitions(
 
 def read_plan_record(folder: RunFolder) -> PlanRecord:
     """Read plan.json of a run."""
-    record: dict[str, Any] = folder.read_json("plan.json")
+    record: dict[str, Any] = folder.read_record("plan.json")
     return PlanRecord(**{field.name: record[field.name] for field in fields(PlanRecord)})
 
 
 def read_plan(folder: RunFolder) -> Plan:
     """Read plan.parquet of a run."""
-    table = folder.read_table("plan.parquet")
-    side = read_plan_record(folder).side
-    return Plan(side, *(table[name].to_numpy() for name in ("root", "cost", "partition")))
+    record = folder.read_record("plan.json")
+    table = folder.read_table(named_files(record)["plan.parquet"])
+    return Plan(record["side"], *(table[name].to_numpy() for name in ("root", "cost", "partition")))
 
 
 def read_run_graph(store: Store, run: str, backend: str = "cpu") -> BipartiteGraph:
     """Read the graph that a run searches: the reduced one, where there is one; with "cuda", onto the GPU."""
     folder = store.run(run)
-    graph = store.graph(str(folder.read_json("run.json")["graph"]))
-    if not folder.has("reduced.parquet"):
+    graph = store.graph(str(folder.read_record("run.json")["graph"]))
+    reduced = named_files(folder.read_record("plan.json")).get("reduced.parquet")
+    if reduced is None:
         return read_graph(graph, backend)
-    record = graph.read_json("graph.json")
-    return read_edges(folder, "reduced.parquet", int(record["n_left"]), int(record["n_right"]), backend)
+    record = graph.read_record("graph.json")
+    return read_edges(folder, reduced, int(record["n_left"]), int(record["n_right"]), backend)
+
+
+def _partitions_for(expected: Expected) -> int:
+    """Partitions that keep what each of them finds within bounds."""
+    shares = (
+        expected.found / FOUND_A_PARTITION,
+        expected.ids / IDS_A_PARTITION,
+        expected.bicliques / SEARCHED_A_PARTITION,
+    )
+    return math.ceil(max(shares))
 
 
 def _worthwhile(backend: str, alone: bool) -> tuple[int, int]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ import pyarrow as pa
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from pipeline.errors import CapacityError
+from pipeline.errors import CapacityError, DamageError
 from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph
 from pipeline.placement.arrays import BLOCK, library_of, repeat, sums_of_rows, to_host
-from pipeline.store.layout import Store
+from pipeline.store.layout import GraphFolder, Store
+
+LOGGER = logging.getLogger("bicliq")
 
 PATHS_AT_A_TIME = 1 << 26
 """Paths of two edges that are followed at a time, 16 bytes each."""
@@ -80,12 +83,13 @@ def profile(store: Store, graph_id: str, backend: str = "cpu") -> Profile:
         Read back, where the graph was profiled before.
     """
     folder = store.graph(graph_id)
-    if folder.has("profile.json"):
-        return _from_json(folder.read_json("profile.json"))
+    known = _known(folder)
+    if known is not None:
+        return known
     graph = read_graph(folder, backend)
     found, table = profile_graph(graph)
-    folder.write_table("profile.parquet", table)
-    folder.write_json("profile.json", asdict(found))
+    written = folder.write_table("profile.parquet", table, durable=False)
+    folder.write_record("profile.json", asdict(found), [written], durable=False)
     return found
 
 
@@ -161,8 +165,8 @@ def two_hop(store: Store, graph_id: str, backend: str = "cpu") -> dict[str, dict
     graph = read_graph(folder, backend)
     sizes = {"left": two_hop_sizes(graph), "right": two_hop_sizes(graph.transpose())}
     columns = {**_vertices(graph.n_left, graph.n_right), "two_hop": _both(sizes["left"], sizes["right"])}
-    folder.write_table("two_hop.parquet", pa.table(columns))
-    return {
+    written = folder.write_table("two_hop.parquet", pa.table(columns), durable=False)
+    figures = {
         side: {
             "pairs": int(found.sum()),
             "largest": _largest(found),
@@ -170,6 +174,8 @@ def two_hop(store: Store, graph_id: str, backend: str = "cpu") -> dict[str, dict
         }
         for side, found in sizes.items()
     }
+    folder.write_record("two_hop.json", figures, [written], durable=False)
+    return figures
 
 
 def two_hop_sizes(graph: BipartiteGraph) -> Int64s:
@@ -320,7 +326,15 @@ def histogram(values: Int64s) -> list[tuple[int, int]]:
     return list(zip(to_host(found).tolist(), to_host(counts[found]).tolist(), strict=True))
 
 
-def _from_json(record: dict[str, Any]) -> Profile:
+def _known(folder: GraphFolder) -> Profile | None:
+    """Profile that was made before, unless its record is damaged."""
+    if not folder.has("profile.json"):
+        return None
+    try:
+        record = folder.read_record("profile.json")
+    except DamageError as error:
+        LOGGER.warning("the graph is profiled again: %s", error)
+        return None
     for name in ("left_degree_histogram", "right_degree_histogram"):
         record[name] = [(int(value), int(count)) for value, count in record[name]]
-    return Profile(**record)
+    return Profile(**{entry.name: record[entry.name] for entry in fields(Profile)})

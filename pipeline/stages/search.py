@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -17,7 +18,7 @@ from pipeline.placement.device import LISTS, DeviceParquetWriter
 from pipeline.placement.fallback import failed, search_on
 from pipeline.settings import SearchSettings, Settings
 from pipeline.stages.ingest import read_edge_table
-from pipeline.stages.partition import read_partition
+from pipeline.stages.partition import ready_partition
 from pipeline.stages.plan import read_plan_record
 from pipeline.stages.reduce import reduce
 from pipeline.store.bicliques import MASK, PARQUET, parquet_writer, record_batch, table_digest, writes_on_device
@@ -48,38 +49,40 @@ def search_partition(
     backend
         "cpu", "cuda", or "auto".
     max_bicliques
-        Stop after so many, and commit the partition as incomplete.
+        Stop after so many, and commit the partition as incomplete; it is searched again when more are asked for.
     progress
         Called after each batch with the kernel's progress (roots_done, n_roots, bicliques).
 
     Returns
     -------
     Commit
-        The commit record. A committed partition is not searched again.
+        The commit record. A partition that is committed, and complete, is not searched again.
 
     Notes
     -----
     Memory is bounded by the partition's subgraph and one batch, however many bicliques there are.
     """
     folder = Store.open(store_uri, create=False).run(run)
-    with folder.claim(number):
-        if (done := folder.read_commit(number)) is not None:
+    with folder.claim_partition(number):
+        done = folder.read_commit(number)
+        if done is not None and (done.complete or (max_bicliques is not None and done.rows >= max_bicliques)):
             return done
         chosen = usable_backend(backend, paths=read_plan_record(folder).est_cost)
-        search = partial(_search_and_commit, folder, number, threads, max_bicliques, progress)
+        search = partial(_search_and_commit, folder, number, done, threads, max_bicliques, progress)
         return search_on(backend, chosen, search)
 
 
 def _search_and_commit(
     folder: RunFolder,
     number: int,
+    replaces: Commit | None,
     threads: int,
     max_bicliques: int | None,
     progress: Callable[[Any], None] | None,
     backend: str,
 ) -> Commit:
     started = time.perf_counter()
-    part = read_partition(folder, number)
+    part = ready_partition(folder, number)
     settings = search_settings(folder)
     on_device = writes_on_device(backend) and max_bicliques is None
     stream = kernels.stream_maximal_bicliques(
@@ -118,8 +121,9 @@ def _search_and_commit(
         seconds=round(time.perf_counter() - started, 6),
         complete=result.complete,
         sizes=sizes.record(),
+        plan=read_plan_record(folder).digest,
     )
-    return folder.commit_partition(commit)
+    return folder.commit_partition(commit, replaces)
 
 
 def _counted(stream: Any, sizes: Sizes, progress: Callable[[Any], None] | None) -> Iterator[Any]:
@@ -159,27 +163,24 @@ def _write_on_device(batches: Iterator[Any], sink: Any) -> None:
 
 def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:
     """Write a partition's data file anew with its first rows only, and commit it as incomplete."""
-    number, file = commit.partition, folder.attempt_name(commit.partition)
-    table = folder.read_table(commit.file).slice(0, rows).combine_chunks()
-    folder.uncommit_partition(number)
-    with folder.sink(file) as sink:
-        pq.write_table(table, sink, **PARQUET)
-    if file != commit.file:
-        folder.remove(commit.file)
-    sizes = Sizes()
-    sizes.add(table["n_left"].to_numpy(), table["n_right"].to_numpy())
-    short = Commit(
-        partition=number,
-        file=file,
-        rows=rows,
-        bytes=sink.bytes,
-        checksum=sink.checksum,
-        digest=f"{table_digest(table):016x}",
-        seconds=commit.seconds,
-        complete=False,
-        sizes=sizes.record(),
-    )
-    return folder.commit_partition(short)
+    with folder.claim_partition(commit.partition):
+        table = folder.read_table(commit.stored).slice(0, rows).combine_chunks()
+        file = folder.attempt_name(commit.partition)
+        with folder.sink(file) as sink:
+            pq.write_table(table, sink, **PARQUET)
+        sizes = Sizes()
+        sizes.add(table["n_left"].to_numpy(), table["n_right"].to_numpy())
+        short = replace(
+            commit,
+            file=file,
+            rows=rows,
+            bytes=sink.bytes,
+            checksum=sink.checksum,
+            digest=f"{table_digest(table):016x}",
+            complete=False,
+            sizes=sizes.record(),
+        )
+        return folder.commit_partition(short, replaces=commit)
 
 
 def enumerate_table(source: str, settings: Settings, mode: Literal["count", "digest"] = "count") -> dict[str, Any]:
@@ -244,7 +245,7 @@ def enumerate_table(source: str, settings: Settings, mode: Literal["count", "dig
 
 def search_settings(folder: RunFolder) -> SearchSettings:
     """Read what a run searches for."""
-    return SearchSettings.model_validate(folder.read_json("run.json")["search"])
+    return SearchSettings.model_validate(folder.read_record("run.json")["search"])
 
 
 def usable_backend(asked: str, *, paths: int | None = None) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from pipeline.stages.plan import Plan, read_plan, read_plan_record
 from pipeline.stages.search import keep_first, search_partition, search_settings, usable_backend
 from pipeline.store.bicliques import MASK
 from pipeline.store.layout import Commit, RunFolder, Store
+
+LOGGER = logging.getLogger("bicliq")
 
 BATCHES = 4
 """Batches of partitions that an orchestrator sees as tasks: enough to retry and to watch, few enough to keep workers busy."""
@@ -99,8 +102,11 @@ def search_run(
     threads: int | None = None,
     backend: str | None = None,
     only: list[int] | None = None,
+    max_bicliques: int | None = None,
+    on_limit: Literal["error", "flag"] = "flag",
+    check: bool = False,
 ) -> SearchRecord:
-    """Search all partitions of a run that are not committed, the costliest first.
+    """Search all partitions of a run that are not committed, or are damaged, the costliest first.
 
     Parameters
     ----------
@@ -114,6 +120,11 @@ def search_run(
         In place of the run's own settings. 0 threads: all cores, shared among the workers of a machine.
     only
         Search these partitions only, as one of the batches of `batches_of`.
+    max_bicliques, on_limit
+        Stop this call when the run holds so many, and whether that is an error. A later call goes on from there.
+    check
+        Whether the checksums of data files that are there are compared before they are taken as done; otherwise their
+        sizes are. Partitions that are damaged are searched again, with a warning.
 
     Returns
     -------
@@ -125,13 +136,14 @@ def search_run(
     BicliqError
         Where partitions failed, after all others were searched and committed.
     LimitReached
-        Where `max_bicliques` was reached and the settings ask for an error.
+        Where `max_bicliques` was reached and `on_limit` is "error".
 
     Notes
     -----
-    `max_bicliques` bounds the whole run: a partition is given what is left when it starts, none starts when
-    nothing is left, and what partitions that ran side by side found too many is cut off the last ones. Which
-    bicliques are kept is then arbitrary; the run is marked incomplete.
+    `max_bicliques` bounds the whole run: a partition is given what is left when it starts, none
+    starts when nothing is left, and what partitions that ran side by side found too many is cut off
+    the last ones. Which bicliques are kept is then arbitrary; the run is marked incomplete. What
+    was committed before, with a higher limit or none, is never cut.
 
     Examples
     --------
@@ -157,9 +169,11 @@ def search_run(
     folder = store.run(run)
     settings = search_settings(folder)
     threads = settings.threads if threads is None else threads
-    state = _State(folder, read_plan(folder), settings.max_bicliques, progress, started, only)
+    state = _State(folder, read_plan(folder), max_bicliques, progress, started, only, check)
     arguments = {"threads": _threads_a_task(threads, client), "backend": backend or settings.backend}
     searched = 0
+    if state.left != 0 and state.waiting():
+        folder.unpublish()
     for number, commit, error in _searched(store, run, state, client, arguments):
         searched += commit is not None
         state.finish(number, commit, error)
@@ -179,9 +193,9 @@ def search_run(
         },
         busy={name: round(busy / duration, 4) for name, busy in sorted(state.busy.items())},
     )
-    if state.cut_off and settings.on_limit == "error":
+    if state.cut_off and on_limit == "error":
         raise LimitReached(
-            f"run {run}: the limit of {settings.max_bicliques} bicliques was reached; what was found is in"
+            f"run {run}: the limit of {max_bicliques} bicliques was reached; what was found is in"
             " the store: raise max_bicliques, or ask for larger bicliques (min_left, min_right, min_edges)"
         )
     return record
@@ -203,6 +217,7 @@ def run_plan(
     *,
     threads: int | None = None,
     backend: str | None = None,
+    **options: Any,
 ) -> SearchRecord:
     """Search a run on a cluster that is opened for it, or in this process where `cluster` is None.
 
@@ -224,11 +239,11 @@ def run_plan(
     1
     """
     if cluster is None:
-        return search_run(store, run, None, progress, threads=threads, backend=backend)
+        return search_run(store, run, None, progress, threads=threads, backend=backend, **options)
     folder = store.run(run)
     asked = backend or search_settings(folder).backend
     with open_cluster(cluster, usable_backend(asked, paths=read_plan_record(folder).est_cost)) as client:
-        return search_run(store, run, client, progress, threads=threads, backend=backend)
+        return search_run(store, run, client, progress, threads=threads, backend=backend, **options)
 
 
 class _State:
@@ -242,6 +257,7 @@ class _State:
         progress: Callable[[SearchProgress], None] | None,
         started: float,
         only: list[int] | None,
+        check: bool,
     ) -> None:
         self.folder = folder
         self.only = None if only is None else set(only)
@@ -251,8 +267,10 @@ class _State:
         size = int(plan.partition.max(initial=-1)) + 1
         self.roots = np.bincount(plan.partition, minlength=size)
         self.cost = np.bincount(plan.partition, weights=plan.cost, minlength=size)
-        self.commits = folder.committed()
+        self.commits = _sound_commits(folder, check)
+        self.done = {number for number, commit in self.commits.items() if commit.complete}
         self.bicliques = sum(commit.rows for commit in self.commits.values())
+        self.searched: set[int] = set()
         self.failures: dict[int, str] = {}
         self.running: dict[int, kernels.Progress] = {}
         self.busy: dict[str, float] = {}  # seconds that each worker of a cluster searched
@@ -270,22 +288,32 @@ class _State:
 
     @property
     def cut_off(self) -> bool:
-        """Whether the limit kept something from being searched."""
+        """Whether the limit kept something from being searched, or the run held more before."""
+        if self.limit is None:
+            return False
         missing = self.left == 0 and len(self.commits) < self.roots.size
-        return missing or not all(commit.complete for commit in self.commits.values())
+        return missing or self.bicliques > self.limit or not all(c.complete for c in self.commits.values())
 
     def waiting(self) -> list[int]:
-        """Partitions to search, the costliest first."""
+        """Partitions to search: those that a limit had cut off, and then the costliest first."""
         numbers = np.argsort(-self.cost, kind="stable").tolist()
         wanted = self.only if self.only is not None else set(numbers)
-        return [number for number in numbers if number in wanted and number not in self.commits]
+        waiting = [number for number in numbers if number in wanted and number not in self.done]
+        return sorted(waiting, key=lambda number: number not in self.commits)
+
+    def room_for(self, number: int) -> int | None:
+        """Bicliques that a partition may hold: what is left, and what it held when a limit cut it off."""
+        held = self.commits[number].rows if number in self.commits else 0
+        return None if self.left is None else self.left + held
 
     def finish(self, number: int, commit: Commit | None, error: str | None) -> None:
         """Note that a partition was committed, or why it was not."""
         self.running.pop(number, None)
         if commit is not None:
+            self.bicliques += commit.rows - (self.commits[number].rows if number in self.commits else 0)
             self.commits[number] = commit
-            self.bicliques += commit.rows
+            self.done.add(number)
+            self.searched.add(number)
         else:
             self.failures[number] = error or "unknown"
             self.folder.record_failure(number, self.failures[number])
@@ -293,7 +321,7 @@ class _State:
 
     def advance(self, number: int, kernel: kernels.Progress) -> None:
         """Note how far the search of one partition is."""
-        if number not in self.commits:
+        if number not in self.done:
             self.running[number] = kernel
             self.report()
 
@@ -301,7 +329,7 @@ class _State:
         """Tell the caller how far the run is, partitions that are being searched included."""
         if self.progress is None:
             return
-        done = sorted(self.commits)
+        done = sorted(self.done)
         roots, cost, bicliques = int(self.roots[done].sum()), float(self.cost[done].sum()), self.bicliques
         for number, kernel in list(self.running.items()):
             roots += kernel.roots_done
@@ -330,14 +358,23 @@ class _State:
             )
 
     def trim(self) -> None:
-        """Cut what is beyond the limit off the last partitions."""
-        for number in sorted(self.commits, reverse=True):
+        """Cut what this call found beyond the limit off the last partitions."""
+        for number in sorted(self.searched, reverse=True):
             surplus = 0 if self.limit is None else self.bicliques - self.limit
             if surplus <= 0:
                 return
             commit = self.commits[number]
             self.commits[number] = keep_first(self.folder, commit, max(commit.rows - surplus, 0))
             self.bicliques -= commit.rows - self.commits[number].rows
+
+
+def _sound_commits(folder: RunFolder, check: bool) -> dict[int, Commit]:
+    """Commits of a run; a partition that is damaged loses its own, so that it is searched again."""
+    found = folder.examine(check)
+    for number, reason in found.damaged.items():
+        LOGGER.warning("partition %d is searched again: %s", number, reason)
+        folder.uncommit_partition(number)
+    return found.sound
 
 
 def _threads_a_task(threads: int, client: Any | None) -> int:
@@ -372,7 +409,9 @@ def _searched_here(store: Store, run: str, state: _State, arguments: dict[str, A
         commit, error = None, None
         advance = partial(state.advance, number)
         try:
-            commit = search_partition(store.uri, run, number, max_bicliques=state.left, progress=advance, **arguments)
+            commit = search_partition(
+                store.uri, run, number, max_bicliques=state.room_for(number), progress=advance, **arguments
+            )
         except Exception as failure:
             error = _sentence(failure)
         yield number, commit, error
@@ -383,7 +422,7 @@ def _searched_on(client: Any, store: Store, run: str, state: _State, arguments: 
     waiting = iter(state.waiting())
 
     def submit(number: int) -> Any:
-        options = {**arguments, "max_bicliques": state.left, "pure": False, "retries": RETRIES}
+        options = {**arguments, "max_bicliques": state.room_for(number), "pure": False, "retries": RETRIES}
         return client.submit(_search_on_worker, store.uri, run, number, **options)
 
     def hear(event: tuple[float, dict[str, Any]]) -> None:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 import kernels
 from pipeline.placement.device import is_loaded
-from pipeline.store.layout import COMPRESSION_LEVEL
+from pipeline.store.folder import COMPRESSION_LEVEL
 from pipeline.store.parquet_parts import ParallelParquetWriter
 from pipeline.store.sink import HashingSink
 

@@ -1,7 +1,12 @@
-"""Reading a run back: Arrow, pandas or Dask, with the original ids, and the largest bicliques."""
+"""Reading a run back: Arrow, pandas or Dask, with the original ids, and the largest bicliques.
+
+Records are read and compared when a run is opened, data files and id dictionaries are checked against their checksums when
+they are read: what does not fit is a `DamageError`, and gives no row (docs/decisions.md has what that costs).
+"""
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -10,18 +15,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+import pyarrow.fs as pafs
 
 from pipeline.errors import InputError
 from pipeline.stages.publish import Manifest, read_manifest
 from pipeline.store.bicliques import SCHEMA
-from pipeline.store.layout import RunFolder, Store
+from pipeline.store.folder import Folder
+from pipeline.store.layout import Commit, RunFolder, Store
+from pipeline.store.records import StoredFile
+from pipeline.store.states import OpenedRun, RunState, latest_run, read_run
 
 By = Literal["edges", "left", "right"]
+LOGGER = logging.getLogger("bicliq")
 
 
 @dataclass(frozen=True)
 class Run:
-    """The committed bicliques of a run.
+    """The committed bicliques of a run, as they were when it was first read.
 
     Parameters
     ----------
@@ -32,7 +42,7 @@ class Run:
 
     Notes
     -----
-    Only committed partitions are read, so a run can be looked at while it is searched.
+    Only committed partitions are read, so a run can be looked at while it is searched: `state` says how far it is.
     """
 
     store: Store
@@ -43,37 +53,69 @@ class Run:
         """Folder of the run."""
         return self.store.run(self.run)
 
-    @cached_property
-    def partitions(self) -> list[int]:
-        """Partitions committed when this run was opened, ascending."""
-        return list(self._files)
+    @property
+    def state(self) -> RunState:
+        """How far the run is; ``state.complete`` says whether all that was asked for is here."""
+        return self._opened.state
 
-    @cached_property
-    def _files(self) -> dict[int, str]:
-        """Name of each partition's data file."""
-        return {number: commit.file for number, commit in self.folder.committed().items()}
+    @property
+    def partitions(self) -> list[int]:
+        """Partitions that are committed, ascending."""
+        return list(self._commits)
 
     @property
     def manifest(self) -> Manifest:
         """Manifest of the run; raises StorageError while it is not published."""
         return read_manifest(self.store, self.run)
 
-    @cached_property
+    @property
     def left_ids(self) -> pa.Array:
         """Original ids of the left vertices, by dense id."""
-        return self._ids("left_ids.parquet")
+        return self._labels.left
 
-    @cached_property
+    @property
     def right_ids(self) -> pa.Array:
         """Original ids of the right vertices, by dense id."""
-        return self._ids("right_ids.parquet")
+        return self._labels.right
+
+    @cached_property
+    def _opened(self) -> OpenedRun:
+        return read_run(self.folder)
+
+    @cached_property
+    def _labels(self) -> _Labels:
+        return _Labels.read(self.store, *self._graph_and_side)
+
+    @property
+    def _graph_and_side(self) -> tuple[str, str]:
+        return str(self._opened.asked["graph"]), str((self._opened.plan or {"side": "left"})["side"])
+
+    @property
+    def _commits(self) -> dict[int, Commit]:
+        if self.state.name == "count":
+            raise InputError(
+                f"{self.folder.uri}: this run is a count, not an enumeration, and has no bicliques; its counts are in"
+                " counts.parquet there"
+            )
+        return self._opened.commits
 
     def dataset(self) -> ds.Dataset:
-        """Return the bicliques as an Arrow dataset, with dense ids and the column partition."""
+        """Return the bicliques as an Arrow dataset, with dense ids and the column partition.
+
+        Each data file is checked when it is first opened.
+        """
         schema = SCHEMA.append(pa.field("partition", pa.int32()))
         hive = ds.partitioning(pa.schema([("partition", pa.int32())]), flavor="hive")
-        paths = [self.folder.path_of(name) for name in self._files.values()]
-        return ds.dataset(paths, schema=schema, format="parquet", filesystem=self.folder.fs, partitioning=hive)
+        files = {self.folder.path_of(commit.file): commit.stored for commit in self._commits.values()}
+        checked = pafs.PyFileSystem(_CheckedFiles(self.folder, files))
+        return ds.dataset(
+            list(files),
+            schema=schema,
+            format="parquet",
+            filesystem=checked,
+            partitioning=hive,
+            partition_base_dir=self.folder.path,
+        )
 
     def table(self, ids: bool = True) -> pa.Table:
         """Return all bicliques as one Arrow table.
@@ -94,13 +136,20 @@ class Run:
         import dask.dataframe as dd
 
         meta = _to_pandas(self._labelled(SCHEMA.empty_table(), ids))
-        if not self.partitions:
+        files = [commit.stored for commit in self._commits.values()]
+        if not files:
             return dd.from_pandas(meta, npartitions=1)
-        return dd.from_map(_read_frame, self.partitions, store_uri=self.store.uri, run=self.run, ids=ids, meta=meta)
+        labels = self._graph_and_side if ids else None
+        return dd.from_map(_read_frame, files, store_uri=self.store.uri, run=self.run, labels=labels, meta=meta)
 
     def read_partition(self, number: int, ids: bool = True) -> pa.Table:
         """Return the bicliques of one partition; `InputError` where it was not committed when this run was opened."""
-        return self._labelled(self.folder.read_table(self._file_of(number)), ids)
+        if number not in self._commits:
+            raise InputError(
+                f"{self.run}: partition {number} is not committed; {len(self._commits)} partitions are, open the run again"
+                " for later ones"
+            )
+        return self._labelled(self.folder.read_table(self._commits[number].stored), ids)
 
     def top(self, k: int = 10, by: By = "edges", ids: bool = True) -> pa.Table:
         """Return the k largest bicliques.
@@ -128,15 +177,16 @@ class Run:
         if by not in ("edges", "left", "right") or k < 1:
             raise InputError(f'top {k} by {by!r}: k must be at least 1, and by "edges", "left" or "right"')
         best: list[dict[str, Any]] = []
-        for number in self.partitions:
+        for most, commit in sorted(((_most(c, by), c) for c in self._commits.values()), key=lambda c: -c[0]):
             least = best[k - 1]["key"] if len(best) >= k else 0
-            best = sorted([*best, *self._largest(number, k, by, least)], key=_largest_first)[:k]
+            if most >= least:
+                best = sorted([*best, *self._largest(commit, k, by, least)], key=_largest_first)[:k]
         schema = SCHEMA.insert(4, pa.field("n_edges", pa.int64(), nullable=False))
         return self._labelled(pa.Table.from_pylist(best, schema=schema), ids)
 
-    def _largest(self, number: int, k: int, by: By, least: int) -> list[dict[str, Any]]:
+    def _largest(self, commit: Commit, k: int, by: By, least: int) -> list[dict[str, Any]]:
         """Rows of a partition that can be among the k largest, ties included."""
-        with self.folder.open_parquet(self._file_of(number)) as file:
+        with self.folder.open_parquet(commit.stored) as file:
             sizes = file.read(columns=["n_left", "n_right"])
             left, right = (sizes[name].to_numpy().astype(np.int64) for name in ("n_left", "n_right"))
             key = {"edges": left * right, "left": left, "right": right}[by]
@@ -155,48 +205,69 @@ class Run:
             for row, edges, size in zip(rows, (left * right)[wanted], key[wanted], strict=True)
         ]
 
-    def _file_of(self, number: int) -> str:
-        if number not in self._files:
-            raise InputError(
-                f"{self.run}: partition {number} is not committed; {len(self._files)} partitions are, open the run again for later ones"
-            )
-        return self._files[number]
-
-    def _ids(self, name: str) -> pa.Array:
-        graph = self.store.graph(str(self.folder.read_json("run.json")["graph"]))
-        return graph.read_table(name)["id"].combine_chunks()
-
     def _labelled(self, table: pa.Table, ids: bool) -> pa.Table:
-        """Put original ids in place of dense ones, in the lists and in the root column."""
-        if not ids:
-            return table
-        for position, (name, labels) in enumerate((("left", self.left_ids), ("right", self.right_ids))):
+        return self._labels.put_into(table) if ids else table
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """The id dictionaries of a graph, and which of them the roots of a run are of."""
+
+    left: pa.Array
+    right: pa.Array
+    side: str
+
+    @classmethod
+    def read(cls, store: Store, graph: str, side: str) -> _Labels:
+        folder = store.graph(graph)
+        stored = folder.stored()
+        left, right = (
+            folder.read_table(stored[name])["id"].combine_chunks() for name in ("left_ids.parquet", "right_ids.parquet")
+        )
+        return cls(left, right, side)
+
+    def put_into(self, table: pa.Table) -> pa.Table:
+        """Original ids in place of dense ones, in the lists and in the root column."""
+        for position, (name, labels) in enumerate((("left", self.left), ("right", self.right))):
             chunks = [_take_lists(chunk, labels) for chunk in table[name].chunks]
             table = table.set_column(position, name, pa.chunked_array(chunks, pa.list_(labels.type)))
-        position = table.schema.get_field_index("root")
-        labels = self.left_ids if self._side == "left" else self.right_ids
+        labels = self.left if self.side == "left" else self.right
         roots = pc.take(labels, table["root"].combine_chunks())
-        return table.set_column(position, "root", roots)
+        return table.set_column(table.schema.get_field_index("root"), "root", roots)
 
-    @cached_property
-    def _side(self) -> str:
-        return str(self.folder.read_json("plan.json")["side"])
+
+class _CheckedFiles(pafs.FSSpecHandler):  # type: ignore[misc]
+    """What an Arrow dataset reads data files through: each is checked against its record when it is first opened."""
+
+    def __init__(self, folder: Folder, files: dict[str, StoredFile]) -> None:
+        super().__init__(folder.fs)
+        self._folder, self._files = folder, files
+        self._checked: set[str] = set()
+
+    def open_input_file(self, path: str) -> Any:
+        """Open a data file for reading at any place."""
+        file = self._files[path]
+        source = self._folder.open_source(file, check=path not in self._checked)
+        self._checked.add(path)
+        return source if isinstance(source, pa.NativeFile) else pa.PythonFile(source, mode="r")
 
 
 def open_run(store: Store | str, run: str | None = None) -> Run:
-    """Open a run of a store.
+    """Open a run of a store; a warning is logged where it is not published whole.
 
     Parameters
     ----------
     store
         A store or its URL.
     run
-        Name of the run, or the beginning of one; by default the latest.
+        Name of the run, or the beginning of one; by default the one that was published last.
 
     Raises
     ------
     InputError
         Where there is no such run, or several begin so.
+    DamageError
+        Where its records are damaged or contradict each other, or data files are missing.
 
     Examples
     --------
@@ -215,20 +286,21 @@ def open_run(store: Store | str, run: str | None = None) -> Run:
     """
     if isinstance(store, str):
         store = Store.open(store, create=False)
-    runs = store.runs()
-    if not runs:
-        raise InputError(f"{store.uri}: no run is in this store; start one with: bicliq run EDGES --store {store.uri}")
-    if run is None:
-        return Run(store, runs[-1])
-    found = [run] if run in runs else [name for name in runs if name.startswith(run)]
-    if len(found) != 1:
-        what = f"is the beginning of {len(found)} runs" if found else "is no run of this store"
-        raise InputError(f"{store.uri}: {run!r} {what}; its runs are {', '.join(runs[-5:])} (latest last)")
-    return Run(store, found[0])
+    opened = Run(store, latest_run(store) if run is None else store.find_run(run))
+    if not opened.state.complete:
+        LOGGER.warning("run %s: %s", opened.run, opened.state)
+    return opened
 
 
 def _largest_first(row: dict[str, Any]) -> tuple[Any, ...]:
     return (-row["key"], -row["n_edges"], row["left"], row["right"])
+
+
+def _most(commit: Commit, by: By) -> int:
+    """Size of the largest biclique of a partition, by its commit record."""
+    if by == "edges":
+        return int((commit.sizes["largest"] or {"n_edges": 0})["n_edges"])
+    return max((int(size) for size, _ in commit.sizes[by]), default=0)
 
 
 def _take_lists(lists: pa.ListArray, labels: pa.Array) -> pa.ListArray:
@@ -246,5 +318,7 @@ def _to_pandas(table: pa.Table) -> Any:
     return table.to_pandas(types_mapper=mapper)
 
 
-def _read_frame(number: int, store_uri: str, run: str, ids: bool) -> Any:
-    return _to_pandas(Run(Store.open(store_uri, create=False), run).read_partition(number, ids))
+def _read_frame(file: StoredFile, store_uri: str, run: str, labels: tuple[str, str] | None) -> Any:
+    store = Store.open(store_uri, create=False)
+    table = store.run(run).read_table(file)
+    return _to_pandas(table if labels is None else _Labels.read(store, *labels).put_into(table))

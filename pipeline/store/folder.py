@@ -1,0 +1,434 @@
+"""A folder of a store: files that appear whole or not at all, and are checked against their records when they are read.
+
+Files on a local disk are written under a temporary name and renamed; those that cannot be made again are flushed to the
+disk first. Object stores show an object only when its upload ends. So a reader meets each file whole or not at all, and a
+process that is killed leaves a temporary file at most, which nobody reads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import xxhash
+from fsspec.implementations.local import LocalFileSystem
+
+from pipeline.errors import DamageError, StorageError
+from pipeline.store.records import StoredFile, sealed, unsealed
+from pipeline.store.sink import HashingSink, hashing_sink
+
+COMPRESSION_LEVEL = 1
+"""zstd level: higher levels shrink lists of ids by a few per cent at several times the price."""
+
+HELD_BYTES = 1 << 30
+"""A remote file up to this size is fetched once, checked and read from memory; a larger one is read twice."""
+
+OBJECT_STORE_LIBRARIES = {"aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google"}
+"""Libraries below fsspec whose errors are no OSError, as botocore's NoCredentialsError."""
+
+TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{32}\.tmp")
+"""Names of files that are being written on a local disk, or were when their writer was killed."""
+
+MEND = "`bicliq verify` names what is damaged, and with --repair mends what can be mended"
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder of a store.
+
+    Parameters
+    ----------
+    fs
+        The fsspec file system.
+    root
+        Path of the store in it.
+    place
+        Path of the folder in the store, as ``runs/3f2a``; empty for the store itself.
+    """
+
+    fs: Any
+    root: str
+    place: str = ""
+
+    @property
+    def path(self) -> str:
+        """Path of the folder in its file system."""
+        return f"{self.root}/{self.place}" if self.place else self.root
+
+    @property
+    def uri(self) -> str:
+        """URL of this folder."""
+        return str(self.fs.unstrip_protocol(self.path))
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the folder lies on a local disk."""
+        return isinstance(self.fs, LocalFileSystem)
+
+    def path_of(self, name: str) -> str:
+        """Path of a file of this folder in its file system."""
+        return f"{self.path}/{name}"
+
+    # ---- what is there -----------------------------------------------------------------------------------------------
+
+    def has(self, name: str) -> bool:
+        """Whether a file is there."""
+        return self._size(name) is not None
+
+    def size(self, name: str) -> int:
+        """Size of a file in bytes."""
+        size = self._size(name)
+        if size is None:
+            raise StorageError(f"{self.path_of(name)}: no such file; check the URL of the store, the graph and the run")
+        return size
+
+    def _size(self, name: str) -> int | None:
+        with storage_errors("look for", self.path_of(name)):
+            try:
+                # fsspec's `exists` takes every error for a no, an interrupt as well
+                return int(self.fs.info(self.path_of(name))["size"] or 0)
+            except FileNotFoundError:
+                return None
+
+    def files(self, under: str = "") -> dict[str, int]:
+        """Size of every file below this folder, or below a folder of it, by its name in this one; sorted."""
+        path = f"{self.path}/{under}".rstrip("/")
+        with storage_errors("list", path):
+            # no glob: a path may hold brackets and stars
+            found = _walk(path) if self.is_local else self.fs.find(path, detail=True)
+        start = len(self.path) + 1
+        sizes = {str(name)[start:]: int(entry["size"]) for name, entry in found.items()}
+        return dict(sorted(sizes.items()))
+
+    def folders(self) -> list[str]:
+        """Names of the folders in this one, sorted."""
+        with storage_errors("list", self.path):
+            try:
+                found = self.fs.ls(self.path, detail=True)
+            except FileNotFoundError:
+                return []
+        names = (str(entry["name"]).rstrip("/") for entry in found if entry["type"] == "directory")
+        return sorted(name.rsplit("/", 1)[-1] for name in names)
+
+    def remove(self, *names: str) -> None:
+        """Remove files, as far as they are there."""
+        for name in names:
+            with storage_errors("remove", self.path_of(name)), contextlib.suppress(FileNotFoundError):
+                self.fs.rm_file(self.path_of(name))
+
+    # ---- writing -----------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def sink(self, name: str, durable: bool = True) -> Iterator[HashingSink]:
+        """Open a file for writing that appears whole when the block ends, and never when it raises.
+
+        One that is not `durable` may be lost when the machine loses its power: it can be made again.
+        """
+        path = self.path_of(name)
+        with (
+            storage_errors("write", path),
+            _local_sink(path, durable) if self.is_local else self._remote_sink(path) as out,
+        ):
+            yield out
+
+    @contextlib.contextmanager
+    def _remote_sink(self, path: str) -> Iterator[HashingSink]:
+        file = self.fs.open(path, "wb")
+        try:
+            with hashing_sink(file) as sink:
+                yield sink
+        except BaseException:
+            with contextlib.suppress(Exception):
+                file.discard()
+            file.closed = True  # or the garbage collector would finish the upload
+            raise
+        file.close()
+
+    def write_bytes(self, name: str, data: bytes, durable: bool = True) -> None:
+        """Write a small file in one step."""
+        if self.is_local:
+            with self.sink(name, durable) as out:
+                out.write(data)
+        else:
+            with storage_errors("write", self.path_of(name)):
+                self.fs.pipe_file(self.path_of(name), data)
+
+    def write_table(self, name: str, table: pa.Table, durable: bool = True) -> StoredFile:
+        """Write a table as Parquet in one step."""
+        with self.sink(name, durable) as out:
+            pq.write_table(table, out, compression="zstd", compression_level=COMPRESSION_LEVEL)
+        return StoredFile(name, out.bytes, out.checksum)
+
+    # ---- records -----------------------------------------------------------------------------------------------------
+
+    def write_record(
+        self, name: str, content: Mapping[str, Any], files: Iterable[StoredFile] = (), durable: bool = True
+    ) -> None:
+        """Write a sealed record, which makes the files that it names visible."""
+        self.write_bytes(name, sealed(f"{self.place}/{name}".lstrip("/"), content, files), durable)
+
+    def create_record(self, name: str, content: Mapping[str, Any], files: Iterable[StoredFile] = ()) -> bool:
+        """Write a record to an object store where there is none; False where there is one.
+
+        S3 does that in one step (If-None-Match); a store that cannot is looked at first.
+        """
+        data = sealed(f"{self.place}/{name}".lstrip("/"), content, files)
+        try:
+            self.fs.pipe_file(self.path_of(name), data, mode="create")
+        except FileExistsError:
+            return False
+        except (OSError, TypeError, ValueError):
+            if self.has(name):
+                return False
+            self.write_bytes(name, data)
+        return True
+
+    def read_record(self, name: str) -> dict[str, Any]:
+        """Read a record.
+
+        Raises
+        ------
+        DamageError
+            Where a byte of it changed, it belongs elsewhere, or is not there.
+        """
+        with storage_errors("read", self.path_of(name)):
+            try:
+                data = self.fs.cat_file(self.path_of(name))
+            except FileNotFoundError as error:
+                raise DamageError(f"{self.path_of(name)}: this record is missing; {MEND}") from error
+        return self._unsealed(name, data)
+
+    def read_records(self, names: Iterable[str]) -> dict[str, dict[str, Any] | DamageError]:
+        """Read many records side by side; one that is damaged is given as its error."""
+        wanted = list(names)
+        paths = [self.path_of(name) for name in wanted]
+        with storage_errors("read", self.path):
+            # `cat` would take a bracket in a path for a pattern
+            found = self.fs.cat_ranges(paths, [None] * len(paths), [None] * len(paths), on_error="return")
+        return {name: self._record_or_damage(name, data) for name, data in zip(wanted, found, strict=True)}
+
+    def _record_or_damage(self, name: str, data: Any) -> dict[str, Any] | DamageError:
+        if isinstance(data, FileNotFoundError):
+            return DamageError(f"{self.path_of(name)}: this record is missing; {MEND}")
+        with storage_errors("read", self.path_of(name)):
+            if isinstance(data, BaseException):
+                raise data
+        try:
+            return self._unsealed(name, data)
+        except DamageError as error:
+            return error
+
+    def _unsealed(self, name: str, data: bytes) -> dict[str, Any]:
+        try:
+            return unsealed(f"{self.place}/{name}".lstrip("/"), data)
+        except ValueError as error:
+            raise DamageError(f"{self.path_of(name)}: {error}; {MEND}") from None
+
+    # ---- reading -----------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def source(self, file: StoredFile, check: bool = True) -> Iterator[Any]:
+        """Open a file for reading by pyarrow.
+
+        Parameters
+        ----------
+        file
+            The file as its record names it.
+        check
+            Whether to compare its size and its checksum first; otherwise its size only.
+
+        Raises
+        ------
+        DamageError
+            Where it is not what its record says, or is not there.
+
+        Notes
+        -----
+        A local file is mapped and hashed at memory speed (docs/decisions.md).
+        """
+        with self.open_source(file, check) as source:
+            yield source
+
+    def open_source(self, file: StoredFile, check: bool = True) -> Any:
+        """Open a file as `source` does; its caller closes it."""
+        with storage_errors("read", self.path_of(file.name)):
+            return self._opened(file, check)
+
+    def _opened(self, file: StoredFile, check: bool) -> Any:
+        path = self.path_of(file.name)
+        size = self._size(file.name)
+        if size != file.bytes:
+            raise self._misfit(file, "it is missing" if size is None else f"it has {size} bytes")
+        if self.is_local:
+            source = pa.memory_map(path) if size else pa.BufferReader(b"")
+            if check:
+                self._compare(file, xxhash.xxh3_128_hexdigest(source.read_buffer()))
+                source.seek(0)
+            return source
+        if file.bytes > HELD_BYTES:
+            if check:
+                self.check(file)
+            return self.fs.open(path, "rb")
+        data = self.fs.cat_file(path)
+        if check:
+            self._compare(file, xxhash.xxh3_128_hexdigest(data))
+        return pa.BufferReader(data)
+
+    @contextlib.contextmanager
+    def open_parquet(self, file: StoredFile, check: bool = True) -> Iterator[pq.ParquetFile]:
+        """Open a Parquet file for reading in parts, after it was checked as `source` does."""
+        with self.source(file, check) as source, storage_errors("read", self.path_of(file.name)):
+            yield pq.ParquetFile(source)
+
+    def read_table(self, file: StoredFile, columns: list[str] | None = None, check: bool = True) -> pa.Table:
+        """Read a Parquet file, or some of its columns, after it was checked as `source` does."""
+        with self.open_parquet(file, check) as parquet:
+            return parquet.read(columns=columns)
+
+    def check(self, file: StoredFile) -> None:
+        """Compare a file's size and checksum with its record; raises DamageError where they differ."""
+        size = self._size(file.name)
+        if size != file.bytes:
+            raise self._misfit(file, "it is missing" if size is None else f"it has {size} bytes")
+        state = xxhash.xxh3_128()
+        path = self.path_of(file.name)
+        with storage_errors("read", path), self.fs.open(path, "rb") as source:
+            while block := source.read(1 << 22):
+                state.update(block)
+        self._compare(file, state.hexdigest())
+
+    def _compare(self, file: StoredFile, checksum: str) -> None:
+        if checksum != file.checksum:
+            raise self._misfit(file, f"its checksum is {checksum}")
+
+    def _misfit(self, file: StoredFile, found: str) -> DamageError:
+        said = f"its record says {file.bytes} bytes, checksum {file.checksum}"
+        return DamageError(f"{self.path_of(file.name)}: {found}, {said}; {MEND}")
+
+    # ---- one at a time -----------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def claim(self, name: str) -> Iterator[None]:
+        """Hold something of this folder for this process: another that wants it waits here, until we are done or dead.
+
+        Object stores know no locks: there all go on at once, and `create_record` says who came first.
+        """
+        if not self.is_local:
+            yield
+            return
+        path = self.path_of(claim_name(name))
+        with storage_errors("lock", path):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            file = open(path, "a")  # noqa: SIM115
+        with file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+
+def claim_name(name: str) -> str:
+    """Name of the empty file that is locked by who holds a claim."""
+    return f"claims/{name}.lock"
+
+
+def file_system(uri: str) -> tuple[Any, str]:
+    """File system and path of a URL; listings are never cached, since other processes write."""
+    try:
+        fs, path = fsspec.core.url_to_fs(uri, use_listings_cache=False)
+    except (ImportError, ValueError) as error:
+        raise StorageError(
+            f"{uri}: this store cannot be opened: {error}; give a local path or an fsspec URL"
+        ) from error
+    return fs, str(path)
+
+
+def writer_lives(path: str) -> bool:
+    """Whether the process that writes a temporary file on a local disk still holds it."""
+    try:
+        with open(path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        pass
+    return False
+
+
+@contextlib.contextmanager
+def _local_sink(path: str, durable: bool) -> Iterator[HashingSink]:
+    folder, name = os.path.split(path)
+    os.makedirs(folder, exist_ok=True)
+    temporary = f"{folder}/.{name}.{uuid.uuid4().hex}.tmp"
+    try:
+        with open(temporary, "wb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # says that its writer lives
+            with hashing_sink(file, on_disk=durable) as sink:
+                yield sink
+            file.flush()
+            os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+    if durable:
+        _sync_folder(folder)
+
+
+def _sync_folder(folder: str) -> None:
+    """Flush a rename to the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _walk(folder: str) -> dict[str, dict[str, int]]:
+    """Files below a local folder, links to folders not followed, with their sizes."""
+    found = {}
+    waiting = [folder]
+    while waiting:
+        try:
+            entries = list(os.scandir(waiting.pop()))
+        except FileNotFoundError:
+            continue
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(entry.path)
+            else:
+                with contextlib.suppress(FileNotFoundError):
+                    found[entry.path] = {"size": entry.stat().st_size}
+    return found
+
+
+@contextlib.contextmanager
+def storage_errors(action: str, path: str) -> Iterator[None]:
+    """Turn errors of a file system and of its files into StorageError, with what, where and what to do."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise StorageError(
+            f"{path}: cannot {action}: it does not exist; check the URL of the store, the graph and the run"
+        ) from error
+    except (PermissionError, NotADirectoryError, IsADirectoryError) as error:
+        raise StorageError(
+            f"{path}: cannot {action}: {error}; check the permissions or choose another store"
+        ) from error
+    except (OSError, pa.ArrowException) as error:
+        raise StorageError(
+            f"{path}: cannot {action}: {error}; check the storage and its free space, then run again"
+        ) from error
+    except Exception as error:
+        if type(error).__module__.split(".")[0] not in OBJECT_STORE_LIBRARIES:
+            raise
+        raise StorageError(
+            f"{path}: cannot {action}: {error}; check the endpoint and the credentials of the object store"
+        ) from error

@@ -1,0 +1,141 @@
+"""Every file of a store compared with the records: what is damaged, missing, foreign, or left by a process that was killed."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline.errors import DamageError
+from pipeline.store.counts import COUNT_ATTEMPT
+from pipeline.store.folder import TEMPORARY, Folder, writer_lives
+from pipeline.store.layout import ATTEMPT, STORE_FILE, Store
+from pipeline.store.records import StoredFile, named_files
+
+FOLDERS = ("graphs", "runs", "cliques")
+"""Folders of a store in which there is nothing but what is listed in `pipeline.store.layout`."""
+
+LOCK = re.compile(r".*/claims/[\w-]+\.lock")
+CLIQUE_ATTEMPT = re.compile(r"cliques-\w+\.parquet")
+
+FORGOTTEN_SECONDS = 3600
+"""Age from which a file of an attempt on an object store, which nobody can lock, belongs to no living process."""
+
+
+@dataclass
+class Inventory:
+    """What is in a store, or in some folders of it; paths are those in the store.
+
+    Parameters
+    ----------
+    records
+        Content of all records that are sound.
+    files
+        Files that records name, as far as they are what these say.
+    problems
+        What is wrong with a file.
+    leftovers
+        Files that a process left which was killed, and that nobody reads; and what they are.
+    bytes
+        Bytes that were read.
+    """
+
+    records: dict[str, dict[str, Any]] = field(default_factory=dict)
+    files: dict[str, StoredFile] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
+    leftovers: dict[str, str] = field(default_factory=dict)
+    bytes: int = 0
+
+    def sentences(self) -> list[str]:
+        """One sentence a problem."""
+        return [f"{path}: {reason}" for path, reason in sorted(self.problems.items())]
+
+
+def take_inventory(store: Store, places: Iterable[str] = FOLDERS) -> Inventory:
+    """Read every file of a store and compare it with the records.
+
+    Parameters
+    ----------
+    store
+        The store.
+    places
+        Folders to look at, as ``runs/3f2a``; the record of the store is looked at always.
+
+    Notes
+    -----
+    Reads each byte once. Of a run that is being searched, what changes meanwhile may be reported.
+    """
+    found = Inventory()
+    root = store.root
+    sizes: dict[str, int] = {}
+    for place in places:
+        sizes |= root.files(place)
+    rest = _read_records(root, sizes, found)
+    named = _named(root, found)
+    for path, file in named.items():
+        try:
+            root.check(file)
+            found.files[path] = file
+            found.bytes += file.bytes
+        except DamageError as error:
+            found.problems[path] = _reason(error, root.path_of(path))
+    for path in rest:
+        if path not in named:
+            _classify(root, path, sizes[path], found)
+    return found
+
+
+def _read_records(root: Folder, sizes: dict[str, int], found: Inventory) -> list[str]:
+    """Read the records; returns the other files."""
+    names = [path for path in sizes if path.endswith(".json")]
+    for path, record in root.read_records([STORE_FILE, *names]).items():
+        found.bytes += sizes.get(path, 0)
+        if isinstance(record, DamageError):
+            found.problems[path] = _reason(record, root.path_of(path))
+        else:
+            found.records[path] = record
+    return [path for path in sizes if not path.endswith(".json")]
+
+
+def _named(root: Folder, found: Inventory) -> dict[str, StoredFile]:
+    """Files that the records name, by their path in the store."""
+    named = {}
+    for path, record in found.records.items():
+        place = "/".join(path.split("/")[:2])  # of the graph, the run or the clique
+        for file in named_files(record).values():
+            named[f"{place}/{file.name}"] = StoredFile(f"{place}/{file.name}", file.bytes, file.checksum)
+    return named
+
+
+def _classify(root: Folder, path: str, size: int, found: Inventory) -> None:
+    """Say what a file is that no record names."""
+    name = path.rsplit("/", 1)[-1]
+    inside = "/".join(path.split("/")[2:])
+    if LOCK.fullmatch(path):
+        if size:
+            found.problems[path] = f"it is a lock and must be empty, but has {size} bytes; remove it"
+    elif TEMPORARY.fullmatch(name):
+        if not writer_lives(root.path_of(path)):
+            found.leftovers[path] = "a temporary file of a process that was killed"
+    elif ATTEMPT.fullmatch(inside) or COUNT_ATTEMPT.fullmatch(inside) or CLIQUE_ATTEMPT.fullmatch(name):
+        found.leftovers[path] = "a file of an attempt that was not committed"
+    else:
+        found.problems[path] = "it is foreign: no record names it, and nobody reads it; remove it"
+
+
+def is_forgotten(root: Folder, path: str) -> bool:
+    """Whether no living process can want a leftover: it is old, or, on a local disk, nobody holds its partition."""
+    if root.is_local:
+        return not writer_lives(root.path_of(path))
+    try:
+        age = dt.datetime.now(dt.UTC) - root.fs.modified(root.path_of(path))
+    except (FileNotFoundError, NotImplementedError):
+        return False
+    return bool(age.total_seconds() > FORGOTTEN_SECONDS)
+
+
+def _reason(error: DamageError, path: str) -> str:
+    """The text of an error without the path that it begins with, and without what to do."""
+    return str(error).removeprefix(f"{path}: ").rsplit("; ", 1)[0]

@@ -1,0 +1,215 @@
+"""How far a run is, in words: planned, searched in part, published, cut off by a limit, or a count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pipeline.errors import DamageError, InputError
+from pipeline.store.counts import COUNTS_RECORD
+from pipeline.store.folder import MEND
+from pipeline.store.layout import Commit, RunFolder, Store
+
+StateName = Literal["planned", "searching", "searched", "published", "limited", "count"]
+
+
+@dataclass(frozen=True)
+class RunState:
+    """How far a run is.
+
+    Parameters
+    ----------
+    name
+        "planned": nothing was searched. "searching": some partitions were, or are being searched. "searched": all were, but
+        nothing is published. "published": all of it. "limited": published, but cut off by its limit. "count": the run is
+        a count of (p,q)-bicliques, and has none to read.
+    committed, partitions
+        Partitions that were searched, and all of them.
+    limit
+        The limit that cut the run off.
+    published
+        When it, or its counts, were last published (ISO, UTC).
+
+    Examples
+    --------
+    >>> print(RunState("searching", 3, 32))
+    3 of 32 partitions searched
+    """
+
+    name: StateName
+    committed: int
+    partitions: int
+    limit: int | None = None
+    published: str | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that was asked for is there, and published."""
+        return self.name in ("published", "count") and self.published is not None
+
+    def __str__(self) -> str:
+        if self.name == "planned":
+            return f"planned, none of {self.partitions} partitions searched"
+        if self.name == "searching":
+            return f"{self.committed} of {self.partitions} partitions searched"
+        if self.name == "searched":
+            return "searched, but not published"
+        if self.name == "limited":
+            return f"cut off by its limit of {self.limit:,} bicliques"
+        return "a count, not an enumeration" if self.name == "count" else "published"
+
+    def record(self) -> dict[str, Any]:
+        """Entries for a JSON record."""
+        return {
+            "state": self.name,
+            "complete": self.complete,
+            "partitions_searched": self.committed,
+            "partitions": self.partitions,
+        }
+
+
+@dataclass(frozen=True)
+class OpenedRun:
+    """A run as its records describe it, all of which were read and agree.
+
+    Parameters
+    ----------
+    asked
+        What is asked (run.json).
+    plan
+        What was planned (plan.json), or None.
+    commits
+        Committed partitions by number, ascending.
+    manifest
+        The manifest, or None.
+    state
+        How far it is.
+    """
+
+    asked: dict[str, Any]
+    plan: dict[str, Any] | None
+    commits: dict[int, Commit]
+    manifest: dict[str, Any] | None
+    state: RunState
+
+
+def read_run(folder: RunFolder) -> OpenedRun:
+    """Read the records of a run, and the sizes of its data files.
+
+    Raises
+    ------
+    InputError
+        Where there is no such run.
+    DamageError
+        Where a record or a data file is damaged or missing, or the manifest says otherwise than the commit records.
+    """
+    if not folder.exists():
+        raise InputError(f"{folder.uri}: there is no such run")
+    asked = folder.read_record("run.json")
+    plan = folder.read_record("plan.json") if folder.has("plan.json") else None
+    manifest = folder.manifest()
+    commits = folder.committed()
+    if manifest is not None:
+        compare(folder, manifest, commits)
+    counts = folder.read_record(COUNTS_RECORD) if folder.has(COUNTS_RECORD) else None
+    return OpenedRun(asked, plan, commits, manifest, state_of(asked, plan, commits, manifest, counts))
+
+
+def latest_run(store: Store) -> str:
+    """Return the run that was published last; where none is, the one that was planned last. Counts are left out.
+
+    Raises
+    ------
+    InputError
+        Where the store has no run.
+    DamageError
+        Where records that would tell are damaged: name a run then.
+    """
+    times = {run: (published or "", planned, run) for run, (planned, published, _) in _times(store).items()}
+    if not times:
+        raise InputError(f"{store.uri}: no run is in this store; start one with: bicliq run EDGES --store {store.uri}")
+    return max(times, key=lambda run: times[run])
+
+
+def run_to_resume(store: Store) -> str:
+    """Return the run that was planned last of those that are not published whole, or else the latest."""
+    unfinished = {run: (planned, run) for run, (planned, _, complete) in _times(store).items() if not complete}
+    return max(unfinished, key=lambda run: unfinished[run]) if unfinished else latest_run(store)
+
+
+def _times(store: Store) -> dict[str, tuple[str, str | None, bool]]:
+    """When each run was planned and last published, and whether it is complete."""
+    times = {}
+    for run in store.runs():
+        folder = store.run(run)
+        asked = folder.read_record("run.json")
+        if asked["asks"] == "bicliques":
+            manifest = folder.manifest()
+            published = None if manifest is None else str(manifest["created"])
+            times[run] = (str(asked["created"]), published, manifest is not None and bool(manifest["complete"]))
+    return times
+
+
+def list_runs(store: Store) -> list[dict[str, Any]]:
+    """Return a record of each run, the last used one last; one whose records are damaged is "damaged", and says why."""
+    listed = []
+    for run in store.runs():
+        folder = store.run(run)
+        try:
+            listed.append(_listed(run, read_run(folder), folder))
+        except DamageError as error:
+            listed.append({"run": run, "state": "damaged", "complete": False, "reason": str(error)})
+    return sorted(listed, key=lambda r: (r.get("published") or r.get("created") or "", r["run"]))
+
+
+def _listed(run: str, opened: OpenedRun, folder: RunFolder) -> dict[str, Any]:
+    search, commits = opened.asked["search"], opened.commits.values()
+    counts = folder.read_record(COUNTS_RECORD) if folder.has(COUNTS_RECORD) else {"keys": {}}
+    return {
+        "run": run,
+        "graph": opened.asked["graph"],
+        **opened.state.record(),
+        "bicliques": sum(commit.rows for commit in commits),
+        "bytes": sum(commit.bytes for commit in commits),
+        "seconds": round(sum(commit.seconds for commit in commits), 6),
+        "limit": opened.state.limit,
+        **{name: search[name] for name in ("min_left", "min_right", "min_edges", "side")},
+        "counts": sorted(counts["keys"]),
+        "created": opened.asked["created"],
+        "published": opened.state.published,
+    }
+
+
+def state_of(
+    asked: dict[str, Any],
+    plan: dict[str, Any] | None,
+    commits: dict[int, Commit],
+    manifest: dict[str, Any] | None,
+    counts: dict[str, Any] | None,
+) -> RunState:
+    """Return the state that the records of a run make."""
+    done, partitions = len(commits), 0 if plan is None else int(plan["partitions"])
+    if asked["asks"] == "counts":
+        if counts is None:
+            return RunState("count", 0, partitions)
+        return RunState("count", partitions, partitions, published=str(counts["created"]))
+    if manifest is not None:
+        name: StateName = "published" if manifest["complete"] else "limited"
+        return RunState(name, done, partitions, manifest["limit"], manifest["created"])
+    if done < partitions or plan is None or not all(commit.complete for commit in commits.values()):
+        return RunState("searching" if done else "planned", done, partitions)
+    return RunState("searched", done, partitions)
+
+
+def compare(folder: RunFolder, manifest: dict[str, Any], commits: dict[int, Commit]) -> None:
+    """Raise DamageError where the manifest of a run lists other files than its commit records do."""
+    listed = {entry["path"]: (entry["partition"], entry["bytes"], entry["checksum"]) for entry in manifest["files"]}
+    found = {commit.file: (commit.partition, commit.bytes, commit.checksum) for commit in commits.values()}
+    differ = sorted(
+        {number for number, *_ in {*listed.items(), *found.items()} if listed.get(number) != found.get(number)}
+    )
+    if differ:
+        raise DamageError(
+            f"{folder.path_of('manifest.json')}: it and the commit records do not agree on {', '.join(differ[:3])}"
+            f"{', …' if len(differ) > 3 else ''}: a commit record is missing, or one is of another time; {MEND}"
+        )
