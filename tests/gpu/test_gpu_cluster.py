@@ -17,7 +17,7 @@ from pipeline.run import run
 from pipeline.settings import IngestSettings, PlanSettings, SearchSettings, load_settings
 from pipeline.stages.ingest import ingest
 from pipeline.stages.plan import plan
-from pipeline.stages.publish import verify
+from pipeline.stages.verify import verify
 from pipeline.store.bicliques import SCHEMA, record_batch
 from pipeline.store.layout import Store
 from tests.real_graphs import COUNTS, DATA

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 import kernels
 from pipeline.graphs.bipartite import BipartiteGraph
+from pipeline.store.folder import Folder
 from pipeline.store.layout import Store
 from tests.reference.brute_force import maximal_bicliques, passing
 
@@ -19,12 +20,19 @@ def random_graph(n_left=40, n_right=30, density=0.15, seed=0) -> BipartiteGraph:
 def put_graph(store: Store, graph: BipartiteGraph) -> str:
     """Left labels are strings, right labels integers; both in the order of the dense ids."""
     folder = store.graph(graph.digest)
-    folder.write_table("edges.parquet", graph.to_table())
-    folder.write_table("left_ids.parquet", pa.table({"id": [left_label(i) for i in range(graph.n_left)]}))
-    folder.write_table("right_ids.parquet", pa.table({"id": [right_label(i) for i in range(graph.n_right)]}))
+    left_ids = pa.table({"id": [left_label(i) for i in range(graph.n_left)]})
+    right_ids = pa.table({"id": [right_label(i) for i in range(graph.n_right)]})
+    tables = {"edges.parquet": graph.to_table(), "left_ids.parquet": left_ids, "right_ids.parquet": right_ids}
     sizes = {"n_left": graph.n_left, "n_right": graph.n_right, "n_edges": graph.n_edges}
-    folder.write_json("graph.json", sizes)
+    folder.write_record("graph.json", sizes, [folder.write_table(name, table) for name, table in tables.items()])
     return graph.digest
+
+
+def flip_a_bit(folder: Folder, name: str, at: float = 0.5) -> None:
+    """Change one bit of a file of a store, at a share of its length."""
+    data = bytearray(folder.fs.cat_file(folder.path_of(name)))
+    data[min(int(len(data) * at), len(data) - 1)] ^= 1
+    folder.fs.pipe_file(folder.path_of(name), bytes(data))
 
 
 def left_label(dense: int) -> str:

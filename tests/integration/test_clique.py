@@ -114,7 +114,7 @@ def test_a_proven_answer_is_committed_once_and_found_again(tmp_path, capsys):
     second = asked(capsys, find("keller4"), "--store", store, "--all")
     assert second["found"]
     assert second["cliques"] == first["cliques"]
-    table = pq.read_table(next(store.rglob("cliques.parquet")))
+    table = pq.read_table(next(store.rglob("cliques-*.parquet")))
     assert table["members"].to_pylist() == first["cliques"]
 
 

@@ -17,8 +17,10 @@ from pipeline.bench.choice import random_graph as random_shape
 from pipeline.errors import BicliqError, InputError
 from pipeline.questions.count import CountAsked, count_partitions, count_run, count_table, plan_count, publish_counts
 from pipeline.settings import load_settings
+from pipeline.store.counts import count_name
 from pipeline.store.layout import Store
-from tests.integration.stored_graphs import left_label, put_graph, random_graph, right_label
+from pipeline.store.records import named_files
+from tests.integration.stored_graphs import flip_a_bit, left_label, put_graph, random_graph, right_label
 from tests.real_graphs import DATA
 
 EDGES = str(DATA / "UCforum.adj")
@@ -30,8 +32,13 @@ def settings_for(folder, **changes):
     return load_settings(store=str(folder / "store"), cluster=cluster, **changes)
 
 
+def table_of(store, run, name):
+    folder = store.run(run)
+    return folder.read_table(named_files(folder.read_record("counts.json"))[name])
+
+
 def counts_in(folder, run) -> dict[tuple[int, int], int]:
-    table = Store.open(str(folder / "store")).run(run).read_table("counts.parquet")
+    table = table_of(Store.open(str(folder / "store")), run, "counts.parquet")
     return {(row["p"], row["q"]): int(row["count"]) for row in table.to_pylist()}
 
 
@@ -71,7 +78,7 @@ def test_counts_of_vertices_carry_the_original_ids(tmp_path):
     count_partitions(store, run, asked, method, settings)
     record = publish_counts(store, run, asked, method, 0, settings)
     whole = kernels.count_bicliques(*csr(graph), 3, 3, per_vertex=True)
-    rows = store.run(run).read_table("vertex_counts.parquet").to_pylist()
+    rows = table_of(store, run, "vertex_counts.parquet").to_pylist()
     for side, counts, label in (("left", whole.left_counts, left_label), ("right", whole.right_counts, right_label)):
         found = {row["id"]: int(row["count"]) for row in rows if row["side"] == side}
         assert found == {str(label(i)): int(n) for i, n in enumerate(counts.tolist()) if n}
@@ -85,7 +92,7 @@ def test_counts_beyond_64_bits_keep_every_digit(tmp_path):
     record = count_run(str(tmp_path / "complete.parquet"), CountAsked(3, 50, vertices=True), settings)
     expected = kernels.count_bicliques(np.arange(7) * 100, np.tile(np.arange(100), 6), 100, 3, 50).count
     assert record.counts[3, 50] == expected > 2**96
-    table = Store.open(settings.store).run(record.run).read_table("vertex_counts.parquet").to_pylist()
+    table = table_of(Store.open(settings.store), record.run, "vertex_counts.parquet").to_pylist()
     assert {int(row["count"]) for row in table if row["side"] == "left"} == {expected // 2}
     assert {int(row["count"]) for row in table if row["side"] == "right"} == {expected // 2}
 
@@ -97,7 +104,7 @@ def test_a_run_on_a_cluster_is_resumed_where_it_was(tmp_path):
     assert (first.counts, first.counted, first.partitions) == ({(3, 3): KNOWN[3, 3]}, 9, 9)
     folder = Store.open(settings.store).run(first.run)
     for number in (2, 5):
-        folder.remove(f"{asked.key}/partition-{number:05d}.json")
+        folder.remove(count_name(asked.key, number))
     again = count_run(EDGES, asked, settings_for(tmp_path, plan={"partitions": 9}))
     assert (again.counts, again.counted, again.run) == (first.counts, 2, first.run)
 
@@ -107,12 +114,16 @@ def test_a_partition_that_fails_is_named_and_the_others_are_kept(tmp_path):
     asked = CountAsked(2, 2)
     run = count_run(EDGES, asked, settings).run
     folder = Store.open(settings.store).run(run)
-    folder.write_bytes("partitions/part-00001.arrow", b"damaged")
+    flip_a_bit(folder, "partitions/part-00001.arrow")
+    flip_a_bit(folder, "reduced.parquet")  # or the partition would be cut again
     for number in (0, 1):
-        folder.remove(f"{asked.key}/partition-{number:05d}.json")
-    with pytest.raises(BicliqError, match=r"1 of 4 partitions failed \(partition 1: .*not a partition"):
-        count_run(EDGES, asked, settings)
-    assert folder.has(f"{asked.key}/partition-00000.json")
+        folder.remove(count_name(asked.key, number))
+    with pytest.raises(BicliqError, match=r"1 of 4 partitions failed \(partition 1: .*reduced\.parquet: its checksum"):
+        count_partitions(folder.store, run, asked, "levels", settings)
+    assert folder.has(count_name(asked.key, 0))
+    assert count_run(EDGES, asked, settings).counts == {(2, 2): KNOWN[2, 2]}, (
+        "what is derived of the graph is derived again"
+    )
 
 
 def test_several_counts_of_a_run_stand_in_one_table(tmp_path):

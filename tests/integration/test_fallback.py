@@ -17,9 +17,10 @@ from pipeline.placement.device import why_no_data_on_device
 from pipeline.settings import PlanSettings, SearchSettings
 from pipeline.stages import search
 from pipeline.stages.plan import plan
-from pipeline.stages.publish import publish, verify
+from pipeline.stages.publish import publish
 from pipeline.stages.search import usable_backend
 from pipeline.stages.search_run import search_run
+from pipeline.stages.verify import verify
 from pipeline.store.layout import Store
 from tests.integration.stored_graphs import put_graph
 from tests.integration.test_resume import GRAPH

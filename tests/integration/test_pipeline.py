@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -18,15 +19,17 @@ from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
 from pipeline.stages.partition import read_partition, write_partition, write_partitions
 from pipeline.stages.plan import plan
 from pipeline.stages.profile import profile
-from pipeline.stages.publish import publish, read_manifest, verify
+from pipeline.stages.publish import publish, read_manifest
 from pipeline.stages.search import search_partition
 from pipeline.stages.search_run import SearchProgress, run_plan, search_run
-from pipeline.store.layout import Store, commit_name, data_name, partition_name
+from pipeline.stages.verify import verify
+from pipeline.store.layout import Store, commit_name, data_name, partition_name, partition_record_name
 from pipeline.store.results import open_run
 from tests.integration.stored_graphs import (
     bicliques_of,
     brute_force,
     digest_of,
+    flip_a_bit,
     left_label,
     put_graph,
     random_graph,
@@ -173,9 +176,12 @@ def test_data_without_a_commit_record_is_invisible_and_searched_again(store):
     folder.remove(commit_name(3))
     folder.write_bytes(data_name(3), b"half a file")
     assert open_run(store, run).table().num_rows == len(ANSWER) - lost.rows
+    assert open_run(store, run).state.name == "searching"
     with pytest.raises(StorageError, match=r"partitions 3 \(1\) of 5 not committed"):
         publish(store, run)
-    assert any("partitions 3" in problem for problem in verify(store, run).problems)
+    found = verify(store, run)
+    assert (found.problems, found.state) == ([], "4 of 5 partitions searched")
+    assert found.leftovers == [f"runs/{run}/{data_name(3)}"]
     assert search_run(store, run).searched == 1
     assert publish(store, run).digest == digest_of(ANSWER)
 
@@ -184,15 +190,28 @@ def test_data_without_a_commit_record_is_invisible_and_searched_again(store):
 def test_a_partition_that_fails_is_named_and_the_others_are_searched(store, client, on_cluster):
     record = planned(store, partitions=5)
     write_partitions(store, record.run)
-    folder = store.run(record.run)
-    folder.write_bytes(partition_name(1), b"not a partition")
-    with pytest.raises(BicliqError, match=r"1 of 5 partitions failed.*partition 1.*part-00001\.arrow"):
+    folder, graph = store.run(record.run), store.graph(record.graph)
+    flip_a_bit(folder, partition_name(1))
+    edges = graph.fs.cat_file(graph.path_of("edges.parquet"))
+    flip_a_bit(graph, "edges.parquet")  # or the partition would be cut again
+    with pytest.raises(BicliqError, match=r"1 of 5 partitions failed.*partition 1: .*edges\.parquet: its checksum is"):
         search_run(store, record.run, client if on_cluster else None)
     assert list(folder.committed()) == [0, 2, 3, 4]
     assert list(folder.failures()) == [1]
-    folder.remove(partition_name(1))
+    graph.write_bytes("edges.parquet", edges)
     assert search_run(store, record.run).digest == digest_of(ANSWER)
     assert folder.failures() == {}
+
+
+@pytest.mark.parametrize("name", [partition_name(1), partition_record_name(1)])
+def test_a_damaged_partition_is_cut_again_before_it_is_searched(store, caplog, name):
+    record = planned(store, partitions=3)
+    write_partitions(store, record.run)
+    flip_a_bit(store.run(record.run), name)
+    assert search_run(store, record.run).digest == digest_of(ANSWER)
+    assert name.endswith("json") or "partition 1 is cut again" in caplog.text
+    publish(store, record.run)
+    assert verify(store, record.run).problems == []
 
 
 @pytest.mark.parametrize("on_cluster", [False, True])
@@ -210,25 +229,54 @@ def test_progress_ends_with_everything_done(store, client, on_cluster):
 
 @pytest.mark.parametrize("on_cluster", [False, True])
 def test_a_limit_bounds_the_whole_run_and_is_flagged(store, client, on_cluster):
-    record = planned(store, partitions=5, max_bicliques=30)
-    found = search_run(store, record.run, client if on_cluster else None)
+    record = planned(store, partitions=5)
+    found = search_run(store, record.run, client if on_cluster else None, max_bicliques=30)
     assert (found.bicliques, found.complete) == (30, False)
-    manifest = publish(store, record.run)
-    assert (manifest.bicliques, manifest.complete) == (30, False)
-    assert bicliques_of(open_run(store).table(ids=False)) <= ANSWER
+    manifest = publish(store, record.run, 30)
+    assert (manifest.bicliques, manifest.complete, manifest.limit) == (30, False, 30)
+    opened = open_run(store)
+    assert bicliques_of(opened.table(ids=False)) <= ANSWER
+    assert (opened.state.name, opened.state.complete) == ("limited", False)
+    assert str(opened.state) == "cut off by its limit of 30 bicliques"
     assert verify(store, record.run).problems == []
-    assert search_run(store, record.run).searched == 0
+    assert search_run(store, record.run, max_bicliques=30).searched == 0
 
 
-def test_a_limit_can_be_an_error(store):
-    record = planned(store, partitions=2, max_bicliques=5, on_limit="error")
-    with pytest.raises(LimitReached, match="limit of 5"):
-        search_run(store, record.run)
+@pytest.mark.parametrize("on_cluster", [False, True])
+@pytest.mark.parametrize("limits", [(30, None), (30, 70, None), (70, 30, 71)])
+def test_a_run_goes_on_where_its_limit_stopped_it(store, client, on_cluster, limits):
+    record = planned(store, partitions=5)
+    held = 0
+    for limit in limits:
+        search_run(store, record.run, client if on_cluster else None, max_bicliques=limit)
+        manifest = publish(store, record.run, limit)
+        held = len(ANSWER) if limit is None else max(held, limit)
+        assert (manifest.bicliques, manifest.complete) == (held, limit is None)
+        assert verify(store, record.run).problems == []
+        assert bicliques_of(open_run(store).table(ids=False)) <= ANSWER
+    assert held < len(ANSWER) or publish(store, record.run).digest == digest_of(ANSWER)
+
+
+def test_a_limit_below_what_a_run_holds_takes_nothing_away(store):
+    run = finished(store, partitions=3)
+    assert search_run(store, run, max_bicliques=10).bicliques == len(ANSWER)
+    assert publish(store, run, 10).complete
+    with pytest.raises(LimitReached, match="limit of 10"):
+        search_run(store, run, max_bicliques=10, on_limit="error")
+    assert verify(store, run).problems == []
+
+
+def test_a_limit_is_an_error_whenever_it_is_asked_to_be(store):
+    run = planned(store, partitions=2).run
+    for _ in range(2):
+        with pytest.raises(LimitReached, match="limit of 5"):
+            search_run(store, run, max_bicliques=5, on_limit="error")
+        assert search_run(store, run, max_bicliques=5).bicliques == 5
 
 
 def test_a_limit_that_is_just_enough_is_no_limit(store):
-    record = planned(store, partitions=3, max_bicliques=len(ANSWER))
-    assert search_run(store, record.run).complete
+    record = planned(store, partitions=3)
+    assert search_run(store, record.run, max_bicliques=len(ANSWER), on_limit="error").complete
 
 
 def test_the_manifest_sums_up_the_run(store):
@@ -253,11 +301,11 @@ def test_an_unpublished_run_has_no_manifest(store):
 def rewrite(store, run, number, change):
     """Replace a data file by a changed one, and its commit record's checksum and size with it."""
     folder = store.run(run)
-    table = change(folder.read_table(data_name(number)))
-    with folder.sink(data_name(number)) as sink:
+    commit = folder.committed()[number]
+    table = change(folder.read_table(commit.stored))
+    with folder.sink(commit.file) as sink:
         pq.write_table(table, sink)
-    record = folder.read_json(commit_name(number))
-    folder.write_json(commit_name(number), {**record, "bytes": sink.bytes, "checksum": sink.checksum})
+    folder.commit_partition(replace(commit, bytes=sink.bytes, checksum=sink.checksum))
 
 
 def with_lists(table, name, change):
@@ -268,10 +316,7 @@ def with_lists(table, name, change):
 
 def test_verify_finds_a_flipped_byte(store):
     run = finished(store, partitions=3)
-    folder = store.run(run)
-    data = bytearray(folder.fs.cat_file(folder.path_of(data_name(1))))
-    data[len(data) // 2] ^= 1
-    folder.write_bytes(data_name(1), bytes(data))
+    flip_a_bit(store.run(run), data_name(1))
     found = verify(store, run)
     assert not found.ok
     assert any("partition=00001" in problem and "checksum" in problem for problem in found.problems)
@@ -279,8 +324,9 @@ def test_verify_finds_a_flipped_byte(store):
 
 def test_verify_finds_a_file_that_is_gone(store):
     run = finished(store, partitions=3)
+    publish(store, run)
     store.run(run).remove(data_name(0))
-    assert any("the file is missing" in problem for problem in verify(store, run).problems)
+    assert [p.split(",")[0] for p in verify(store, run).problems] == [f"runs/{run}/{data_name(0)}: it is missing"]
 
 
 @pytest.mark.parametrize(
@@ -294,6 +340,7 @@ def test_verify_finds_a_file_that_is_gone(store):
 )
 def test_verify_finds_what_a_checksum_cannot(store, change, problem):
     run = finished(store, partitions=1)
+    publish(store, run)
     rewrite(store, run, 0, change)
     assert any(problem in found for found in verify(store, run).problems)
 
@@ -314,12 +361,13 @@ def test_verify_finds_a_biclique_that_can_be_extended(store):
 
 def test_verify_finds_sizes_that_are_not_those_of_the_file(store):
     run = finished(store, partitions=2)
+    publish(store, run)
     folder = store.run(run)
-    record = folder.read_json(commit_name(1))
-    record["sizes"]["left"][0][1] += 1
-    folder.write_json(commit_name(1), record)
+    commit = folder.committed()[1]
+    (size, count), *rest = commit.sizes["left"]
+    folder.commit_partition(replace(commit, sizes={**commit.sizes, "left": [(size, count + 1), *rest]}))
     assert verify(store, run).problems == [
-        f"{data_name(1)}: its bicliques have other sizes than its commit record says"
+        f"runs/{run}/{data_name(1)}: its bicliques have other sizes than its commit record says"
     ]
 
 
@@ -327,7 +375,8 @@ def test_verify_finds_a_manifest_that_disagrees(store):
     run = finished(store, partitions=2)
     publish(store, run)
     folder = store.run(run)
-    folder.write_json("manifest.json", {**folder.manifest(), "bicliques": 1})
+    manifest = {name: value for name, value in folder.manifest().items() if name != "stored"}
+    folder.write_record("manifest.json", {**manifest, "bicliques": 1})
     assert any("manifest.json: bicliques 1" in problem for problem in verify(store, run).problems)
 
 
@@ -371,7 +420,7 @@ def test_runs_are_opened_by_name_by_prefix_or_the_latest(store):
     first, second = finished(store, partitions=1), finished(store, partitions=2)
     assert open_run(store).run == second
     assert open_run(store, first[:6]).run == first
-    with pytest.raises(InputError, match="no run of this store"):
+    with pytest.raises(InputError, match="'zzz' is no run of this store"):
         open_run(store, "zzz")
     with pytest.raises(InputError, match="at least 1"):
         open_run(store).top(0)

@@ -15,9 +15,10 @@ from pipeline.placement.cluster import open_cluster
 from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
 from pipeline.stages.partition import write_partition
 from pipeline.stages.plan import plan
-from pipeline.stages.publish import publish, verify
+from pipeline.stages.publish import publish
 from pipeline.stages.search import search_partition
 from pipeline.stages.search_run import search_run
+from pipeline.stages.verify import verify
 from pipeline.store.layout import Store, commit_name, data_name
 from pipeline.store.results import open_run
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, put_graph, random_graph
@@ -50,7 +51,7 @@ def run(store):
 
 def wait_for_commits(folder, number):
     deadline = time.monotonic() + PATIENCE
-    while len(folder.names("commits/*.json")) < number:
+    while sum(name.endswith(".json") for name in folder.files("commits")) < number:
         assert time.monotonic() < deadline, "nothing was committed"
         time.sleep(0.001)
 
@@ -127,7 +128,7 @@ def test_a_claimed_partition_is_waited_for(store, run):
         began.set()
         search_partition(store.uri, run, 0)
 
-    with folder.claim(0):
+    with folder.claim_partition(0):
         waiting = threading.Thread(target=search)
         waiting.start()
         assert began.wait(PATIENCE)

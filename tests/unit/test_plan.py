@@ -102,11 +102,12 @@ def test_a_graph_without_edges_has_no_partitions():
 def test_a_run_is_named_by_what_changes_its_result():
     name = run_id("g", SearchSettings(), PlanSettings())
     assert len(name) == 12
-    assert name == run_id("g", SearchSettings(threads=7, on_limit="error"), PlanSettings())
+    for same in ({"threads": 7}, {"max_bicliques": 2, "on_limit": "error"}, {"check": True}):
+        assert name == run_id("g", SearchSettings(**same), PlanSettings())
     others = [
         run_id("h", SearchSettings(), PlanSettings()),
         run_id("g", SearchSettings(min_left=2), PlanSettings()),
-        run_id("g", SearchSettings(max_bicliques=2), PlanSettings()),
+        run_id("g", SearchSettings(), PlanSettings(), "counts"),
         run_id("g", SearchSettings(), PlanSettings(partitions=2)),
     ]
     assert len({name, *others}) == 5

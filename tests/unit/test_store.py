@@ -6,15 +6,28 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
+import xxhash
 
-from pipeline.errors import StorageError
+from pipeline.errors import DamageError, StorageError
+from pipeline.store.inventory import take_inventory
 from pipeline.store.layout import Commit, Store, commit_name, data_name
+from pipeline.store.records import StoredFile, named_files
 
 COMMIT = Commit(
-    3, data_name(3), rows=2, bytes=10, checksum="aa", digest="00000000000000ff", seconds=0.5, complete=True, sizes={}
+    3,
+    data_name(3),
+    rows=2,
+    bytes=10,
+    checksum="aa",
+    digest="00000000000000ff",
+    seconds=0.5,
+    complete=True,
+    sizes={},
+    plan="p",
 )
 
 
@@ -30,7 +43,7 @@ def test_a_store_opens_again_by_its_uri(store):
 
 def test_a_store_of_another_format_is_refused_with_both_formats(tmp_path):
     (tmp_path / "bicliq-store.json").write_text('{"format": 99}')
-    with pytest.raises(StorageError, match=r"format 99.*format 2"):
+    with pytest.raises(StorageError, match=r"format 99.*format 3.*give another --store and run again"):
         Store.open(str(tmp_path))
 
 
@@ -61,12 +74,59 @@ def test_an_unknown_protocol_is_a_storage_error():
 def test_tables_and_records_come_back(store):
     folder = store.run("r")
     table = pa.table({"left": pa.array([[1, 2], [3]], pa.list_(pa.int32())), "n": [2, 1]})
-    folder.write_table("a/b.parquet", table)
-    folder.write_json("c.json", {"x": 1})
-    assert folder.read_table("a/b.parquet").equals(table)
-    assert folder.read_table("a/b.parquet", ["n"]).column_names == ["n"]
-    assert folder.read_json("c.json") == {"x": 1}
-    assert folder.names("a/*.parquet") == ["a/b.parquet"]
+    file = folder.write_table("a/b.parquet", table)
+    folder.write_record("c.json", {"x": 1}, [file])
+    record = folder.read_record("c.json")
+    assert record["x"] == 1
+    assert named_files(record) == {"a/b.parquet": file}
+    assert folder.read_table(file).equals(table)
+    assert folder.read_table(file, ["n"]).column_names == ["n"]
+    assert folder.files("a") == {"a/b.parquet": file.bytes}
+    assert list(folder.files()) == ["a/b.parquet", "c.json"]
+
+
+def test_every_byte_of_a_record_is_sealed(store):
+    folder = store.run("r")
+    folder.write_record("c.json", {"é": 1e-07, "list": [1, 2.5, None, True]})
+    data = folder.fs.cat_file(folder.path_of("c.json"))
+    for at in range(len(data)):
+        for changed in (
+            data[:at],
+            data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :],
+            data[:at] + data[at + 1 :],
+        ):
+            folder.write_bytes("c.json", changed)
+            with pytest.raises(DamageError, match="its seal does not fit"):
+                folder.read_record("c.json")
+
+
+def test_a_record_of_another_place_is_noticed(store):
+    store.run("a").write_record("commits/partition-00001.json", {"x": 1})
+    data = store.fs.cat_file(store.run("a").path_of("commits/partition-00001.json"))
+    for folder, name in (
+        (store.run("a"), "commits/partition-00002.json"),
+        (store.run("b"), "commits/partition-00001.json"),
+    ):
+        folder.write_bytes(name, data)
+        with pytest.raises(
+            DamageError, match=r"is the record runs/a/commits/partition-00001\.json, copied or moved here"
+        ):
+            folder.read_record(name)
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut", "longer", "gone"])
+def test_a_file_that_is_not_what_its_record_says_is_never_read(store, damage):
+    folder = store.run("r")
+    file = folder.write_table("t.parquet", pa.table({"n": range(1000)}))
+    data = folder.fs.cat_file(folder.path_of(file.name))
+    changed = {"flip": data[:9] + bytes([data[9] ^ 1]) + data[10:], "cut": data[:-1], "longer": data + b"\0"}
+    if damage == "gone":
+        folder.remove(file.name)
+    else:
+        folder.write_bytes(file.name, changed[damage])
+    for read in (folder.read_table, folder.check):
+        with pytest.raises(DamageError, match=rf"t\.parquet: .*record says {file.bytes} bytes.*bicliq verify"):
+            read(file)
 
 
 def test_a_file_is_hashed_while_it_is_written(store):
@@ -74,7 +134,8 @@ def test_a_file_is_hashed_while_it_is_written(store):
     with folder.sink("x.bin") as sink:
         sink.write(b"some ")
         sink.write(b"bytes")
-    assert (sink.bytes, sink.checksum) == (folder.size("x.bin"), folder.checksum("x.bin"))
+    assert (sink.bytes, sink.checksum) == (folder.size("x.bin"), xxhash.xxh3_128_hexdigest(b"some bytes"))
+    folder.check(StoredFile("x.bin", sink.bytes, sink.checksum))
 
 
 def test_a_write_that_fails_leaves_nothing_behind(tmp_path):
@@ -105,8 +166,13 @@ def test_a_write_that_fails_keeps_the_old_file(store):
         assert folder.fs.cat_file(folder.path_of("x.bin")) == b"old"
 
 
+def put_plan(run, partitions):
+    run.write_record("plan.json", {"partitions": partitions, "digest": "p"})
+
+
 def test_only_commit_records_make_partitions_visible(store):
     run = store.run("r")
+    put_plan(run, 4)
     run.write_bytes(data_name(3), b"0123456789")
     assert run.committed() == {}
     run.record_failure(3, "worker lost")
@@ -121,26 +187,86 @@ def test_only_commit_records_make_partitions_visible(store):
 
 def test_commits_come_in_order_of_their_numbers(store):
     run = store.run("r")
+    put_plan(run, 100_001)
     for number in (100_000, 11, 2):
-        run.commit_partition(Commit(number, data_name(number), 0, 0, "", "0" * 16, 0.0, True, {}))
+        run.write_bytes(data_name(number), b"")
+        run.commit_partition(Commit(number, data_name(number), 0, 0, "", "0" * 16, 0.0, True, {}, "p"))
     assert list(run.committed()) == [2, 11, 100_000]
 
 
+@pytest.mark.parametrize("why", ["no file", "another size", "another plan", "no such partition", "damaged"])
+def test_a_commit_that_cannot_be_used_is_named(store, why):
+    run = store.run("r")
+    put_plan(run, 3 if why == "no such partition" else 4)
+    run.write_bytes(data_name(3), b"01234" if why == "another size" else b"0123456789")
+    run.commit_partition(replace(COMMIT, plan="other" if why == "another plan" else "p"))
+    if why == "no file":
+        run.remove(data_name(3))
+    if why == "damaged":
+        run.write_bytes(commit_name(3), b"{}")
+    assert list(run.examine().damaged) == [3]
+    with pytest.raises(DamageError, match=r"partition 3: .*bicliq verify"):
+        run.committed()
+
+
+def test_a_commit_removes_what_other_attempts_left(tmp_path):
+    run = Store.open(str(tmp_path)).run("r")
+    put_plan(run, 4)
+    left = [data_name(3, "0badcafe"), f"{data_name(3)[:-14]}.part-0.parquet.{'0' * 32}.tmp"]
+    for name in (*left, data_name(3), data_name(2, "0badcafe")):
+        run.write_bytes(name, b"0123456789")
+    run.commit_partition(COMMIT)
+    assert list(run.files("bicliques")) == [data_name(2, "0badcafe"), data_name(3)]
+
+
 def test_graphs_and_runs_are_listed_once_they_are_whole(store):
-    store.graph("g").write_json("other.json", {})
+    store.graph("g").write_record("other.json", {})
     assert store.graphs() == []
-    store.graph("g").write_json("graph.json", {})
+    store.graph("g").write_record("graph.json", {})
     assert store.graphs() == ["g"]
     assert store.graph("g").exists()
-    for run, created in (("b", "2024"), ("a", "2025"), ("c", "2023")):
-        store.run(run).write_json("run.json", {"created": created})
-    assert store.runs() == ["c", "b", "a"]
+    for run in ("b", "a", "c"):
+        store.run(run).write_record("run.json", {})
+    assert store.runs() == ["a", "b", "c"]
     assert store.run("a").manifest() is None
 
 
+@pytest.mark.parametrize("name", ["st[1]", "a b", "ü*?", "100%25", "x=1/partition=7", "{a,b}", "#1"])
+@pytest.mark.parametrize("protocol", ["", "memory://"])
+def test_a_store_may_lie_anywhere(tmp_path, protocol, name):
+    store = Store.open(f"{protocol}{tmp_path}/{name}/store")
+    run = store.run("r")
+    put_plan(run, 4)
+    run.write_record("run.json", {})
+    run.write_bytes(data_name(3), b"0123456789")
+    run.commit_partition(COMMIT)
+    again = Store.open(store.uri, create=False)
+    assert again.runs() == ["r"]
+    assert again.run("r").committed() == {3: COMMIT}
+    if not protocol:
+        assert (tmp_path / name / "store" / "bicliq-store.json").exists()
+
+
+def test_a_store_behind_a_link_is_the_same_store(tmp_path):
+    store = Store.open(str(tmp_path / "store"))
+    store.run("r").write_record("run.json", {})
+    (tmp_path / "link").symlink_to(tmp_path / "store")
+    assert Store.open(str(tmp_path / "link"), create=False).runs() == ["r"]
+    assert "bicliq-store.json" in Store.at(str(tmp_path / "link")).root.files()
+
+
+def test_a_store_without_its_own_record_is_not_taken_for_a_new_one(store):
+    store.run("r").write_record("run.json", {})
+    store.root.remove("bicliq-store.json")
+    with pytest.raises(DamageError, match="its store is there"):
+        Store.open(store.uri)
+
+
 def test_a_missing_file_is_named(store):
-    with pytest.raises(StorageError, match=r"graphs/g/graph\.json"):
-        store.graph("g").read_json("graph.json")
+    with pytest.raises(DamageError, match=r"graphs/g/graph\.json: this record is missing"):
+        store.graph("g").read_record("graph.json")
+    with pytest.raises(StorageError, match=r"x\.bin: no such file"):
+        store.graph("g").size("x.bin")
 
 
 def test_a_damaged_record_is_a_storage_error(store):
@@ -165,10 +291,13 @@ def test_a_writer_killed_in_the_middle_shows_no_file(tmp_path):
     writer = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert writer.stdout is not None
     assert writer.stdout.readline() == "writing\n"
+    assert take_inventory(store).leftovers == {}, "its writer lives"
     writer.kill()
     writer.wait()
     time.sleep(0.05)
     assert not store.run("r").has("x.bin")
+    (left,) = take_inventory(store).leftovers
+    assert left.startswith("runs/r/.x.bin.")
     store.run("r").write_bytes("x.bin", b"whole")
     assert store.run("r").size("x.bin") == 5
 
