@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from pipeline.errors import BicliqError, DamageError
@@ -14,13 +15,18 @@ from pipeline.stages.profile import profile, two_hop
 from pipeline.stages.publish import publish
 from pipeline.stages.search_run import run_plan
 from pipeline.stages.verify import examine, places_of
-from pipeline.store.counts import COUNT, COUNT_ATTEMPT, COUNTS_RECORD, keys_of
+from pipeline.store.counts import COUNT, COUNT_ATTEMPT, COUNTS_FILE, COUNTS_RECORD, VERTICES_FILE, keys_of
 from pipeline.store.folder import claim_name, writer_lives
-from pipeline.store.inventory import FOLDERS, Inventory, is_forgotten, take_inventory
+from pipeline.store.inventory import FOLDERS, LOCK, Inventory, is_forgotten, take_inventory
 from pipeline.store.layout import ATTEMPT, COMMIT, FAILURE, FORMAT, STORE_FILE, RunFolder, Store
+from pipeline.store.records import STORED
 
 SUBGRAPH = re.compile(r"partitions/part-(\d{5,})\.(arrow|json)")
 """Names of a partition's subgraph and of its record."""
+
+INGESTED = {"graph.json", "edges.parquet", "left_ids.parquet", "right_ids.parquet"}
+DERIVED = {"plan.json", "plan.parquet", "reduced.parquet", "manifest.json", COUNTS_RECORD, COUNTS_FILE, VERTICES_FILE}
+"""Files of a graph that are in no other file, and files of a run that are made of others."""
 
 
 def repair(store: Store, settings: Settings, run: str | None = None) -> list[str]:
@@ -60,8 +66,8 @@ def repair(store: Store, settings: Settings, run: str | None = None) -> list[str
         if bad and run in (None, run_found.run):
             said += _mended_run(store.run(run_found.run), found, settings)
     for place in places:
-        if place.startswith("cliques/") and any(path.startswith(f"{place}/") for path in found.problems):
-            said += _forgotten_clique(store, place, found)
+        if place.startswith("cliques/"):
+            said += _mended_clique(store, place, found)
     return said
 
 
@@ -76,14 +82,18 @@ def _cleaned(store: Store, found: Inventory) -> list[str]:
         if is_forgotten(store.root, path) and not (store.root.is_local and writer_lives(lock)):
             store.root.remove(path)
             removed.append(path)
-    return [f"{path}: removed, {found.leftovers[path]}" for path in removed]
+    locks = [path for path in found.problems if LOCK.fullmatch(path)]
+    for path in locks:
+        os.truncate(store.root.path_of(path), 0)  # removed, it might be locked twice
+    emptied = [f"{path}: emptied" for path in locks]
+    return [*emptied, *(f"{path}: removed, {found.leftovers[path]}" for path in removed)]
 
 
 def _mended_graph(store: Store, graph: str, found: Inventory) -> list[str]:
     place = f"graphs/{graph}"
-    bad = {path.removeprefix(f"{place}/") for path in found.problems if path.startswith(f"{place}/")}
+    bad = _bad_files(place, found)
     said = []
-    for name in sorted(bad - {"profile.parquet", "profile.json", "two_hop.parquet", "two_hop.json"}):
+    for name in sorted(INGESTED & bad):
         source = found.records.get(f"{place}/graph.json", {}).get("source", {})
         where = source.get("uri", "its edge table") if isinstance(source, dict) else "its edge table"
         said.append(
@@ -91,16 +101,18 @@ def _mended_graph(store: Store, graph: str, found: Inventory) -> list[str]:
             f" settings: the graph must come out as {graph}"
         )
     for name, derive in (("profile", profile), ("two_hop", two_hop)):
-        if {f"{name}.parquet", f"{name}.json"} & bad and not said:
-            store.graph(graph).remove(f"{name}.json", f"{name}.parquet")
+        files = {f"{name}.parquet", f"{name}.json"}
+        if files & bad and not INGESTED & bad:
+            store.graph(graph).remove(*files)
             derive(store, graph)
             said.append(f"{place}/{name}.parquet: derived again from the edges")
-    return said
+        bad -= files
+    return said + _left_to_you(place, bad - INGESTED)
 
 
 def _mended_run(folder: RunFolder, found: Inventory, settings: Settings) -> list[str]:
     place = folder.place
-    bad = sorted(path.removeprefix(f"{place}/") for path in found.problems if path.startswith(f"{place}/"))
+    bad = _bad_files(place, found)
     asked = found.records.get(f"{place}/run.json")
     if asked is None:
         return [f"{place}/run.json: cannot be mended; give the command of that run again, with the same settings"]
@@ -108,7 +120,7 @@ def _mended_run(folder: RunFolder, found: Inventory, settings: Settings) -> list
     if any(f"{graph}/{name}" not in {**found.records, **found.files} for name in ("graph.json", "edges.parquet")):
         return [f"{place}: is not mended before {graph} is"]
     try:
-        planned, said = _prepared(folder, bad, found, settings)
+        planned, said = _prepared(folder, bad, settings)
         if asked["asks"] == "counts":
             return said + _counted_again(folder, planned, bad, settings)
         return said + _searched_again(folder, planned, settings)
@@ -116,18 +128,31 @@ def _mended_run(folder: RunFolder, found: Inventory, settings: Settings) -> list
         return [f"{place}: cannot be mended: {error}"]
 
 
-def _prepared(folder: RunFolder, bad: list[str], found: Inventory, settings: Settings) -> tuple[PlanRecord, list[str]]:
+def _bad_files(place: str, found: Inventory) -> set[str]:
+    """Names in a folder of what is damaged there, but for locks."""
+    paths = (path for path in found.problems if path.startswith(f"{place}/") and not LOCK.fullmatch(path))
+    return {path.removeprefix(f"{place}/") for path in paths}
+
+
+def _left_to_you(place: str, names: set[str]) -> list[str]:
+    return [f"{place}/{name}: is no file of a store, and left to you" for name in sorted(names)]
+
+
+def _prepared(folder: RunFolder, bad: set[str], settings: Settings) -> tuple[PlanRecord, list[str]]:
     """Remove what will be derived again, and make plan and partitions."""
-    said = []
+    foreign = set()
     for name in bad:
         subgraph = SUBGRAPH.fullmatch(name)
         if subgraph:
             folder.remove(*(f"partitions/part-{subgraph[1]}.{kind}" for kind in ("json", "arrow")))
         elif name in ("manifest.json", "plan.json", COUNTS_RECORD) or FAILURE.fullmatch(name) or COUNT.fullmatch(name):
             folder.remove(name)
-        elif "foreign" in found.problems[f"{folder.place}/{name}"] and name not in ("plan.parquet", "reduced.parquet"):
-            said.append(f"{folder.place}/{name}: is foreign, and left to you")
-    if not folder.has("plan.json") or {"plan.parquet", "reduced.parquet"} & set(bad):
+        elif not (
+            name in DERIVED or COMMIT.fullmatch(name) or ATTEMPT.fullmatch(name) or COUNT_ATTEMPT.fullmatch(name)
+        ):
+            foreign.add(name)
+    said = _left_to_you(folder.place, foreign)
+    if not folder.has("plan.json") or {"plan.parquet", "reduced.parquet"} & bad:
         said.append(f"{folder.place}: planned again")
     planned = plan_run(folder.store, folder.run, settings.data_backend, settings.cluster)
     for name in bad:
@@ -171,7 +196,7 @@ def _searched_again(folder: RunFolder, planned: PlanRecord, settings: Settings) 
     return said
 
 
-def _counted_again(folder: RunFolder, planned: PlanRecord, bad: list[str], settings: Settings) -> list[str]:
+def _counted_again(folder: RunFolder, planned: PlanRecord, bad: set[str], settings: Settings) -> list[str]:
     """Count what is damaged, or missing though it was published, and put the tables together again."""
     known = folder.read_record(COUNTS_RECORD)["keys"] if folder.has(COUNTS_RECORD) else {}
     touched = {found["key"] for name in bad if (found := COUNT.fullmatch(name) or COUNT_ATTEMPT.fullmatch(name))}
@@ -187,8 +212,14 @@ def _counted_again(folder: RunFolder, planned: PlanRecord, bad: list[str], setti
     return [*said, f"{folder.place}/{COUNTS_RECORD}: put together again"]
 
 
-def _forgotten_clique(store: Store, place: str, found: Inventory) -> list[str]:
-    """Remove an answer that is damaged."""
-    source = found.records.get(f"{place}/clique.json", {}).get("source", "GRAPH")
-    store.root.remove(*(path for path in store.root.files(place) if "/claims/" not in path))
-    return [f"{place}: removed, it was damaged; ask again: bicliq clique {source} --store {store.uri}"]
+def _mended_clique(store: Store, place: str, found: Inventory) -> list[str]:
+    """Remove an answer that is damaged: it is searched again when it is asked for."""
+    bad = _bad_files(place, found)
+    record = found.records.get(f"{place}/clique.json")
+    foreign = {name for name in bad if name != "clique.json" and name not in (record or {STORED: {}})[STORED]}
+    said = _left_to_you(place, foreign)
+    if bad - foreign or record is None:
+        source = "GRAPH" if record is None else record["source"]
+        store.root.remove(*(path for path in store.root.files(place) if "/claims/" not in path))
+        said.append(f"{place}: removed, it was damaged; ask again: bicliq clique {source} --store {store.uri}")
+    return said

@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.errors import DamageError, InputError, StorageError
+from pipeline.errors import BicliqError, DamageError, InputError, StorageError
 from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.stages.plan import read_run_graph
 from pipeline.stages.publish import named, total_digest
 from pipeline.store.bicliques import MASK, SCHEMA, table_digest
 from pipeline.store.counts import COUNT, COUNTS_FILE, COUNTS_RECORD, sizes_of_key, sums_of
 from pipeline.store.inventory import FOLDERS, Inventory, take_inventory
-from pipeline.store.layout import COMMIT, Commit, RunFolder, Store, commit_of, partition_record_name
+from pipeline.store.layout import COMMIT, Commit, RunFolder, Store, commit_name, commit_of, partition_record_name
 from pipeline.store.sizes import Sizes
 from pipeline.store.states import RunState, compare, state_of
 
@@ -245,7 +245,7 @@ class _RunCheck:
             return problems
         try:
             graph = read_run_graph(self._folder.store, self._folder.run)
-        except StorageError as error:
+        except BicliqError as error:
             graph = None
             problems.append(f"{self._folder.place}: its bicliques are not checked against the graph: {error}")
         checker = _Checker(graph, str(self._plan["side"]), self._asked["search"])
@@ -291,6 +291,9 @@ class _RunCheck:
             if len(self._commits) == self._plan["partitions"] and all(c.complete for c in self._commits.values()):
                 problems.append(f"{place}/manifest.json: it is missing, though all is searched; resume the run")
             return problems
+        listed = {entry["partition"] for entry in self._manifest["files"]}
+        missing = [commit_name(n) for n in sorted(listed - set(self._commits)) if not self._is_there(commit_name(n))]
+        problems += [f"{place}/{name}: it is missing, the manifest lists its partition" for name in missing]
         try:
             compare(self._folder, self._manifest, self._commits)
         except DamageError as error:

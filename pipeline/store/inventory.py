@@ -18,6 +18,8 @@ FOLDERS = ("graphs", "runs", "cliques")
 """Folders of a store in which there is nothing but what is listed in `pipeline.store.layout`."""
 
 LOCK = re.compile(r".*/claims/[\w-]+\.lock")
+"""Files that are locked, and empty."""
+
 CLIQUE_ATTEMPT = re.compile(r"cliques-\w+\.parquet")
 
 FORGOTTEN_SECONDS = 3600
@@ -115,14 +117,14 @@ def _classify(root: Folder, path: str, size: int, found: Inventory) -> None:
     inside = "/".join(path.split("/")[2:])
     if LOCK.fullmatch(path):
         if size:
-            found.problems[path] = f"it is a lock and must be empty, but has {size} bytes; remove it"
+            found.problems[path] = f"it is a lock and must be empty, but has {size} bytes"
     elif TEMPORARY.fullmatch(name):
         if not writer_lives(root.path_of(path)):
             found.leftovers[path] = "a temporary file of a process that was killed"
     elif ATTEMPT.fullmatch(inside) or COUNT_ATTEMPT.fullmatch(inside) or CLIQUE_ATTEMPT.fullmatch(name):
         found.leftovers[path] = "a file of an attempt that was not committed"
     else:
-        found.problems[path] = "it is foreign: no record names it, and nobody reads it; remove it"
+        found.problems[path] = "it is foreign: no record names it, and nobody reads it"
 
 
 def is_forgotten(root: Folder, path: str) -> bool:
