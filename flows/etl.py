@@ -29,11 +29,11 @@ from pipeline.stages.plan import plan as plan_run
 from pipeline.stages.plan import read_plan_record
 from pipeline.stages.profile import profile as profile_graph
 from pipeline.stages.publish import publish as publish_run
-from pipeline.stages.publish import read_manifest
 from pipeline.stages.search import usable_backend
 from pipeline.stages.search_run import SearchProgress, batches_of, search_run
 from pipeline.stages.verify import verify as verify_run
 from pipeline.store.layout import Store
+from pipeline.store.manifest import read_manifest
 from pipeline.store.results import open_run
 
 

@@ -33,15 +33,21 @@ Who bought what, all the way to its groups, in a store in memory:
 
 What a run leaves, and what proves it:
 
->>> from pipeline import Commit, Manifest, Store, Verification
+>>> from pipeline import Commit, Manifest, RunState, Store, StoreVerification, Verification
+>>> state: RunState = shop.state
+>>> state.complete, str(state)
+(True, 'published')
 >>> manifest: Manifest = shop.manifest
 >>> commits: dict[int, Commit] = Store.open("memory://shop").run(shop.run).committed()
 >>> manifest.bicliques, sum(commit.rows for commit in commits.values())
 (2, 2)
->>> from pipeline.stages.publish import verify
+>>> from pipeline.stages.verify import verify, verify_store
 >>> found: Verification = verify(shop.store, shop.run)
 >>> found.ok, found.digest == manifest.digest
 (True, True)
+>>> everything: StoreVerification = verify_store(shop.store)
+>>> everything.problems
+[]
 
 A run that is searched again finds everything committed, and says how far it is:
 
@@ -70,6 +76,16 @@ input, the store or a limit is at fault:
 InputError
 StorageError
 LimitReached
+
+A file of the store that is missing, or is not what its record says, is never read:
+
+>>> from pipeline import DamageError
+>>> shop.folder.remove("plan.json")
+>>> try:
+...     open_run("memory://shop")
+... except DamageError as error:
+...     print(str(error).rsplit("/", 1)[-1])
+plan.json: this record is missing; `bicliq verify` names what is damaged, and with --repair mends what can be mended
 """
 
 from __future__ import annotations
@@ -82,10 +98,10 @@ if TYPE_CHECKING:
     from pipeline.graphs.bipartite import BipartiteGraph
     from pipeline.placement.cluster import open_cluster
     from pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, Settings
-    from pipeline.stages.publish import Manifest
     from pipeline.stages.search_run import SearchProgress, SearchRecord, run_plan, search_run
     from pipeline.stages.verify import StoreVerification, Verification
     from pipeline.store.layout import Commit, Store
+    from pipeline.store.manifest import Manifest
     from pipeline.store.results import Run, open_run
     from pipeline.store.states import RunState
 
@@ -120,10 +136,10 @@ _HOMES = {
     "graphs.bipartite": ("BipartiteGraph",),
     "placement.cluster": ("open_cluster",),
     "settings": ("ClusterSettings", "IngestSettings", "PlanSettings", "SearchSettings", "Settings"),
-    "stages.publish": ("Manifest",),
     "stages.search_run": ("SearchProgress", "SearchRecord", "run_plan", "search_run"),
     "stages.verify": ("StoreVerification", "Verification"),
     "store.layout": ("Commit", "Store"),
+    "store.manifest": ("Manifest",),
     "store.results": ("Run", "open_run"),
     "store.states": ("RunState",),
 }

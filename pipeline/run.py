@@ -14,10 +14,11 @@ from pipeline.settings import SearchSettings, Settings
 from pipeline.stages.ingest import GraphRecord, ingest
 from pipeline.stages.plan import PlanRecord, plan, plan_run, read_plan_record
 from pipeline.stages.profile import profile
-from pipeline.stages.publish import Manifest, publish
+from pipeline.stages.publish import publish
 from pipeline.stages.search import usable_backend
 from pipeline.stages.search_run import SearchProgress, SearchRecord, search_run
 from pipeline.store.layout import Store
+from pipeline.store.manifest import Manifest
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ import xxhash
 
 from pipeline.errors import InputError
 from pipeline.placement.arrays import BLOCK, counts_of, library_of, repeat, starts_of, to_host
-from pipeline.placement.device import data_backend, read_columns, to_device
+from pipeline.placement.device import data_backend, to_device
+from pipeline.store.device_tables import read_columns
 from pipeline.store.folder import Folder
 from pipeline.store.layout import GraphFolder
 from pipeline.store.records import StoredFile, named_files

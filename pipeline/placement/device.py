@@ -16,8 +16,6 @@ import kernels
 from kernels.cuda.enumeration import device_errors
 from pipeline.errors import BackendError
 from pipeline.placement.arrays import library_of
-from pipeline.store.folder import Folder
-from pipeline.store.records import StoredFile
 
 INSTALL = "pip install 'bicliq[gpu]' (NVIDIA driver 580 or newer, Linux)"
 POOL_KEEPS = 0.6  # of a GPU's memory, between two uses: about what a search takes, since taking it anew costs 35 ms
@@ -25,9 +23,6 @@ LIBRARIES = ("cupy", "cudf", "cugraph", "rmm")
 
 AUTO_BYTES = 64 << 20
 """Size of an edge table from which on the GPU is worth starting for it (docs/results.md)."""
-
-WRITTEN_ROWS = 32 << 20
-"""Rows written to a Parquet file at a time."""
 
 LISTS: dict[str, Any] = {"compression": "ZSTD", "use_dictionary": False, "max_page_size_bytes": 1 << 16}
 """Options of a file of bicliques: small pages are compressed side by side, and dictionaries of ids save nothing (docs/methods.md)."""
@@ -127,23 +122,6 @@ def to_device(array: Any) -> Any:
     _, cp = cudf_and_cupy()
     with device_errors():
         return cp.asarray(array)
-
-
-def read_columns(folder: Folder, file: StoredFile, columns: list[str]) -> list[Any]:
-    """Read columns of a Parquet file of the store as CuPy arrays, after it was checked."""
-    cudf, _ = cudf_and_cupy()
-    with folder.source(file) as source:
-        of = folder.path_of(file.name) if folder.is_local else io.BytesIO(source.read())
-        frame = cudf.read_parquet(of, columns=columns)
-    return [frame[column].values for column in columns]
-
-
-def write_table(folder: Folder, name: str, table: pa.Table) -> StoredFile:
-    """Write a table as Parquet, encoded and compressed on the device."""
-    with folder.sink(name) as sink, DeviceParquetWriter(sink, compression="ZSTD") as writer:
-        for start in range(0, max(table.num_rows, 1), WRITTEN_ROWS):
-            writer.write(table.slice(start, WRITTEN_ROWS))
-    return StoredFile(name, sink.bytes, sink.checksum)
 
 
 class DeviceParquetWriter:

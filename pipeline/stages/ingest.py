@@ -24,8 +24,9 @@ import xxhash
 
 from pipeline.errors import InputError
 from pipeline.formats import DroppedLines, EdgeSource, TextLabels, locate, open_edges, read_batches
-from pipeline.placement.device import data_backend, write_table
+from pipeline.placement.device import data_backend
 from pipeline.settings import IngestSettings, parse_time
+from pipeline.store.device_tables import write_table
 from pipeline.store.layout import GraphFolder, Store
 
 COMPACT_RANGE = 8

@@ -3,69 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict
 from typing import Any
 
 from pipeline.errors import StorageError
 from pipeline.stages.plan import read_plan_record
 from pipeline.store.bicliques import MASK
 from pipeline.store.layout import Commit, Store, partition_name
+from pipeline.store.manifest import Manifest
 from pipeline.store.sizes import Sizes
 
 NAMED = 10
 """Missing partitions that a message names before it stops."""
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """What a published run holds; manifest.json has the same fields.
-
-    Parameters
-    ----------
-    run, graph, side
-        The run, its graph, and the side that was enumerated.
-    n_left, n_right, n_edges
-        Size of the ingested graph.
-    bicliques
-        Bicliques in the data files.
-    digest
-        Their set digest, 16 hex digits.
-    complete
-        False where a limit ended the search before its end.
-    limit
-        The number of bicliques at which that was, or None.
-    partitions, bytes
-        Data files and their size together.
-    largest
-        The biclique with most edges: n_left, n_right, n_edges, partition; None where there is none.
-    left_histogram, right_histogram
-        Pairs (number of left, right vertices, number of bicliques), ascending.
-    seconds
-        Duration of each stage; ``search`` is summed over partitions.
-    created
-        When it was published (ISO, UTC).
-    files
-        One record a partition: path, rows, bytes, checksum, digest.
-    """
-
-    run: str
-    graph: str
-    side: str
-    n_left: int
-    n_right: int
-    n_edges: int
-    bicliques: int
-    digest: str
-    complete: bool
-    limit: int | None
-    partitions: int
-    bytes: int
-    largest: dict[str, int] | None
-    left_histogram: list[tuple[int, int]]
-    right_histogram: list[tuple[int, int]]
-    seconds: dict[str, float]
-    created: str
-    files: list[dict[str, Any]] = field(repr=False)
 
 
 def publish(store: Store, run: str, max_bicliques: int | None = None) -> Manifest:
@@ -125,22 +74,6 @@ def publish(store: Store, run: str, max_bicliques: int | None = None) -> Manifes
     )
     folder.write_record("manifest.json", asdict(manifest))
     return manifest
-
-
-def read_manifest(store: Store, run: str) -> Manifest:
-    """Read the manifest of a published run.
-
-    Raises
-    ------
-    StorageError
-        Where the run is not published.
-    """
-    found = store.run(run).manifest()
-    if found is None:
-        raise StorageError(f"{store.run(run).uri}: the run is not published; resume it first")
-    for name in ("left_histogram", "right_histogram"):
-        found[name] = [(int(size), int(count)) for size, count in found[name]]
-    return Manifest(**{entry.name: found[entry.name] for entry in fields(Manifest)})
 
 
 def total_digest(commits: dict[int, Commit]) -> str:

@@ -18,10 +18,10 @@ import pyarrow.dataset as ds
 import pyarrow.fs as pafs
 
 from pipeline.errors import InputError
-from pipeline.stages.publish import Manifest, read_manifest
 from pipeline.store.bicliques import SCHEMA
 from pipeline.store.folder import Folder
 from pipeline.store.layout import Commit, RunFolder, Store
+from pipeline.store.manifest import Manifest, read_manifest
 from pipeline.store.records import StoredFile
 from pipeline.store.states import OpenedRun, RunState, latest_run, read_run
 

@@ -6,7 +6,7 @@ all that is below it too. Modules of one room import each other freely, as long 
 it.
 
 Three storeys: flows above pipeline above kernels. In the pipeline, from below: errors, settings,
-formats and placement, store, graphs, stages, run, questions, bench.
+formats and placement, store, graphs, stages, run, questions, repair, bench.
 """
 
 from __future__ import annotations
@@ -28,14 +28,13 @@ MAY_IMPORT: dict[str, list[str]] = {
     "pipeline.stages": [*BELOW_STAGES, "kernels"],
     "pipeline.run": [*BELOW_STAGES, "kernels", "pipeline.stages.*"],
     "pipeline.questions": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.run"],
+    "pipeline.repair": BELOW_FLOWS,
     "pipeline.bench": ["pipeline.*", "kernels.*"],
     "flows": BELOW_FLOWS,
     "flows.cli": ["flows.*", "pipeline.*"],
 }
 
 STILL_TO_MEND: dict[tuple[str, str], str] = {
-    ("pipeline.store.results", "pipeline.stages.publish"): "Manifest and read_manifest belong to the store",
-    ("pipeline.placement.device", "pipeline.store.layout"): "read_columns and write_table belong to the store",
     ("pipeline.graphs.projection", "pipeline.stages.profile"): "cut_evenly belongs to placement.arrays",
     ("pipeline.graphs.projection", "pipeline.stages.reduce"): "the core of a graph belongs to graphs",
     ("pipeline.graphs.undirected", "pipeline.stages.ingest"): "reading an undirected graph is a stage",

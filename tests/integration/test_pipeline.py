@@ -19,11 +19,12 @@ from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
 from pipeline.stages.partition import read_partition, write_partition, write_partitions
 from pipeline.stages.plan import plan
 from pipeline.stages.profile import profile
-from pipeline.stages.publish import publish, read_manifest
+from pipeline.stages.publish import publish
 from pipeline.stages.search import search_partition
 from pipeline.stages.search_run import SearchProgress, run_plan, search_run
 from pipeline.stages.verify import verify
 from pipeline.store.layout import Store, commit_name, data_name, partition_name, partition_record_name
+from pipeline.store.manifest import read_manifest
 from pipeline.store.results import open_run
 from tests.integration.stored_graphs import (
     bicliques_of,

@@ -8,9 +8,21 @@ import pytest
 
 import kernels
 from flows.cli import main
-from pipeline import Manifest, Run, SearchRecord, Settings, Store, Verification, open_run, search_run
+from pipeline import (
+    DamageError,
+    Manifest,
+    Run,
+    RunState,
+    SearchRecord,
+    Settings,
+    Store,
+    StoreVerification,
+    Verification,
+    open_run,
+    search_run,
+)
 from pipeline.run import run
-from pipeline.stages.publish import verify
+from pipeline.stages.verify import verify, verify_store
 
 SQUARE = ([0, 2, 4], [0, 1, 0, 1], 2)
 
@@ -38,8 +50,13 @@ def test_a_run_and_what_it_leaves_are_of_the_types_of_the_face(tmp_path):
     assert isinstance(shop, Run)
     assert isinstance(shop.store, Store)
     assert isinstance(shop.manifest, Manifest)
+    assert isinstance(shop.state, RunState)
     assert isinstance(verify(shop.store, shop.run), Verification)
+    assert isinstance(verify_store(shop.store), StoreVerification)
     assert isinstance(search_run(shop.store, shop.run), SearchRecord)
+    shop.folder.remove("manifest.json", "plan.json")
+    with pytest.raises(DamageError):
+        open_run(settings.store, summary.run)
 
 
 def test_the_command_is_the_main_of_the_command_line(monkeypatch, capsys):
