@@ -20,6 +20,7 @@ from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
 from pipeline.placement.arrays import library_of, starts_of, to_host
 from pipeline.placement.device import is_loaded
 from pipeline.stages.plan import Plan, PlanRecord, Side, read_plan, read_plan_record, read_run_graph
+from pipeline.store.folder import MEND
 from pipeline.store.layout import COMMIT, RunFolder, Store, partition_name, partition_record_name
 from pipeline.store.records import StoredFile, named_files
 
@@ -133,9 +134,12 @@ def read_partition(folder: RunFolder, number: int) -> Partition:
     Raises
     ------
     DamageError
-        Where it was not written, or is damaged.
+        Where it was not written, is damaged, or is of another plan.
     """
-    (file,) = named_files(folder.read_record(partition_record_name(number))).values()
+    record = folder.read_record(partition_record_name(number))
+    (file,) = named_files(record).values()
+    if record["plan"] != read_plan_record(folder).digest:
+        raise DamageError(f"{folder.path_of(file.name)}: it was cut for another plan; {MEND}")
     with folder.source(file) as source:
         table = pa.ipc.open_file(source).read_all()
     side = cast(Side, table.schema.metadata[b"side"].decode())
