@@ -8,7 +8,9 @@ from prefect import flow, task
 from prefect.artifacts import create_table_artifact
 
 from flows.etl import STAGE, ingest_task, quiet_dask, settings_of
-from pipeline.questions.count import CountAsked, count_partitions, plan_count, publish_counts, usable_backend
+from pipeline.questions.count_asked import CountAsked, check_count_backends
+from pipeline.questions.count_partitions import count_partitions, plan_count
+from pipeline.questions.count_tables import publish_counts
 from pipeline.store.layout import Store
 
 SHOWN = 100
@@ -37,7 +39,7 @@ def publish_counts_task(
     """Add up the partitions."""
     values = settings_of(settings)
     store = Store.open(values.store, create=False)
-    return publish_counts(store, run, CountAsked(**asked), method, counted, values).record()
+    return publish_counts(store, run, CountAsked(**asked), method, counted).record()
 
 
 @flow(name="bicliq-count", flow_run_name="count {source}", persist_result=False)
@@ -59,7 +61,7 @@ def count_flow(source: str, asked: dict[str, Any], settings: dict[str, Any] | No
         The record of `pipeline.questions.count.CountRecord`.
     """
     tree = settings_of(settings)
-    usable_backend(CountAsked(**asked), tree)
+    check_count_backends(CountAsked(**asked), tree)
     values = tree.model_dump(mode="json")
     ingested = ingest_task(source, values)
     run, method = plan_count_task(ingested["graph"], asked, values)

@@ -7,7 +7,8 @@ from typing import Any
 from prefect import flow
 
 from flows.etl import plan_task, search_and_publish, settings_of
-from pipeline.run import StageClock, check_backend
+from pipeline.placement.where import check_backends
+from pipeline.run import StageClock
 from pipeline.store.layout import Store
 
 
@@ -15,7 +16,7 @@ from pipeline.store.layout import Store
 def enumerate_graph(graph: str, settings: dict[str, Any] | None = None, verify: bool = False) -> dict[str, Any]:
     """Plan and search a graph that is in the store already; otherwise as `etl`."""
     asked = settings_of(settings)
-    check_backend(asked.search)
+    check_backends(asked.data_backend, asked.search.backend, remote=asked.cluster.scheduler is not None)
     values = asked.model_dump(mode="json")
     clock = StageClock()
     with clock("plan"):

@@ -22,14 +22,14 @@ from prefect.cache_policies import NO_CACHE
 
 from pipeline.errors import BackendError, BicliqError, InputError, LimitReached
 from pipeline.placement.cluster import open_cluster
-from pipeline.run import StageClock, call_options, check_backend, summary
+from pipeline.placement.where import Placement, check_backends
+from pipeline.run import StageClock, call_options, summary
 from pipeline.settings import Settings, load_settings
 from pipeline.stages.ingest import ingest as ingest_table
 from pipeline.stages.plan import plan as plan_run
 from pipeline.stages.plan import read_plan_record
 from pipeline.stages.profile import profile as profile_graph
 from pipeline.stages.publish import publish as publish_run
-from pipeline.stages.search import usable_backend
 from pipeline.stages.search_run import SearchProgress, batches_of, search_run
 from pipeline.stages.verify import verify as verify_run
 from pipeline.store.layout import Store
@@ -98,7 +98,8 @@ def search_task(run: str, number: int, partitions: list[int], settings: dict[str
             shown[0] = share
             update_progress_artifact(bar, progress=round(share, 1))
 
-    options = {**call_options(asked.search), "only": partitions}
+    placement = read_plan_record(store.run(run)).placement(asked)
+    options = {**call_options(asked.search), "placement": placement, "only": partitions}
     if scheduler is None:
         return search_run(store, run, None, report, **options).searched
     with open_cluster(asked.cluster.model_copy(update={"scheduler": scheduler})) as client:
@@ -141,7 +142,7 @@ def etl(source: str, settings: dict[str, Any] | None = None, verify: bool = Fals
         The record of `pipeline.run.RunSummary`.
     """
     asked = settings_of(settings)
-    check_backend(asked.search)
+    check_backends(asked.data_backend, asked.search.backend, remote=asked.cluster.scheduler is not None)
     values = asked.model_dump(mode="json")
     clock = StageClock()
     with clock("ingest"):
@@ -159,26 +160,24 @@ def search_and_publish(
     """Search all partitions of a planned run in batches, publish it, and leave its artifacts."""
     values = asked.model_dump(mode="json")
     store = Store.open(asked.store, create=False)
+    placement = read_plan_record(store.run(run)).placement(asked)
     with clock("search"):
-        searched = _search(store, run, asked, values)
+        searched = _search(store, run, placement, values)
     with clock("publish"):
         publish_task(run, values)
     if verify:
         with clock("verify"):
             verify_task(run, values)
-    return _leave_artifacts(store, run, asked, ingested, searched, clock.seconds)
+    return _leave_artifacts(store, run, placement, ingested, searched, clock.seconds)
 
 
-def _search(store: Store, run: str, asked: Settings, values: dict[str, Any]) -> int:
+def _search(store: Store, run: str, placement: Placement, values: dict[str, Any]) -> int:
     """Search the partitions, batch by batch, and say how many were not there yet."""
     searched = 0
-    paths = read_plan_record(store.run(run)).est_cost
-    if asked.cluster.is_local(paths):
-        for number, batch in enumerate(batches_of(store, run)):
-            searched += search_task(run, number, batch, values, None)
-    else:
+    if placement.cluster is not None:
         quiet_dask()
-        with open_cluster(asked.cluster, usable_backend(asked.search.backend, paths=paths)) as client:
+    with placement.opened() as client:
+        if client is not None:
             get_run_logger().info("Dask dashboard: %s", client.dashboard_link)
             create_link_artifact(
                 client.dashboard_link,
@@ -186,8 +185,9 @@ def _search(store: Store, run: str, asked: Settings, values: dict[str, Any]) -> 
                 key=f"dask-{run}",
                 description="the workers, while the search runs",
             )
-            for number, batch in enumerate(batches_of(store, run)):
-                searched += search_task(run, number, batch, values, client.scheduler.address)
+        address = None if client is None else client.scheduler.address
+        for number, batch in enumerate(batches_of(store, run)):
+            searched += search_task(run, number, batch, values, address)
     return searched
 
 
@@ -199,9 +199,14 @@ def quiet_dask() -> None:
 
 
 def _leave_artifacts(
-    store: Store, run: str, asked: Settings, ingested: dict[str, Any] | None, searched: int, seconds: dict[str, float]
+    store: Store,
+    run: str,
+    placement: Placement,
+    ingested: dict[str, Any] | None,
+    searched: int,
+    seconds: dict[str, float],
 ) -> dict[str, Any]:
-    record = summary(store, read_manifest(store, run), searched, asked, seconds, None).record()
+    record = summary(store, read_manifest(store, run), searched, placement, seconds, None).record()
     record["ingest"] = ingested
     shown = (
         "bicliques",

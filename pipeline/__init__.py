@@ -98,7 +98,7 @@ if TYPE_CHECKING:
     from pipeline.graphs.bipartite import BipartiteGraph
     from pipeline.placement.cluster import open_cluster
     from pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, Settings
-    from pipeline.stages.search_run import SearchProgress, SearchRecord, run_plan, search_run
+    from pipeline.stages.search_run import SearchProgress, SearchRecord, search_run
     from pipeline.stages.verify import StoreVerification, Verification
     from pipeline.store.layout import Commit, Store
     from pipeline.store.manifest import Manifest
@@ -127,7 +127,6 @@ __all__ = [
     "Verification",
     "open_cluster",
     "open_run",
-    "run_plan",
     "search_run",
 ]
 
@@ -136,7 +135,7 @@ _HOMES = {
     "graphs.bipartite": ("BipartiteGraph",),
     "placement.cluster": ("open_cluster",),
     "settings": ("ClusterSettings", "IngestSettings", "PlanSettings", "SearchSettings", "Settings"),
-    "stages.search_run": ("SearchProgress", "SearchRecord", "run_plan", "search_run"),
+    "stages.search_run": ("SearchProgress", "SearchRecord", "search_run"),
     "stages.verify": ("StoreVerification", "Verification"),
     "store.layout": ("Commit", "Store"),
     "store.manifest": ("Manifest",),

@@ -6,14 +6,16 @@ import os
 import re
 
 from pipeline.errors import BicliqError, DamageError
-from pipeline.questions.count import CountAsked, count_partitions, publish_all_counts
+from pipeline.questions.count_asked import CountAsked
+from pipeline.questions.count_partitions import count_partitions
+from pipeline.questions.count_tables import publish_all_counts
 from pipeline.run import call_options
 from pipeline.settings import Settings
 from pipeline.stages.partition import write_partitions
 from pipeline.stages.plan import PlanRecord, plan_run
 from pipeline.stages.profile import profile, two_hop
 from pipeline.stages.publish import publish
-from pipeline.stages.search_run import run_plan
+from pipeline.stages.search_run import search_run
 from pipeline.stages.verify import examine, places_of
 from pipeline.store.counts import COUNT, COUNT_ATTEMPT, COUNTS_FILE, COUNTS_RECORD, VERTICES_FILE, keys_of
 from pipeline.store.folder import claim_name, writer_lives
@@ -182,9 +184,10 @@ def _searched_again(folder: RunFolder, planned: PlanRecord, settings: Settings) 
             "check": True,
             "only": again,
         }
-        alone = settings.cluster.is_local(planned.est_cost)
+        placement = planned.placement(settings)
         folder.unpublish()
-        run_plan(folder.store, folder.run, None if alone else settings.cluster, **options)
+        with placement.opened() as client:
+            search_run(folder.store, folder.run, client, placement=placement, **options)
         said.append(f"{folder.place}: partitions {', '.join(map(str, again))} searched again")
     try:
         publish(folder.store, folder.run, limit)

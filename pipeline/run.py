@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import kernels
 from pipeline.errors import InputError
-from pipeline.placement.cluster import open_cluster
+from pipeline.placement.where import Placement, check_backends
 from pipeline.settings import SearchSettings, Settings
 from pipeline.stages.ingest import GraphRecord, ingest
-from pipeline.stages.plan import PlanRecord, plan, plan_run, read_plan_record
+from pipeline.stages.plan import PlanRecord, plan, plan_run
 from pipeline.stages.profile import profile
 from pipeline.stages.publish import publish
-from pipeline.stages.search import usable_backend
-from pipeline.stages.search_run import SearchProgress, SearchRecord, search_run
+from pipeline.stages.search_run import SearchProgress, search_run
 from pipeline.store.layout import Store
 from pipeline.store.manifest import Manifest
 
@@ -40,7 +39,11 @@ class RunSummary:
     bytes
         Size of the Parquet files.
     backend, threads
-        What the kernels ran on: the backend, and threads on this machine.
+        What the partitions ran on, as their commits say: "cpu-avx2", "cuda", or "cuda 30, cpu-avx2
+        2" with numbers of partitions; and the most threads (on a GPU warps) that searched one.
+    placement
+        Where this call decided to cut and search partitions, and why, in words: ``data``,
+        ``search``, ``partitions``.
     seconds
         Duration of each stage of this call, and ``total``.
     ingest
@@ -66,6 +69,7 @@ class RunSummary:
     bytes: int
     backend: str
     threads: int
+    placement: dict[str, str]
     seconds: dict[str, float]
     ingest: dict[str, Any] | None
     largest: dict[str, int] | None
@@ -98,7 +102,7 @@ class Observer:
     dashboard: Callable[[str], None] = lambda address: None
 
 
-def run(source: str, settings: Settings, observer: Observer | None = None) -> RunSummary:
+def run(source: str | os.PathLike[str], settings: Settings, observer: Observer | None = None) -> RunSummary:
     """Take an edge table all the way to published bicliques.
 
     Parameters
@@ -106,7 +110,8 @@ def run(source: str, settings: Settings, observer: Observer | None = None) -> Ru
     source
         Path or fsspec URL of the edge table.
     settings
-        Where to, what and how. The same table and settings give the same run, which is then resumed.
+        Where to, what and how. The same table and settings give the same run, which is then
+        resumed.
     observer
         Whom to tell how far the work is.
 
@@ -122,11 +127,11 @@ def run(source: str, settings: Settings, observer: Observer | None = None) -> Ru
         Where `max_bicliques` was reached and the settings ask for an error.
     """
     observer = observer or Observer()
-    check_backend(settings.search)
+    check_backends(settings.data_backend, settings.search.backend, remote=settings.cluster.scheduler is not None)
     clock = StageClock(observer)
     store = Store.open(settings.store)
     with clock("ingest"):
-        graph = ingest(source, store, settings.ingest, observer.rows, settings.data_backend)
+        graph = ingest(os.fspath(source), store, settings.ingest, observer.rows, settings.data_backend)
     with clock("profile"):
         profile(store, graph.graph, settings.data_backend)
     with clock("plan"):
@@ -138,8 +143,10 @@ def run(source: str, settings: Settings, observer: Observer | None = None) -> Ru
 def resume(run_id: str, settings: Settings, observer: Observer | None = None) -> RunSummary:
     """Do what is missing or damaged of a planned run, and publish it.
 
-    The thresholds are those of the run; threads, backend, cluster and a limit are those of the settings.
+    The thresholds are those of the run; threads, backends, cluster and a limit are those of the
+    settings.
     """
+    check_backends(settings.data_backend, settings.search.backend, remote=settings.cluster.scheduler is not None)
     store = Store.open(settings.store, create=False)
     folder = store.run(run_id)
     if not folder.exists():
@@ -148,14 +155,6 @@ def resume(run_id: str, settings: Settings, observer: Observer | None = None) ->
         raise InputError(f"{folder.uri}: this run is a count; it goes on when `bicliq count` asks the same again")
     planned = plan_run(store, run_id, settings.data_backend, settings.cluster)
     return finish(store, planned, settings, observer or Observer(), {}, None)
-
-
-def check_backend(search: SearchSettings) -> None:
-    """Refuse a backend that cannot enumerate here before anything is read."""
-    if search.backend == "cuda":
-        reason = kernels.why_not("cuda")
-        if reason is not None:
-            raise kernels.BackendError(f"backend 'cuda' cannot run here: {reason}")
 
 
 def finish(
@@ -168,18 +167,21 @@ def finish(
 ) -> RunSummary:
     """Search what is not committed of a planned run, and publish it."""
     clock = StageClock(observer, seconds)
-    with clock("search"):
-        searched = _search(store, planned, settings, observer)
+    placement, asked = planned.placement(settings), call_options(settings.search)
+    with clock("search"), placement.opened() as client:
+        if client is not None:
+            observer.dashboard(client.dashboard_link)
+        searched = search_run(store, planned.run, client, observer.search, placement=placement, **asked)
     with clock("publish"):
         manifest = publish(store, planned.run, settings.search.max_bicliques)
-    return summary(store, manifest, searched.searched, settings, clock.seconds, graph, searched.busy)
+    return summary(store, manifest, searched.searched, placement, clock.seconds, graph, searched.busy)
 
 
 def summary(
     store: Store,
     manifest: Manifest,
     searched: int,
-    settings: Settings,
+    placement: Placement,
     seconds: dict[str, float],
     graph: GraphRecord | None,
     busy: dict[str, float] | None = None,
@@ -199,8 +201,9 @@ def summary(
         partitions=manifest.partitions,
         searched=searched,
         bytes=manifest.bytes,
-        backend=usable_backend(settings.search.backend, paths=read_plan_record(store.run(manifest.run)).est_cost),
-        threads=settings.search.threads or kernels.available_threads(),
+        backend=manifest.backend,
+        threads=manifest.threads,
+        placement=placement.record(),
         seconds={**seconds, "total": round(sum(seconds.values()), 6)},
         ingest=None if graph is None else graph.summary,
         largest=manifest.largest,
@@ -208,19 +211,9 @@ def summary(
     )
 
 
-def _search(store: Store, planned: PlanRecord, settings: Settings, observer: Observer) -> SearchRecord:
-    run_id = planned.run
-    options = call_options(settings.search)
-    if settings.cluster.is_local(planned.est_cost):
-        return search_run(store, run_id, None, observer.search, **options)
-    with open_cluster(settings.cluster, usable_backend(settings.search.backend, paths=planned.est_cost)) as client:
-        observer.dashboard(client.dashboard_link)
-        return search_run(store, run_id, client, observer.search, **options)
-
-
 def call_options(search: SearchSettings) -> dict[str, Any]:
     """Arguments of `search_run` that are those of a call, not of the run."""
-    return {name: getattr(search, name) for name in ("threads", "backend", "max_bicliques", "on_limit", "check")}
+    return {name: getattr(search, name) for name in ("max_bicliques", "on_limit", "check")}
 
 
 class StageClock:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import tomllib
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from pipeline.errors import InputError
@@ -89,11 +90,6 @@ class PlanSettings(_Frozen):
     memory_budget: int = Field(256 << 20, ge=1 << 16, description="Bytes that one partition's subgraph may take.")
 
 
-LITTLE_TO_SEARCH = 1 << 25
-"""Paths of two edges from all roots up to which a cluster is not started unless it is asked for: seconds of work on two
-cores, of which the start of a cluster and many small partitions would be most (YouTube: 1.5 s for 3.8 s)."""
-
-
 class ClusterSettings(_Frozen):
     """Where the work runs."""
 
@@ -105,13 +101,6 @@ class ClusterSettings(_Frozen):
     scheduler: str | None = Field(None, description="Address of an existing Dask scheduler, as tcp://host:8786.")
     workers: int | None = Field(None, ge=1, description="Workers of a cluster on this machine; None: one a core.")
     dashboard: bool | str = Field(True, description="Whether to serve the Dask dashboard, or its address.")
-
-    def is_local(self, cost: int) -> bool:
-        """Whether to search in this process what costs so much (paths of two edges from all roots)."""
-        if self.local is not None:
-            return self.local
-        asked = self.scheduler is not None or self.workers is not None or isinstance(self.dashboard, str)
-        return not asked and cost <= LITTLE_TO_SEARCH
 
 
 class Settings(BaseSettings):
@@ -130,6 +119,11 @@ class Settings(BaseSettings):
     search: SearchSettings = SearchSettings()
     plan: PlanSettings = PlanSettings()
     cluster: ClusterSettings = ClusterSettings()
+
+    @field_validator("store", mode="before")
+    @classmethod
+    def _as_text(cls, store: Any) -> Any:
+        return os.fspath(store) if isinstance(store, os.PathLike) else store
 
     @model_validator(mode="after")
     def _thresholds_agree(self) -> Settings:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.bench.enumeration import PEERS, read_graph_file
+from pipeline.bench.graphs import read_graph_file
+from pipeline.bench.peers import enumeration_peers
 from pipeline.graphs.bipartite import BipartiteGraph
 
 DATA = Path(__file__).parent / "data"
@@ -18,7 +19,7 @@ COUNTS = {
     "corporate-leadership": 66,
     "Unicode": 460,
     "moreno_crime": 620,
-    **{name: peer.bicliques for name, peer in PEERS.items()},
+    **{name: peer.bicliques for name, peer in enumeration_peers().items()},
 }
 
 

@@ -467,7 +467,7 @@ def _count_asked(
     p: int | None, q: int | None, max_p: int | None, max_q: int | None, all_sizes: bool, vertices: bool, method: str
 ) -> Any:
     """What `count` is asked for: P and Q, or with ``--all`` the largest ones."""
-    from pipeline.questions.count import CountAsked
+    from pipeline.questions.count_asked import CountAsked
 
     if all_sizes:
         if max_p is None or max_q is None:

@@ -48,7 +48,9 @@ def bench_enumerate(
 ) -> None:
     """Time the enumeration (count mode, preparation included) beside the peers' figures."""
     from flows.cli import console
-    from pipeline.bench.enumeration import find_graphs, machine_facts, measure
+    from pipeline.bench.enumeration import measure
+    from pipeline.bench.graphs import find_graphs
+    from pipeline.bench.machine import machine_facts
 
     records = []
     backend = backend or "cpu"
@@ -79,8 +81,10 @@ def bench_gpu(
     from dataclasses import asdict
 
     from flows.cli import console
-    from pipeline.bench.enumeration import PEERS, find_graphs, machine_facts
+    from pipeline.bench.graphs import find_graphs
     from pipeline.bench.layouts import LAYOUTS, measure_layouts
+    from pipeline.bench.machine import machine_facts
+    from pipeline.bench.peers import enumeration_peers
 
     shipped = next(iter(LAYOUTS))
     chosen = {
@@ -98,7 +102,8 @@ def bench_gpu(
         console.print_json({"machine": machine_facts("cuda"), "layouts": records})
     else:
         console.wide.print(console.layouts_table(records))
-    if any(r["bicliques"] != PEERS[r["graph"]].bicliques for r in records if r["graph"] in PEERS):
+    known = enumeration_peers()
+    if any(r["bicliques"] != known[r["graph"]].bicliques for r in records if r["graph"] in known):
         raise typer.Exit(EXIT_OTHER)
 
 
@@ -170,7 +175,7 @@ def bench_count(
     """Time (p,q)-counts (reading the file left out) beside the peers' figures."""
     from flows.cli import console
     from pipeline.bench.count import measure_counts
-    from pipeline.bench.enumeration import machine_facts
+    from pipeline.bench.machine import machine_facts
 
     records = [measured.record() for measured in measure_counts(graphs or [], threads, runs, backend)]
     if json:
@@ -192,7 +197,8 @@ def bench_choice(
 ) -> None:
     """Compare what (p,q)-counts of random graphs take as chosen and in the other ways: both searches, both sides."""
     from flows.cli import console
-    from pipeline.bench.choice import SHAPES, machine_facts, measure_choices
+    from pipeline.bench.choice import SHAPES, measure_choices
+    from pipeline.bench.machine import machine_facts
 
     records = []
     for found in measure_choices(range(first_seed, first_seed + seeds), shapes or list(SHAPES), time_limit=time_limit):
@@ -224,7 +230,9 @@ def bench_clique(
 ) -> None:
     """Time the maximum clique of DIMACS graphs beside the peers' figures."""
     from flows.cli import console
-    from pipeline.bench.clique import find_dimacs, machine_facts, measure_cliques
+    from pipeline.bench.clique import measure_cliques
+    from pipeline.bench.graphs import find_dimacs
+    from pipeline.bench.machine import machine_facts
 
     records = []
     found = find_dimacs(graphs or [])
@@ -256,7 +264,8 @@ def bench_random_cliques(
 ) -> None:
     """Time the maximum clique of random graphs of many sizes and densities, one thread and several."""
     from flows.cli import console
-    from pipeline.bench.random_cliques import DENSITIES, SIZES, draw_cells, machine_facts, measure_random
+    from pipeline.bench.machine import machine_facts
+    from pipeline.bench.random_cliques import DENSITIES, SIZES, draw_cells, measure_random
 
     cells = []
     for cell in measure_random(sizes or SIZES, densities or DENSITIES, threads, time_limit, seed, backend, devices):
@@ -292,7 +301,9 @@ def bench_projected_cliques(
 ) -> None:
     """Take projected tables to a maximum clique with the data on the CPU and on the GPU: the seconds of each stage."""
     from flows.cli import console
-    from pipeline.bench.projected_cliques import find_graphs, machine_facts, measure_projected
+    from pipeline.bench.graphs import find_graphs
+    from pipeline.bench.machine import machine_facts
+    from pipeline.bench.projected_cliques import measure_projected
 
     records = []
     options: Any = {"threads": threads, "runs": runs, "backend": backend, "time_limit": time_limit}

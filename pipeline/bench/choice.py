@@ -1,4 +1,4 @@
-"""How good the choice of search and side is: seeded random graphs of many shapes, each counted in all four ways."""
+"""How good the choice of search and side is: random graphs, each counted in all four ways."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 import kernels
-from pipeline.bench.enumeration import machine_facts
+from pipeline.bench.timing import repeated
 from pipeline.errors import InputError
 from pipeline.graphs.generate import edges
 
-__all__ = ["SHAPES", "SIZES", "WAYS", "MeasuredChoice", "machine_facts", "measure_choices", "random_graph"]
+__all__ = ["SHAPES", "SIZES", "WAYS", "MeasuredChoice", "measure_choices", "random_graph"]
 
 Csr = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], int]
 Pairs = tuple[int, int, npt.NDArray[np.int64], npt.NDArray[np.int64]]
@@ -41,7 +41,8 @@ class MeasuredChoice:
     estimate
         Seconds that choosing took, the preparation of the graph left out.
     seconds
-        Of the search; None where it was given up, having taken `GIVEN_UP` times the best or the limit.
+        Of the search; None where it was given up, having taken `GIVEN_UP` times the best or the
+        limit.
     """
 
     graph: str
@@ -63,7 +64,7 @@ class MeasuredChoice:
 
     @property
     def times(self) -> float | None:
-        """The seconds of what was chosen by those of the best; None where it was given up, or nothing ended."""
+        """Seconds of what was chosen by those of the best; None where one of them did not end."""
         mine = self.seconds[self.chosen]
         return None if mine is None or self.best is None else mine / self.best
 
@@ -80,8 +81,8 @@ def random_graph(shape: str, seed: int) -> Csr:
     Parameters
     ----------
     shape
-        ``rmat`` (skewed degrees, `pipeline.graphs.generate`), ``uniform`` (every pair alike) or ``block`` (small dense blocks
-        among scattered edges).
+        ``rmat`` (skewed degrees, `pipeline.graphs.generate`), ``uniform`` (every pair alike) or
+        ``block`` (small dense blocks among scattered edges).
     seed
         Of numpy's default generator: the same graph on every machine.
 
@@ -197,17 +198,16 @@ class _GivenUpError(Exception):
 
 
 def _seconds(graph: Csr, p: int, q: int, method: str, side: str, limit: float) -> float | None:
-    found: list[float] = []
-    while not found or (len(found) < 2 and found[0] < TWICE_BELOW):
-        started = time.perf_counter()
+    def count() -> kernels.CountResult:
+        until = time.perf_counter() + limit
 
-        def give_up(_: Any, until: float = started + limit) -> None:
+        def give_up(_: Any) -> None:
             if time.perf_counter() > until:
                 raise _GivenUpError
 
-        try:
-            result = kernels.count_bicliques(*graph, p, q, method=method, side=side, progress=give_up)  # type: ignore[arg-type]
-        except _GivenUpError:
-            return None
-        found.append(result.seconds["search"])
-    return min(found)
+        return kernels.count_bicliques(*graph, p, q, method=method, side=side, progress=give_up)  # type: ignore[arg-type]
+
+    try:
+        return min(run.result.seconds["search"] for run in repeated(count, 2, slow=TWICE_BELOW))
+    except _GivenUpError:
+        return None

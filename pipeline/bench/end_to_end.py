@@ -1,14 +1,16 @@
-"""End to end: one edge table taken all the way on the CPU and on the GPU, stage by stage, each into a store of its own."""
+"""One edge table taken all the way on the CPU and on the GPU: the seconds of each stage."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import kernels
+from pipeline.bench.timing import repeated
 from pipeline.placement.device import why_no_data_on_device
-from pipeline.run import run
+from pipeline.run import RunSummary, run
 from pipeline.settings import Settings
 
 WAYS = (("cpu", "cpu"), ("cpu", "cuda"), ("cuda", "cuda"))
@@ -60,13 +62,14 @@ def measure_end_to_end(source: str, settings: Settings, runs: int = 2) -> Iterat
         if reason is not None:
             yield EndToEnd(data_backend, backend, {}, 0, "", reason)
             continue
-        fastest = None
-        for _ in range(runs):
-            with tempfile.TemporaryDirectory() as folder:
-                search = settings.search.model_copy(update={"backend": backend})
-                chosen = {"store": folder, "data_backend": data_backend, "search": search}
-                found = run(source, settings.model_copy(update=chosen))
-            if fastest is None or found.seconds["total"] < fastest.seconds["total"]:
-                fastest = EndToEnd(data_backend, backend, found.seconds, found.bicliques, found.digest)
-        if fastest is not None:
-            yield fastest
+        timed = repeated(partial(_run, source, settings, data_backend, backend), runs)
+        found = min((run.result for run in timed), key=lambda summary: summary.seconds["total"])
+        yield EndToEnd(data_backend, backend, found.seconds, found.bicliques, found.digest)
+
+
+def _run(source: str, settings: Settings, data_backend: str, backend: str) -> RunSummary:
+    """Take the table all the way into a store that is removed after it."""
+    with tempfile.TemporaryDirectory() as folder:
+        search = settings.search.model_copy(update={"backend": backend})
+        chosen = {"store": folder, "data_backend": data_backend, "search": search}
+        return run(source, settings.model_copy(update=chosen))

@@ -1,17 +1,18 @@
-"""Ablation of the search on a GPU: each layout of `kernels.cuda.tuning` that differs from the one shipped in one thing."""
+"""Ablation of the search on a GPU: layouts that differ from the shipped one in one thing."""
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import kernels
 from kernels.cuda import enumeration as cuda
 from kernels.cuda.tuning import Tuning, tuned
-from pipeline.bench.enumeration import read_graph_file
+from pipeline.bench.graphs import read_graph_file
+from pipeline.bench.timing import median, repeated
 
 LAYOUTS = {
     "as shipped": Tuning(),
@@ -59,7 +60,7 @@ class LayoutMeasurement:
 
 
 def measure_layouts(graphs: dict[str, Path], layouts: dict[str, Tuning], runs: int = 3) -> Iterator[LayoutMeasurement]:
-    """Count the maximal bicliques of each graph with each layout; all layouts are compiled first, side by side.
+    """Count the maximal bicliques of each graph with each layout; all are compiled first.
 
     Raises
     ------
@@ -75,11 +76,9 @@ def measure_layouts(graphs: dict[str, Path], layouts: dict[str, Tuning], runs: i
     for layout, tuning in layouts.items():
         for name, graph in loaded.items():
             with tuned(tuning):
-                found = [
-                    kernels.enumerate_maximal_bicliques(graph.indptr, graph.indices, graph.n_right, backend="cuda")
-                    for _ in range(runs + 1)
-                ][1:]
-            seconds = [result.seconds["lists"] + result.seconds["search"] for result in found]
-            yield LayoutMeasurement(
-                layout, name, 1000 * statistics.median(seconds), found[-1].busy_ratio, found[-1].bicliques
-            )
+                csr = (graph.indptr, graph.indices, graph.n_right)
+                search = partial(kernels.enumerate_maximal_bicliques, *csr, backend="cuda")
+                timed = repeated(search, runs, unseen=1)
+            seconds = median(timed, lambda result: result.seconds["lists"] + result.seconds["search"])
+            last = timed[-1].result
+            yield LayoutMeasurement(layout, name, 1000 * seconds, last.busy_ratio, last.bicliques)

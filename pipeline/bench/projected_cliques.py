@@ -1,4 +1,4 @@
-"""Maximum cliques of projected tables with the data on the CPU and on the GPU: seconds of each stage, side by side."""
+"""Maximum cliques of projected tables, with the data on the CPU and on the GPU, by stage."""
 
 from __future__ import annotations
 
@@ -6,28 +6,21 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import kernels
-from pipeline.bench.enumeration import find_graphs, machine_facts
+from pipeline.bench.cores import core_numbers, cores_of_numbers
+from pipeline.bench.timing import repeated
 from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.graphs.cores import Cores, core_numbers, cores_by_halving, cores_of_numbers
-from pipeline.graphs.undirected import UndirectedGraph, project, read_sides
+from pipeline.graphs.cores import Cores, cores_by_halving
+from pipeline.graphs.undirected import UndirectedGraph, project
 from pipeline.placement.arrays import library_of
 from pipeline.placement.device import why_no_data_on_device
 from pipeline.questions.clique import CliqueQuestion, find_clique
 from pipeline.settings import IngestSettings
-
-__all__ = [
-    "DATA_BACKENDS",
-    "STAGES",
-    "WAYS_TO_CORES",
-    "ProjectedClique",
-    "find_graphs",
-    "machine_facts",
-    "measure_projected",
-]
+from pipeline.stages.in_memory import read_sides
 
 DATA_BACKENDS = ("cpu", "cuda")
 STAGES = ("read", "project", "cores", "first", "narrow", "search")
@@ -50,9 +43,10 @@ class ProjectedClique:
     data_backend, backend
         Where it was read and projected, and where it was searched; None: it was not.
     seconds
-        Of each of `STAGES` that this way has, and ``total``, of the fastest run. With the data on the CPU, cores and first clique are
-        parts of the search; ``search`` is all else after the projection, its checks included. With the data on the GPU there are also
-        `WAYS_TO_CORES`, no part of the total: what each takes for the same cores.
+        Of each of `STAGES` that this way has, and ``total``, of the fastest run. With the data on
+        the CPU, cores and first clique are parts of the search; ``search`` is all else after the
+        projection, its checks included. With the data on the GPU there are also `WAYS_TO_CORES`, no
+        part of the total: what each takes for the same cores.
     reason
         Why this way cannot be gone here; None where it was.
     """
@@ -85,7 +79,7 @@ def measure_projected(
     backend: str = "cpu",
     time_limit: float | None = None,
 ) -> Iterator[ProjectedClique]:
-    """Take each table to a maximum clique, with the data on the CPU and on the GPU, and keep the fastest of some runs.
+    """Take each table to a maximum clique in both ways, and keep the fastest of some runs.
 
     Parameters
     ----------
@@ -108,8 +102,8 @@ def measure_projected(
                 if reason is not None:
                     yield ProjectedClique(name, side, least, data_backend, reason=reason)
                     continue
-                found = [_measured(name, path, question, data_backend, backend, threads) for _ in range(runs)]
-                yield min(found, key=lambda one: (one.seconds or {})["total"])
+                timed = repeated(partial(_measured, name, path, question, data_backend, backend, threads), runs)
+                yield min((run.result for run in timed), key=lambda one: (one.seconds or {})["total"])
 
 
 def _measured(
@@ -132,7 +126,7 @@ def _measured(
 
 
 def _stages(record: dict[str, float], found: float) -> dict[str, float]:
-    """Seconds of a search by stages: those of `search_by_cores`, or of the kernel, whose names differ."""
+    """Seconds of a search by stages, which `search_by_cores` and the kernel name differently."""
     if "cores" in record:
         stages = {name: record[name] for name in STAGES if name in record and name != "search"}
     else:
@@ -141,7 +135,7 @@ def _stages(record: dict[str, float], found: float) -> dict[str, float]:
 
 
 def _seconds_of(find: Callable[[UndirectedGraph], Cores], graph: UndirectedGraph, size: int) -> float:
-    """Seconds for the densest core and the one that may hold a clique of more than so many vertices."""
+    """Seconds for the densest core, and for the one in which a larger clique would lie."""
     started = time.perf_counter()
     cores = find(graph)
     int(cores.at_least(cores.degeneracy).sum() + cores.at_least(size).sum())

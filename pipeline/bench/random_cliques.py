@@ -1,11 +1,11 @@
-"""Maximum cliques of seeded random graphs of many sizes and densities: seconds, speed-up, and a picture of both."""
+"""Maximum cliques of random graphs: seconds and speed-up by size and density, and a picture."""
 
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 import kernels
-from pipeline.bench.enumeration import machine_facts
+from pipeline.bench.timing import repeated
 from pipeline.errors import InputError
 from pipeline.graphs.undirected import UndirectedGraph
 
-__all__ = ["RandomCell", "draw_cells", "machine_facts", "measure_random", "random_graph"]
+__all__ = ["RandomCell", "draw_cells", "measure_random", "random_graph"]
 
 SIZES = (200, 350, 500, 1000, 2000)
 DENSITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -26,7 +26,10 @@ REPEATED_BELOW = 0.5  # seconds; such a search is run three times, and the media
 
 @dataclass(frozen=True)
 class RandomCell:
-    """One random graph, searched by one thread, by several, and by GPUs; None: not asked for, or not done in time."""
+    """One random graph, searched by one thread, by several, and by GPUs.
+
+    Seconds are None where that was not asked for, or not done in time.
+    """
 
     n: int
     density: float
@@ -100,14 +103,15 @@ def measure_random(
     Parameters
     ----------
     sizes, densities, seed
-        The graphs. At each size the densities are gone through from the thinnest; beyond the first that neither several
-        threads nor the GPUs finish none is tried.
+        The graphs. At each size the densities are gone through from the thinnest; beyond the first
+        that neither several threads nor the GPUs finish none is tried.
     threads
         How many "several" threads are.
     time_limit
         Seconds for each search.
     backend, devices
-        ``"cuda"`` searches each graph on so many GPUs as well; the first search of a graph compiles and is left out.
+        ``"cuda"`` searches each graph on so many GPUs as well; the first search of a graph compiles
+        and is left out.
 
     Raises
     ------
@@ -132,21 +136,18 @@ def measure_random(
 def _seconds(
     graph: UndirectedGraph, threads: int, time_limit: float, backend: str = "cpu", devices: int = 1
 ) -> tuple[int, float | None]:
-    """The size of the best clique, and the seconds of the whole call; None if it was not proven in time."""
-    seconds: list[float] = []
-    while not seconds or (seconds[0] < REPEATED_BELOW and len(seconds) < 3):
-        started = time.perf_counter()
-        found = kernels.maximum_clique(
-            graph.indptr, graph.indices, threads=threads, time_limit=time_limit, backend=backend, devices=devices
-        )
-        seconds.append(time.perf_counter() - started)
-        if not found.proven:
-            return found.size, None
-    return found.size, statistics.median(seconds)
+    """The best clique's size, and the seconds of the whole call; None where it was cut off."""
+    options: dict[str, Any] = {"threads": threads, "time_limit": time_limit, "backend": backend, "devices": devices}
+    search = partial(kernels.maximum_clique, graph.indptr, graph.indices, **options)
+    timed = repeated(search, 3, slow=min(REPEATED_BELOW, time_limit))
+    proven = all(run.result.proven for run in timed)
+    return timed[0].result.size, statistics.median(run.seconds for run in timed) if proven else None
 
 
 def draw_cells(cells: Sequence[RandomCell], path: str | Path) -> None:
-    """Draw seconds and speed-up over density, a line for each size; the format is that of the path's suffix.
+    """Draw seconds and speed-up over density, a line for each size.
+
+    The format of the picture is that of the path's suffix.
 
     Raises
     ------

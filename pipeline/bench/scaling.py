@@ -1,7 +1,8 @@
-"""Scaling: one run's partitions counted and digested on clusters of different sizes, nothing written.
+"""One run's partitions counted and digested on clusters of several sizes; nothing is written.
 
-The work is handed out as a search hands it out (`pipeline.placement.cluster.hand_out`), the costliest partition first; what is
-measured is the search alone, with workers that have started and compiled their kernels.
+The work is handed out as a search hands it out (`pipeline.placement.tasks.hand_out`), the costliest
+partition first; what is measured is the search alone, with workers that have started and compiled
+their kernels.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import kernels
-from pipeline.placement.cluster import hand_out, open_cluster
+from pipeline.placement.cluster import open_cluster
+from pipeline.placement.tasks import Here, hand_out
 from pipeline.settings import ClusterSettings
 from pipeline.stages.partition import read_partition, write_partitions
 from pipeline.stages.plan import read_plan
@@ -91,7 +94,7 @@ def measure_scaling(store: Store, run: str, workers: list[int], backend: str, th
 
 
 def digest_partition(store_uri: str, run: str, number: int, backend: str, threads: int) -> tuple[int, int, float, int]:
-    """Count and digest one partition; returns bicliques, digest, seconds, and the bytes that were read."""
+    """Count and digest one partition; returns both, the seconds, and the bytes that were read."""
     started = time.perf_counter()
     folder = Store.open(store_uri, create=False).run(run)
     part, asked = read_partition(folder, number), search_settings(folder)
@@ -115,27 +118,23 @@ def digest_partition(store_uri: str, run: str, number: int, backend: str, thread
 
 
 def _measure(client: Any, store: Store, run: str, costliest_first: list[int], options: dict[str, Any]) -> Scaling:
-    waiting = iter(costliest_first)
-
-    def submit(number: int) -> Any:
-        return client.submit(_on_worker, store.uri, run, number, pure=False, **options)
-
+    tasks = ((number, partial(_digest, store.uri, run, number, options)) for number in costliest_first)
     started = time.perf_counter()
     bicliques = digest = 0
     busy: defaultdict[str, float] = defaultdict(float)
     read: defaultdict[str, int] = defaultdict(int)
-    for _, future in hand_out(client, lambda: next(waiting, None), submit):
-        worker, (count, part, seconds, size) = future.result()
+    for ended in hand_out(client, lambda: next(tasks, None)):
+        if ended.error is not None:
+            raise ended.error
+        count, part, seconds, size = ended.value
         bicliques, digest = bicliques + count, (digest + part) & MASK
-        busy[worker] += seconds
-        read[worker] += size
+        busy[ended.worker or ""] += seconds
+        read[ended.worker or ""] += size
     duration = time.perf_counter() - started
     shares = {name: round(spent / duration, 4) for name, spent in sorted(busy.items())}
     workers = len(client.nthreads())
     return Scaling(workers, round(duration, 4), 1.0, bicliques, f"{digest:016x}", shares, dict(sorted(read.items())))
 
 
-def _on_worker(store_uri: str, run: str, number: int, **options: Any) -> tuple[str, tuple[int, int, float, int]]:
-    from distributed import get_worker
-
-    return str(get_worker().name), digest_partition(store_uri, run, number, **options)
+def _digest(store_uri: str, run: str, number: int, options: dict[str, Any], here: Here) -> tuple[int, int, float, int]:
+    return digest_partition(store_uri, run, number, **options)

@@ -1,4 +1,4 @@
-"""The bipartite graph in memory: compressed sparse rows of its left side, and of both where asked."""
+"""The bipartite graph in memory: compressed sparse rows of its left side."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import xxhash
 
 from pipeline.errors import InputError
 from pipeline.placement.arrays import BLOCK, counts_of, library_of, repeat, starts_of, to_host
-from pipeline.placement.device import data_backend, to_device
+from pipeline.placement.device import to_device
 from pipeline.store.device_tables import read_columns
 from pipeline.store.folder import Folder
 from pipeline.store.layout import GraphFolder
@@ -22,9 +22,6 @@ from pipeline.store.records import StoredFile, named_files
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
-
-BYTES_PER_EDGE = 16
-"""Bytes of an edge in a table of text, about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +135,7 @@ class BipartiteGraph:
         return BipartiteGraph(self.n_right, self.n_left, csc.indptr.astype(np.int64), csc.indices.astype(np.int32))
 
     def on(self, backend: str) -> BipartiteGraph:
-        """Return the graph with its arrays on the host ("cpu") or on the GPU ("cuda"), copied only where they lie elsewhere."""
+        """Return the graph with its arrays on the host ("cpu") or on the GPU ("cuda")."""
         there = library_of(self.indices) is np
         if there == (backend == "cpu"):
             return self
@@ -192,7 +189,7 @@ def read_graph(folder: GraphFolder, backend: str = "cpu") -> BipartiteGraph:
     folder
         Its folder.
     backend
-        "cpu"; "cuda": its arrays lie on the GPU, and so does what is made of it; or "auto": the GPU for a large graph.
+        "cpu"; or "cuda": its arrays lie on the GPU, and so does what is made of it.
 
     Raises
     ------
@@ -205,9 +202,14 @@ def read_graph(folder: GraphFolder, backend: str = "cpu") -> BipartiteGraph:
     """
     folder.must_exist()
     record = folder.read_record("graph.json")
-    where = data_backend(backend, BYTES_PER_EDGE * int(record["n_edges"]))
     edges = named_files(record)["edges.parquet"]
-    return read_edges(folder, edges, int(record["n_left"]), int(record["n_right"]), where)
+    return read_edges(folder, edges, int(record["n_left"]), int(record["n_right"]), backend)
+
+
+def stored_edges(folder: GraphFolder) -> int:
+    """Return the number of edges of an ingested graph."""
+    folder.must_exist()
+    return int(folder.read_record("graph.json")["n_edges"])
 
 
 def read_edges(folder: Folder, file: StoredFile, n_left: int, n_right: int, backend: str = "cpu") -> BipartiteGraph:

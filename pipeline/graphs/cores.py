@@ -1,8 +1,9 @@
-"""Cores of an undirected graph on a GPU: one core at a time, or all core numbers by cuGraph.
+"""Cores of an undirected graph on a GPU, one core at a time.
 
-The k-core is what is left when vertices with fewer than k neighbours are taken away until there is none. A search for
-cliques asks for two of them: the densest, and the one that a known clique leaves. `cores_by_halving` finds these; cuGraph's
-core numbers, which hold all of them, stand beside it and take 2 to 53 times as long (docs/results.md).
+The k-core is what is left when vertices with fewer than k neighbours are taken away until there is
+none. A search for cliques asks for two of them: the densest, and the one that a known clique
+leaves. cuGraph's core numbers, which hold all of them (`pipeline.bench.cores`), take 2 to 53 times
+as long (docs/results.md).
 """
 
 from __future__ import annotations
@@ -31,40 +32,14 @@ class Cores:
     at_least: Callable[[int], Any]
 
 
-def cores_of_numbers(numbers: Any) -> Cores:
-    """Return the cores of a graph whose core numbers are known (an array, shape (n,))."""
-    return Cores(int(numbers.max()) if numbers.size else 0, lambda k: numbers >= k)
-
-
-def core_numbers(graph: UndirectedGraph) -> Any:
-    """Return the core number of each vertex of a graph on a GPU, by cuGraph, int64; that of an isolated vertex is 0.
-
-    Notes
-    -----
-    cuGraph is given each edge once, and makes both directions of it; the degree is that of one direction.
-    """
-    import cugraph
-
-    from pipeline.placement.device import cudf_and_cupy
-
-    cudf, cp = cudf_and_cupy()
-    numbers = cp.zeros(graph.n, cp.int64)
-    if graph.n_edges:
-        u, v = _edges_once(graph)
-        whole = cugraph.Graph(directed=False)
-        whole.from_cudf_edgelist(cudf.DataFrame({"u": u, "v": v}), source="u", destination="v", renumber=False)
-        found = cugraph.core_number(whole, degree_type="incoming")
-        numbers[found["vertex"].values] = found["core_number"].values.astype(cp.int64)
-    return numbers
-
-
 def cores_by_halving(graph: UndirectedGraph) -> Cores:
     """Find the densest core of a graph on a GPU (or on the host) by halving the range of its k.
 
     Notes
     -----
-    The range ends at the largest h such that h vertices have degree h. A k-core is found in rounds, each O(edges left); cores that are found
-    serve as the start of those inside them. The logarithm of h cores are looked for, whatever the number of levels.
+    The range ends at the largest h such that h vertices have degree h. A k-core is found in rounds,
+    each O(edges left); cores that are found serve as the start of those inside them. The logarithm
+    of h cores are looked for, whatever the number of levels.
 
     Examples
     --------
@@ -75,7 +50,7 @@ def cores_by_halving(graph: UndirectedGraph) -> Cores:
     (2, [True, True, True, False])
     """
     xp = library_of(graph.indices)
-    known = {0: _edges_once(graph)}
+    known = {0: edges_once(graph)}
 
     def core(k: int) -> tuple[Any, Any, Any]:
         return _k_core(*known[max(j for j in known if j <= k)], graph.n, k)
@@ -93,8 +68,8 @@ def cores_by_halving(graph: UndirectedGraph) -> Cores:
     return Cores(low, lambda k: core(k)[0] >= k)
 
 
-def _edges_once(graph: UndirectedGraph) -> tuple[Any, Any]:
-    """The lesser and the greater end of each edge, int32."""
+def edges_once(graph: UndirectedGraph) -> tuple[Any, Any]:
+    """Return the lesser and the greater end of each edge, int32."""
     xp = library_of(graph.indices)
     u = repeat(xp.arange(graph.n, dtype=xp.int32), xp.diff(graph.indptr))
     once = u < graph.indices

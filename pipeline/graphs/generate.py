@@ -1,9 +1,9 @@
 """Generate: a bipartite edge table with the skew of real data, from a seed, as large as the disk.
 
-R-MAT: each edge falls through a matrix that is halved in both directions again and again, into one of four
-corners with fixed probabilities. A little noise on each level, the same for all edges, smooths the staircase
-that the degrees would otherwise form. All arithmetic is on whole numbers, drawn from raw bits of PCG64, so a seed
-gives the same edges on every machine.
+R-MAT: each edge falls through a matrix that is halved in both directions again and again, into one
+of four corners with fixed probabilities. A little noise on each level, the same for all edges,
+smooths the staircase that the degrees would otherwise form. All arithmetic is on whole numbers,
+drawn from raw bits of PCG64, so a seed gives the same edges on every machine.
 """
 
 from __future__ import annotations
@@ -23,19 +23,23 @@ from pipeline.errors import InputError
 from pipeline.store.folder import COMPRESSION_LEVEL, Folder, file_system
 
 CORNERS = (0.57, 0.19, 0.19, 0.05)
-"""Graph500's corners: both ends hubs, left only, right only, neither. Degrees are as skewed as those of web pages."""
+"""Graph500's corners: both ends hubs, left only, right only, neither. Degrees are as skewed as
+those of web pages."""
 
 NOISE = 0.1
-"""Largest relative change of the first corner on a level (Seshadhri, Pinar, Kolda: noisy stochastic Kronecker graphs)."""
+"""Largest relative change of the first corner on a level (Seshadhri, Pinar, Kolda: noisy stochastic
+Kronecker graphs)."""
 
 CHUNK_EDGES = 1 << 20
-"""Edges drawn at a time, and rows of a row group: 50 MiB of memory, however many edges there are."""
+"""Edges drawn at a time, and rows of a row group: 50 MiB of memory, however many edges there
+are."""
 
 FILE_EDGES = 32 << 20
 """Most edges of one Parquet file of a folder."""
 
 ODD = 0x9E3779B97F4A7C15
-"""Multiplying by an odd number scatters the ids of a side, so that hubs do not lie at its beginning."""
+"""Multiplying by an odd number scatters the ids of a side, so that hubs do not lie at its
+beginning."""
 
 Int64s = npt.NDArray[np.int64]
 
@@ -75,8 +79,8 @@ def generate(
     Parameters
     ----------
     target
-        Path or fsspec URL: a file that ends in ``.parquet`` or ``.csv``, or a folder, which gets Parquet files of at
-        most `FILE_EDGES` rows.
+        Path or fsspec URL: a file that ends in ``.parquet`` or ``.csv``, or a folder, which gets
+        Parquet files of at most `FILE_EDGES` rows.
     n_left, n_right
         Number of ids of each side; not every id need occur.
     n_edges
@@ -99,8 +103,8 @@ def generate(
 
     Notes
     -----
-    O(n_edges log n) time; memory is bounded by `CHUNK_EDGES`, whatever the size. Chakrabarti, Zhan, Faloutsos: R-MAT,
-    a recursive model for graph mining, 2004.
+    O(n_edges log n) time; memory is bounded by `CHUNK_EDGES`, whatever the size. Chakrabarti, Zhan,
+    Faloutsos: R-MAT, a recursive model for graph mining, 2004.
 
     Examples
     --------

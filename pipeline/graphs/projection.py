@@ -1,7 +1,8 @@
-"""The one-mode projection by array operations: what `kernels.project_one_mode` finds, where a graph lies on a GPU.
+"""The one-mode projection by array operations: `kernels.project_one_mode` on a GPU.
 
-A pair of vertices is one whole number of 64 bits, the lesser vertex in the upper half. The paths of two edges from some
-vertices at a time are written down as such pairs and sorted; pairs that occur often enough are edges of the projection.
+A pair of vertices is one whole number of 64 bits, the lesser vertex in the upper half. The paths of
+two edges from some vertices at a time are written down as such pairs and sorted; pairs that occur
+often enough are edges of the projection.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from pipeline.graphs.bipartite import BipartiteGraph, gather
+from pipeline.graphs.paths import PATHS_AT_A_TIME, cut_evenly
+from pipeline.graphs.reduce import reduce
 from pipeline.placement.arrays import counts_of, library_of, repeat, starts_of, sums_of_rows, to_host
-from pipeline.stages.profile import PATHS_AT_A_TIME, cut_evenly
-from pipeline.stages.reduce import reduce
 
 
 def tied_pairs(graph: BipartiteGraph, min_shared: int) -> Any:
@@ -31,8 +32,9 @@ def tied_pairs(graph: BipartiteGraph, min_shared: int) -> Any:
 
     Notes
     -----
-    Only vertices of the (2, min_shared)-core have such partners, and keep all their common neighbours there. Time is that of a sort of
-    the paths u, w, v with u < v of this core; `PATHS_AT_A_TIME` of them take memory at a time, or those from one vertex.
+    Only vertices of the (2, min_shared)-core have such partners, and keep all their common
+    neighbours there. Time is that of a sort of the paths u, w, v with u < v of this core;
+    `PATHS_AT_A_TIME` of them take memory at a time, or those from one vertex.
 
     Examples
     --------
@@ -54,7 +56,10 @@ def tied_pairs(graph: BipartiteGraph, min_shared: int) -> Any:
 
 
 def _later_members(graph: BipartiteGraph, vertices: Any) -> tuple[Any, Any, Any]:
-    """The left vertices of all right ones, and, for each edge, where there those behind its own begin, and how many they are."""
+    """The left vertices of all right ones, one list after the other.
+
+    And for each edge where in its list those behind its own vertex begin, and how many they are.
+    """
     xp = library_of(graph.indices)
     order = xp.argsort(graph.indices.astype(xp.int64) << 32 | graph.edge_left)
     begins = xp.empty_like(order)

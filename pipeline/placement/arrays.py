@@ -1,7 +1,7 @@
-"""Arrays of the host and of a GPU by one code: NumPy's functions, or CuPy's where an array lies on a device.
+"""Arrays of the host and of a GPU by one code: NumPy's functions, or CuPy's.
 
-The few operations that the two do not share, or that would take too much memory for 200 million edges at once, are
-here; everything else calls `library_of(array)`.
+The few operations that the two do not share, or that would take too much memory for 200 million
+edges at once, are here; everything else calls `library_of(array)`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 BLOCK = 1 << 24
-"""Entries that are worked on at a time where an operation needs temporary arrays several times as large."""
+"""Entries that are worked on at a time where an operation needs temporary arrays several times as
+large."""
 
 
 def library_of(array: Any) -> Any:
@@ -50,7 +51,7 @@ def counts_of(values: Any, n: int) -> Any:
 
 
 def starts_of(lengths: Any) -> Any:
-    """Return where each of some lists begins when they lie one after the other, and where the last one ends, int64.
+    """Return where each of some lists begins in a row of them, and where the last ends, int64.
 
     Examples
     --------

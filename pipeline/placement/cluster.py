@@ -1,4 +1,4 @@
-"""Where work runs: a Dask cluster on this machine, one worker a core or a GPU, or the address of an existing one."""
+"""Clusters of Dask: started on this machine, or reached by the address of a scheduler."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import importlib.util
 import logging
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from kernels import available_threads
@@ -18,24 +18,22 @@ from pipeline.settings import ClusterSettings
 ALLOWED_FAILURES = 2
 """Workers that a partition may take down with it before it counts as failed."""
 
-QUEUED_PER_THREAD = 2
-"""Tasks handed to each thread of a cluster at a time: one to work on and one to go on with."""
-
 CONNECT_SECONDS = 30
 """How long to wait for the scheduler of an existing cluster."""
 
 
 @contextlib.contextmanager
 def open_cluster(settings: ClusterSettings, backend: str = "cpu") -> Iterator[Any]:
-    """Open a cluster and yield its client; a cluster that was started here is closed with the block.
+    """Open a cluster and yield its client; one that was started here is closed with the block.
 
     Parameters
     ----------
     settings
-        Without a scheduler's address: one process a core, or as many as asked for, with equal shares of the
-        memory.
+        Without a scheduler's address: one process a core, or as many as asked for, with equal
+        shares of the memory.
     backend
-        With "cuda", one process a GPU instead: all GPUs that `CUDA_VISIBLE_DEVICES` shows, or as many as asked for.
+        With "cuda", one process a GPU instead: all GPUs that `CUDA_VISIBLE_DEVICES` shows, or as
+        many as asked for.
 
     Yields
     ------
@@ -51,8 +49,10 @@ def open_cluster(settings: ClusterSettings, backend: str = "cpu") -> Iterator[An
 
     Notes
     -----
-    A cluster on many hosts is started by its own tools (`dask scheduler`, and on each host `dask cuda worker` or `dask
-    worker --nthreads 1`) and reached by its scheduler's address. Threads of the kernel are none of Dask's: `search_run` shares a machine's cores among its workers.
+    A cluster on many hosts is started by its own tools (`dask scheduler`, and on each host `dask
+    cuda worker` or `dask worker --nthreads 1`) and reached by its scheduler's address. Threads of
+    the kernels are none of Dask's: each task takes its share of the machine's cores
+    (`pipeline.placement.tasks.Here`).
 
     Examples
     --------
@@ -78,40 +78,11 @@ def open_cluster(settings: ClusterSettings, backend: str = "cpu") -> Iterator[An
             yield client
 
 
-def hand_out(client: Any, next_task: Callable[[], Any], submit: Callable[[Any], Any]) -> Iterator[tuple[Any, Any]]:
-    """Keep the workers busy with a short queue of tasks, and yield each task with its future when that is done.
-
-    Parameters
-    ----------
-    client
-        A Dask client.
-    next_task
-        Gives the next task, or None when there is none (any more, or because a limit was reached).
-    submit
-        Submits a task and returns its future.
-
-    Notes
-    -----
-    Whoever is done gets the next task, so the costliest should come first. A task that waits behind a long one is
-    stolen by a worker that is idle (Dask's work stealing).
-    """
-    from distributed import as_completed
-
-    running: dict[Any, Any] = {}
-
-    def start() -> list[Any]:
-        task = next_task()
-        if task is None:
-            return []
-        future = submit(task)
-        running[future] = task
-        return [future]
-
-    width = QUEUED_PER_THREAD * max(sum(client.nthreads().values()), 1)
-    completed = as_completed([future for _ in range(width) for future in start()], loop=client.loop)
-    for future in completed:
-        yield running.pop(future), future
-        completed.update(start())
+def why_no_gpu_cluster() -> str | None:
+    """Say why no cluster of GPUs can be started here, or None when one can."""
+    if importlib.util.find_spec("dask_cuda") is None:
+        return f"a cluster of GPUs needs Dask-CUDA: {INSTALL}; or search in this process, on one GPU (--local)"
+    return None
 
 
 def _core_cluster(settings: ClusterSettings) -> Any:
@@ -127,11 +98,10 @@ def _core_cluster(settings: ClusterSettings) -> Any:
 
 
 def _gpu_cluster(settings: ClusterSettings) -> Any:
-    """One worker a GPU; where cuDF is installed it may spill, and shares one pool of memory with CuPy."""
-    if importlib.util.find_spec("dask_cuda") is None:
-        raise BackendError(
-            f"a cluster of GPUs needs Dask-CUDA: {INSTALL}; or search in this process, on one GPU (--local)"
-        )
+    """One worker a GPU; where cuDF is installed it may spill, and shares its memory with CuPy."""
+    reason = why_no_gpu_cluster()
+    if reason is not None:
+        raise BackendError(reason)
     from dask_cuda import LocalCUDACluster
 
     pool: dict[str, Any] = {}
@@ -152,7 +122,7 @@ def _gpu_cluster(settings: ClusterSettings) -> Any:
 
 
 def _leave_interrupts_to_the_client() -> None:
-    """Ignore Ctrl-C in a worker process that starts: a terminal sends it to all, and the client closes the workers."""
+    """Ignore Ctrl-C in a worker process: a terminal sends it to all, and the client ends them."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 

@@ -1,10 +1,9 @@
-"""The GPU side of the data path: cuDF, CuPy and their one memory pool, and tables between the store and the device."""
+"""The GPU side of the data path: cuDF, CuPy and their one memory pool, and what goes there."""
 
 from __future__ import annotations
 
 import importlib.util
 import io
-import sys
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
@@ -13,19 +12,18 @@ import numpy as np
 import pyarrow as pa
 
 import kernels
-from kernels.cuda.enumeration import device_errors
 from pipeline.errors import BackendError
 from pipeline.placement.arrays import library_of
+from pipeline.placement.fallback import gpu_errors
 
 INSTALL = "pip install 'bicliq[gpu]' (NVIDIA driver 580 or newer, Linux)"
 POOL_KEEPS = 0.6  # of a GPU's memory, between two uses: about what a search takes, since taking it anew costs 35 ms
 LIBRARIES = ("cupy", "cudf", "cugraph", "rmm")
 
-AUTO_BYTES = 64 << 20
-"""Size of an edge table from which on the GPU is worth starting for it (docs/results.md)."""
 
 LISTS: dict[str, Any] = {"compression": "ZSTD", "use_dictionary": False, "max_page_size_bytes": 1 << 16}
-"""Options of a file of bicliques: small pages are compressed side by side, and dictionaries of ids save nothing (docs/methods.md)."""
+"""Options of a file of bicliques: small pages are compressed side by side, and dictionaries of ids
+save nothing (docs/methods.md)."""
 
 
 def why_no_data_on_device() -> str | None:
@@ -36,32 +34,9 @@ def why_no_data_on_device() -> str | None:
     return kernels.why_not("cuda")
 
 
-def data_backend(asked: str, n_bytes: int) -> str:
-    """Return where the data stages run: "cpu" or "cuda".
-
-    Parameters
-    ----------
-    asked
-        "cpu", "cuda", or "auto": the GPU where it can run and the table is large enough to be worth its start.
-    n_bytes
-        Size of the edge table's files.
-
-    Raises
-    ------
-    BackendError
-        If "cuda" is asked for and cannot run here.
-    """
-    if asked == "cpu" or (asked == "auto" and n_bytes < AUTO_BYTES):
-        return "cpu"
-    reason = why_no_data_on_device()
-    if reason is not None and asked == "cuda":
-        raise BackendError(f"data backend 'cuda' cannot run here: {reason}; or leave data_backend at 'auto'")
-    return "cpu" if reason else "cuda"
-
-
 @cache
 def cudf_and_cupy() -> tuple[Any, Any]:
-    """Import cuDF and CuPy, once a process: one pool of memory for both, and tables that spill to the host.
+    """Import cuDF and CuPy, once a process: with one pool of memory, and tables that spill.
 
     Raises
     ------
@@ -92,14 +67,12 @@ def gpu_count() -> int:
     return max(int(cupy.cuda.runtime.getDeviceCount()), 1)
 
 
-def is_loaded() -> bool:
-    """Whether this process has loaded cuDF, which takes seconds: if so, what it does best costs nothing more."""
-    return "cudf" in sys.modules and why_no_data_on_device() is None
-
-
 @cache
 def free_bytes() -> int:
-    """Device memory that was free when this process began to use it; the pool keeps what it has taken."""
+    """Bytes of the device that were free when this process began to use it.
+
+    The pool keeps what it has taken, so later figures would say less.
+    """
     cudf_and_cupy()
     import cupy
 
@@ -107,8 +80,8 @@ def free_bytes() -> int:
 
 
 def device_errors_of(array: Any) -> AbstractContextManager[None]:
-    """Return a context in which what goes wrong on the GPU that an array lies on, if it does, is a `BackendError`."""
-    return nullcontext() if library_of(array) is np else device_errors()
+    """Return a context for work on an array: where it lies on a GPU, that of `gpu_errors`."""
+    return nullcontext() if library_of(array) is np else gpu_errors()
 
 
 def to_device(array: Any) -> Any:
@@ -120,12 +93,17 @@ def to_device(array: Any) -> Any:
         If the data path cannot run here, or the device has no room for it.
     """
     _, cp = cudf_and_cupy()
-    with device_errors():
+    with gpu_errors():
         return cp.asarray(array)
 
 
+def on(backend: str, *arrays: Any) -> tuple[Any, ...]:
+    """Return arrays of the host as they are ("cpu"), or copied to the GPU ("cuda")."""
+    return arrays if backend == "cpu" else tuple(map(to_device, arrays))
+
+
 class DeviceParquetWriter:
-    """Writes tables and bicliques as row groups of a Parquet file, encoded and compressed on the device.
+    """Writes row groups of a Parquet file, encoded and compressed on the device.
 
     Parameters
     ----------

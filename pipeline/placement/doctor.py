@@ -7,7 +7,9 @@ import platform
 
 import kernels
 from kernels.cpu import load_extension
-from pipeline.placement.device import AUTO_BYTES, why_no_data_on_device
+from pipeline.placement.cluster import why_no_gpu_cluster
+from pipeline.placement.device import why_no_data_on_device
+from pipeline.placement.where import AUTO_BYTES, AUTO_PATHS, LITTLE_TO_SEARCH
 
 LIBRARIES = (
     "bicliq",
@@ -26,7 +28,7 @@ LIBRARIES = (
 
 
 def examine() -> dict[str, str]:
-    """Facts by name: system, cores, lanes, GPUs, backends with the reason why one cannot run, library versions."""
+    """Facts by name: the system, what can run here and why something cannot, and versions."""
     reason, data_reason = kernels.why_not("cuda"), why_no_data_on_device()
     return {
         "system": platform.platform(),
@@ -36,9 +38,11 @@ def examine() -> dict[str, str]:
         **_gpus(reason),
         "backend cpu": "can run",
         "backend cuda": _can(reason),
-        "backend auto": "cpu" if reason else "cuda",
+        "backend auto": "cpu" if reason else f"cuda from {AUTO_PATHS:,} paths of two edges on, else cpu",
         "data backend cuda": _can(data_reason),
         "data backend auto": "cpu" if data_reason else f"cuda from {AUTO_BYTES >> 20} MiB of edges on, else cpu",
+        "cluster": f"from {LITTLE_TO_SEARCH:,} paths of two edges on, or where workers or a scheduler are named",
+        "cluster of GPUs": _can(reason or why_no_gpu_cluster()),
         **{name: _version(name) for name in LIBRARIES},
     }
 

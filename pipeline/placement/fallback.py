@@ -1,12 +1,17 @@
-"""What "auto" does when the GPU fails: say why once, search on the CPU, and ask no more in this process."""
+"""What "auto" does when a GPU fails: it says so once, and goes on with the CPU.
+
+The GPU is asked no more in this process: a lost one stays lost, and a full one is full for the next
+stage, too.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Literal, TypeVar
 
-from pipeline.errors import BackendError
+from pipeline.errors import AskedBackendError, BackendError
 
 LOGGER = logging.getLogger("bicliq")
 
@@ -15,13 +20,13 @@ Result = TypeVar("Result")
 _reasons: list[str] = []
 
 
-def failed() -> bool:
-    """Whether a GPU has failed in this process: a lost one stays lost, and a full one is full for the next search, too."""
-    return bool(_reasons)
+def given_up() -> str | None:
+    """Say why a GPU was given up in this process, or None."""
+    return f"the GPU was given up before: {_reasons[0]}" if _reasons else None
 
 
-def search_on(asked: str, backend: str, search: Callable[[str], Result]) -> Result:
-    """Search with a backend, or again with the CPU where "auto" had chosen a GPU and that failed.
+def run(asked: str, backend: Literal["cpu", "cuda"], work: Callable[[Literal["cpu", "cuda"]], Result]) -> Result:
+    """Do some work with a backend; where "auto" chose a GPU and that fails, with the CPU.
 
     Parameters
     ----------
@@ -29,20 +34,51 @@ def search_on(asked: str, backend: str, search: Callable[[str], Result]) -> Resu
         "auto", "cpu" or "cuda", as the user said.
     backend
         What that means here: "cpu" or "cuda".
-    search
-        Searches with the backend that it is given, from the start; what it had written when it failed is not committed.
+    work
+        Is given the backend, and works from the start; what it had written when it failed is not
+        committed.
 
     Raises
     ------
-    BackendError
-        If the backend that was asked for fails.
+    AskedBackendError
+        If the GPU that was asked for fails.
+    """
+    if backend == "cpu":
+        return work("cpu")
+    try:
+        with gpu_errors():
+            return work("cuda")
+    except AskedBackendError:  # of a part of the work for which a GPU was asked
+        raise
+    except BackendError as error:
+        if asked != "auto":
+            raise AskedBackendError(str(error)) from error
+        _give_up(str(error))
+    return work("cpu")
+
+
+@contextmanager
+def gpu_errors() -> Iterator[None]:
+    """Turn what goes wrong on a GPU into a `BackendError` that says what to do.
+
+    Notes
+    -----
+    Full memory is a MemoryError of CuPy and of RMM; everything else that CUDA, CuPy, cuDF and
+    cuGraph say is a RuntimeError.
     """
     try:
-        return search(backend)
-    except BackendError as error:
-        if asked != "auto" or backend != "cuda":
-            raise
-        if not failed():
-            LOGGER.warning("the GPU is given up, the CPU goes on (nothing committed is lost): %s", error)
-        _reasons.append(str(error))
-    return search("cpu")
+        yield
+    except MemoryError as error:
+        raise BackendError(
+            f"the GPU has too little free memory ({error}); use the CPU backend, or free memory on the GPU"
+        ) from error
+    except RuntimeError as error:
+        raise BackendError(
+            f"the GPU failed ({type(error).__name__}: {error}); use the CPU backend, or start again in a new process"
+        ) from error
+
+
+def _give_up(reason: str) -> None:
+    if not _reasons:
+        LOGGER.warning("the GPU is given up, the CPU goes on (nothing committed is lost): %s", reason)
+    _reasons.append(reason)

@@ -1,15 +1,18 @@
-"""Maximum cliques of a table: read or project it, search, and commit the result with its original ids.
+"""Maximum cliques of a table: read or project it, search, commit the answer with its ids.
 
-In the store a result is a folder ``cliques/<name>``: a table (a row a clique, its members as a list), and ``clique.json``,
-which names it. The name of the folder is a hash of the graph and of what was asked, so that the same question finds its
-proven answer again; an answer that is not proven stands until there is a better one.
+In the store a result is a folder ``cliques/<name>``: a table (a row a clique, its members as a
+list), and ``clique.json``, which names it. The name of the folder is a hash of the graph and of
+what was asked, so that the same question finds its proven answer again; an answer that is not
+proven stands until there is a better one.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import time
 import uuid
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -19,15 +22,16 @@ import pyarrow as pa
 import xxhash
 
 import kernels
-from pipeline.errors import BackendError, DamageError, InputError
+from pipeline.errors import DamageError, InputError
 from pipeline.graphs.bipartite import Int32s, Int64s
 from pipeline.graphs.cores import cores_by_halving
-from pipeline.graphs.undirected import UndirectedGraph, project_table, read_undirected
+from pipeline.graphs.undirected import UndirectedGraph
 from pipeline.placement.arrays import library_of, to_host
 from pipeline.placement.device import device_errors_of
-from pipeline.placement.fallback import failed, search_on
+from pipeline.placement.where import CPU_DATA, Backend, check_backends, place_data, place_search
 from pipeline.questions.clique_by_cores import search_by_cores, time_left, united
 from pipeline.settings import IngestSettings
+from pipeline.stages.in_memory import project_table, read_undirected
 from pipeline.store.folder import Folder
 from pipeline.store.layout import Store
 from pipeline.store.records import STORED, named_files
@@ -36,7 +40,8 @@ RECORD = "clique.json"
 LOGGER = logging.getLogger("bicliq")
 
 AUTO_SECONDS = 1.0
-"""With "auto", a GPU goes on with what the CPU has not proven in so many seconds: about what it costs to start one."""
+"""With "auto", a GPU goes on with what the CPU has not proven in so many seconds: about what it
+costs to start one."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +96,8 @@ def read_graph_of(
     store
         Where `source` is a graph.
     data_backend
-        auto, cpu or cuda: where a table is read and projected, and where the arrays of the graph lie; auto takes a GPU for large
-        tables.
+        auto, cpu or cuda: where a table is read and projected, and where the arrays of the graph
+        lie; auto takes a GPU for large tables.
 
     Raises
     ------
@@ -116,22 +121,24 @@ def find_clique(
     Parameters
     ----------
     graph
-        The graph; one on a GPU is searched from its cores down (`pipeline.questions.clique_by_cores`), and most of it stays there.
+        The graph; one on a GPU is searched from its cores down
+        (`pipeline.questions.clique_by_cores`), and most of it stays there.
     question
         ``all`` and ``time_limit`` of it.
     threads
         Threads of the search; 0 takes all cores.
     backend
-        auto, cpu or cuda. Auto begins on the CPU, and goes on with a GPU, where there is one, after `AUTO_SECONDS`; all
-        maximum cliques are searched on the CPU.
+        auto, cpu or cuda. Auto begins on the CPU, and goes on with a GPU, where there is one, after
+        `AUTO_SECONDS`; all maximum cliques are searched on the CPU.
     devices
         GPUs; 0 takes all that this process sees.
 
     Returns
     -------
     dict
-        size, members, n_cliques, cliques (where all are asked for), proven, n_vertices, n_edges, self_loops, repeated,
-        degeneracy, nodes, backend, threads, seconds; the backend is "none" where the densest core of a graph on a GPU is the answer.
+        size, members, n_cliques, cliques (where all are asked for), proven, n_vertices, n_edges,
+        self_loops, repeated, degeneracy, nodes, backend, threads, seconds; the backend is "none"
+        where the densest core of a graph on a GPU is the answer.
 
     Raises
     ------
@@ -163,8 +170,8 @@ def _search(
 ) -> kernels.CliqueResult:
     """Search a graph of the host as it is, and one on a GPU from its cores down."""
     search = partial(_search_csr, all=question.all, threads=threads, backend=backend, devices=devices)
-    if question.all and backend == "cuda":  # also where cores alone would give the answer
-        raise BackendError("the CUDA backend finds one maximum clique, not all; use the CPU backend")
+    if backend != "auto":
+        place_search(backend, cannot=_cannot(question.all))  # refused also where cores alone would give the answer
     if library_of(graph.indices) is np:
         return search(graph.indptr, graph.indices, question.time_limit, 0)
     started = time.perf_counter()
@@ -187,25 +194,27 @@ def _search_csr(
             devices=devices,
         )  # fmt: skip
 
+    place = place_search(backend, cannot=_cannot(all))
     if backend != "auto":
-        return searched(backend, limit)
-    if failed() or kernels.why_not("cuda") is not None:
-        return searched("cpu", limit)
-    if all:
-        LOGGER.info("all maximum cliques are searched on the CPU: on a GPU one is found")
-        return searched("cpu", limit)
-    if limit is not None and limit <= AUTO_SECONDS:
+        return place.run(lambda chosen: searched(chosen, limit))
+    if place.backend == "cpu" or (limit is not None and limit <= AUTO_SECONDS):
+        LOGGER.info("cliques are searched on the CPU: %s", place.why)
         return searched("cpu", limit)
     first = searched("cpu", AUTO_SECONDS)
     if first.proven:
         return first
     left = time_left(limit, AUTO_SECONDS)
     best = max(first.size, lower_bound)
-    return united(first, search_on("auto", "cuda", lambda chosen: searched(chosen, left, best)))
+    return united(first, place.run(lambda chosen: searched(chosen, left, best)))
+
+
+def _cannot(all: bool) -> str | None:
+    """Why a GPU cannot do what is asked."""
+    return "a GPU finds one maximum clique, not all; use the CPU backend" if all else None
 
 
 def answer(
-    source: str,
+    source: str | os.PathLike[str],
     question: CliqueQuestion,
     settings: IngestSettings | None = None,
     *,
@@ -230,25 +239,45 @@ def answer(
     Returns
     -------
     dict
-        The record of `find_clique`, with ``read`` seconds, and ``output`` where it was committed. A proven answer that
-        the store holds already is given back as it is, with ``found`` true; one that is not proven, but larger than what
-        this search has found in its time, with ``earlier`` true.
+        The record of `find_clique`, with ``read`` seconds, and ``output`` where it was committed. A
+        proven answer that the store holds already is given back as it is, with ``found`` true; one
+        that is not proven, but larger than what this search has found in its time, with ``earlier``
+        true.
     """
     if stored and store is None:
         raise InputError(f"{source}: a graph of a store was named, but no store; add --store")
+    check_backends(data_backend, backend, cannot=_cannot(question.all))
+    source = os.fspath(source)
+    read = partial(read_graph_of, source, question, settings, store if stored else None, threads)
+    search = partial(find_clique, question=question, threads=threads, backend=backend, devices=devices)
     started = time.perf_counter()
-    graph = read_graph_of(source, question, settings, store if stored else None, threads, data_backend)
-    read = time.perf_counter() - started
+    graph = read(data_backend)
+    on_device = library_of(graph.indices) is not np
+
+    def work(chosen: Backend) -> dict[str, Any]:
+        again = on_device and chosen == "cpu"  # what lay on the GPU that failed
+        there = read("cpu") if again else graph
+        took = time.perf_counter() - started
+        return _known_or_found(source, there, question, store, search, took)
+
+    return (place_data(data_backend) if on_device else CPU_DATA).run(work)
+
+
+def _known_or_found(
+    source: str,
+    graph: UndirectedGraph,
+    question: CliqueQuestion,
+    store: Store | None,
+    search: Callable[[UndirectedGraph], dict[str, Any]],
+    took: float,
+) -> dict[str, Any]:
+    """The proven answer that the store holds, or that of a search, which is then committed."""
     folder = None if store is None else store.clique(_name(graph, question))
     known = None if folder is None else _known(folder)
     if known is not None and known["proven"]:
         return {**known, "found": True}
-    record = {
-        "source": source,
-        "question": asdict(question),
-        **find_clique(graph, question, threads=threads, backend=backend, devices=devices),
-    }
-    record["seconds"]["read"] = round(read, 6)
+    record = {"source": source, "question": asdict(question), **search(graph)}
+    record["seconds"]["read"] = round(took, 6)
     return record if folder is None else _keep_the_better(folder, record, graph.ids.type)
 
 

@@ -1,7 +1,7 @@
-"""Maximum cliques by the cores of a graph on a GPU: a first clique in the densest core, then only what can hold a larger one.
+"""Maximum cliques of a graph on a GPU: of its densest core, then of what may hold a larger one.
 
-A clique of k vertices lies in the (k - 1)-core. So most of a graph never leaves the GPU: its cores are found there, and the search
-on the host, or by the kernels, gets the few vertices that are left.
+A clique of k vertices lies in the (k - 1)-core. So most of a graph never leaves the GPU: its cores
+are found there, and the search on the host, or by the kernels, gets the few vertices that are left.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from pipeline.placement.arrays import counts_of, library_of, repeat, starts_of, 
 from pipeline.placement.device import device_errors_of
 
 FIRST_SECONDS = 0.5
-"""Most time for the first clique: where the densest core is not searched to its end in so long, its best clique so far is
-near to the largest, and what is left of the graph is to be searched for longer anyway."""
+"""Most time for the first clique: where the densest core is not searched to its end in so long, its
+best clique so far is near to the largest, and what is left of the graph is to be searched for
+longer anyway."""
 
 Search = Callable[[Int64s, Int32s, float | None, int], kernels.CliqueResult]
-"""Searches a symmetric CSR of the host within a time limit for cliques larger than a lower bound."""
+"""Searches a symmetric CSR of the host within a time limit for cliques larger than a lower
+bound."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +106,9 @@ def search_by_cores(
     Returns
     -------
     kernels.CliqueResult
-        As of the whole graph; ``seconds`` has ``first`` (first clique) and ``narrow`` (what is left is brought to the host),
-        and those of `search`. Where the densest core is a clique, nothing is searched, and ``backend`` is "none".
+        As of the whole graph; ``seconds`` has ``first`` (first clique) and ``narrow`` (what is left
+        is brought to the host), and those of `search`. Where the densest core is a clique, nothing
+        is searched, and ``backend`` is "none".
     """
     started = time.perf_counter()
     with device_errors_of(graph.indices):
@@ -149,7 +152,7 @@ def united(first: kernels.CliqueResult, second: kernels.CliqueResult) -> kernels
 
 
 def time_left(limit: float | None, spent: float) -> float | None:
-    """Seconds that are left of a limit, if there is one: at least a millisecond, in which a search says what it has."""
+    """Seconds left of a limit, if there is one: at least 0.001, in which a search can end."""
     return None if limit is None else max(limit - spent, 0.001)
 
 
@@ -160,7 +163,7 @@ def _first_clique(core: InducedPart, time_limit: float | None, threads: int) -> 
 
 
 def _complete(densest: Any) -> kernels.CliqueResult:
-    """The only maximum clique, where the densest core has one vertex more than its least degree: each is tied to all others."""
+    """The densest core as the answer, where it is a clique: each vertex is tied to all others."""
     members = to_host(library_of(densest).flatnonzero(densest)).astype(np.int32)
     return kernels.CliqueResult(
         size=members.size, members=members, cliques=members[None], proven=True, nodes=0, degeneracy=members.size - 1,

@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from pipeline.graphs.bipartite import BipartiteGraph
+from pipeline.graphs.paths import cut_evenly, wedges
 from pipeline.placement.arrays import repeat
 from pipeline.placement.device import cudf_and_cupy
 
 
 def component_labels(graph: BipartiteGraph) -> Any:
-    """Return a label of the component of each vertex, left before right; isolated vertices have one of their own.
+    """Return a label of the component of each vertex, left before right.
 
     Parameters
     ----------
@@ -31,7 +32,7 @@ def component_labels(graph: BipartiteGraph) -> Any:
     size = graph.n_left + graph.n_right
     labels = cp.arange(size, dtype=cp.int64)
     if graph.n_edges:
-        found = cugraph.weakly_connected_components(_undirected(cudf, cugraph, graph))
+        found = cugraph.weakly_connected_components(cugraph_of(cudf, cugraph, graph))
         labels[found["vertex"].values] = found["labels"].values.astype(cp.int64) + size
     return labels
 
@@ -46,8 +47,8 @@ def two_hop_sizes(graph: BipartiteGraph, starts: Any, pairs: int) -> Any:
     starts
         Left vertices, int32.
     pairs
-        Most paths of two edges that are followed at a time: 16 bytes each; a vertex with more of them is
-        a batch of its own.
+        Most paths of two edges that are followed at a time: 16 bytes each; a vertex with more of
+        them is a batch of its own.
 
     Returns
     -------
@@ -56,13 +57,14 @@ def two_hop_sizes(graph: BipartiteGraph, starts: Any, pairs: int) -> Any:
 
     Notes
     -----
-    Paths of two edges are laid out by two gathers, and equal ends united by a sort of 64-bit keys. Beside it stand
-    `two_hop_by_merge` (cuDF) and `two_hop_by_cugraph`, which are slower (docs/results.md).
+    Paths of two edges are laid out by two gathers, and equal ends united by a sort of 64-bit keys.
+    cuDF's merge and cuGraph's two-hop neighbours (`pipeline.bench.two_hop`) are slower
+    (docs/results.md).
     """
     _, cp = cudf_and_cupy()
     back = graph.transpose()
     sizes = cp.zeros(starts.size, cp.int64)
-    for first, last in _batches(graph, starts, pairs):
+    for first, last in batches_of(graph, starts, pairs):
         lengths, middle = graph.rows_of(starts[first:last])
         owner = repeat(cp.arange(last - first, dtype=cp.int64), lengths)
         paths, ends = back.rows_of(middle)
@@ -71,47 +73,15 @@ def two_hop_sizes(graph: BipartiteGraph, starts: Any, pairs: int) -> Any:
     return sizes
 
 
-def two_hop_by_merge(graph: BipartiteGraph, starts: Any, pairs: int) -> Any:
-    """Return what `two_hop_sizes` returns, by cuDF: a merge of the edges with themselves, and distinct pairs counted."""
-    cudf, cp = cudf_and_cupy()
-    edges = cudf.DataFrame({"end": graph.edge_left, "middle": graph.indices})
-    sizes = cp.zeros(starts.size, cp.int64)
-    for first, last in _batches(graph, starts, pairs):
-        lengths, middle = graph.rows_of(starts[first:last])
-        owner = repeat(cp.arange(last - first, dtype=cp.int32), lengths)
-        reached = cudf.DataFrame({"start": owner, "middle": middle}).merge(edges, on="middle")[["start", "end"]]
-        found = reached.drop_duplicates()["start"].values
-        sizes[first:last] = cp.bincount(found, minlength=last - first) - (lengths > 0)
-    return sizes
-
-
-def two_hop_by_cugraph(graph: BipartiteGraph, starts: Any, pairs: int) -> Any:
-    """Return what `two_hop_sizes` returns, by cuGraph's `get_two_hop_neighbors` in batches of starts."""
-    import cugraph
-
-    cudf, cp = cudf_and_cupy()
-    whole = _undirected(cudf, cugraph, graph)
-    sizes = cp.zeros(starts.size, cp.int64)
-    place = cp.zeros(graph.n_left, cp.int32)
-    for first, last in _batches(graph, starts, pairs):
-        place[starts[first:last]] = cp.arange(first, last, dtype=cp.int32)
-        found = whole.get_two_hop_neighbors(start_vertices=cudf.Series(starts[first:last].astype(cp.int32)))
-        one, other = found["first"].values, found["second"].values
-        counted = place[one[one != other]] - first
-        sizes[first:last] = cp.bincount(counted, minlength=last - first)
-    return sizes
-
-
-def _batches(graph: BipartiteGraph, starts: Any, pairs: int) -> list[tuple[int, int]]:
+def batches_of(graph: BipartiteGraph, starts: Any, pairs: int) -> list[tuple[int, int]]:
     """Cut starts in runs that have at most so many paths of two edges, or one start."""
-    from pipeline.stages.profile import cut_evenly, wedges
-
     _, cp = cudf_and_cupy()
     spent = cp.cumsum(wedges(graph)[0][starts]).get()
     return [(run.start, run.stop) for run in cut_evenly(spent, pairs)]
 
 
-def _undirected(cudf: Any, cugraph: Any, graph: BipartiteGraph) -> Any:
+def cugraph_of(cudf: Any, cugraph: Any, graph: BipartiteGraph) -> Any:
+    """Return the graph as one of cuGraph: its right vertices are numbered after the left ones."""
     whole = cugraph.Graph(directed=False)
     edges = cudf.DataFrame({"left": graph.edge_left, "right": graph.indices + graph.n_left})
     whole.from_cudf_edgelist(edges, source="left", destination="right", renumber=False)

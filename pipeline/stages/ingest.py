@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,11 @@ import xxhash
 
 from pipeline.errors import InputError
 from pipeline.formats import DroppedLines, EdgeSource, TextLabels, locate, open_edges, read_batches
-from pipeline.placement.device import data_backend
+from pipeline.placement.where import Backend, Place, place_data
 from pipeline.settings import IngestSettings, parse_time
 from pipeline.store.device_tables import write_table
 from pipeline.store.layout import GraphFolder, Store
+from pipeline.store.records import StoredFile
 
 COMPACT_RANGE = 8
 """Whole-number labels are ranked by a table of their range where that is at most so many times their number."""
@@ -139,7 +141,7 @@ def ingest(
         if damage is not None:
             LOGGER.warning("%s: the graph is written again", damage)
         if damage is not None or not folder.exists():
-            _write(folder, table, seconds, started)
+            _write(folder, table, seconds, started, place_data(backend))
     seconds["write"] = round(time.perf_counter() - started, 6)
     sizes = len(table.left_ids), len(table.right_ids), len(table.left)
     return GraphRecord(name, folder.uri, *sizes, table.summary, seconds)
@@ -163,7 +165,8 @@ def read_edge_table(
     settings = settings or IngestSettings()
     started = time.perf_counter()
     opened = open_edges(source, settings)
-    table = _read_by(opened, settings, progress, data_backend(backend, opened.bytes))
+    place = place_data(backend, opened.bytes)
+    table = place.run(lambda chosen: _read_by(opened, settings, progress, chosen))
     if len(table.left) == 0:
         raise InputError(
             f"{source}: no edge is left after {_dropped(table.summary)}; check the filters and the columns"
@@ -451,18 +454,18 @@ def _digest(table: EdgeTable) -> str:
     return str(state.hexdigest())
 
 
-def _write(folder: GraphFolder, table: EdgeTable, seconds: dict[str, float], started: float) -> None:
+def _write(folder: GraphFolder, table: EdgeTable, seconds: dict[str, float], started: float, place: Place) -> None:
     columns = {"left": pa.array(table.left), "right": pa.array(table.right)}
     if table.weight is not None:
         columns["weight"] = pa.array(table.weight)
     tables = {"edges": columns, "left_ids": {"id": table.left_ids}, "right_ids": {"id": table.right_ids}}
     with ThreadPoolExecutor(len(tables)) as pool:  # each waits for the disk
         writes = []
-        stored = []
+        stored: list[StoredFile] = []
         for name, content in tables.items():
             whole = pa.table(content)
             if table.summary["backend"] == "cuda" and whole.num_rows >= ROWS_WORTH_THE_DEVICE:
-                stored.append(write_table(folder, f"{name}.parquet", whole))
+                stored.append(place.run(partial(_write_table, folder, f"{name}.parquet", whole)))
             else:
                 writes.append(pool.submit(folder.write_table, f"{name}.parquet", whole))
         stored += [write.result() for write in writes]
@@ -478,3 +481,8 @@ def _write(folder: GraphFolder, table: EdgeTable, seconds: dict[str, float], sta
         },
         stored,
     )
+
+
+def _write_table(folder: GraphFolder, name: str, table: pa.Table, backend: Backend) -> StoredFile:
+    """Write a table as Parquet, encoded on the GPU or on the CPU."""
+    return write_table(folder, name, table) if backend == "cuda" else folder.write_table(name, table)

@@ -9,8 +9,9 @@ canonical left side, whichever side is enumerated.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import pyarrow as pa
@@ -18,7 +19,8 @@ import pyarrow as pa
 from pipeline.errors import DamageError
 from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
 from pipeline.placement.arrays import library_of, starts_of, to_host
-from pipeline.placement.device import is_loaded
+from pipeline.placement.tasks import Here, hand_out
+from pipeline.placement.where import CPU_DATA, Backend, Place, Placement
 from pipeline.stages.plan import Plan, PlanRecord, Side, read_plan, read_plan_record, read_run_graph
 from pipeline.store.folder import MEND
 from pipeline.store.layout import COMMIT, RunFolder, Store, partition_name, partition_record_name
@@ -91,7 +93,7 @@ def write_partition(store: Store, run: str, number: int) -> int:
     -----
     Reads the whole graph; `write_partitions` reads it once for many partitions.
     """
-    layout = _read_layout(store, run)
+    layout = _read_layout(store, run, "cpu")
     return _write(store.run(run), layout, number).bytes
 
 
@@ -100,6 +102,7 @@ def write_partitions(
     run: str,
     client: Any | None = None,
     progress: Callable[[int, int], None] | None = None,
+    place: Place = CPU_DATA,
 ) -> int:
     """Write all partitions of a run that are not there yet, or that are yet to be searched and damaged.
 
@@ -110,7 +113,9 @@ def write_partitions(
     client
         A Dask client, whose workers share the work; None: this process does it.
     progress
-        Called with the partitions that are written and the number of all.
+        Called with the partitions that are written and the number of all, in the thread of the caller.
+    place
+        Where the graph lies while they are cut out of it.
 
     Returns
     -------
@@ -120,12 +125,29 @@ def write_partitions(
     folder = store.run(run)
     plan = read_plan_record(folder)
     missing = _missing(folder, plan)
-    done = plan.partitions - len(missing)
-    for batch in _written(store, run, missing, client):
-        done += batch
+    written = set(range(plan.partitions)) - set(missing)
+
+    def hear(number: int) -> None:
+        written.add(number)
         if progress is not None:
-            progress(done, plan.partitions)
+            progress(len(written), plan.partitions)
+
+    batches = enumerate(partial(_write_batch, batch, store.uri, run, place) for batch in _batches(missing, client))
+    for ended in hand_out(client, lambda: next(batches, None), hear):
+        if ended.error is not None:
+            raise ended.error
+        for number in ended.value - written:  # what a worker told may come late
+            hear(number)
     return len(missing)
+
+
+def cut_partitions(store: Store, run: str, client: Any | None, placement: Placement) -> int:
+    """Write the partitions of a run that are not there yet, where that is placed; returns their number.
+
+    On a GPU they are cut by this process, unless each worker has a GPU of its own.
+    """
+    alone = placement.data.backend == "cuda" and placement.search.backend == "cpu"
+    return write_partitions(store, run, None if alone else client, place=placement.data)
 
 
 def read_partition(folder: RunFolder, number: int) -> Partition:
@@ -160,14 +182,11 @@ def ready_partition(folder: RunFolder, number: int) -> Partition:
 _COLUMNS = ("indptr", "indices", "left_ids", "right_ids", "roots")
 
 
-def _read_layout(store: Store, run: str) -> _Layout:
-    """Read graph and plan, and number the vertices of the enumerated side by the plan, once for all cuts.
-
-    They lie on the GPU where cuDF is loaded.
-    """
+def _read_layout(store: Store, run: str, backend: Backend) -> _Layout:
+    """Read graph and plan, and number the vertices of the enumerated side by the plan, once for all cuts."""
     plan = read_plan(store.run(run))
     digest = plan.digest
-    graph = read_run_graph(store, run, "cuda" if is_loaded() else "cpu")
+    graph = read_run_graph(store, run, backend)
     xp = library_of(graph.indices)
     plan = Plan(plan.side, *map(xp.asarray, (plan.roots, plan.cost, plan.partition)))
     by_root = graph if plan.side == "left" else graph.transpose()
@@ -234,28 +253,24 @@ def _missing(folder: RunFolder, plan: PlanRecord) -> list[int]:
     return sorted(missing)
 
 
-def _write_batch(numbers: list[int], store_uri: str, run: str) -> int:
-    store = Store.open(store_uri, create=False)
-    layout = _read_layout(store, run)
-    for number in numbers:
-        _write(store.run(run), layout, number)
-    return len(numbers)
-
-
-def _written(store: Store, run: str, missing: list[int], client: Any | None) -> Iterator[int]:
-    """Write partitions, and yield how many whenever some are written."""
-    if not missing:
-        return
-    if client is None:
-        layout = _read_layout(store, run)
-        for number in missing:
-            _write(store.run(run), layout, number)
-            yield 1
-        return
-    from distributed import as_completed
-
+def _batches(missing: list[int], client: Any | None) -> list[list[int]]:
+    """Partitions that are cut out of a graph that is read once: all, or some a thread of a cluster."""
+    if client is None or not missing:
+        return [missing] if missing else []
     size = -(-len(missing) // (BATCHES_PER_THREAD * max(sum(client.nthreads().values()), 1)))
-    batches = [missing[start : start + size] for start in range(0, len(missing), size)]
-    futures = client.map(_write_batch, batches, store_uri=store.uri, run=run, pure=False, retries=2)
-    for future in as_completed(futures, loop=client.loop):
-        yield int(future.result())
+    return [missing[start : start + size] for start in range(0, len(missing), size)]
+
+
+def _write_batch(numbers: list[int], store_uri: str, run: str, place: Place, here: Here) -> set[int]:
+    """Cut partitions and write them; each is told when it is written, and all are returned."""
+    store = Store.open(store_uri, create=False)
+    waiting = list(numbers)
+
+    def write(backend: Backend) -> None:
+        layout = _read_layout(store, run, backend)
+        while waiting:
+            _write(store.run(run), layout, waiting[0])
+            here.tell(waiting.pop(0))
+
+    place.run(write)
+    return set(numbers)

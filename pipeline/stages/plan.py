@@ -23,14 +23,15 @@ import scipy.sparse as sp
 import xxhash
 
 import kernels
-from pipeline.errors import DamageError, InputError
-from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_edges, read_graph
+from pipeline.errors import BackendError, DamageError, InputError
+from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_edges, read_graph, stored_edges
+from pipeline.graphs.paths import wedges
+from pipeline.graphs.reduce import reduce
 from pipeline.placement.arrays import largest_of_rows, library_of, starts_of, to_host
 from pipeline.placement.device import gpu_count
-from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
+from pipeline.placement.where import Placement, place_graph, place_run
+from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, Settings
 from pipeline.stages.expected import Expected, expected_output
-from pipeline.stages.profile import wedges
-from pipeline.stages.reduce import reduce
 from pipeline.store.layout import FORMAT, RunFolder, Store
 from pipeline.store.records import named_files
 
@@ -122,6 +123,31 @@ class PlanRecord:
     digest: str
     seconds: dict[str, float]
 
+    def placement(self, settings: Settings, cannot: str | None = None, not_worth: str | None = None) -> Placement:
+        """Decide where the partitions are cut, and searched or counted.
+
+        Parameters
+        ----------
+        settings
+            Their `data_backend`, `search` and `cluster` parts.
+        cannot, not_worth
+            Why no GPU can do what is asked, or why "auto" takes none, in words.
+
+        Raises
+        ------
+        BackendError
+            If a GPU is asked for and cannot be used here, or not for this.
+        """
+        return place_run(
+            settings.data_backend,
+            settings.search,
+            settings.cluster,
+            n_edges=self.n_edges,
+            paths=self.est_cost,
+            cannot=cannot,
+            not_worth=not_worth,
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -206,17 +232,23 @@ def plan_run(store: Store, run: str, backend: str = "cpu", cluster: ClusterSetti
     """Plan a run by what its run.json asks for, unless its plan is there and sound."""
     folder = store.run(run)
     with folder.claim("plan"):
-        return _known(folder) or _plan(store, run, backend, cluster)
+        known = _known(folder)
+        if known is not None:
+            return known
+        asked = folder.read_record("run.json")
+        graph = store.graph(str(asked["graph"]))
+        place = place_graph(backend, stored_edges(graph))
+        call = backend, cluster or ClusterSettings()
+        return place.run(lambda chosen: _plan(folder, asked, read_graph(graph, chosen), *call))
 
 
-def _plan(store: Store, run: str, backend: str, cluster: ClusterSettings | None) -> PlanRecord:
+def _plan(
+    folder: RunFolder, asked: dict[str, Any], graph: BipartiteGraph, data_backend: str, cluster: ClusterSettings
+) -> PlanRecord:
+    """Reduce a graph and group its roots, where its arrays lie, and write the plan."""
     started = time.perf_counter()
-    folder = store.run(run)
-    asked = folder.read_record("run.json")
-    graph_id = str(asked["graph"])
     search = SearchSettings.model_validate(asked["search"])
     plan_settings = PlanSettings.model_validate(asked["plan"])
-    graph = read_graph(store.graph(graph_id), backend)
     written = []
     if search.min_left > 1 or search.min_right > 1:
         core = reduce(graph, search.min_left, search.min_right)
@@ -225,15 +257,14 @@ def _plan(store: Store, run: str, backend: str, cluster: ClusterSettings | None)
     reduced = time.perf_counter()
     side = choose_side(graph, search.side)
     others = graph.right_degrees if side == "left" else graph.left_degrees
-    alone = (cluster or ClusterSettings()).is_local(int((others**2).sum()))
-    cut = _worthwhile(search.backend, alone)
+    cut = _worthwhile(data_backend, search, cluster, graph.n_edges, int((others**2).sum()))
     wanted = plan_settings.partitions, plan_settings.memory_budget
     thresholds = search if asked["asks"] == "bicliques" else None
     found, est_bytes = plan_partitions(graph, side, *wanted, cut, thresholds)
     written.append(folder.write_table("plan.parquet", found.to_table()))
     record = PlanRecord(
-        run=run,
-        graph=graph_id,
+        run=str(asked["run"]),
+        graph=str(asked["graph"]),
         side=side,
         n_left=int((graph.left_degrees > 0).sum()),
         n_right=int((graph.right_degrees > 0).sum()),
@@ -397,12 +428,19 @@ def _partitions_for(expected: Expected) -> int:
     return math.ceil(max(shares))
 
 
-def _worthwhile(backend: str, alone: bool) -> tuple[int, int]:
+def _worthwhile(
+    data_backend: str, search: SearchSettings, cluster: ClusterSettings, n_edges: int, paths: int
+) -> tuple[int, int]:
     """The work that a partition is worth, and the most partitions that are made for the sake of those who search."""
-    if backend == "cuda" and kernels.why_not("cuda") is None:
-        n = 1 if alone else gpu_count()
+    try:
+        placement = place_run(data_backend, search, cluster, n_edges=n_edges, paths=paths)
+    except BackendError:  # planned here, to be searched on another machine
+        return WEDGES_PER_PARTITION, SPARE_PARTITIONS
+    shared = placement.cluster
+    if placement.search.backend == "cuda" and (shared is None or shared.scheduler is None):
+        n = 1 if shared is None else shared.workers or gpu_count()
         return WEDGES_PER_PARTITION if n > 1 else WEDGES_OF_A_GPU, PARTITIONS_A_GPU * n
-    return WEDGES_ALONE if alone else WEDGES_PER_PARTITION, SPARE_PARTITIONS
+    return WEDGES_ALONE if shared is None else WEDGES_PER_PARTITION, SPARE_PARTITIONS
 
 
 def _grouped(by_root: BipartiteGraph, order: Int64s, cost: Int64s, partitions: int) -> tuple[Int64s, Int64s]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -16,17 +14,18 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from pipeline.errors import CapacityError, DamageError
-from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph
-from pipeline.placement.arrays import BLOCK, library_of, repeat, sums_of_rows, to_host
+from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph, stored_edges
+from pipeline.graphs.paths import PATHS_AT_A_TIME, cut_evenly, row_blocks, wedges
+from pipeline.placement.arrays import library_of, to_host
+from pipeline.placement.where import place_graph
+from pipeline.stages import device_profile
 from pipeline.store.layout import GraphFolder, Store
 
 LOGGER = logging.getLogger("bicliq")
 
-PATHS_AT_A_TIME = 1 << 26
-"""Paths of two edges that are followed at a time, 16 bytes each."""
-
 MOST_PATHS = 1 << 38
-"""Most paths of two edges that are followed: three quarters of an hour of a core, a minute of an H200."""
+"""Most paths of two edges that are followed: three quarters of an hour of a core, a minute of an
+H200."""
 
 SAMPLED_EDGES = 2
 """Edges of each left vertex by which components are joined before all edges are looked at."""
@@ -45,8 +44,8 @@ class Profile:
     left_degree_histogram, right_degree_histogram
         Pairs (degree, number of vertices), ascending.
     left_wedges, right_wedges
-        Paths of two edges that start on that side, ends that return to their start included: the work of
-        building the neighbourhoods of all roots, were that side the enumerated one.
+        Paths of two edges that start on that side, ends that return to their start included: the
+        work of building the neighbourhoods of all roots, were that side the enumerated one.
     components, largest_component
         Connected components with at least one edge, and edges in the largest one.
     seconds
@@ -75,7 +74,8 @@ def profile(store: Store, graph_id: str, backend: str = "cpu") -> Profile:
     store, graph_id
         Where the graph is.
     backend
-        "cpu", "cuda" (CuPy and cuGraph), or "auto": the GPU for a large graph. The figures are the same.
+        "cpu", "cuda" (CuPy and cuGraph), or "auto": the GPU for a large graph. The figures are the
+        same.
 
     Returns
     -------
@@ -86,8 +86,8 @@ def profile(store: Store, graph_id: str, backend: str = "cpu") -> Profile:
     known = _known(folder)
     if known is not None:
         return known
-    graph = read_graph(folder, backend)
-    found, table = profile_graph(graph)
+    place = place_graph(backend, stored_edges(folder))
+    found, table = place.run(lambda chosen: profile_graph(read_graph(folder, chosen)))
     written = folder.write_table("profile.parquet", table, durable=False)
     folder.write_record("profile.json", asdict(found), [written], durable=False)
     return found
@@ -101,8 +101,8 @@ def profile_graph(graph: BipartiteGraph) -> tuple[Profile, pa.Table]:
     Profile
         The figures of the whole graph.
     pyarrow.Table
-        One row a vertex: side ("left" or "right"), vertex, degree, wedges, component (the components
-        of the graph, each with the number of its first vertex, left before right).
+        One row a vertex: side ("left" or "right"), vertex, degree, wedges, component (the
+        components of the graph, each with the number of its first vertex, left before right).
 
     Notes
     -----
@@ -138,7 +138,7 @@ def profile_graph(graph: BipartiteGraph) -> tuple[Profile, pa.Table]:
 
 
 def two_hop(store: Store, graph_id: str, backend: str = "cpu") -> dict[str, dict[str, float]]:
-    """Count the 2-hop neighbours of each vertex of a graph, exactly, and write them to two_hop.parquet.
+    """Count the 2-hop neighbours of each vertex of a graph, into two_hop.parquet.
 
     Parameters
     ----------
@@ -162,9 +162,9 @@ def two_hop(store: Store, graph_id: str, backend: str = "cpu") -> dict[str, dict
     Time grows with the paths of two edges, about 10 ns each on a core and 0.2 ns on an H200.
     """
     folder = store.graph(graph_id)
-    graph = read_graph(folder, backend)
-    sizes = {"left": two_hop_sizes(graph), "right": two_hop_sizes(graph.transpose())}
-    columns = {**_vertices(graph.n_left, graph.n_right), "two_hop": _both(sizes["left"], sizes["right"])}
+    place = place_graph(backend, stored_edges(folder))
+    sizes = place.run(lambda chosen: _two_hop_of_sides(read_graph(folder, chosen)))
+    columns = {**_vertices(sizes["left"].size, sizes["right"].size), "two_hop": _both(sizes["left"], sizes["right"])}
     written = folder.write_table("two_hop.parquet", pa.table(columns), durable=False)
     figures = {
         side: {
@@ -178,8 +178,12 @@ def two_hop(store: Store, graph_id: str, backend: str = "cpu") -> dict[str, dict
     return figures
 
 
+def _two_hop_of_sides(graph: BipartiteGraph) -> dict[str, Int64s]:
+    return {"left": two_hop_sizes(graph), "right": two_hop_sizes(graph.transpose())}
+
+
 def two_hop_sizes(graph: BipartiteGraph) -> Int64s:
-    """Return how many other left vertices share a neighbour with each left vertex, as an array of the host.
+    """Return how many others each left vertex shares a neighbour with, as an array of the host.
 
     Examples
     --------
@@ -194,9 +198,8 @@ def two_hop_sizes(graph: BipartiteGraph) -> Int64s:
             " profile a sample (--sample at ingest), or a core (min_left, min_right)"
         )
     if xp is not np:
-        from pipeline.stages.device_profile import two_hop_sizes as on_device
-
-        return to_host(on_device(graph, xp.arange(graph.n_left, dtype=xp.int32), PATHS_AT_A_TIME))  # type: ignore[no-any-return]
+        starts = xp.arange(graph.n_left, dtype=xp.int32)
+        return to_host(device_profile.two_hop_sizes(graph, starts, PATHS_AT_A_TIME))  # type: ignore[no-any-return]
     matrix = graph.matrix().astype(np.bool_)
     back = matrix.T.tocsr()
     sizes = np.zeros(graph.n_left, np.int64)
@@ -206,60 +209,18 @@ def two_hop_sizes(graph: BipartiteGraph) -> Int64s:
     return sizes - (graph.left_degrees > 0)
 
 
-def cut_evenly(spent: Int64s, most: int) -> Iterator[slice]:
-    """Cut a range by the running sum of its costs: slices of at most so much, or of one entry.
-
-    Examples
-    --------
-    >>> list(cut_evenly(np.cumsum([2, 2, 9, 1]), 4))
-    [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
-    """
-    first = 0
-    while first < spent.size:
-        before = int(spent[first - 1]) if first else 0
-        last = max(int(np.searchsorted(spent, before + most, side="right")), first + 1)
-        yield slice(first, last)
-        first = last
-
-
-def wedges(graph: BipartiteGraph) -> tuple[Int64s, Int64s]:
-    """Return, for each left and each right vertex, the sum of the degrees of its neighbours.
-
-    That is the work of reading its 2-hop neighbourhood, and the estimate of its cost as a root.
-
-    Examples
-    --------
-    >>> left, right = wedges(BipartiteGraph.from_edges([0, 0, 1], [0, 1, 1], 2, 2))
-    >>> left.tolist(), right.tolist()
-    ([3, 2], [2, 3])
-    """
-    xp = library_of(graph.indices)
-    left = xp.zeros(graph.n_left, xp.int64)
-    right = xp.zeros(graph.n_right, xp.int64)
-    for rows in row_blocks(graph):
-        first, last = int(graph.indptr[rows.start]), int(graph.indptr[rows.stop])
-        indices = graph.indices[first:last]
-        left[rows] = sums_of_rows(graph.right_degrees[indices], graph.indptr[rows.start : rows.stop + 1] - first)
-        degrees = repeat(graph.left_degrees[rows], graph.left_degrees[rows])
-        right += xp.bincount(indices, weights=degrees, minlength=graph.n_right).astype(xp.int64)
-    return left, right
-
-
 def components(graph: BipartiteGraph) -> tuple[Int32s, Int32s]:
-    """Return the connected component of each left and each right vertex: the number of its first vertex.
+    """Return the component of each left and each right vertex: the number of its first vertex.
 
     Notes
     -----
-    The first two edges of each left vertex join nearly all that is connected; of the other edges only those between
-    different components remain to be looked at (Sutton, Ben-Nun, Barak: Afforest, 2018). So the matrix that SciPy
-    takes is small, whatever the number of edges. On a GPU the components are cuGraph's.
+    The first two edges of each left vertex join nearly all that is connected; of the other edges
+    only those between different components remain to be looked at (Sutton, Ben-Nun, Barak:
+    Afforest, 2018). So the matrix that SciPy takes is small, whatever the number of edges. On a GPU
+    the components are cuGraph's.
     """
-    if library_of(graph.indices) is not np:
-        from pipeline.stages.device_profile import component_labels
-
-        labels = component_labels(graph)
-    else:
-        labels = _component_labels(graph)
+    on_device = library_of(graph.indices) is not np
+    labels = device_profile.component_labels(graph) if on_device else _component_labels(graph)
     xp = library_of(labels)
     _, first, names = xp.unique(labels, return_index=True, return_inverse=True)
     numbered = first[names].astype(xp.int32)
@@ -288,14 +249,6 @@ def _joined(labels: Int32s, one: npt.NDArray[Any], other: npt.NDArray[Any]) -> I
     matrix = sp.coo_array((np.ones(one.size, np.bool_), (one, other)), shape=(labels.size, labels.size))
     joined: Int32s = csgraph.connected_components(matrix.tocsr(), directed=False)[1][labels]
     return joined
-
-
-def row_blocks(graph: BipartiteGraph) -> Iterator[slice]:
-    """Cut the left vertices in slices of about `BLOCK` edges; a single vertex may have more."""
-    xp = library_of(graph.indptr)
-    bounds = to_host(xp.searchsorted(graph.indptr, xp.arange(0, graph.n_edges, BLOCK), side="left"))
-    for start, stop in itertools.pairwise(np.unique([*bounds.tolist(), graph.n_left])):
-        yield slice(int(start), int(stop))
 
 
 def _edges_of_components(graph: BipartiteGraph, left_component: Int32s) -> Int64s:

@@ -10,7 +10,7 @@ from pipeline.errors import StorageError
 from pipeline.stages.plan import read_plan_record
 from pipeline.store.bicliques import MASK
 from pipeline.store.layout import Commit, Store, partition_name
-from pipeline.store.manifest import Manifest
+from pipeline.store.manifest import Manifest, ran_on
 from pipeline.store.sizes import Sizes
 
 NAMED = 10
@@ -65,6 +65,8 @@ def publish(store: Store, run: str, max_bicliques: int | None = None) -> Manifes
         limit=bicliques if missing else None,
         partitions=len(commits),
         bytes=sum(commit.bytes for commit in commits.values()),
+        backend=ran_on(commit.backend for commit in commits.values()),
+        threads=max((commit.threads for commit in commits.values()), default=0),
         largest=sizes.largest,
         left_histogram=sizes.left,
         right_histogram=sizes.right,

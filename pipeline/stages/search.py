@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,19 +15,17 @@ import pyarrow.parquet as pq
 import kernels
 from pipeline.errors import LimitReached
 from pipeline.graphs.bipartite import BipartiteGraph
+from pipeline.graphs.reduce import Reduced, reduce
 from pipeline.placement.device import LISTS, DeviceParquetWriter
-from pipeline.placement.fallback import failed, search_on
+from pipeline.placement.where import CPU_DATA, CPU_SEARCH, Backend, Place, check_backends, place_data, place_search
 from pipeline.settings import SearchSettings, Settings
-from pipeline.stages.ingest import read_edge_table
+from pipeline.stages.in_memory import bipartite_of
+from pipeline.stages.ingest import EdgeTable, read_edge_table
 from pipeline.stages.partition import ready_partition
 from pipeline.stages.plan import read_plan_record
-from pipeline.stages.reduce import reduce
-from pipeline.store.bicliques import MASK, PARQUET, parquet_writer, record_batch, table_digest, writes_on_device
+from pipeline.store.bicliques import MASK, PARQUET, parquet_writer, record_batch, table_digest
 from pipeline.store.layout import Commit, RunFolder, Store
 from pipeline.store.sizes import Sizes
-
-AUTO_PATHS = 1 << 20
-"""Paths of two edges from which on a GPU is worth starting: all measured graphs with fewer take half a second on one core."""
 
 
 def search_partition(
@@ -34,9 +33,10 @@ def search_partition(
     run: str,
     number: int,
     threads: int = 1,
-    backend: str = "cpu",
     max_bicliques: int | None = None,
     progress: Callable[[Any], None] | None = None,
+    place: Place = CPU_SEARCH,
+    data_place: Place = CPU_DATA,
 ) -> Commit:
     """Search one partition, stream its bicliques to its data file, and commit it.
 
@@ -45,13 +45,15 @@ def search_partition(
     store_uri, run, number
         The partition, which must have been written.
     threads
-        Threads of the kernel; 0: all cores.
-    backend
-        "cpu", "cuda", or "auto".
+        Threads of the kernel; 0: all that this process may use.
     max_bicliques
         Stop after so many, and commit the partition as incomplete; it is searched again when more are asked for.
     progress
         Called after each batch with the kernel's progress (roots_done, n_roots, bicliques).
+    place
+        Where it is searched.
+    data_place
+        Where what a GPU finds is encoded: there, by cuDF, or on the CPU.
 
     Returns
     -------
@@ -67,9 +69,8 @@ def search_partition(
         done = folder.read_commit(number)
         if done is not None and (done.complete or (max_bicliques is not None and done.rows >= max_bicliques)):
             return done
-        chosen = usable_backend(backend, paths=read_plan_record(folder).est_cost)
-        search = partial(_search_and_commit, folder, number, done, threads, max_bicliques, progress)
-        return search_on(backend, chosen, search)
+        encode = data_place.here() if max_bicliques is None else "cpu"  # the digest of some rows is made on the host
+        return place.run(partial(_search_and_commit, folder, number, done, threads, max_bicliques, progress, encode))
 
 
 def _search_and_commit(
@@ -79,12 +80,13 @@ def _search_and_commit(
     threads: int,
     max_bicliques: int | None,
     progress: Callable[[Any], None] | None,
-    backend: str,
+    encode: Backend,
+    backend: Backend,
 ) -> Commit:
     started = time.perf_counter()
     part = ready_partition(folder, number)
     settings = search_settings(folder)
-    on_device = writes_on_device(backend) and max_bicliques is None
+    on_device = backend == encode == "cuda"
     stream = kernels.stream_maximal_bicliques(
         part.indptr,
         part.indices,
@@ -120,6 +122,8 @@ def _search_and_commit(
         digest=f"{result.digest if digest is None else digest:016x}",
         seconds=round(time.perf_counter() - started, 6),
         complete=result.complete,
+        backend=result.backend,
+        threads=result.threads,
         sizes=sizes.record(),
         plan=read_plan_record(folder).digest,
     )
@@ -150,7 +154,7 @@ def _write_bicliques(batches: Iterator[Any], writer: Any, limited: bool) -> int 
 
 
 def _write_on_device(batches: Iterator[Any], sink: Any) -> None:
-    """Write batches as row groups, encoded on the device that they are on, each while the next one is made ready."""
+    """Write batches as row groups, encoded on their device, each while the next is made ready."""
     with DeviceParquetWriter(sink, **LISTS) as writer, ThreadPoolExecutor(1, "encode") as pool:
         written = None
         for batch in batches:
@@ -183,7 +187,9 @@ def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:
         return folder.commit_partition(short, replaces=commit)
 
 
-def enumerate_table(source: str, settings: Settings, mode: Literal["count", "digest"] = "count") -> dict[str, Any]:
+def enumerate_table(
+    source: str | os.PathLike[str], settings: Settings, mode: Literal["count", "digest"] = "count"
+) -> dict[str, Any]:
     """Search an edge table in memory, and publish nothing.
 
     Parameters
@@ -191,21 +197,22 @@ def enumerate_table(source: str, settings: Settings, mode: Literal["count", "dig
     source
         Path or fsspec URL of the edge table.
     settings
-        Its `ingest` and `search` parts are used.
+        Its `ingest` and `search` parts are used, and `data_backend`.
     mode
         Whether to compute the set digest.
 
     Returns
     -------
     dict
-        bicliques, digest, complete, n_left, n_right, n_edges, side, backend, threads, nodes, dropped, seconds.
+        bicliques, digest, complete, n_left, n_right, n_edges, side, backend, threads, nodes,
+        dropped, seconds.
     """
     asked = settings.search
     started = time.perf_counter()
-    table = read_edge_table(source, settings.ingest)
-    graph = BipartiteGraph.from_edges(table.left, table.right, len(table.left_ids), len(table.right_ids))
+    check_backends(settings.data_backend, asked.backend)
+    table = read_edge_table(os.fspath(source), settings.ingest, backend=settings.data_backend)
     read = time.perf_counter()
-    core = reduce(graph, asked.min_left, asked.min_right)
+    core = _reduced(table, asked, place_data(settings.data_backend, table.summary["source"]["bytes"]))
     reduced = time.perf_counter()
     search = partial(
         kernels.enumerate_maximal_bicliques,
@@ -222,8 +229,7 @@ def enumerate_table(source: str, settings: Settings, mode: Literal["count", "dig
         max_bicliques=asked.max_bicliques,
         threads=asked.threads,
     )
-    chosen = usable_backend(asked.backend, paths=_paths(core.graph))
-    result = search_on(asked.backend, chosen, lambda backend: search(backend=backend))
+    result = place_search(asked.backend, _paths(core.graph)).run(lambda backend: search(backend=backend))
     seconds = {"ingest": read - started, "reduce": reduced - read, **result.seconds}
     if not result.complete and asked.on_limit == "error":
         raise LimitReached(f"{source}: the limit of {asked.max_bicliques} bicliques was reached; raise max_bicliques")
@@ -231,9 +237,9 @@ def enumerate_table(source: str, settings: Settings, mode: Literal["count", "dig
         "bicliques": result.bicliques,
         "digest": None if result.digest is None else f"{result.digest:016x}",
         "complete": result.complete,
-        "n_left": graph.n_left,
-        "n_right": graph.n_right,
-        "n_edges": graph.n_edges,
+        "n_left": len(table.left_ids),
+        "n_right": len(table.right_ids),
+        "n_edges": len(table.left),
         "side": result.side,
         "backend": result.backend,
         "threads": result.threads,
@@ -248,15 +254,10 @@ def search_settings(folder: RunFolder) -> SearchSettings:
     return SearchSettings.model_validate(folder.read_record("run.json")["search"])
 
 
-def usable_backend(asked: str, *, paths: int | None = None) -> str:
-    """Return the backend to search with: where none is named, a GPU if one can run here and there is work for it.
-
-    `paths` is the estimated work, where it is known: paths of two edges from the roots.
-    """
-    if asked != "auto":
-        return asked
-    small = paths is not None and paths < AUTO_PATHS
-    return "cpu" if small or failed() or kernels.why_not("cuda") else "cuda"
+def _reduced(table: EdgeTable, asked: SearchSettings, place: Place) -> Reduced:
+    """What of a table can be in an answer, on the host, wherever it was reduced."""
+    bounds = asked.min_left, asked.min_right
+    return place.run(lambda backend: reduce(bipartite_of(table, backend), *bounds).on_host())
 
 
 def _paths(graph: BipartiteGraph) -> int:

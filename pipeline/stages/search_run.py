@@ -1,46 +1,48 @@
-"""The search of a whole run: its partitions handed out, here or on a cluster, until all of them are committed."""
+"""The search of a whole run: its partitions handed out until all of them are committed."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 import kernels
-from pipeline.errors import BicliqError, LimitReached
-from pipeline.placement.cluster import hand_out, open_cluster
+from pipeline.errors import BicliqError, LimitReached, sentence
+from pipeline.placement.tasks import Ended, Here, Task, hand_out
+from pipeline.placement.where import Placement, place_run
 from pipeline.settings import ClusterSettings
-from pipeline.stages.partition import write_partitions
+from pipeline.stages.partition import cut_partitions
 from pipeline.stages.plan import Plan, read_plan, read_plan_record
-from pipeline.stages.search import keep_first, search_partition, search_settings, usable_backend
+from pipeline.stages.search import keep_first, search_partition, search_settings
 from pipeline.store.bicliques import MASK
 from pipeline.store.layout import Commit, RunFolder, Store
 
 LOGGER = logging.getLogger("bicliq")
 
 BATCHES = 4
-"""Batches of partitions that an orchestrator sees as tasks: enough to retry and to watch, few enough to keep workers busy."""
-
-RETRIES = 2
-"""Attempts at a partition after its first one failed with an exception."""
+"""Batches of partitions that an orchestrator sees as tasks: enough to retry and to watch, few
+enough to keep workers busy."""
 
 TELL_SECONDS = 0.5
 """Time between two messages of a worker about one partition."""
 
+REPORT_SECONDS = 0.1
+"""Least time between two reports to the caller, but for the first and the last."""
+
 
 @dataclass(frozen=True)
 class SearchProgress:
-    """How far a run is.
+    """How far a run is, or a batch of its partitions.
 
     Parameters
     ----------
     partitions_done, partitions
-        Committed partitions and all.
+        Committed partitions and all; of the run, or of the batch that is searched.
     roots_done, n_roots
         Roots of these partitions.
     cost_done, cost
@@ -99,8 +101,7 @@ def search_run(
     client: Any | None = None,
     progress: Callable[[SearchProgress], None] | None = None,
     *,
-    threads: int | None = None,
-    backend: str | None = None,
+    placement: Placement | None = None,
     only: list[int] | None = None,
     max_bicliques: int | None = None,
     on_limit: Literal["error", "flag"] = "flag",
@@ -113,18 +114,22 @@ def search_run(
     store, run
         A planned run; partitions that are not written yet are written first.
     client
-        A Dask client, whose workers share the partitions; None: this process searches one after the other.
+        A Dask client, whose workers share the partitions; None: this process searches one after the
+        other.
     progress
-        Called when a partition is committed, and while it is searched whenever some bicliques were written.
-    threads, backend
-        In place of the run's own settings. 0 threads: all cores, shared among the workers of a machine.
+        Called in the thread of the caller: as the search begins, at most every `REPORT_SECONDS`
+        while partitions are searched and committed, and as it ends.
+    placement
+        Where and on how many threads; None: as the run's own settings say.
     only
-        Search these partitions only, as one of the batches of `batches_of`.
+        Search these partitions only, as one of the batches of `batches_of`; the progress is theirs.
     max_bicliques, on_limit
-        Stop this call when the run holds so many, and whether that is an error. A later call goes on from there.
+        Stop this call when the run holds so many, and whether that is an error. A later call goes
+        on from there.
     check
-        Whether the checksums of data files that are there are compared before they are taken as done; otherwise their
-        sizes are. Partitions that are damaged are searched again, with a warning.
+        Whether the checksums of data files that are there are compared before they are taken as
+        done; otherwise their sizes are. Partitions that are damaged are searched again, with a
+        warning.
 
     Returns
     -------
@@ -134,7 +139,8 @@ def search_run(
     Raises
     ------
     BicliqError
-        Where partitions failed, after all others were searched and committed.
+        Where partitions failed, after all others were searched and committed; or where the cluster
+        was lost.
     LimitReached
         Where `max_bicliques` was reached and `on_limit` is "error".
 
@@ -164,19 +170,26 @@ def search_run(
     0
     """
     started = time.perf_counter()
-    write_partitions(store, run, client)
-    partitioned = time.perf_counter()
     folder = store.run(run)
-    settings = search_settings(folder)
-    threads = settings.threads if threads is None else threads
+    placement = placement or _own_placement(folder, client)
+    cut_partitions(store, run, client, placement)
+    partitioned = time.perf_counter()
     state = _State(folder, read_plan(folder), max_bicliques, progress, started, only, check)
-    arguments = {"threads": _threads_a_task(threads, client), "backend": backend or settings.backend}
-    searched = 0
     if state.left != 0 and state.waiting():
         folder.unpublish()
-    for number, commit, error in _searched(store, run, state, client, arguments):
-        searched += commit is not None
-        state.finish(number, commit, error)
+    waiting = iter(state.waiting())
+
+    def next_task() -> tuple[int, Task] | None:
+        number = None if state.left == 0 else next(waiting, None)
+        if number is None:
+            return None
+        return number, partial(_search, store.uri, run, number, state.room_for(number), placement)
+
+    searched = 0
+    for ended in hand_out(client, next_task, state.advance):
+        searched += ended.error is None
+        state.finish(ended)
+    state.report(last=True)
     state.raise_failures()
     state.trim()
     duration = time.perf_counter() - partitioned
@@ -202,52 +215,22 @@ def search_run(
 
 
 def batches_of(store: Store, run: str) -> list[list[int]]:
-    """Cut the partitions of a planned run in at most `BATCHES` batches of about equal cost, for retries and progress."""
+    """Cut the partitions of a planned run in at most `BATCHES` batches of about equal cost."""
     plan = read_plan(store.run(run))
     cost = np.bincount(plan.partition, weights=plan.cost)
     costliest_first = np.argsort(-cost, kind="stable").tolist()
     return [batch for batch in (costliest_first[i::BATCHES] for i in range(BATCHES)) if batch]
 
 
-def run_plan(
-    store: Store,
-    run: str,
-    cluster: ClusterSettings | None = None,
-    progress: Callable[[SearchProgress], None] | None = None,
-    *,
-    threads: int | None = None,
-    backend: str | None = None,
-    **options: Any,
-) -> SearchRecord:
-    """Search a run on a cluster that is opened for it, or in this process where `cluster` is None.
-
-    The other parameters, and what it returns and raises, are those of `search_run`.
-
-    Examples
-    --------
-    >>> import fsspec
-    >>> with fsspec.open("memory://pairs.csv", "w") as table:
-    ...     for row in ("user,item", "ann,jam", "ann,tea", "bob,jam", "bob,tea", "cid,tea"):
-    ...         print(row, file=table)
-    >>> from pipeline.settings import IngestSettings, PlanSettings, SearchSettings
-    >>> from pipeline.stages.ingest import ingest
-    >>> from pipeline.stages.plan import plan
-    >>> store = Store.open("memory://run-plan-example")
-    >>> graph = ingest("memory://pairs.csv", store, IngestSettings()).graph
-    >>> planned = plan(store, graph, SearchSettings(min_left=3), PlanSettings())
-    >>> run_plan(store, planned.run).bicliques
-    1
-    """
-    if cluster is None:
-        return search_run(store, run, None, progress, threads=threads, backend=backend, **options)
-    folder = store.run(run)
-    asked = backend or search_settings(folder).backend
-    with open_cluster(cluster, usable_backend(asked, paths=read_plan_record(folder).est_cost)) as client:
-        return search_run(store, run, client, progress, threads=threads, backend=backend, **options)
+def _own_placement(folder: RunFolder, client: Any | None) -> Placement:
+    """Where a run's own settings place its search, by this process or by a client's workers."""
+    cluster = ClusterSettings(local=True) if client is None else ClusterSettings(scheduler=client.scheduler.address)
+    planned = read_plan_record(folder)
+    return place_run("auto", search_settings(folder), cluster, n_edges=planned.n_edges, paths=planned.est_cost)
 
 
 class _State:
-    """Commits, failures and progress of a run while it is searched."""
+    """Commits, failures and progress of a run, for the one thread that searches it."""
 
     def __init__(
         self,
@@ -260,13 +243,15 @@ class _State:
         check: bool,
     ) -> None:
         self.folder = folder
-        self.only = None if only is None else set(only)
         self.limit = limit
         self.progress = progress
         self.started = started
+        self.reported = float("-inf")
+        self.told: SearchProgress | None = None
         size = int(plan.partition.max(initial=-1)) + 1
         self.roots = np.bincount(plan.partition, minlength=size)
         self.cost = np.bincount(plan.partition, weights=plan.cost, minlength=size)
+        self.wanted = sorted(range(size) if only is None else set(only))
         self.commits = _sound_commits(folder, check)
         self.done = {number for number, commit in self.commits.items() if commit.complete}
         self.bicliques = sum(commit.rows for commit in self.commits.values())
@@ -296,56 +281,68 @@ class _State:
 
     def waiting(self) -> list[int]:
         """Partitions to search: those that a limit had cut off, and then the costliest first."""
-        numbers = np.argsort(-self.cost, kind="stable").tolist()
-        wanted = self.only if self.only is not None else set(numbers)
-        waiting = [number for number in numbers if number in wanted and number not in self.done]
-        return sorted(waiting, key=lambda number: number not in self.commits)
+        missing = [number for number in self.wanted if number not in self.done]
+        return sorted(missing, key=lambda number: (number not in self.commits, -self.cost[number], number))
 
     def room_for(self, number: int) -> int | None:
         """Bicliques that a partition may hold: what is left, and what it held when a limit cut it off."""
         held = self.commits[number].rows if number in self.commits else 0
         return None if self.left is None else self.left + held
 
-    def finish(self, number: int, commit: Commit | None, error: str | None) -> None:
+    def finish(self, ended: Ended) -> None:
         """Note that a partition was committed, or why it was not."""
+        number, commit = ended.number, ended.value
         self.running.pop(number, None)
-        if commit is not None:
+        if ended.error is None:
             self.bicliques += commit.rows - (self.commits[number].rows if number in self.commits else 0)
             self.commits[number] = commit
             self.done.add(number)
             self.searched.add(number)
+            if ended.worker is not None:
+                self.busy[ended.worker] = self.busy.get(ended.worker, 0.0) + commit.seconds
         else:
-            self.failures[number] = error or "unknown"
+            self.failures[number] = sentence(ended.error)
             self.folder.record_failure(number, self.failures[number])
         self.report()
 
-    def advance(self, number: int, kernel: kernels.Progress) -> None:
-        """Note how far the search of one partition is."""
+    def advance(self, told: list[int]) -> None:
+        """Note how far one partition is: its number, and the fields of a `kernels.Progress`."""
+        number, *progress = told
         if number not in self.done:
-            self.running[number] = kernel
+            self.running[number] = kernels.Progress(*progress)
             self.report()
 
-    def report(self) -> None:
-        """Tell the caller how far the run is, partitions that are being searched included."""
-        if self.progress is None:
+    def report(self, *, last: bool = False) -> None:
+        """Tell how far the partitions that are wanted are, unless that was told a moment ago.
+
+        The last report is made in any case, but for one that would say the same again.
+        """
+        now = time.perf_counter()
+        if self.progress is None or (now - self.reported < REPORT_SECONDS and not last):
             return
-        done = sorted(self.done)
-        roots, cost, bicliques = int(self.roots[done].sum()), float(self.cost[done].sum()), self.bicliques
-        for number, kernel in list(self.running.items()):
+        state = self._progress(now - self.started)
+        if last and self.told is not None and replace(state, seconds=self.told.seconds) == self.told:
+            return
+        self.reported, self.told = now, state
+        self.progress(state)
+
+    def _progress(self, seconds: float) -> SearchProgress:
+        done = [number for number in self.wanted if number in self.done]
+        roots, cost = int(self.roots[done].sum()), float(self.cost[done].sum())
+        bicliques = sum(self.commits[number].rows for number in done)
+        for number, kernel in self.running.items():
             roots += kernel.roots_done
             cost += self.cost[number] * kernel.roots_done / max(kernel.n_roots, 1)
             bicliques += kernel.bicliques
-        self.progress(
-            SearchProgress(
-                partitions_done=len(done),
-                partitions=int(self.roots.size),
-                roots_done=roots,
-                n_roots=int(self.roots.sum()),
-                cost_done=int(cost),
-                cost=int(self.cost.sum()),
-                bicliques=bicliques,
-                seconds=time.perf_counter() - self.started,
-            )
+        return SearchProgress(
+            partitions_done=len(done),
+            partitions=len(self.wanted),
+            roots_done=roots,
+            n_roots=int(self.roots[self.wanted].sum()),
+            cost_done=int(cost),
+            cost=int(self.cost[self.wanted].sum()),
+            bicliques=bicliques,
+            seconds=seconds,
         )
 
     def raise_failures(self) -> None:
@@ -377,98 +374,16 @@ def _sound_commits(folder: RunFolder, check: bool) -> dict[int, Commit]:
     return found.sound
 
 
-def _threads_a_task(threads: int, client: Any | None) -> int:
-    """Threads of the kernel in one task: those asked for, or a machine's cores shared by its workers."""
-    if threads or client is None:
-        return threads
-    hosts: dict[str, int] = {}
-    for address, count in client.nthreads().items():
-        host = address.rsplit(":", 1)[0]
-        hosts[host] = hosts.get(host, 0) + count
-    return max(kernels.available_threads() // max(hosts.values(), default=1), 1)
-
-
-_Outcome = tuple[int, Commit | None, str | None]
-
-
-def _searched(
-    store: Store, run: str, state: _State, client: Any | None, arguments: dict[str, Any]
-) -> Iterator[_Outcome]:
-    """Search what is waiting and yield each partition's number with its commit or its error."""
-    return (
-        _searched_here(store, run, state, arguments)
-        if client is None
-        else _searched_on(client, store, run, state, arguments)
-    )
-
-
-def _searched_here(store: Store, run: str, state: _State, arguments: dict[str, Any]) -> Iterator[_Outcome]:
-    for number in state.waiting():
-        if state.left == 0:
-            return
-        commit, error = None, None
-        advance = partial(state.advance, number)
-        try:
-            commit = search_partition(
-                store.uri, run, number, max_bicliques=state.room_for(number), progress=advance, **arguments
-            )
-        except Exception as failure:
-            error = _sentence(failure)
-        yield number, commit, error
-
-
-def _searched_on(client: Any, store: Store, run: str, state: _State, arguments: dict[str, Any]) -> Iterator[_Outcome]:
-    """Keep the workers busy with a short queue, so that a limit stops what was not handed out."""
-    waiting = iter(state.waiting())
-
-    def submit(number: int) -> Any:
-        options = {**arguments, "max_bicliques": state.room_for(number), "pure": False, "retries": RETRIES}
-        return client.submit(_search_on_worker, store.uri, run, number, **options)
-
-    def hear(event: tuple[float, dict[str, Any]]) -> None:
-        number, *kernel = event[1]["progress"]
-        state.advance(number, kernels.Progress(*kernel))
-
-    client.subscribe_topic(_topic(run), hear)
-    try:
-        for number, future in hand_out(client, lambda: None if state.left == 0 else next(waiting, None), submit):
-            if future.status != "finished":
-                yield number, None, _reason(future)
-                continue
-            commit, worker = future.result()
-            state.busy[worker] = state.busy.get(worker, 0.0) + commit.seconds
-            yield number, commit, None
-    finally:
-        client.unsubscribe_topic(_topic(run))
-
-
-def _search_on_worker(store_uri: str, run: str, number: int, **options: Any) -> tuple[Commit, str]:
-    """Search a partition on a Dask worker, whose name is returned too, and tell the client now and then how far it is."""
-    from distributed import get_worker
-
-    worker = get_worker()
+def _search(store_uri: str, run: str, number: int, limit: int | None, placement: Placement, here: Here) -> Commit:
+    """Search a partition, and tell now and then how far it is."""
     told = float("-inf")
 
     def tell(kernel: kernels.Progress) -> None:
         nonlocal told
         if time.monotonic() - told >= TELL_SECONDS:
             told = time.monotonic()
-            figures = (number, kernel.roots_done, kernel.n_roots, kernel.bicliques)
-            worker.log_event(_topic(run), {"progress": figures})
+            here.tell([number, kernel.roots_done, kernel.n_roots, kernel.bicliques])
 
-    return search_partition(store_uri, run, number, progress=tell, **options), str(worker.name)
-
-
-def _topic(run: str) -> str:
-    return f"bicliq-search-{run}"
-
-
-def _reason(future: Any) -> str:
-    """Why a task failed, in words."""
-    error = future.exception() if future.status == "error" else None
-    return f"the task was {future.status}" if error is None else _sentence(error)
-
-
-def _sentence(error: BaseException) -> str:
-    """Return the text of our own errors, and of others their name, too."""
-    return str(error) if isinstance(error, BicliqError) else f"{type(error).__name__}: {error}"
+    threads = here.threads(placement.threads)
+    places = {"place": placement.search, "data_place": placement.data}
+    return search_partition(store_uri, run, number, threads, limit, tell, **places)

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import kernels
-from pipeline.placement.device import is_loaded
 from pipeline.store.folder import COMPRESSION_LEVEL
 from pipeline.store.parquet_parts import ParallelParquetWriter
 from pipeline.store.sink import HashingSink
@@ -37,11 +36,6 @@ lists cost time and save nothing."""
 
 MASK = (1 << 64) - 1
 """Set digests add up modulo 2**64."""
-
-
-def writes_on_device(backend: str) -> bool:
-    """Whether a search on this backend writes its bicliques from where they are: on a GPU, with cuDF loaded."""
-    return backend == "cuda" and is_loaded()
 
 
 def parquet_writer(sink: HashingSink, threads: int) -> Any:

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import uuid
 from collections.abc import Iterable, Iterator
@@ -72,6 +73,8 @@ class Commit:
         for it.
     plan
         Digest of the plan that the partition is of.
+    backend, threads
+        What it ran on: "cpu" with the instruction set of its lanes, as "cpu-avx2", or "cuda"; and threads, or warps.
     """
 
     partition: int
@@ -84,6 +87,8 @@ class Commit:
     complete: bool
     sizes: dict[str, Any]
     plan: str
+    backend: str
+    threads: int
 
     @property
     def stored(self) -> StoredFile:
@@ -361,7 +366,7 @@ class Store:
         return store
 
     @classmethod
-    def open(cls, uri: str, create: bool = True) -> Store:
+    def open(cls, uri: str | os.PathLike[str], create: bool = True) -> Store:
         """Open a store, and create it where there is nothing yet.
 
         Parameters
@@ -376,7 +381,7 @@ class Store:
         StorageError
             Where the URL cannot be read or written, or holds a store of another format.
         """
-        store = cls.at(uri)
+        store = cls.at(os.fspath(uri))
         root = store.root
         if not root.has(STORE_FILE):
             if store.graphs() or store.runs():

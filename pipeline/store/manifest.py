@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -29,6 +31,9 @@ class Manifest:
         The number of bicliques at which that was, or None.
     partitions, bytes
         Data files and their size together.
+    backend, threads
+        What the partitions ran on: one backend ("cpu-avx2", "cuda"), or several with numbers of
+        partitions (`ran_on`); and the most threads (on a GPU warps) that searched one.
     largest
         The biclique with most edges: n_left, n_right, n_edges, partition; None where there is none.
     left_histogram, right_histogram
@@ -53,6 +58,8 @@ class Manifest:
     limit: int | None
     partitions: int
     bytes: int
+    backend: str
+    threads: int
     largest: dict[str, int] | None
     left_histogram: list[tuple[int, int]]
     right_histogram: list[tuple[int, int]]
@@ -75,3 +82,15 @@ def read_manifest(store: Store, run: str) -> Manifest:
     for name in ("left_histogram", "right_histogram"):
         found[name] = [(int(size), int(count)) for size, count in found[name]]
     return Manifest(**{entry.name: found[entry.name] for entry in fields(Manifest)})
+
+
+def ran_on(backends: Iterable[str]) -> str:
+    """Name what the partitions of a run ran on, those of most partitions first.
+
+    Examples
+    --------
+    >>> ran_on(["cuda", "cpu-avx2", "cuda"]), ran_on(["cuda", "cuda"]), ran_on([])
+    ('cuda 2, cpu-avx2 1', 'cuda', 'none')
+    """
+    counts = sorted(Counter(backends).items(), key=lambda entry: (-entry[1], entry[0]))
+    return ", ".join(name if len(counts) == 1 else f"{name} {count}" for name, count in counts) or "none"

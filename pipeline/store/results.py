@@ -7,6 +7,7 @@ they are read: what does not fit is a `DamageError`, and gives no row (docs/deci
 from __future__ import annotations
 
 import logging
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -252,13 +253,13 @@ class _CheckedFiles(pafs.FSSpecHandler):  # type: ignore[misc]
         return source if isinstance(source, pa.NativeFile) else pa.PythonFile(source, mode="r")
 
 
-def open_run(store: Store | str, run: str | None = None) -> Run:
+def open_run(store: Store | str | os.PathLike[str], run: str | None = None) -> Run:
     """Open a run of a store; a warning is logged where it is not published whole.
 
     Parameters
     ----------
     store
-        A store or its URL.
+        A store, its path or its URL.
     run
         Name of the run, or the beginning of one; by default the one that was published last.
 
@@ -284,7 +285,7 @@ def open_run(store: Store | str, run: str | None = None) -> Run:
     >>> latest.top(1).to_pylist()[0]["left"]
     ['ann', 'bob']
     """
-    if isinstance(store, str):
+    if not isinstance(store, Store):
         store = Store.open(store, create=False)
     opened = Run(store, latest_run(store) if run is None else store.find_run(run))
     if not opened.state.complete:

@@ -13,8 +13,9 @@ import kernels
 from kernels.cuda import counting as cuda_count
 from kernels.cuda import enumeration as cuda
 from kernels.cuda import table as cuda_table
-from pipeline.bench.count import COUNT_PEERS
-from pipeline.questions.count import CountAsked, count_run, count_table
+from pipeline.bench.peers import count_peers
+from pipeline.questions.count import count_run, count_table
+from pipeline.questions.count_asked import CountAsked
 from pipeline.settings import load_settings
 from tests import real_graphs
 from tests.real_graphs import DATA
@@ -149,9 +150,9 @@ def test_tables_of_large_graphs_are_those_of_the_cpu(name: str) -> None:
     assert kernels.count_all_bicliques(*csr, 12, 12, threads=0, backend="cuda").counts == expected
 
 
-@pytest.mark.parametrize(("name", "size"), [(name, size) for name, sizes in COUNT_PEERS.items() for size in sizes])
+@pytest.mark.parametrize(("name", "size"), [(name, size) for name, sizes in count_peers().items() for size in sizes])
 def test_ten_runs_give_the_known_count(name: str, size: tuple[int, int]) -> None:
     graph = real_graphs.load(name)
     for _ in range(10):
         found = kernels.count_bicliques(graph.indptr, graph.indices, graph.n_right, *size, backend="cuda")
-        assert (found.count, found.backend) == (COUNT_PEERS[name][size].count, "cuda")
+        assert (found.count, found.backend) == (count_peers()[name][size].count, "cuda")

@@ -10,17 +10,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from kernels import BackendError, maximum_clique, project_one_mode
+from pipeline.bench.cores import core_numbers
 from pipeline.graphs import projection
-from pipeline.graphs import undirected as undirected_graphs
 from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.graphs.cores import core_numbers, cores_by_halving
-from pipeline.graphs.undirected import UndirectedGraph, project, project_table, read_undirected
-from pipeline.placement import fallback
-from pipeline.placement.device import cudf_and_cupy, to_device, why_no_data_on_device
+from pipeline.graphs.cores import cores_by_halving
+from pipeline.graphs.undirected import UndirectedGraph, project
+from pipeline.placement import where
+from pipeline.placement.device import to_device, why_no_data_on_device
 from pipeline.questions import clique_by_cores
 from pipeline.questions.clique import CliqueQuestion, answer, find_clique, read_graph_of
 from pipeline.questions.clique_by_cores import induced_part
 from pipeline.settings import IngestSettings
+from pipeline.stages.in_memory import project_table, read_undirected
 from pipeline.stages.ingest import ingest
 from pipeline.store.layout import Store
 from tests import dimacs, real_graphs
@@ -203,34 +204,8 @@ def test_a_time_limit_gives_the_best_so_far(backend):
         assert members - {v} <= set(csr[1][csr[0][v] : csr[0][v + 1]].tolist())
 
 
-@pytest.fixture
-def a_megabyte(monkeypatch):
-    """A GPU with next to no free memory, worth its start for everything."""
-    import rmm
-
-    cudf_and_cupy()
-    whole = rmm.mr.get_current_device_resource()
-    rmm.mr.set_current_device_resource(rmm.mr.LimitingResourceAdaptor(whole, 1 << 20))
-    monkeypatch.setattr(undirected_graphs, "TIES_LOADED", 0)
-    monkeypatch.setattr(fallback, "_reasons", [])
-    yield
-    rmm.mr.set_current_device_resource(whole)
-
-
-@pytest.mark.usefixtures("a_megabyte")
-def test_too_little_memory_is_an_error_or_the_cpus_work():
-    asked = project_table(MARVEL, "left", 1, COLUMNS, backend="auto")
-    expected = project_table(MARVEL, "left", 1, COLUMNS)
-    assert fallback.failed()
-    assert np.array_equal(asked.indptr, expected.indptr)
-    assert np.array_equal(asked.indices, expected.indices)
-    with pytest.raises(BackendError, match="too little free memory"):
-        on_device(expected)
-
-
 def test_many_ties_are_worth_the_gpu(monkeypatch):
-    cudf_and_cupy()
     for ties, place in ((1 << 62, "numpy"), (0, "cupy")):
-        monkeypatch.setattr(undirected_graphs, "TIES_LOADED", ties)
+        monkeypatch.setattr(where, "AUTO_TIES", ties)
         found = project_table(MARVEL, "left", 2, COLUMNS, backend="auto")
         assert type(found.indices).__module__.split(".")[0] == place

@@ -10,6 +10,7 @@ import pytest
 from pipeline.errors import InputError
 from pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from pipeline.graphs.generate import generate
+from pipeline.graphs.reduce import reduce
 from pipeline.placement.device import why_no_data_on_device
 from pipeline.settings import IngestSettings, PlanSettings, SearchSettings
 from pipeline.stages import device_ingest
@@ -17,7 +18,6 @@ from pipeline.stages.ingest import ingest, read_edge_table
 from pipeline.stages.plan import plan
 from pipeline.stages.profile import profile
 from pipeline.stages.profile import two_hop_sizes as two_hop_of
-from pipeline.stages.reduce import reduce
 from pipeline.store.layout import Store
 from tests.real_graphs import DATA
 
@@ -154,7 +154,8 @@ def test_graph_profile_and_plan_are_those_of_the_cpu(tmp_path, name, monkeypatch
 def test_cores_and_two_hop_neighbourhoods_are_those_of_the_cpu(tmp_path):
     import cupy
 
-    from pipeline.stages.device_profile import two_hop_by_cugraph, two_hop_by_merge, two_hop_sizes
+    from pipeline.bench.two_hop import two_hop_by_cugraph, two_hop_by_merge
+    from pipeline.stages.device_profile import two_hop_sizes
 
     store = Store.open(str(tmp_path / "store"))
     graph = ingest(str(DATA / "marvel.parquet"), store, IngestSettings(left="u", right="v")).graph

@@ -13,10 +13,10 @@ import kernels
 from flows.cli import invoke
 from kernels.cuda import clique as cuda_clique
 from pipeline.graphs.cores import cores_by_halving
-from pipeline.graphs.undirected import read_undirected
 from pipeline.placement import fallback
 from pipeline.questions import clique, clique_by_cores
 from pipeline.questions.clique import CliqueQuestion, find_clique
+from pipeline.stages.in_memory import read_undirected
 from tests.dimacs import find
 from tests.emulated_gpu import EmulatedGpu
 
@@ -87,7 +87,7 @@ def test_auto_finds_all_cliques_on_the_cpu_and_says_so(gpus, caplog):
 
 @pytest.mark.usefixtures("gpus")
 def test_all_cliques_on_a_gpu_are_refused():
-    with pytest.raises(kernels.BackendError, match="finds one maximum clique, not all"):
+    with pytest.raises(kernels.BackendError, match="a GPU finds one maximum clique, not all"):
         find_clique(graph_of("keller4"), CliqueQuestion(all=True), backend="cuda")
 
 

@@ -15,7 +15,10 @@ from flows.cli import invoke
 from pipeline.bench.choice import SHAPES, SIZES, WAYS, measure_choices
 from pipeline.bench.choice import random_graph as random_shape
 from pipeline.errors import BicliqError, InputError
-from pipeline.questions.count import CountAsked, count_partitions, count_run, count_table, plan_count, publish_counts
+from pipeline.questions.count import count_run, count_table
+from pipeline.questions.count_asked import CountAsked
+from pipeline.questions.count_partitions import count_partitions, plan_count
+from pipeline.questions.count_tables import publish_counts
 from pipeline.settings import load_settings
 from pipeline.store.counts import count_name
 from pipeline.store.layout import Store
@@ -59,13 +62,13 @@ def test_partitions_add_up_to_the_whole(tmp_path, partitions, side):
             run, chosen = plan_count(store, name, asked, settings)
             assert chosen == method
             counted = count_partitions(store, run, asked, chosen, settings)
-            record = publish_counts(store, run, asked, chosen, counted, settings)
+            record = publish_counts(store, run, asked, chosen, counted)
             assert record.counts == {(p, q): kernels.count_bicliques(*csr(graph), p, q).count}
             assert record.side == side
     asked = CountAsked(5, 4, all_sizes=True)
     run, chosen = plan_count(store, name, asked, settings)
     count_partitions(store, run, asked, chosen, settings)
-    record = publish_counts(store, run, asked, chosen, 0, settings)
+    record = publish_counts(store, run, asked, chosen, 0)
     assert record.counts == kernels.count_all_bicliques(*csr(graph), 5, 4).counts == counts_in(tmp_path, run)
 
 
@@ -76,7 +79,7 @@ def test_counts_of_vertices_carry_the_original_ids(tmp_path):
     asked = CountAsked(3, 3, vertices=True)
     run, method = plan_count(store, put_graph(store, graph), asked, settings)
     count_partitions(store, run, asked, method, settings)
-    record = publish_counts(store, run, asked, method, 0, settings)
+    record = publish_counts(store, run, asked, method, 0)
     whole = kernels.count_bicliques(*csr(graph), 3, 3, per_vertex=True)
     rows = table_of(store, run, "vertex_counts.parquet").to_pylist()
     for side, counts, label in (("left", whole.left_counts, left_label), ("right", whole.right_counts, right_label)):

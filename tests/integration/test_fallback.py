@@ -11,14 +11,13 @@ import pytest
 
 import kernels
 from pipeline.errors import BackendError, BicliqError
-from pipeline.graphs import undirected
-from pipeline.placement import fallback
+from pipeline.placement import device, fallback, where
 from pipeline.placement.device import why_no_data_on_device
-from pipeline.settings import PlanSettings, SearchSettings
-from pipeline.stages import search
+from pipeline.placement.where import Placement, place_run, place_search
+from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
+from pipeline.stages import in_memory
 from pipeline.stages.plan import plan
 from pipeline.stages.publish import publish
-from pipeline.stages.search import usable_backend
 from pipeline.stages.search_run import search_run
 from pipeline.stages.verify import verify
 from pipeline.store.layout import Store
@@ -56,8 +55,12 @@ def failing_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(kernels, "stream_maximal_bicliques", lost)
     monkeypatch.setattr(kernels, "why_not", lambda backend: None)
-    monkeypatch.setattr(search, "AUTO_PATHS", 0)
+    monkeypatch.setattr(where, "AUTO_PATHS", 0)
     monkeypatch.setattr(fallback, "_reasons", [])
+
+
+def placed(backend: str) -> Placement:
+    return place_run("cpu", SearchSettings(backend=backend), ClusterSettings(local=True), n_edges=1, paths=1)
 
 
 def planned(store: Store) -> str:
@@ -69,11 +72,12 @@ def test_auto_goes_on_with_the_cpu_and_says_why_once(tmp_path: Any, caplog: pyte
     store = Store.open(str(tmp_path))
     run = planned(store)
     with caplog.at_level(logging.WARNING, "bicliq"):
-        record = search_run(store, run, backend="auto")
+        record = search_run(store, run, placement=placed("auto"))
     assert record.complete
     reasons = [entry.getMessage() for entry in caplog.records if entry.name == "bicliq"]
     assert reasons == ["the GPU is given up, the CPU goes on (nothing committed is lost): the GPU was lost"]
-    assert usable_backend("auto") == "cpu"
+    assert place_search("auto").backend == "cpu"
+    assert {commit.backend.split("-")[0] for commit in store.run(run).committed().values()} == {"cpu"}
     publish(store, run)
     assert verify(store, run).ok
 
@@ -82,19 +86,24 @@ def test_auto_goes_on_with_the_cpu_and_says_why_once(tmp_path: Any, caplog: pyte
 def test_who_asks_for_the_gpu_gets_the_error_and_keeps_what_is_committed(tmp_path: Any) -> None:
     store = Store.open(str(tmp_path))
     run = planned(store)
-    search_run(store, run, backend="cpu", only=[0, 1])
+    search_run(store, run, placement=placed("cpu"), only=[0, 1])
     with pytest.raises(BicliqError, match="the GPU was lost"):
-        search_run(store, run, backend="cuda")
+        search_run(store, run, placement=placed("cuda"))
     assert sorted(store.run(run).committed()) == [0, 1]
 
 
 # ---- projections
 
 
+def not_there() -> Any:
+    raise BackendError("the GPU was lost")
+
+
 @pytest.fixture
 def looks_like_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that seems to have what the data path on a GPU needs, and has not."""
-    monkeypatch.setattr(undirected, "why_no_data_on_device", lambda: None)
+    monkeypatch.setattr(device, "why_no_data_on_device", lambda: None)
+    monkeypatch.setattr(device, "cudf_and_cupy", not_there)
     monkeypatch.setattr(fallback, "_reasons", [])
 
 
@@ -103,11 +112,11 @@ def looks_like_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_auto_projects_on_the_cpu_where_the_gpu_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, ties: int, warnings: int
 ) -> None:
-    monkeypatch.setattr(undirected, "TIES", ties)  # expected, from which on a GPU is started
+    monkeypatch.setattr(where, "AUTO_TIES", ties)  # expected, from which on a GPU is started
     table = tmp_path / "table.csv"
     table.write_text("who,what\n" + "".join(f"{who},{what}\n" for what in range(4) for who in range(5)))
     with caplog.at_level(logging.WARNING, logger="bicliq"):
-        found = undirected.project_table(
+        found = in_memory.project_table(
             str(table), "left", 2, backend="auto"
         )  # 4 × 10 paths, a fourth of them expected
     assert (found.n, found.n_edges) == (5, 10)
@@ -119,4 +128,4 @@ def test_who_asks_for_a_projection_on_the_gpu_gets_an_error(tmp_path: Path) -> N
     table = tmp_path / "table.csv"
     table.write_text("who,what\n1,1\n2,1\n")
     with pytest.raises(BackendError, match="'cuda' cannot run here"):
-        undirected.project_table(str(table), "left", 1, backend="cuda")
+        in_memory.project_table(str(table), "left", 1, backend="cuda")

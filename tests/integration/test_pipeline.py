@@ -16,12 +16,13 @@ from pipeline.errors import InputError, LimitReached, StorageError
 from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.placement.cluster import open_cluster
 from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
+from pipeline.stages import search_run as searching
 from pipeline.stages.partition import read_partition, write_partition, write_partitions
 from pipeline.stages.plan import plan
 from pipeline.stages.profile import profile
 from pipeline.stages.publish import publish
 from pipeline.stages.search import search_partition
-from pipeline.stages.search_run import SearchProgress, run_plan, search_run
+from pipeline.stages.search_run import SearchProgress, search_run
 from pipeline.stages.verify import verify
 from pipeline.store.layout import Store, commit_name, data_name, partition_name, partition_record_name
 from pipeline.store.manifest import read_manifest
@@ -216,11 +217,11 @@ def test_a_damaged_partition_is_cut_again_before_it_is_searched(store, caplog, n
 
 
 @pytest.mark.parametrize("on_cluster", [False, True])
-def test_progress_ends_with_everything_done(store, client, on_cluster):
+def test_progress_ends_with_everything_done(store, client, on_cluster, monkeypatch):
+    monkeypatch.setattr(searching, "REPORT_SECONDS", 0)
     record = planned(store, partitions=4)
     seen: list[SearchProgress] = []
-    cluster = ClusterSettings(scheduler=client.scheduler.address) if on_cluster else None
-    run_plan(store, record.run, cluster, seen.append)
+    search_run(store, record.run, client if on_cluster else None, seen.append)
     assert seen[0].partitions_done == 0
     assert len(seen) > 5, "partitions that are being searched tell nothing"
     last = seen[-1]
@@ -436,6 +437,7 @@ def test_a_scheduler_that_does_not_answer_is_an_input_error(monkeypatch):
 
 def test_an_existing_cluster_is_used_by_its_address(store, client):
     record = planned(store, partitions=3)
-    found = run_plan(store, record.run, ClusterSettings(scheduler=client.scheduler.address))
+    with open_cluster(ClusterSettings(scheduler=client.scheduler.address)) as other:
+        found = search_run(store, record.run, other)
     assert found.digest == digest_of(ANSWER)
     assert client.nthreads()

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels import maximum_clique
-from pipeline.graphs.cores import cores_by_halving, cores_of_numbers
+from pipeline.bench.cores import cores_of_numbers
+from pipeline.graphs.cores import cores_by_halving
 from pipeline.graphs.undirected import UndirectedGraph
 from pipeline.questions import clique_by_cores
 from pipeline.questions.clique_by_cores import induced_part, search_by_cores

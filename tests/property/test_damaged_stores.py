@@ -19,7 +19,8 @@ import pytest
 
 from pipeline.errors import StorageError
 from pipeline.questions.clique import CliqueQuestion, answer
-from pipeline.questions.count import CountAsked, count_run
+from pipeline.questions.count import count_run
+from pipeline.questions.count_asked import CountAsked
 from pipeline.repair import repair
 from pipeline.run import run
 from pipeline.settings import Settings, load_settings

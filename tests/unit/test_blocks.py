@@ -9,16 +9,18 @@ from scipy.sparse import csgraph
 
 from pipeline.errors import CapacityError
 from pipeline.graphs import bipartite as graph
+from pipeline.graphs import paths
 from pipeline.graphs.bipartite import BipartiteGraph
+from pipeline.graphs.paths import wedges
+from pipeline.graphs.reduce import reduce
 from pipeline.placement import arrays
 from pipeline.stages import profile
-from pipeline.stages.profile import components, profile_graph, wedges
-from pipeline.stages.reduce import reduce
+from pipeline.stages.profile import components, profile_graph
 
 
 @pytest.fixture(params=[3, 50, 1 << 24], autouse=True)
 def block(request, monkeypatch):
-    for module in (arrays, graph, profile):
+    for module in (arrays, graph, paths):
         monkeypatch.setattr(module, "BLOCK", request.param)
 
 
@@ -67,9 +69,9 @@ def test_the_core_keeps_the_vertices_that_have_enough_neighbours(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("paths", [1, 40, 1 << 26])
-def test_two_hop_neighbours_are_those_of_the_product(seed, paths, monkeypatch):
-    monkeypatch.setattr(profile, "PATHS_AT_A_TIME", paths)
+@pytest.mark.parametrize("at_a_time", [1, 40, 1 << 26])
+def test_two_hop_neighbours_are_those_of_the_product(seed, at_a_time, monkeypatch):
+    monkeypatch.setattr(profile, "PATHS_AT_A_TIME", at_a_time)
     found, table = random_graph(seed)
     product = table.astype(int) @ table.T.astype(int) > 0
     np.fill_diagonal(product, False)

@@ -5,8 +5,9 @@ import pytest
 
 from pipeline.errors import InputError
 from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.stages.profile import components, profile_graph, wedges
-from pipeline.stages.reduce import reduce
+from pipeline.graphs.paths import wedges
+from pipeline.graphs.reduce import reduce
+from pipeline.stages.profile import components, profile_graph
 
 
 def from_pairs(*pairs, n_left=None, n_right=None):

@@ -6,8 +6,17 @@ import pickle
 
 import pytest
 
-from pipeline.errors import BackendError, CapacityError, InputError, LimitReached, StorageError
-from pipeline.settings import LITTLE_TO_SEARCH, ClusterSettings, load_settings
+from pipeline.errors import (
+    AskedBackendError,
+    BackendError,
+    CapacityError,
+    InputError,
+    LimitReached,
+    StorageError,
+    may_heal,
+    sentence,
+)
+from pipeline.settings import load_settings
 from pipeline.store.layout import Store
 
 
@@ -27,19 +36,37 @@ def test_an_object_store_without_credentials_is_a_storage_error(monkeypatch):
         Store.open("s3://bucket/store-without-credentials")
 
 
-@pytest.mark.parametrize("kind", [InputError, StorageError, LimitReached, BackendError, CapacityError])
+@pytest.mark.parametrize(
+    "kind", [InputError, StorageError, LimitReached, BackendError, CapacityError, AskedBackendError]
+)
 def test_errors_survive_pickling(kind):
     copy = pickle.loads(pickle.dumps(kind("what, where, value, what to do")))
     assert type(copy) is kind
     assert str(copy) == "what, where, value, what to do"
 
 
-def test_a_cluster_is_started_where_there_is_work_for_it_or_it_is_asked_for():
-    little, much = LITTLE_TO_SEARCH, LITTLE_TO_SEARCH + 1
-    assert ClusterSettings().is_local(little)
-    assert not ClusterSettings().is_local(much)
-    assert not ClusterSettings(workers=2).is_local(little)
-    assert not ClusterSettings(scheduler="tcp://host:8786").is_local(little)
-    assert not ClusterSettings(dashboard=":8787").is_local(little)
-    assert not ClusterSettings(local=False).is_local(little)
-    assert ClusterSettings(local=True, workers=2).is_local(much)
+def test_a_store_may_be_named_by_a_path(tmp_path):
+    assert load_settings(store=tmp_path / "store").store == str(tmp_path / "store")
+    with pytest.raises(InputError, match="setting store 5"):
+        load_settings(store=5)
+
+
+@pytest.mark.parametrize("error", [StorageError("away"), ConnectionResetError(), TimeoutError(), MemoryError()])
+def test_storage_networks_and_memory_may_come_back(error):
+    assert may_heal(error)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InputError("line 3"), CapacityError("2^128"), LimitReached("so many"), BackendError("lost"),
+        AskedBackendError("lost"), ValueError("threads"), TypeError("text"), KeyError("x"),
+    ],
+)  # fmt: skip
+def test_nothing_else_is_better_the_second_time(error):
+    assert not may_heal(error)
+
+
+def test_an_error_of_ours_is_its_text_and_another_has_a_name():
+    assert sentence(StorageError("s3://x: cannot read")) == "s3://x: cannot read"
+    assert sentence(ZeroDivisionError("division by zero")) == "ZeroDivisionError: division by zero"

@@ -28,6 +28,8 @@ COMMIT = Commit(
     complete=True,
     sizes={},
     plan="p",
+    backend="cpu-avx2",
+    threads=2,
 )
 
 
@@ -190,7 +192,7 @@ def test_commits_come_in_order_of_their_numbers(store):
     put_plan(run, 100_001)
     for number in (100_000, 11, 2):
         run.write_bytes(data_name(number), b"")
-        run.commit_partition(Commit(number, data_name(number), 0, 0, "", "0" * 16, 0.0, True, {}, "p"))
+        run.commit_partition(Commit(number, data_name(number), 0, 0, "", "0" * 16, 0.0, True, {}, "p", "cpu-avx2", 2))
     assert list(run.committed()) == [2, 11, 100_000]
 
 

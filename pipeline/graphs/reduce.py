@@ -1,8 +1,8 @@
 """Reduce: keep what can still be in an answer, the (α,β)-core for the asked minimum sizes.
 
-A biclique with at least `min_left` × `min_right` vertices gives each of its left vertices `min_right`
-neighbours and each of its right vertices `min_left`. Peeling all others off, until none is left
-to peel, changes neither the set of such maximal bicliques nor their maximality.
+A biclique with at least `min_left` × `min_right` vertices gives each of its left vertices
+`min_right` neighbours and each of its right vertices `min_left`. Peeling all others off, until none
+is left to peel, changes neither the set of such maximal bicliques nor their maximality.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
-from pipeline.placement.arrays import counts_of, library_of
+from pipeline.placement.arrays import counts_of, library_of, to_host
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,10 @@ class Reduced:
         left, right = self.left_kept[self.graph.edge_left], self.right_kept[self.graph.indices]
         return BipartiteGraph.from_edges(left, right, n_left, n_right)
 
+    def on_host(self) -> Reduced:
+        """Return the same with its arrays on the host."""
+        return Reduced(self.graph.on("cpu"), to_host(self.left_kept), to_host(self.right_kept), self.rounds)
+
 
 def reduce(graph: BipartiteGraph, min_left: int = 1, min_right: int = 1) -> Reduced:
     """Return the core where left degrees reach `min_right` and right degrees `min_left`.
@@ -55,8 +59,8 @@ def reduce(graph: BipartiteGraph, min_left: int = 1, min_right: int = 1) -> Redu
 
     Notes
     -----
-    Each round drops all vertices below their bound at once, O(edges left) a round. A graph whose arrays lie on a GPU is
-    reduced there.
+    Each round drops all vertices below their bound at once, O(edges left) a round. A graph whose
+    arrays lie on a GPU is reduced there.
 
     Examples
     --------

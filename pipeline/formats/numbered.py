@@ -1,0 +1,125 @@
+"""Files of graphs that number their vertices from 1: DIMACS (``.clq``) and MatrixMarket."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pipeline.errors import InputError
+from pipeline.formats.files import open_bytes
+
+DIMACS_SUFFIXES = (".clq", ".col", ".dimacs")
+
+
+@dataclass(frozen=True, eq=False)
+class NumberedEdges:
+    """The edges of a file that numbers its vertices.
+
+    Parameters
+    ----------
+    n
+        Number of vertices.
+    edges
+        int64, shape (rows, 2): both ends of each row, from 1.
+    """
+
+    n: int
+    edges: npt.NDArray[np.int64]
+
+
+def read_dimacs(source: str) -> NumberedEdges:
+    """Read a DIMACS file: ``p edge VERTICES EDGES``, then ``e U V`` a line.
+
+    Raises
+    ------
+    InputError
+        At anything wrong in it: what, and in which line.
+    """
+    n, declared = -1, 0
+    edges: list[tuple[int, int]] = []
+    for number, words in _lines(source):
+        if words[0] == "p":
+            if n >= 0:
+                raise InputError(f"{source}, line {number}: a second 'p' line; a file holds one graph")
+            if len(words) != 4 or not (words[2].isdigit() and words[3].isdigit()):
+                raise InputError(f"{source}, line {number}: {' '.join(words)[:60]!r} must read 'p edge VERTICES EDGES'")
+            n, declared = int(words[2]), int(words[3])
+        elif words[0] == "e":
+            if n < 0:
+                raise InputError(f"{source}, line {number}: an edge before the line 'p edge VERTICES EDGES'")
+            edges.append(_pair(source, number, words[1:3], n))
+        elif words[0] not in ("c", "n", "d", "v", "x"):
+            raise InputError(f"{source}, line {number}: {words[0][:20]!r} begins no DIMACS line (c, p or e)")
+    if n < 0:
+        raise InputError(f"{source}: holds no line 'p edge VERTICES EDGES'; a DIMACS file must declare its size")
+    if declared not in (len(edges), 2 * len(edges)):
+        raise InputError(f"{source}: declares {declared} edges, but holds {len(edges)}; is the file cut off?")
+    return NumberedEdges(n, np.array(edges, np.int64).reshape(-1, 2))
+
+
+def read_matrix_market(source: str) -> NumberedEdges:
+    """Read a square MatrixMarket file in coordinates.
+
+    Raises
+    ------
+    InputError
+        At anything wrong in it: what, and in which line.
+    """
+    lines = _lines(source)
+    number, words = next(lines, (1, []))
+    if [word.lower() for word in words[:3]] != ["%%matrixmarket", "matrix", "coordinate"]:
+        raise InputError(f"{source}, line {number}: must begin with '%%MatrixMarket matrix coordinate …'")
+    size: tuple[int, int] | None = None
+    edges: list[tuple[int, int]] = []
+    for number, words in lines:
+        if words[0].startswith("%"):
+            continue
+        if size is None:
+            if len(words) != 3 or not all(word.isdigit() for word in words):
+                raise InputError(f"{source}, line {number}: must be three numbers: rows, columns, entries")
+            rows, columns, entries = map(int, words)
+            if rows != columns:
+                raise InputError(
+                    f"{source}, line {number}: {rows} rows and {columns} columns are two sets of vertices;"
+                    " give a square matrix, or project a side with --project left or right"
+                )
+            size = rows, entries
+            continue
+        edges.append(_pair(source, number, words[:2], size[0]))
+    if size is None:
+        raise InputError(f"{source}: holds no line of sizes: rows, columns, entries")
+    if len(edges) != size[1]:
+        raise InputError(f"{source}: declares {size[1]} entries, but holds {len(edges)}; is the file cut off?")
+    return NumberedEdges(size[0], np.array(edges, np.int64).reshape(-1, 2))
+
+
+def _lines(source: str) -> Iterator[tuple[int, list[str]]]:
+    """Numbered lines that are not blank, as words."""
+    try:
+        with open_bytes(source) as file, io.TextIOWrapper(file, "utf-8") as text:
+            for number, line in enumerate(text, 1):
+                if words := line.split():
+                    yield number, words
+    except FileNotFoundError as error:
+        raise InputError(f"{source}: no such file; check the path") from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{source}: is no text ({error.reason}); a DIMACS or MatrixMarket file is plain text"
+        ) from error
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{source}: cannot be read: {error}; check the file") from error
+
+
+def _pair(source: str, number: int, words: list[Any], n: int) -> tuple[int, int]:
+    if len(words) < 2 or not (words[0].isdigit() and words[1].isdigit()):
+        raise InputError(f"{source}, line {number}: {' '.join(words)[:40]!r} must be two vertex numbers")
+    u, v = int(words[0]), int(words[1])
+    if not (1 <= u <= n and 1 <= v <= n):
+        raise InputError(f"{source}, line {number}: edge {u} {v} is outside the vertices 1…{n} that the file declares")
+    return u, v

@@ -1,0 +1,236 @@
+"""Tasks, done by the workers of a cluster or in this process: one loop for both.
+
+Everything comes to the thread that goes through the loop: what running tasks tell, and how each of
+them ended. So whoever counts commits, writes records or draws a bar needs no lock, and meets an
+interrupt where Python raises it.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from kernels import available_threads
+from pipeline.errors import BicliqError, may_heal, sentence
+
+RETRIES = 2
+"""Attempts at a task after its first one failed in a way that may heal."""
+
+QUEUED_PER_THREAD = 2
+"""Tasks handed to each thread of a cluster at a time: one to work on and one to go on with."""
+
+LOOK_SECONDS = 5.0
+"""Silence after which it is looked whether the cluster still has workers."""
+
+WORKERLESS_SECONDS = 300.0
+"""How long a cluster may be without a worker: as long as its manager may take to start new ones."""
+
+
+@dataclass(frozen=True)
+class Here:
+    """What a task knows of the process that it runs in.
+
+    Parameters
+    ----------
+    tell
+        Tells whoever handed the task out something, such as how far it is.
+    sharers
+        Tasks that run on this machine at the same time, this one included.
+    """
+
+    tell: Callable[[Any], None]
+    sharers: int = 1
+
+    def threads(self, asked: int) -> int:
+        """Return the threads of a kernel: those asked for, or for 0 the share of this task.
+
+        Examples
+        --------
+        >>> Here(print, sharers=1000).threads(0), Here(print).threads(7)
+        (1, 7)
+        """
+        return asked or max(available_threads() // self.sharers, 1)
+
+
+Task = Callable[[Here], Any]
+"""Some work; where a cluster does it, it must survive pickling."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a task ended.
+
+    Parameters
+    ----------
+    number
+        The number that it was handed out with.
+    value
+        What it returned.
+    error
+        Why it failed; None where it did not.
+    worker
+        Name of the worker that did it; None in this process.
+    """
+
+    number: int
+    value: Any = None
+    error: BaseException | None = None
+    worker: str | None = None
+
+
+def hand_out(
+    client: Any | None,
+    next_task: Callable[[], tuple[int, Task] | None],
+    hear: Callable[[Any], None] = lambda message: None,
+) -> Iterator[Ended]:
+    """Keep the workers of a cluster busy, or this process, and yield each task as it ends.
+
+    Parameters
+    ----------
+    client
+        A Dask client; None: this process does one task after the other.
+    next_task
+        Gives the number of the next task and the task, or None when there is none (any more, or
+        because a limit was reached). It is asked again after each task that ended.
+    hear
+        Is called with what running tasks tell, in the thread of the caller.
+
+    Raises
+    ------
+    BicliqError
+        Where the cluster is lost, or has no worker for `WORKERLESS_SECONDS`.
+
+    Notes
+    -----
+    Whoever is done gets the next task, so the costliest should come first. A task that waits behind
+    a long one is stolen by a worker that is idle (Dask's work stealing). A task that fails is tried
+    again where that may help (`pipeline.errors.may_heal`), and one whose worker died on another
+    worker.
+    """
+    return _done_here(next_task, hear) if client is None else _done_by(client, next_task, hear)
+
+
+def _done_here(next_task: Callable[[], tuple[int, Task] | None], hear: Callable[[Any], None]) -> Iterator[Ended]:
+    while (task := next_task()) is not None:
+        try:
+            value = task[1](Here(hear))
+        except Exception as error:
+            yield Ended(task[0], error=error)
+        else:
+            yield Ended(task[0], value)
+
+
+def _done_by(
+    client: Any, next_task: Callable[[], tuple[int, Task] | None], hear: Callable[[Any], None]
+) -> Iterator[Ended]:
+    events: SimpleQueue[Any] = SimpleQueue()  # Dask's threads fill it, the caller's empties it
+    topic = f"bicliq-{uuid.uuid4().hex}"
+    slots = _slots_by_host(client)
+    running: dict[str, tuple[int, Any]] = {}
+
+    def start() -> None:
+        task = next_task()
+        if task is None:
+            return
+        if client.status == "closed":
+            raise _lost("it closed its connections")
+        future = client.submit(_on_worker, task[1], topic, slots, pure=False, retries=RETRIES)
+        running[future.key] = task[0], future
+        future.add_done_callback(events.put)
+
+    client.subscribe_topic(topic, events.put)
+    try:
+        for _ in range(QUEUED_PER_THREAD * max(sum(slots.values()), 1)):
+            start()
+        while running:
+            event = _next_event(client, events)
+            if isinstance(event, tuple):  # time and message of a running task
+                hear(event[1]["told"])
+                continue
+            yield _ended(*running.pop(event.key))
+            start()
+    finally:
+        with suppress(Exception):  # a client that was lost cannot unsubscribe
+            client.unsubscribe_topic(topic)
+
+
+def _on_worker(task: Task, topic: str, slots: dict[str, int]) -> tuple[str, Any, BicliqError | None]:
+    """Do a task on a Dask worker.
+
+    An error that would come again is returned, since Dask tries again what is raised.
+    """
+    from distributed import get_worker
+
+    worker = get_worker()
+    sharers = slots.get(_host(worker.address), worker.state.nthreads)
+    try:
+        return str(worker.name), task(Here(partial(_tell, worker, topic), sharers)), None
+    except Exception as error:
+        if may_heal(error):
+            raise
+        ours = error if isinstance(error, BicliqError) else BicliqError(sentence(error))
+        return str(worker.name), None, ours
+
+
+def _tell(worker: Any, topic: str, message: Any) -> None:
+    worker.log_event(topic, {"told": message})
+
+
+def _next_event(client: Any, events: SimpleQueue[Any]) -> Any:
+    """Wait for what a task tells or how it ended, as long as there are workers to hear from."""
+    missing_since = None
+    while True:
+        try:
+            return events.get(timeout=LOOK_SECONDS)
+        except Empty:
+            pass
+        if _slots_by_host(client):
+            missing_since = None
+            continue
+        missing_since = missing_since or time.monotonic()
+        if time.monotonic() - missing_since >= WORKERLESS_SECONDS:
+            raise BicliqError(
+                f"the cluster has had no worker for {WORKERLESS_SECONDS:.0f} s; start workers and run the same command"
+                " again: what is committed is kept"
+            )
+
+
+def _ended(number: int, future: Any) -> Ended:
+    if future.status == "error":
+        return Ended(number, error=future.exception())
+    try:
+        if future.status == "finished":
+            worker, value, error = future.result(timeout=WORKERLESS_SECONDS)
+            return Ended(number, value, error, worker)
+    except TimeoutError:  # its worker died with the result, and no other one came
+        pass
+    raise _lost(f"a task was {future.status}")
+
+
+def _lost(why: str) -> BicliqError:
+    return BicliqError(
+        f"the cluster was lost: {why}; check its scheduler and run the same command again: what is committed is kept"
+    )
+
+
+def _slots_by_host(client: Any) -> dict[str, int]:
+    """Tasks that each machine of a cluster runs at a time; none if no scheduler answers."""
+    slots: dict[str, int] = {}
+    try:
+        threads = client.nthreads(callback_timeout=LOOK_SECONDS)
+    except (OSError, TimeoutError):
+        return slots
+    for address, count in threads.items():
+        slots[_host(address)] = slots.get(_host(address), 0) + int(count)
+    return slots
+
+
+def _host(address: str) -> str:
+    """The machine in the address of a worker, as tcp://10.0.0.7 of tcp://10.0.0.7:40001."""
+    return address.rsplit(":", 1)[0]

@@ -1,0 +1,312 @@
+"""Where work runs: on the CPU or a GPU, here or on a cluster. Every command asks here.
+
+What is asked for is obeyed, or refused with the reason. "auto" takes a GPU where one can do the
+work and where the work is worth its start. Each decision carries a sentence that says why, for
+`bicliq doctor`, summaries and errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import kernels
+from pipeline.errors import AskedBackendError, InputError
+from pipeline.placement import device, fallback
+from pipeline.placement.cluster import open_cluster, why_no_gpu_cluster
+from pipeline.settings import ClusterSettings, SearchSettings
+
+Backend = Literal["cpu", "cuda"]
+Stage = Literal["data", "search"]
+
+AUTO_BYTES = 64 << 20
+"""Size of an edge table from which on a GPU is worth starting for it (docs/results.md)."""
+
+BYTES_PER_EDGE = 16
+"""Bytes of an edge in a table of text, about; what a graph of the store is measured by."""
+
+AUTO_PATHS = 1 << 20
+"""Paths of two edges from which on a GPU is worth starting for a search: all measured graphs with
+fewer take half a second on one core."""
+
+AUTO_TIES = 3 << 25
+"""Expected edges of a projection from which on a GPU is worth starting for it and for the cliques
+that follow (docs/methods.md)."""
+
+LITTLE_TO_SEARCH = 1 << 25
+"""Paths of two edges up to which a cluster is not started unless it is asked for: seconds of work
+on two cores, of which the start of a cluster and many small partitions would be most (YouTube: 1.5
+s here, 3.8 s on a cluster)."""
+
+SETTING = {"data": "data backend", "search": "backend"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """The machine that a stage runs on.
+
+    Parameters
+    ----------
+    stage
+        "data" (tables and graphs, which take cuDF and CuPy on a GPU) or "search" (the kernels).
+    asked
+        What the settings say: "auto", "cpu" or "cuda".
+    backend
+        What that comes to: "cpu" or "cuda".
+    why
+        The reason, in words.
+    """
+
+    stage: Stage
+    asked: str
+    backend: Backend
+    why: str
+
+    def here(self) -> Backend:
+        """Return the backend in this process: of what "auto" chose elsewhere, what can run here."""
+        if self.asked != "auto" or self.backend == "cpu":
+            return self.backend
+        return "cpu" if fallback.given_up() or _cannot(self.stage) else "cuda"
+
+    def run(self, work: Callable[[Backend], fallback.Result]) -> fallback.Result:
+        """Do some work on this machine; where "auto" chose a GPU and that fails, on the CPU.
+
+        Parameters
+        ----------
+        work
+            Is given the backend. What it had written when it failed must not be visible to anybody.
+
+        Raises
+        ------
+        AskedBackendError
+            If the backend that was asked for fails.
+        """
+        return fallback.run(self.asked, self.here(), work)
+
+    def __str__(self) -> str:
+        return f"{self.backend}: {self.why}"
+
+
+CPU_DATA = Place("data", "cpu", "cpu", "it is asked for")
+CPU_SEARCH = Place("search", "cpu", "cpu", "it is asked for")
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the partitions of a run are cut and searched, or counted.
+
+    Parameters
+    ----------
+    data
+        Where partitions are cut out of the graph, and bicliques encoded.
+    search
+        Where the kernels run.
+    cluster
+        The cluster that shares the partitions; None: this process takes one after the other.
+    threads
+        Threads of a kernel; 0: those of the machine, shared by the tasks that run on it at the same
+        time.
+    why
+        Why on a cluster, or why not, in words.
+    """
+
+    data: Place
+    search: Place
+    cluster: ClusterSettings | None
+    threads: int
+    why: str
+
+    @contextmanager
+    def opened(self) -> Iterator[Any | None]:
+        """Open the cluster and yield its client; None where this process does the work."""
+        cluster = self.cluster
+        with ExitStack() as stack:
+            if cluster is None:
+                yield None
+            elif cluster.scheduler is not None:
+                yield stack.enter_context(open_cluster(cluster))
+            else:
+                yield self.search.run(lambda backend: stack.enter_context(open_cluster(cluster, backend)))
+
+    def record(self) -> dict[str, str]:
+        """Return the decisions in words."""
+        cluster = "this process" if self.cluster is None else "a cluster"
+        return {"data": str(self.data), "search": str(self.search), "partitions": f"{cluster}: {self.why}"}
+
+
+def place_data(asked: str, n_bytes: int | None = None) -> Place:
+    """Decide where a table is read, and a graph profiled, planned and cut.
+
+    Parameters
+    ----------
+    asked
+        The setting `data_backend`.
+    n_bytes
+        Size of the edge table, or of what it would be as text; None: not known yet.
+
+    Raises
+    ------
+    BackendError
+        If a GPU is asked for and cannot be used here.
+
+    Examples
+    --------
+    >>> print(place_data("auto", 3 << 20))
+    cpu: the table has 3.0 MiB, and a GPU is worth its start from 64 MiB on
+    """
+    not_worth = None
+    if n_bytes is not None and n_bytes < AUTO_BYTES:
+        size = f"{n_bytes / 2**20:.1f} MiB"
+        not_worth = f"the table has {size}, and a GPU is worth its start from {AUTO_BYTES >> 20} MiB on"
+    return _chosen("data", asked, not_worth)
+
+
+def place_graph(asked: str, n_edges: int) -> Place:
+    """Decide where a graph of so many edges is profiled, planned and cut; see `place_data`."""
+    return place_data(asked, BYTES_PER_EDGE * n_edges)
+
+
+def place_projection(asked: str, ties: int) -> Place:
+    """Decide where a graph is projected of which so many edges are expected; see `place_data`."""
+    few = f"about {ties:,} edges are expected, and a GPU is worth its start from {AUTO_TIES:,} on"
+    return _chosen("data", asked, few if ties < AUTO_TIES else None)
+
+
+def place_search(
+    asked: str,
+    paths: int | None = None,
+    *,
+    cannot: str | None = None,
+    not_worth: str | None = None,
+    remote: bool = False,
+) -> Place:
+    """Decide where kernels run.
+
+    Parameters
+    ----------
+    asked
+        The setting `backend`.
+    paths
+        The estimated work: paths of two edges from the roots; None: not known yet.
+    cannot
+        Why no GPU can do what is asked, in words; None: one can.
+    not_worth
+        Why "auto" takes no GPU, in words; None: where there is enough work it does.
+    remote
+        Whether the workers of another machine do it: they then see for themselves what they have.
+
+    Raises
+    ------
+    BackendError
+        If a GPU is asked for and cannot be used here, or not for this.
+
+    Examples
+    --------
+    >>> print(place_search("auto", 1000))
+    cpu: there are 1,000 paths of two edges, and a GPU is worth its start from 1,048,576 on
+    """
+    if paths is not None and paths < AUTO_PATHS:
+        few = f"there are {paths:,} paths of two edges, and a GPU is worth its start from {AUTO_PATHS:,} on"
+        not_worth = not_worth or few
+    return _chosen("search", asked, not_worth, cannot, remote)
+
+
+def place_run(
+    data_backend: str,
+    search: SearchSettings,
+    cluster: ClusterSettings,
+    *,
+    n_edges: int,
+    paths: int,
+    cannot: str | None = None,
+    not_worth: str | None = None,
+) -> Placement:
+    """Decide where the partitions of a run are cut and searched, or counted.
+
+    Parameters
+    ----------
+    data_backend, search, cluster
+        The settings.
+    n_edges, paths
+        What is known of the work: edges of the graph, and paths of two edges from all roots.
+    cannot, not_worth
+        As for `place_search`.
+
+    Raises
+    ------
+    BackendError
+        If a GPU is asked for and cannot be used here, or not for this.
+    """
+    shared, why = _shared(cluster, paths)
+    remote = shared and cluster.scheduler is not None
+    if shared and not remote and cannot is None:
+        cannot = why_no_gpu_cluster()
+    place = place_search(search.backend, paths, cannot=cannot, not_worth=not_worth, remote=remote)
+    if shared and not remote and place.backend == "cuda" and data_backend == "auto":
+        data = _chosen("data", "auto", None)  # the workers of a cluster of GPUs load cuDF as they start
+    else:
+        data = place_graph(data_backend, n_edges)
+    return Placement(data, place, cluster if shared else None, search.threads, why)
+
+
+def check_backends(data_backend: str, backend: str, *, cannot: str | None = None, remote: bool = False) -> None:
+    """Refuse backends that are asked for and cannot be used, before anything is read.
+
+    Parameters
+    ----------
+    data_backend, backend
+        The settings.
+    cannot, remote
+        As for `place_search`.
+
+    Raises
+    ------
+    BackendError
+        With the reason.
+    """
+    if data_backend != "auto":
+        place_data(data_backend)
+    if backend != "auto":
+        place_search(backend, cannot=cannot, remote=remote)
+
+
+def _shared(cluster: ClusterSettings, paths: int) -> tuple[bool, str]:
+    """Whether a cluster shares the work, and why."""
+    if cluster.local is not None:
+        return not cluster.local, "it is asked for"
+    named = {"a scheduler": cluster.scheduler, "a number of workers": cluster.workers}
+    asked = [name for name, value in named.items() if value is not None]
+    if isinstance(cluster.dashboard, str):
+        asked.append("the address of a dashboard")
+    if asked:
+        return True, f"{asked[0]} is given"
+    compared = "more than" if paths > LITTLE_TO_SEARCH else "not more than"
+    return paths > LITTLE_TO_SEARCH, f"there are {paths:,} paths of two edges, {compared} {LITTLE_TO_SEARCH:,}"
+
+
+def _chosen(stage: Stage, asked: str, not_worth: str | None, cannot: str | None = None, remote: bool = False) -> Place:
+    """Obey or refuse what is asked; "auto" takes a GPU unless there is a reason against it."""
+    if asked not in ("auto", "cpu", "cuda"):
+        raise InputError(f"{SETTING[stage]} {asked!r}: it must be auto, cpu or cuda")
+    if asked == "cpu":
+        return Place(stage, asked, "cpu", "it is asked for")
+    if asked == "cuda":
+        reason = cannot or (None if remote else _cannot(stage))
+        if reason is not None:
+            raise AskedBackendError(f"{SETTING[stage]} 'cuda' cannot {'do this' if cannot else 'run here'}: {reason}")
+        return Place(stage, asked, "cuda", "it is asked for")
+    reason = not_worth or cannot
+    if reason is None and not remote:
+        reason = fallback.given_up() or _cannot(stage)
+    if reason is not None:
+        return Place(stage, asked, "cpu", reason)
+    return Place(
+        stage, asked, "cuda", "the workers have GPUs, or take the CPU" if remote else "there is enough work for a GPU"
+    )
+
+
+def _cannot(stage: Stage) -> str | None:
+    """Why the GPU of this machine cannot run a stage, or None when it can."""
+    return device.why_no_data_on_device() if stage == "data" else kernels.why_not("cuda")

@@ -1,0 +1,207 @@
+"""The partitions of a planned run, counted instead of searched, here or on a cluster."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+import kernels
+from pipeline.errors import BicliqError, sentence
+from pipeline.graphs.bipartite import read_graph, stored_edges
+from pipeline.graphs.reduce import reduce
+from pipeline.placement.tasks import Here, hand_out
+from pipeline.placement.where import CPU_SEARCH, Place, Placement, place_graph
+from pipeline.questions.count_asked import NOT_WORTH, CountAsked
+from pipeline.questions.count_tables import vertex_table
+from pipeline.settings import Settings
+from pipeline.stages.partition import cut_partitions, ready_partition
+from pipeline.stages.plan import plan, read_plan, read_plan_record
+from pipeline.stages.profile import profile
+from pipeline.stages.search_run import SearchProgress
+from pipeline.store.counts import commit_count, count_name, examine_counts, vertices_name
+from pipeline.store.layout import RunFolder, Store
+
+LOGGER = logging.getLogger("bicliq")
+
+NEEDED_SETTINGS: dict[str, Any] = {"min_edges": 1}
+"""What a count asks of a run's plan besides p, q and the side: nothing."""
+
+
+def plan_count(store: Store, graph: str, asked: CountAsked, settings: Settings) -> tuple[str, str]:
+    """Plan the run whose partitions are counted; returns its name and the search of all of them."""
+    profile(store, graph, settings.data_backend)
+    folder = store.graph(graph)
+    place = place_graph(settings.data_backend, stored_edges(folder))
+    core = place.run(lambda backend: reduce(read_graph(folder, backend), *asked.least).on_host()).graph
+    method, side = kernels.choose_count(
+        core.indptr,
+        core.indices,
+        core.n_right,
+        min(asked.p, 2) if asked.all_sizes else asked.p,
+        min(asked.q, 2) if asked.all_sizes else asked.q,
+        method=_partition_method(asked, settings),
+        side=settings.search.side,
+        threads=settings.search.threads,
+    )
+    least_p, least_q = asked.least
+    bounded = {"min_left": min(least_p, 2**31 - 1), "min_right": min(least_q, 2**31 - 1), "side": side}
+    search = settings.search.model_copy(update={**bounded, **NEEDED_SETTINGS})
+    planned = plan(store, graph, search, settings.plan, settings.data_backend, settings.cluster, asks="counts")
+    return planned.run, method
+
+
+def count_partitions(
+    store: Store,
+    run: str,
+    asked: CountAsked,
+    method: str,
+    settings: Settings,
+    progress: Callable[[SearchProgress], None] | None = None,
+    dashboard: Callable[[str], None] = lambda address: None,
+) -> int:
+    """Count the partitions of a planned run that are not counted yet, or damaged.
+
+    Parameters
+    ----------
+    store, run, asked, method
+        The run, the question, and the search of its partitions (`plan_count`).
+    settings
+        Where and on how many threads, and whether files that are there are checked.
+    progress
+        Called in the thread of the caller: as the count begins, and as each partition ends.
+    dashboard
+        Called with the address of the Dask dashboard, where a cluster counts.
+
+    Returns
+    -------
+    int
+        How many this call counted.
+
+    Raises
+    ------
+    BicliqError
+        Where partitions failed, after all others were counted; or where the cluster was lost.
+    """
+    placement = read_plan_record(store.run(run)).placement(settings, asked.gpu_cannot, NOT_WORTH)
+    with placement.opened() as client:
+        if client is not None:
+            dashboard(client.dashboard_link)
+        cut_partitions(store, run, client, placement)
+        return _count_missing(store, run, asked, method, placement, client, progress, settings.search.check)
+
+
+def _count_missing(
+    store: Store,
+    run: str,
+    asked: CountAsked,
+    method: str,
+    placement: Placement,
+    client: Any | None,
+    progress: Callable[[SearchProgress], None] | None,
+    check: bool,
+) -> int:
+    """Count what is missing, the costliest partitions first."""
+    started = time.perf_counter()
+    folder, planned = store.run(run), read_plan(store.run(run))
+    cost = np.bincount(planned.partition, weights=planned.cost)
+    roots = np.bincount(planned.partition)
+    sound, damaged = examine_counts(folder, asked.key, check)
+    for number, reason in damaged.items():
+        LOGGER.warning("partition %d is counted again: %s", number, reason)
+        folder.remove(count_name(asked.key, number))
+    waiting = [n for n in np.argsort(-cost, kind="stable").tolist() if n not in sound]
+    done, failures = set(range(cost.size)) - set(waiting), dict[int, str]()
+
+    def report() -> None:
+        if progress is not None:
+            chosen = sorted(done)
+            figures = (int(roots[chosen].sum()), int(roots.sum()), int(cost[chosen].sum()), int(cost.sum()))
+            progress(SearchProgress(len(done), cost.size, *figures, 0, time.perf_counter() - started))
+
+    report()
+    tasks = ((number, partial(_count, store.uri, run, number, asked, method, placement)) for number in waiting)
+    for ended in hand_out(client, lambda: next(tasks, None)):
+        if ended.error is None:
+            done.add(ended.number)
+        else:
+            failures[ended.number] = sentence(ended.error)
+        report()
+    if failures:
+        named = "; ".join(f"partition {number}: {error}" for number, error in sorted(failures.items())[:5])
+        raise BicliqError(
+            f"{folder.uri}: {len(failures)} of {cost.size} partitions failed ({named}); all others are counted: run"
+            " the same command again to count only these"
+        )
+    return len(waiting)
+
+
+def _count(
+    store_uri: str, run: str, number: int, asked: CountAsked, method: str, placement: Placement, here: Here
+) -> int:
+    threads = here.threads(placement.threads)
+    return count_partition(store_uri, run, number, asked, method, threads, placement.search)
+
+
+def count_partition(
+    store_uri: str,
+    run: str,
+    number: int,
+    asked: CountAsked,
+    method: str,
+    threads: int = 1,
+    place: Place = CPU_SEARCH,
+) -> int:
+    """Count one partition and commit its counts, unless it was counted; returns its number."""
+    folder = Store.open(store_uri, create=False).run(run)
+    with folder.claim(f"{asked.key}-{number:05d}"):
+        if not folder.has(count_name(asked.key, number)):
+            _count_and_commit(folder, number, asked, method, threads, place)
+    return number
+
+
+def _count_and_commit(
+    folder: RunFolder, number: int, asked: CountAsked, method: str, threads: int, place: Place
+) -> None:
+    started = time.perf_counter()
+    part = ready_partition(folder, number)
+    csr = (part.indptr, part.indices, part.n_right)
+    options: dict[str, Any] = {"side": part.side, "roots": part.roots, "threads": threads}
+    files = []
+    found: kernels.CountResult | kernels.CountTable
+    if asked.all_sizes:
+        found = place.run(
+            lambda backend: kernels.count_all_bicliques(*csr, asked.p, asked.q, backend=backend, **options)
+        )
+        counts = found.counts
+    else:
+        options |= {"method": method, "per_vertex": asked.vertices}
+        found = place.run(lambda backend: kernels.count_bicliques(*csr, asked.p, asked.q, backend=backend, **options))
+        counts = {(asked.p, asked.q): found.count}
+        if asked.vertices:
+            for side, ids, values in (
+                ("left", part.left_ids, found.left_counts),
+                ("right", part.right_ids, found.right_counts),
+            ):
+                name = vertices_name(asked.key, number, side)
+                files.append(folder.write_table(name, vertex_table(ids, values)))
+    content = {
+        "plan": read_plan_record(folder).digest,
+        "counts": [[p, q, str(count)] for (p, q), count in counts.items() if count],
+        "method": method,
+        "backend": found.backend,
+        "threads": found.threads,
+        "seconds": round(time.perf_counter() - started, 6),
+    }
+    commit_count(folder, asked.key, number, content, files)
+
+
+def _partition_method(asked: CountAsked, settings: Settings) -> Literal["auto", "levels", "pivot"]:
+    """The search of partitions, as far as it is prescribed; butterflies count whole graphs only."""
+    if asked.all_sizes or asked.vertices or asked.method == "pivot":
+        return "pivot"
+    return "levels" if asked.method == "levels" or settings.search.backend == "cuda" else "auto"

@@ -1,0 +1,199 @@
+"""The sums of the counts of all partitions: the tables that a count leaves in the store.
+
+``counts.parquet`` (p, q, count) and, where asked, ``vertex_counts.parquet`` (p, q, side, vertex,
+id, count); counts are text, since 2^128 - 1 has 39 digits.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.errors import CapacityError, DamageError, StorageError
+from pipeline.questions.count_asked import CountAsked, CountRecord, why_none
+from pipeline.stages.plan import read_plan_record
+from pipeline.store.counts import (
+    COUNTS_FILE,
+    COUNTS_RECORD,
+    VERTICES_FILE,
+    Sizes,
+    examine_counts,
+    keys_of,
+    sizes_of_key,
+    sums_of,
+)
+from pipeline.store.layout import RunFolder, Store
+from pipeline.store.manifest import ran_on
+from pipeline.store.records import named_files
+
+LOGGER = logging.getLogger("bicliq")
+
+SCHEMA = pa.schema([("p", pa.int64()), ("q", pa.int64()), ("count", pa.string())])
+VERTEX_SCHEMA = pa.schema(
+    [
+        ("p", pa.int64()),
+        ("q", pa.int64()),
+        ("side", pa.string()),
+        ("vertex", pa.int32()),
+        ("id", pa.string()),
+        ("count", pa.string()),
+    ]
+)
+
+
+def publish_counts(store: Store, run: str, asked: CountAsked, method: str, counted: int) -> CountRecord:
+    """Add up the partitions and write counts.parquet, beside other counts of this run.
+
+    Raises
+    ------
+    StorageError
+        Where partitions are not counted, or damaged.
+    CapacityError
+        Where a count is 2^128 or more.
+    """
+    folder = store.run(run)
+    planned = read_plan_record(folder)
+    partitions = _records_of_key(folder, asked.key)
+    counts = _sums(folder, asked.key, partitions)
+    publish_all_counts(folder, again=asked.key)
+    graph = store.graph(planned.graph).read_record("graph.json")
+    n_left, n_right = int(graph["n_left"]), int(graph["n_right"])
+    return CountRecord(
+        counts=counts,
+        n_left=n_left,
+        n_right=n_right,
+        n_edges=int(graph["n_edges"]),
+        too_large=why_none(asked, n_left, n_right),
+        method="pivot" if asked.all_sizes else method,
+        side=planned.side,
+        backend=ran_on(str(record["backend"]) for record in partitions),
+        threads=max((int(record["threads"]) for record in partitions), default=0),
+        seconds={},
+        run=run,
+        output=folder.uri,
+        partitions=planned.partitions,
+        counted=counted,
+    )
+
+
+def _records_of_key(folder: RunFolder, key: str) -> list[dict[str, Any]]:
+    """The records of one question, one a partition; the exceptions are those of `publish_counts`."""
+    sound, damaged = examine_counts(folder, key)
+    total = read_plan_record(folder).partitions
+    missing = [number for number in range(total) if number not in sound]
+    if missing:
+        reason = damaged.get(missing[0], "it is not counted")
+        raise StorageError(
+            f"{folder.uri}: {len(missing)} of {total} partitions of {key} are missing (partition {missing[0]}: {reason});"
+            " count again"
+        )
+    return list(sound.values())
+
+
+def _sums(folder: RunFolder, key: str, records: list[dict[str, Any]]) -> Sizes:
+    counts = {**dict.fromkeys(sizes_of_key(key), 0), **sums_of(records)}
+    beyond = next((size for size, count in counts.items() if count >= 1 << 128), None)
+    if beyond is not None:
+        raise CapacityError(f"{folder.uri}: the count for p={beyond[0]}, q={beyond[1]} does not fit in 128 bits")
+    return counts
+
+
+def publish_all_counts(folder: RunFolder, again: str | None = None) -> None:
+    """Write the tables of all questions of a run that are counted to their end, and their record.
+
+    Those that were published before are taken over, but for the question `again`; on an object
+    store, where another process may publish at the same time, until none is missing.
+    """
+    with folder.claim("counts"):
+        while True:
+            done, counts, vertices = _published(folder)
+            if again is not None:
+                done.pop(again, None)
+            new = {key: method for key, method in _whole_keys(folder).items() if key not in done}
+            if not new:
+                return
+            for key in new:
+                counts |= _sums(folder, key, _records_of_key(folder, key))
+                if key.startswith("vertices"):
+                    ((p, q),) = sizes_of_key(key)
+                    old = vertices.filter(pc.or_(pc.not_equal(vertices["p"], p), pc.not_equal(vertices["q"], q)))
+                    vertices = pa.concat_tables([old, _vertex_sums(folder, key, counts[p, q])])
+            folder.remove(COUNTS_RECORD)
+            by_size = [("p", "ascending"), ("q", "ascending")]
+            files = [folder.write_table(COUNTS_FILE, _count_rows(counts).sort_by(by_size))]
+            if any(key.startswith("vertices") for key in {**done, **new}):
+                files.append(folder.write_table(VERTICES_FILE, vertices.sort_by(by_size)))
+            created = dt.datetime.now(dt.UTC).isoformat()
+            folder.write_record(COUNTS_RECORD, {"keys": {**done, **new}, "created": created}, files)
+            again = None
+
+
+def _published(folder: RunFolder) -> tuple[dict[str, str], Sizes, pa.Table]:
+    """Published questions with their method, their counts, and those of vertices.
+
+    Nothing where the tables are damaged.
+    """
+    try:
+        record = folder.read_record(COUNTS_RECORD) if folder.has(COUNTS_RECORD) else None
+        if record is not None:
+            files = named_files(record)
+            rows = folder.read_table(files[COUNTS_FILE]).to_pylist()
+            vertices = (
+                folder.read_table(files[VERTICES_FILE]) if VERTICES_FILE in files else VERTEX_SCHEMA.empty_table()
+            )
+            return dict(record["keys"]), {(row["p"], row["q"]): int(row["count"]) for row in rows}, vertices
+    except DamageError as error:
+        LOGGER.warning("the counts are put together again: %s", error)
+    return {}, {}, VERTEX_SCHEMA.empty_table()
+
+
+def _whole_keys(folder: RunFolder) -> dict[str, str]:
+    """Questions of which every partition is counted, and by which method."""
+    total = read_plan_record(folder).partitions
+    sound = {key: examine_counts(folder, key)[0] for key in keys_of(folder)}
+    return {key: str(records[0]["method"]) for key, records in sound.items() if len(records) == total}
+
+
+def _count_rows(counts: Sizes) -> pa.Table:
+    sizes = list(counts)
+    columns = [[p for p, _ in sizes], [q for _, q in sizes], [str(count) for count in counts.values()]]
+    return pa.Table.from_arrays([pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)], schema=SCHEMA)
+
+
+def vertex_table(ids: Any, values: Any) -> pa.Table:
+    """Return the vertices of a partition that lie in a biclique, and in how many."""
+    some = np.flatnonzero(values != 0)
+    counts = pa.array([str(value) for value in values[some].tolist()], pa.string())
+    return pa.table({"vertex": pa.array(ids[some].astype(np.int32)), "count": counts})
+
+
+def _vertex_sums(folder: RunFolder, key: str, count: int) -> pa.Table:
+    """Add up the counts of each vertex over the partitions; none exceeds the count of all."""
+    kind = np.uint64 if count < 1 << 64 else object
+    ((p, q),) = sizes_of_key(key)
+    graph = folder.store.graph(read_plan_record(folder).graph)
+    stored, parts = graph.stored(), []
+    records = examine_counts(folder, key)[0].values()
+    for side in ("left", "right"):
+        labels = graph.read_table(stored[f"{side}_ids.parquet"])["id"].combine_chunks().cast(pa.string())
+        sums = np.zeros(len(labels), kind)
+        for record in records:
+            (file,) = (f for f in named_files(record).values() if f.name.startswith(f"counts/{key}/{side}-"))
+            table = folder.read_table(file)
+            sums[table["vertex"].to_numpy()] += np.array([int(x) for x in table["count"].to_pylist()], kind)
+        some = np.flatnonzero(sums != 0)
+        columns = {
+            "p": pa.array(np.full(some.size, p, np.int64)),
+            "q": pa.array(np.full(some.size, q, np.int64)),
+            "side": pa.array([side] * some.size, pa.string()),
+            "vertex": pa.array(some.astype(np.int32)),
+            "id": labels.take(pa.array(some)),
+            "count": pa.array([str(value) for value in sums[some].tolist()], pa.string()),
+        }
+        parts.append(pa.table(columns, schema=VERTEX_SCHEMA))
+    return pa.concat_tables(parts)

@@ -1,0 +1,144 @@
+"""Tables and stored graphs read into memory: bipartite, undirected, or one side projected."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.formats import bare_name
+from pipeline.formats.numbered import DIMACS_SUFFIXES, NumberedEdges, read_dimacs, read_matrix_market
+from pipeline.graphs.bipartite import BipartiteGraph, read_graph, stored_edges
+from pipeline.graphs.undirected import UndirectedGraph, expected_ties, project
+from pipeline.placement.arrays import library_of
+from pipeline.placement.device import on
+from pipeline.placement.where import Backend, place_data, place_graph, place_projection
+from pipeline.settings import IngestSettings
+from pipeline.stages.ingest import EdgeTable, read_edge_table
+from pipeline.store.layout import Store
+
+
+def bipartite_of(table: EdgeTable, backend: str = "cpu") -> BipartiteGraph:
+    """Return the graph of an edge table, on the host ("cpu") or on the GPU ("cuda")."""
+    left, right = on(backend, table.left, table.right)
+    return BipartiteGraph.from_edges(left, right, len(table.left_ids), len(table.right_ids))
+
+
+def read_undirected(source: str, settings: IngestSettings | None = None, backend: str = "cpu") -> UndirectedGraph:
+    """Read a file of edges as an undirected graph.
+
+    Parameters
+    ----------
+    source
+        Path or fsspec URL: DIMACS, MatrixMarket (square), or any edge table that `read_edge_table`
+        reads.
+    settings
+        Format, columns and filters of an edge table.
+    backend
+        "cpu"; "cuda": an edge table is read on the GPU, and the graph's arrays lie there; or
+        "auto": the GPU for a large table. DIMACS and MatrixMarket files stay on the host.
+
+    Raises
+    ------
+    InputError
+        At anything wrong in the file: what, and in which line.
+    BackendError
+        If "cuda" cannot run here.
+    """
+    settings = settings or IngestSettings()
+    name = bare_name(source)
+    if settings.format == "auto" and name.endswith(DIMACS_SUFFIXES):
+        return _of_numbers(read_dimacs(source))
+    if settings.format == "mtx" or (settings.format == "auto" and name.endswith(".mtx")):
+        return _of_numbers(read_matrix_market(source))
+    settings = settings.model_copy(update={"sides": settings.sides or "source-target"})
+    table = read_edge_table(source, settings, backend=backend)
+    left_ids, right_ids = table.left_ids, table.right_ids
+    if left_ids.type != right_ids.type:
+        left_ids, right_ids = left_ids.cast(pa.string()), right_ids.cast(pa.string())
+    ids = pc.unique(pa.chunked_array([left_ids, right_ids]))
+    ids = ids.take(pc.sort_indices(ids))
+    left = pc.index_in(left_ids, value_set=ids).to_numpy()
+    right = pc.index_in(right_ids, value_set=ids).to_numpy()
+    u, v = left[table.left], right[table.right]
+    place = place_data(backend, table.summary["source"]["bytes"])
+    return place.run(lambda chosen: _graph_on(chosen, u, v, ids))
+
+
+def _graph_on(backend: Backend, u: Any, v: Any, ids: pa.Array) -> UndirectedGraph:
+    u, v = on(backend, u, v)
+    return UndirectedGraph.from_edges(u, v, ids)
+
+
+def project_table(
+    source: str,
+    side: Literal["left", "right"],
+    min_shared: int,
+    settings: IngestSettings | None = None,
+    store: Store | None = None,
+    threads: int = 1,
+    backend: str = "cpu",
+) -> UndirectedGraph:
+    """Tie the vertices of one side of a bipartite table that share enough of the other side.
+
+    Parameters
+    ----------
+    source
+        Path or fsspec URL of an edge table; with a store, the name of one of its graphs, or how it
+        begins.
+    side, min_shared
+        The side to keep, and how many common neighbours make an edge.
+    settings
+        How a table is read.
+    store
+        Where `source` is a graph.
+    threads
+        Threads of the projection on the CPU; 0 takes all cores.
+    backend
+        "cpu"; "cuda": the table is read and projected on the GPU, where the arrays of the graph
+        then lie; or "auto": the GPU where it is worth its start, for a large table or for a small
+        one with many paths of two edges, and the CPU where the GPU fails.
+
+    Raises
+    ------
+    InputError
+        Where the table is wrong, or the graph is not in the store.
+    BackendError
+        If "cuda" cannot run here, or has too little memory.
+    """
+    graph, ids = read_sides(source, side, settings, store, backend)
+    on_device = library_of(graph.indices) is not np
+
+    def work(chosen: Backend) -> UndirectedGraph:
+        lost = on_device and chosen == "cpu"  # with the GPU on which it lay: it is read again
+        there = read_sides(source, side, settings, store)[0] if lost else graph.on(chosen)
+        return project(there, ids, side, min_shared, threads)
+
+    place = place_data(backend) if on_device else place_projection(backend, expected_ties(graph, side, min_shared))
+    return place.run(work)
+
+
+def read_sides(
+    source: str,
+    side: Literal["left", "right"],
+    settings: IngestSettings | None = None,
+    store: Store | None = None,
+    backend: str = "cpu",
+) -> tuple[BipartiteGraph, pa.Array]:
+    """Read a bipartite graph and the labels of one side; parameters as of `project_table`."""
+    if store is not None:
+        folder = store.graph(store.find_graph(source))
+        place = place_graph(backend, stored_edges(folder))
+        graph = place.run(lambda chosen: read_graph(folder, chosen))
+        return graph, folder.read_table(folder.stored()[f"{side}_ids.parquet"])["id"].combine_chunks()
+    table = read_edge_table(source, settings, backend=backend)
+    place = place_data(backend, table.summary["source"]["bytes"])
+    graph = place.run(lambda chosen: bipartite_of(table, chosen))
+    return graph, table.left_ids if side == "left" else table.right_ids
+
+
+def _of_numbers(file: NumberedEdges) -> UndirectedGraph:
+    ids = pa.array(np.arange(1, file.n + 1, dtype=np.int64))
+    return UndirectedGraph.from_edges(file.edges[:, 0] - 1, file.edges[:, 1] - 1, ids)

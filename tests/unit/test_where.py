@@ -1,0 +1,238 @@
+"""Where work runs is decided in one place: what is asked for is obeyed or refused, and "auto" says
+why."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import kernels
+from pipeline.errors import AskedBackendError, BackendError, InputError
+from pipeline.placement import device, fallback, where
+from pipeline.placement.where import (
+    AUTO_BYTES,
+    AUTO_PATHS,
+    AUTO_TIES,
+    LITTLE_TO_SEARCH,
+    check_backends,
+    place_data,
+    place_graph,
+    place_projection,
+    place_run,
+    place_search,
+)
+from pipeline.settings import ClusterSettings, SearchSettings
+
+MUCH = {"n_edges": AUTO_BYTES, "paths": LITTLE_TO_SEARCH + 1}
+HERE = ClusterSettings(local=True)
+
+
+@pytest.fixture(autouse=True)
+def nothing_failed(monkeypatch):
+    monkeypatch.setattr(fallback, "_reasons", [])
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """A machine that seems to have a GPU and all of its libraries."""
+    monkeypatch.setattr(kernels, "why_not", lambda backend: None)
+    monkeypatch.setattr(device, "why_no_data_on_device", lambda: None)
+    monkeypatch.setattr(where, "why_no_gpu_cluster", lambda: None)
+
+
+@pytest.fixture
+def no_gpu(monkeypatch):
+    monkeypatch.setattr(kernels, "why_not", lambda backend: "no GPU is here")
+    monkeypatch.setattr(device, "why_no_data_on_device", lambda: "cudf not installed")
+
+
+def run_placed(cluster=HERE, data="auto", cannot=None, **search):
+    return place_run(data, SearchSettings(**search), cluster, **MUCH, cannot=cannot)
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(
+    ("place", "backend", "why"),
+    [
+        (lambda: place_data("auto", AUTO_BYTES), "cuda", "enough work"),
+        (lambda: place_data("auto", AUTO_BYTES - 1), "cpu", "a GPU is worth its start from 64 MiB on"),
+        (lambda: place_data("cuda", 1), "cuda", "asked for"),
+        (lambda: place_data("cpu", 1 << 40), "cpu", "asked for"),
+        (lambda: place_graph("auto", AUTO_BYTES // 16), "cuda", "enough work"),
+        (lambda: place_graph("auto", AUTO_BYTES // 16 - 1), "cpu", "64 MiB"),
+        (lambda: place_projection("auto", AUTO_TIES), "cuda", "enough work"),
+        (lambda: place_projection("auto", AUTO_TIES - 1), "cpu", "edges are expected"),
+        (lambda: place_search("auto", AUTO_PATHS), "cuda", "enough work"),
+        (lambda: place_search("auto", AUTO_PATHS - 1), "cpu", "paths of two edges"),
+        (lambda: place_search("auto"), "cuda", "enough work"),
+        (lambda: place_search("auto", cannot="it counts no vertices"), "cpu", "it counts no vertices"),
+        (lambda: place_search("auto", not_worth="only where it is asked for"), "cpu", "only where it is asked for"),
+        (lambda: place_search("cuda", 1, not_worth="only where it is asked for"), "cuda", "asked for"),
+    ],
+)
+def test_auto_takes_a_gpu_where_the_work_is_worth_it_and_says_why(place, backend, why):
+    found = place()
+    assert (found.backend, found.here()) == (backend, backend)
+    assert why in str(found)
+
+
+@pytest.mark.usefixtures("no_gpu")
+def test_auto_takes_the_cpu_where_no_gpu_is_and_says_so():
+    assert str(place_data("auto", AUTO_BYTES)) == "cpu: cudf not installed"
+    assert str(place_search("auto", AUTO_PATHS)) == "cpu: no GPU is here"
+
+
+@pytest.mark.usefixtures("no_gpu")
+def test_a_gpu_that_is_asked_for_and_not_there_is_refused_with_the_reason():
+    with pytest.raises(AskedBackendError, match="data backend 'cuda' cannot run here: cudf not installed"):
+        place_data("cuda")
+    with pytest.raises(BackendError, match="backend 'cuda' cannot run here: no GPU is here"):
+        place_search("cuda")
+    for asked in (("cuda", "auto"), ("auto", "cuda")):
+        with pytest.raises(BackendError, match="cannot run here"):
+            check_backends(*asked)
+    check_backends("auto", "auto")
+    check_backends("auto", "cuda", remote=True)  # the workers say whether they have one
+
+
+@pytest.mark.usefixtures("gpu")
+def test_what_a_gpu_cannot_do_is_a_reason_in_words():
+    with pytest.raises(BackendError, match="it counts no vertices; use the CPU backend"):
+        place_search("cuda", cannot="it counts no vertices; use the CPU backend")
+
+
+@pytest.mark.parametrize("place", [place_data, place_search])
+def test_a_backend_that_does_not_exist_is_named(place):
+    with pytest.raises(InputError, match="backend 'gpu': it must be auto, cpu or cuda"):
+        place("gpu")
+
+
+def test_a_cluster_is_started_where_there_is_work_for_it_or_it_is_asked_for():
+    def shared(paths, **cluster):
+        placed = place_run("cpu", SearchSettings(backend="cpu"), ClusterSettings(**cluster), n_edges=1, paths=paths)
+        return placed.cluster is not None, placed.why
+
+    little, much = LITTLE_TO_SEARCH, LITTLE_TO_SEARCH + 1
+    assert shared(little) == (False, "there are 33,554,432 paths of two edges, not more than 33,554,432")
+    assert shared(much) == (True, "there are 33,554,433 paths of two edges, more than 33,554,432")
+    assert shared(little, workers=2) == (True, "a number of workers is given")
+    assert shared(little, scheduler="tcp://host:8786") == (True, "a scheduler is given")
+    assert shared(little, dashboard=":8787") == (True, "the address of a dashboard is given")
+    assert shared(little, local=False) == (True, "it is asked for")
+    assert shared(much, local=True, workers=2) == (False, "it is asked for")
+
+
+@pytest.mark.usefixtures("gpu")
+def test_workers_with_a_gpu_each_cut_and_encode_on_it_whatever_the_size():
+    shared = place_run("auto", SearchSettings(), ClusterSettings(local=False), n_edges=1, paths=AUTO_PATHS)
+    assert (shared.search.backend, shared.data.backend) == ("cuda", "cuda")
+    alone = place_run("auto", SearchSettings(), HERE, n_edges=1, paths=AUTO_PATHS)
+    assert (alone.search.backend, alone.data.backend) == ("cuda", "cpu")
+    asked = place_run("cpu", SearchSettings(), ClusterSettings(local=False), n_edges=1, paths=AUTO_PATHS)
+    assert (asked.search.backend, asked.data.backend) == ("cuda", "cpu")
+
+
+@pytest.mark.usefixtures("gpu")
+def test_auto_shares_work_among_cores_where_no_cluster_of_gpus_can_be_started(monkeypatch):
+    monkeypatch.setattr(where, "why_no_gpu_cluster", lambda: "Dask-CUDA is missing")
+    placed = run_placed(ClusterSettings(local=False))
+    assert str(placed.search) == "cpu: Dask-CUDA is missing"
+    with pytest.raises(BackendError, match="Dask-CUDA is missing"):
+        run_placed(ClusterSettings(local=False), backend="cuda")
+
+
+@pytest.mark.usefixtures("no_gpu")
+def test_workers_elsewhere_see_for_themselves_what_they_have():
+    placed = run_placed(ClusterSettings(scheduler="tcp://host:8786"))
+    assert placed.search.backend == "cuda"
+    assert placed.search.here() == "cpu"  # as on a worker without a GPU
+    assert placed.search.run(lambda backend: backend) == "cpu"
+
+
+def test_a_placement_travels_to_workers_and_says_in_words_what_it_is():
+    placed = run_placed(data="cpu", backend="cpu", threads=3)
+    assert pickle.loads(pickle.dumps(placed)) == placed
+    assert placed.threads == 3
+    assert placed.record() == {
+        "data": "cpu: it is asked for",
+        "search": "cpu: it is asked for",
+        "partitions": "this process: it is asked for",
+    }
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_cluster_of_gpus_that_does_not_start_becomes_one_of_cores(monkeypatch, caplog):
+    opened = []
+
+    class Cluster:
+        def __init__(self, settings, backend="cpu"):
+            opened.append(backend)
+            if backend == "cuda":
+                raise RuntimeError("cudaErrorNoDevice")
+
+        def __enter__(self):
+            return "client"
+
+        def __exit__(self, *exception):
+            pass
+
+    monkeypatch.setattr(where, "open_cluster", Cluster)
+    with run_placed(ClusterSettings(workers=2)).opened() as client:
+        assert client == "client"
+    assert opened == ["cuda", "cpu"]
+    assert "the GPU is given up" in caplog.text
+    monkeypatch.setattr(fallback, "_reasons", [])
+    placed = run_placed(ClusterSettings(workers=2), backend="cuda")
+    with pytest.raises(AskedBackendError, match="cudaErrorNoDevice"), placed.opened():
+        pass
+
+
+# ---- fallback
+
+
+def fails(error):
+    def work(backend):
+        if backend == "cuda":
+            raise error
+        return backend
+
+    return work
+
+
+FULL = MemoryError("out of memory: 3 GiB")
+FAILURES = [FULL, RuntimeError("cudaErrorIllegalAddress"), BackendError("the GPU was lost")]
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("error", FAILURES, ids=["full", "failed", "lost"])
+def test_auto_goes_on_with_the_cpu_and_says_why_once(error, caplog):
+    place = place_data("auto")
+    assert place.run(fails(error)) == "cpu"
+    assert place.run(fails(AssertionError("a GPU that failed is asked again"))) == "cpu"
+    assert place_search("auto", AUTO_PATHS).why.startswith("the GPU was given up before: ")
+    assert len(caplog.records) == 1
+    assert str(error) in caplog.text
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("error", FAILURES, ids=["full", "failed", "lost"])
+def test_who_asked_for_the_gpu_gets_its_error(error):
+    with pytest.raises(AskedBackendError, match=str(error)):
+        place_data("cuda").run(fails(error))
+    assert place_data("auto").here() == "cuda"  # one failure of what was asked for gives up nothing
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_gpu_that_was_asked_for_is_not_given_up_by_what_goes_on_around_it():
+    with pytest.raises(AskedBackendError, match="lost"):
+        place_data("auto").run(lambda backend: place_search("cuda").run(fails(BackendError("lost"))))
+
+
+@pytest.mark.usefixtures("gpu")
+def test_errors_that_are_none_of_the_gpus_are_passed_on(caplog):
+    with pytest.raises(InputError, match="line 3"):
+        place_data("auto").run(fails(InputError("line 3: 2 fields")))
+    with pytest.raises(KeyError):
+        place_data("auto").run(fails(KeyError("x")))
+    assert caplog.records == []
