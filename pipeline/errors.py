@@ -31,7 +31,7 @@ class StorageError(BicliqError):
 
 
 class DamageError(StorageError):
-    """Raised when a file of a store is missing, or is not what its record says; nothing of it is used."""
+    """Raised when a file of a store is missing or not what its record says; it is not used."""
 
 
 class LimitReached(BicliqError):

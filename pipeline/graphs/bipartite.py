@@ -213,7 +213,7 @@ def stored_edges(folder: GraphFolder) -> int:
 
 
 def read_edges(folder: Folder, file: StoredFile, n_left: int, n_right: int, backend: str = "cpu") -> BipartiteGraph:
-    """Read a table of edges (dense ids, columns left and right) of a folder, after it was checked."""
+    """Read a table of edges (dense ids, columns left and right), after it was checked."""
     if backend == "cuda":
         left, right = read_columns(folder, file, ["left", "right"])
     else:

@@ -291,7 +291,7 @@ def _name(graph: UndirectedGraph, question: CliqueQuestion) -> str:
 
 
 def _keep_the_better(folder: Folder, record: dict[str, Any], kind: pa.DataType) -> dict[str, Any]:
-    """Commit an answer, unless the store has a better one meanwhile or from an earlier search; returns what stands."""
+    """Commit an answer, unless the store has a better one by now; returns what stands."""
     with folder.claim("clique"):
         known = _known(folder)
         if known is not None and _worth(known) > _worth(record):

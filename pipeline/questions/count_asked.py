@@ -107,7 +107,8 @@ class CountRecord:
     seconds
         Duration of each stage.
     run, output, partitions, counted
-        Run and folder in the store, its partitions, and those that this call counted; None in memory.
+        Run and folder in the store, its partitions, and those that this call counted; None in
+        memory.
     """
 
     counts: Sizes

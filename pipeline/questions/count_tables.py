@@ -82,7 +82,7 @@ def publish_counts(store: Store, run: str, asked: CountAsked, method: str, count
 
 
 def _records_of_key(folder: RunFolder, key: str) -> list[dict[str, Any]]:
-    """The records of one question, one a partition; the exceptions are those of `publish_counts`."""
+    """The records of one question, one a partition; raises what `publish_counts` does."""
     sound, damaged = examine_counts(folder, key)
     total = read_plan_record(folder).partitions
     missing = [number for number in range(total) if number not in sound]

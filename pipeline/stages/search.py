@@ -47,7 +47,8 @@ def search_partition(
     threads
         Threads of the kernel; 0: all that this process may use.
     max_bicliques
-        Stop after so many, and commit the partition as incomplete; it is searched again when more are asked for.
+        Stop after so many, and commit the partition as incomplete; it is searched again when more
+        are asked for.
     progress
         Called after each batch with the kernel's progress (roots_done, n_roots, bicliques).
     place
