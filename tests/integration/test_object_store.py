@@ -7,18 +7,22 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pipeline.errors import StorageError
+import kernels
+from pipeline.errors import DamageError, StorageError
 from pipeline.placement.cluster import open_cluster
-from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
+from pipeline.questions.clique import CliqueQuestion, answer
+from pipeline.questions.count import CountAsked, count_partition, plan_count, publish_counts
+from pipeline.repair import repair
+from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, load_settings
 from pipeline.stages.partition import write_partitions
 from pipeline.stages.plan import plan
 from pipeline.stages.publish import publish
 from pipeline.stages.search import search_partition
 from pipeline.stages.search_run import search_run
-from pipeline.stages.verify import verify
-from pipeline.store.layout import Commit, Store, commit_name
+from pipeline.stages.verify import verify, verify_store
+from pipeline.store.layout import Commit, Store, commit_name, data_name
 from pipeline.store.results import open_run
-from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, put_graph, random_graph
+from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, flip_a_bit, put_graph, random_graph
 
 pytest.importorskip("s3fs")
 moto_server = pytest.importorskip("moto.server")
@@ -108,9 +112,7 @@ def test_the_first_commit_stands_whatever_the_store_can_do(bucket, monkeypatch, 
             return pipe(fs, path, value, mode=mode, **options)
 
         monkeypatch.setattr(type(folder.fs), "pipe_file", refuse)
-    first, second = (
-        Commit(3, folder.attempt_name(3), 0, 1, "", "0" * 16, 0.0, True, {}, "p", "cpu-avx2", 2) for _ in range(2)
-    )
+    first, second = (Commit(3, folder.attempt_name(3), 0, 1, "", "0" * 16, 0.0, True, {}, "p") for _ in range(2))
     for commit in (first, second):
         folder.write_bytes(commit.file, b"x")
     assert folder.commit_partition(first) == first
@@ -143,3 +145,86 @@ def test_workers_reach_the_object_store_by_its_url(bucket):
 def test_a_missing_bucket_is_a_storage_error(bucket):
     with pytest.raises(StorageError, match="no-such-bucket"):
         Store.open("s3://no-such-bucket/store")
+
+
+def finished(bucket, name, partitions=4):
+    store = Store.open(f"{bucket}/{name}")
+    run = plan(store, put_graph(store, GRAPH), SearchSettings(), PlanSettings(partitions=partitions)).run
+    search_run(store, run)
+    publish(store, run)
+    return store, run
+
+
+@pytest.mark.parametrize("damage", ["flipped", "gone", "record of another partition"])
+def test_damage_is_named_refused_and_searched_again(bucket, damage):
+    store, run = finished(bucket, f"damage-{damage[:4]}[1]*")
+    folder = store.run(run)
+    file = folder.committed()[2].file
+    if damage == "flipped":
+        flip_a_bit(folder, file)
+    elif damage == "gone":
+        folder.remove(file)
+    else:
+        folder.write_bytes(commit_name(2), folder.fs.cat_file(folder.path_of(commit_name(1))))
+    assert not verify(store, run).ok
+    with pytest.raises(DamageError):
+        open_run(store).table()
+    assert search_run(store, run, check=True).searched == 1
+    assert publish(store, run).digest == digest_of(ANSWER)
+    assert verify(store, run).problems == []
+    assert bicliques_of(open_run(store).table(ids=False)) == ANSWER
+    assert open_run(store).dataset().count_rows() == len(ANSWER)
+
+
+def test_what_a_killed_attempt_left_is_removed_when_it_is_old(bucket, monkeypatch):
+    store, run = finished(bucket, "leftovers")
+    left = f"runs/{run}/{data_name(1, '0badcafe')}"
+    store.root.write_bytes(left, b"half")
+    settings = load_settings(store=store.uri, cluster={"local": True})
+    assert verify(store, run).leftovers == [left]
+    assert verify(store, run).ok
+    assert repair(store, settings) == []
+    monkeypatch.setattr("pipeline.store.inventory.FORGOTTEN_SECONDS", -1e9)
+    assert repair(store, settings) == [f"{left}: removed, a file of an attempt that was not committed"]
+    assert bicliques_of(open_run(store).table(ids=False)) == ANSWER
+
+
+def test_a_run_goes_on_where_its_limit_stopped_it(bucket):
+    store = Store.open(f"{bucket}/limits")
+    run = plan(store, put_graph(store, GRAPH), SearchSettings(), PlanSettings(partitions=4)).run
+    for limit in (20, 60, None):
+        assert search_run(store, run, max_bicliques=limit).bicliques == (limit or len(ANSWER))
+        assert publish(store, run, limit).complete == (limit is None)
+        assert verify(store, run).problems == []
+        assert verify(store, run).leftovers == []
+    assert bicliques_of(open_run(store).table(ids=False)) == ANSWER
+
+
+def test_a_partition_that_is_counted_twice_at_once_counts_once(bucket):
+    store = Store.open(f"{bucket}/counts")
+    settings = load_settings(store=store.uri, cluster={"local": True}, plan={"partitions": 2})
+    asked = CountAsked(2, 2, vertices=True)
+    run, method = plan_count(store, put_graph(store, GRAPH), asked, settings)
+    write_partitions(store, run)
+    started = threading.Barrier(2)
+
+    def count(number):
+        started.wait()
+        return count_partition(store.uri, run, number, asked, method, "cpu", 1)
+
+    with ThreadPoolExecutor(2) as pool:
+        for number in range(2):
+            list(pool.map(count, [number, number]))
+    counts = publish_counts(store, run, asked, method, 2, settings).counts
+    assert counts == {(2, 2): kernels.count_bicliques(GRAPH.indptr, GRAPH.indices, GRAPH.n_right, 2, 2).count}
+    found = verify(store, run)
+    assert (found.problems, found.leftovers) == ([], [])
+
+
+def test_an_answer_of_a_clique_search_stands_until_there_is_a_better_one(bucket, tmp_path):
+    store = Store.open(f"{bucket}/cliques")
+    (tmp_path / "square.csv").write_text("u,v\n1,2\n2,3\n3,1\n3,4\n")
+    first = answer(str(tmp_path / "square.csv"), CliqueQuestion(), store=store)
+    again = answer(str(tmp_path / "square.csv"), CliqueQuestion(), store=store)
+    assert (again["found"], again["members"]) == (True, first["members"])
+    assert verify_store(store).problems == []
