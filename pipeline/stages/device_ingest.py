@@ -1,12 +1,15 @@
 """Ingest on a GPU: the same edge table as on the CPU, read, filtered, coded and united on the device with cuDF.
 
-Files are read chunk by chunk. What passes the filters is kept as 16 bytes an edge on the device, and on the host where the
-device has no room for it; labels of text are kept as one dictionary a chunk. Then labels are ranked, and edges sorted and
-united range by range, so that neither the file nor the graph need fit on the device.
+Files are read chunk by chunk. What passes the filters is kept as 16 bytes an edge on the device,
+and on the host where the device has no room for it; labels of text are kept as one dictionary a
+chunk. Then labels are ranked, and edges sorted and united range by range, so that neither the file
+nor the graph need fit on the device.
 
-The reader here is strict: whatever it is not sure to read exactly as the CPU does (a quoted line break, a missing field,
-an id beyond 18 digits, weights whose sum depends on their order) it leaves to the CPU, by `NotOnDevice`. So bad
-input gives the same error, and every table the same graph, on both.
+The reader here is strict, and the CPU's is the judge. Whatever it is not sure to read exactly as
+the CPU does it leaves to the CPU, by `NotOnDevice`: a missing field or a word for one, a quote that
+encloses no field, a blank or a sign before a number, an id of more than 18 digits, ids of unusual
+types, weights whose sum depends on their order. So bad input gives the same error, and every table
+the same graph, on both.
 """
 
 from __future__ import annotations
@@ -16,17 +19,23 @@ import io
 import re
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
 from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.errors import InputError
-from pipeline.formats import EdgeSource, TextLabels, open_bytes
+from pipeline.formats import EdgeSource, Layout, open_bytes, reading
+from pipeline.formats.fields import quotes_are_regular
+from pipeline.formats.problems import COMMENTS
+from pipeline.formats.times import unix_seconds
 from pipeline.placement.device import cudf_and_cupy, free_bytes
 from pipeline.settings import IngestSettings
-from pipeline.stages.ingest import EdgeTable, in_window, sampled, summary_of
+from pipeline.stages.edge_table import EdgeTable, summarize
+from pipeline.stages.ingest_policies import filtered, no_rows, of_sample
 
 TEXT_CHUNK = 512 << 20
 """Bytes of a text file read at a time: far below 2^31, the most that a column of text may hold."""
@@ -49,6 +58,14 @@ SORT_SHARE = 0.2
 
 class NotOnDevice(Exception):
     """Raised where the CPU must read a table, with the reason."""
+
+
+class TextLabels(Exception):
+    """Raised where a side's labels are text after all: the table is read again as such."""
+
+    def __init__(self, side: str) -> None:
+        super().__init__(side)
+        self.side = side
 
 
 def read_on_device(
@@ -88,25 +105,41 @@ def read_on_device(
             rows = _read(source, settings, progress)
             break
         except TextLabels as turn:
-            source = source.with_text(turn.side)
+            source = _with_text(source, turn.side)
     read = time.perf_counter()
     table = _unite(rows, source.uri, settings)
     table.seconds.update(read=round(read - started, 6), unite=round(time.perf_counter() - read, 6))
     return table
 
 
-class _Rows:
+def _with_text(source: EdgeSource, side: str) -> EdgeSource:
+    """The same table with the labels of a side read as text."""
+    parts = tuple(_with_text(part, side) for part in source.parts)
+    return replace(source, text_sides=source.text_sides | {side}, parts=parts)
+
+
+class _Table:
     """The rows that pass the filters, chunk by chunk, and the counts of those that do not."""
 
     def __init__(self) -> None:
         budget = int(free_bytes() * KEPT_SHARE)
         self.left, self.right, self.weight = (Kept(budget // 3) for _ in range(3))
-        self.labels: dict[str, list[Any]] = {
-            "left": [],
-            "right": [],
-        }  # dictionaries of the chunks, where labels are text
-        names = ("rows_read", "dropped_nulls", "dropped_self_labels", "dropped_by_weight", "dropped_by_time")
-        self.counts = dict.fromkeys((*names, "dropped_by_sample", "dropped_ragged"), 0)
+        self.labels: dict[str, list[Any]] = {"left": [], "right": []}  # dictionaries of the chunks of text
+        self.counts = no_rows()
+
+    def add(self, frame: Any) -> None:
+        """Keep the rows of a chunk."""
+        import cudf
+
+        for side, kept in (("left", self.left), ("right", self.right)):
+            if frame[side].dtype.kind == "i":
+                kept.add(frame[side].values)
+            else:
+                codes, labels = frame[side].factorize()
+                kept.add(codes.astype("int32"))
+                self.labels[side].append(cudf.Series(labels))
+        if "weight" in frame.columns:
+            self.weight.add(frame["weight"].values)
 
 
 class Kept:
@@ -162,32 +195,39 @@ class Kept:
 # ---- reading -----------------------------------------------------------------------------------------------------
 
 
-def _read(source: EdgeSource, settings: IngestSettings, progress: Callable[[int, int], None] | None) -> _Rows:
-    rows = _Rows()
+def _read(source: EdgeSource, settings: IngestSettings, progress: Callable[[int, int], None] | None) -> _Table:
+    _refuse_settings(settings)
+    table = _Table()
     for part in source.files:
         if part.format == "adjacency":
             raise NotOnDevice("adjacency lists are read by the CPU")
         for frame in _parquet_frames(part) if part.format == "parquet" else _text_frames(part):
-            rows.counts["rows_read"] += len(frame)
-            _add(rows, _filtered(frame, part, settings, rows.counts))
+            table.counts["rows_read"] += len(frame)
+            table.add(filtered(DeviceRows(frame, settings), settings, table.counts).frame)
             if progress is not None:
-                progress(rows.counts["rows_read"], source.bytes)
-    return rows
+                progress(table.counts["rows_read"], source.bytes)
+    return table
 
 
-def _wanted(source: EdgeSource) -> dict[str, int]:
-    layout = source.layout
-    assert layout is not None
-    places = {"left": layout.left, "right": layout.right, "weight": layout.weight, "time": layout.time}
-    return {name: at for name, at in places.items() if at is not None}
+def _refuse_settings(settings: IngestSettings) -> None:
+    if settings.multiline:
+        raise NotOnDevice("fields over several lines are read by the CPU")
+    if not settings.quotes:
+        raise NotOnDevice("quotes that are characters are read by the CPU")
+
+
+def _layout(source: EdgeSource) -> Layout:
+    assert source.layout is not None
+    return source.layout
 
 
 def _parquet_frames(source: EdgeSource) -> Iterator[Any]:
     """Read row groups until they fill a chunk."""
     cudf, _ = cudf_and_cupy()
-    with open_bytes(source.uri) as raw:
+    with open_bytes(source.uri) as raw, reading(source.uri):
         file = pq.ParquetFile(pa.PythonFile(raw, "r"))
-        names = [file.schema_arrow.names[at] for at in _wanted(source).values()]
+        _refuse_types(source, file.schema_arrow)
+        names = list(source.columns.values())
         sizes = [file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups)]
         group: list[int] = []
         for number, size in enumerate(sizes):
@@ -195,43 +235,68 @@ def _parquet_frames(source: EdgeSource) -> Iterator[Any]:
             if number + 1 == len(sizes) or sum(sizes[i] for i in group) + size > PARQUET_CHUNK:
                 frame = cudf.read_parquet(source.uri, columns=names, row_groups=[group])
                 frame = frame[names]
-                frame.columns = list(_wanted(source))
+                frame.columns = list(source.columns)
                 yield _typed_parquet(frame, source)
                 group = []
 
 
-def _typed_parquet(frame: Any, source: EdgeSource) -> Any:
-    """Ids as int64 or text, weights as float64."""
+def _refuse_types(source: EdgeSource, schema: pa.Schema) -> None:
+    """Leave to the CPU ids that are neither text nor whole numbers of 64 bits, or numbers that shall be text."""
     for side in ("left", "right"):
-        kind = frame[side].dtype
-        if side in source.text_sides:
-            frame[side] = frame[side].astype("str")
-        elif kind.kind in "iu" and kind.name != "uint64":
-            frame[side] = frame[side].astype("int64")
-            if len(frame) and (frame[side] < 0).any():
-                raise NotOnDevice(f"column {side} has an id below 0")
-        else:
+        kind = schema.field(source.columns[side]).type
+        plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+        is_text = pa.types.is_string(plain) or pa.types.is_large_string(plain)
+        is_number = pa.types.is_integer(kind) and not pa.types.is_uint64(kind) and side not in source.text_sides
+        if not (is_text or is_number):
             raise NotOnDevice(f"column {side} is of type {kind}")
+
+
+def _typed_parquet(frame: Any, source: EdgeSource) -> Any:
+    """Ids as int64 or text, weights as float64, times as Unix seconds."""
+    if source.settings.nulls == "error" and any(frame[name].has_nulls for name in frame.columns):
+        raise NotOnDevice("a value is missing")
+    for side in ("left", "right"):
+        frame[side] = frame[side].astype("str" if side in source.text_sides else "int64")
     if "weight" in frame.columns:
         frame["weight"] = _parquet_weights(frame["weight"])
+    if "time" in frame.columns:
+        frame["time"] = _seconds(frame["time"])
     return frame
 
 
 def _parquet_weights(column: Any) -> Any:
     whole = column.dtype.kind in "iu"
-    if not (whole or column.dtype.kind == "f") or column.has_nulls:
-        raise NotOnDevice(f"weights are of type {column.dtype} or missing")
-    if whole and len(column) and max(abs(int(column.max())), abs(int(column.min()))) > EXACT:
+    if not whole and column.dtype.kind != "f":
+        raise NotOnDevice(f"weights are of type {column.dtype}")
+    if whole and len(column.dropna()) and max(abs(int(column.max())), abs(int(column.min()))) > EXACT:
         raise NotOnDevice("weights are beyond 2**53")
-    return column.astype("float64")
+    return _finite(column.astype("float64"))
+
+
+def _finite(weights: Any) -> Any:
+    _, cp = cudf_and_cupy()
+    if not bool(cp.isfinite(weights.dropna().values).all()):
+        raise NotOnDevice("a weight is not finite")
+    return weights
+
+
+def _seconds(times: Any) -> Any:
+    """Unix seconds; Arrow reads them, as on the CPU."""
+    import cudf
+
+    try:
+        seconds = cudf.Series.from_arrow(unix_seconds(times.to_arrow()))
+    except pa.ArrowInvalid:
+        raise NotOnDevice("a time is none") from None
+    seconds.index = times.index
+    return seconds
 
 
 def _text_frames(source: EdgeSource) -> Iterator[Any]:
     """Read whole lines until they fill a chunk."""
-    layout = source.layout
-    assert layout is not None
+    layout = _layout(source)
     rows = 0
-    with open_bytes(source.uri) as file:
+    with open_bytes(source.uri) as file, reading(source.uri):
         for _ in range(layout.skip):
             file.readline()
         while chunk := _lines(file):
@@ -250,46 +315,59 @@ def _lines(file: IO[bytes]) -> bytes:
 def _parsed(chunk: bytes, source: EdgeSource) -> Any:
     """Parse lines: every field is text first, so that nothing is read as a number that is none."""
     cudf, _ = cudf_and_cupy()
-    layout = source.layout
-    assert layout is not None
-    ascii_only = _check_bytes(chunk, source)
+    layout = _layout(source)
+    ascii_only = check_bytes(chunk, source)
     separator = layout.delimiter or "\t"
     if layout.delimiter is None:
         chunk = chunk.replace(b" ", b"\t")
         if b"\t\t" in chunk:
             chunk = re.sub(rb"\t+", b"\t", chunk)
-    wanted = _wanted(source)
     names = [f"column {i}" for i in range(layout.columns)]
-    used = [names[at] for at in sorted({*wanted.values(), layout.columns - 1})]  # the last one shows lines too short
+    wanted = {role: names[at] for role, at in layout.wanted.items()}
+    used = [names[at] for at in sorted({*layout.wanted.values(), layout.columns - 1})]  # the last shows short lines
     frame = cudf.read_csv(
         io.BytesIO(chunk), sep=separator, header=None, names=names, usecols=used, dtype=dict.fromkeys(used, "str"),
         na_values=[""], keep_default_na=False, skip_blank_lines=True,
     )  # fmt: skip
     if any(frame[name].has_nulls for name in used):
         raise NotOnDevice("a field is empty or missing")
+    words = list(source.settings.null_values) if layout.ids == "labels" else []
+    if words and any(frame[name].isin(words).any() for name in wanted.values()):
+        raise NotOnDevice("a field is a word for a missing value")
     if len(frame) != chunk.count(b"\n") + (not chunk.endswith(b"\n")):
         raise NotOnDevice("a line is empty, or a field holds a line break")
     if chunk.count(separator.encode()) != len(frame) * (layout.columns - 1):
         raise NotOnDevice("a line has too many or too few fields")  # cuDF cuts off what is too many
-    typed = {}
-    for name, at in wanted.items():
-        column = frame[names[at]]
-        if name in ("left", "right"):
-            typed[name] = column if name in source.text_sides else _ids(column, name, source, ascii_only)
-        else:
-            typed[name] = _weights(column) if name == "weight" else column
+    typed = {role: _typed_text(frame[name], role, source, ascii_only) for role, name in wanted.items()}
     return cudf.DataFrame(typed)
 
 
-def _check_bytes(chunk: bytes, source: EdgeSource) -> bool:
-    """Refuse what the two parsers may take differently; returns whether all is ASCII."""
-    comment = {"snap": b"#", "konect": b"%", "mtx": b"%"}.get(source.format)
-    if comment is not None and comment in chunk:
+def _typed_text(column: Any, role: str, source: EdgeSource, ascii_only: bool) -> Any:
+    if role == "weight":
+        return _weights(column)
+    if role == "time":
+        return _seconds(column)
+    return column if role in source.text_sides else _ids(column, role, source, ascii_only)
+
+
+def check_bytes(chunk: bytes, source: EdgeSource) -> bool:
+    """Refuse what the two parsers may take differently; returns whether all is ASCII.
+
+    Raises
+    ------
+    NotOnDevice
+        Where the CPU must read these lines.
+    """
+    layout = _layout(source)
+    comment = COMMENTS.get(source.format)
+    if comment is not None and comment.encode() in chunk:
         raise NotOnDevice("a comment stands between the edges")
     if chunk.startswith(codecs.BOM_UTF8):
         raise NotOnDevice("the text begins with a byte order mark")
     if b"\r" in chunk and chunk.count(b"\r") != chunk.count(b"\r\n"):
         raise NotOnDevice("a line ends with a carriage return only")
+    if b'"' in chunk and (layout.delimiter is None or not quotes_are_regular(b"\n%b\n" % chunk, layout.delimiter)):
+        raise NotOnDevice("a quote encloses no field")
     if chunk.isascii():
         return True
     try:
@@ -301,15 +379,17 @@ def _check_bytes(chunk: bytes, source: EdgeSource) -> bool:
 
 def _ids(column: Any, side: str, source: EdgeSource, ascii_only: bool) -> Any:
     """Whole numbers; `TextLabels` where the column holds something else."""
-    layout = source.layout
-    assert layout is not None
+    layout = _layout(source)
     digits = column.str.isdecimal() if ascii_only else column.str.match("^[0-9]+$")
-    if (digits & (column.str.len() > SAFE_DIGITS)).any():
+    length = column.str.len()
+    if (digits & (length > SAFE_DIGITS)).any():
         raise NotOnDevice(f"a {side} id may be beyond 64 bits")
     if not digits.all():
         if layout.ids == "labels" and not column[~digits].str.match("^[ \t]*-?[0-9]+[ \t]*$").all():
             raise TextLabels(side)
         raise NotOnDevice(f"a {side} id is no plain whole number")
+    if layout.ids == "labels" and (column.str.startswith("0") & (length > 1)).any():
+        raise TextLabels(side)
     ids = column.astype("int64")
     most = layout.n_left if side == "left" else layout.n_right
     least = 1 if layout.ids == "indices" else 0
@@ -325,7 +405,7 @@ def _weights(column: Any) -> Any:
     if column.str.isdecimal().all() and int(column.str.len().max()) < 16:
         return column.astype("int64").astype("float64")
     try:
-        return cudf.Series.from_arrow(pa.compute.cast(column.to_arrow(), pa.float64()))
+        return _finite(cudf.Series.from_arrow(pa.compute.cast(column.to_arrow(), pa.float64())))
     except pa.ArrowInvalid:
         raise NotOnDevice("a weight is no number") from None
 
@@ -333,79 +413,64 @@ def _weights(column: Any) -> Any:
 # ---- filtering ---------------------------------------------------------------------------------------------------
 
 
-def _filtered(frame: Any, source: EdgeSource, settings: IngestSettings, counts: dict[str, int]) -> Any:
-    """Apply the policies in the order in which the CPU does, and count what each drops."""
-    for name, keep in _filters(source, settings):
-        kept = frame[keep(frame)]
-        counts[name] += len(frame) - len(kept)
-        frame = kept
-    return frame
+@dataclass(frozen=True, eq=False)
+class DeviceRows:
+    """Rows in a frame of the device, for the policies (`ingest_policies.Rows`).
 
+    Parameters
+    ----------
+    frame
+        The rows that are left.
+    settings
+        How equal labels are taken.
+    """
 
-def _filters(source: EdgeSource, settings: IngestSettings) -> Iterator[tuple[str, Callable[[Any], Any]]]:
-    yield "dropped_nulls", lambda frame: _valid(frame, settings)
-    if settings.self_labels != "keep":
-        yield "dropped_self_labels", lambda frame: _distinct(frame, settings)
-    if settings.min_weight is not None:
-        yield "dropped_by_weight", lambda frame: frame["weight"] >= settings.min_weight
-    if settings.since is not None or settings.until is not None:
-        yield "dropped_by_time", lambda frame: _on_time(frame["time"], source, settings)
-    if settings.sample is not None:
-        yield "dropped_by_sample", lambda frame: _in_sample(frame["left"], settings.sample or 1.0)
+    frame: Any
+    settings: IngestSettings
 
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self.frame)
 
-def _valid(frame: Any, settings: IngestSettings) -> Any:
-    valid = frame["left"].notna() & frame["right"].notna()
-    if settings.nulls == "error" and not valid.all():
-        raise NotOnDevice("an id is missing")
-    return valid
+    def where(self, mask: Any) -> DeviceRows:
+        """Keep the rows for which a mask is true."""
+        return replace(self, frame=self.frame[mask])
 
+    def complete(self) -> Any:
+        """Whether nothing is missing."""
+        valid = [self.frame[name].notna() for name in self.frame.columns if self.frame[name].has_nulls]
+        return reduce(and_, valid) if valid else None
 
-def _distinct(frame: Any, settings: IngestSettings) -> Any:
-    if frame["left"].dtype != frame["right"].dtype:
-        return frame["left"].notna()
-    distinct = frame["left"] != frame["right"]
-    if settings.self_labels == "error" and not distinct.all():
-        raise NotOnDevice("an edge has the same label on both sides")
-    return distinct
+    def distinct(self) -> Any:
+        """Whether the two labels are different text."""
+        left, right = self.frame["left"], self.frame["right"]
+        if left.dtype != right.dtype:
+            raise NotOnDevice("labels of one side are numbers, those of the other text")
+        distinct = left != right
+        if self.settings.self_labels == "error" and not distinct.all():
+            raise NotOnDevice("an edge has the same label on both sides")
+        return distinct
 
+    def heavy(self, least: float) -> Any:
+        """Whether the weight is so large."""
+        return self.frame["weight"] >= least
 
-def _on_time(times: Any, source: EdgeSource, settings: IngestSettings) -> Any:
-    """Whether times lie in the window; Arrow reads them, as on the CPU."""
-    import cudf
+    def within(self, since: float, until: float) -> Any:
+        """Whether the time lies in a window."""
+        return (self.frame["time"] >= since) & (self.frame["time"] < until)
 
-    keep = in_window(times.to_arrow(), source, settings)
-    found = cudf.Series.from_arrow(pa.compute.fill_null(keep, False))
-    found.index = times.index
-    return found
-
-
-def _in_sample(labels: Any, fraction: float) -> Any:
-    """Whether labels are of the sample; each distinct one is hashed on the host."""
-    import cudf
-
-    distinct = labels.unique().to_arrow()
-    return labels.isin(cudf.Series.from_arrow(distinct.filter(sampled(distinct, fraction))))
-
-
-def _add(rows: _Rows, frame: Any) -> None:
-    for side, kept in (("left", rows.left), ("right", rows.right)):
-        if frame[side].dtype.kind == "i":
-            kept.add(frame[side].values)
-            continue
-        codes, labels = frame[side].factorize()
-        kept.add(codes.astype("int32"))
+    def sampled(self, fraction: float) -> Any:
+        """Whether the left label is of the sample; each distinct one is hashed on the host."""
         import cudf
 
-        rows.labels[side].append(cudf.Series(labels))
-    if "weight" in frame.columns:
-        rows.weight.add(frame["weight"].values)
+        distinct = self.frame["left"].unique().to_arrow()
+        return self.frame["left"].isin(cudf.Series.from_arrow(distinct.filter(of_sample(distinct, fraction))))
 
 
 # ---- uniting -----------------------------------------------------------------------------------------------------
 
 
-def _unite(rows: _Rows, uri: str, settings: IngestSettings) -> EdgeTable:
+def _unite(rows: _Table, uri: str, settings: IngestSettings) -> EdgeTable:
     """Rank the labels, and unite repeated edges."""
     _, cp = cudf_and_cupy()
     left_of, left_ids = _ranked(rows, "left")
@@ -424,15 +489,11 @@ def _unite(rows: _Rows, uri: str, settings: IngestSettings) -> EdgeTable:
             weights.add(weight)
         del left, key, weight
     left, right, weight = _merged(cp, keys, weights if weighted else None, settings)
-    if settings.duplicates == "error" and left.size < n_rows:
-        raise InputError(
-            f"{uri}: {n_rows - left.size} of {n_rows} rows repeat an edge; unite them with duplicates = 'first', 'sum' or 'max'"
-        )
-    summary = summary_of(rows.counts, n_rows, (left.size, len(left_ids), len(right_ids)), settings)
+    summary = summarize(uri, rows.counts, n_rows, left.size, (left_ids, right_ids), settings)
     return EdgeTable(left, right, weight, left_ids, right_ids, summary, {})
 
 
-def _ranked(rows: _Rows, side: str) -> tuple[Callable[[int, Any], Any], pa.Array]:
+def _ranked(rows: _Table, side: str) -> tuple[Callable[[int, Any], Any], pa.Array]:
     """A function that ranks the labels of a chunk, and all labels by rank."""
     return _ranked_text(rows.labels[side]) if rows.labels[side] else _ranked_numbers(getattr(rows, side))
 
