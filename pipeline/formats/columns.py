@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pipeline.errors import InputError
-from pipeline.formats.words import LISTED, listed, shown
+from pipeline.formats.words import LISTED, SHOWN, listed, shown
 from pipeline.settings import IngestSettings
 
 EXAMPLES = 2
@@ -83,7 +84,9 @@ def choose_columns(
     missing = [side for side in ("left", "right") if side not in found]
     rest = [at for at in range(len(names)) if at not in found.values()]
     if missing and len(rest) != len(missing):
-        raise InputError(_unclear(source, missing, rest, names, header, first_rows()))
+        if len(rest) < len(missing):
+            raise InputError(_too_few(source, missing, found, names, header))
+        raise InputError(_unclear(source, missing, rest, names, first_rows()))
     found |= dict(zip(missing, rest, strict=False))
     _refuse_double_use(source, found, names)
     return Columns(
@@ -115,35 +118,36 @@ def _some(names: Sequence[str], header: bool) -> str:
     return f"numbers 0 to {len(names) - 1}" if len(names) > 1 else "one column, so the delimiter may be another"
 
 
+def _too_few(source: str, missing: list[str], found: dict[str, int], names: Sequence[str], header: bool) -> str:
+    taken = ", ".join(f"{shown(names[at])} is the {role}" for role, at in found.items())
+    return (
+        f"{source}: has too few columns for the {' and '.join(missing)}{f' ({taken})' if taken else ''}; there are:"
+        f" {_some(names, header)}; an edge table needs a left and a right column (is the delimiter another?)"
+    )
+
+
 def _unclear(
-    source: str,
-    missing: list[str],
-    rest: list[int],
-    names: Sequence[str],
-    header: bool,
-    rows: Sequence[Sequence[str]],
+    source: str, missing: list[str], rest: list[int], names: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> str:
     sides = " and ".join(missing)
-    if len(rest) < len(missing):
-        return (
-            f"{source}: no column is left for the {sides}; there are: {_some(names, header)}; an edge table needs a left"
-            " and a right column (is the delimiter another?)"
-        )
-    columns = ", ".join(
-        f"{names[at]!r} ({', '.join(shown(row[at]) for row in rows[:EXAMPLES] if at < len(row)) or 'empty'})"
-        for at in rest[:LISTED]
-    )
+    columns = ", ".join(shown(names[at]) + _examples(at, rows) for at in rest[:LISTED])
     more = f" and {len(rest) - LISTED:,} more" if len(rest) > LISTED else ""
-    options = " ".join(f"--{side} {_quoted(names[at])}" for side, at in zip(missing, rest, strict=False))
+    options = " ".join(f"--{side} {_argument(names, at)}" for side, at in zip(missing, rest, strict=False))
     return (
         f"{source}: has {len(names)} columns, and which of them are the {sides} is not said: {columns}{more}; name them,"
         f" as in {options} (settings left and right)"
     )
 
 
-def _quoted(name: str) -> str:
-    """A name as a shell takes it."""
-    return name if name and all(letter.isalnum() or letter in "_-." for letter in name) else shown(name)
+def _examples(at: int, rows: Sequence[Sequence[str]]) -> str:
+    values = ", ".join(shown(row[at]) for row in rows[:EXAMPLES] if at < len(row))
+    return f" ({values})" if values else ""
+
+
+def _argument(names: Sequence[str], at: int) -> str:
+    """A column as a shell takes it: its name, or its number where the name is long, empty, or not the only one."""
+    name = names[at]
+    return shlex.quote(name) if 0 < len(name) <= SHOWN and Counter(names)[name] == 1 else str(at)
 
 
 def _refuse_double_use(source: str, found: dict[str, int], names: Sequence[str]) -> None:

@@ -26,6 +26,9 @@ def reading(source: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
+        cause = error.__cause__
+        if cause is not None and _is_remote(cause) and getattr(cause, "status", None) != 404:
+            raise _unreachable(source, cause) from error
         raise InputError(f"{source}: no such file; check the path") from error
     except IsADirectoryError as error:
         raise InputError(f"{source}: is a folder; name a file, or a glob such as {source}/*.csv") from error

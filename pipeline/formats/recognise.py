@@ -7,7 +7,7 @@ import codecs
 from pipeline.errors import InputError
 from pipeline.formats.files import bare_name, open_bytes, reading
 from pipeline.formats.source import KNOWN
-from pipeline.formats.words import shown
+from pipeline.formats.words import SHOWN, shown
 
 HEAD_BYTES = 1 << 16
 """Bytes looked at to recognise a format, and on to the end of their last line."""
@@ -35,7 +35,7 @@ FOREIGN = {
 }
 """What files that are no table in a known format begin with, and what to do."""
 
-MARKUP = {"{": "JSON", "[": "JSON", "<": "HTML or XML (an error page of a server?)"}
+MARKUP = {'{"': "JSON", "[": "JSON", "<": "HTML or XML (an error page of a server?)"}
 """What a text begins with that is no table, unless its name or the settings say so."""
 
 
@@ -44,6 +44,8 @@ def recognise(source: str) -> str:
     name = bare_name(source)
     for suffix, kind in SUFFIXES.items():
         if name.endswith(suffix):
+            if kind in ("csv", "tsv"):
+                _refuse_markup(source, text_head(source))
             return kind
     if _head_bytes(source).startswith(b"PAR1"):
         return "parquet"
@@ -55,11 +57,7 @@ def recognise(source: str) -> str:
         return "konect"
     if first.startswith("#"):
         return "snap"
-    if first.strip()[0] in MARKUP:
-        raise InputError(
-            f"{source}, line 1: {shown(first)} looks like {MARKUP[first.strip()[0]]}; convert it to CSV or Parquet, or name"
-            f" its format: one of {KNOWN}"
-        )
+    _refuse_markup(source, head)
     if "\t" in first:
         return "tsv"
     if any(mark in first for mark in ",;|"):
@@ -68,6 +66,15 @@ def recognise(source: str) -> str:
         f"{source}, line 1: {shown(first)} is of no format that can be told from its name or its first line;"
         f" name the format: one of {KNOWN}"
     )
+
+
+def _refuse_markup(source: str, head: str) -> None:
+    for begins, what in MARKUP.items():
+        if head.lstrip().startswith(begins):
+            raise InputError(
+                f"{source}, line 1: {shown(head.lstrip()[:SHOWN])} looks like {what}; convert it to CSV or Parquet, or"
+                f" name its format: one of {KNOWN}"
+            )
 
 
 def _head_bytes(source: str) -> bytes:
@@ -91,7 +98,9 @@ def text_head(source: str) -> str:
             f" (Latin-1?); convert it to UTF-8, as with iconv -f latin1 -t utf-8, or name its format (one of {KNOWN})"
         ) from None
     if "\0" in text:
-        raise InputError(f"{source}: holds zero bytes: a binary file; name an edge table in one of {KNOWN}")
+        raise InputError(
+            f"{source}: holds zero bytes: a binary file, or UTF-16 text; name an edge table in one of {KNOWN}"
+        )
     if not text.strip():
         raise InputError(f"{source}: holds nothing but blanks; an edge table has at least one line")
     if "\n" not in text and "\r" in text.rstrip():

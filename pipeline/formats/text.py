@@ -26,7 +26,15 @@ from pipeline.formats.blocks import Block, blocks
 from pipeline.formats.fields import NEWLINE, QUOTE, RETURN, quotes_are_regular
 from pipeline.formats.files import open_bytes
 from pipeline.formats.labels import may_read_otherwise, plain_numbers
-from pipeline.formats.problems import COMMENTS, find_problem, first_failing, is_number, line_of, locate, refuse_bad_quotes
+from pipeline.formats.problems import (
+    COMMENTS,
+    find_problem,
+    first_failing,
+    is_number,
+    line_of,
+    locate,
+    refuse_bad_quotes,
+)
 from pipeline.formats.source import EdgeBatch, EdgeSource, Layout
 from pipeline.formats.times import unix_seconds
 from pipeline.formats.words import brief, shown
