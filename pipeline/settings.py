@@ -89,7 +89,8 @@ class IngestSettings(_Frozen):
     @field_validator("null_values", mode="before")
     @classmethod
     def _words(cls, value: Any) -> Any:
-        return tuple(word for word in value.split(",") if word) if isinstance(value, str) else value
+        words = value.split(",") if isinstance(value, str) else value
+        return tuple(word for word in words if word != "") if isinstance(words, list | tuple) else words
 
     @model_validator(mode="after")
     def _window_is_open(self) -> IngestSettings:

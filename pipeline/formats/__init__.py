@@ -6,8 +6,8 @@ column names) and in what their ids mean: a `Layout` says both (`heads`, `column
 line by line to say where (`problems`). `labels` says when an id is a number and when it is text.
 """
 
-from pipeline.formats.files import bare_name, open_bytes, reading
+from pipeline.formats.files import bare_name, input_errors, open_bytes
 from pipeline.formats.reading import open_edges, read_batches
 from pipeline.formats.source import EdgeBatch, EdgeSource, Layout
 
-__all__ = ["EdgeBatch", "EdgeSource", "Layout", "bare_name", "open_bytes", "open_edges", "read_batches", "reading"]
+__all__ = ["EdgeBatch", "EdgeSource", "Layout", "bare_name", "input_errors", "open_bytes", "open_edges", "read_batches"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from pipeline.errors import InputError
 from pipeline.formats.fields import NEWLINE, PIECE, QUOTE, RETURN
-from pipeline.formats.files import reading
+from pipeline.formats.files import input_errors
 from pipeline.formats.words import shown
 
 FIRST_BYTES = 1 << 20
@@ -82,12 +82,12 @@ def blocks(file: IO[bytes], source: str, skip: int, over_lines: bool = False) ->
     InputError
         Where the file cannot be read, or a line or a quoted field does not end.
     """
-    with reading(source):
+    with input_errors(source):
         for _ in range(skip):
             file.readline()
     line, wanted = skip + 1, FIRST_BYTES
     while True:
-        with reading(source):
+        with input_errors(source):
             start = file.read(wanted)
             if line == 1:
                 start = start.removeprefix(codecs.BOM_UTF8)

@@ -13,15 +13,17 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.formats.words import brief
-from pipeline.store.layout import OBJECT_STORE_LIBRARIES
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 TABLES = (".parquet", ".pq", ".csv", ".tsv", ".mtx", ".adj")
 """Extensions by which the tables of a folder are known."""
 
+REMOTE_LIBRARIES = {"aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google"}
+"""Libraries below fsspec that reach other machines: not all of their errors are an OSError."""
+
 
 @contextlib.contextmanager
-def reading(source: str) -> Iterator[None]:
+def input_errors(source: str) -> Iterator[None]:
     """Make whatever goes wrong while a file is found or read an `InputError` that names it."""
     try:
         yield
@@ -49,7 +51,7 @@ def reading(source: str) -> Iterator[None]:
 
 
 def _is_remote(error: BaseException) -> bool:
-    return type(error).__module__.split(".")[0] in OBJECT_STORE_LIBRARIES
+    return type(error).__module__.split(".")[0] in REMOTE_LIBRARIES
 
 
 def _unreachable(source: str, error: BaseException) -> InputError:
@@ -68,7 +70,7 @@ def file_system(source: str) -> tuple[Any, str]:
 def files_of(source: str) -> list[str]:
     """The files that a glob or a folder of tables stands for; any other source stands for itself."""
     fs, path = file_system(source)
-    with reading(source):
+    with input_errors(source):
         kind = _kind(fs, path)
         if kind == "directory":
             names = _tables_below(fs, path, source)
@@ -125,7 +127,7 @@ def size_of(source: str) -> int:
         Where it is missing, empty, unreadable, or no file.
     """
     fs, path = file_system(source)
-    with reading(source):
+    with input_errors(source):
         info = fs.info(path)
         if info["type"] == "directory":
             raise IsADirectoryError(path)
@@ -147,7 +149,7 @@ def _is_pipe(fs: Any, path: str) -> bool:
 def open_bytes(source: str) -> IO[bytes]:
     """Open for reading, decompressed by the name's extension."""
     fs, path = file_system(source)
-    with reading(source):
+    with input_errors(source):
         file = fs.open(path, "rb")
         kind = next((name for suffix, name in COMPRESSIONS.items() if path.lower().endswith(suffix)), None)
         if kind is None:

@@ -13,7 +13,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from pipeline.errors import InputError
 from pipeline.formats.columns import EXAMPLES, choose_columns
-from pipeline.formats.files import file_system, open_bytes, reading
+from pipeline.formats.files import file_system, input_errors, open_bytes
 from pipeline.formats.problems import DROP_NULLS, first_failing
 from pipeline.formats.source import EdgeBatch, EdgeSource, Layout
 from pipeline.formats.times import unix_seconds
@@ -57,7 +57,7 @@ def open_parquet(source: str, size: int, settings: IngestSettings) -> EdgeSource
 def _opened(source: str) -> Iterator[pq.ParquetFile]:
     """The file, opened by Arrow itself where it is local: Python is not asked for every page, then."""
     fs, path = file_system(source)
-    with reading(source), open_bytes(source) as raw:
+    with input_errors(source), open_bytes(source) as raw:
         try:
             file = pq.ParquetFile(
                 path if isinstance(fs, LocalFileSystem) else pa.PythonFile(raw, "r"), pre_buffer=False

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from pipeline.errors import InputError
 from pipeline.formats.adjacency import adjacency_batches
-from pipeline.formats.files import files_of, reading, size_of
+from pipeline.formats.files import files_of, input_errors, size_of
 from pipeline.formats.heads import csv_layout, konect_layout, mtx_layout, refuse_choice, refuse_columns, snap_layout
 from pipeline.formats.parquet import open_parquet, parquet_batches
 from pipeline.formats.recognise import recognise, text_head
@@ -142,5 +142,5 @@ def read_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """
     for part in source.files:
         read = {"parquet": parquet_batches, "adjacency": adjacency_batches}.get(part.format, text_batches)
-        with reading(part.uri):
+        with input_errors(part.uri):
             yield from read(part)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 
 from pipeline.errors import InputError
-from pipeline.formats.files import bare_name, open_bytes, reading
+from pipeline.formats.files import bare_name, input_errors, open_bytes
 from pipeline.formats.source import KNOWN
 from pipeline.formats.words import SHOWN, shown
 
@@ -78,7 +78,7 @@ def _refuse_markup(source: str, head: str) -> None:
 
 
 def _head_bytes(source: str) -> bytes:
-    with open_bytes(source) as file, reading(source):
+    with open_bytes(source) as file, input_errors(source):
         head = file.read(HEAD_BYTES)
         return head if head.endswith(b"\n") else head + file.readline(LONGEST_LINE)
 

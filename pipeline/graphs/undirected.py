@@ -29,8 +29,7 @@ from pipeline.placement.arrays import library_of
 from pipeline.placement.device import device_errors_of, is_loaded, to_device, why_no_data_on_device
 from pipeline.placement.fallback import failed, search_on
 from pipeline.settings import IngestSettings
-from pipeline.stages.edge_table import EdgeTable
-from pipeline.stages.ingest import read_edge_table
+from pipeline.stages.ingest import EdgeTable, read_edge_table
 from pipeline.store.layout import Store
 
 Int32s = npt.NDArray[np.int32]

@@ -33,6 +33,8 @@ from pipeline.stages.edge_table import EdgeTable, summarize
 from pipeline.stages.ingest_policies import filtered, no_rows, of_sample
 from pipeline.store.layout import GraphFolder, Store
 
+__all__ = ["EdgeTable", "GraphRecord", "ingest", "read_edge_table"]
+
 COMPACT_RANGE = 8
 """Whole-number labels are ranked by a table of their range where that is at most so many times their number."""
 
@@ -160,7 +162,8 @@ def _read_by(
     """Read a table on the device, or on the CPU where that is asked for or the device's reader leaves it to it."""
     reason = None
     if backend == "cuda":
-        from pipeline.stages.device_ingest import NotOnDevice, read_on_device
+        from pipeline.stages.device_ingest import read_on_device
+        from pipeline.stages.device_reading import NotOnDevice
 
         try:
             table = read_on_device(opened, settings, progress)

@@ -197,7 +197,7 @@ def enumerate_table(source: str, settings: Settings, mode: Literal["count", "dig
     Returns
     -------
     dict
-        bicliques, digest, complete, n_left, n_right, n_edges, side, backend, threads, nodes, dropped, seconds.
+        bicliques, digest, complete, n_left, n_right, n_edges, columns, side, backend, threads, nodes, dropped, seconds.
     """
     asked = settings.search
     started = time.perf_counter()
@@ -233,6 +233,7 @@ def enumerate_table(source: str, settings: Settings, mode: Literal["count", "dig
         "n_left": graph.n_left,
         "n_right": graph.n_right,
         "n_edges": graph.n_edges,
+        "columns": table.summary["columns"],
         "side": result.side,
         "backend": result.backend,
         "threads": result.threads,
