@@ -106,7 +106,7 @@ def _rest_of_line(file: IO[bytes], source: str, start: bytes, line: int) -> byte
         return b""
     rest = file.readline(LONGEST)
     if len(rest) == LONGEST:
-        begins = shown(start[start.rfind(b"\n") + 1 :][:40])
+        begins = shown(start[start.rfind(b"\n") + 1 :][:40].decode("utf-8", "replace"))
         raise InputError(
             f"{source}, line {line + start.count(10)}: the line that begins {begins} is longer than {LONGEST >> 20}"
             " MiB; an edge table has short lines: check the file and its format"

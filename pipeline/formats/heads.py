@@ -158,7 +158,7 @@ def _need_two(source: str, at: int, line: str, columns: int) -> None:
 
 def csv_layout(source: str, head: str, settings: IngestSettings) -> Layout:
     """CSV and TSV: columns by name or number; labels may be text or whole numbers."""
-    delimiter = settings.delimiter or _guess_delimiter(source, head)
+    delimiter = settings.delimiter or _guess_delimiter(source, head, settings)
     sample = records(head.encode(), 1, delimiter, settings.quotes, settings.multiline)
     rows = list(islice(sample, SAMPLE))
     first = rows[0]
@@ -216,10 +216,14 @@ def _is_value(field: str) -> bool:
     return True
 
 
-def _guess_delimiter(source: str, head: str) -> str:
-    """The most frequent mark of the first line, what stands in quotes aside; one as often in the second comes first."""
-    lines = [re.sub('"[^"]*"', "", line) for line in head.split("\n") if line.strip()][:2]
-    found = [mark for mark in DELIMITERS if mark in lines[0]]
+def _guess_delimiter(source: str, head: str, settings: IngestSettings) -> str:
+    """The most frequent mark of the first line, what stands in quotes aside.
+
+    A mark that the second line has as often comes before one that it has not.
+    """
+    quoted = '"[^"]*"' if settings.multiline else '"[^"\n]*"'
+    lines = [line for line in re.sub(quoted, "", head).split("\n") if line.strip()][:2]
+    found = [mark for mark in DELIMITERS if lines and mark in lines[0]]
     if not found:
         begins = next(line for line in head.split("\n") if line.strip())
         raise InputError(f"{source}, line 1: {shown(begins)} holds none of , tab ; |; name the delimiter")

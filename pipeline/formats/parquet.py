@@ -149,6 +149,8 @@ def to_labels(column: pa.Array) -> pa.Array:
         return pc.cast(column, pa.string())
     if _is_binary(kind):
         return _utf8(column)
+    if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
+        return _without_zeros(pc.cast(column, pa.string()))
     if _is_text(kind):
         return pc.cast(column, pa.string())
     raise pa.ArrowNotImplementedError(
@@ -184,6 +186,13 @@ def _whole_floats(column: pa.Array) -> pa.Array:
             f"is beyond {limit:,}, from where {column.type} holds not every whole number; cast it to int64"
         )
     return pc.cast(values, pa.int64())
+
+
+def _without_zeros(times: pa.Array) -> pa.Array:
+    """Fractions of a second without zeros at their ends: the unit of the column changes no label."""
+    zone = "(Z|[+-][0-9]+)?$"
+    shorter = pc.replace_substring_regex(times, rf"\.0+{zone}", r"\1")
+    return pc.replace_substring_regex(shorter, rf"(\.[0-9]*[1-9])0+{zone}", r"\1\2")
 
 
 def _utf8(column: pa.Array) -> pa.Array:

@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.errors import InputError
 from pipeline.settings import IngestSettings
-from pipeline.stages.ingest import ingest, read_edge_table
+from pipeline.stages.ingest import GraphRecord, ingest, read_edge_table
 from pipeline.store.layout import Store
 from tests.real_graphs import DATA
 
@@ -159,7 +159,8 @@ def test_ingesting_the_same_table_again_writes_nothing(tmp_path):
     store = Store.open(str(tmp_path / "store"))
     first = ingest(str(DATA / "UCforum.adj"), store)
     written = {path: path.stat().st_mtime_ns for path in (tmp_path / "store").rglob("*") if path.is_file()}
-    second = ingest(str(DATA / "UCforum.adj"), store)
+    second = ingest(DATA / "UCforum.adj", store)
+    assert isinstance(second, GraphRecord)
     assert second.graph == first.graph
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "store").rglob("*") if path.is_file()} == written
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError
-from pipeline.formats import blocks
+from pipeline.formats import blocks, labels
 from pipeline.settings import NULL_WORDS, IngestSettings
 from pipeline.stages.ingest import EdgeTable, read_edge_table
 from tests.reference.edge_rows import expected, rows_of
@@ -61,6 +61,8 @@ def check(path: Path, text: str, block_bytes: int, packed: bool, **options: obje
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "FIRST_BYTES", block_bytes)
         patch.setattr(blocks, "BLOCK_BYTES", block_bytes)
+        for module in (blocks, labels):
+            patch.setattr(module, "PIECE", block_bytes)
         if not wanted["edges"]:
             with pytest.raises(InputError, match="no edge is left"):
                 read_edge_table(name, asked)
@@ -107,8 +109,8 @@ def test_no_label_holds_a_line_break_that_was_not_asked_for(folder, text, block_
                 read_edge_table(path, IngestSettings(ragged="drop", nulls="drop"))
         elif expected(rows_of(text), 2, NULLS)["edges"]:
             table = read_edge_table(path, IngestSettings(ragged="drop", nulls="drop"))
-            labels = pa.chunked_array([table.left_ids.cast(pa.string()), table.right_ids.cast(pa.string())])
-            assert not any("\n" in label for label in labels.to_pylist())
+            found = pa.chunked_array([table.left_ids.cast(pa.string()), table.right_ids.cast(pa.string())])
+            assert not any("\n" in label for label in found.to_pylist())
 
 
 @settings(max_examples=100, deadline=None)
