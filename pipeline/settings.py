@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import os
+import re
 import tomllib
 from typing import Any, Literal
 
@@ -15,6 +17,12 @@ from pipeline.errors import InputError
 SETTINGS_FILE = "bicliq.toml"
 
 Format = Literal["auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency"]
+
+NULL_WORDS = (
+    "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>",
+    "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
+)  # fmt: skip
+"""Words that mean "no value" in a CSV or TSV file: those of pandas. An empty field always means it."""
 
 
 class _Frozen(BaseModel):
@@ -29,9 +37,23 @@ class IngestSettings(_Frozen):
     right: str | None = Field(None, description="Column of the right ids: a name, or a number from 0.")
     weight: str | None = Field(None, description="Column of the weights, for min_weight, sum and max.")
     time: str | None = Field(None, description="Column of the timestamps, for since and until.")
-    delimiter: str | None = Field(None, min_length=1, max_length=1, description="Field separator of CSV files.")
+    ids: Literal["auto", "text"] = Field(
+        "auto",
+        description="auto: the ids of a side are numbers where all of them are plain whole numbers of 64 bits, else"
+        " text; text: they stay text.",
+    )
+    delimiter: str | None = Field(None, description="Field separator of CSV files: one character, or tab.")
     header: bool | None = Field(
         None, description="Whether a CSV file starts with column names; None: see whether it does."
+    )
+    quotes: bool = Field(
+        True, description='Whether " encloses fields of CSV files; if not, it is a character like any other.'
+    )
+    multiline: bool = Field(False, description="Whether quoted fields of CSV files may hold line breaks.")
+    null_values: tuple[str, ...] = Field(
+        NULL_WORDS,
+        description="Words of CSV files that mean a missing value, with commas between them; an empty list: only an"
+        " empty field does.",
     )
     duplicates: Literal["first", "sum", "max", "error"] = Field(
         "first", description="What the weight of a repeated edge is, or that repetition is an error."
@@ -42,7 +64,9 @@ class IngestSettings(_Frozen):
     ragged: Literal["error", "drop"] = Field(
         "error", description="What to do with lines that have too many or too few fields."
     )
-    nulls: Literal["error", "drop"] = Field("error", description="What to do with rows without an id.")
+    nulls: Literal["error", "drop"] = Field(
+        "error", description="What to do with rows that lack an id, or a weight or time that is asked for."
+    )
     self_labels: Literal["keep", "error", "drop"] = Field(
         "keep", description="What to do with edges whose two labels are equal."
     )
@@ -53,11 +77,30 @@ class IngestSettings(_Frozen):
         None, gt=0, le=1, description="Keep this fraction of the left vertices, chosen by hash."
     )
 
+    @field_validator("delimiter", mode="before")
+    @classmethod
+    def _one_character(cls, value: Any) -> Any:
+        mark = {"\\t": "\t", "tab": "\t"}.get(value, value)
+        if isinstance(mark, str) and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n\0'):
+            raise ValueError(
+                "a delimiter is one ASCII character (, ; | …) or 'tab', and neither a quote nor a line break"
+            )
+        return mark
+
+    @field_validator("null_values", mode="before")
+    @classmethod
+    def _words(cls, value: Any) -> Any:
+        words = value.split(",") if isinstance(value, str) else value
+        return tuple(word for word in words if word != "") if isinstance(words, list | tuple) else words
+
     @model_validator(mode="after")
     def _window_is_open(self) -> IngestSettings:
         since, until = (None if text is None else parse_time(text) for text in (self.since, self.until))
         if since is not None and until is not None and since >= until:
-            raise ValueError(f"since {self.since} is not before until {self.until}: no row can pass; exchange them")
+            raise ValueError(
+                f"since {self.since} is not before until {self.until}, so no row can pass (until is the first moment"
+                " left out); give a later until, or exchange them"
+            )
         return self
 
 
@@ -149,17 +192,22 @@ def parse_time(text: str) -> float:
     Raises
     ------
     ValueError
-        If the text is neither.
+        If the text is neither, or a number that looks like a year.
 
     Examples
     --------
     >>> parse_time("2009-01-01")
     1230768000.0
     """
+    if re.fullmatch("[12][0-9]{3}", text):
+        raise ValueError(f"is {text} a year? Write {text}-01-01; Unix seconds that are meant are {text}.0")
     try:
-        return float(text)
+        seconds = float(text)
     except ValueError:
         pass
+    else:
+        if math.isfinite(seconds):
+            return seconds
     try:
         moment = dt.datetime.fromisoformat(text)
     except ValueError:

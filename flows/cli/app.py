@@ -243,6 +243,7 @@ def ingest(
     else:
         sizes = f"{record['n_left']:,} left × {record['n_right']:,} right, {record['n_edges']:,} edges"
         console.out.print(f"graph {record['graph']}: {sizes}; {record['uri']}")
+        console.out.print(console.columns_read(record["summary"]))
 
 
 @app.command(

@@ -178,6 +178,13 @@ def _ingested(counts: dict[str, Any] | None) -> Iterator[tuple[str, str]]:
     }
     said = ", ".join(f"{n:,} dropped: {name}" for name, n in dropped.items() if n) or "nothing dropped"
     yield "rows read", f"{counts['rows_read']:,} ({counts['duplicates']:,} repeat an edge; {said})"
+    yield "columns", columns_read(counts)
+
+
+def columns_read(counts: dict[str, Any]) -> str:
+    """The columns that an edge table was read from, and whether the ids of a side are text or numbers."""
+    kinds = {side: f" ({kind})" for side, kind in counts["labels"].items()}
+    return ", ".join(f"{role}: {escape(name)}{kinds.get(role, '')}" for role, name in counts["columns"].items())
 
 
 def biclique_table(rows: list[dict[str, Any]], title: str) -> Table:

@@ -11,19 +11,24 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.formats.files import open_bytes
-from pipeline.formats.source import INT64, EdgeSource
+from pipeline.formats.problems import int64_of
+from pipeline.formats.source import EdgeBatch, EdgeSource
+from pipeline.formats.words import shown
+
+SAFE_DIGITS = 18
+"""Whole numbers of so many digits fit 64 bits."""
 
 
-def adjacency_batches(source: EdgeSource) -> Iterator[pa.RecordBatch]:
+def adjacency_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Row i holds the right neighbours of left vertex i, or (with a head 'n n_left n_edges') its own id first."""
     with open_bytes(source.uri) as raw:
-        text = io.TextIOWrapper(raw, "utf-8", errors="replace")
+        text = io.TextIOWrapper(raw, "utf-8-sig", errors="replace")
         rows = [(n, _neighbours(source, n, line)) for n, line in enumerate(text, 1)]
     body = _labelled_rows(source, rows)
     lengths = np.array([len(row) for _, row in body], dtype=np.int64)
     left = np.repeat(np.array([vertex for vertex, _ in body], dtype=np.int64), lengths)
     right = np.concatenate([row for _, row in body]) if body else np.zeros(0, np.int64)
-    yield pa.RecordBatch.from_arrays([pa.array(left), pa.array(right)], names=["left", "right"])
+    yield EdgeBatch(pa.record_batch({"left": left, "right": right}), lambda row: f"{source.uri}, edge {row}")
 
 
 def _neighbours(source: EdgeSource, number: int, line: str) -> npt.NDArray[np.int64]:
@@ -31,9 +36,11 @@ def _neighbours(source: EdgeSource, number: int, line: str) -> npt.NDArray[np.in
     fields = line.split()
     for value in fields:
         if not (value.isascii() and value.isdigit()):
-            raise InputError(f"{source.uri}, line {number}: {value!r} is no whole number from 0; mend the line")
-        if len(value) > 18 and int(value) not in INT64:
-            raise InputError(f"{source.uri}, line {number}: id {value} is beyond 64 bits; use smaller ids")
+            raise InputError(f"{source.uri}, line {number}: {shown(value)} is no whole number from 0; mend the line")
+        if len(value) > SAFE_DIGITS and int64_of(value) is None:
+            raise InputError(f"{source.uri}, line {number}: id {shown(value)} is beyond 64 bits; use smaller ids")
+    if any(len(value) > SAFE_DIGITS for value in fields):
+        return np.array([int64_of(value) for value in fields], dtype=np.int64)
     return np.array(fields, dtype=np.int64)
 
 

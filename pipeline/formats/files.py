@@ -2,15 +2,60 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
+from collections.abc import Iterator
 from typing import IO, Any
 
 import fsspec
 import pyarrow as pa
 
 from pipeline.errors import InputError
+from pipeline.formats.words import brief
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+TABLES = (".parquet", ".pq", ".csv", ".tsv", ".mtx", ".adj")
+"""Extensions by which the tables of a folder are known."""
+
+REMOTE_LIBRARIES = {"aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google"}
+"""Libraries below fsspec that reach other machines: not all of their errors are an OSError."""
+
+
+@contextlib.contextmanager
+def input_errors(source: str) -> Iterator[None]:
+    """Make whatever goes wrong while a file is found or read an `InputError` that names it."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        cause = error.__cause__
+        if cause is not None and _is_remote(cause) and getattr(cause, "status", None) != 404:
+            raise _unreachable(source, cause) from error
+        raise InputError(f"{source}: no such file; check the path") from error
+    except IsADirectoryError as error:
+        raise InputError(f"{source}: is a folder; name a file, or a glob such as {source}/*.csv") from error
+    except PermissionError as error:
+        raise InputError(f"{source}: cannot be read: {brief(error)}; check its permissions") from error
+    except ConnectionError as error:
+        raise _unreachable(source, error) from error
+    except (OSError, EOFError, pa.ArrowException) as error:
+        if _is_remote(error):
+            raise _unreachable(source, error) from error
+        raise InputError(
+            f"{source}: cannot be read to its end: {brief(error)}; the file is damaged or cut off: fetch it again"
+        ) from error
+    except Exception as error:
+        if not _is_remote(error):
+            raise
+        raise _unreachable(source, error) from error
+
+
+def _is_remote(error: BaseException) -> bool:
+    return type(error).__module__.split(".")[0] in REMOTE_LIBRARIES
+
+
+def _unreachable(source: str, error: BaseException) -> InputError:
+    return InputError(f"{source}: cannot be reached: {brief(error)}; check the URL, the endpoint and the credentials")
 
 
 def file_system(source: str) -> tuple[Any, str]:
@@ -23,68 +68,104 @@ def file_system(source: str) -> tuple[Any, str]:
 
 
 def files_of(source: str) -> list[str]:
-    """The files that a glob or a folder of Parquet files stands for; any other source stands for itself."""
+    """The files that a glob or a folder of tables stands for; any other source stands for itself."""
     fs, path = file_system(source)
-    try:
+    with input_errors(source):
         kind = _kind(fs, path)
-        if kind == "file":  # its name may hold a bracket
+        if kind == "directory":
+            names = _tables_below(fs, path, source)
+        elif kind is None and any(mark in path for mark in "*?["):
+            names = _matches(fs, path, source)
+        else:  # a file, whose name may hold a bracket
             return [source]
-        if any(mark in path for mark in "*?["):
-            found = fs.glob(path)
-            if not found:
-                raise InputError(f"{source}: no such file: nothing matches; check the pattern")
-        elif kind == "directory":
-            found = [name for name in fs.find(path) if name.endswith((".parquet", ".pq"))]
-            if not found:
-                raise InputError(
-                    f"{source}: is a folder without Parquet files; name one edge table, or a glob such as {path}/*.csv"
-                )
-        else:
-            return [source]
-    except OSError as error:
-        raise InputError(f"{source}: cannot be listed: {error}; check the path and its permissions") from error
-    names = [name for name in sorted(found) if not name.rsplit("/", 1)[-1].startswith((".", "_"))]
-    return [str(fs.unstrip_protocol(name)) if "://" in source else str(name) for name in names]
+    return [str(fs.unstrip_protocol(name)) if "://" in source else name for name in names]
 
 
 def _kind(fs: Any, path: str) -> str | None:
-    """Whether a path is a file or a directory, or None; fsspec's `isfile` takes every error for a no, an interrupt as well."""
+    """Whether a path is a file or a directory, or None.
+
+    Not by fsspec's `isfile`, which takes every error for a no, an interrupt as well.
+    """
     try:
         return str(fs.info(path)["type"])
     except FileNotFoundError:
         return None
 
 
+def _tables_below(fs: Any, path: str, source: str) -> list[str]:
+    names = [name for name in sorted(fs.find(path)) if not _is_hidden(name) and bare_name(name).endswith(TABLES)]
+    if not names:
+        raise InputError(
+            f"{source}: is a folder without tables ({', '.join(TABLES)}); name one edge table, or a glob such as"
+            f" {path}/*.csv"
+        )
+    return names
+
+
+def _matches(fs: Any, path: str, source: str) -> list[str]:
+    """The files that match a glob: those that begin with '.' or '_' only where the glob does, too."""
+    found = fs.glob(path, detail=True)
+    names = [name for name in sorted(found) if not _is_hidden(name) or _is_hidden(path)]
+    if not names:
+        raise InputError(f"{source}: no such file: nothing matches; check the pattern")
+    for name in names:
+        if found[name]["type"] == "directory":
+            raise InputError(f"{source}: {name} matches and is a folder; name its files, too, as in {path}/*")
+    return names
+
+
+def _is_hidden(name: str) -> bool:
+    return name.rsplit("/", 1)[-1].startswith((".", "_"))
+
+
 def size_of(source: str) -> int:
-    """Bytes of a file (0 where a web server does not say); an `InputError` where it is missing, unreadable or empty."""
+    """Bytes of a file (0 where a web server does not say).
+
+    Raises
+    ------
+    InputError
+        Where it is missing, empty, unreadable, or no file.
+    """
     fs, path = file_system(source)
-    try:
+    with input_errors(source):
         info = fs.info(path)
-    except FileNotFoundError:
-        raise InputError(f"{source}: no such file; check the path") from None
-    except OSError as error:
-        raise InputError(f"{source}: cannot be read: {error}; check the path and its permissions") from error
+        if info["type"] == "directory":
+            raise IsADirectoryError(path)
+    if _is_pipe(fs, path):
+        raise InputError(
+            f"{source}: is a pipe or a device, and a table is read twice: first its head, then its rows; write it to a"
+            " file first"
+        )
     if info.get("size") == 0:
-        raise InputError(f"{source}: the file is empty; an edge table has at least one line")
+        raise InputError(f"{source}: the file is empty (0 bytes); fetch it again, or leave it out")
     return int(info.get("size") or 0)  # some web servers do not say
+
+
+def _is_pipe(fs: Any, path: str) -> bool:
+    local = "file" in (fs.protocol if isinstance(fs.protocol, tuple) else (fs.protocol,))
+    return local and os.path.exists(path) and not os.path.isfile(path)
 
 
 def open_bytes(source: str) -> IO[bytes]:
     """Open for reading, decompressed by the name's extension."""
     fs, path = file_system(source)
-    try:
+    with input_errors(source):
         file = fs.open(path, "rb")
-        kind = next((name for suffix, name in COMPRESSIONS.items() if path.endswith(suffix)), None)
+        kind = next((name for suffix, name in COMPRESSIONS.items() if path.lower().endswith(suffix)), None)
         if kind is None:
             return file  # type: ignore[no-any-return]
         return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(file, "r"), kind))
-    except PermissionError as error:
-        raise InputError(f"{source}: cannot be read: {error}; check its permissions") from error
 
 
 def bare_name(source: str) -> str:
-    """The last part of a path or URL, without the suffixes of compressions, in lower case: `out.brunson.GZ` is `out.brunson`."""
-    name = source.rstrip("/").rsplit("/", 1)[-1]
+    """The last part of a path or URL in lower case, without the suffixes of compressions.
+
+    Examples
+    --------
+    >>> bare_name("s3://lake/out.Brunson.GZ")
+    'out.brunson'
+    """
+    name = source.rstrip("/").rsplit("/", 1)[-1].lower()
     for suffix in COMPRESSIONS:
         name = name.removesuffix(suffix)
     return name

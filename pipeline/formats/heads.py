@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
+from collections.abc import Sequence
+from itertools import islice
+
+import pyarrow as pa
 
 from pipeline.errors import InputError
+from pipeline.formats.columns import choose_columns, wants_time, wants_weight
+from pipeline.formats.fields import Record, records
+from pipeline.formats.problems import int64_of, is_number
 from pipeline.formats.source import Layout
+from pipeline.formats.times import unix_seconds
+from pipeline.formats.words import shown
 from pipeline.settings import IngestSettings
 
-
-def wants_weight(settings: IngestSettings) -> bool:
-    """Whether the settings need weights: as a column, to filter by, or to unite repeated edges by."""
-    return settings.weight is not None or settings.min_weight is not None or settings.duplicates in ("sum", "max")
-
-
-def wants_time(settings: IngestSettings) -> bool:
-    """Whether the settings need times: as a column, or to filter by."""
-    return settings.time is not None or settings.since is not None or settings.until is not None
+DELIMITERS = ",\t;|"
+SAMPLE = 20
+"""Lines by which the head of a CSV file is judged."""
 
 
 def refuse_columns(source: str, settings: IngestSettings, what: str) -> None:
@@ -27,6 +28,18 @@ def refuse_columns(source: str, settings: IngestSettings, what: str) -> None:
         raise InputError(
             f"{source}: {what} has neither weights nor times; leave out weight, min_weight, time, since and until"
         )
+
+
+def refuse_choice(source: str, settings: IngestSettings, what: str) -> None:
+    """Raise an `InputError` where the settings choose columns or labels of a format that leaves no choice."""
+    for name, chosen in (("left", settings.left), ("right", settings.right)):
+        if chosen is not None:
+            raise InputError(
+                f"{source}: {name} = {shown(chosen)} cannot be chosen: {what} has fixed columns; leave it out, or name"
+                " the format csv if the file is one"
+            )
+    if settings.ids == "text":
+        raise InputError(f"{source}: {what} numbers its vertices, so its ids are no text; leave out ids = 'text'")
 
 
 def _optional_column(source: str, wanted: bool, name: str, at: int, columns: int) -> int | None:
@@ -46,9 +59,12 @@ def _data_line(source: str, lines: list[str], comments: str) -> int:
 
 def konect_layout(source: str, head: str, settings: IngestSettings) -> Layout:
     """KONECT: '%' lines (the second declares edges, left, right), then 'left right [weight [time]]' from 1."""
-    lines = head.splitlines()
+    refuse_choice(source, settings, "a KONECT file")
+    lines = head.split("\n")
     at = _data_line(source, lines, "%")
-    sizes = next((m for m in (re.fullmatch(r"%\s+(\d+)\s+(\d+)\s+(\d+)\s*", line) for line in lines[:at]) if m), None)
+    found = (re.fullmatch(r"%\s+([0-9]+)\s+([0-9]+)\s+([0-9]+)\s*", line) for line in lines[:at])
+    declared = next((match.groups() for match in found if match), None)
+    rows, n_left, n_right = _sizes(source, declared) if declared else (None, 0, 0)
     columns = len(lines[at].split())
     _need_two(source, at, lines[at], columns)
     return Layout(
@@ -60,129 +76,155 @@ def konect_layout(source: str, head: str, settings: IngestSettings) -> Layout:
         time=_optional_column(source, wants_time(settings), "time", 3, columns),
         ids="indices",
         columns=columns,
-        n_left=int(sizes[2]) if sizes else 0,
-        n_right=int(sizes[3]) if sizes else 0,
-        rows=int(sizes[1])
-        if sizes and columns == 2
-        else None,  # a third column may be a multiplicity, counted as edges
+        names=_fixed_names(columns, "left", "right", "weight", "time"),
+        n_left=n_left,
+        n_right=n_right,
+        rows=rows if columns == 2 else None,  # a third column may be a multiplicity, counted as edges
     )
 
 
 def snap_layout(source: str, head: str, settings: IngestSettings) -> Layout:
     """SNAP: '#' lines, then 'source target' with one id space; the sides must be said."""
+    refuse_choice(source, settings, "a SNAP file")
     if settings.sides is None:
         raise InputError(
             f"{source}: a SNAP file lists the edges of one set of vertices, not of two sides; say what the sides are:"
             " sides = 'source-target' makes every source a left and every target a right vertex,"
             " sides = 'columns' says that the two columns are two sets"
         )
-    lines = head.splitlines()
+    lines = head.split("\n")
     at = _data_line(source, lines, "#")
     columns = len(lines[at].split())
     _need_two(source, at, lines[at], columns)
     weight = _optional_column(source, wants_weight(settings), "weight", 2, columns)
     time = _optional_column(source, wants_time(settings), "time", 3 if weight is not None else 2, columns)
-    return Layout(at, None, 0, 1, weight, time, "numbers", columns)
+    return Layout(at, None, 0, 1, weight, time, "numbers", columns, _fixed_names(columns, "source", "target"))
 
 
 def mtx_layout(source: str, head: str, settings: IngestSettings) -> Layout:
     """MatrixMarket coordinate files: rows are left, columns are right, both from 1."""
-    lines = head.splitlines()
+    refuse_choice(source, settings, "a MatrixMarket file")
+    lines = head.split("\n")
     words = lines[0].lower().split()
     if len(words) != 5 or words[0] != "%%matrixmarket" or words[1:3] != ["matrix", "coordinate"]:
         raise InputError(
-            f"{source}, line 1: {lines[0][:60]!r} heads no coordinate matrix; it must be '%%MatrixMarket matrix coordinate …'"
+            f"{source}, line 1: {shown(lines[0])} heads no coordinate matrix; it must be"
+            " '%%MatrixMarket matrix coordinate …'"
         )
     if words[4] != "general":
         raise InputError(
-            f"{source}, line 1: a {words[4]} matrix ties one set of vertices to itself and is no bipartite graph;"
+            f"{source}, line 1: a {words[4][:20]} matrix ties one set of vertices to itself and is no bipartite graph;"
             " give the biadjacency matrix (general), rows for the left side and columns for the right"
         )
     at = _data_line(source, lines, "%")
     sizes = lines[at].split()
-    if len(sizes) != 3 or not all(size.isdigit() for size in sizes):
-        raise InputError(f"{source}, line {at + 1}: {lines[at][:60]!r} must be three numbers: rows, columns, entries")
+    if len(sizes) != 3 or not all(re.fullmatch("[0-9]+", size) for size in sizes):
+        raise InputError(f"{source}, line {at + 1}: {shown(lines[at])} must be three numbers: rows, columns, entries")
     columns = 2 if words[3] == "pattern" else 3
     if wants_time(settings):
         raise InputError(f"{source}: a MatrixMarket file has no times; leave out time, since and until")
     weight = _optional_column(source, wants_weight(settings), "weight", 2, columns)
-    return Layout(at + 1, None, 0, 1, weight, None, "indices", columns, *map(int, sizes))
+    n_left, n_right, rows = _sizes(source, sizes)
+    names = _fixed_names(columns, "row", "column", "value")
+    return Layout(
+        at + 1, None, 0, 1, weight, None, "indices", columns, names, n_left=n_left, n_right=n_right, rows=rows
+    )
+
+
+def _fixed_names(columns: int, *names: str) -> tuple[str, ...]:
+    """Names of the columns that a format fixes, and numbers of the others."""
+    return (*names[:columns], *map(str, range(len(names), columns)))
+
+
+def _sizes(source: str, declared: Sequence[str]) -> list[int]:
+    sizes = []
+    for digits in declared:
+        size = int64_of(digits)
+        if size is None:
+            raise InputError(f"{source}: declares the size {shown(digits)}, which is beyond 64 bits; mend the head")
+        sizes.append(size)
+    return sizes
 
 
 def _need_two(source: str, at: int, line: str, columns: int) -> None:
     if columns < 2:
         raise InputError(
-            f"{source}, line {at + 1}: {line[:60]!r} has {columns} column; an edge needs a left and a right id"
+            f"{source}, line {at + 1}: {shown(line)} has {columns} column; an edge needs a left and a right id"
         )
+
+
+# ---- CSV ---------------------------------------------------------------------------------------------------------
 
 
 def csv_layout(source: str, head: str, settings: IngestSettings) -> Layout:
     """CSV and TSV: columns by name or number; labels may be text or whole numbers."""
-    delimiter = settings.delimiter or _guess_delimiter(source, head)
-    rows = csv.reader(io.StringIO(head), delimiter=delimiter)
-    first = next((fields for fields in rows if fields), [])
-    line_num = rows.line_num
-    named = any(
-        name is not None and not name.isdigit()
-        for name in (settings.left, settings.right, settings.weight, settings.time)
-    )
-    header = settings.header
-    if header is None:
-        numbered = settings.left is not None and not named
-        header = named or _looks_like_names(first, next((fields for fields in rows if fields), []), numbered)
-    names = first if header else [str(i) for i in range(len(first))]
-    defaults = ("left", "right") if header and {"left", "right"} <= set(first) else ("0", "1")
-
-    def place(wanted: str | None, what: str) -> int:
-        return place_of(source, wanted, what, names, header)
-
-    left, right = place(settings.left or defaults[0], "left"), place(settings.right or defaults[1], "right")
-    refuse_one_column(source, left, right, names[left])
+    delimiter = settings.delimiter or _guess_delimiter(source, head, settings)
+    sample = records(head.encode(), 1, delimiter, settings.quotes, settings.multiline)
+    rows = list(islice(sample, SAMPLE))
+    first = rows[0]
+    if first.problem is not None:
+        raise InputError(
+            f"{source}, line {first.line}, {first.problem}; mend the quotes, or take them as characters with quotes = false"
+        )
+    header = settings.header if settings.header is not None else _has_header(rows, settings)
+    names = tuple(first.fields) if header else tuple(map(str, range(len(first.fields))))
+    data = rows[1:] if header else rows
+    chosen = choose_columns(source, settings, names, header, lambda: [row.fields for row in data])
     return Layout(
-        skip=line_num if header else 0,
+        skip=_lines_up_to(head, first, settings) if header else 0,
         delimiter=delimiter,
-        left=left,
-        right=right,
-        weight=place(settings.weight, "weight") if wants_weight(settings) else None,
-        time=place(settings.time, "time") if wants_time(settings) else None,
+        left=chosen.left,
+        right=chosen.right,
+        weight=chosen.weight,
+        time=chosen.time,
         ids="labels",
-        columns=len(first),
+        columns=len(first.fields),
+        names=names,
+        header=header,
+        by_name=chosen.by_name,
     )
 
 
-def _looks_like_names(first: list[str], second: list[str], numbered: bool) -> bool:
-    """Whether a first line names columns: it holds no number, and the second does or the columns go by name."""
-    if any(is_whole(field) for field in first):
+def _lines_up_to(head: str, header: Record, settings: IngestSettings) -> int:
+    """Lines of a file down to the last one of its header, in which quoted names may hold line breaks."""
+    breaks = sum(name.count("\n") for name in header.fields) if settings.multiline else 0
+    return header.line + breaks
+
+
+def _has_header(rows: list[Record], settings: IngestSettings) -> bool:
+    """Whether the first line names columns.
+
+    It does where columns are asked for by name. Else it holds no number and no time; and where columns are asked for
+    by number, so that data may begin at once, the lines below hold numbers.
+    """
+    asked = [name for name in (settings.left, settings.right, settings.weight, settings.time) if name is not None]
+    if any(not name.isdigit() for name in asked):
+        return True
+    if any(_is_value(field) for field in rows[0].fields):
         return False
-    return not numbered or any(is_whole(field) for field in second)
+    return not asked or any(_is_value(field) for row in rows[1:2] for field in row.fields)
 
 
-def refuse_one_column(source: str, left: int, right: int, name: str) -> None:
-    """Raise an `InputError` where left and right are the same column."""
-    if left == right:
-        raise InputError(f"{source}: column {name!r} is asked for as both left and right; name two columns")
+def _is_value(field: str) -> bool:
+    """Whether a field is a number or a time, and so no name of a column."""
+    if is_number(field):
+        return True
+    try:
+        unix_seconds(pa.array([field]))
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
-def _guess_delimiter(source: str, head: str) -> str:
-    first = next(line for line in head.splitlines() if line.strip())
-    found = [mark for mark in ",\t;|" if mark in first]
+def _guess_delimiter(source: str, head: str, settings: IngestSettings) -> str:
+    """The most frequent mark of the first line, what stands in quotes aside.
+
+    A mark that the second line has as often comes before one that it has not.
+    """
+    quoted = '"[^"]*"' if settings.multiline else '"[^"\n]*"'
+    lines = [line for line in re.sub(quoted, "", head).split("\n") if line.strip()][:2]
+    found = [mark for mark in DELIMITERS if lines and mark in lines[0]]
     if not found:
-        raise InputError(f"{source}, line 1: {first[:60]!r} holds none of , tab ; |; name the delimiter")
-    return max(found, key=first.count)
-
-
-def place_of(source: str, wanted: str | None, what: str, names: list[str], header: bool) -> int:
-    """Position of a wanted column, by name or number from 0; an `InputError` lists the columns there are."""
-    listed = ", ".join(names) if header else f"numbers 0…{len(names) - 1}"
-    if wanted is None:
-        raise InputError(f"{source}: which column is the {what}? Name it; there are: {listed}")
-    if header and wanted in names:
-        return names.index(wanted)
-    if wanted.isdigit() and int(wanted) < len(names):
-        return int(wanted)
-    raise InputError(f"{source}, line 1: there is no column {wanted!r} for the {what}; there are: {listed}")
-
-
-def is_whole(text: str) -> bool:
-    """Whether a text is a whole number, blanks aside."""
-    return re.fullmatch(r"\s*-?[0-9]+\s*", text) is not None
+        begins = next(line for line in head.split("\n") if line.strip())
+        raise InputError(f"{source}, line 1: {shown(begins)} holds none of , tab ; |; name the delimiter")
+    return max(found, key=lambda mark: (lines[0].count(mark) == lines[-1].count(mark), lines[0].count(mark)))

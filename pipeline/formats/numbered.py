@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,8 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.formats.files import open_bytes
+from pipeline.formats.problems import int64_of
+from pipeline.formats.words import shown
 
 DIMACS_SUFFIXES = (".clq", ".col", ".dimacs")
 
@@ -47,9 +48,10 @@ def read_dimacs(source: str) -> NumberedEdges:
         if words[0] == "p":
             if n >= 0:
                 raise InputError(f"{source}, line {number}: a second 'p' line; a file holds one graph")
-            if len(words) != 4 or not (words[2].isdigit() and words[3].isdigit()):
-                raise InputError(f"{source}, line {number}: {' '.join(words)[:60]!r} must read 'p edge VERTICES EDGES'")
-            n, declared = int(words[2]), int(words[3])
+            sizes = [_whole(word) for word in words[2:]]
+            if len(words) != 4 or sizes[0] is None or sizes[1] is None:
+                raise InputError(f"{source}, line {number}: {shown(' '.join(words))} must read 'p edge VERTICES EDGES'")
+            n, declared = sizes[0], sizes[1]
         elif words[0] == "e":
             if n < 0:
                 raise InputError(f"{source}, line {number}: an edge before the line 'p edge VERTICES EDGES'")
@@ -81,9 +83,10 @@ def read_matrix_market(source: str) -> NumberedEdges:
         if words[0].startswith("%"):
             continue
         if size is None:
-            if len(words) != 3 or not all(word.isdigit() for word in words):
+            sizes = [_whole(word) for word in words]
+            if len(words) != 3 or None in sizes:
                 raise InputError(f"{source}, line {number}: must be three numbers: rows, columns, entries")
-            rows, columns, entries = map(int, words)
+            rows, columns, entries = (size or 0 for size in sizes)
             if rows != columns:
                 raise InputError(
                     f"{source}, line {number}: {rows} rows and {columns} columns are two sets of vertices;"
@@ -116,10 +119,16 @@ def _lines(source: str) -> Iterator[tuple[int, list[str]]]:
         raise InputError(f"{source}: cannot be read: {error}; check the file") from error
 
 
-def _pair(source: str, number: int, words: list[Any], n: int) -> tuple[int, int]:
-    if len(words) < 2 or not (words[0].isdigit() and words[1].isdigit()):
-        raise InputError(f"{source}, line {number}: {' '.join(words)[:40]!r} must be two vertex numbers")
-    u, v = int(words[0]), int(words[1])
+def _pair(source: str, number: int, words: list[str], n: int) -> tuple[int, int]:
+    ends = [_whole(word) for word in words]
+    if len(ends) < 2 or ends[0] is None or ends[1] is None:
+        raise InputError(f"{source}, line {number}: {shown(' '.join(words))} must be two vertex numbers")
+    u, v = ends[0], ends[1]
     if not (1 <= u <= n and 1 <= v <= n):
         raise InputError(f"{source}, line {number}: edge {u} {v} is outside the vertices 1…{n} that the file declares")
     return u, v
+
+
+def _whole(word: str) -> int | None:
+    """A whole number from 0 in ASCII digits, or None where a word is none or does not fit 64 bits."""
+    return int64_of(word) if word.isascii() and word.isdigit() else None

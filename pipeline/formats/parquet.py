@@ -1,115 +1,245 @@
-"""Edge tables in Parquet: columns by name or number, as whole numbers or text."""
+"""Edge tables in Parquet: columns by name or number; what the ids of each type of column are called."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from fsspec.implementations.local import LocalFileSystem
 
 from pipeline.errors import InputError
-from pipeline.formats.files import open_bytes
-from pipeline.formats.heads import place_of, refuse_one_column, wants_time, wants_weight
-from pipeline.formats.source import KNOWN, EdgeSource, Layout
+from pipeline.formats.columns import EXAMPLES, choose_columns
+from pipeline.formats.files import file_system, input_errors, open_bytes
+from pipeline.formats.problems import DROP_NULLS, first_failing
+from pipeline.formats.source import EdgeBatch, EdgeSource, Layout
+from pipeline.formats.times import unix_seconds
+from pipeline.formats.words import brief, shown
 from pipeline.settings import IngestSettings
+
+BATCH_ROWS = 1 << 20
+
+EXACT = {"halffloat": 2**11, "float": 2**24, "double": 2**53}
+"""Whole numbers up to here are exact, by the type of a column of floating point numbers; beyond, two ids may be one."""
 
 
 def open_parquet(source: str, size: int, settings: IngestSettings) -> EdgeSource:
     """Recognise a Parquet table by its schema."""
-    with open_bytes(source) as file:
-        try:
-            schema = pq.ParquetFile(pa.PythonFile(file, "r")).schema_arrow
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(
-                f"{source}: is no Parquet file: {error}; check the file, or name its format: {KNOWN}"
-            ) from error
-    names = schema.names
-    if len(names) < 2:
-        raise InputError(f"{source}: has the columns {', '.join(names)}; an edge table needs a left and a right one")
-    defaults = ("left", "right") if {"left", "right"} <= set(names) else ("0", "1")
-    left = place_of(source, settings.left or defaults[0], "left", names, True)
-    right = place_of(source, settings.right or defaults[1], "right", names, True)
-    refuse_one_column(source, left, right, names[left])
+    with _opened(source) as file:
+        schema = file.schema_arrow
+        names = tuple(schema.names)
+        chosen = choose_columns(source, settings, names, True, partial(_first_rows, file))
     layout = Layout(
         skip=0,
         delimiter=None,
-        left=left,
-        right=right,
-        weight=place_of(source, settings.weight, "weight", names, True) if wants_weight(settings) else None,
-        time=place_of(source, settings.time, "time", names, True) if wants_time(settings) else None,
+        left=chosen.left,
+        right=chosen.right,
+        weight=chosen.weight,
+        time=chosen.time,
         ids="labels",
         columns=len(names),
+        names=names,
+        header=True,
+        by_name=chosen.by_name,
     )
-    text = frozenset(side for side in ("left", "right") if _is_text(schema.field(getattr(layout, side)).type))
-    has = layout.weight is not None, layout.time is not None
-    return EdgeSource(source, "parquet", size, settings, layout, *has, text_sides=text)
+    for at in layout.wanted.values():
+        if names.count(names[at]) > 1:
+            raise InputError(f"{source}: {names.count(names[at])} columns are called {shown(names[at])}; rename them")
+    kinds = {side: schema.field(layout.wanted[side]).type for side in ("left", "right")}
+    text = frozenset(side for side, kind in kinds.items() if settings.ids == "text" or _is_text(_plain(kind)))
+    return EdgeSource(source, "parquet", size, settings, layout, text)
 
 
-def parquet_batches(source: EdgeSource) -> Iterator[pa.RecordBatch]:
+@contextmanager
+def _opened(source: str) -> Iterator[pq.ParquetFile]:
+    """The file, opened by Arrow itself where it is local: Python is not asked for every page, then."""
+    fs, path = file_system(source)
+    with input_errors(source), open_bytes(source) as raw:
+        try:
+            file = pq.ParquetFile(
+                path if isinstance(fs, LocalFileSystem) else pa.PythonFile(raw, "r"), pre_buffer=False
+            )
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(
+                f"{source}: is no Parquet file: {brief(error)}; check the file, or name its format"
+            ) from error
+        with file:
+            yield file
+
+
+def _first_rows(file: pq.ParquetFile) -> list[list[str]]:
+    for batch in file.iter_batches(EXAMPLES):
+        return [[str(value) for value in row.values()] for row in batch.to_pylist()]
+    return []
+
+
+def parquet_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of a Parquet file, a million rows at a time."""
-    layout = source.layout
-    assert layout is not None
-    places = {"left": layout.left, "right": layout.right, "weight": layout.weight, "time": layout.time}
-    wanted = {name: at for name, at in places.items() if at is not None}
-    row = 0
-    with open_bytes(source.uri) as raw:
-        file = pq.ParquetFile(pa.PythonFile(raw, "r"))
-        columns = [file.schema_arrow.names[at] for at in wanted.values()]
-        for batch in file.iter_batches(1 << 20, columns=columns):
-            arrays = [
-                _parquet_column(source, name, batch[column], row) for name, column in zip(wanted, columns, strict=True)
-            ]
-            row += batch.num_rows
-            yield pa.RecordBatch.from_arrays(arrays, names=list(wanted))
+    assert source.layout is not None
+    first = 0
+    with _opened(source.uri) as file:
+        for batch in file.iter_batches(BATCH_ROWS, columns=list(source.columns.values())):
+            columns = {role: _column(source, role, batch.column(name), first) for role, name in source.columns.items()}
+            yield EdgeBatch(pa.record_batch(columns), partial(_place, source.uri, first))
+            first += batch.num_rows
 
 
-def _parquet_column(source: EdgeSource, name: str, column: pa.Array, row: int) -> pa.Array:
-    """A column as int64 or text (ids), float64 (weight), or as it is (time)."""
-    if name == "time":
-        return column
-    if name == "weight":
-        return _parquet_weights(source, column, row)
-    if column.null_count and source.settings.nulls == "error":
-        at = row + pc.index(pc.is_null(column), True).as_py()
-        raise InputError(
-            f"{source.uri}, row {at}, column {name}: an id is missing (null); mend it, or drop such rows with nulls = 'drop'"
-        )
+def _place(uri: str, first: int, row: int) -> str:
+    return f"{uri}, row {first + row}"
+
+
+def _column(source: EdgeSource, role: str, column: pa.Array, first: int) -> pa.Array:
+    """A column as int64 or text (ids), float64 (weight), or Unix seconds (time); rows are counted from `first`."""
+    where = f"column {source.columns[role]} ({role})"
+    convert = {"weight": _weights, "time": unix_seconds}.get(role, to_labels)
+    try:
+        found = convert(column)
+    except pa.ArrowNotImplementedError as error:
+        raise InputError(f"{source.uri}, {where}: {brief(error)}") from None
+    except pa.ArrowInvalid as error:
+        row = first_failing(convert, column)
+        value = shown(str(column[row]))
+        raise InputError(f"{source.uri}, row {first + row}, {where}: {value} {brief(error)}") from None
+    if found.null_count and source.settings.nulls == "error":
+        row = first + pc.index(pc.is_null(found), True).as_py()
+        raise InputError(f"{source.uri}, row {row}, {where}: a value is missing (null); fill it in, or {DROP_NULLS}")
+    if role in source.text_sides and not pa.types.is_string(found.type):
+        return pc.cast(found, pa.string())
+    return found
+
+
+# ---- labels ------------------------------------------------------------------------------------------------------
+
+
+def to_labels(column: pa.Array) -> pa.Array:
+    """Labels of a column of ids: int64 or text, and null where there is none.
+
+    Text and UTF-8 bytes are their own labels. Whole numbers are numbers, as are those that a floating point column
+    holds exactly, and decimals without places; where one of them is beyond 64 bits, they are text. Decimals with
+    places, dates, times and Booleans are their canonical text: 12.50, 2026-01-31, 2026-01-31 12:00:00, true.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid
+        Where a value has no label: a fraction, or bytes that are no text; the message is the end of a sentence that
+        begins with the value.
+    pyarrow.ArrowNotImplementedError
+        Where the type has none.
+
+    Examples
+    --------
+    >>> to_labels(pa.array([1.0, None])).to_pylist()
+    [1, None]
+    >>> to_labels(pa.array([2**64 - 1, 7], pa.uint64())).to_pylist()
+    ['18446744073709551615', '7']
+    """
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if pa.types.is_integer(column.type):
-        try:
-            column = pc.cast(column, pa.int64())
-        except pa.ArrowInvalid as error:
-            raise InputError(f"{source.uri}, from row {row}, column {name}: {error}; ids must fit 64 bits") from None
-        least = pc.min(column).as_py()
-        if least is not None and least < 0:
-            at = pc.index(pc.less(column, 0), True).as_py()
-            raise InputError(
-                f"{source.uri}, row {row + at}, column {name}: id {column[at]} is below 0; number the vertices from 0, or use text labels"
-            )
-        return column
-    if _is_text(column.type):
+    kind = column.type
+    if pa.types.is_integer(kind):
+        return _whole(column)
+    if pa.types.is_floating(kind):
+        return _whole_floats(column)
+    if pa.types.is_decimal(kind):
+        return _decimal_text(column) if kind.scale > 0 else _whole(column)
+    if pa.types.is_null(kind):
         return pc.cast(column, pa.string())
-    raise InputError(
-        f"{source.uri}, column {name}: ids of type {column.type} are neither whole numbers nor text; cast them first"
+    if _is_binary(kind):
+        return _utf8(column)
+    if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
+        return _without_zeros(pc.cast(column, pa.string()))
+    if _is_text(kind):
+        return pc.cast(column, pa.string())
+    raise pa.ArrowNotImplementedError(
+        f"is of type {kind}, which has no labels; cast the column to text or whole numbers"
     )
+
+
+def _whole(numbers: pa.Array) -> pa.Array:
+    try:
+        return pc.cast(numbers, pa.int64())
+    except pa.ArrowInvalid:
+        return _decimal_text(numbers) if pa.types.is_decimal(numbers.type) else pc.cast(numbers, pa.string())
+
+
+def _decimal_text(decimals: pa.Array) -> pa.Array:
+    """Digits and a point, with as many places as the type has; Arrow would write 1E-10."""
+    encoded = decimals.dictionary_encode()
+    text = pa.array([None if value is None else f"{value:f}" for value in encoded.dictionary.to_pylist()], pa.string())
+    return text.take(encoded.indices)
+
+
+def _whole_floats(column: pa.Array) -> pa.Array:
+    """Whole numbers of a floating point column, in which NaN means null."""
+    limit = EXACT[str(column.type)]
+    values = pc.cast(column, pa.float64())
+    values = pc.if_else(pc.is_nan(values), None, values)
+    if pc.any(pc.not_equal(values, pc.floor(values))).as_py():
+        raise pa.ArrowInvalid(
+            "is a fraction, and ids are whole numbers or text; name another column, or cast it to text"
+        )
+    if pc.any(pc.greater(pc.abs(values), limit)).as_py():
+        raise pa.ArrowInvalid(
+            f"is beyond {limit:,}, from where {column.type} holds not every whole number; cast it to int64"
+        )
+    return pc.cast(values, pa.int64())
+
+
+def _without_zeros(times: pa.Array) -> pa.Array:
+    """Fractions of a second without zeros at their ends: the unit of the column changes no label."""
+    zone = "(Z|[+-][0-9]+)?$"
+    shorter = pc.replace_substring_regex(times, rf"\.0+{zone}", r"\1")
+    return pc.replace_substring_regex(shorter, rf"(\.[0-9]*[1-9])0+{zone}", r"\1\2")
+
+
+def _utf8(column: pa.Array) -> pa.Array:
+    try:
+        return pc.cast(column, pa.string())
+    except pa.ArrowInvalid:
+        raise pa.ArrowInvalid("is binary and no UTF-8 text; cast the column to text, as with hex()") from None
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+    """Whether ids of a type are text."""
+    types = pa.types
+    if types.is_decimal(kind):
+        return bool(kind.scale > 0)
+    return bool(
+        types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_string_view(kind)
+        or _is_binary(kind)
+        or types.is_boolean(kind)
+        or types.is_temporal(kind)
+    ) and not types.is_duration(kind)
 
 
-def _parquet_weights(source: EdgeSource, column: pa.Array, row: int) -> pa.Array:
+def _is_binary(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_fixed_size_binary(kind)
+        or pa.types.is_binary_view(kind)
+    )
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+# ---- weights -----------------------------------------------------------------------------------------------------
+
+
+def _weights(column: pa.Array) -> pa.Array:
+    """Finite numbers as float64; NaN means null."""
     try:
         weights = pc.cast(column, pa.float64())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise InputError(
-            f"{source.uri}, from row {row}, column weight: {error}; weights are numbers: cast the column first"
-        ) from None
-    if weights.null_count:
-        at = row + pc.index(pc.is_null(weights), True).as_py()
-        raise InputError(f"{source.uri}, row {at}, column weight: a weight is missing (null); fill it in")
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise pa.ArrowInvalid("is no number, as weights are; mend it, or cast the column first") from None
+    weights = pc.if_else(pc.is_nan(weights), None, weights)
+    if not pc.all(pc.is_finite(weights)).as_py():
+        raise pa.ArrowInvalid("is not finite, as weights are; mend it")
     return weights

@@ -1,105 +1,195 @@
-"""Where a text file is wrong: read again, line by line, when a whole column turned out to be bad."""
+"""Where a text file is wrong: a block is read again, line by line, when something in it turned out to be bad."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator
-from typing import IO, NoReturn
+import re
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any, NoReturn
+
+import pyarrow as pa
 
 from pipeline.errors import InputError
-from pipeline.formats.files import open_bytes
-from pipeline.formats.heads import is_whole
-from pipeline.formats.source import INT64, EdgeSource, Layout
-from pipeline.settings import IngestSettings, parse_time
+from pipeline.formats.blocks import Block
+from pipeline.formats.fields import Record, records
+from pipeline.formats.source import EdgeSource, Layout
+from pipeline.formats.words import shown
+from pipeline.settings import IngestSettings
+
+COMMENTS = {"snap": "#", "konect": "%", "mtx": "%"}
+"""What begins a comment, by format."""
+
+INT64 = range(-(2**63), 2**63)
+INT64_DIGITS = 19
+
+DROP_RAGGED = "or drop such lines with ragged = 'drop'"
+DROP_NULLS = "drop such rows with nulls = 'drop'"
 
 
-def find_problem(source: EdgeSource) -> str | None:
-    """Read a text file line by line (slowly) and say what is wrong with the first bad line, or None."""
-    layout = source.layout
-    assert layout is not None
-    with open_bytes(source.uri) as raw:
-        text = io.TextIOWrapper(raw, "utf-8", errors="surrogateescape", newline="")
-        for number, fields in _lines(text, source, layout):
-            problem = _problem(fields, layout, source.settings)
-            if problem is not None:
-                return f"{source.uri}, line {number}, {problem}"
+def find_problem(source: EdgeSource, block: Block) -> str | None:
+    """Read a block line by line (slowly) and say what is wrong with its first bad line, or None."""
+    for record in records_of(source, block):
+        problem = _problem(record, source)
+        if problem is not None:
+            return f"{source.uri}, line {record.line}, {problem}"
     return None
 
 
-def locate(source: EdgeSource, otherwise: str) -> NoReturn:
-    """Raise an `InputError` for the first bad line of a text file."""
+def locate(source: EdgeSource, block: Block, otherwise: str) -> NoReturn:
+    """Raise an `InputError` for the first bad line of a block; `otherwise` says what is known without it."""
+    last = block.line + block.n_lines - 1
     raise InputError(
-        find_problem(source)
-        or f"{source.uri}: cannot be read as {source.format}: {otherwise}; check the file and its settings"
+        find_problem(source, block)
+        or f"{source.uri}, lines {block.line} to {last}: cannot be read as {source.format}: {otherwise}; check the file"
+        " and its settings"
     ) from None
 
 
-def _lines(text: IO[str], source: EdgeSource, layout: Layout) -> Iterator[tuple[int, list[str]]]:
+def refuse_bad_quotes(source: EdgeSource, block: Block) -> None:
+    """Raise an `InputError` at the first line whose quotes enclose no field."""
+    for record in records_of(source, block):
+        if record.problem is not None:
+            raise InputError(f"{source.uri}, line {record.line}, {_quote_problem(record, source.settings)}")
+
+
+def line_of(source: EdgeSource, block: Block, row: int) -> str:
+    """Say in which line of which file a row of a block stands."""
+    columns = source.layout.columns if source.layout else 0
+    rows = (r for r in records_of(source, block) if source.settings.ragged == "error" or len(r.fields) == columns)
+    return f"{source.uri}, line {next(islice(rows, row, None)).line}"
+
+
+def records_of(source: EdgeSource, block: Block) -> Iterator[Record]:
+    """The lines of a block as they stand in the file, without blank ones and comments."""
+    layout, settings = source.layout, source.settings
+    assert layout is not None
     if layout.delimiter is not None:
-        rows = csv.reader(text, delimiter=layout.delimiter)
-        for fields in rows:
-            if rows.line_num > layout.skip and fields:
-                yield rows.line_num, fields
+        yield from records(block.data, block.line, layout.delimiter, settings.quotes, settings.multiline)
         return
-    comment = "#" if source.format == "snap" else "%"
-    for number, line in enumerate(text, 1):
-        if number > layout.skip and line.strip() and not line.startswith(comment):
-            yield number, line.split()
+    text = block.data.decode("utf-8", "surrogateescape")
+    for number, line in enumerate(text.split("\n"), block.line):
+        fields = line.split()
+        if fields and not fields[0].startswith(COMMENTS[source.format]):
+            yield Record(number, fields, [False] * len(fields))
 
 
-def _problem(fields: list[str], layout: Layout, settings: IngestSettings) -> str | None:
-    """What is wrong with a line, or None."""
-    if len(fields) != layout.columns:
-        if settings.ragged == "drop":
-            return None
-        return (
-            f"{len(fields)} columns: the lines before have {layout.columns}; mend the line"
-            " (a field that holds the delimiter must be quoted), or drop such lines with ragged = 'drop'"
-        )
-    for at, field in enumerate(fields):
-        if any("\udc80" <= letter <= "\udcff" for letter in field):
-            shown = field.encode("utf-8", "surrogateescape")[:60]
-            return f"column {at}: {shown!r} is no UTF-8 text; convert the file to UTF-8"
-    for side, at, most in (("left", layout.left, layout.n_left), ("right", layout.right, layout.n_right)):
-        problem = _id_problem(fields[at].strip(), layout, most, settings)
-        if problem is not None:
-            return f"column {at} ({side}): {problem}"
-    if layout.weight is not None:
+def first_failing(convert: Callable[[pa.Array], Any], values: pa.Array) -> int:
+    """Position of the first value at which a conversion of the values up to there fails; it must fail for all.
+
+    Notes
+    -----
+    O(n log n) conversions.
+    """
+    passes, fails = 0, len(values)
+    while fails - passes > 1:
+        middle = (passes + fails) // 2
         try:
-            float(fields[layout.weight])
-        except ValueError:
-            return f"column {layout.weight} (weight): {fields[layout.weight]!r} is no number; mend it"
-    if layout.time is not None and not _is_time(fields[layout.time].strip()):
-        return (
-            f"column {layout.time} (time): {fields[layout.time]!r} is neither Unix seconds nor an ISO date;"
-            " mend it, or leave out time, since and until"
-        )
+            convert(values[:middle])
+            passes = middle
+        except pa.ArrowInvalid:
+            fails = middle
+    return passes
+
+
+def int64_of(digits: str) -> int | None:
+    """A whole number of ASCII digits, however many, or None where it does not fit 64 bits.
+
+    Examples
+    --------
+    >>> int64_of("-9223372036854775808"), int64_of("9" * 5000), int64_of("0" * 5000 + "7")
+    (-9223372036854775808, None, 7)
+    """
+    sign, size = ("-", digits[1:]) if digits.startswith("-") else ("", digits)
+    size = size.lstrip("0") or "0"
+    number = int(sign + size) if len(size) <= INT64_DIGITS else None
+    return number if number is not None and number in INT64 else None
+
+
+def _problem(record: Record, source: EdgeSource) -> str | None:
+    """What is wrong with a record, or None."""
+    layout, settings = source.layout, source.settings
+    assert layout is not None
+    if record.problem is not None:
+        return _quote_problem(record, settings)
+    if len(record.fields) != layout.columns:
+        return None if settings.ragged == "drop" else _ragged(record, layout)
+    for role, at in layout.wanted.items():
+        problem = _field_problem(record.fields[at], record.quoted[at], role, source)
+        if problem is not None:
+            return f"column {layout.names[at]} ({role}): {problem}"
     return None
 
 
-def _is_time(text: str) -> bool:
+def _quote_problem(record: Record, settings: IngestSettings) -> str:
+    over_lines = "" if settings.multiline else "; fields that hold line breaks need multiline = true"
+    return f"{record.problem}; mend the quotes, or take them as characters with quotes = false{over_lines}"
+
+
+def _ragged(record: Record, layout: Layout) -> str:
+    begins = shown((layout.delimiter or " ").join(record.fields))
+    return (
+        f"{len(record.fields)} columns: the lines before have {layout.columns}, this one is {begins}; mend the line"
+        f" (a field that holds the delimiter must be quoted), {DROP_RAGGED}"
+    )
+
+
+def _field_problem(field: str, quoted: bool, role: str, source: EdgeSource) -> str | None:
+    if any("\udc80" <= letter <= "\udcff" for letter in field):
+        return f"{shown(field.encode('utf-8', 'surrogateescape'))} is no UTF-8 text; convert the file to UTF-8"
+    if not quoted and is_null(field, source):
+        return None if source.settings.nulls == "drop" else _null_problem(field, role)
+    if role == "time":
+        return None  # looked for otherwise: the whole column decides how times are written
+    if role == "weight":
+        return None if is_number(field) else f"{shown(field)} is no number; mend it"
+    return _id_problem(field, role, source)
+
+
+def is_null(field: str, source: EdgeSource) -> bool:
+    """Whether a field that is not in quotes means a missing value."""
+    assert source.layout is not None
+    return not field or (source.layout.ids == "labels" and field in source.settings.null_values)
+
+
+def _null_problem(field: str, role: str) -> str:
+    what = "the id is" if role in ("left", "right") else f"the {role} is"
+    if not field:
+        return f"{what} missing (null): the field is empty; fill it in, or {DROP_NULLS}"
+    return (
+        f"{what} missing (null): {field!r} is a word for a missing value; {DROP_NULLS}, or take it as text with"
+        f" null_values without {field!r} (null_values = [] takes every word as text)"
+    )
+
+
+def is_number(field: str) -> bool:
+    """Whether a field is a number as Arrow reads it: finite, in ASCII digits.
+
+    Examples
+    --------
+    >>> is_number("-1.5e3"), is_number("1_000"), is_number("nan")
+    (True, False, False)
+    """
+    if not field.isascii() or "_" in field:
+        return False
     try:
-        parse_time(text or "0")
+        return abs(float(field)) < float("inf")
     except ValueError:
         return False
-    return True
 
 
-def _id_problem(value: str, layout: Layout, most: int, settings: IngestSettings) -> str | None:
-    if not value:
-        return (
-            None
-            if settings.nulls == "drop"
-            else "the id is missing (null); mend it, or drop such lines with nulls = 'drop'"
-        )
-    if not is_whole(value):
-        return None if layout.ids == "labels" else f"{value!r} is no whole number; this format numbers its vertices"
-    number, least = int(value), 1 if layout.ids == "indices" else 0
-    if number not in INT64:
-        return f"id {value} is beyond 64 bits; use smaller ids, or text labels"
+def _id_problem(value: str, role: str, source: EdgeSource) -> str | None:
+    layout = source.layout
+    assert layout is not None
+    if layout.ids == "labels":
+        return None
+    if re.fullmatch("-?[0-9]+", value) is None:
+        return f"{shown(value)} is no whole number; this format numbers its vertices"
+    number, least = int64_of(value), 1 if layout.ids == "indices" else 0
+    if number is None:
+        return f"id {shown(value)} is beyond 64 bits; use smaller ids, or a CSV file with text labels"
+    most = layout.n_left if role == "left" else layout.n_right
     if number < least:
-        return f"id {value} is below {least}; number the vertices from {least}, or use text labels"
+        return f"id {number} is below {least}; number the vertices from {least}"
     if most and number > most:
-        return f"id {value} is beyond the {most} vertices that the file declares; mend the id or the head of the file"
+        return f"id {number} is beyond the {most} vertices that the file declares; mend the id or the head of the file"
     return None

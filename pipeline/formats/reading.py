@@ -2,61 +2,61 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 
-import pyarrow as pa
-
 from pipeline.errors import InputError
 from pipeline.formats.adjacency import adjacency_batches
-from pipeline.formats.files import files_of, size_of
-from pipeline.formats.heads import csv_layout, konect_layout, mtx_layout, refuse_columns, snap_layout
+from pipeline.formats.files import files_of, input_errors, size_of
+from pipeline.formats.heads import csv_layout, konect_layout, mtx_layout, refuse_choice, refuse_columns, snap_layout
 from pipeline.formats.parquet import open_parquet, parquet_batches
 from pipeline.formats.recognise import recognise, text_head
-from pipeline.formats.source import DroppedLines, EdgeSource
+from pipeline.formats.source import EdgeBatch, EdgeSource
 from pipeline.formats.text import text_batches
+from pipeline.formats.words import listed
 from pipeline.settings import IngestSettings
 
+LAYOUTS = {"konect": konect_layout, "snap": snap_layout, "mtx": mtx_layout, "csv": csv_layout, "tsv": csv_layout}
 
-def open_edges(source: str, settings: IngestSettings) -> EdgeSource:
+
+def open_edges(source: str | os.PathLike[str], settings: IngestSettings) -> EdgeSource:
     """Recognise an edge table.
 
     Parameters
     ----------
     source
         Path or fsspec URL; ``.gz`` and ``.zst`` are decompressed. A glob names several files of one format, a
-        folder all the Parquet files below it.
+        folder all the tables below it.
     settings
         Format, columns and what is needed of weights and times.
 
     Raises
     ------
     InputError
-        If the file is missing, empty, binary, of unknown format, or lacks a named column.
+        If a file is missing, empty, binary or of unknown format, lacks a named column or does not say which columns
+        are meant, or if several files are not one table.
     """
-    names = files_of(source)
-    if names != [source]:
-        return _open_several(source, [open_edges(name, settings) for name in names])
+    uri = os.fspath(source)
+    names = files_of(uri)
+    return _open_file(uri, settings) if names == [uri] else _open_several(uri, names, settings)
+
+
+def _open_file(source: str, settings: IngestSettings) -> EdgeSource:
     size = size_of(source)
-    kind = settings.format
+    kind: str = settings.format
     if kind == "auto":
-        kind = recognise(source)  # type: ignore[assignment]
+        kind = recognise(source)
     if kind == "parquet":
         return open_parquet(source, size, settings)
     head = text_head(source)
     if kind == "adjacency":
         refuse_columns(source, settings, "an adjacency list")
-        return EdgeSource(source, kind, size, settings, None, False, False)
-    openers = {
-        "konect": konect_layout,
-        "snap": snap_layout,
-        "mtx": mtx_layout,
-        "csv": csv_layout,
-        "tsv": csv_layout,
-    }
-    layout = openers[kind](source, head, _implied(settings, kind))
-    shared = kind == "snap"
-    return EdgeSource(source, kind, size, settings, layout, layout.weight is not None, layout.time is not None, shared)
+        refuse_choice(source, settings, "an adjacency list")
+        return EdgeSource(source, kind, size, settings, None)
+    layout = LAYOUTS[kind](source, head, _implied(settings, kind))
+    text = frozenset(("left", "right") if settings.ids == "text" else ())
+    return EdgeSource(source, kind, size, settings, layout, text)
 
 
 def _implied(settings: IngestSettings, kind: str) -> IngestSettings:
@@ -66,48 +66,81 @@ def _implied(settings: IngestSettings, kind: str) -> IngestSettings:
     return settings
 
 
-def _open_several(source: str, parts: list[EdgeSource]) -> EdgeSource:
-    """One table of several files, which must have one format and one type of labels a side."""
-    first = parts[0]
+# ---- several files -----------------------------------------------------------------------------------------------
+
+
+def _open_several(source: str, names: list[str], settings: IngestSettings) -> EdgeSource:
+    """One table of several files, which must have one format, the same columns, and one type of labels a side."""
+    first, *others = (_open_file(name, settings) for name in names)
+    parts = [first, *(_with_header_of(first, part) for part in others)]
     for part in parts:
-        if part.format != first.format:
-            raise InputError(
-                f"{part.uri}: is {part.format}, but {first.uri} is {first.format}; give files of one format at a time"
-            )
-        for side in sorted(part.text_sides ^ first.text_sides):
-            raise InputError(
-                f"{part.uri}: its {side} ids are {'text' if side in part.text_sides else 'numbers'}, unlike those of"
-                f" {first.uri}; cast the column to one type in all files"
-            )
+        _refuse_another_table(first, part)
     return replace(first, uri=source, bytes=sum(part.bytes for part in parts), parts=tuple(parts))
 
 
-def read_batches(source: EdgeSource, dropped: DroppedLines | None = None) -> Iterator[pa.RecordBatch]:
-    """Batches with columns left and right (int64 or string), and weight (float64) and time as asked.
+def _with_header_of(first: EdgeSource, part: EdgeSource) -> EdgeSource:
+    """The part; or, where it was taken to have no header, with one that is line by line the first file's."""
+    if part.format not in ("csv", "tsv") or first.layout is None or part.layout is None:
+        return part
+    if first.layout.header and not part.layout.header and part.settings.header is None:
+        named = _open_file(part.uri, part.settings.model_copy(update={"header": True}))
+        if named.layout is not None and named.layout.names == first.layout.names:
+            return replace(named, settings=part.settings)
+    return part
+
+
+def _refuse_another_table(first: EdgeSource, part: EdgeSource) -> None:
+    """Raise an `InputError` where two files are not parts of one table."""
+    if part.format != first.format:
+        raise InputError(
+            f"{part.uri}: is {part.format}, but {first.uri} is {first.format}; give files of one format at a time"
+        )
+    for side in sorted(part.text_sides ^ first.text_sides):
+        raise InputError(
+            f"{part.uri}: its {side} ids are {'text' if side in part.text_sides else 'numbers'}, unlike those of"
+            f" {first.uri}; cast the column to one type in all files, or take all as text with ids = 'text'"
+        )
+    if part.layout is None or first.layout is None or part.layout.ids != "labels":
+        return
+    if part.layout.header != first.layout.header:
+        bare, named = (first, part) if part.layout.header else (part, first)
+        assert named.layout is not None
+        raise InputError(
+            f"{bare.uri}: begins with data, but {named.uri} with what looks like names of columns"
+            f" ({listed(named.layout.names)}); give all files the same header, or say with header = true or false"
+            " whether they have one"
+        )
+    if (part.layout.by_name and first.layout.by_name) or part.layout.names == first.layout.names:
+        return
+    raise InputError(
+        f"{part.uri}: has the columns {listed(part.layout.names)}, but {first.uri} has {listed(first.layout.names)};"
+        " name left and right, so that they are found in each file by their names; if the first lines are data, say"
+        " header = false"
+    )
+
+
+# ---- rows --------------------------------------------------------------------------------------------------------
+
+
+def read_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
+    """Read a table, file by file.
 
     Parameters
     ----------
     source
         The table, from `open_edges`.
-    dropped
-        Counts lines with too many or too few fields, which are then left out; None: such a line is an error.
+
+    Returns
+    -------
+    Iterator of EdgeBatch
+        Every row of the files once, in their order.
 
     Raises
     ------
     InputError
         At the first bad line, naming file, line, column, value and remedy.
-    TextLabels
-        Where labels that began as whole numbers turn out to be text.
     """
-    try:
-        for part in source.files:
-            if part.format == "parquet":
-                yield from parquet_batches(part)
-            elif part.format == "adjacency":
-                yield from adjacency_batches(part)
-            else:
-                yield from text_batches(part, dropped)
-    except (OSError, EOFError, pa.ArrowException) as error:
-        raise InputError(
-            f"{part.uri}: cannot be read to its end: {error}; the file is damaged or cut off: fetch it again"
-        ) from error
+    for part in source.files:
+        read = {"parquet": parquet_batches, "adjacency": adjacency_batches}.get(part.format, text_batches)
+        with input_errors(part.uri):
+            yield from read(part)

@@ -1,19 +1,21 @@
-"""What is known of an edge table once it was recognised: its files, where its columns are, and what its ids mean."""
+"""What is known of an edge table once it was recognised, and the batches in which its rows come."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import pyarrow as pa
 
 from pipeline.settings import IngestSettings
 
 KNOWN = "csv, tsv, parquet, konect, snap, mtx, adjacency"
-INT64 = range(-(2**63), 2**63)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the columns of a text file are, and what its ids mean.
+    """Where the columns of a file are, and what its ids mean.
 
     Parameters
     ----------
@@ -25,10 +27,16 @@ class Layout:
         Positions of the columns, from 0; weight and time only where they are wanted.
     ids
         "labels" are any text or whole numbers, "numbers" are whole numbers from 0, and "indices" count from 1.
+    columns
+        Fields that a line has.
+    names
+        Names of the columns, or their numbers where the file names none.
+    header
+        Whether the names are the file's own.
+    by_name
+        Whether every wanted column was found by its name, so that its position does not matter.
     n_left, n_right
         Declared sizes, which no index may exceed; 0: not declared.
-    columns
-        Fields a line has.
     rows
         Declared number of edges; None: not declared.
     """
@@ -41,29 +49,39 @@ class Layout:
     time: int | None
     ids: Literal["labels", "numbers", "indices"]
     columns: int
+    names: tuple[str, ...] = ()
+    header: bool = False
+    by_name: bool = False
     n_left: int = 0
     n_right: int = 0
     rows: int | None = None
 
-
-class TextLabels(Exception):
-    """Raised when a side's labels are text after all: read the table again `with_text`."""
-
-    def __init__(self, side: str) -> None:
-        super().__init__(side)
-        self.side = side
+    @property
+    def wanted(self) -> dict[str, int]:
+        """Positions of the columns that are read, by what they are for."""
+        places = {"left": self.left, "right": self.right, "weight": self.weight, "time": self.time}
+        return {name: at for name, at in places.items() if at is not None}
 
 
-class DroppedLines:
-    """Counts the ragged lines that a reader leaves out."""
+@dataclass(frozen=True)
+class EdgeBatch:
+    """Some rows of an edge table, in the order of the file.
 
-    def __init__(self) -> None:
-        self.lines = 0
+    Parameters
+    ----------
+    edges
+        Columns left and right (int64 or string), weight (float64) and time (Unix seconds, float64) as wanted. Labels
+        are text where one of the batch is no plain whole number: a side may be numbers in one batch and text in the
+        next, and is text then.
+    place
+        Says where a row, counted from 0, stands: "edges.csv, line 12".
+    ragged
+        Lines with too many or too few fields, which were left out.
+    """
 
-    def add(self, row: Any) -> str:
-        """Tell the parser to skip a row."""
-        self.lines += 1
-        return "skip"
+    edges: pa.RecordBatch
+    place: Callable[[int], str]
+    ragged: int = 0
 
 
 @dataclass(frozen=True)
@@ -74,10 +92,12 @@ class EdgeSource:
     ----------
     uri, format, bytes
         The file, its format and its size.
-    has_weight, has_time
-        Which columns the batches have besides left and right.
-    shared_labels
-        Whether both sides draw their ids from one space, so that equal labels are the same thing.
+    settings
+        How it is read.
+    layout
+        Where its columns are; None: it has none (adjacency lists).
+    text_sides
+        Sides whose labels are text, whatever they look like.
     parts
         The files of a glob or folder; none for a single file.
     """
@@ -87,9 +107,6 @@ class EdgeSource:
     bytes: int
     settings: IngestSettings
     layout: Layout | None
-    has_weight: bool
-    has_time: bool
-    shared_labels: bool = False
     text_sides: frozenset[str] = frozenset()
     parts: tuple[EdgeSource, ...] = ()
 
@@ -98,7 +115,9 @@ class EdgeSource:
         """The files of the table, each a source of its own, in the order of their names."""
         return self.parts or (self,)
 
-    def with_text(self, side: str) -> EdgeSource:
-        """The same table with the labels of a side read as text."""
-        parts = tuple(part.with_text(side) for part in self.parts)
-        return replace(self, text_sides=self.text_sides | {side}, parts=parts)
+    @property
+    def columns(self) -> dict[str, str]:
+        """Names of the columns that are read, by what they are for."""
+        if self.layout is None:
+            return {"left": "lines", "right": "neighbours"}
+        return {role: self.layout.names[at] for role, at in self.layout.wanted.items()}

@@ -1,123 +1,276 @@
-"""Text formats read into batches: one reader for all of them, guided by the `Layout` of their head."""
+"""Text formats read into batches: one reader for all of them, guided by the `Layout` of their head.
+
+Blocks of whole lines are parsed side by side, each by Arrow in a thread of ours. Arrow's own streaming reader is not
+used: its threads read ahead in a Python file, and abort the process when they meet an interpreter that ends on an error.
+Every block's rows are checked against its lines, so nothing is lost between them.
+"""
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Iterator
-from typing import IO, Any
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
+import kernels
 from pipeline.errors import InputError
+from pipeline.formats.blocks import Block, blocks
+from pipeline.formats.fields import NEWLINE, QUOTE, RETURN, quotes_are_regular
 from pipeline.formats.files import open_bytes
-from pipeline.formats.heads import is_whole
-from pipeline.formats.problems import locate
-from pipeline.formats.source import DroppedLines, EdgeSource, Layout, TextLabels
+from pipeline.formats.labels import may_read_otherwise, plain_numbers
+from pipeline.formats.problems import (
+    COMMENTS,
+    find_problem,
+    first_failing,
+    is_number,
+    line_of,
+    locate,
+    refuse_bad_quotes,
+)
+from pipeline.formats.source import EdgeBatch, EdgeSource, Layout
+from pipeline.formats.times import unix_seconds
+from pipeline.formats.words import brief, shown
 
-BLOCK_BYTES = 16 << 20
-"""Bytes parsed at a time: what a batch of a text file comes from."""
-
-
-class _Blanks(io.RawIOBase):
-    """A text body whose runs of blanks are single tabs, and whose lines have no blanks at their ends."""
-
-    def __init__(self, file: IO[bytes], skip: int, comment: bytes) -> None:
-        self._file = file
-        self._comment = comment
-        self._rest = b""
-        for _ in range(skip):
-            file.readline()
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._rest:
-            block = self._file.read(1 << 20)
-            if not block:
-                return 0
-            block += self._file.readline()
-            if not block.endswith(b"\n"):
-                block = block.rstrip() + b"\n"
-            block = re.sub(rb"[ \t\r]*\n[ \t]*", b"\n", re.sub(rb"[ \t]+", b"\t", block).lstrip(b"\t"))
-            if self._comment in block:
-                block = re.sub(rb"(?m)^" + self._comment + rb".*\n?", b"", block)
-            self._rest = block
-        n = min(len(buffer), len(self._rest))
-        buffer[:n] = self._rest[:n]
-        self._rest = self._rest[n:]
-        return n
+MOST_THREADS = 8
+"""Blocks parsed at once, at most: each takes some 50 MiB, and more than so many wait for the file anyway."""
 
 
-def text_batches(source: EdgeSource, dropped: DroppedLines | None) -> Iterator[pa.RecordBatch]:
+def text_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of a text file; see `read_batches`."""
-    layout = source.layout
+    layout, settings = source.layout, source.settings
     assert layout is not None
-    types = {side: pa.string() if side in source.text_sides else pa.int64() for side in ("left", "right")}
-    try:
-        yield from _parsed(source, layout, types, dropped)
-    except pa.ArrowInvalid as error:
-        failed = re.search(r"column #(\d+): CSV conversion error to int64: invalid value '(.*)'", str(error), re.DOTALL)
-        if failed and layout.ids == "labels" and not is_whole(failed[2]):
-            raise TextLabels("left" if int(failed[1]) == layout.left else "right") from None
-        locate(source, str(error))
-
-
-def _parsed(
-    source: EdgeSource, layout: Layout, types: dict[str, pa.DataType], dropped: DroppedLines | None
-) -> Iterator[pa.RecordBatch]:
-    places = {"left": layout.left, "right": layout.right, "weight": layout.weight, "time": layout.time}
-    wanted = {name: at for name, at in places.items() if at is not None}
-    names = [f"column {i}" for i in range(layout.columns)]
-    kinds: dict[str, pa.DataType] = {**types, "weight": pa.float64(), "time": pa.string()}
+    parser = _Parser(source, layout, set(source.text_sides))
+    rows = 0
     with open_bytes(source.uri) as file:
-        body: Any = file
-        skip = layout.skip
-        if layout.delimiter is None:
-            body = io.BufferedReader(_Blanks(file, skip, b"#" if source.format == "snap" else b"%"), 1 << 20)
-            skip = 0
-        reader = pacsv.open_csv(
-            body,
-            read_options=pacsv.ReadOptions(column_names=names, skip_rows=skip, block_size=BLOCK_BYTES),
+        found = blocks(file, source.uri, layout.skip, settings.quotes and settings.multiline)
+        for batch in _in_order(parser.parse, found):
+            rows += batch.edges.num_rows + batch.ragged
+            yield batch
+    if layout.rows is not None and rows != layout.rows:
+        raise InputError(
+            f"{source.uri}, line {layout.skip}: declares {layout.rows} entries, but {rows} follow; the file is cut off,"
+            " or its head is wrong: fetch it again, or mend the head"
+        )
+
+
+def _in_order(parse: Callable[[Block], EdgeBatch], found: Iterable[Block]) -> Iterator[EdgeBatch]:
+    """Parse the first block, which shows what the ids are, then the others side by side; in the order of the file."""
+    rest = iter(found)
+    for first in rest:
+        yield parse(first)
+        break
+    threads = min(kernels.available_threads(), MOST_THREADS)
+    waiting: deque[Future[EdgeBatch]] = deque()
+    pool = ThreadPoolExecutor(threads)
+    try:
+        for block in rest:
+            waiting.append(pool.submit(parse, block))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:  # also where an error ends it: no thread is left when the interpreter ends
+        pool.shutdown(cancel_futures=True)
+
+
+@dataclass
+class _Parser:
+    """Parses the blocks of one file; `text` are the sides that were seen to be text."""
+
+    source: EdgeSource
+    layout: Layout
+    text: set[str] = field(default_factory=set)
+
+    def parse(self, block: Block) -> EdgeBatch:
+        """Turn a block into a batch, or raise an `InputError` for its first bad line."""
+        lines = self._lines(block)
+        try:
+            columns, ragged = self._columns(lines)
+        except pa.ArrowInvalid as error:
+            locate(self.source, block, brief(error))
+        self._check_rows(lines, block, len(columns["left"]) + ragged)
+        self._check_values(columns, block)
+        if "time" in columns:
+            columns["time"] = self._seconds(columns["time"], block)
+        return EdgeBatch(pa.record_batch(columns), partial(line_of, self.source, block), ragged)
+
+    # ---- lines ---------------------------------------------------------------------------------------------------
+
+    def _lines(self, block: Block) -> Block:
+        """Lines that Arrow reads as they are meant; an `InputError` where their line ends or quotes are not."""
+        settings, delimiter = self.source.settings, self.layout.delimiter
+        quotes = settings.quotes and delimiter is not None and QUOTE in block.framed
+        if RETURN in block.framed:
+            _refuse_returns(self.source.uri, block, quotes and settings.multiline)
+        if delimiter is not None:
+            if quotes and not quotes_are_regular(block.framed, delimiter):
+                refuse_bad_quotes(self.source, block)
+            return block
+        lines = Block(_with_tabs(block.framed, COMMENTS[self.source.format].encode()), block.line)
+        if b"x" in lines.framed or b"X" in lines.framed:  # Arrow takes 0x1F for a number
+            problem = find_problem(self.source, block)
+            if problem is not None:
+                raise InputError(problem)
+        return lines
+
+    def _check_rows(self, lines: Block, block: Block, rows: int) -> None:
+        """Refuse a block whose rows are not its lines: then a quoted field goes over the end of a line."""
+        if rows == lines.n_lines:
+            return
+        settings = self.source.settings
+        expected = lines.n_records(settings.quotes and settings.multiline)
+        if rows != expected:
+            refuse_bad_quotes(self.source, block)
+            raise InputError(
+                f"{self.source.uri}, from line {block.line}: {expected} lines were read as {rows} rows; this is a"
+                " defect of Bicliq: please report it"
+            )
+
+    # ---- columns -------------------------------------------------------------------------------------------------
+
+    def _columns(self, lines: Block) -> tuple[dict[str, pa.Array], int]:
+        """Columns by what they are for, ids as numbers where all are plain ones, else as text; and ragged lines."""
+        numbers = {"left", "right"} - self.text
+        if self.layout.ids != "labels" or not numbers:
+            return self._read(lines, numbers)
+        if not may_read_otherwise(lines.framed, self.layout.delimiter or ""):
+            try:
+                return self._read(lines, numbers)
+            except pa.ArrowInvalid as error:
+                if "CSV conversion error to int64" not in str(error):
+                    raise
+        columns, ragged = self._read(lines, set())
+        for side in numbers:
+            found = plain_numbers(columns[side])
+            if found is None:
+                self.text.add(side)
+            else:
+                columns[side] = found
+        return columns, ragged
+
+    def _read(self, lines: Block, numbers: set[str]) -> tuple[dict[str, pa.Array], int]:
+        """Let Arrow parse lines; ids are numbers on the given sides, and text on the others."""
+        layout, settings = self.layout, self.source.settings
+        kinds = {side: pa.int64() if side in numbers else pa.string() for side in ("left", "right")}
+        kinds |= {"weight": pa.float64(), "time": pa.string()}
+        names = {role: str(at) for role, at in layout.wanted.items()}
+        if not lines.data.strip(b"\r\n"):
+            return {role: pa.array([], kinds[role]) for role in names}, 0
+        ragged = _Ragged()
+        table = pacsv.read_csv(
+            pa.BufferReader(_copy_for_arrow(lines.framed)),
+            read_options=pacsv.ReadOptions(
+                column_names=[str(at) for at in range(layout.columns)],
+                use_threads=False,
+                block_size=len(lines.framed),
+            ),
             parse_options=pacsv.ParseOptions(
                 delimiter=layout.delimiter or "\t",
-                newlines_in_values=False,
-                invalid_row_handler=None if dropped is None else dropped.add,
+                quote_char='"' if settings.quotes and layout.delimiter is not None else False,
+                newlines_in_values=settings.multiline,
+                invalid_row_handler=ragged.skip if settings.ragged == "drop" else None,
             ),
             convert_options=pacsv.ConvertOptions(
-                column_types={names[at]: kinds[name] for name, at in wanted.items()},
-                include_columns=[names[at] for at in wanted.values()],
-                null_values=[""],
+                column_types={at: kinds[role] for role, at in names.items()},
+                include_columns=list(names.values()),
+                null_values=["", *self._null_words(numbers)],
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
             ),
         )
-        n_rows = 0
-        with reader:  # it reads ahead in threads of its own
-            for batch in reader:
-                n_rows += batch.num_rows
-                yield _checked(source, layout, batch.rename_columns(list(wanted)))
-    if layout.rows is not None and n_rows + (dropped.lines if dropped else 0) != layout.rows:
+        return {role: _one_chunk(table[at]) for role, at in names.items()}, ragged.lines
+
+    def _null_words(self, numbers: set[str]) -> Iterable[str]:
+        """Words that Arrow shall take for missing values.
+
+        Where all columns are numbers, words are left out that are none: they end that attempt anyway, and looking for
+        them would take a fifth of the time of parsing.
+        """
+        if self.layout.ids != "labels":
+            return ()
+        words = self.source.settings.null_values
+        return (word for word in words if is_number(word.strip())) if numbers >= set(self.layout.wanted) else words
+
+    def _check_values(self, columns: dict[str, pa.Array], block: Block) -> None:
+        """Refuse missing values, ids out of range, and weights that are none."""
+        for role, column in columns.items():
+            if column.null_count and self.source.settings.nulls == "error":
+                locate(self.source, block, f"a {role} is missing")
+            if role == "weight" and not pc.all(pc.is_finite(column)).as_py():
+                locate(self.source, block, "a weight is not finite")
+            if role in ("left", "right") and self.layout.ids != "labels":
+                limits = pc.min_max(column).as_py()
+                least = 1 if self.layout.ids == "indices" else 0
+                most = self.layout.n_left if role == "left" else self.layout.n_right
+                if limits["min"] is not None and (limits["min"] < least or (most and limits["max"] > most)):
+                    locate(self.source, block, f"{role} ids from {limits['min']} to {limits['max']}")
+
+    def _seconds(self, times: pa.Array, block: Block) -> pa.Array:
+        try:
+            return unix_seconds(times)
+        except pa.ArrowInvalid as error:
+            row = first_failing(unix_seconds, times)
+            raise InputError(
+                f"{line_of(self.source, block, row)}, column {self.source.columns['time']} (time):"
+                f" {shown(times[row].as_py())} is neither Unix seconds nor an ISO date ({brief(error)}); mend it, or"
+                " leave out since and until"
+            ) from None
+
+
+class _Ragged:
+    """Counts the lines that the parser is told to leave out, since they have too many or too few fields."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+
+    def skip(self, row: Any) -> str:
+        """Tell the parser to leave a line out."""
+        self.lines += 1
+        return "skip"
+
+
+def _refuse_returns(uri: str, block: Block, may_be_quoted: bool) -> None:
+    """Raise an `InputError` for a carriage return before no line feed: Arrow would end a line there."""
+    data = np.frombuffer(block.framed, np.uint8)
+    at = np.flatnonzero(data == RETURN)
+    lone = at[data[at + 1] != NEWLINE]
+    if may_be_quoted and len(lone):
+        lone = lone[np.searchsorted(np.flatnonzero(data == QUOTE), lone) % 2 == 0]
+    if len(lone):
+        line = block.line + int(np.count_nonzero(data[1 : lone[0]] == NEWLINE))
         raise InputError(
-            f"{source.uri}, line {layout.skip}: declares {layout.rows} entries, but {n_rows} follow;"
-            " the file is cut off, or its head is wrong: fetch it again, or mend the head"
+            f"{uri}, line {line}: holds a carriage return (\\r) before no line feed (\\n); end lines with \\n or \\r\\n,"
+            " as tr '\\r' '\\n' does with those of an old Mac"
         )
 
 
-def _checked(source: EdgeSource, layout: Layout, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Refuse ids out of range and missing weights."""
-    columns = []
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        if name in ("left", "right") and pa.types.is_integer(column.type):
-            limits = pc.min_max(column).as_py()
-            least = 1 if layout.ids == "indices" else 0
-            most = layout.n_left if name == "left" else layout.n_right
-            if limits["min"] is not None and (limits["min"] < least or (most and limits["max"] > most)):
-                locate(source, f"{name} ids from {limits['min']} to {limits['max']}")
-        if name == "weight" and column.null_count:
-            locate(source, "a weight is missing")
-        columns.append(column)
-    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+def _with_tabs(framed: bytes, comment: bytes) -> bytes:
+    """Lines whose runs of blanks are single tabs, without blanks at their ends, and without comments."""
+    lines = framed.replace(b" ", b"\t")
+    if RETURN in lines:
+        lines = lines.replace(b"\r\n", b"\n")
+    if b"\t\t" in lines:
+        lines = re.sub(rb"\t\t+", b"\t", lines)
+    lines = lines.replace(b"\t\n", b"\n").replace(b"\n\t", b"\n")
+    if b"\n" + comment in lines:
+        lines = b"\n" + re.sub(rb"(?m)^" + comment + rb".*\n", b"", lines[1:])
+    return lines
+
+
+def _copy_for_arrow(data: bytes) -> pa.Buffer:
+    """Copy into memory of Arrow's own, which its threads may let go of without asking Python."""
+    memory = pa.allocate_buffer(len(data))
+    memoryview(memory).cast("B")[:] = data
+    return memory
+
+
+def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +27,9 @@ def bipartite_of(table: EdgeTable, backend: str = "cpu") -> BipartiteGraph:
     return BipartiteGraph.from_edges(left, right, len(table.left_ids), len(table.right_ids))
 
 
-def read_undirected(source: str, settings: IngestSettings | None = None, backend: str = "cpu") -> UndirectedGraph:
+def read_undirected(
+    source: str | os.PathLike[str], settings: IngestSettings | None = None, backend: str = "cpu"
+) -> UndirectedGraph:
     """Read a file of edges as an undirected graph.
 
     Parameters
@@ -48,6 +51,7 @@ def read_undirected(source: str, settings: IngestSettings | None = None, backend
         If "cuda" cannot run here.
     """
     settings = settings or IngestSettings()
+    source = os.fspath(source)
     name = bare_name(source)
     if settings.format == "auto" and name.endswith(DIMACS_SUFFIXES):
         return _of_numbers(read_dimacs(source))

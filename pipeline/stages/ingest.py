@@ -10,11 +10,13 @@ Memory: 16 bytes an edge while it reads and 24 while it sorts, whatever the size
 from __future__ import annotations
 
 import logging
+import os
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -24,18 +26,26 @@ import pyarrow.compute as pc
 import xxhash
 
 from pipeline.errors import InputError
-from pipeline.formats import DroppedLines, EdgeSource, TextLabels, locate, open_edges, read_batches
+from pipeline.formats import EdgeBatch, EdgeSource, open_edges, read_batches
+from pipeline.formats.words import shown
 from pipeline.placement.where import Backend, Place, place_data
-from pipeline.settings import IngestSettings, parse_time
+from pipeline.settings import IngestSettings
+from pipeline.stages.edge_table import EdgeTable, summarize
+from pipeline.stages.ingest_policies import filtered, no_rows, of_sample
 from pipeline.store.device_tables import write_table
 from pipeline.store.layout import GraphFolder, Store
 from pipeline.store.records import StoredFile
+
+__all__ = ["EdgeTable", "GraphRecord", "ingest", "read_edge_table"]
 
 COMPACT_RANGE = 8
 """Whole-number labels are ranked by a table of their range where that is at most so many times their number."""
 
 ROWS_WORTH_THE_DEVICE = 1 << 20
 """Rows from which on a table is written faster on the device, where a file takes 30 ms and a row next to nothing."""
+
+HIGH = 1 if sys.byteorder == "little" else 0
+"""Place of the upper half of a 64-bit word."""
 
 Int64s = npt.NDArray[np.int64]
 LOGGER = logging.getLogger("bicliq")
@@ -68,33 +78,8 @@ class GraphRecord:
     seconds: dict[str, float]
 
 
-@dataclass(frozen=True, eq=False)
-class EdgeTable:
-    """A canonical edge table in memory: dense ids, sorted, unique; labels by dense id.
-
-    Parameters
-    ----------
-    left, right
-        int32, shape (n_edges,).
-    weight
-        float64 of the same shape, where weights were asked for.
-    left_ids, right_ids
-        Arrow arrays (int64 or string) of the labels, ascending.
-    summary
-        Counts of rows read and dropped, and the policies.
-    """
-
-    left: npt.NDArray[np.int32]
-    right: npt.NDArray[np.int32]
-    weight: npt.NDArray[np.float64] | None
-    left_ids: pa.Array
-    right_ids: pa.Array
-    summary: dict[str, Any]
-    seconds: dict[str, float]
-
-
 def ingest(
-    source: str,
+    source: str | os.PathLike[str],
     store: Store,
     settings: IngestSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -105,7 +90,7 @@ def ingest(
     Parameters
     ----------
     source
-        Path or fsspec URL of a file, a glob, or a folder of Parquet files.
+        Path or fsspec URL of a file, a glob, or a folder of tables.
     store
         Where the graph goes; the same table gives the same graph, which is then not written again.
     settings
@@ -148,7 +133,7 @@ def ingest(
 
 
 def read_edge_table(
-    source: str,
+    source: str | os.PathLike[str],
     settings: IngestSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
     backend: str = "cpu",
@@ -168,10 +153,14 @@ def read_edge_table(
     place = place_data(backend, opened.bytes)
     table = place.run(lambda chosen: _read_by(opened, settings, progress, chosen))
     if len(table.left) == 0:
-        raise InputError(
-            f"{source}: no edge is left after {_dropped(table.summary)}; check the filters and the columns"
-        )
-    table.summary["source"] = {"uri": source, "format": opened.format, "bytes": opened.bytes}
+        raise InputError(f"{opened.uri}: no edge is left: {_dropped(table.summary)}; check the filters and the columns")
+    table.summary["columns"] = opened.columns
+    table.summary["source"] = {
+        "uri": opened.uri,
+        "format": opened.format,
+        "bytes": opened.bytes,
+        "files": len(opened.files),
+    }
     table.summary["seconds"] = round(time.perf_counter() - started, 6)
     return table
 
@@ -182,7 +171,8 @@ def _read_by(
     """Read a table on the device, or on the CPU where that is asked for or the device's reader leaves it to it."""
     reason = None
     if backend == "cuda":
-        from pipeline.stages.device_ingest import NotOnDevice, read_on_device
+        from pipeline.stages.device_ingest import read_on_device
+        from pipeline.stages.device_reading import NotOnDevice
 
         try:
             table = read_on_device(opened, settings, progress)
@@ -199,154 +189,123 @@ def _read_by(
     return table
 
 
-def _dropped(summary: dict[str, Any]) -> dict[str, int]:
-    return {name: value for name, value in summary.items() if name == "rows_read" or name.startswith("dropped")}
+def _dropped(summary: dict[str, Any]) -> str:
+    """What was read and dropped, in words."""
+    reasons = {name: n for name, n in summary.items() if name.startswith("dropped") and n}
+    said = ", ".join(f"{n:,} dropped {name.removeprefix('dropped_').replace('_', ' ')}" for name, n in reasons.items())
+    return f"{summary['rows_read']:,} rows were read" + (f" ({said})" if said else "")
 
 
 # ---- reading -----------------------------------------------------------------------------------------------------
 
 
-class _Rows:
+class _Kept:
     """The rows that pass the filters, one array a batch, and the counts of those that do not."""
 
     def __init__(self) -> None:
         self.left: list[pa.Array] = []
         self.right: list[pa.Array] = []
         self.weight: list[pa.Array] = []
-        names = (
-            "rows_read",
-            "dropped_nulls",
-            "dropped_self_labels",
-            "dropped_by_weight",
-            "dropped_by_time",
-            "dropped_by_sample",
-        )
-        self.counts = dict.fromkeys(names, 0)
+        self.counts = no_rows()
+
+    def add(self, edges: pa.RecordBatch) -> None:
+        """Keep rows; labels of text as a dictionary and codes."""
+        for name, chunks in (("left", self.left), ("right", self.right)):
+            column = edges[name]
+            chunks.append(column.dictionary_encode() if pa.types.is_string(column.type) else column)
+        if "weight" in edges.schema.names:
+            self.weight.append(edges["weight"])
 
 
-def _read(source: EdgeSource, settings: IngestSettings, progress: Callable[[int, int], None] | None) -> _Rows:
-    """Read and filter all batches; start again where labels turn out to be text."""
-    while True:
-        rows = _Rows()
-        try:
-            ragged = DroppedLines() if settings.ragged == "drop" else None
-            for part in source.files:  # a bad row is looked for in the file that it is of
-                for batch in read_batches(part, ragged):
-                    rows.counts["rows_read"] += batch.num_rows
-                    _add(rows, _filtered(batch, part, settings, rows.counts))
-                    if progress is not None:
-                        progress(rows.counts["rows_read"], source.bytes)
-            rows.counts["dropped_ragged"] = ragged.lines if ragged else 0
-            return rows
-        except TextLabels as turn:
-            source = source.with_text(turn.side)
+def _read(source: EdgeSource, settings: IngestSettings, progress: Callable[[int, int], None] | None) -> _Kept:
+    """Read and filter all batches."""
+    kept = _Kept()
+    for batch in read_batches(source):
+        kept.counts["rows_read"] += batch.edges.num_rows + batch.ragged
+        kept.counts["dropped_ragged"] += batch.ragged
+        kept.add(filtered(HostRows(batch.edges, batch, settings), settings, kept.counts).edges)
+        if progress is not None:
+            progress(kept.counts["rows_read"], source.bytes)
+    return kept
 
 
-def _add(rows: _Rows, batch: pa.RecordBatch) -> None:
-    for name, chunks in (("left", rows.left), ("right", rows.right)):
-        column = batch[name]
-        chunks.append(column.dictionary_encode() if pa.types.is_string(column.type) else column)
-    if "weight" in batch.schema.names:
-        rows.weight.append(batch["weight"])
+@dataclass(frozen=True, eq=False)
+class HostRows:
+    """Rows in Arrow arrays, for the policies (`ingest_policies.Rows`).
+
+    Parameters
+    ----------
+    edges
+        The rows that are left.
+    batch
+        What was read, to say where a row stands.
+    settings
+        How equal labels are taken.
+    """
+
+    edges: pa.RecordBatch
+    batch: EdgeBatch
+    settings: IngestSettings
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return int(self.edges.num_rows)
+
+    def where(self, mask: pa.Array) -> HostRows:
+        """Keep the rows for which a mask is true."""
+        return replace(self, edges=self.edges.filter(mask, null_selection_behavior="drop"))
+
+    def complete(self) -> pa.Array | None:
+        """Whether nothing is missing."""
+        valid = [pc.is_valid(column) for column in self.edges.columns if column.null_count]
+        return reduce(pc.and_, valid) if valid else None
+
+    def distinct(self) -> pa.Array:
+        """Whether the two labels are different text."""
+        if self.settings.self_labels == "error":
+            row = pc.index(_equal_labels(self.batch.edges), True).as_py()
+            if row >= 0:
+                raise InputError(
+                    f"{self.batch.place(row)}: an edge has the same label"
+                    f" {shown(self.batch.edges['left'][row].as_py())} on both sides; drop such edges with"
+                    " self_labels = 'drop', or keep them with 'keep'"
+                )
+        return pc.invert(_equal_labels(self.edges))
+
+    def heavy(self, least: float) -> pa.Array:
+        """Whether the weight is so large."""
+        return pc.greater_equal(self.edges["weight"], least)
+
+    def within(self, since: float, until: float) -> pa.Array:
+        """Whether the time lies in a window."""
+        seconds = self.edges["time"]
+        return pc.and_(pc.greater_equal(seconds, since), pc.less(seconds, until))
+
+    def sampled(self, fraction: float) -> pa.Array:
+        """Whether the left label is of the sample."""
+        return of_sample(self.edges["left"], fraction)
 
 
-def _filtered(
-    batch: pa.RecordBatch, source: EdgeSource, settings: IngestSettings, counts: dict[str, int]
-) -> pa.RecordBatch:
-    """Apply the policies in their stated order, and count what each drops."""
-    for name, keep in _filters(batch, source, settings):
-        kept = batch.filter(keep(batch), null_selection_behavior="drop")
-        counts[name] += batch.num_rows - kept.num_rows
-        batch = kept
-    return batch
-
-
-def _filters(
-    batch: pa.RecordBatch, source: EdgeSource, settings: IngestSettings
-) -> Iterator[tuple[str, Callable[[pa.RecordBatch], Any]]]:
-    if batch["left"].null_count or batch["right"].null_count:
-        if settings.nulls == "error":
-            _refuse_null(batch, source)
-        yield "dropped_nulls", lambda b: pc.and_(pc.is_valid(b["left"]), pc.is_valid(b["right"]))
-    if settings.self_labels != "keep" and batch["left"].type == batch["right"].type:
-        if settings.self_labels == "error":
-            _refuse_self_label(batch, source)
-        yield "dropped_self_labels", lambda b: pc.not_equal(b["left"], b["right"])
-    if settings.min_weight is not None:
-        yield "dropped_by_weight", lambda b: pc.greater_equal(b["weight"], settings.min_weight)
-    if settings.since is not None or settings.until is not None:
-        yield "dropped_by_time", lambda b: in_window(b["time"], source, settings)
-    if settings.sample is not None:
-        yield "dropped_by_sample", lambda b: sampled(b["left"], settings.sample or 1.0)
-
-
-def _refuse_null(batch: pa.RecordBatch, source: EdgeSource) -> None:
-    if source.format != "parquet":
-        locate(source, "an id is missing (null)")
-    side = "left" if batch["left"].null_count else "right"
-    raise InputError(
-        f"{source.uri}, column {side}: an id is missing (null); mend it, or drop such rows with nulls = 'drop'"
-    )
-
-
-def _refuse_self_label(batch: pa.RecordBatch, source: EdgeSource) -> None:
-    equal = batch.filter(pc.equal(batch["left"], batch["right"]))
-    if equal.num_rows:
-        raise InputError(
-            f"{source.uri}: an edge has the same label {equal['left'][0].as_py()!r} on both sides;"
-            " drop such edges with self_labels = 'drop', or keep them"
-        )
-
-
-def in_window(times: pa.Array, source: EdgeSource, settings: IngestSettings) -> Any:
-    """Whether times lie in the window that the settings ask for."""
-    seconds = _unix_seconds(times, source)
-    keep = pc.is_valid(seconds)
-    if settings.since is not None:
-        keep = pc.and_(keep, pc.greater_equal(seconds, parse_time(settings.since)))
-    if settings.until is not None:
-        keep = pc.and_(keep, pc.less(seconds, parse_time(settings.until)))
-    return keep
-
-
-def _unix_seconds(times: pa.Array, source: EdgeSource) -> pa.Array:
-    """Unix seconds of a time column: numbers, ISO text, or Arrow dates and timestamps."""
-    if pa.types.is_timestamp(times.type) or pa.types.is_date(times.type):
-        return pc.divide(pc.cast(pc.cast(times, pa.timestamp("us")), pa.int64()).cast(pa.float64()), 1e6)
-    try:
-        return pc.cast(times, pa.float64())
-    except pa.ArrowInvalid:
-        pass
-    try:
-        return pc.divide(pc.cast(pc.cast(times, pa.timestamp("us")), pa.int64()).cast(pa.float64()), 1e6)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        if source.format != "parquet":
-            locate(source, str(error))
-        raise InputError(
-            f"{source.uri}: times must be Unix seconds or ISO dates: {error}; name the column with time, or leave it out"
-        ) from None
-
-
-def sampled(labels: pa.Array, fraction: float) -> pa.Array:
-    """Keep a fraction of the labels, always the same ones."""
-    encoded = labels.dictionary_encode()
-    keep = [
-        xxhash.xxh3_64_intdigest(str(label).encode()) < fraction * 2**64 for label in encoded.dictionary.to_pylist()
-    ]
-    return pa.array(keep, pa.bool_()).take(encoded.indices)
+def _equal_labels(edges: pa.RecordBatch) -> pa.Array:
+    left, right = edges["left"], edges["right"]
+    if left.type != right.type:
+        left, right = pc.cast(left, pa.string()), pc.cast(right, pa.string())
+    return pc.equal(left, right)
 
 
 # ---- uniting -------------------------------------------------------------------------------------------------------
 
 
-def _unite(rows: _Rows, source: str, settings: IngestSettings) -> EdgeTable:
+def _unite(rows: _Kept, source: str, settings: IngestSettings) -> EdgeTable:
     """Rank the labels, and unite repeated edges."""
     left, left_ids = _ranked(rows.left)
     right, right_ids = _ranked(rows.right)
     rows.left.clear()
     rows.right.clear()
     n_rows = len(left)
-    keys = left << 32 | right
+    keys = left
+    keys <<= 32
+    keys |= right
     del left, right
     weight = None
     if rows.weight:
@@ -354,30 +313,10 @@ def _unite(rows: _Rows, source: str, settings: IngestSettings) -> EdgeTable:
     else:
         keys.sort()
         keys = keys[_first_of_run(keys)]
-    if settings.duplicates == "error" and len(keys) < n_rows:
-        raise InputError(
-            f"{source}: {n_rows - len(keys)} of {n_rows} rows repeat an edge; unite them with duplicates = 'first', 'sum' or 'max'"
-        )
-    summary = summary_of(rows.counts, n_rows, (len(keys), len(left_ids), len(right_ids)), settings)
-    return EdgeTable(
-        (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32), weight, left_ids, right_ids, summary, {}
-    )
-
-
-def summary_of(
-    counts: dict[str, int], n_rows: int, sizes: tuple[int, int, int], settings: IngestSettings
-) -> dict[str, Any]:
-    """What was read, dropped and united, and by which policies; sizes are those of edges, left and right."""
-    edges, n_left, n_right = sizes
-    policies = ("duplicates", "ragged", "nulls", "self_labels", "min_weight", "since", "until", "sample")
-    return {
-        **counts,
-        "duplicates": n_rows - edges,
-        "edges": edges,
-        "n_left": n_left,
-        "n_right": n_right,
-        "policies": {name: getattr(settings, name) for name in policies},
-    }
+    summary = summarize(source, rows.counts, n_rows, len(keys), (left_ids, right_ids), settings)
+    words = keys.view(np.int32)
+    ends = np.ascontiguousarray(words[HIGH::2]), np.ascontiguousarray(words[1 - HIGH :: 2])
+    return EdgeTable(*ends, weight, left_ids, right_ids, summary, {})
 
 
 def _first_of_run(ascending: Int64s) -> npt.NDArray[np.bool_]:
@@ -402,28 +341,36 @@ def _unite_weights(
 
 
 def _ranked(chunks: list[pa.Array]) -> tuple[Int64s, pa.Array]:
-    """Ranks of all labels of a side, and the labels by rank."""
+    """Ranks of all labels of a side, and the labels by rank; one chunk of text makes all labels text."""
+    if any(pa.types.is_dictionary(chunk.type) for chunk in chunks):
+        return _ranked_text(pa.chunked_array([_as_text(chunk) for chunk in chunks]))
+    return _ranked_numbers([chunk.to_numpy() for chunk in chunks if len(chunk)])
+
+
+def _as_text(chunk: pa.Array) -> pa.DictionaryArray:
+    """Labels as text: a number stands for a label only where it is written like it."""
+    return chunk if pa.types.is_dictionary(chunk.type) else pc.cast(chunk, pa.string()).dictionary_encode()
+
+
+def _ranked_numbers(chunks: list[Int64s]) -> tuple[Int64s, pa.Array]:
+    """By a table of the labels' range where it is compact, by sorting otherwise."""
     if not chunks:
         return np.zeros(0, np.int64), pa.array([], pa.int64())
-    column = pa.chunked_array(chunks)
-    if pa.types.is_dictionary(column.type):
-        return _ranked_text(column)
-    return _ranked_numbers(column.to_numpy())
-
-
-def _ranked_numbers(labels: Int64s) -> tuple[Int64s, pa.Array]:
-    """By a table of the labels' range where it is compact, by sorting otherwise."""
-    if len(labels) == 0:
-        return labels, pa.array([], pa.int64())
-    least, most = int(labels.min()), int(labels.max())
-    if most - least > COMPACT_RANGE * len(labels) + 1024:
-        found, ranks = np.unique(labels, return_inverse=True)
+    size = sum(map(len, chunks))
+    least, most = min(int(chunk.min()) for chunk in chunks), max(int(chunk.max()) for chunk in chunks)
+    if most - least > COMPACT_RANGE * size + 1024:
+        found, ranks = np.unique(np.concatenate(chunks), return_inverse=True)
         return ranks.astype(np.int64), pa.array(found)
     present = np.zeros(most - least + 1, np.bool_)
-    shifted = labels - least
-    present[shifted] = True
+    for chunk in chunks:
+        present[chunk - least] = True
     rank = np.cumsum(present, dtype=np.int64) - 1
-    return rank[shifted], pa.array(np.flatnonzero(present) + least)
+    ranks = np.empty(size, np.int64)
+    start = 0
+    for chunk in chunks:
+        ranks[start : start + len(chunk)] = rank[chunk - least]
+        start += len(chunk)
+    return ranks, pa.array(np.flatnonzero(present) + least)
 
 
 def _ranked_text(column: pa.ChunkedArray) -> tuple[Int64s, pa.Array]:

@@ -205,8 +205,8 @@ def enumerate_table(
     Returns
     -------
     dict
-        bicliques, digest, complete, n_left, n_right, n_edges, side, backend, threads, nodes,
-        dropped, seconds.
+        bicliques, digest, complete, n_left, n_right, n_edges, columns, side, backend, threads,
+        nodes, dropped, seconds.
     """
     asked = settings.search
     started = time.perf_counter()
@@ -241,6 +241,7 @@ def enumerate_table(
         "n_left": len(table.left_ids),
         "n_right": len(table.right_ids),
         "n_edges": len(table.left),
+        "columns": table.summary["columns"],
         "side": result.side,
         "backend": result.backend,
         "threads": result.threads,

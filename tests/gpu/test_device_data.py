@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from decimal import Decimal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pipeline.errors import InputError
@@ -13,7 +16,7 @@ from pipeline.graphs.generate import generate
 from pipeline.graphs.reduce import reduce
 from pipeline.placement.device import why_no_data_on_device
 from pipeline.settings import IngestSettings, PlanSettings, SearchSettings
-from pipeline.stages import device_ingest
+from pipeline.stages import device_ingest, device_reading
 from pipeline.stages.ingest import ingest, read_edge_table
 from pipeline.stages.plan import plan
 from pipeline.stages.profile import profile
@@ -29,8 +32,8 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(REASON is not None, reason=REA
 def chunks(request, monkeypatch):
     """Tables are read whole, or in small chunks that are kept on the host and united in many ranges."""
     if request.param == "in chunks":
-        monkeypatch.setattr(device_ingest, "TEXT_CHUNK", 5_000)
-        monkeypatch.setattr(device_ingest, "PARQUET_CHUNK", 1)
+        monkeypatch.setattr(device_reading, "TEXT_CHUNK", 5_000)
+        monkeypatch.setattr(device_reading, "PARQUET_CHUNK", 1)
         monkeypatch.setattr(device_ingest, "free_bytes", lambda: 20_000)
 
 
@@ -85,7 +88,9 @@ def test_numbers_that_turn_to_text_late_are_text(tmp_path, chunks):
 @pytest.mark.parametrize("body", [
     "a,b\n1,2\n 3,4\n", 'a,b\n1,"2,3"\n', "a,b\r\n1,2\r\n3,4\r\n",
     'a,b\n"",1\nx,2\n', "a,b\n1,2\n\n3,4\n", 'a,b\n"x ""y""",1\n"x",2\n',
-    "\ufeffa,b\n1,2\n", "\ufeff1,2\n3,4\n", 'a,b\n"x\ny",1\nz,2\n',
+    "\ufeffa,b\n1,2\n", "\ufeff1,2\n3,4\n", "a,b\n01,2\n1,2\n", "a,b\n-1,2\n-0,2\n", "a,b\n1,2\n+5,2\n0x1F,3\n",
+    'a,b\n"NA",1\nx,2\n', 'a,b\n5" pipe,1\nx,2\n', "a,b\n12345678901234567890,1\n7,2\n", "a,b\n1, 2\n", "a,b\nx,1e3\n",
+    "a,b\n1,2\n1,99999999999999999999\n", "a,b\n1,99999999999999999999\n1,x\n", "a,b\n10,07\n10,7\n",
 ])  # fmt: skip
 def test_what_the_device_is_not_sure_of_is_read_all_the_same(tmp_path, body):
     (tmp_path / "t.csv").write_text(body, newline="", encoding="utf-8")
@@ -97,9 +102,46 @@ def test_what_the_device_is_not_sure_of_is_read_all_the_same(tmp_path, body):
     assert np.array_equal(found.left, expected.left)
 
 
+@pytest.mark.parametrize(
+    "options", [{"ids": "text"}, {"quotes": False}, {"multiline": True}, {"null_values": ["7"], "nulls": "drop"}]
+)
+def test_options_of_labels_give_the_cpus_table(tmp_path, options):
+    (tmp_path / "t.csv").write_text("a,b\n10,7\n010,8\n9,NA\n9,8\n")
+    expected, found = (
+        read_edge_table(
+            str(tmp_path / "t.csv"),
+            IngestSettings(**{"left": "a", "right": "b", "nulls": "drop", **options}),
+            backend=backend,
+        )
+        for backend in ("cpu", "cuda")
+    )
+    assert found.left_ids.equals(expected.left_ids)
+    assert found.right_ids.equals(expected.right_ids)
+    assert np.array_equal(found.left, expected.left)
+    assert found.summary["dropped_nulls"] == expected.summary["dropped_nulls"]
+
+
+@pytest.mark.parametrize("ids", [
+    pa.array([5, -3, 7]), pa.array([5, 3, 7], pa.uint64()), pa.array([5, 2**63, 7], pa.uint64()), pa.array([5.0, 3.0, 7.0]),
+    pa.array(["b", "a", "10"]), pa.array(["b", "a", "10"]).dictionary_encode(), pa.array(["b", "a", "10"], pa.large_string()),
+    pa.array([5, 3, 7], pa.int8()), pa.array([True, False, True]), pa.array([5, 3, 7], pa.date32()), pa.array([b"b", b"a", b"c"]),
+    pa.array([5, 3, 7]).dictionary_encode(), pa.array([Decimal("1.50"), Decimal("2.00"), Decimal("1.50")]),
+])  # fmt: skip
+@pytest.mark.parametrize("options", [{}, {"ids": "text"}])
+def test_parquet_ids_of_any_type_give_the_cpus_table(tmp_path, ids, options):
+    pq.write_table(pa.table({"a": ids, "b": [1, 2, 3]}), tmp_path / "t.parquet")
+    settings = IngestSettings(**options)
+    expected = read_edge_table(str(tmp_path / "t.parquet"), settings)
+    found = read_edge_table(str(tmp_path / "t.parquet"), settings, backend="cuda")
+    assert found.left_ids.equals(expected.left_ids)
+    assert found.right_ids.equals(expected.right_ids)
+    assert np.array_equal(found.left, expected.left)
+    assert np.array_equal(found.right, expected.right)
+
+
 @pytest.mark.parametrize("body", [
-    "a,b\n1,2\n3\n", "a,b\n1,2\n3,4,5\n", "a,b\n1,2\n3\n4,5,6\n", "a,b\n1,\n", "a,b\n1,2\n1,99999999999999999999\n",
-    "a,b\nx,\xff\n", "a,b\n1,2\n-3,4\n", "a,b\n1,99999999999999999999\n1,x\n",
+    "a,b\n1,2\n3\n", "a,b\n1,2\n3,4,5\n", "a,b\n1,2\n3\n4,5,6\n", "a,b\n1,\n", "a,b\n1,2\nnan,2\n",
+    "a,b\nx,\xff\n", "a,b\n1,NA\n", "a,b\nnull,2\n", 'a,b\n"x\ny",1\nz,2\n', 'a,b\n"x,1\n', 'a,b\n"x"y,1\n', "a,b\n1,2\r3,4\n",
 ])  # fmt: skip
 def test_bad_input_gives_the_cpus_error(tmp_path, body):
     (tmp_path / "t.csv").write_bytes(body.encode("latin-1"))

@@ -26,22 +26,25 @@ def edges_of(table: EdgeTable) -> set[tuple[object, object]]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "parts").mkdir()
+    (tmp_path / "texts").mkdir()
     for i, (left, right) in enumerate([([1, 2], [5, 5]), ([2, 3], [6, 5])]):
         pq.write_table(pa.table({"left": left, "right": right}), tmp_path / f"parts/part-{i}.parquet")
-        (tmp_path / f"parts/t{i}.csv").write_text(
+        (tmp_path / f"texts/t{i}.csv").write_text(
             "left,right\n" + "".join(f"{u},{v}\n" for u, v in zip(left, right, strict=True))
         )
     (tmp_path / "parts/_SUCCESS").write_text("")
-    return tmp_path / "parts"
+    return tmp_path
 
 
-@pytest.mark.parametrize("pattern", ["", "/*.parquet", "/*.csv", "/t[01].csv"])
+@pytest.mark.parametrize("pattern", ["parts", "parts/*.parquet", "texts", "texts/*.csv", "texts/t[01].csv", "texts/"])
 def test_a_folder_or_a_glob_is_one_table(folder, pattern):
-    assert edges_of(read(f"{folder}{pattern}")) == {(1, 5), (2, 5), (2, 6), (3, 5)}
+    found = read(f"{folder}/{pattern}")
+    assert edges_of(found) == {(1, 5), (2, 5), (2, 6), (3, 5)}
+    assert found.summary["source"]["files"] == 2
 
 
 def test_a_glob_goes_through_any_file_system(folder):
-    assert edges_of(read(f"file://{folder}/*.csv")) == edges_of(read(folder))
+    assert edges_of(read(f"file://{folder}/texts/*.csv")) == edges_of(read(folder / "parts"))
 
 
 def test_a_single_file_whose_name_looks_like_a_glob_is_that_file(tmp_path):
@@ -50,14 +53,21 @@ def test_a_single_file_whose_name_looks_like_a_glob_is_that_file(tmp_path):
 
 
 def test_a_side_that_is_text_in_one_file_is_text_in_all(folder):
-    (folder / "t2.csv").write_text("left,right\nann,7\n")
-    assert edges_of(read(f"{folder}/*.csv")) == {("1", 5), ("2", 5), ("2", 6), ("3", 5), ("ann", 7)}
+    (folder / "texts/t2.csv").write_text("left,right\nann,7\n")
+    assert edges_of(read(f"{folder}/texts/*.csv")) == {("1", 5), ("2", 5), ("2", 6), ("3", 5), ("ann", 7)}
 
 
 def test_parquet_files_with_numbers_and_with_text_are_not_one_table(folder):
-    pq.write_table(pa.table({"left": ["ann"], "right": [7]}), folder / "part-2.parquet")
+    pq.write_table(pa.table({"left": ["ann"], "right": [7]}), folder / "parts/part-2.parquet")
     with pytest.raises(InputError, match=r"part-2\.parquet.*left.*text.*cast"):
-        read(folder)
+        read(folder / "parts")
+    assert edges_of(read(folder / "parts", ids="text")) == {
+        ("1", "5"),
+        ("2", "5"),
+        ("2", "6"),
+        ("3", "5"),
+        ("ann", "7"),
+    }
 
 
 @pytest.mark.parametrize(

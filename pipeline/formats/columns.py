@@ -1,0 +1,157 @@
+"""Which columns of a table are left, right, weight and time: those that were named, or the two that there are."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pipeline.errors import InputError
+from pipeline.formats.words import LISTED, SHOWN, listed, shown
+from pipeline.settings import IngestSettings
+
+EXAMPLES = 2
+"""Values of a column that a message shows."""
+
+
+def wants_weight(settings: IngestSettings) -> bool:
+    """Whether the settings need weights: as a column, to filter by, or to unite repeated edges by."""
+    return settings.weight is not None or settings.min_weight is not None or settings.duplicates in ("sum", "max")
+
+
+def wants_time(settings: IngestSettings) -> bool:
+    """Whether the settings need times: to filter by."""
+    return settings.since is not None or settings.until is not None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Positions of the columns that were chosen, from 0.
+
+    Parameters
+    ----------
+    left, right, weight, time
+        The positions; weight and time only where they are wanted.
+    by_name
+        Whether each was found by its name.
+    """
+
+    left: int
+    right: int
+    weight: int | None
+    time: int | None
+    by_name: bool
+
+
+def choose_columns(
+    source: str,
+    settings: IngestSettings,
+    names: Sequence[str],
+    header: bool,
+    first_rows: Callable[[], Sequence[Sequence[str]]],
+) -> Columns:
+    """Choose the columns of a table with named or numbered columns.
+
+    Sides that are not named take the columns called left and right, or else the columns that are left over if these
+    are as many: nothing is guessed where there are more.
+
+    Parameters
+    ----------
+    source
+        The file, for messages.
+    settings
+        What was named.
+    names, header
+        Names of the columns, and whether they are the file's own; else they are numbers.
+    first_rows
+        Returns some first rows, for messages.
+
+    Raises
+    ------
+    InputError
+        Where a named column is not there or there twice, a column would serve twice, or sides are not clear.
+    """
+    asked = {"left": settings.left, "right": settings.right, "weight": settings.weight, "time": settings.time}
+    if header:
+        asked |= {side: side for side in ("left", "right") if asked[side] is None and side in names}
+    if wants_weight(settings) and asked["weight"] is None:
+        raise InputError(f"{source}: which column is the weight? Name it; there are: {_some(names, header)}")
+    if wants_time(settings) and asked["time"] is None:
+        raise InputError(f"{source}: which column is the time? Name it; there are: {_some(names, header)}")
+    found = {role: _place(source, name, role, names, header) for role, name in asked.items() if name is not None}
+    by_name = header and all(name in names for name in asked.values() if name is not None)
+    missing = [side for side in ("left", "right") if side not in found]
+    rest = [at for at in range(len(names)) if at not in found.values()]
+    if missing and len(rest) != len(missing):
+        if len(rest) < len(missing):
+            raise InputError(_too_few(source, missing, found, names, header))
+        raise InputError(_unclear(source, missing, rest, names, first_rows()))
+    found |= dict(zip(missing, rest, strict=False))
+    _refuse_double_use(source, found, names)
+    return Columns(
+        found["left"],
+        found["right"],
+        found.get("weight"),
+        found["time"] if wants_time(settings) else None,
+        by_name and not missing,
+    )
+
+
+def _place(source: str, wanted: str, role: str, names: Sequence[str], header: bool) -> int:
+    """Position of a column, by its name or its number from 0."""
+    if header and wanted in names:
+        if Counter(names)[wanted] > 1:
+            raise InputError(
+                f"{source}: {Counter(names)[wanted]} columns are called {shown(wanted)}; give the {role} column's number"
+                f" from 0 instead (the first is {names.index(wanted)}), or rename one"
+            )
+        return names.index(wanted)
+    if wanted.isascii() and wanted.isdigit() and len(wanted) < 9 and int(wanted) < len(names):
+        return int(wanted)
+    raise InputError(f"{source}: there is no column {shown(wanted)} for the {role}; there are: {_some(names, header)}")
+
+
+def _some(names: Sequence[str], header: bool) -> str:
+    if header:
+        return listed(names)
+    return f"numbers 0 to {len(names) - 1}" if len(names) > 1 else "one column, so the delimiter may be another"
+
+
+def _too_few(source: str, missing: list[str], found: dict[str, int], names: Sequence[str], header: bool) -> str:
+    taken = ", ".join(f"{shown(names[at])} is the {role}" for role, at in found.items())
+    return (
+        f"{source}: has too few columns for the {' and '.join(missing)}{f' ({taken})' if taken else ''}; there are:"
+        f" {_some(names, header)}; an edge table needs a left and a right column (is the delimiter another?)"
+    )
+
+
+def _unclear(
+    source: str, missing: list[str], rest: list[int], names: Sequence[str], rows: Sequence[Sequence[str]]
+) -> str:
+    sides = " and ".join(missing)
+    columns = ", ".join(shown(names[at]) + _examples(at, rows) for at in rest[:LISTED])
+    more = f" and {len(rest) - LISTED:,} more" if len(rest) > LISTED else ""
+    options = " ".join(f"--{side} {_argument(names, at)}" for side, at in zip(missing, rest, strict=False))
+    return (
+        f"{source}: has {len(names)} columns, and which of them are the {sides} is not said: {columns}{more}; name them,"
+        f" as in {options} (settings left and right)"
+    )
+
+
+def _examples(at: int, rows: Sequence[Sequence[str]]) -> str:
+    values = ", ".join(shown(row[at]) for row in rows[:EXAMPLES] if at < len(row))
+    return f" ({values})" if values else ""
+
+
+def _argument(names: Sequence[str], at: int) -> str:
+    """A column as a shell takes it: its name, or its number where the name is long, empty, or not the only one."""
+    name = names[at]
+    return shlex.quote(name) if 0 < len(name) <= SHOWN and Counter(names)[name] == 1 else str(at)
+
+
+def _refuse_double_use(source: str, found: dict[str, int], names: Sequence[str]) -> None:
+    for at, uses in Counter(found.values()).items():
+        if uses > 1:
+            roles = " and ".join(role for role, place in found.items() if place == at)
+            raise InputError(f"{source}: column {shown(names[at])} is asked for as {roles}; name two columns")

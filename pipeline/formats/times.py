@@ -1,0 +1,52 @@
+"""Times as Unix seconds, whatever they are written as."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+LATEST = 253_402_300_800
+"""Unix seconds of the year 10000: what is beyond was counted in smaller units."""
+
+
+def unix_seconds(times: pa.Array) -> pa.Array:
+    """Unix seconds (float64) of numbers, ISO text, or Arrow dates and timestamps; without a zone they are UTC.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid
+        Where one is none of these.
+
+    Examples
+    --------
+    >>> unix_seconds(pa.array(["2009-01-01", "2009-01-01T01:00:00"])).to_pylist()
+    [1230768000.0, 1230771600.0]
+    >>> unix_seconds(pa.array(["2009-01-01T01:00:00+01:00"])).to_pylist()
+    [1230768000.0]
+    """
+    if pa.types.is_dictionary(times.type):
+        times = times.dictionary_decode()
+    if pa.types.is_timestamp(times.type) or pa.types.is_date(times.type):
+        return _of_timestamps(times)
+    try:
+        seconds = pc.cast(times, pa.float64())
+    except pa.ArrowInvalid:
+        return _of_text(times)
+    except pa.ArrowNotImplementedError:
+        raise pa.ArrowInvalid(f"{times.type} is neither a number, nor text, a date or a timestamp") from None
+    if pc.any(pc.or_(pc.greater_equal(pc.abs(seconds), LATEST), pc.is_nan(seconds))).as_py():
+        raise pa.ArrowInvalid("a time beyond the year 9999: Unix seconds are meant, not milliseconds")
+    return seconds
+
+
+def _of_text(times: pa.Array) -> pa.Array:
+    try:
+        return _of_timestamps(pc.cast(times, pa.timestamp("us")))
+    except pa.ArrowInvalid:
+        return _of_timestamps(pc.cast(times, pa.timestamp("us", "UTC")))
+
+
+def _of_timestamps(times: pa.Array) -> pa.Array:
+    zone = getattr(times.type, "tz", None)
+    micros = pc.cast(pc.cast(times, pa.timestamp("us", zone), safe=False), pa.int64())
+    return pc.divide(pc.cast(micros, pa.float64()), 1e6)

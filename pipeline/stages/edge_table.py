@@ -1,0 +1,102 @@
+"""The edge table that ingest makes, on the CPU and on a GPU alike, and the account of the rows that went into it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pipeline.errors import BicliqError, InputError
+from pipeline.settings import IngestSettings
+
+POLICIES = (
+    "ids", "duplicates", "ragged", "nulls", "self_labels", "min_weight", "since", "until", "sample",
+)  # fmt: skip
+"""Settings that decide which rows stay and what their labels are."""
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeTable:
+    """A canonical edge table in memory: dense ids, sorted, unique; labels by dense id.
+
+    Parameters
+    ----------
+    left, right
+        int32, shape (n_edges,).
+    weight
+        float64 of the same shape, where weights were asked for.
+    left_ids, right_ids
+        Arrow arrays (int64 or string) of the labels, ascending.
+    summary
+        Counts of rows read and dropped, names of the columns, and the policies.
+    seconds
+        Duration of ``read`` and ``unite``.
+    """
+
+    left: npt.NDArray[np.int32]
+    right: npt.NDArray[np.int32]
+    weight: npt.NDArray[np.float64] | None
+    left_ids: pa.Array
+    right_ids: pa.Array
+    summary: dict[str, Any]
+    seconds: dict[str, float]
+
+
+def summarize(
+    source: str,
+    counts: dict[str, int],
+    n_rows: int,
+    n_edges: int,
+    ids: tuple[pa.Array, pa.Array],
+    settings: IngestSettings,
+) -> dict[str, Any]:
+    """Account for the rows of a table: each is an edge, the repetition of one, or dropped for a reason.
+
+    Parameters
+    ----------
+    source
+        The table, for messages.
+    counts
+        ``rows_read`` and what was dropped, by reason (``dropped_...``).
+    n_rows, n_edges
+        Rows that passed the filters, and different edges among them.
+    ids
+        Labels of the left and of the right side.
+    settings
+        The policies.
+
+    Raises
+    ------
+    InputError
+        Where an edge is repeated and that is an error.
+    BicliqError
+        Where the rows do not add up.
+    """
+    dropped = sum(number for name, number in counts.items() if name.startswith("dropped"))
+    if counts["rows_read"] != n_rows + dropped or n_edges > n_rows:
+        raise BicliqError(
+            f"{source}: {counts} and {n_edges} edges of {n_rows} rows do not add up; this is a defect of Bicliq: please"
+            " report it"
+        )
+    if settings.duplicates == "error" and n_edges < n_rows:
+        raise InputError(
+            f"{source}: {n_rows - n_edges} of {n_rows} rows repeat an edge; unite them with duplicates = 'first', 'sum'"
+            " or 'max'"
+        )
+    left_ids, right_ids = ids
+    return {
+        **counts,
+        "duplicates": n_rows - n_edges,
+        "edges": n_edges,
+        "n_left": len(left_ids),
+        "n_right": len(right_ids),
+        "labels": {"left": _kind(left_ids), "right": _kind(right_ids)},
+        "policies": {name: getattr(settings, name) for name in POLICIES},
+    }
+
+
+def _kind(ids: pa.Array) -> str:
+    return "numbers" if pa.types.is_integer(ids.type) else "text"

@@ -1,0 +1,58 @@
+"""Bad input ends the process with exit code 2, every time: no thread of a reader outlives the error."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TIMES = int(os.environ.get("BICLIQ_TEST_TIMES", "25"))
+"""Runs of each kind: a process that aborted did so in one of five."""
+
+NUMBERS = "".join(f"{i % 5000},{i % 77}\n" for i in range(300_000))
+WORDS = "".join(f"u{i % 5000},i{i % 77},x\n" for i in range(200_000))
+WEIGHT = ("--left", "user", "--right", "item", "--weight", "w", "--min-weight", "1")
+
+BAD: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
+    "a weight that is text": ("w.csv", b"user,item,w\n" + WORDS.encode(), WEIGHT),
+    "a compressed weight that is text": ("w.csv.gz", gzip.compress(b"user,item,w\n" + WORDS.encode(), 1), WEIGHT),
+    "a missing id": ("null.csv", b"user,item\n1,\n" + NUMBERS.encode(), ()),
+    "an id beyond 64 bits": ("out.big", b"% bip\n1 99999999999999999999\n" + NUMBERS.replace(",", " ").encode(), ()),
+    "a ragged line": ("ragged.csv.gz", gzip.compress(b"user,item\n1,2,3\n" + NUMBERS.encode(), 1), ()),
+    "a compressed file that is cut off": (
+        "cut.csv.gz",
+        gzip.compress(b"user,item\n" + NUMBERS.encode(), 1)[:-9999],
+        (),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("bad")
+    for name, content, _ in BAD.values():
+        (path / name).write_bytes(content)
+    columns = {"u": [None, *range(300_000)], "v": [1, *range(300_000)]}
+    pq.write_table(pa.table(columns), path / "null.parquet", row_group_size=1000)
+    return path
+
+
+@pytest.mark.parametrize("kind", [*BAD, "a missing id in Parquet"])
+def test_bad_input_is_exit_code_2_every_time(folder, kind):
+    name, _, options = BAD.get(kind, ("null.parquet", b"", ()))
+    command = [sys.executable, "-m", "flows.cli", "enumerate", str(folder / name), *options]
+
+    def run(_: int) -> tuple[int, int, bool]:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        return done.returncode, len(done.stderr.strip().splitlines()), "Traceback" in done.stderr
+
+    with ThreadPoolExecutor(2) as pool:
+        assert set(pool.map(run, range(TIMES))) == {(2, 1, False)}

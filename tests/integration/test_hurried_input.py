@@ -1,0 +1,191 @@
+"""What people give in a hurry: each is read as it is meant, or one clear error."""
+
+from __future__ import annotations
+
+import gzip
+import http.server
+import os
+import subprocess
+import sys
+import threading
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from pipeline.errors import InputError
+from pipeline.settings import IngestSettings
+from pipeline.stages.ingest import EdgeTable, read_edge_table
+
+ROOT = Path(__file__).parents[2]
+
+
+def read(source: Path | str, **settings: object) -> EdgeTable:
+    return read_edge_table(source, IngestSettings(**settings))
+
+
+def edges_of(table: EdgeTable) -> set[tuple[object, object]]:
+    left, right = table.left_ids.to_pylist(), table.right_ids.to_pylist()
+    return {(left[u], right[v]) for u, v in zip(table.left, table.right, strict=True)}
+
+
+def refusal(folder: Path, name: str, content: str | bytes, **settings: object) -> str:
+    (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(InputError) as caught:
+        read(folder / name, **settings)
+    message = str(caught.value)
+    assert name in message
+    assert len(message) < 1500
+    return message
+
+
+ROWS = "".join(f"u{i},i{i % 9}\n" for i in range(20_000))
+
+
+@pytest.mark.parametrize("stray", ['"u9,i3\n', 'u9,"i3\n', '"u9,i3\n"u8",i1\n'])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_stray_quote_is_named_and_swallows_nothing(tmp_path, stray, packed):
+    text = ("user,item\n" + ROWS + stray + ROWS).encode()
+    message = refusal(tmp_path, "t.csv.gz" if packed else "t.csv", gzip.compress(text) if packed else text)
+    for words in ("line 20002,", "is not closed on that line", "quotes = false", "multiline = true"):
+        assert words in message
+
+
+def test_a_quote_that_is_never_closed_is_named_where_fields_may_hold_line_breaks(tmp_path):
+    message = refusal(tmp_path, "t.csv", "user,item\n" + ROWS + '"u9,i3\n' + ROWS, multiline=True)
+    assert "line 20002: a quote opens there that no other closes" in message
+
+
+def test_quotes_are_characters_where_that_is_said(tmp_path):
+    (tmp_path / "t.tsv").write_text('user\titem\nann\t"Foo" Bar\nbob\t"\n')
+    assert edges_of(read(tmp_path / "t.tsv", quotes=False)) == {("ann", '"Foo" Bar'), ("bob", '"')}
+    with pytest.raises(InputError, match=r"line 2, column 1: .*quotes = false"):
+        read(tmp_path / "t.tsv")
+
+
+def test_a_header_in_quotes_may_hold_a_line_break(tmp_path):
+    (tmp_path / "t.csv").write_text('"the\nuser",item\nann,x\n"b\nc",y\n')
+    assert edges_of(read(tmp_path / "t.csv", multiline=True)) == {("ann", "x"), ("b\nc", "y")}
+
+
+@pytest.mark.parametrize(("name", "content", "words"), [
+    ("cr.csv", "user,item\rann,x\rbob,y\r", "carriage returns only"),
+    ("cr.csv", "user,item\nann,x\rbob,y\n", "line 2: holds a carriage return"),
+    ("utf16.csv", "user,item\nann,x\n".encode("utf-16"), "UTF-16"),
+    ("utf16.csv", "user,item\nann,x\n".encode("utf-16-le"), "UTF-16"),
+    ("latin.csv", "user,item\nJosé,x\n".encode("latin-1"), "line 2: byte 0xe9 is no UTF-8"),
+    ("latin.csv", ("user,item\n" + ROWS + "José,x\n").encode("latin-1"), "line 20002, column user (left)"),
+    ("t.json", '{"user": [' + "1234567890, " * 10_000, "looks like JSON"),
+    ("t.csv", '[{"user": 1, "item": 2}]', "looks like JSON"),
+    ("t.html", "<html>404, not found</html>\n", "HTML"),
+    ("t.csv", gzip.compress(b"user,item\nann,x\n"), "not called .gz"),
+    ("t.csv", b"PK\x03\x04 whatever", "Excel"),
+    ("t.csv", "user,item\n", "no edge is left: 0 rows were read"),
+    ("t.csv", "", "0 bytes"),
+    ("t.csv", "\n\n\n", "nothing but blanks"),
+    ("t.csv", "ann\nbob\n", "name the delimiter"),
+    ("t.csv", "user,item,\nann,x,\n", "3 columns"),
+    ("t.csv", "user,item\nann,x,\n", "line 2, 3 columns: the lines before have 2"),
+    ("t.csv", "user,item\n1,234,5\n", "line 2, 3 columns"),
+    ("t.csv", "x" * 70_000 + "," + "y" * 70_000 + "," + "z" * 70_000 + "\n", "(70,000 characters)"),
+])  # fmt: skip
+def test_what_is_no_edge_table_is_refused_in_few_words(tmp_path, name, content, words):
+    assert words in refusal(tmp_path, name, content)
+
+
+def test_a_wrong_delimiter_is_guessed_at_in_the_message(tmp_path):
+    assert "delimiter" in refusal(tmp_path, "t.csv", "user,item\nann,x\n", delimiter=";")
+
+
+def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
+    from pipeline.formats import blocks
+
+    monkeypatch.setattr(blocks, "FIRST_BYTES", 1000)
+    monkeypatch.setattr(blocks, "LONGEST", 5000)
+    message = refusal(tmp_path, "t.csv", "user,item\n" + "a,b\n" * 200 + "x" * 70_000 + ",1\n")
+    assert "line 202: the line that begins 'xxxx" in message
+
+
+@pytest.mark.parametrize(("text", "edges"), [
+    ("user;item\nann;x\n", {("ann", "x")}),
+    ('"who; when; how",what\n"Smith; Ann; Dr",x\n"Jones; Bob",y\n', {("Smith; Ann; Dr", "x"), ("Jones; Bob", "y")}),
+    ("user,item\r\nann,x\nbob,y\r\n\r\n\ncid,z", {("ann", "x"), ("bob", "y"), ("cid", "z")}),
+    ("user,item\n\"1,234\",5\n", {("1,234", 5)}),
+    ("user, item\n1, 2\n", {(1, " 2")}),
+    ("a,0.5\nb,0.7\n", {("a", "0.5"), ("b", "0.7")}),
+    ("ann,2020-01-01\nbob,2020-01-02\n", {("ann", "2020-01-01"), ("bob", "2020-01-02")}),
+    ("\ufeffuser,item\nann,x\n", {("ann", "x")}),
+    ("a\u2028b,x\nc,y\n", {("c", "y")}),
+])  # fmt: skip
+def test_tables_of_many_kinds_are_read_as_they_are_meant(tmp_path, text, edges):
+    (tmp_path / "t.csv").write_bytes(text.encode())
+    assert edges_of(read(tmp_path / "t.csv")) == edges
+
+
+@pytest.mark.parametrize("name", ["T.CSV", "t.CSV.GZ", "t.Csv.Zst"])
+def test_names_in_capitals_are_names(tmp_path, name):
+    text = b"user,item\nann,x\n"
+    pack = {"GZ": gzip.compress, "Zst": partial(pa.compress, codec="zstd", asbytes=True)}.get(
+        name.split(".")[-1], bytes
+    )
+    (tmp_path / name).write_bytes(pack(text))
+    assert edges_of(read(tmp_path / name)) == {("ann", "x")}
+
+
+def test_a_pipe_is_refused_since_nothing_of_it_may_be_lost(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(InputError, match="is a pipe or a device"):
+        read(tmp_path / "pipe.csv")
+
+
+def test_standard_input_from_a_file_is_read_and_from_a_pipe_refused(tmp_path):
+    (tmp_path / "t.csv").write_text("user,item\nann,x\n")
+    command = [sys.executable, "-m", "flows.cli", "enumerate", "/dev/stdin", "--json"]
+    options = {"cwd": ROOT, "capture_output": True, "text": True}
+    with open(tmp_path / "t.csv") as file:
+        assert subprocess.run(command, stdin=file, **options).returncode == 0
+    piped = subprocess.run(command, input="user,item\nann,x\n", **options)
+    assert (piped.returncode, "Traceback" in piped.stderr) == (2, False)
+
+
+# ---- far away ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def web(tmp_path):
+    """URL of a folder behind a web server."""
+    (tmp_path / "t.csv").write_text("user,item\nann,x\n")
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *words: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_table_on_the_web_is_read_and_one_that_is_not_there_is_refused(web):
+    pytest.importorskip("aiohttp")
+    assert edges_of(read(f"{web}/t.csv")) == {("ann", "x")}
+    with pytest.raises(InputError, match="no such file"):
+        read(f"{web}/absent.csv")
+
+
+@pytest.mark.parametrize(("library", "url"), [("aiohttp", "http://127.0.0.1:9/t.csv"), ("s3fs", "s3://bucket/t.csv")])
+def test_a_server_that_is_down_is_one_error(monkeypatch, library, url):
+    module = pytest.importorskip(library)
+    for name, value in {
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
+        "AWS_ACCESS_KEY_ID": "x",
+        "AWS_SECRET_ACCESS_KEY": "x",
+    }.items():
+        monkeypatch.setenv(name, value)
+    if library == "s3fs":
+        module.S3FileSystem.clear_instance_cache()
+    with pytest.raises(InputError, match="cannot be reached"):
+        read(url)
+    if library == "s3fs":
+        module.S3FileSystem.clear_instance_cache()
