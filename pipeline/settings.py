@@ -1,17 +1,43 @@
-"""All settings, as one tree: arguments over environment (``BICLIQ__SEARCH__THREADS``) over ``bicliq.toml`` over defaults."""
+"""All settings, as one tree: arguments over environment (``BICLIQ__SEARCH__THREADS``) over ``bicliq.toml`` over defaults.
+
+A field needs a type, a default and a sentence, and is then everywhere: the options of the command line
+(`flows/cli/options.py`) are made of the fields. Errors are imported where they are raised, since they bring the kernels
+and NumPy with them, which `bicliq --help` can do without.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
+import difflib
+import os
 import tomllib
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
-
-from pipeline.errors import InputError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
 
 SETTINGS_FILE = "bicliq.toml"
+PREFIX = "BICLIQ__"
+
+OTHER_VARIABLES = {
+    "BICLIQ_DATA": "Folder of the larger graphs of tests and benchmarks.",
+    "BICLIQ_GPU_MEMORY": "Bytes of a GPU that a search may take.",
+    "BICLIQ_HOME": "This repository, for `prefect deploy`.",
+    "BICLIQ_LANES": "Instruction set of the kernels: avx512, avx2 or portable.",
+    "BICLIQ_NOTEBOOK_STORE": "Store of the notebooks.",
+    "BICLIQ_TRACEBACK": "Not empty: an error of the command line shows its traceback.",
+}
+"""Variables of the environment that are no settings; any other that begins with ``BICLIQ_`` is refused."""
+
+MOST_THREADS = 4096
+"""More than any machine has cores. A system may refuse to start still more threads, which would end the process."""
 
 Format = Literal["auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency"]
 
@@ -30,7 +56,7 @@ class IngestSettings(_Frozen):
     time: str | None = Field(None, description="Column of the timestamps, for since and until.")
     delimiter: str | None = Field(None, min_length=1, max_length=1, description="Field separator of CSV files.")
     header: bool | None = Field(
-        None, description="Whether a CSV file starts with column names; None: see whether it does."
+        None, description="Whether a CSV file starts with column names; by default its first lines tell."
     )
     duplicates: Literal["first", "sum", "max", "error"] = Field(
         "first", description="What the weight of a repeated edge is, or that repetition is an error."
@@ -73,7 +99,7 @@ class SearchSettings(_Frozen):
     side: Literal["auto", "left", "right"] = Field(
         "auto", description="The side whose vertices are the roots of the search."
     )
-    threads: int = Field(0, ge=0, description="Threads of a kernel; 0 takes all cores.")
+    threads: int = Field(0, ge=0, le=MOST_THREADS, description="Threads of a kernel; 0 takes all cores.")
     backend: Literal["auto", "cpu", "cuda"] = Field("auto", description="Where the kernels run.")
 
 
@@ -81,7 +107,7 @@ class PlanSettings(_Frozen):
     """How a search is cut into partitions."""
 
     partitions: int | None = Field(
-        None, ge=1, description="Number of partitions; None: as many as the memory budget and the workers ask for."
+        None, ge=1, description="Number of partitions; by default what the memory budget and the workers ask for."
     )
     memory_budget: int = Field(256 << 20, ge=1 << 16, description="Bytes that one partition's subgraph may take.")
 
@@ -91,17 +117,28 @@ LITTLE_TO_SEARCH = 1 << 25
 cores, of which the start of a cluster and many small partitions would be most (YouTube: 1.5 s for 3.8 s)."""
 
 
+def _true_or_false(value: Any) -> Any:
+    """Read the two words that a variable or an option has for truth values; every other text stays text."""
+    return {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value
+
+
 class ClusterSettings(_Frozen):
     """Where the work runs."""
 
     local: bool | None = Field(
         None,
-        description="Search in this process, without a Dask cluster; None: where there is little to search, and no"
-        " scheduler, workers or address of a dashboard are named.",
+        description="Search in this process, without a Dask cluster; by default where there is little to search, and"
+        " no scheduler, workers or address of a dashboard are named.",
     )
-    scheduler: str | None = Field(None, description="Address of an existing Dask scheduler, as tcp://host:8786.")
-    workers: int | None = Field(None, ge=1, description="Workers of a cluster on this machine; None: one a core.")
-    dashboard: bool | str = Field(True, description="Whether to serve the Dask dashboard, or its address.")
+    scheduler: str | None = Field(
+        None, min_length=1, description="Address of an existing Dask scheduler, as tcp://host:8786."
+    )
+    workers: int | None = Field(
+        None, ge=1, le=MOST_THREADS, description="Workers of a cluster on this machine; by default one a core."
+    )
+    dashboard: Annotated[bool | str, BeforeValidator(_true_or_false)] = Field(
+        True, description="Whether to serve the Dask dashboard (true, false), or its address, as :8787."
+    )
 
     def is_local(self, cost: int) -> bool:
         """Whether to search in this process what costs so much (paths of two edges from all roots)."""
@@ -111,14 +148,27 @@ class ClusterSettings(_Frozen):
         return not asked and cost <= LITTLE_TO_SEARCH
 
 
+def _somewhere(store: str) -> str:
+    if not store.strip():
+        raise ValueError("names no place; give a path or an fsspec URL")
+    return store
+
+
 class Settings(BaseSettings):
     """Every setting of Bicliq."""
 
     model_config = SettingsConfigDict(
-        env_prefix="BICLIQ__", env_nested_delimiter="__", toml_file=SETTINGS_FILE, extra="forbid", frozen=True
+        env_prefix=PREFIX,
+        env_nested_delimiter="__",
+        enable_decoding=False,  # a variable is text like an option, and never JSON
+        toml_file=SETTINGS_FILE,
+        extra="forbid",
+        frozen=True,
     )
 
-    store: str = Field("bicliq-store", description="Path or fsspec URL of the store.")
+    store: Annotated[str, AfterValidator(_somewhere)] = Field(
+        "bicliq-store", description="The store: a path or an fsspec URL."
+    )
     data_backend: Literal["auto", "cpu", "cuda"] = Field(
         "auto",
         description="Where ingest, reduce, profile, plan and projections run; auto takes a GPU for large tables.",
@@ -177,19 +227,88 @@ def check_limit(search: SearchSettings) -> None:
 
 
 def load_settings(**arguments: Any) -> Settings:
-    """Load the settings from arguments, environment and file; whatever is wrong becomes one `InputError`."""
+    """Load the settings from arguments, environment and file.
+
+    Raises
+    ------
+    InputError
+        At whatever is wrong, with the name of the argument or variable, or the place in the file.
+
+    Examples
+    --------
+    >>> load_settings(search={"min_left": 3}).search.min_left
+    3
+    """
+    from pipeline.errors import InputError
+
     try:
+        _refuse_unknown_variables()
         return Settings(**arguments)
     except ValidationError as error:
-        raise InputError(_sentence(error)) from None
-    except tomllib.TOMLDecodeError as error:
+        raise InputError("; ".join(_sentence(problem, arguments) for problem in error.errors())) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{SETTINGS_FILE}: is no TOML: {error}; mend that line") from None
+    except OSError as error:
+        raise InputError(f"{SETTINGS_FILE}: cannot be read: {error}; mend its permissions, or remove it") from None
 
 
-def _sentence(error: ValidationError) -> str:
-    problems = []
-    for problem in error.errors():
-        where = ".".join(str(part) for part in problem["loc"])
-        value = "" if isinstance(problem["input"], dict | BaseModel) else f" {problem['input']!r}"
-        problems.append(f"setting {where}{value}: {problem['msg']}".replace("setting :", "settings:"))
-    return "; ".join(problems) + f" (arguments, BICLIQ__* variables and {SETTINGS_FILE} are read in this order)"
+def fields_of(model: type[BaseModel] = Settings) -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
+    """Yield every field of the settings with its path, as ``("search", "min_left")``, group by group."""
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from (((name, *path), inner) for path, inner in fields_of(kind))
+        else:
+            yield (name,), field
+
+
+def variable_of(path: Iterable[object]) -> str:
+    """Name of the variable that holds a setting.
+
+    Examples
+    --------
+    >>> variable_of(("search", "min_left"))
+    'BICLIQ__SEARCH__MIN_LEFT'
+    """
+    return PREFIX + "__".join(map(str, path)).upper()
+
+
+def _refuse_unknown_variables() -> None:
+    """Refuse a variable that looks like a setting and is none, as the settings file does with its keys."""
+    from pipeline.errors import InputError
+
+    known = {variable_of(path) for path, _ in fields_of()} | OTHER_VARIABLES.keys()
+    for name in sorted(os.environ):
+        if name.upper().startswith("BICLIQ_") and name.upper() not in known:
+            guess = _did_you_mean(name.upper(), known)
+            raise InputError(f"variable {name}: there is no such setting{guess}; correct its name, or unset it")
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, sorted(known), 1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def _sentence(problem: Any, arguments: dict[str, Any]) -> str:
+    """Say what is wrong with a setting, and where it was set."""
+    place, value = problem["loc"], problem["input"]
+    if problem["type"] == "extra_forbidden":
+        siblings = {".".join(path[: len(place)]) for path, _ in fields_of() if path[: len(place) - 1] == place[:-1]}
+        guess = _did_you_mean(".".join(map(str, place)), siblings)
+        return f"{_source(place, arguments)}: there is no such setting{guess}"
+    reason = problem["msg"].removeprefix("Value error, ")
+    if isinstance(value, dict | BaseModel):  # what is wrong is how several settings go together
+        return f"setting {'.'.join(map(str, place))}: {reason}".replace("setting :", "settings:")
+    return f"{_source(place, arguments)} {value!r}: {reason}"
+
+
+def _source(place: tuple[Any, ...], arguments: dict[str, Any]) -> str:
+    """Name what set a value: an argument, a variable, or a line of the file."""
+    dotted = ".".join(map(str, place))
+    inner: Any = arguments
+    for part in place:
+        inner = inner.get(part) if isinstance(inner, dict) else None
+    if inner is not None:
+        return f"setting {dotted}"
+    variable = variable_of(place)
+    return f"variable {variable}" if variable in map(str.upper, os.environ) else f"{SETTINGS_FILE}: {dotted}"

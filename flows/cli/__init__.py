@@ -1,4 +1,4 @@
-"""The command line: `app` holds the commands, `options` what they have in common, `console` all that is printed."""
+"""The command line: rooms of commands by what they are about, their `options` and `console`, and `app`, which runs them."""
 
 from flows.cli.app import invoke, main
 
