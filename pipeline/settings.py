@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal
@@ -43,7 +44,7 @@ Format = Literal["auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adja
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", str_min_length=1)
 
 
 class IngestSettings(_Frozen):
@@ -92,7 +93,7 @@ class SearchSettings(_Frozen):
     min_left: int = Field(1, ge=1, lt=2**31, description="Least number of left vertices of a biclique.")
     min_right: int = Field(1, ge=1, lt=2**31, description="Least number of right vertices of a biclique.")
     min_edges: int = Field(1, ge=1, lt=2**63, description="Least number of edges of a biclique, left times right.")
-    max_bicliques: int | None = Field(None, ge=1, description="Stop after so many.")
+    max_bicliques: int | None = Field(None, ge=1, lt=2**63, description="Stop after so many.")
     on_limit: Literal["error", "flag"] = Field(
         "flag", description="Whether a reached limit is an error or marked in the manifest."
     )
@@ -107,9 +108,14 @@ class PlanSettings(_Frozen):
     """How a search is cut into partitions."""
 
     partitions: int | None = Field(
-        None, ge=1, description="Number of partitions; by default what the memory budget and the workers ask for."
+        None,
+        ge=1,
+        lt=2**31,
+        description="Number of partitions; by default what the memory budget and the workers ask for.",
     )
-    memory_budget: int = Field(256 << 20, ge=1 << 16, description="Bytes that one partition's subgraph may take.")
+    memory_budget: int = Field(
+        256 << 20, ge=1 << 16, lt=2**63, description="Bytes that one partition's subgraph may take."
+    )
 
 
 LITTLE_TO_SEARCH = 1 << 25
@@ -122,6 +128,18 @@ def _true_or_false(value: Any) -> Any:
     return {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value
 
 
+def _address(text: str) -> str:
+    if not re.fullmatch(r"([a-z]+://)?[^\s/]+:\d+/?", text):
+        raise ValueError("write the host and the port, as in tcp://host:8786")
+    return text
+
+
+def _port(text: str) -> str:
+    if not re.fullmatch(r"[^\s/]*:\d+", text):
+        raise ValueError("write true, false, or the port to serve at, as in :8787")
+    return text
+
+
 class ClusterSettings(_Frozen):
     """Where the work runs."""
 
@@ -130,13 +148,13 @@ class ClusterSettings(_Frozen):
         description="Search in this process, without a Dask cluster; by default where there is little to search, and"
         " no scheduler, workers or address of a dashboard are named.",
     )
-    scheduler: str | None = Field(
-        None, min_length=1, description="Address of an existing Dask scheduler, as tcp://host:8786."
+    scheduler: Annotated[str, AfterValidator(_address)] | None = Field(
+        None, description="Address of an existing Dask scheduler, as tcp://host:8786."
     )
     workers: int | None = Field(
         None, ge=1, le=MOST_THREADS, description="Workers of a cluster on this machine; by default one a core."
     )
-    dashboard: Annotated[bool | str, BeforeValidator(_true_or_false)] = Field(
+    dashboard: Annotated[bool | Annotated[str, AfterValidator(_port)], BeforeValidator(_true_or_false)] = Field(
         True, description="Whether to serve the Dask dashboard (true, false), or its address, as :8787."
     )
 
@@ -149,7 +167,7 @@ class ClusterSettings(_Frozen):
 
 
 def _somewhere(store: str) -> str:
-    if not store.strip():
+    if not store.strip() or "\0" in store:
         raise ValueError("names no place; give a path or an fsspec URL")
     return store
 

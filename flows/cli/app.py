@@ -11,8 +11,11 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from functools import cache
+from typing import Any
 
 import typer
+import typer.main
 
 from flows.cli import bench, graphs, runs, schedule, searches, tries
 from flows.cli.options import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_OTHER
@@ -52,7 +55,7 @@ def main() -> None:
 def invoke(arguments: list[str]) -> int:
     """Run one command and return its exit code."""
     try:
-        result = app(arguments, standalone_mode=False)
+        result = _application()(arguments, prog_name="bicliq", standalone_mode=False)
         if result == EXIT_INTERRUPTED:  # what typer makes of an interrupt
             return _say(INTERRUPTED, EXIT_INTERRUPTED)
         return result if isinstance(result, int) else 0
@@ -68,15 +71,21 @@ def invoke(arguments: list[str]) -> int:
         return _say(*_explained(error))
 
 
+@cache
+def _application() -> Any:
+    """Build the commands, which takes 60 ms: once a process."""
+    return typer.main.get_command(app)
+
+
 def _explained(error: Exception) -> tuple[str, int]:
     """One line about an error, and its exit code."""
     from kernels.errors import BackendError, BicliqError
     from pipeline.errors import InputError, LimitReached, StorageError
 
     if isinstance(error, UsageError):
-        context = getattr(error, "ctx", None)
-        where = f" (see: {context.command_path} --help)" if context else ""
-        return f"{error.format_message()}{where}", EXIT_INPUT  # type: ignore[attr-defined]
+        context, message = getattr(error, "ctx", None), str(error.format_message())  # type: ignore[attr-defined]
+        where = f" (see: {context.command_path} --help)" if context and message else ""
+        return f"{message}{where}", EXIT_INPUT
     if isinstance(error, LimitReached):
         return str(error), EXIT_LIMIT
     if isinstance(error, InputError | StorageError | BackendError):
@@ -90,6 +99,7 @@ def _explained(error: Exception) -> tuple[str, int]:
 
 
 def _say(message: str, code: int) -> int:
-    """Print one line on standard error."""
-    print(f"bicliq: {' '.join(message.split())}", file=sys.stderr)
+    """Print one line on standard error; `bicliq` alone has nothing to say beside its help."""
+    if message:
+        print(f"bicliq: {' '.join(message.splitlines())}", file=sys.stderr)
     return code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -29,7 +30,7 @@ room = Room(
 def bench_enumerate(
     graphs: Graphs = None,
     threads: Threads = 1,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each graph; the median is shown.")] = 5,
+    runs: Annotated[int, typer.Option("--runs", min=1, max=1000, help="Runs of each graph; the median is shown.")] = 5,
     side: Annotated[Side, typer.Option("--side", help="Enumerated side.")] = "auto",
     backend: OneBackend = "cpu",
     json: Json = False,
@@ -50,7 +51,7 @@ def bench_enumerate(
 @room.command("gpu", "BICLIQ_DATA=graphs bicliq bench gpu YouTube EuAll --runs 3")
 def bench_gpu(
     graphs: Graphs = None,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each layout; the median is shown.")] = 3,
+    runs: Annotated[int, typer.Option("--runs", min=1, max=1000, help="Runs of each layout; the median is shown.")] = 3,
     layouts: Annotated[
         list[str] | None, typer.Option("--layout", help="Only layouts whose name holds this; may be repeated.")
     ] = None,
@@ -79,7 +80,7 @@ def bench_gpu(
 def bench_run(
     settings: Settings,
     edges: Edges,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each way; the fastest is shown.")] = 2,
+    runs: Annotated[int, typer.Option("--runs", min=1, max=1000, help="Runs of each way; the fastest is shown.")] = 2,
     json: Json = False,
 ) -> None:
     """Take an edge table all the way on the CPU and on the GPU: the seconds of each stage."""
@@ -125,7 +126,7 @@ def bench_scale(
 def bench_count(
     graphs: Graphs = None,
     threads: Threads = 1,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each count; the best is shown.")] = 3,
+    runs: Annotated[int, typer.Option("--runs", min=1, max=1000, help="Runs of each count; the best is shown.")] = 3,
     backend: OneBackend = "cpu",
     json: Json = False,
 ) -> None:
@@ -141,8 +142,10 @@ def bench_count(
 
 @room.command("choice", "bicliq bench choice --seeds 12 --first-seed 1000")
 def bench_choice(
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds: a graph of each shape each.")] = 12,
-    first_seed: Annotated[int, typer.Option("--first-seed", min=0, help="The first of the seeds.")] = 1000,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=1, max=100_000, help="Number of seeds: a graph of each shape each.")
+    ] = 12,
+    first_seed: Annotated[int, typer.Option("--first-seed", min=0, max=2**62, help="The first of the seeds.")] = 1000,
     shapes: Annotated[list[str] | None, typer.Option("--shape", help="rmat, uniform or block; by default all.")] = None,
     time_limit: Limit = 2.0,
     json: Json = False,
@@ -166,7 +169,7 @@ def bench_clique(
         list[str] | None, typer.Argument(metavar="[GRAPH]...", help="DIMACS graphs by name; by default all there are.")
     ] = None,
     threads: Threads = 1,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each graph; the median is shown.")] = 5,
+    runs: Annotated[int, typer.Option("--runs", min=1, max=1000, help="Runs of each graph; the median is shown.")] = 5,
     time_limit: Limit = 60.0,
     backend: OneBackend = "cpu",
     devices: Devices = 1,
@@ -190,11 +193,13 @@ def bench_clique(
 
 @room.command("random-cliques", "bicliq bench random-cliques --size 200 --picture cliques.svg")
 def bench_random_cliques(
-    sizes: Annotated[list[int] | None, typer.Option("--size", help="Vertices; repeat for several.")] = None,
+    sizes: Annotated[
+        list[int] | None, typer.Option("--size", min=1, max=20_000, help="Vertices; repeat for several.")
+    ] = None,
     densities: Annotated[list[float] | None, typer.Option("--density", help="Densities; repeat for several.")] = None,
     threads: Threads = 2,
     time_limit: Limit = 5.0,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the random graphs.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**62, help="Of the random graphs.")] = 1,
     backend: Annotated[Backend, typer.Option("--backend", help="With cuda, on GPUs as well.")] = "cpu",
     devices: Devices = 1,
     picture: Annotated[str | None, typer.Option("--picture", help="File to draw to: .svg, .png or .pdf.")] = None,
@@ -203,7 +208,10 @@ def bench_random_cliques(
     """Time the maximum clique of random graphs of many sizes and densities, one thread and several."""
     from flows.cli import bench_tables, console
     from pipeline.bench.random_cliques import DENSITIES, SIZES, draw_cells, machine_facts, measure_random
+    from pipeline.errors import InputError
 
+    if picture is not None and not (picture.endswith((".svg", ".png", ".pdf")) and Path(picture).parent.is_dir()):
+        raise InputError(f"--picture {picture!r}: name a .svg, .png or .pdf file in a folder that is there")
     cells = []
     for cell in measure_random(sizes or SIZES, densities or DENSITIES, threads, time_limit, seed, backend, devices):
         cells.append(cell)
@@ -222,10 +230,12 @@ def bench_projected_cliques(
     project: Annotated[Literal["left", "right"], typer.Option("--project", help="Side to tie.")] = "left",
     min_shared: Annotated[
         list[int] | None,
-        typer.Option("--min-shared", min=1, help="Common neighbours that tie two vertices; may be repeated."),
+        typer.Option(
+            "--min-shared", min=1, max=2**31 - 1, help="Common neighbours that tie two vertices; may be repeated."
+        ),
     ] = None,
     threads: Threads = 0,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="Runs of each way; the fastest is shown.")] = 3,
+    runs: Annotated[int, typer.Option("--runs", min=1, max=1000, help="Runs of each way; the fastest is shown.")] = 3,
     time_limit: Limit = 60.0,
     backend: Annotated[
         Literal["auto", "cpu", "cuda"], typer.Option("--backend", help="Where the search runs.")

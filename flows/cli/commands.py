@@ -15,14 +15,17 @@ from flows.cli.options import TAKES, settings_from, settings_options
 Command = Callable[..., None]
 
 
-class _Once(TyperCommand):
-    """A command that refuses an option given twice, of which the first would be forgotten without a word."""
+class _Strict(TyperCommand):
+    """A command that refuses what would be passed over without a word: an option given twice, an argument of no letters."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        _, _, given = self.make_parser(ctx).parse_args(list(args))
-        for option in given:
-            if given.count(option) > 1 and not option.multiple:
-                ctx.fail(f"{option.opts[0]} is given {given.count(option)} times; give it once")
+        values, _, given = self.make_parser(ctx).parse_args(list(args))
+        for part in given:
+            if part.param_type_name == "argument":
+                if "" in (values[part.name], *(values[part.name] or ())):
+                    ctx.fail(f"{str(part.name).upper()} is empty")
+            elif given.count(part) > 1 and not part.multiple:
+                ctx.fail(f"{part.opts[0]} is given {given.count(part)} times; give it once")
         return super().parse_args(ctx, args)
 
 
@@ -52,7 +55,7 @@ class Room:
         def register(function: Command) -> Command:
             takes = TAKES.get(self.prefix + name)
             filled = function if takes is None else _with_options(function, takes)
-            self.app.command(name, epilog=epilog, cls=_Once, rich_help_panel=self.panel)(filled)
+            self.app.command(name, epilog=epilog, cls=_Strict, rich_help_panel=self.panel)(filled)
             return function
 
         return register

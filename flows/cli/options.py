@@ -58,7 +58,7 @@ RunName = Annotated[
     str | None, typer.Argument(metavar="RUN", help="A run, or how its name begins; by default the latest.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
-Devices = Annotated[int, typer.Option("--devices", min=0, help="GPUs of a search for cliques; 0 takes all.")]
+Devices = Annotated[int, typer.Option("--devices", min=0, max=1024, help="GPUs of a search for cliques; 0 takes all.")]
 Threads = Annotated[
     int, typer.Option("--threads", min=0, max=MOST_THREADS, help="Threads of a kernel; 0 takes all cores.")
 ]

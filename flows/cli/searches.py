@@ -8,7 +8,7 @@ import typer
 
 from flows.cli.commands import Room
 from flows.cli.options import Devices, Edges, Json, Limit
-from pipeline.settings import Settings, load_settings
+from pipeline.settings import ClusterSettings, PlanSettings, Settings, load_settings
 
 room = Room("From an edge table to answers")
 
@@ -85,8 +85,11 @@ def count(
 
     asked = _count_asked(p, q, max_p, max_q, all, vertices, method)
     in_store = context.params["store"] is not None
-    if prefect and not in_store:
-        raise InputError("--prefect counts into a store; name one with --store")
+    of_a_store = ["prefect", *PlanSettings.model_fields, *ClusterSettings.model_fields]
+    idle = [name for name in of_a_store if context.params[name] not in (None, False) and not in_store]
+    if idle:
+        flag = idle[0].replace("_", "-")
+        raise InputError(f"--{flag} is for counts that go to a store, partition by partition; name one with --store")
     if prefect:
         from flows.count import count_flow
 
