@@ -19,6 +19,9 @@ NEEDS_A_SERVER = (
     "start one with `prefect server start`, and name it with `prefect config set"
     " PREFECT_API_URL=http://127.0.0.1:4200/api` or in the variable PREFECT_API_URL"
 )
+DEAD_AFTER = 60
+"""Seconds without a sign of life after which a run counts as dead, and another may start: the least that Prefect takes."""
+
 LONGEST_INTERVAL = 366 * 86_400
 """Seconds: a schedule that is rarer than once a year is a mistake."""
 
@@ -55,7 +58,8 @@ def serve_etl(
     Notes
     -----
     Runs never overlap: one that is due while another is on its way is cancelled, since the next one does what is missing.
-    The schedule is not paused when this process ends: another one that serves the same name goes on with it.
+    The schedule is not paused when this process ends: another one that serves the same name goes on with it. What was due
+    in between then runs at once.
     `prefect.yaml` declares such a deployment for work pools.
     """
     _check_schedule(cron, interval)
@@ -88,7 +92,9 @@ def deployment_name(source: str, store: str) -> str:
 def _serve(flow: Any, name: str, parameters: dict[str, Any], schedule: dict[str, Any]) -> None:
     from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy
 
-    one_at_a_time = ConcurrencyLimitConfig(limit=1, collision_strategy=ConcurrencyLimitStrategy.CANCEL_NEW)
+    one_at_a_time = ConcurrencyLimitConfig(
+        limit=1, collision_strategy=ConcurrencyLimitStrategy.CANCEL_NEW, grace_period_seconds=DEAD_AFTER
+    )
     flow.serve(
         name=name,
         parameters=parameters,

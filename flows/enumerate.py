@@ -6,7 +6,8 @@ from typing import Any
 
 from prefect import flow
 
-from flows.etl import plan_task, search_and_publish, settings_of
+from flows.etl import search_and_publish
+from flows.tasks import plan_task, profile_task, settings_of
 from pipeline.run import StageClock, check_backend
 from pipeline.store.layout import Store
 
@@ -18,6 +19,9 @@ def enumerate_graph(graph: str, settings: dict[str, Any] | None = None, verify: 
     check_backend(asked.search)
     values = asked.model_dump(mode="json")
     clock = StageClock()
+    name = Store.open(asked.store, create=False).find_graph(graph)
+    with clock("profile"):
+        profile_task(name, values)
     with clock("plan"):
-        planned = plan_task(Store.open(asked.store, create=False).find_graph(graph), values)
+        planned = plan_task(name, values)
     return search_and_publish(planned["run"], asked, None, verify, clock)

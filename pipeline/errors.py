@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernels.errors import BackendError, BicliqError, CapacityError
 
-__all__ = ["BackendError", "BicliqError", "CapacityError", "InputError", "LimitReached", "StorageError"]
+__all__ = ["BackendError", "BicliqError", "CapacityError", "InputError", "LimitReached", "StorageError", "may_heal"]
 
 
 class InputError(BicliqError):
@@ -17,3 +17,30 @@ class StorageError(BicliqError):
 
 class LimitReached(BicliqError):
     """Raised when a limit cut a search off and the settings ask for an error; what was found stays."""
+
+
+LASTING = (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+"""Errors of a file system that stay what they are until somebody mends them."""
+
+REMOTE = ("aiobotocore", "aiohttp", "botocore", "distributed", "gcsfs", "s3fs")
+"""Libraries whose errors are about a network, or about processes that were lost."""
+
+
+def may_heal(error: BaseException | None) -> bool:
+    """Whether the same work may succeed when it is tried again.
+
+    A network, a full disk and a lost worker may come back. Wrong input, a reached limit, a request that is too large and
+    damaged files stay what they are. Of our own errors their cause decides.
+
+    Examples
+    --------
+    >>> may_heal(ConnectionResetError()), may_heal(InputError("line 3: 2 fields")), may_heal(ValueError())
+    (True, False, False)
+    """
+    if isinstance(error, InputError | LimitReached | BackendError | CapacityError):
+        return False
+    if isinstance(error, BicliqError):
+        return may_heal(error.__cause__)
+    if isinstance(error, OSError | MemoryError):
+        return not isinstance(error, LASTING)
+    return type(error).__module__.split(".")[0] in REMOTE and "Credential" not in type(error).__name__

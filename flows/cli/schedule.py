@@ -34,3 +34,4 @@ def serve(
     from flows.deploy import serve_etl
 
     serve_etl(edges, settings, name=name, cron=cron, interval=interval, replace=replace)
+    raise KeyboardInterrupt  # Prefect ends at one without a word, and nothing else ends it

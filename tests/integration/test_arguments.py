@@ -16,6 +16,7 @@ from typing import Any, get_args
 
 import pytest
 import typer.main
+from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows.cli import invoke
 from flows.cli.app import app
@@ -122,14 +123,13 @@ def line_of(name: str, without: str = "") -> list[str]:
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, capsys, published):
+def folder(tmp_path, monkeypatch, published):
     """A folder with a table and a published run."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("PREFECT_API_URL", raising=False)
-    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect"))
     (tmp_path / "t.csv").write_bytes((published / "t.csv").read_bytes())
     (tmp_path / "store").symlink_to(published / "store")
-    return next((published / "store" / "graphs").iterdir()).name
+    with temporary_settings(restore_defaults={PREFECT_API_URL}):  # no server, or `serve` would stay
+        yield next((published / "store" / "graphs").iterdir()).name
 
 
 @pytest.fixture(scope="module")
