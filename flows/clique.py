@@ -49,7 +49,8 @@ def clique(
     source
         Path or fsspec URL of a graph or table; where `stored`, a graph of the store.
     question
-        The fields of `pipeline.questions.clique.CliqueQuestion`, as ``{"project": "left", "min_shared": 3}``.
+        The fields of `pipeline.questions.clique.CliqueQuestion`, as ``{"project": "left",
+        "min_shared": 3}``.
     settings
         The tree of `pipeline.settings.Settings` as plain values.
     stored
@@ -60,7 +61,8 @@ def clique(
     Returns
     -------
     dict
-        The record of `pipeline.questions.clique.answer`, as the data of a state whose message says the size.
+        The record of `pipeline.questions.clique.answer`, as the data of a state whose message says
+        the size.
     """
     record = clique_task(source, question or {}, settings, stored, devices)
     shown = ("size", "n_cliques", "proven", "n_vertices", "n_edges", "output")

@@ -1,4 +1,4 @@
-"""Count (p,q)-bicliques of an edge table as a Prefect flow: ingest, plan, count the partitions, publish."""
+"""Count (p,q)-bicliques of an edge table as a Prefect flow: ingest, plan, count, publish."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def count_flow(source: str, asked: dict[str, Any], settings: dict[str, Any] | No
     Returns
     -------
     dict
-        The record of `pipeline.questions.count.CountRecord`, as the data of a state whose message says the count.
+        The record of `pipeline.questions.count.CountRecord`, as the data of a state whose message
+        says the count.
     """
     tree = settings_of(settings)
     usable_backend(CountAsked(**asked), tree)

@@ -1,7 +1,8 @@
 """Scheduled runs: the etl flow as a Prefect deployment, served by this process.
 
-Three processes take part. The Prefect server keeps the schedule and says when a run is due; this one asks it every few
-seconds, and starts a process for each run. Without a server there is nobody who could say so: hence one is required.
+Three processes take part. The Prefect server keeps the schedule and says when a run is due; this
+one asks it every few seconds, and starts a process for each run. Without a server there is nobody
+who could say so: hence one is required.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ NEEDS_A_SERVER = (
     " PREFECT_API_URL=http://127.0.0.1:4200/api` or in the variable PREFECT_API_URL"
 )
 DEAD_AFTER = 60
-"""Seconds without a sign of life after which a run counts as dead, and another may start: the least that Prefect takes."""
+"""Seconds without a sign of life after which a run counts as dead, and another may start.
+
+The least that Prefect takes.
+"""
 
 LONGEST_INTERVAL = 366 * 86_400
 """Seconds: a schedule that is rarer than once a year is a mistake."""
@@ -46,21 +50,23 @@ def serve_etl(
     name
         Name of the deployment; None: that of `deployment_name`.
     cron, interval
-        The schedule: a cron expression (UTC), or seconds between two runs; neither: runs are started by hand.
+        The schedule: a cron expression (UTC), or seconds between two runs; neither: runs are
+        started by hand.
     replace
         Whether a deployment of this name that has another table or store may be replaced.
 
     Raises
     ------
     InputError
-        If both schedules are given, or one makes no sense; if there is no server; if the name is taken.
+        If both schedules are given, or one makes no sense; if there is no server; if the name is
+        taken.
 
     Notes
     -----
-    Runs never overlap: one that is due while another is on its way is cancelled, since the next one does what is missing.
-    The schedule is not paused when this process ends: another one that serves the same name goes on with it. What was due
-    in between then runs at once.
-    `prefect.yaml` declares such a deployment for work pools.
+    Runs never overlap: one that is due while another is on its way is cancelled, since the next one
+    does what is missing. The schedule is not paused when this process ends: another one that serves
+    the same name goes on with it, and begins with what was due in between. `prefect.yaml` declares
+    such a deployment for work pools.
     """
     _check_schedule(cron, interval)
     source, store = _anywhere(source), _anywhere(settings.store)
@@ -153,7 +159,10 @@ def _check_schedule(cron: str | None, interval: float | None) -> None:
 
 
 def _check_cron(text: str) -> None:
-    """Refuse what is no cron expression, and one whose day never comes: the scheduler of the server would die of it."""
+    """Refuse what is no cron expression, and one whose day never comes.
+
+    The scheduler of the server would die of the latter.
+    """
     from prefect.server.schemas.schedules import CronSchedule
     from pydantic import ValidationError
 

@@ -1,7 +1,7 @@
 """The whole way as a Prefect flow: ingest, plan, search by batches of partitions, publish, verify.
 
-Tasks are stages and batches; partitions are Dask's business (a Prefect task costs about 80 ms, a Dask future 3). The flow's
-last state says what was found, and its artifacts show it.
+Tasks are stages and batches; partitions are Dask's business (a Prefect task costs about 80 ms, a
+Dask future 3). The flow's last state says what was found, and its artifacts show it.
 """
 
 from __future__ import annotations
@@ -60,15 +60,17 @@ def etl(source: str, settings: dict[str, Any] | None = None, verify: bool = Fals
     source
         Path or fsspec URL of the edge table.
     settings
-        The tree of `pipeline.settings.Settings` as plain values; what is left out comes from the environment,
-        ``bicliq.toml`` and the defaults. ``{"ingest": {"sample": 0.01}}`` tries a big job small.
+        The tree of `pipeline.settings.Settings` as plain values; what is left out comes from the
+        environment, ``bicliq.toml`` and the defaults. ``{"ingest": {"sample": 0.01}}`` tries a big
+        job small.
     verify
         Whether to read all results again and check them.
 
     Returns
     -------
     dict
-        The record of `pipeline.run.RunSummary`, as the data of a state whose message says the figures.
+        The record of `pipeline.run.RunSummary`, as the data of a state whose message says the
+        figures.
     """
     asked = settings_of(settings)
     check_backend(asked.search)
@@ -86,7 +88,7 @@ def etl(source: str, settings: dict[str, Any] | None = None, verify: bool = Fals
 def search_and_publish(
     run: str, asked: Settings, ingested: dict[str, Any] | None, verify: bool, clock: StageClock
 ) -> dict[str, Any]:
-    """Search all partitions of a planned run in batches, publish it, leave its artifacts, and return the last state."""
+    """Search a planned run in batches, publish it, leave its artifacts, and return the last state."""
     values = asked.model_dump(mode="json")
     store = Store.open(asked.store, create=False)
     with clock("search"):
@@ -156,7 +158,7 @@ def _readable(value: Any) -> str:
 
 
 def _report(store: Store, record: dict[str, Any]) -> str:
-    """The run in words, and a table of its largest bicliques with their original ids, each side cut short."""
+    """The run in words, and a table of its largest bicliques with original ids, cut short."""
     lines = [
         f"# {many(record['bicliques'], 'maximal biclique')}",
         f"Run `{record['run']}` of graph `{record['graph']}` ({graph_size(record)}), set digest `{record['digest']}`,"

@@ -1,4 +1,7 @@
-"""A progress artifact that a thread of its own keeps up to date, so that neither a search nor Dask's event loop waits for Prefect."""
+"""A progress artifact that a thread of its own keeps up to date.
+
+So neither a search nor Dask's event loop waits for Prefect's server.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,8 @@ class ProgressArtifact:
 
     Notes
     -----
-    When the block ends without an error, the bar is full. A server that does not answer costs a warning in the log, and
-    the work goes on.
+    When the block ends without an error, the bar is full. A server that does not answer costs a
+    warning in the log, and the work goes on.
     """
 
     def __init__(self, key: str, description: str) -> None:

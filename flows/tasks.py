@@ -1,7 +1,7 @@
-"""The stages as Prefect tasks: each is one call of a `pipeline` function that writes to the store, and says in the log what it did.
+"""The stages as Prefect tasks: each calls one `pipeline` function, and logs what that did.
 
-A task that runs again, after a failure or because a worker died, finds what is committed and does only the rest. It is
-tried again only where that may help (`pipeline.errors.may_heal`).
+A task that runs again, after a failure or because a worker died, finds what is committed and does
+only the rest. It is tried again only where that may help (`pipeline.errors.may_heal`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from prefect.states import Completed
 
 from flows.progress import ProgressArtifact
 from flows.words import graph_size, many
-from kernels.errors import BicliqError
-from pipeline.errors import may_heal
+from pipeline.errors import BicliqError, may_heal
 from pipeline.placement.cluster import open_cluster
 from pipeline.settings import Settings, load_settings
 from pipeline.stages.ingest import ingest
@@ -42,7 +41,7 @@ STAGE: dict[str, Any] = {
 
 
 class _OneLine(logging.Filter):
-    """Leaves the traceback out where the error is one of ours: its message says what is wrong and what to do."""
+    """Leaves the traceback of our own errors out: their message says what to do."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.exc_info and isinstance(record.exc_info[1], BicliqError):
@@ -129,7 +128,7 @@ def ended(message: str, record: dict[str, Any]) -> dict[str, Any]:
 
 
 def quiet_dask() -> None:
-    """Keep Dask's chatter about connections out of the flow's log, whose root logger Prefect opens at INFO."""
+    """Keep Dask's chatter out of the flow's log, whose root logger Prefect opens at INFO."""
     import distributed  # noqa: F401 - sets the level of its logger when it is first imported
 
     logging.getLogger("distributed").setLevel(logging.WARNING)

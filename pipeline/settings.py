@@ -1,8 +1,8 @@
-"""All settings, as one tree: arguments over environment (``BICLIQ__SEARCH__THREADS``) over ``bicliq.toml`` over defaults.
+"""All settings, as one tree: arguments over environment over ``bicliq.toml`` over defaults.
 
-A field needs a type, a default and a sentence, and is then everywhere: the options of the command line
-(`flows/cli/options.py`) are made of the fields. Errors are imported where they are raised, since they bring the kernels
-and NumPy with them, which `bicliq --help` can do without.
+A field needs a type, a default and a sentence, and is then everywhere: the options of the command
+line (`flows/cli/options.py`) are made of the fields. Errors are imported where they are raised,
+since they bring the kernels and NumPy with them, which `bicliq --help` can do without.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ OTHER_VARIABLES = {
     "BICLIQ_NOTEBOOK_STORE": "Store of the notebooks.",
     "BICLIQ_TRACEBACK": "Not empty: an error of the command line shows its traceback.",
 }
-"""Variables of the environment that are no settings; any other that begins with ``BICLIQ_`` is refused."""
+"""Variables that are no settings; any other that begins with ``BICLIQ_`` is refused."""
 
 MOST_THREADS = 4096
-"""More than any machine has cores. A system may refuse to start still more threads, which would end the process."""
+"""More than any machine has cores; a system that refuses to start still more ends the process."""
 
 Format = Literal["auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency"]
 
@@ -119,12 +119,15 @@ class PlanSettings(_Frozen):
 
 
 LITTLE_TO_SEARCH = 1 << 25
-"""Paths of two edges from all roots up to which a cluster is not started unless it is asked for: seconds of work on two
-cores, of which the start of a cluster and many small partitions would be most (YouTube: 1.5 s for 3.8 s)."""
+"""Paths of two edges from all roots up to which no cluster is started unless it is asked for.
+
+Seconds of work on two cores, of which the start of a cluster and many small partitions would be
+most (YouTube: 1.5 s for 3.8 s).
+"""
 
 
 def _true_or_false(value: Any) -> Any:
-    """Read the two words that a variable or an option has for truth values; every other text stays text."""
+    """Read the two words that a variable or an option has for truth values; other text stays text."""
     return {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value
 
 
@@ -159,7 +162,7 @@ class ClusterSettings(_Frozen):
     )
 
     def is_local(self, cost: int) -> bool:
-        """Whether to search in this process what costs so much (paths of two edges from all roots)."""
+        """Whether to search in this process what has so many paths of two edges from all roots."""
         if self.local is not None:
             return self.local
         asked = self.scheduler is not None or self.workers is not None or isinstance(self.dashboard, str)
@@ -271,7 +274,7 @@ def load_settings(**arguments: Any) -> Settings:
 
 
 def fields_of(model: type[BaseModel] = Settings) -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
-    """Yield every field of the settings with its path, as ``("search", "min_left")``, group by group."""
+    """Yield every field of the settings with its path, as ``("search", "min_left")``."""
     for name, field in model.model_fields.items():
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
@@ -292,7 +295,7 @@ def variable_of(path: Iterable[object]) -> str:
 
 
 def _refuse_unknown_variables() -> None:
-    """Refuse a variable that looks like a setting and is none, as the settings file does with its keys."""
+    """Refuse a variable that looks like a setting and is none, as with keys of the settings file."""
     from pipeline.errors import InputError
 
     known = {variable_of(path) for path, _ in fields_of()} | OTHER_VARIABLES.keys()

@@ -1,4 +1,7 @@
-"""The command line: rooms of commands by what they are about, their `options` and `console`, and `app`, which runs them."""
+"""The command line: rooms of commands by what they are about, and `app`, which runs them.
+
+A room makes `commands` of functions, with their `options`; `console` prints what they answer.
+"""
 
 from flows.cli.app import invoke, main
 

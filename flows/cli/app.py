@@ -1,9 +1,10 @@
 """The command line: the outermost room, and the only one that prints.
 
-Every command reads its settings from arguments, then the environment (``BICLIQ__SEARCH__THREADS``), then
-``bicliq.toml``, then defaults. Exit codes: 0 done, 2 the input or the arguments are wrong, 3 a limit was reached, 130
-interrupted, 1 anything else. Whatever goes wrong is said in one line on standard error, and standard output holds an
-answer or nothing; with BICLIQ_TRACEBACK=1 the traceback comes before that line.
+Every command reads its settings from arguments, then the environment (``BICLIQ__SEARCH__THREADS``),
+then ``bicliq.toml``, then defaults. Exit codes: 0 done, 2 the input or the arguments are wrong, 3 a
+limit was reached, 130 interrupted, 1 anything else. Whatever goes wrong is said in one line on
+standard error, and standard output holds an answer or nothing; with BICLIQ_TRACEBACK=1 the
+traceback comes before that line.
 """
 
 from __future__ import annotations
@@ -20,8 +21,6 @@ import typer.main
 from flows.cli import bench, graphs, runs, schedule, searches, tries
 from flows.cli.options import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_OTHER
 
-__all__ = ["app", "invoke", "main"]
-
 app = typer.Typer(
     name="bicliq",
     help="Maximal bicliques, (p,q)-counts and maximum cliques of large edge tables: exact, resumable, as Parquet.",
@@ -35,7 +34,7 @@ for commands in (searches, graphs, runs, schedule, tries):
 app.add_typer(bench.room.app, name="bench", rich_help_panel=tries.room.panel)
 
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
-"""What typer raises at wrong arguments: click's class, or that of the copy of click that newer versions of typer carry."""
+"""What typer raises at wrong arguments: a class of click, or of the copy of click in newer typers."""
 
 INTERRUPTED = "interrupted; what was committed is kept: run the same command again to go on"
 
@@ -79,8 +78,7 @@ def _application() -> Any:
 
 def _explained(error: Exception) -> tuple[str, int]:
     """One line about an error, and its exit code."""
-    from kernels.errors import BackendError, BicliqError
-    from pipeline.errors import InputError, LimitReached, StorageError
+    from pipeline.errors import BackendError, BicliqError, InputError, LimitReached, StorageError
 
     if isinstance(error, UsageError):
         context, message = getattr(error, "ctx", None), str(error.format_message())  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""`bicliq bench`: the kernels and the whole way measured on real graphs, beside the published programs."""
+"""`bicliq bench`: the kernels and the whole way, measured beside the published programs."""
 
 from __future__ import annotations
 
@@ -108,7 +108,10 @@ def bench_scale(
     threads: Threads = 1,
     json: Json = False,
 ) -> None:
-    """Count and digest a planned run on clusters of several sizes: times, how busy each worker was, and what it read."""
+    """Count and digest a planned run on clusters of several sizes.
+
+    The table has times, how busy each worker was, and what it read.
+    """
     from flows.cli import bench_tables, console
     from pipeline.bench.scaling import measure_scaling
     from pipeline.store.results import open_run
@@ -150,7 +153,10 @@ def bench_choice(
     time_limit: Limit = 2.0,
     json: Json = False,
 ) -> None:
-    """Compare what (p,q)-counts of random graphs take as chosen and in the other ways: both searches, both sides."""
+    """Compare what (p,q)-counts of random graphs take as chosen and in the other ways.
+
+    The ways are both searches on both sides.
+    """
     from flows.cli import bench_tables, console
     from pipeline.bench.choice import SHAPES, machine_facts, measure_choices
 
@@ -205,7 +211,7 @@ def bench_random_cliques(
     picture: Annotated[str | None, typer.Option("--picture", help="File to draw to: .svg, .png or .pdf.")] = None,
     json: Json = False,
 ) -> None:
-    """Time the maximum clique of random graphs of many sizes and densities, one thread and several."""
+    """Time the maximum clique of random graphs of many sizes and densities on several threads."""
     from flows.cli import bench_tables, console
     from pipeline.bench.random_cliques import DENSITIES, SIZES, draw_cells, machine_facts, measure_random
     from pipeline.errors import InputError
@@ -242,7 +248,10 @@ def bench_projected_cliques(
     ] = "auto",
     json: Json = False,
 ) -> None:
-    """Take projected tables to a maximum clique with the data on the CPU and on the GPU: the seconds of each stage."""
+    """Take projected tables to a maximum clique with the data on the CPU and on the GPU.
+
+    The table has the seconds of each stage.
+    """
     from flows.cli import bench_tables, console
     from pipeline.bench.projected_cliques import find_graphs, machine_facts, measure_projected
 

@@ -72,7 +72,7 @@ def stages(record: Record) -> Table:
 
 
 def scaling(record: Record) -> Table:
-    """Seconds of one run on clusters of several sizes, how busy each worker was, and what all of them read."""
+    """Seconds of one run on clusters of several sizes, how busy its workers were, what they read."""
     heads = ("seconds", "times", "bicliques", "digest", "busy workers", "MiB read")
     table = _table(f"run {record['run']} on clusters", (), ("workers", *heads))
     for r in record["clusters"]:
@@ -117,7 +117,7 @@ def choices(record: Record) -> Group:
 
 
 def cliques(bounds: str) -> Callable[[Record], Group]:
-    """Seconds of the maximum clique of each graph; `bounds` is the strongest bound that was in use."""
+    """Seconds of the maximum clique of each graph; `bounds` is the strongest bound in use."""
     weaker = "" if bounds == "refute" else f", no bound stronger than {bounds}"
     heads = ("size", "exact", "threads", "order", "search", "total", "nodes", "best peer, CPU", "best peer, H200")
 
@@ -148,7 +148,7 @@ def random_cliques(record: Record) -> Group:
 
 
 def projected_cliques(record: Record) -> Group:
-    """Seconds of each stage from a bipartite table to a maximum clique of its projection, a row a way."""
+    """Seconds of each stage from a bipartite table to a clique of its projection, a row a way."""
     from pipeline.bench.projected_cliques import STAGES, WAYS_TO_CORES
 
     timed = (*STAGES, "total", *WAYS_TO_CORES)

@@ -1,4 +1,4 @@
-"""Rooms of commands: a function becomes a command with its examples, and with the options of the settings that it takes."""
+"""Rooms of commands: functions become commands, with options for the settings that they take."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Command = Callable[..., None]
 
 
 class _Strict(TyperCommand):
-    """A command that refuses what would be passed over without a word: an option given twice, an argument of no letters."""
+    """A command that refuses an option given twice, and an empty argument."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         values, _, given = self.make_parser(ctx).parse_args(list(args))
@@ -48,7 +48,10 @@ class Room:
     app: typer.Typer = field(default_factory=typer.Typer)
 
     def command(self, name: str, *examples: str) -> Callable[[Command], Command]:
-        """Make a command of a function; one that takes `settings` gets the options that `TAKES` lists for it."""
+        """Make a command of a function.
+
+        One that takes `settings` gets the options that `TAKES` lists for it.
+        """
         listed = "\n\n".join(f"[bold]{example}[/bold]" for example in examples)
         epilog = f"Example: {listed}" if len(examples) == 1 else f"Examples:\n\n{listed}"
 

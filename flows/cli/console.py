@@ -1,7 +1,7 @@
-"""What people see: progress bars and sentences on standard error, answers on standard out, one JSON object where it was asked for.
+"""What people see: progress and notes on standard error, answers on standard out.
 
-The functions that take a record give what is printed of it: a sentence or a table. Labels come from files, so nothing that is
-printed is read as markup.
+The functions that take a record give what is printed of it: a sentence or a table. Labels come from
+files, so nothing that is printed is read as markup.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def complain(problems: Iterable[str]) -> None:
 
 @contextmanager
 def observed(quiet: bool) -> Iterator[Observer]:
-    """An observer that draws a progress bar on standard error, on a terminal and where `quiet` is false."""
+    """An observer that draws a progress bar on the standard error of a terminal, unless `quiet`."""
     if quiet or not err.is_terminal:
         yield Observer()
         return

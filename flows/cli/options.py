@@ -1,8 +1,8 @@
-"""Options: those that are made of the settings, and the few that several commands share beside them.
+"""Options: those that are made of the settings, and the few others that several commands share.
 
-Every field of `pipeline.settings` is an option, with its description, choices and default; `TAKES` says which command takes
-which. What is given goes to the settings as it is, so an option, a variable and the settings file take the same values and
-refuse the same ones.
+Every field of `pipeline.settings` is an option, with its description, choices and default; `TAKES`
+says which command takes which. What is given goes to the settings as it is, so an option, a
+variable and the settings file take the same values and refuse the same ones.
 """
 
 from __future__ import annotations
@@ -47,10 +47,13 @@ TAKES: dict[str, tuple[str, ...]] = {
     "bench run": ("ingest", "search", "-search.backend", "plan", "cluster"),
     "bench scale": ("store",),
 }
-"""Settings that a command takes as options: groups and single fields; one with a minus is taken out of its group."""
+"""Settings that a command takes as options: groups and single fields.
+
+One with a minus is taken out of its group.
+"""
 
 CONTRADICTIONS = (("local", "workers"), ("local", "scheduler"), ("scheduler", "workers"))
-"""Settings of the cluster that may stand in a file together, where one overrides the other, but not in one command."""
+"""Settings of the cluster that may not be given together; a file may hold both, for others."""
 
 Edges = Annotated[str, typer.Argument(metavar="EDGES", help="Edge table: a path or an fsspec URL.")]
 GraphName = Annotated[str, typer.Argument(metavar="GRAPH", help="A graph of the store, or how its name begins.")]

@@ -52,7 +52,7 @@ def verify(
     sample: Annotated[int, typer.Option("--sample", min=0, help="Bicliques to check against the graph.")] = 1000,
     json: Json = False,
 ) -> None:
-    """Read every file of a run again and check it: checksums, rows, digest, and a sample against the graph."""
+    """Read a run again and check it: checksums, rows, digest, and a sample against the graph."""
     from flows.cli import console
     from pipeline.stages.publish import verify as verify_run
     from pipeline.store.results import open_run

@@ -28,8 +28,9 @@ def serve(
 ) -> None:
     """Schedule the whole way as a Prefect deployment, and stay to run it.
 
-    It needs a Prefect server, which fires the schedule: start one with [bold]prefect server start[/bold] and name it with
-    [bold]prefect config set PREFECT_API_URL=http://127.0.0.1:4200/api[/bold].
+    It needs a Prefect server, which fires the schedule: start one with [bold]prefect server
+    start[/bold] and name it with [bold]prefect config set
+    PREFECT_API_URL=http://127.0.0.1:4200/api[/bold].
     """
     from flows.deploy import serve_etl
 

@@ -22,7 +22,10 @@ def run(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Take an edge table all the way: ingest, plan, search, publish. Run again, it does only what is missing."""
+    """Take an edge table all the way: ingest, plan, search, publish.
+
+    Run again, it does only what is missing.
+    """
     from flows.cli import console
 
     if prefect:
@@ -78,7 +81,7 @@ def count(
     prefect: Annotated[bool, typer.Option("--prefect", help="Run as a Prefect flow (with --store).")] = False,
     json: Json = False,
 ) -> None:
-    """Count complete P x Q subgraphs: in memory, or with --store partition by partition into the store."""
+    """Count complete P x Q subgraphs: in memory, or with --store by partitions, into the store."""
     from flows.cli import console
     from pipeline.errors import InputError
     from pipeline.questions.count import count_run, count_table
@@ -141,7 +144,10 @@ def clique(
     devices: Devices = 1,
     json: Json = False,
 ) -> None:
-    """Find a maximum clique of an undirected graph, or of one side of a bipartite table; with --store, commit it."""
+    """Find a maximum clique of an undirected graph, or of one side of a bipartite table.
+
+    With --store the answer is committed there.
+    """
     from flows.cli import console
     from pipeline.errors import InputError
     from pipeline.questions.clique import CliqueQuestion, answer

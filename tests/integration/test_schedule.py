@@ -150,7 +150,7 @@ def test_a_worker_of_a_pool_does_what_prefect_yaml_schedules(tmp_path, prefect_s
             timeout=120,
         )
         assert done.returncode == 0, done.stdout + done.stderr
-    with running(tmp_path / "worker.log", "prefect", "worker", "start", "--pool", pool, BICLIQ_HOME=str(ROOT)):
+    with running(tmp_path / "worker.log", "prefect", "worker", "start", "--pool", pool):
         run = first_run(prefect_server, deployment["name"])
     assert run["auto_scheduled"] is True
     assert run["work_pool_name"] == pool
