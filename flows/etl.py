@@ -88,7 +88,7 @@ def etl(source: str, settings: dict[str, Any] | None = None, verify: bool = Fals
 def search_and_publish(
     run: str, asked: Settings, ingested: dict[str, Any] | None, verify: bool, clock: StageClock
 ) -> dict[str, Any]:
-    """Search a planned run in batches, publish it, leave its artifacts, and return the last state."""
+    """Search a planned run in batches, publish it, leave its artifacts, and give the last state."""
     values = asked.model_dump(mode="json")
     store = Store.open(asked.store, create=False)
     with clock("search"):

@@ -127,7 +127,7 @@ most (YouTube: 1.5 s for 3.8 s).
 
 
 def _true_or_false(value: Any) -> Any:
-    """Read the two words that a variable or an option has for truth values; other text stays text."""
+    """Read the two words that variables and options have for truth values; other text stays."""
     return {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value
 
 
@@ -295,7 +295,7 @@ def variable_of(path: Iterable[object]) -> str:
 
 
 def _refuse_unknown_variables() -> None:
-    """Refuse a variable that looks like a setting and is none, as with keys of the settings file."""
+    """Refuse a variable that looks like a setting and is none, as a key of the settings file."""
     from pipeline.errors import InputError
 
     known = {variable_of(path) for path, _ in fields_of()} | OTHER_VARIABLES.keys()

@@ -34,7 +34,7 @@ for commands in (searches, graphs, runs, schedule, tries):
 app.add_typer(bench.room.app, name="bench", rich_help_panel=tries.room.panel)
 
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
-"""What typer raises at wrong arguments: a class of click, or of the copy of click in newer typers."""
+"""What typer raises at wrong arguments: a class of click, or of its copy in a newer typer."""
 
 INTERRUPTED = "interrupted; what was committed is kept: run the same command again to go on"
 

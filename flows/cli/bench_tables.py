@@ -72,7 +72,7 @@ def stages(record: Record) -> Table:
 
 
 def scaling(record: Record) -> Table:
-    """Seconds of one run on clusters of several sizes, how busy its workers were, what they read."""
+    """Seconds of a run on clusters of several sizes, how busy workers were, what they read."""
     heads = ("seconds", "times", "bicliques", "digest", "busy workers", "MiB read")
     table = _table(f"run {record['run']} on clusters", (), ("workers", *heads))
     for r in record["clusters"]:
