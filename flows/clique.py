@@ -4,40 +4,77 @@ from __future__ import annotations
 
 from typing import Any
 
-from prefect import flow, task
+from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_table_artifact
 
-from flows.etl import settings_of
+from flows.tasks import STAGE, ended, settings_of
+from flows.words import many
 from pipeline.questions.clique import CliqueQuestion, answer
 from pipeline.store.layout import Store
 
 
-@task(name="clique", task_run_name="clique {source}", persist_result=False)
-def clique_task(source: str, question: dict[str, Any], settings: dict[str, Any] | None, stored: bool) -> dict[str, Any]:
+@task(name="clique", task_run_name="clique {source}", **STAGE)
+def clique_task(
+    source: str, question: dict[str, Any], settings: dict[str, Any] | None, stored: bool, devices: int
+) -> dict[str, Any]:
     """Read or project, search, commit."""
     asked = settings_of(settings)
-    return answer(
+    record = answer(
         source,
         CliqueQuestion(**question),
         asked.ingest,
-        store=Store.open(asked.store),
+        store=Store.open(asked.store, create=not stored),
         stored=stored,
         threads=asked.search.threads,
         backend=asked.search.backend,
+        devices=devices,
         data_backend=asked.data_backend,
     )
+    get_run_logger().info("%s", _in_words(record))
+    return record
 
 
 @flow(name="bicliq-clique", flow_run_name="clique {source}", persist_result=False)
 def clique(
-    source: str, question: dict[str, Any] | None = None, settings: dict[str, Any] | None = None, stored: bool = False
+    source: str,
+    question: dict[str, Any] | None = None,
+    settings: dict[str, Any] | None = None,
+    stored: bool = False,
+    devices: int = 1,
 ) -> dict[str, Any]:
-    """Find a maximum clique and commit it to the store; `question` holds the fields of a `CliqueQuestion`."""
-    record = clique_task(source, question or {}, settings, stored)
+    """Find a maximum clique and commit it to the store.
+
+    Parameters
+    ----------
+    source
+        Path or fsspec URL of a graph or table; where `stored`, a graph of the store.
+    question
+        The fields of `pipeline.questions.clique.CliqueQuestion`, as ``{"project": "left",
+        "min_shared": 3}``.
+    settings
+        The tree of `pipeline.settings.Settings` as plain values.
+    stored
+        Whether `source` is the name of a graph of the store, or how it begins.
+    devices
+        GPUs of the search; 0 takes all.
+
+    Returns
+    -------
+    dict
+        The record of `pipeline.questions.clique.answer`, as the data of a state whose message says
+        the size.
+    """
+    record = clique_task(source, question or {}, settings, stored, devices)
     shown = ("size", "n_cliques", "proven", "n_vertices", "n_edges", "output")
     create_table_artifact(
         [{"figure": name, "value": str(record[name])} for name in shown],
         key=f"clique-{record['output'].rsplit('/', 1)[-1]}",
         description=f"a maximum clique of {source}",
     )
-    return record
+    return ended(f"{_in_words(record)}; {record['output']}", record)
+
+
+def _in_words(record: dict[str, Any]) -> str:
+    """Say how large the clique is, and whether there is no larger one."""
+    proven = "a maximum clique" if record["proven"] else "the best clique in time, not proven to be a maximum"
+    return f"{proven}: {record['size']:,} of {many(record['n_vertices'], 'vertex', 'vertices')}"

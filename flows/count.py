@@ -1,13 +1,15 @@
-"""Count (p,q)-bicliques of an edge table as a Prefect flow: ingest, plan, count the partitions, publish."""
+"""Count (p,q)-bicliques of an edge table as a Prefect flow: ingest, plan, count, publish."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from prefect import flow, task
+from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_table_artifact
 
-from flows.etl import STAGE, ingest_task, quiet_dask, settings_of
+from flows.progress import ProgressArtifact
+from flows.tasks import STAGE, ended, ingest_task, quiet_dask, settings_of
+from flows.words import many
 from pipeline.questions.count_asked import CountAsked, check_count_backends
 from pipeline.questions.count_partitions import count_partitions, plan_count
 from pipeline.questions.count_tables import publish_counts
@@ -29,7 +31,11 @@ def count_task(run: str, method: str, asked: dict[str, Any], settings: dict[str,
     """Count the partitions that are not counted yet, on the cluster."""
     values = settings_of(settings)
     quiet_dask()
-    return count_partitions(Store.open(values.store, create=False), run, CountAsked(**asked), method, values)
+    store = Store.open(values.store, create=False)
+    with ProgressArtifact(f"count-{run}", f"partitions of run {run} that are counted") as bar:
+        counted = count_partitions(store, run, CountAsked(**asked), method, values, bar.tell)
+    get_run_logger().info("run %s: %s counted", run, many(counted, "partition"))
+    return counted
 
 
 @task(name="publish-counts", **STAGE)
@@ -58,7 +64,8 @@ def count_flow(source: str, asked: dict[str, Any], settings: dict[str, Any] | No
     Returns
     -------
     dict
-        The record of `pipeline.questions.count.CountRecord`.
+        The record of `pipeline.questions.count.CountRecord`, as the data of a state whose message
+        says the count.
     """
     tree = settings_of(settings)
     check_count_backends(CountAsked(**asked), tree)
@@ -69,4 +76,12 @@ def count_flow(source: str, asked: dict[str, Any], settings: dict[str, Any] | No
     record: dict[str, Any] = publish_counts_task(run, method, counted, asked, values)
     rows = [{name: str(row[name]) for name in ("p", "q", "count")} for row in record["counts"][:SHOWN]]
     create_table_artifact(rows, key=f"counts-{run}", description=f"(p,q)-counts, the first {SHOWN} at most")
-    return record
+    return ended(f"{_in_words(record)}, run {run}; {record['output']}", record)
+
+
+def _in_words(record: dict[str, Any]) -> str:
+    """Say the one count that was asked for, or how many there are."""
+    if len(record["counts"]) > 1:
+        return many(len(record["counts"]), "count")
+    (row,) = record["counts"]
+    return many(int(row["count"]), f"complete {row['p']} × {row['q']} subgraph")

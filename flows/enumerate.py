@@ -6,7 +6,8 @@ from typing import Any
 
 from prefect import flow
 
-from flows.etl import plan_task, search_and_publish, settings_of
+from flows.etl import search_and_publish
+from flows.tasks import plan_task, profile_task, settings_of
 from pipeline.placement.where import check_backends
 from pipeline.run import StageClock
 from pipeline.store.layout import Store
@@ -19,6 +20,9 @@ def enumerate_graph(graph: str, settings: dict[str, Any] | None = None, verify: 
     check_backends(asked.data_backend, asked.search.backend, remote=asked.cluster.scheduler is not None)
     values = asked.model_dump(mode="json")
     clock = StageClock()
+    name = Store.open(asked.store, create=False).find_graph(graph)
+    with clock("profile"):
+        profile_task(name, values)
     with clock("plan"):
-        planned = plan_task(Store.open(asked.store, create=False).find_graph(graph), values)
+        planned = plan_task(name, values)
     return search_and_publish(planned["run"], asked, None, verify, clock)

@@ -7,7 +7,8 @@ from typing import Any
 from prefect import flow
 from prefect.artifacts import create_table_artifact
 
-from flows.etl import ingest_task, profile_task, settings_of
+from flows.tasks import ended, ingest_task, profile_task, settings_of
+from flows.words import graph_size
 
 
 @flow(name="bicliq-ingest", flow_run_name="ingest {source}", persist_result=False)
@@ -19,4 +20,5 @@ def ingest(source: str, settings: dict[str, Any] | None = None) -> dict[str, Any
     create_table_artifact(
         [{"count": k, "value": str(v)} for k, v in record["summary"].items()], key=f"ingest-{record['graph']}"
     )
-    return dict(record)
+    message = f"graph {record['graph']}: {graph_size(record['summary'] | {'n_edges': record['summary']['edges']})}"
+    return ended(message, record)

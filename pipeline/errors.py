@@ -38,17 +38,31 @@ class LimitReached(BicliqError):
     """Raised when a limit cut a search off and that is to be an error; what was found stays."""
 
 
-def may_heal(error: BaseException) -> bool:
+LASTING = (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+"""Errors of a file system that stay what they are until somebody mends them."""
+
+REMOTE = ("aiobotocore", "aiohttp", "botocore", "distributed", "gcsfs", "s3fs")
+"""Libraries whose errors are about a network, or about processes that were lost."""
+
+
+def may_heal(error: BaseException | None) -> bool:
     """Whether the same work may succeed when it is tried again.
 
-    Storage, networks and memory come back; bad input stays what it is.
+    A network, a full disk and a lost worker may come back. Wrong input, a reached limit, a request
+    that is too large and damaged files stay what they are. Of our own errors their cause decides.
 
     Examples
     --------
-    >>> may_heal(ConnectionResetError()), may_heal(InputError("line 3: 2 fields"))
-    (True, False)
+    >>> may_heal(ConnectionResetError()), may_heal(InputError("line 3: 2 fields")), may_heal(ValueError())
+    (True, False, False)
     """
-    return isinstance(error, StorageError | OSError | MemoryError)
+    if isinstance(error, InputError | LimitReached | BackendError | CapacityError):
+        return False
+    if isinstance(error, BicliqError):
+        return may_heal(error.__cause__)
+    if isinstance(error, OSError | MemoryError):
+        return not isinstance(error, LASTING)
+    return type(error).__module__.split(".")[0] in REMOTE and "Credential" not in type(error).__name__
 
 
 def sentence(error: BaseException) -> str:

@@ -1,20 +1,54 @@
-"""All settings, as one tree: arguments over environment (``BICLIQ__SEARCH__THREADS``) over ``bicliq.toml`` over defaults."""
+"""All settings, as one tree: arguments over environment over ``bicliq.toml`` over defaults.
+
+A field needs a type, a default and a sentence, and is then everywhere: the options of the command
+line (`flows/cli/options.py`) are made of the fields. Errors are imported where they are raised,
+since they bring the kernels and NumPy with them, which `bicliq --help` can do without.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
+import difflib
 import math
 import os
 import re
 import tomllib
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
-
-from pipeline.errors import InputError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
 
 SETTINGS_FILE = "bicliq.toml"
+PREFIX = "BICLIQ__"
+
+OTHER_VARIABLES = {
+    "BICLIQ_DATA": "Folder of the larger graphs of tests and benchmarks.",
+    "BICLIQ_GPU_MEMORY": "Bytes of a GPU that a search may take.",
+    "BICLIQ_HOME": "This repository, for `prefect deploy`.",
+    "BICLIQ_LANES": "Instruction set of the kernels: avx512, avx2 or portable.",
+    "BICLIQ_NOTEBOOK_STORE": "Store of the notebooks.",
+    "BICLIQ_TRACEBACK": "Not empty: an error of the command line shows its traceback.",
+}
+"""Variables that are no settings; any other that begins with ``BICLIQ_`` is refused."""
+
+MOST_THREADS = 4096
+"""More than any machine has cores; a system that refuses to start still more ends the process."""
 
 Format = Literal["auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency"]
 
@@ -26,7 +60,7 @@ NULL_WORDS = (
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", str_min_length=1)
 
 
 class IngestSettings(_Frozen):
@@ -44,7 +78,7 @@ class IngestSettings(_Frozen):
     )
     delimiter: str | None = Field(None, description="Field separator of CSV files: one character, or tab.")
     header: bool | None = Field(
-        None, description="Whether a CSV file starts with column names; None: see whether it does."
+        None, description="Whether a CSV file starts with column names; by default its first lines tell."
     )
     quotes: bool = Field(
         True, description='Whether " encloses fields of CSV files; if not, it is a character like any other.'
@@ -110,7 +144,7 @@ class SearchSettings(_Frozen):
     min_left: int = Field(1, ge=1, lt=2**31, description="Least number of left vertices of a biclique.")
     min_right: int = Field(1, ge=1, lt=2**31, description="Least number of right vertices of a biclique.")
     min_edges: int = Field(1, ge=1, lt=2**63, description="Least number of edges of a biclique, left times right.")
-    max_bicliques: int | None = Field(None, ge=1, description="Stop after so many.")
+    max_bicliques: int | None = Field(None, ge=1, lt=2**63, description="Stop after so many.")
     on_limit: Literal["error", "flag"] = Field(
         "flag", description="Whether a reached limit is an error or marked in the manifest."
     )
@@ -120,7 +154,7 @@ class SearchSettings(_Frozen):
     side: Literal["auto", "left", "right"] = Field(
         "auto", description="The side whose vertices are the roots of the search."
     )
-    threads: int = Field(0, ge=0, description="Threads of a kernel; 0 takes all cores.")
+    threads: int = Field(0, ge=0, le=MOST_THREADS, description="Threads of a kernel; 0 takes all cores.")
     backend: Literal["auto", "cpu", "cuda"] = Field("auto", description="Where the kernels run.")
 
 
@@ -128,9 +162,31 @@ class PlanSettings(_Frozen):
     """How a search is cut into partitions."""
 
     partitions: int | None = Field(
-        None, ge=1, description="Number of partitions; None: as many as the memory budget and the workers ask for."
+        None,
+        ge=1,
+        lt=2**31,
+        description="Number of partitions; by default what the memory budget and the workers ask for.",
     )
-    memory_budget: int = Field(256 << 20, ge=1 << 16, description="Bytes that one partition's subgraph may take.")
+    memory_budget: int = Field(
+        256 << 20, ge=1 << 16, lt=2**63, description="Bytes that one partition's subgraph may take."
+    )
+
+
+def _true_or_false(value: Any) -> Any:
+    """Read the two words that variables and options have for truth values; other text stays."""
+    return {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value
+
+
+def _address(text: str) -> str:
+    if not re.fullmatch(r"([a-z]+://)?[^\s/]+:\d+/?", text):
+        raise ValueError("write the host and the port, as in tcp://host:8786")
+    return text
+
+
+def _port(text: str) -> str:
+    if not re.fullmatch(r"[^\s/]*:\d+", text):
+        raise ValueError("write true, false, or the port to serve at, as in :8787")
+    return text
 
 
 class ClusterSettings(_Frozen):
@@ -138,22 +194,41 @@ class ClusterSettings(_Frozen):
 
     local: bool | None = Field(
         None,
-        description="Search in this process, without a Dask cluster; None: where there is little to search, and no"
-        " scheduler, workers or address of a dashboard are named.",
+        description="Search in this process, without a Dask cluster; by default where there is little to search, and"
+        " no scheduler, workers or address of a dashboard are named.",
     )
-    scheduler: str | None = Field(None, description="Address of an existing Dask scheduler, as tcp://host:8786.")
-    workers: int | None = Field(None, ge=1, description="Workers of a cluster on this machine; None: one a core.")
-    dashboard: bool | str = Field(True, description="Whether to serve the Dask dashboard, or its address.")
+    scheduler: Annotated[str, AfterValidator(_address)] | None = Field(
+        None, description="Address of an existing Dask scheduler, as tcp://host:8786."
+    )
+    workers: int | None = Field(
+        None, ge=1, le=MOST_THREADS, description="Workers of a cluster on this machine; by default one a core."
+    )
+    dashboard: Annotated[bool | Annotated[str, AfterValidator(_port)], BeforeValidator(_true_or_false)] = Field(
+        True, description="Whether to serve the Dask dashboard (true, false), or its address, as :8787."
+    )
+
+
+def _somewhere(store: str) -> str:
+    if not store.strip() or "\0" in store:
+        raise ValueError("names no place; give a path or an fsspec URL")
+    return store
 
 
 class Settings(BaseSettings):
     """Every setting of Bicliq."""
 
     model_config = SettingsConfigDict(
-        env_prefix="BICLIQ__", env_nested_delimiter="__", toml_file=SETTINGS_FILE, extra="forbid", frozen=True
+        env_prefix=PREFIX,
+        env_nested_delimiter="__",
+        enable_decoding=False,  # a variable is text like an option, and never JSON
+        toml_file=SETTINGS_FILE,
+        extra="forbid",
+        frozen=True,
     )
 
-    store: str = Field("bicliq-store", description="Path or fsspec URL of the store.")
+    store: Annotated[str, AfterValidator(_somewhere)] = Field(
+        "bicliq-store", description="The store: a path or an fsspec URL."
+    )
     data_backend: Literal["auto", "cpu", "cuda"] = Field(
         "auto",
         description="Where ingest, reduce, profile, plan and projections run; auto takes a GPU for large tables.",
@@ -222,19 +297,88 @@ def check_limit(search: SearchSettings) -> None:
 
 
 def load_settings(**arguments: Any) -> Settings:
-    """Load the settings from arguments, environment and file; whatever is wrong becomes one `InputError`."""
+    """Load the settings from arguments, environment and file.
+
+    Raises
+    ------
+    InputError
+        At whatever is wrong, with the name of the argument or variable, or the place in the file.
+
+    Examples
+    --------
+    >>> load_settings(search={"min_left": 3}).search.min_left
+    3
+    """
+    from pipeline.errors import InputError
+
     try:
+        _refuse_unknown_variables()
         return Settings(**arguments)
     except ValidationError as error:
-        raise InputError(_sentence(error)) from None
-    except tomllib.TOMLDecodeError as error:
+        raise InputError("; ".join(_sentence(problem, arguments) for problem in error.errors())) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{SETTINGS_FILE}: is no TOML: {error}; mend that line") from None
+    except OSError as error:
+        raise InputError(f"{SETTINGS_FILE}: cannot be read: {error}; mend its permissions, or remove it") from None
 
 
-def _sentence(error: ValidationError) -> str:
-    problems = []
-    for problem in error.errors():
-        where = ".".join(str(part) for part in problem["loc"])
-        value = "" if isinstance(problem["input"], dict | BaseModel) else f" {problem['input']!r}"
-        problems.append(f"setting {where}{value}: {problem['msg']}".replace("setting :", "settings:"))
-    return "; ".join(problems) + f" (arguments, BICLIQ__* variables and {SETTINGS_FILE} are read in this order)"
+def fields_of(model: type[BaseModel] = Settings) -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
+    """Yield every field of the settings with its path, as ``("search", "min_left")``."""
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from (((name, *path), inner) for path, inner in fields_of(kind))
+        else:
+            yield (name,), field
+
+
+def variable_of(path: Iterable[object]) -> str:
+    """Name of the variable that holds a setting.
+
+    Examples
+    --------
+    >>> variable_of(("search", "min_left"))
+    'BICLIQ__SEARCH__MIN_LEFT'
+    """
+    return PREFIX + "__".join(map(str, path)).upper()
+
+
+def _refuse_unknown_variables() -> None:
+    """Refuse a variable that looks like a setting and is none, as a key of the settings file."""
+    from pipeline.errors import InputError
+
+    known = {variable_of(path) for path, _ in fields_of()} | OTHER_VARIABLES.keys()
+    for name in sorted(os.environ):
+        if name.upper().startswith("BICLIQ_") and name.upper() not in known:
+            guess = _did_you_mean(name.upper(), known)
+            raise InputError(f"variable {name}: there is no such setting{guess}; correct its name, or unset it")
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, sorted(known), 1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def _sentence(problem: Any, arguments: dict[str, Any]) -> str:
+    """Say what is wrong with a setting, and where it was set."""
+    place, value = problem["loc"], problem["input"]
+    if problem["type"] == "extra_forbidden":
+        siblings = {".".join(path[: len(place)]) for path, _ in fields_of() if path[: len(place) - 1] == place[:-1]}
+        guess = _did_you_mean(".".join(map(str, place)), siblings)
+        return f"{_source(place, arguments)}: there is no such setting{guess}"
+    reason = problem["msg"].removeprefix("Value error, ")
+    if isinstance(value, dict | BaseModel):  # what is wrong is how several settings go together
+        return f"setting {'.'.join(map(str, place))}: {reason}".replace("setting :", "settings:")
+    return f"{_source(place, arguments)} {value!r}: {reason}"
+
+
+def _source(place: tuple[Any, ...], arguments: dict[str, Any]) -> str:
+    """Name what set a value: an argument, a variable, or a line of the file."""
+    dotted = ".".join(map(str, place))
+    inner: Any = arguments
+    for part in place:
+        inner = inner.get(part) if isinstance(inner, dict) else None
+    if inner is not None:
+        return f"setting {dotted}"
+    variable = variable_of(place)
+    return f"variable {variable}" if variable in map(str.upper, os.environ) else f"{SETTINGS_FILE}: {dotted}"

@@ -1,4 +1,7 @@
-"""The command line: `app` holds the commands, `options` what they have in common, `console` all that is printed."""
+"""The command line: rooms of commands by what they are about, and `app`, which runs them.
+
+A room makes `commands` of functions, with their `options`; `console` prints what they answer.
+"""
 
 from flows.cli.app import invoke, main
 

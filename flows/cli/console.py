@@ -1,37 +1,72 @@
-"""What people see: progress bars and tables on standard error and out, one JSON object where it was asked for."""
+"""What people see: progress and notes on standard error, answers on standard out.
+
+The functions that take a record give what is printed of it: a sentence or a table. Labels come from
+files, so nothing that is printed is read as markup.
+"""
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
+from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from flows.words import graph_size, many
 from pipeline.run import Observer
 
 MEMBERS_SHOWN = 8
 """Members of a side that a table shows before it says how many more there are."""
 
-out = Console(soft_wrap=True)
-err = Console(stderr=True, soft_wrap=True)
-wide = Console(width=220)
+Record = dict[str, Any]
+
+out = Console(soft_wrap=True, markup=False, highlight=False)
+wide = Console(width=220, markup=False, highlight=False)
+err = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
 
 
-def print_json(record: Any) -> None:
-    """Print one JSON object on standard output."""
-    print(json.dumps(record, default=str))
+def answer(record: Record, as_json: bool, words: Callable[[Record], RenderableType], wide_table: bool = False) -> None:
+    """Print what a command has found: as one JSON object, or in words."""
+    if as_json:
+        print_json(record)
+    else:
+        (wide if wide_table else out).print(words(record))
+
+
+def print_json(record: Record) -> None:
+    """Print one JSON object on standard output, in UTF-8 whatever the locale.
+
+    What UTF-8 cannot hold (names of files that are no text) is escaped, as JSON escapes it.
+    """
+    line = json.dumps(record, default=str, ensure_ascii=False) + "\n"
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:  # a notebook's output takes text only
+        sys.stdout.write(line)
+        return
+    sys.stdout.flush()
+    buffer.write(line.encode("utf-8", "backslashreplace"))
+    buffer.flush()
+
+
+def note(sentence: str) -> None:
+    """Say on standard error how far the work is."""
+    err.print(sentence)
+
+
+def complain(problems: Iterable[str]) -> None:
+    """Say on standard error what is wrong."""
+    for problem in problems:
+        err.print(problem, style="red")
 
 
 @contextmanager
 def observed(quiet: bool) -> Iterator[Observer]:
-    """An observer that draws a progress bar on standard error, on a terminal and where `quiet` is false."""
+    """An observer that draws a progress bar on the standard error of a terminal, unless `quiet`."""
     if quiet or not err.is_terminal:
         yield Observer()
         return
@@ -61,7 +96,7 @@ class _Bar:
         self.progress.reset(self.task, description=name, total=None, detail="")
 
     def rows(self, rows: int, size: int) -> None:
-        self.progress.update(self.task, detail=f"{rows:,} rows of {size / 2**20:,.0f} MiB")
+        self.progress.update(self.task, detail=f"{many(rows, 'row')} of {size / 2**20:,.0f} MiB")
 
     def search(self, state: Any) -> None:
         rate = state.bicliques / state.seconds if state.seconds > 0 else 0
@@ -71,7 +106,7 @@ class _Bar:
             completed=state.cost_done,
             detail=(
                 f"{state.roots_done:,}/{state.n_roots:,} roots, {state.partitions_done}/{state.partitions} partitions,"
-                f" {state.bicliques:,} bicliques, {rate:,.0f}/s"
+                f" {many(state.bicliques, 'biclique')}, {rate:,.0f}/s"
             ),
         )
 
@@ -79,22 +114,24 @@ class _Bar:
         self.progress.console.print(f"Dask dashboard: {address}")
 
 
-def summary_table(record: dict[str, Any]) -> Table:
+# ---- answers of the commands ---------------------------------------------------------------------------------------
+
+
+def summary_table(record: Record) -> Table:
     """The figures of a run."""
     table = Table(title=f"run {record['run']}", show_header=False, title_justify="left")
     table.add_column(style="bold")
-    table.add_column()
-    table.add_row(
-        "bicliques",
-        f"{record['bicliques']:,}" + ("" if record["complete"] else "  (a limit was reached: there are more)"),
-    )
+    table.add_column(overflow="fold")
+    more = "" if record["complete"] else "  (a limit was reached: there are more)"
+    table.add_row("bicliques", f"{record['bicliques']:,}{more}")
     table.add_row("set digest", record["digest"])
-    table.add_row("graph", f"{record['n_left']:,} left × {record['n_right']:,} right, {record['n_edges']:,} edges")
-    for name, value in _ingested(record.get("ingest")):
+    table.add_row("graph", graph_size(record))
+    for name, value in _rows_read(record.get("ingest")):
         table.add_row(name, value)
     if record.get("largest"):
         largest = record["largest"]
-        table.add_row("largest", f"{largest['n_left']:,} × {largest['n_right']:,} = {largest['n_edges']:,} edges")
+        edges = many(largest["n_edges"], "edge")
+        table.add_row("largest", f"{largest['n_left']:,} × {largest['n_right']:,} = {edges}")
     table.add_row("partitions", f"{record['partitions']:,} ({record['searched']:,} searched now)")
     table.add_row("seconds", ", ".join(f"{name} {value:.2f}" for name, value in record["seconds"].items()))
     if record.get("busy"):
@@ -103,14 +140,112 @@ def summary_table(record: dict[str, Any]) -> Table:
     return table
 
 
-def runs_table(runs: list[dict[str, Any]], store: str) -> Table:
+def _rows_read(counts: Record | None) -> Iterator[tuple[str, str]]:
+    if counts is None:
+        return
+    dropped = {
+        name.removeprefix("dropped_").replace("_", " "): n for name, n in counts.items() if name.startswith("dropped")
+    }
+    said = ", ".join(f"{n:,} dropped: {name}" for name, n in dropped.items() if n) or "nothing dropped"
+    repeated = counts["duplicates"]
+    yield "columns", columns_read(counts)
+    yield (
+        "rows read",
+        f"{counts['rows_read']:,} ({repeated:,} {'repeats' if repeated == 1 else 'repeat'} an edge; {said})",
+    )
+
+
+def columns_read(counts: Record) -> str:
+    """Name the columns that a table was read from, and whether the ids of a side are text or numbers."""
+    kinds = {side: f" ({kind})" for side, kind in counts["labels"].items()}
+    return ", ".join(f"{role}: {name}{kinds.get(role, '')}" for role, name in counts["columns"].items())
+
+
+def enumerated(record: Record) -> str:
+    """How many maximal bicliques an edge table has."""
+    digest = f", set digest {record['digest']}" if record["digest"] else ""
+    more = "" if record["complete"] else " (a limit was reached: there are more)"
+    how = f"{record['backend']}, {many(record['threads'], 'thread')}"
+    return (
+        f"{many(record['bicliques'], 'maximal biclique')}{more}{digest} in {record['seconds']['search']:.3f} s ({how})"
+    )
+
+
+def counted(record: Record) -> Group:
+    """One count as a sentence, several as a table, and where they are."""
+    side = f"{record['side']} side" if record["side"] else "both sides"
+    how = f"{record['method']}, {side}, {record['backend']}, {many(record['threads'], 'thread')}"
+    said: list[RenderableType] = []
+    if len(record["counts"]) == 1:
+        row = record["counts"][0]
+        what = f"complete {row['p']} × {row['q']} subgraph"
+        said.append(f"{many(int(row['count']), what)} ({how})")
+    else:
+        table = Table(title=f"complete p × q subgraphs ({how})", title_justify="left")
+        for name in ("p \\ q", *map(str, sorted({row["q"] for row in record["counts"]}))):
+            table.add_column(name, justify="right")
+        for p in sorted({row["p"] for row in record["counts"]}):
+            table.add_row(str(p), *(f"{int(row['count']):,}" for row in record["counts"] if row["p"] == p))
+        said.append(table)
+    if record["too_large"]:
+        said.append(f"0, because {record['too_large']}")
+    if record["output"]:
+        partitions = many(record["partitions"], "partition")
+        said.append(f"{record['counted']} of {partitions} counted now; {record['output']}")
+    return Group(*said)
+
+
+def cliques(record: Record) -> str:
+    """A sentence about the answer, and its members."""
+    known = "a maximum clique" if record["proven"] else "the best clique in time (not proven to be a maximum)"
+    some = f", one of {record['n_cliques']:,}" if record["n_cliques"] > 1 else ""
+    threads = record["threads"]
+    how = f"{record['backend']}, {many(threads, 'thread')}" if threads else "the densest core, no search"
+    graph = f"{many(record['n_vertices'], 'vertex', 'vertices')}, {many(record['n_edges'], 'edge')}"
+    listed = record.get("cliques", [record["members"]] if record["members"] else [])
+    return "\n".join(
+        [
+            f"{known}{some}: {record['size']:,} of {graph}, in {record['seconds']['total']:.3f} s ({how})",
+            *("  " + ", ".join(map(str, members)) for members in listed),
+            *([f"in {record['output']}"] if "output" in record else []),
+        ]
+    )
+
+
+def generated(record: Record) -> str:
+    """What was written by `generate`."""
+    files = f"{many(record['files'], 'file')} of {record['bytes'] / 2**20:,.1f} MiB"
+    return f"{many(record['edges'], 'edge')} in {files}{' together' if record['files'] > 1 else ''}; {record['uri']}"
+
+
+def ingested(record: Record) -> str:
+    """What a table became."""
+    return f"graph {record['graph']}: {graph_size(record)}; {record['uri']}\n{columns_read(record['summary'])}"
+
+
+def profiled(record: Record) -> str:
+    """The figures of a graph, a line each."""
+    shown = {name: value for name, value in record.items() if not name.endswith("histogram")}
+    return "\n".join(f"{k}  {v:,}" if isinstance(v, int) else f"{k}  {v}" for k, v in shown.items())
+
+
+def planned(record: Record) -> str:
+    """How a run was cut, and how it is searched."""
+    roots, partitions = many(record["n_roots"], "root"), many(record["partitions"], "partition")
+    return (
+        f"run {record['run']}: {roots} of the {record['side']} side in {partitions}"
+        f" of at most {record['est_bytes'] / 2**20:,.1f} MiB; search it with: bicliq resume {record['run']}"
+    )
+
+
+def runs_table(record: Record) -> Table:
     """Runs with their states, a row each; the last used one last."""
-    table = Table(title=f"runs of {store}", title_justify="left")
+    table = Table(title=f"runs of {record['store']}", title_justify="left")
     for name in ("run", "graph", "state", "at least", "partitions", "bicliques", "MiB", "search s", "last used (UTC)"):
         table.add_column(name, justify="right" if name in ("partitions", "bicliques", "MiB", "search s") else "left")
-    for r in runs:
+    for r in record["runs"]:
         if r["state"] == "damaged":
-            table.add_row(r["run"], "", "[red]damaged[/red]", "", "", "", "", "", escape(r["reason"]))
+            table.add_row(r["run"], "", "damaged", "", "", "", "", "", r["reason"], style="red")
             continue
         state = "cut off" if r["state"] == "limited" else r["state"]
         least = f"{r['min_left']} × {r['min_right']}" + (f", {r['min_edges']:,} edges" if r["min_edges"] > 1 else "")
@@ -122,74 +257,37 @@ def runs_table(runs: list[dict[str, Any]], store: str) -> Table:
     return table
 
 
-def show_verification(found: Any, mended: list[str] | None) -> None:
-    """What was mended, what was found of each run, what is left over, and what is wrong."""
-    for sentence in mended or []:
-        out.print(sentence, markup=False)
-    wrong = {run.run for run in found.runs if not run.ok} | {p.split("/")[1] for p in found.problems if "/" in p}
-    for run in found.runs:
-        if run.run in wrong:
-            continue
-        count = run.state.startswith("a count")
-        what = run.state if run.complete and count else "sound" if run.complete else f"sound, but {run.state}"
-        read = f"{run.bicliques:,} bicliques in {run.partitions:,} files, digest {run.digest}"
-        sampled = f", {run.sampled:,} of them checked against the graph"
-        out.print(f"run {run.run} is {what}" + ("" if count else f": {read}{sampled}"))
-    for path in found.leftovers:
-        out.print(f"{path}: left by a process that was killed; no damage, --repair removes it", markup=False)
-    for problem in found.problems:
-        err.print(problem, style="red", markup=False)
-    if found.ok:
-        out.print(f"no damage: {found.bytes / 2**20:,.1f} MiB read")
+def verified(record: Record) -> str:
+    """What was mended, what was found of each run, and what is left over; problems are told apart."""
+    lines = list(record.get("repaired", []))
+    wrong = {r["run"] for r in record["runs"] if r["problems"]}
+    wrong |= {problem.split("/")[1] for problem in record["problems"] if "/" in problem}
+    lines += [_verified_run(r) for r in record["runs"] if r["run"] not in wrong]
+    lines += [
+        f"{path}: left by a process that was killed; no damage, --repair removes it" for path in record["leftovers"]
+    ]
+    if record["ok"]:
+        lines.append(f"no damage: {record['bytes'] / 2**20:,.1f} MiB read")
+    return "\n".join(lines)
 
 
-def layouts_table(records: list[dict[str, Any]]) -> Table:
-    """Milliseconds (and busy ratio) of each graph, a row a layout of the search on a GPU."""
-    table = Table("layout", title="maximal bicliques on the GPU, milliseconds (busy ratio)", title_justify="left")
-    for graph in dict.fromkeys(r["graph"] for r in records):
-        table.add_column(graph, justify="right")
-    for layout in dict.fromkeys(r["layout"] for r in records):
-        cells = (f"{r['milliseconds']:.2f} ({r['busy']:.2f})" for r in records if r["layout"] == layout)
-        table.add_row(layout, *cells)
-    return table
+def _verified_run(r: Record) -> str:
+    """What was checked of a run that is sound."""
+    if r["state"].startswith("a count"):
+        return f"run {r['run']} is " + (r["state"] if r["complete"] else f"sound, but {r['state']}")
+    return (
+        f"run {r['run']} is {'sound' if r['complete'] else 'sound, but ' + r['state']}:"
+        f" {many(r['bicliques'], 'biclique')} in {many(r['partitions'], 'file')}, digest {r['digest']},"
+        f" {r['sampled']:,} of them checked against the graph"
+    )
 
 
-def stages_table(records: list[dict[str, Any]]) -> Table:
-    """Seconds of each stage, one column a way from edges to bicliques."""
-    table = Table("stage")
-    ways = [f"data {record['data_backend']}, search {record['backend']}" for record in records]
-    for way in ways:
-        table.add_column(way, justify="right", overflow="fold")
-    for stage in records[0]["seconds"]:
-        table.add_row(stage, *(f"{r['seconds'][stage]:.3f}" if r["seconds"] else "–" for r in records))
-    base = records[0]["seconds"].get("total", 0.0)
-    table.add_row("times", *(f"{base / r['seconds']['total']:.2f}" if r["seconds"] else "–" for r in records))
-    table.add_row("digest", *(record["digest"] or "cannot run" for record in records))
-    reasons = (f"{way}: {record['reason']}" for way, record in zip(ways, records, strict=True) if record["reason"])
-    table.caption, table.caption_justify = escape("\n".join(reasons)), "left"
-    return table
-
-
-def _ingested(counts: dict[str, Any] | None) -> Iterator[tuple[str, str]]:
-    if counts is None:
-        return
-    dropped = {
-        name.removeprefix("dropped_").replace("_", " "): n for name, n in counts.items() if name.startswith("dropped")
-    }
-    said = ", ".join(f"{n:,} dropped: {name}" for name, n in dropped.items() if n) or "nothing dropped"
-    yield "rows read", f"{counts['rows_read']:,} ({counts['duplicates']:,} repeat an edge; {said})"
-    yield "columns", columns_read(counts)
-
-
-def columns_read(counts: dict[str, Any]) -> str:
-    """The columns that an edge table was read from, and whether the ids of a side are text or numbers."""
-    kinds = {side: f" ({kind})" for side, kind in counts["labels"].items()}
-    return ", ".join(f"{role}: {escape(name)}{kinds.get(role, '')}" for role, name in counts["columns"].items())
-
-
-def biclique_table(rows: list[dict[str, Any]], title: str) -> Table:
-    """Bicliques with their members, the longer lists cut."""
-    table = Table(title=title, title_justify="left")
+def biclique_table(record: Record, state: str) -> Table:
+    """Bicliques with their members, the longer lists cut; what a run's state is stands above."""
+    rows = record["bicliques"]
+    largest = f"the {len(rows):,} largest" if len(rows) != 1 else "the largest"
+    of = record["run"] + ("" if record["complete"] else f" ({state})")
+    table = Table(title=f"{largest} of run {of}, by {record['by']}", title_justify="left")
     for name in ("#", "left", "right", "edges"):
         table.add_column(name, justify="right")
     table.add_column("left members", overflow="fold")
@@ -206,175 +304,6 @@ def _members(members: list[Any]) -> str:
     return f"{shown}, … {more:,} more" if more > 0 else shown
 
 
-def bench_table(records: list[dict[str, Any]]) -> Table:
-    """Our seconds beside the peers'."""
-    table = Table(title="maximal bicliques, seconds", title_justify="left")
-    heads = (
-        "graph",
-        "bicliques",
-        "exact",
-        "threads",
-        "prepare",
-        "lists",
-        "search",
-        "total",
-        "AdaMBE",
-        "times",
-        "MBET",
-        "GMBE+ H200",
-        "cuMBE H200",
-    )
-    for name in (*heads, "nodes", "dropped", "M/s", "MiB", "busy"):
-        table.add_column(name, justify="left" if name == "graph" else "right")
-    for r in records:
-        exact = "–" if r["expected"] is None else "yes" if r["expected"] == r["bicliques"] else "NO"
-        peers = [r.get(f"peer_{name}") for name in ("adambe", "mbet", "gmbe_h200", "cumbe_h200")]
-        adambe, mbet, gmbe, cumbe = ("–" if value is None else f"{value:g}" for value in peers)
-        times = "–" if r["times_adambe"] is None else f"{r['times_adambe']:.1f}"
-        table.add_row(
-            r["graph"], f"{r['bicliques']:,}", exact, str(r["threads"]), f"{r['prepare']:.4f}", f"{r['lists']:.4f}",
-            f"{r['search']:.4f}", f"{r['seconds']:.4f}", adambe, times, mbet, gmbe, cumbe, f"{r['nodes']:,}", f"{r['dropped']:,}",
-            f"{r['bicliques'] / r['seconds'] / 1e6:.1f}", f"{r['workspace_mib']:.0f}", f"{r['busy']:.2f}",
-        )  # fmt: skip
-    return table
-
-
-def print_counts(record: dict[str, Any]) -> None:
-    """One count as a sentence, several as a table, and where they are."""
-    how = f"{record['method']}, {record['side'] or 'both'} side, {record['backend']}, {record['threads']} threads"
-    if len(record["counts"]) == 1:
-        row = record["counts"][0]
-        out.print(f"{int(row['count']):,} complete {row['p']} × {row['q']} subgraphs ({how})")
-    else:
-        table = Table(title=f"complete p × q subgraphs ({how})", title_justify="left")
-        sizes = sorted({row["q"] for row in record["counts"]})
-        for name in ("p \\ q", *map(str, sizes)):
-            table.add_column(name, justify="right")
-        for p in sorted({row["p"] for row in record["counts"]}):
-            table.add_row(str(p), *(f"{int(row['count']):,}" for row in record["counts"] if row["p"] == p))
-        out.print(table)
-    if record["too_large"]:
-        out.print(f"0, because {record['too_large']}")
-    if record["output"]:
-        out.print(f"{record['counted']} of {record['partitions']} partitions counted now; {record['output']}")
-
-
-def count_bench_table(records: list[dict[str, Any]]) -> Table:
-    """Our milliseconds beside the peers'."""
-    table = Table(title="(p,q)-bicliques, milliseconds", title_justify="left")
-    heads = ("count", "found", "exact", "threads", "method", "side", "prepare", "estimate", "search", "total")
-    for name in (*heads, "BCList++", "EPivoter", "GBC H200"):
-        table.add_column(name, justify="left" if name == "count" else "right")
-    for r in records:
-        exact = "–" if r["expected"] is None else "yes" if r["expected"] == r["count"] else "NO"
-        peers = (
-            "–" if r[f"peer_{name}"] is None else f"{r[f'peer_{name}']:,}"
-            for name in ("bclist", "epivoter", "gbc_h200")
-        )
-        own = (f"{r[name]:.1f}" for name in ("prepare", "estimate", "search", "total"))
-        table.add_row(r["name"], f"{r['count']:,}", exact, str(r["threads"]), r["method"], str(r["side"]), *own, *peers)
-    return table
-
-
-def choice_table(records: list[dict[str, Any]]) -> Table:
-    """How often the choice was right, a row a shape of graph."""
-    table = Table(title="choice of search and side for (p,q)-counts", title_justify="left")
-    for name in ("shape", "counts", "judged", "within 1.3", "within 2", "worst", "of", "estimate / best"):
-        table.add_column(name, justify="left" if name in ("shape", "of") else "right")
-    shapes = list(dict.fromkeys(r["graph"].split()[0] for r in records))
-    for shape in (*shapes, ""):
-        mine = [r for r in records if r["graph"].startswith(shape)]
-        judged = [r for r in mine if r["judged"]]
-        row = [shape or "all", str(len(mine)), str(len(judged))]
-        if judged:
-            worst = max(judged, key=lambda r: math.inf if r["times"] is None else r["times"])
-            for limit in (1.3, 2):
-                row.append(f"{sum(r['times'] is not None and r['times'] <= limit for r in judged) / len(judged):.1%}")
-            row.append("given up" if worst["times"] is None else f"{worst['times']:.2f}")
-            row.append(f"{worst['graph']} ({worst['p']},{worst['q']}), {worst['chosen']}")
-            row.append(f"{sum(r['estimate'] for r in judged) / sum(r['best'] for r in judged):.1%}")
-        table.add_row(*row)
-    return table
-
-
-def show_cliques(record: dict[str, Any]) -> None:
-    """A sentence about the answer, and its members."""
-    known = "a maximum clique" if record["proven"] else "the best clique in time (not proven to be a maximum)"
-    many = f", one of {record['n_cliques']:,}" if record["n_cliques"] > 1 else ""
-    how = f"{record['backend']}, {record['threads']} threads" if record["threads"] else "the densest core, no search"
-    out.print(
-        f"{known}{many}: {record['size']:,} of {record['n_vertices']:,} vertices, {record['n_edges']:,} edges,"
-        f" in {record['seconds']['total']:.3f} s ({how})"
-    )
-    for members in record.get("cliques", [record["members"]] if record["members"] else []):
-        out.print("  " + ", ".join(map(str, members)), markup=False)
-    if "output" in record:
-        out.print(f"in {record['output']}", markup=False)
-
-
-def clique_bench_table(records: list[dict[str, Any]], bounds: str) -> Table:
-    """Our seconds beside the peers'; `bounds` is the strongest bound that was in use."""
-    weaker = "" if bounds == "refute" else f", no bound stronger than {bounds}"
-    table = Table(title=f"maximum clique, seconds{weaker}", title_justify="left")
-    for name in (
-        "graph",
-        "size",
-        "exact",
-        "threads",
-        "order",
-        "search",
-        "total",
-        "nodes",
-        "best peer, CPU",
-        "best peer, H200",
-    ):
-        table.add_column(name, justify="left" if name == "graph" else "right")
-    for r in records:
-        exact = (
-            "not proven"
-            if not r["proven"]
-            else "–"
-            if r["expected"] is None
-            else "yes"
-            if r["expected"] == r["size"]
-            else "NO"
-        )
-        peers = ["–" if r[name] is None else f"{r[name]:g}" for name in ("peer_cpu", "peer_h200")]
-        seconds = (f"{r[name]:.4f}" for name in ("order", "search", "seconds"))
-        table.add_row(r["graph"], str(r["size"]), exact, str(r["threads"]), *seconds, f"{r['nodes']:,}", *peers)
-    return table
-
-
-def projected_cliques_table(records: list[dict[str, Any]]) -> Table:
-    """Seconds of each stage from a bipartite table to a maximum clique of its projection, a row a way."""
-    from pipeline.bench.projected_cliques import STAGES, WAYS_TO_CORES
-
-    table = Table("graph", "data", title="maximum clique of projected tables, seconds", title_justify="left")
-    for name in ("shared", "vertices", "edges", "size", "exact", *STAGES, "total", *WAYS_TO_CORES):
-        table.add_column(name, justify="right")
-    for r in records:
-        seconds = r["seconds"] or {}
-        known = (r["n_vertices"], r["n_edges"], r["size"]) if seconds else ()
-        cells = [f"{value:,}" for value in known] or ["–"] * 3
-        proven = ("yes" if r["proven"] else "not proven") if seconds else "–"
-        times = [f"{seconds[name]:.4f}" if name in seconds else "–" for name in (*STAGES, "total", *WAYS_TO_CORES)]
-        table.add_row(r["graph"], r["data_backend"], str(r["min_shared"]), *cells, proven, *times)
-    reasons = dict.fromkeys(f"{r['data_backend']}: {r['reason']}" for r in records if r["reason"])
-    table.caption, table.caption_justify = escape("\n".join(reasons)), "left"
-    return table
-
-
-def random_clique_table(records: list[dict[str, Any]]) -> Table:
-    """Seconds and how many times as fast as one thread; a dash where the time did not suffice."""
-    table = Table(title="maximum clique of random graphs, seconds", title_justify="left")
-    threads = records[0]["threads"] if records else 1
-    heads = {"one": "1 thread", "several": f"{threads} threads", "times": "times"}
-    if any(r["device"] is not None for r in records):
-        heads |= {"device": "GPU", "device_times": "times"}
-    for name in ("n", "density", "size", *heads.values()):
-        table.add_column(name, justify="right")
-    for r in records:
-        proven = any(r[name] is not None for name in ("one", "several", "device"))
-        values = ("–" if r[name] is None else f"{r[name]:.{2 if 'times' in name else 4}f}" for name in heads)
-        table.add_row(f"{r['n']:,}", f"{r['density']:g}", f"{r['size']}" if proven else f">= {r['size']}", *values)
-    return table
+def facts(record: Record) -> str:
+    """Facts by name, a line each."""
+    return "\n".join(f"{name}  {value}" for name, value in record.items())

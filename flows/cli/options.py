@@ -1,87 +1,142 @@
-"""What the commands have in common: their options, each with its sentence, and the settings made of them."""
+"""Options: those that are made of the settings, and the few others that several commands share.
+
+Every field of `pipeline.settings` is an option, with its description, choices and default; `TAKES`
+says which command takes which. What is given goes to the settings as it is, so an option, a
+variable and the settings file take the same values and refuse the same ones.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import inspect
+from collections.abc import Iterable
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
+from pydantic.fields import FieldInfo
+
+from pipeline.settings import MOST_THREADS, Settings, fields_of, load_settings
 
 EXIT_OTHER, EXIT_INPUT, EXIT_LIMIT, EXIT_INTERRUPTED = 1, 2, 3, 130
 
+PANELS = {
+    "ingest": "Input",
+    "search": "Search",
+    "plan": "Partitions",
+    "cluster": "Cluster",
+    "data_backend": "Cluster",
+    "store": "Store",
+}
+"""Panel of `--help` in which the options of a group, or of a setting that is in none, are shown."""
+
+HOW = ("search.backend", "search.threads")
+CALL = (*HOW, "search.max_bicliques", "search.on_limit", "search.check")
+ALL = tuple(Settings.model_fields)
+
+TAKES: dict[str, tuple[str, ...]] = {
+    "run": ALL,
+    "enumerate": ("ingest", "search", "data_backend"),
+    "count": ("ingest", "search.side", *HOW, "plan", "cluster", "data_backend", "store"),
+    "clique": ("ingest", *HOW, "data_backend", "store"),
+    "ingest": ("ingest", "data_backend", "store"),
+    "profile": ("data_backend", "store"),
+    "plan": ("search", *(f"-{of_a_call}" for of_a_call in CALL), "plan", "cluster", "data_backend", "store"),
+    "resume": (*CALL, "cluster", "data_backend", "store"),
+    "runs": ("store",),
+    "top": ("store",),
+    "verify": (*HOW, "cluster", "data_backend", "store"),
+    "serve": ALL,
+    "bench run": ("ingest", "search", "-search.backend", "plan", "cluster"),
+    "bench scale": ("store",),
+}
+"""Settings that a command takes as options: groups and single fields.
+
+One with a minus is taken out of its group.
+"""
+
+CONTRADICTIONS = (("local", "workers"), ("local", "scheduler"), ("scheduler", "workers"))
+"""Settings of the cluster that may not be given together; a file may hold both, for others."""
+
 Edges = Annotated[str, typer.Argument(metavar="EDGES", help="Edge table: a path or an fsspec URL.")]
+GraphName = Annotated[str, typer.Argument(metavar="GRAPH", help="A graph of the store, or how its name begins.")]
 RunName = Annotated[
     str | None, typer.Argument(metavar="RUN", help="A run, or how its name begins; by default the latest.")
 ]
-StoreUri = Annotated[str | None, typer.Option("--store", help="Store: a path or an fsspec URL (default bicliq-store).")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
-Threads = Annotated[int | None, typer.Option("--threads", help="Threads of a kernel; 0 takes all cores.")]
-Backend = Annotated[str | None, typer.Option("--backend", help="auto, cpu or cuda.")]
-Devices = Annotated[int, typer.Option("--devices", min=0, help="GPUs of a search for cliques; 0 takes all.")]
-DataBackend = Annotated[
-    str | None,
-    typer.Option("--data-backend", help="Where ingest, reduce, profile, plan and projections run: auto, cpu or cuda."),
+Devices = Annotated[int, typer.Option("--devices", min=0, max=1024, help="GPUs of a search for cliques; 0 takes all.")]
+Threads = Annotated[
+    int, typer.Option("--threads", min=0, max=MOST_THREADS, help="Threads of a kernel; 0 takes all cores.")
 ]
-SideOption = Annotated[str | None, typer.Option("--side", help="Enumerated side: auto, left or right.")]
-MinLeft = Annotated[int | None, typer.Option("--min-left", help="Least number of left vertices.")]
-MinRight = Annotated[int | None, typer.Option("--min-right", help="Least number of right vertices.")]
-MinEdges = Annotated[int | None, typer.Option("--min-edges", help="Least number of edges (left times right).")]
-MaxBicliques = Annotated[int | None, typer.Option("--max-bicliques", help="Stop after so many.")]
-OnLimit = Annotated[
-    str | None, typer.Option("--on-limit", help="A reached limit is: flag (marked) or error (exit code 3).")
-]
-Check = Annotated[
-    bool | None, typer.Option("--check", help="Compare the checksums of what was found before it is taken as done.")
-]
-Partitions = Annotated[
-    int | None, typer.Option("--partitions", help="Number of partitions; by default by memory and work.")
-]
-MemoryBudget = Annotated[int | None, typer.Option("--memory-budget", help="Bytes that one partition may take.")]
-Scheduler = Annotated[str | None, typer.Option("--scheduler", help="Existing Dask scheduler, as tcp://host:8786.")]
-Workers = Annotated[int | None, typer.Option("--workers", help="Dask workers on this machine; by default one a core.")]
-Local = Annotated[
-    bool | None, typer.Option("--local", help="Search in this process, without a Dask cluster, however much there is.")
-]
-Format = Annotated[
-    str | None, typer.Option("--format", help="auto, csv, tsv, parquet, konect, snap, mtx or adjacency.")
-]
-Left = Annotated[str | None, typer.Option("--left", help="Column of the left ids: name, or number from 0.")]
-Right = Annotated[str | None, typer.Option("--right", help="Column of the right ids.")]
-Weight = Annotated[str | None, typer.Option("--weight", help="Column of the weights.")]
-Time = Annotated[str | None, typer.Option("--time", help="Column of the timestamps.")]
-Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Field separator of a CSV file.")]
-Header = Annotated[
-    bool | None, typer.Option("--header/--no-header", help="Whether a CSV file starts with column names.")
-]
-Duplicates = Annotated[str | None, typer.Option("--duplicates", help="Repeated edges: first, sum, max or error.")]
-MinWeight = Annotated[float | None, typer.Option("--min-weight", help="Drop rows below this weight.")]
-Since = Annotated[str | None, typer.Option("--since", help="Drop rows before this time (ISO date or Unix seconds).")]
-Until = Annotated[str | None, typer.Option("--until", help="Drop rows from this time on.")]
-Ragged = Annotated[str | None, typer.Option("--ragged", help="Lines with too many or too few fields: error or drop.")]
-Nulls = Annotated[str | None, typer.Option("--nulls", help="Rows without an id: error or drop.")]
-SelfLabels = Annotated[str | None, typer.Option("--self-labels", help="Edges with equal labels: keep, error or drop.")]
-Sides = Annotated[str | None, typer.Option("--sides", help="SNAP files: source-target or columns.")]
-Sample = Annotated[float | None, typer.Option("--sample", help="Keep this fraction of the left vertices.")]
+Limit = Annotated[float | None, typer.Option("--time-limit", help="Seconds; then the best so far, not proven.")]
+Side = Literal["auto", "left", "right"]
+Backend = Literal["cpu", "cuda"]
 
 
-def settings_from(**options: Any) -> Any:
-    """Settings from the given options; those that are None are left to environment, file and defaults."""
-    from pydantic import BaseModel
+def settings_options(takes: Iterable[str]) -> dict[tuple[str, ...], inspect.Parameter]:
+    """Make the options of the settings that a command takes, each with the path of its setting."""
+    wanted = {entry for entry in takes if not entry.startswith("-")}
+    unwanted = {entry[1:] for entry in takes} - wanted
+    fields = sorted(fields_of(), key=lambda found: list(PANELS).index(found[0][0]))
+    return {
+        path: _option(path, field)
+        for path, field in fields
+        if wanted & {path[0], ".".join(path)} and ".".join(path) not in unwanted
+    }
 
-    from pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, load_settings
+
+def settings_from(given: dict[tuple[str, ...], Any]) -> Settings:
+    """Load the settings; options that were not given are left to environment, file and defaults."""
+    from pipeline.errors import InputError
 
     tree: dict[str, Any] = {}
-    groups: dict[str, type[BaseModel]] = {
-        "ingest": IngestSettings,
-        "search": SearchSettings,
-        "plan": PlanSettings,
-        "cluster": ClusterSettings,
-    }
-    for name, value in options.items():
-        if value is None:
-            continue
-        group = next((group for group, model in groups.items() if name in model.model_fields), None)
-        if group is None:
-            tree[name] = value
-        else:
-            tree.setdefault(group, {})[name] = value
+    for (*groups, name), value in given.items():
+        if value is not None:
+            (tree.setdefault(groups[0], {}) if groups else tree)[name] = value
+    cluster = tree.get("cluster", {})
+    for pair in CONTRADICTIONS:
+        if all(cluster.get(name) for name in pair):
+            raise InputError(f"--{pair[0]} and --{pair[1]} contradict each other; give one of them")
     return load_settings(**tree)
+
+
+def _option(path: tuple[str, ...], field: FieldInfo) -> inspect.Parameter:
+    name = path[-1]
+    flag = "--" + name.replace("_", "-")
+    kinds = [kind for kind in _members(field.annotation) if kind is not NoneType]
+    kind = kinds[0] if len(kinds) == 1 else str
+    choices = get_args(kind) if get_origin(kind) is Literal else ()
+    known = "; ".join(filter(None, (", ".join(choices), _shown_default(field.default))))
+    sentence = f"{field.description} \\[{known}]" if known else field.description  # an escaped bracket is no markup
+    shown: dict[str, Any] = {"help": sentence, "rich_help_panel": PANELS[path[0]], "show_default": False}
+    annotation: Any
+    if kind is bool:
+        annotation = Annotated[bool | None, typer.Option(f"{flag}/--no-{flag[2:]}", **shown)]
+    elif kind in (int, float):
+        annotation = Annotated[str | None, typer.Option(flag, metavar="<number>", parser=_number, **shown)]
+    else:
+        annotation = Annotated[str | None, typer.Option(flag, metavar="<word>" if choices else "<text>", **shown)]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _shown_default(value: Any) -> str:
+    if value is None:
+        return ""
+    text = (
+        ",".join(value) if isinstance(value, tuple) else str(value).lower() if isinstance(value, bool) else str(value)
+    )
+    return f"default {text}"
+
+
+def _members(kind: Any) -> tuple[Any, ...]:
+    """Return the types of a union, or the one type."""
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+
+
+def _number(text: str) -> int | float | str:
+    """Read a number; what is none stays text, which the setting refuses in its own words."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

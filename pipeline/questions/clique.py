@@ -69,8 +69,8 @@ class CliqueQuestion:
         """Refuse what cannot be asked."""
         if self.project not in (None, "left", "right"):
             raise InputError(f"project is {self.project!r}; it must be left or right")
-        if self.min_shared < 1:
-            raise InputError(f"min_shared is {self.min_shared}; it must be at least 1")
+        if not 1 <= self.min_shared < 2**31:
+            raise InputError(f"min_shared is {self.min_shared}; it must be at least 1, and below 2**31")
         if self.project is None and self.min_shared != 1:
             raise InputError(f"min_shared is {self.min_shared}, but nothing is projected; add --project left or right")
         if self.time_limit is not None and not self.time_limit > 0:

@@ -100,7 +100,7 @@ def test_optional_libraries_are_not_imported_at_module_level(package):
 
 
 def test_help_loads_none_of_the_heavy_libraries():
-    heavy = ("prefect", "dask", "pandas", "pyarrow")
+    heavy = ("prefect", "dask", "pandas", "pyarrow", "numpy")
     script = (
         "import sys; from flows.cli import invoke; code = invoke(['--help']);"
         f" print([m for m in {heavy} if m in sys.modules], file=sys.stderr); sys.exit(code)"

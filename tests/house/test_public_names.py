@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
 
 import pytest
 
@@ -74,6 +78,24 @@ def test_public_names_are_there(module):
     shown = importlib.import_module(module)
     missing = [name for name in public_names()[module] if not hasattr(shown, name)]
     assert not missing, f"{modules()[module]}: __all__ names {missing}, which are not there"
+
+
+@pytest.mark.parametrize("module", sorted(public_names()))
+def test_no_public_name_is_that_of_a_module(module):
+    """Whoever imports a module of that name would find it in the place of the public thing."""
+    shown = importlib.import_module(module)
+    beside = {found.name for found in iter_modules(getattr(shown, "__path__", []))}
+    assert not beside & set(public_names()[module])
+    assert not [name for name in public_names()[module] if isinstance(getattr(shown, name), ModuleType)]
+
+
+@pytest.mark.parametrize("first", ["", "import pipeline.stages.search_run, pipeline.run, kernels.clique"])
+@pytest.mark.parametrize("face", FACES)
+def test_public_names_are_the_same_in_any_order_of_imports(face, first):
+    script = f"{first}\nimport {face}\nprint(*(type(getattr({face}, n)).__name__ for n in {face}.__all__))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout
+    assert "module" not in done.stdout.split()
 
 
 @pytest.mark.parametrize("module", sorted(public_names()))

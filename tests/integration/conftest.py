@@ -1,10 +1,15 @@
-"""A Prefect server for the tests of the flows: started once, real."""
+"""A Prefect server for the tests of flows and schedules: a process of its own with its scheduler, started once."""
 
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 
+import httpx
 import pytest
 
 os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
@@ -12,10 +17,43 @@ os.environ.setdefault("DO_NOT_TRACK", "1")
 
 
 @pytest.fixture(scope="session")
-def prefect_server() -> Iterator[str]:
-    """URL of the API."""
-    from prefect.settings import PREFECT_API_URL
-    from prefect.testing.utilities import prefect_test_harness
+def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """URL of the API; flows of this process and commands that are started by `os.environ` use it."""
+    home = tmp_path_factory.mktemp("prefect")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}/api"
+    environment = {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"}
+    with open(home / "server.log", "w") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)],
+            env={**environment, "PREFECT_HOME": str(home)},
+            stdout=log,
+            stderr=log,
+        )
+    changed = pytest.MonkeyPatch()
+    changed.setenv("PREFECT_API_URL", url)
+    changed.setenv("PREFECT_HOME", str(home))
+    try:
+        _wait_for(url, server, home / "server.log")
+        from prefect.settings import PREFECT_API_URL, temporary_settings
 
-    with prefect_test_harness(server_startup_timeout=120):
-        yield str(PREFECT_API_URL.value())
+        with temporary_settings({PREFECT_API_URL: url}):
+            yield url
+    finally:
+        changed.undo()
+        server.terminate()
+        server.wait(60)
+
+
+def _wait_for(url: str, server: subprocess.Popen[bytes], log: os.PathLike[str]) -> None:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            if httpx.get(f"{url}/health", timeout=5).is_success:
+                return
+        except httpx.TransportError:
+            time.sleep(0.5)
+    with open(log) as said:
+        raise AssertionError(f"the Prefect server did not start:\n{said.read()}")

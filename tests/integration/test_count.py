@@ -279,7 +279,7 @@ def test_random_graphs_of_a_seed_are_the_same_again(shape):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["--shape", "star"], "shape 'star' is unknown"), (["--time-limit", "0"], "time_limit is 0")],
+    [(["--shape", "star"], "shape 'star' is unknown"), (["--time-limit", "0"], "Invalid value for '--time-limit'")],
 )
 def test_the_bench_of_the_choice_refuses_what_it_cannot_draw_or_time(capsys, arguments, message):
     assert invoke(["bench", "choice", *arguments]) == 2

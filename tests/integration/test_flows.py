@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
+import threading
 import time
-from typing import Any
 
-import httpx
 import pytest
-import yaml
 
+import flows.tasks
 from flows.enumerate import enumerate_graph
 from flows.etl import etl
 from flows.ingest import ingest
+from pipeline.errors import BackendError, BicliqError, CapacityError, InputError, LimitReached, StorageError, may_heal
 from pipeline.run import run
 from pipeline.settings import load_settings
 from pipeline.store.layout import Store
 from pipeline.store.results import open_run
+from tests.integration.server import artifacts, ask, logs_of
 from tests.real_graphs import COUNTS, DATA
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 EDGES = str(DATA / "UCforum.adj")
-
-
-def artifacts(server: str) -> dict[str, dict]:
-    found = ask(f"{server}/artifacts/latest/filter", {"limit": 200})
-    return {entry["key"]: entry for entry in found}
 
 
 def test_the_etl_flow_does_what_the_plain_functions_do(tmp_path, prefect_server):
@@ -47,7 +39,7 @@ def test_the_etl_flow_does_what_the_plain_functions_do(tmp_path, prefect_server)
     assert left[f"dask-{run_id}"]["type"] == "markdown"
     assert "/status" in left[f"dask-{run_id}"]["data"]
     assert left[f"search-{run_id}-0"]["type"] == "progress"
-    assert float(left[f"search-{run_id}-0"]["data"]) > 0
+    assert {float(bar["data"]) for key, bar in left.items() if key.startswith(f"search-{run_id}-")} == {100.0}
     assert left[f"summary-{run_id}"]["type"] == "table"
     assert record["digest"] in left[f"summary-{run_id}"]["data"]
     report = left[f"report-{run_id}"]["data"]
@@ -83,78 +75,110 @@ def test_bad_input_fails_the_flow_and_publishes_nothing(tmp_path):
     assert Store.open(str(tmp_path / "store")).runs() == []
 
 
-def test_serve_registers_the_schedule_and_runs_the_flow(tmp_path, prefect_server):
-    store = str(tmp_path / "store")
-    command = [
-        sys.executable,
-        "-m",
-        "flows.cli",
-        "serve",
-        EDGES,
-        "--store",
-        store,
-        "--interval",
-        "3600",
-        "--name",
-        "nightly",
-    ]
-    environment = {**os.environ, "PREFECT_API_URL": prefect_server, "BICLIQ__CLUSTER__LOCAL": "true"}
-    server = subprocess.Popen(
-        command,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored where tests run behind a shell's "&"
-    )
+def test_progress_reaches_prefect_while_a_cluster_searches_and_ends_at_100_percent(tmp_path, prefect_server):
+    seen: dict[str, set[float]] = {}
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.3):
+            for key, bar in artifacts(prefect_server).items():
+                if bar["type"] == "progress" and key.startswith("search-"):
+                    seen.setdefault(key, set()).add(float(bar["data"]))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
     try:
-        deployment = wait_for(lambda: deployed(prefect_server, "nightly"), 90)
-        assert deployment["schedules"][0]["schedule"]["interval"] == 3600
-        assert deployment["parameters"]["source"] == EDGES
-        ask(f"{prefect_server}/deployments/{deployment['id']}/create_flow_run", {"idempotency_key": "once"})
-        wait_for(lambda: published(store), 120)
+        settings = {"store": str(tmp_path / "store"), "plan": {"partitions": 8}, "cluster": {"workers": 2}}
+        record = etl(str(DATA / "edit-nawiki.parquet"), {**settings, "search": {"threads": 1}})
     finally:
-        server.send_signal(signal.SIGINT)
-        server.wait(60)
-    assert open_run(store).manifest.bicliques == COUNTS["UCforum"]
-    assert deployed(prefect_server, "nightly")["paused"] is False
+        over.set()
+        watcher.join()
+    bars = {
+        key: float(bar["data"])
+        for key, bar in artifacts(prefect_server).items()
+        if record["run"] in key and bar["type"] == "progress"
+    }
+    assert len(bars) == 4
+    assert set(bars.values()) == {100.0}
+    assert any(0 < share < 100 for key in bars for share in seen.get(key, ())), seen
 
 
-def test_prefect_yaml_declares_the_same_deployment():
-    declared = yaml.safe_load((DATA.parents[1] / "prefect.yaml").read_text())["deployments"][0]
-    module, name = declared["entrypoint"].split(":")
-    assert (module, name) == ("flows/etl.py", etl.fn.__name__)
-    assert set(declared["parameters"]) <= set(etl.parameters.properties)
-    load_settings(**declared["parameters"]["settings"])
-
-
-def ask(url: str, question: dict) -> Any:
-    """The server's answer; a server on SQLite says 503 while its database is locked, and means: again."""
-
-    def answer() -> httpx.Response | None:
-        response = httpx.post(url, json=question, timeout=30)
-        return None if response.status_code == 503 else response.raise_for_status()
-
-    return wait_for(answer, 60).json()
-
-
-def deployed(server: str, name: str) -> dict | None:
-    found = ask(f"{server}/deployments/filter", {})
-    return next((entry for entry in found if entry["name"] == name), None)
-
-
-def published(store: str) -> bool:
-    try:
-        opened = Store.open(store, create=False)
-    except Exception:
-        return False
-    return any(opened.run(run).manifest() for run in opened.runs())
-
-
-def wait_for(condition, seconds):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if found := condition():
-            return found
+def test_the_last_state_says_what_was_found_and_the_log_what_each_stage_did(tmp_path, prefect_server):
+    state = etl(EDGES, {"store": str(tmp_path / "store"), "cluster": {"local": True}}, return_state=True)
+    record = state.result()
+    for figure in ("16,261 maximal bicliques", record["digest"], record["run"], record["output"], " s; "):
+        assert figure in state.message
+    (stored,) = ask(
+        f"{prefect_server}/flow_runs/filter", {"flow_runs": {"id": {"any_": [str(state.state_details.flow_run_id)]}}}
+    )
+    assert stored["state"]["message"] == state.message
+    deadline = time.monotonic() + 30
+    while "is published" not in (log := logs_of(prefect_server, stored["id"])) and time.monotonic() < deadline:
         time.sleep(0.5)
-    raise AssertionError(f"nothing after {seconds} s")
+    for said in (
+        "899 left × 522 right, 7,089 edges",
+        "roots of the right side in 1 partition",
+        "1 partition searched",
+        "is published",
+    ):
+        assert said in log
+
+
+@pytest.mark.parametrize(
+    "error", [CapacityError("too large"), ValueError("a defect"), StorageError("no store is here")]
+)
+def test_what_cannot_heal_is_not_tried_again(tmp_path, monkeypatch, error):
+    tries = []
+
+    def fail(*arguments, **options):
+        tries.append(arguments)
+        raise error
+
+    monkeypatch.setattr(flows.tasks, "ingest", fail)
+    with pytest.raises(type(error), match=str(error)):
+        etl(EDGES, {"store": str(tmp_path / "store"), "cluster": {"local": True}})
+    assert len(tries) == 1
+
+
+def test_a_network_that_comes_back_is_tried_again(tmp_path, monkeypatch):
+    tries, read = [], flows.tasks.ingest
+
+    def fail_once(*arguments, **options):
+        tries.append(arguments)
+        if len(tries) == 1:
+            raise StorageError("cannot be reached") from ConnectionResetError("reset by peer")
+        return read(*arguments, **options)
+
+    monkeypatch.setattr(flows.tasks, "ingest", fail_once)
+    record = etl(EDGES, {"store": str(tmp_path / "store"), "cluster": {"local": True}})
+    assert (len(tries), record["bicliques"]) == (2, COUNTS["UCforum"])
+
+
+def test_only_networks_disks_and_workers_heal():
+    from botocore.exceptions import EndpointConnectionError, NoCredentialsError
+    from distributed import KilledWorker
+
+    def caused(error: BicliqError, cause: BaseException) -> BicliqError:
+        error.__cause__ = cause
+        return error
+
+    heal = [
+        OSError(28, "disk full"),
+        TimeoutError(),
+        EndpointConnectionError(endpoint_url="x"),
+        KilledWorker("t", None, 3),
+    ]
+    stay = [PermissionError(), FileNotFoundError(), NoCredentialsError(), ValueError(), KeyError()]
+    assert all(may_heal(error) and may_heal(caused(StorageError("s"), error)) for error in heal)
+    assert not any(may_heal(error) or may_heal(caused(StorageError("s"), error)) for error in stay)
+    ours = [kind("x") for kind in (InputError, LimitReached, BackendError, CapacityError, StorageError, BicliqError)]
+    assert not any(may_heal(error) for error in ours)
+
+
+def test_a_server_that_cannot_be_told_the_progress_does_not_stop_the_search(tmp_path, monkeypatch):
+    def gone(*arguments, **options):
+        raise ConnectionRefusedError("nobody there")
+
+    monkeypatch.setattr("flows.progress.update_progress_artifact", gone)
+    record = etl(EDGES, {"store": str(tmp_path / "store"), "cluster": {"local": True}})
+    assert record["bicliques"] == COUNTS["UCforum"]

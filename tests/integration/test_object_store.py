@@ -11,7 +11,9 @@ import kernels
 from pipeline.errors import DamageError, StorageError
 from pipeline.placement.cluster import open_cluster
 from pipeline.questions.clique import CliqueQuestion, answer
-from pipeline.questions.count import CountAsked, count_partition, plan_count, publish_counts
+from pipeline.questions.count_asked import CountAsked
+from pipeline.questions.count_partitions import count_partition, plan_count
+from pipeline.questions.count_tables import publish_counts
 from pipeline.repair import repair
 from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, load_settings
 from pipeline.stages.partition import write_partitions
@@ -210,12 +212,12 @@ def test_a_partition_that_is_counted_twice_at_once_counts_once(bucket):
 
     def count(number):
         started.wait()
-        return count_partition(store.uri, run, number, asked, method, "cpu", 1)
+        return count_partition(store.uri, run, number, asked, method, 1)
 
     with ThreadPoolExecutor(2) as pool:
         for number in range(2):
             list(pool.map(count, [number, number]))
-    counts = publish_counts(store, run, asked, method, 2, settings).counts
+    counts = publish_counts(store, run, asked, method, 2).counts
     assert counts == {(2, 2): kernels.count_bicliques(GRAPH.indptr, GRAPH.indices, GRAPH.n_right, 2, 2).count}
     found = verify(store, run)
     assert (found.problems, found.leftovers) == ([], [])

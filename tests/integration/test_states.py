@@ -16,7 +16,9 @@ import pytest
 from flows.cli import invoke
 from pipeline.errors import DamageError, InputError, StorageError
 from pipeline.questions.clique import CliqueQuestion, answer
-from pipeline.questions.count import CountAsked, count_partition, count_partitions, plan_count, publish_counts
+from pipeline.questions.count_asked import CountAsked
+from pipeline.questions.count_partitions import count_partition, count_partitions, plan_count
+from pipeline.questions.count_tables import publish_counts
 from pipeline.repair import repair
 from pipeline.settings import PlanSettings, SearchSettings, load_settings
 from pipeline.stages.partition import write_partitions
@@ -105,7 +107,7 @@ def test_a_count_is_not_taken_for_an_enumeration(store, capsys):
     asked = CountAsked(2, 2)
     run, method = plan_count(store, graph, asked, settings)
     counted = count_partitions(store, run, asked, method, settings)
-    publish_counts(store, run, asked, method, counted, settings)
+    publish_counts(store, run, asked, method, counted)
     opened = open_run(store, run)
     assert (opened.state.name, opened.state.complete) == ("count", True)
     for read in (opened.table, opened.top, opened.dataset, opened.to_dask):
@@ -359,12 +361,12 @@ def test_a_partition_that_is_counted_twice_at_once_counts_once(store):
 
     def count(number):
         started.wait()
-        return count_partition(store.uri, run, number % 3, asked, method, "cpu", 1)
+        return count_partition(store.uri, run, number % 3, asked, method, 1)
 
     with ThreadPoolExecutor(4) as pool:
         for first in range(0, 12, 4):
             list(pool.map(count, range(first, first + 4)))
-    publish_counts(store, run, asked, method, 0, settings)
+    publish_counts(store, run, asked, method, 0)
     assert verify(store, run).problems == []
     assert verify(store, run).leftovers == []
     assert len([n for n in store.run(run).files("counts") if n.endswith(".parquet")]) == 6

@@ -16,9 +16,9 @@ from pipeline.questions.count import count_run, count_table
 from pipeline.questions.count_asked import NOT_WORTH, CountAsked
 from pipeline.run import resume, run
 from pipeline.settings import load_settings
-from pipeline.stages.publish import read_manifest
 from pipeline.stages.search import enumerate_table
 from pipeline.store.layout import Store
+from pipeline.store.manifest import read_manifest
 from pipeline.store.results import open_run
 from tests.real_graphs import COUNTS, DATA
 

@@ -1,0 +1,65 @@
+"""Commands of one stage each, up to a planned run: `generate`, `ingest`, `profile`, `plan`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from flows.cli.commands import Room
+from flows.cli.options import Edges, GraphName, Json
+from pipeline.settings import Settings
+
+room = Room("Stage by stage")
+
+
+@room.command("ingest", "bicliq ingest purchases.csv.gz --left user --right item --since 2026-01-01")
+def ingest(settings: Settings, edges: Edges, json: Json = False) -> None:
+    """Read an edge table into the store as a canonical graph."""
+    from flows.cli import console
+    from pipeline.stages.ingest import ingest as ingest_table
+    from pipeline.store.layout import Store
+
+    with console.observed(json) as observer:
+        store = Store.open(settings.store)
+        record = asdict(ingest_table(edges, store, settings.ingest, observer.rows, settings.data_backend))
+    console.answer(record, json, console.ingested)
+
+
+@room.command("profile", "bicliq profile 5c1f… --two-hop --store wiki-store")
+def profile(
+    settings: Settings,
+    graph: GraphName,
+    two_hop: Annotated[
+        bool, typer.Option("--two-hop", help="Count the 2-hop neighbours of each vertex as well.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Say what an ingested graph looks like: degrees, paths of two edges, components."""
+    from flows.cli import console
+    from pipeline.stages.profile import profile as profile_graph
+    from pipeline.stages.profile import two_hop as count_two_hop
+    from pipeline.store.layout import Store
+
+    store = Store.open(settings.store, create=False)
+    name = store.find_graph(graph)
+    record = {"graph": name, **asdict(profile_graph(store, name, settings.data_backend))}
+    if two_hop:
+        record["two_hop"] = count_two_hop(store, name, settings.data_backend)
+    console.answer(record, json, console.profiled)
+
+
+@room.command("plan", "bicliq plan 5c1f… --partitions 32 --store wiki-store")
+def plan(settings: Settings, graph: GraphName, json: Json = False) -> None:
+    """Plan a run over an ingested graph: side, order, partitions and their cost."""
+    from flows.cli import console
+    from pipeline.stages.plan import plan as plan_run
+    from pipeline.stages.profile import profile as profile_graph
+    from pipeline.store.layout import Store
+
+    store = Store.open(settings.store, create=False)
+    name = store.find_graph(graph)
+    profile_graph(store, name, settings.data_backend)
+    planned = plan_run(store, name, settings.search, settings.plan, settings.data_backend, settings.cluster)
+    console.answer(asdict(planned), json, console.planned)

@@ -1,0 +1,171 @@
+"""Commands that take an edge table and search it: `run`, `enumerate`, `count`, `clique`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from flows.cli.commands import Room
+from flows.cli.options import Devices, Edges, Json, Limit
+from pipeline.settings import ClusterSettings, PlanSettings, Settings, load_settings
+
+room = Room("From an edge table to answers")
+
+
+@room.command("run", "bicliq run out.edit-nawiki --store wiki-store --min-left 3 --min-right 3")
+def run(
+    settings: Settings,
+    edges: Edges,
+    prefect: Annotated[
+        bool, typer.Option("--prefect", help="Run as a Prefect flow, with its states and artifacts.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Take an edge table all the way: ingest, plan, search, publish.
+
+    Run again, it does only what is missing.
+    """
+    from flows.cli import console
+
+    if prefect:
+        from flows.etl import etl
+
+        record = etl(edges, settings.model_dump(mode="json"))
+    else:
+        from pipeline.run import run as run_all
+
+        with console.observed(json) as observer:
+            record = run_all(edges, settings, observer).record()
+    console.answer(record, json, console.summary_table)
+
+
+@room.command("enumerate", "bicliq enumerate youtube.parquet --left u --right v --digest")
+def enumerate_bicliques(
+    settings: Settings,
+    edges: Edges,
+    count_only: Annotated[bool, typer.Option("--count-only", help="Count, and nothing else (the default).")] = False,
+    digest: Annotated[bool, typer.Option("--digest", help="Compute the set digest as well.")] = False,
+    json: Json = False,
+) -> None:
+    """Search an edge table in memory: count its maximal bicliques, publish nothing."""
+    from flows.cli import console
+    from pipeline.errors import InputError
+    from pipeline.stages.search import enumerate_table
+
+    if count_only and digest:
+        raise InputError("--count-only and --digest contradict each other; give one of them")
+    record = enumerate_table(edges, settings, "digest" if digest else "count")
+    console.answer(record, json, console.enumerated)
+
+
+@room.command(
+    "count",
+    "bicliq count youtube.parquet 4 4 --left u --right v",
+    "bicliq count youtube.parquet --all --max-p 12 --max-q 12 --json",
+    "bicliq count youtube.parquet 3 3 --vertices --store counts",
+)
+def count(
+    context: typer.Context,
+    settings: Settings,
+    edges: Edges,
+    p: Annotated[int | None, typer.Argument(metavar="P", help="Left vertices.")] = None,
+    q: Annotated[int | None, typer.Argument(metavar="Q", help="Right vertices.")] = None,
+    all: Annotated[bool, typer.Option("--all", help="Count all sizes up to --max-p and --max-q, in one pass.")] = False,
+    max_p: Annotated[int | None, typer.Option("--max-p", help="Largest p of --all.")] = None,
+    max_q: Annotated[int | None, typer.Option("--max-q", help="Largest q of --all.")] = None,
+    vertices: Annotated[bool, typer.Option("--vertices", help="Count for each vertex, too (with --store).")] = False,
+    method: Annotated[
+        Literal["auto", "levels", "pivot", "butterfly"], typer.Option("--method", help="How to count.")
+    ] = "auto",
+    prefect: Annotated[bool, typer.Option("--prefect", help="Run as a Prefect flow (with --store).")] = False,
+    json: Json = False,
+) -> None:
+    """Count complete P x Q subgraphs: in memory, or with --store by partitions, into the store."""
+    from flows.cli import console
+    from pipeline.errors import InputError
+    from pipeline.questions.count import count_run, count_table
+
+    asked = _count_asked(p, q, max_p, max_q, all, vertices, method)
+    in_store = context.params["store"] is not None
+    of_a_store = ["prefect", *PlanSettings.model_fields, *ClusterSettings.model_fields]
+    idle = [name for name in of_a_store if context.params[name] not in (None, False) and not in_store]
+    if idle:
+        flag = idle[0].replace("_", "-")
+        raise InputError(f"--{flag} is for counts that go to a store, partition by partition; name one with --store")
+    if prefect:
+        from flows.count import count_flow
+
+        record = count_flow(edges, vars(asked), settings.model_dump(mode="json"))
+    elif in_store:
+        with console.observed(json) as observer:
+            record = count_run(edges, asked, settings, observer).record()
+    else:
+        record = count_table(edges, asked, settings).record()
+    console.answer(record, json, console.counted)
+
+
+def _count_asked(
+    p: int | None, q: int | None, max_p: int | None, max_q: int | None, all_sizes: bool, vertices: bool, method: str
+) -> Any:
+    """What `count` is asked for: P and Q, or with ``--all`` the largest ones."""
+    from pipeline.errors import InputError
+    from pipeline.questions.count_asked import CountAsked
+
+    if all_sizes:
+        if max_p is None or max_q is None:
+            raise InputError("--all needs --max-p and --max-q: up to which sizes shall be counted?")
+        if p is not None or q is not None:
+            raise InputError(f"--all counts every size up to --max-p and --max-q; leave out {p} {q or ''}".rstrip())
+        return CountAsked(max_p, max_q, True, vertices, method)
+    if max_p is not None or max_q is not None:
+        raise InputError("--max-p and --max-q belong to --all; for one size give P and Q")
+    if p is None or q is None:
+        raise InputError("give P and Q, the numbers of left and right vertices, or --all with --max-p and --max-q")
+    return CountAsked(p, q, False, vertices, method)
+
+
+@room.command("clique", "bicliq clique purchases.csv --project left --min-shared 3 --store groups")
+def clique(
+    context: typer.Context,
+    settings: Settings,
+    graph: Annotated[
+        str, typer.Argument(metavar="GRAPH", help="DIMACS, MatrixMarket or edge table: a path or an fsspec URL.")
+    ],
+    project: Annotated[
+        Literal["left", "right"] | None, typer.Option("--project", help="Side of a bipartite table to tie.")
+    ] = None,
+    min_shared: Annotated[int, typer.Option("--min-shared", help="Common neighbours that tie two vertices.")] = 1,
+    all: Annotated[bool, typer.Option("--all", help="Every maximum clique, not one.")] = False,
+    time_limit: Limit = None,
+    stored: Annotated[
+        bool, typer.Option("--stored", help="GRAPH is a graph of the store, or how its name begins.")
+    ] = False,
+    devices: Devices = 1,
+    json: Json = False,
+) -> None:
+    """Find a maximum clique of an undirected graph, or of one side of a bipartite table.
+
+    With --store the answer is committed there.
+    """
+    from flows.cli import console
+    from pipeline.errors import InputError
+    from pipeline.questions.clique import CliqueQuestion, answer
+    from pipeline.store.layout import Store
+
+    if stored and settings.ingest != load_settings().ingest:
+        raise InputError("--stored: the graph has been read already; leave the options of the input out")
+    question = CliqueQuestion(project, min_shared, all, time_limit)
+    in_store = stored or context.params["store"] is not None
+    record = answer(
+        graph,
+        question,
+        settings.ingest,
+        store=Store.open(settings.store, create=not stored) if in_store else None,
+        stored=stored,
+        threads=settings.search.threads,
+        backend=settings.search.backend,
+        devices=devices,
+        data_backend=settings.data_backend,
+    )
+    console.answer(record, json, console.cliques)

@@ -1,0 +1,138 @@
+"""The stages as Prefect tasks: each calls one `pipeline` function, and logs what that did.
+
+A task that runs again, after a failure or because a worker died, finds what is committed and does
+only the rest. It is tried again only where that may help (`pipeline.errors.may_heal`).
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, cast
+
+from prefect import get_run_logger, task
+from prefect.cache_policies import NO_CACHE
+from prefect.states import Completed
+
+from flows.progress import ProgressArtifact
+from flows.words import graph_size, many
+from pipeline.errors import BicliqError, may_heal
+from pipeline.placement.cluster import open_cluster
+from pipeline.run import call_options
+from pipeline.settings import Settings, load_settings
+from pipeline.stages.ingest import ingest
+from pipeline.stages.plan import plan, read_plan_record
+from pipeline.stages.profile import profile
+from pipeline.stages.publish import publish
+from pipeline.stages.search_run import search_run
+from pipeline.stages.verify import verify
+from pipeline.store.layout import Store
+
+
+def _worth_a_retry(task: Any, task_run: Any, state: Any) -> bool:
+    return may_heal(state.result(raise_on_failure=False))
+
+
+STAGE: dict[str, Any] = {
+    "retries": 2,
+    "retry_delay_seconds": [2, 10],
+    "retry_condition_fn": _worth_a_retry,
+    "cache_policy": NO_CACHE,
+    "persist_result": False,
+}
+"""Options of every task."""
+
+
+class _OneLine(logging.Filter):
+    """Leaves the traceback of our own errors out: their message says what to do."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.exc_info and isinstance(record.exc_info[1], BicliqError):
+            record.exc_info = None
+        return True
+
+
+for _name in ("prefect.flow_runs", "prefect.task_runs"):
+    logging.getLogger(_name).addFilter(_OneLine())
+
+
+def settings_of(values: dict[str, Any] | None) -> Settings:
+    """Settings from plain values over environment, file and defaults."""
+    return load_settings(**(values or {}))
+
+
+@task(name="ingest", task_run_name="ingest {source}", **STAGE)
+def ingest_task(source: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Edge table to canonical graph."""
+    asked = settings_of(settings)
+    record = ingest(source, Store.open(asked.store), asked.ingest, backend=asked.data_backend)
+    get_run_logger().info("graph %s: %s", record.graph, graph_size(vars(record)))
+    return {"graph": record.graph, "summary": record.summary, "seconds": record.seconds}
+
+
+@task(name="profile", **STAGE)
+def profile_task(graph: str, settings: dict[str, Any]) -> float:
+    """Degrees, two-step work, components."""
+    asked = settings_of(settings)
+    return profile(Store.open(asked.store, create=False), graph, asked.data_backend).seconds
+
+
+@task(name="plan", **STAGE)
+def plan_task(graph: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Side, order, partitions."""
+    asked = settings_of(settings)
+    store = Store.open(asked.store, create=False)
+    record = plan(store, graph, asked.search, asked.plan, asked.data_backend, asked.cluster)
+    roots, partitions = many(record.n_roots, "root"), many(record.partitions, "partition")
+    get_run_logger().info("run %s: %s of the %s side in %s", record.run, roots, record.side, partitions)
+    return {"run": record.run, "partitions": record.partitions, "side": record.side}
+
+
+@task(name="search", task_run_name="search {run} batch {number}", **STAGE)
+def search_task(run: str, number: int, partitions: list[int], settings: dict[str, Any], scheduler: str | None) -> int:
+    """Search one batch of partitions, here or on a cluster, and tell Prefect how far it is."""
+    asked = settings_of(settings)
+    store = Store.open(asked.store, create=False)
+    placement = read_plan_record(store.run(run)).placement(asked)
+    options: dict[str, Any] = {**call_options(asked.search), "placement": placement, "only": partitions}
+    with ProgressArtifact(f"search-{run}-{number}", f"batch {number} of the partitions of run {run}") as bar:
+        if scheduler is None:
+            record = search_run(store, run, None, bar.tell, **options)
+        else:
+            with open_cluster(asked.cluster.model_copy(update={"scheduler": scheduler})) as client:
+                record = search_run(store, run, client, bar.tell, **options)
+    there = len(partitions) - record.searched
+    said = f"{many(record.searched, 'partition')} searched" + (f", {there:,} were there already" if there else "")
+    get_run_logger().info("batch %d: %s", number, said)
+    return record.searched
+
+
+@task(name="publish", **STAGE)
+def publish_task(run: str, settings: dict[str, Any]) -> str:
+    """Write the manifest; the run is now whole."""
+    asked = settings_of(settings)
+    manifest = publish(Store.open(asked.store, create=False), run, asked.search.max_bicliques)
+    found = many(manifest.bicliques, "maximal biclique")
+    get_run_logger().info("run %s is published: %s, digest %s", run, found, manifest.digest)
+    return manifest.digest
+
+
+@task(name="verify", **STAGE)
+def verify_task(run: str, settings: dict[str, Any]) -> int:
+    """Read everything again, and fail at any problem."""
+    found = verify(Store.open(settings_of(settings).store, create=False), run)
+    if not found.ok:
+        raise BicliqError(f"run {run}: {many(len(found.problems), 'problem')}: {'; '.join(found.problems[:5])}")
+    get_run_logger().info("run %s is sound: %s checked", run, many(found.partitions, "file"))
+    return found.bicliques
+
+
+def ended(message: str, record: dict[str, Any]) -> dict[str, Any]:
+    """End a flow in a state that says what was found; whoever called the flow gets the record."""
+    return cast(dict[str, Any], Completed(message=message, data=record))
+
+
+def quiet_dask() -> None:
+    """Keep Dask's chatter out of the flow's log, whose root logger Prefect opens at INFO."""
+    import distributed  # noqa: F401 - sets the level of its logger when it is first imported
+
+    logging.getLogger("distributed").setLevel(logging.WARNING)

@@ -1,0 +1,21 @@
+"""Figures in words, for people at a terminal and in Prefect's pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def many(n: int, one: str, several: str | None = None) -> str:
+    """Say how many there are of something.
+
+    Examples
+    --------
+    >>> many(1, "maximal biclique"), many(8910828, "maximal biclique"), many(0, "vertex", "vertices")
+    ('1 maximal biclique', '8,910,828 maximal bicliques', '0 vertices')
+    """
+    return f"{n:,} {one if n == 1 else several or one + 's'}"
+
+
+def graph_size(record: dict[str, Any]) -> str:
+    """Say how large a bipartite graph is."""
+    return f"{record['n_left']:,} left × {record['n_right']:,} right, {many(record['n_edges'], 'edge')}"

@@ -1,0 +1,67 @@
+"""Questions to the Prefect server of the tests, over its API."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import httpx
+
+from pipeline.errors import StorageError
+from pipeline.store.layout import Store
+
+
+def ask(url: str, question: dict[str, Any]) -> Any:
+    """The server's answer; a server on SQLite says 503 while its database is locked, and means: again."""
+
+    def answer() -> httpx.Response | None:
+        with suppress(httpx.TransportError):  # a machine with much to do lets it wait
+            response = httpx.post(url, json=question, timeout=30)
+            return None if response.status_code == 503 else response.raise_for_status()
+        return None
+
+    return wait_for(answer, 120).json()
+
+
+def artifacts(server: str) -> dict[str, dict[str, Any]]:
+    """The latest artifact of each key."""
+    found = ask(f"{server}/artifacts/latest/filter", {"limit": 200, "sort": "UPDATED_DESC"})
+    return {entry["key"]: entry for entry in found}
+
+
+def deployed(server: str, name: str) -> dict[str, Any] | None:
+    """A deployment, where there is one of this name."""
+    found = ask(f"{server}/deployments/filter", {})
+    return next((entry for entry in found if entry["name"] == name), None)
+
+
+def runs_of(server: str, deployment: str) -> list[dict[str, Any]]:
+    """The runs of a deployment, by its id."""
+    return ask(f"{server}/flow_runs/filter", {"flow_runs": {"deployment_id": {"any_": [deployment]}}, "limit": 200})
+
+
+def logs_of(server: str, run: str) -> str:
+    """What a flow run has logged."""
+    found = ask(f"{server}/logs/filter", {"logs": {"flow_run_id": {"any_": [run]}}, "limit": 200})
+    return "\n".join(entry["message"] for entry in found)
+
+
+def published(store: str) -> bool:
+    """Whether a store has a published run."""
+    try:
+        opened = Store.open(store, create=False)
+    except StorageError:
+        return False
+    return any(opened.run(run).manifest() for run in opened.runs())
+
+
+def wait_for(condition: Callable[[], Any], seconds: float) -> Any:
+    """What a condition comes to, as soon as it is true."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if found := condition():
+            return found
+        time.sleep(0.5)
+    raise AssertionError(f"nothing after {seconds} s")

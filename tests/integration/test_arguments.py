@@ -1,0 +1,264 @@
+"""Wrong arguments of every command: exit code 2, one line that says what is wrong, and nothing on standard output.
+
+The commands, their options and the kinds of these come from the application itself, so a new one is tried as well.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import typer.main
+from prefect.settings import PREFECT_API_URL, temporary_settings
+
+from flows.cli import invoke
+from flows.cli.app import app
+from tests.real_graphs import DATA
+
+UC = str(DATA / "UCforum.parquet")
+COLUMNS = {"--left": "user", "--right": "item"}
+
+WORKS: dict[str, tuple[list[str], dict[str, str]]] = {
+    "run": (["t.csv"], {**COLUMNS, "--store": "new", "--local": ""}),
+    "enumerate": (["t.csv"], COLUMNS),
+    "count": (["t.csv", "2", "2"], {**COLUMNS, "--store": "new"}),
+    "clique": (["t.csv"], {**COLUMNS, "--project": "left"}),
+    "ingest": (["t.csv"], {**COLUMNS, "--store": "new"}),
+    "profile": (["{graph}"], {"--store": "store"}),
+    "plan": (["{graph}"], {"--store": "store"}),
+    "resume": ([], {"--store": "store", "--local": ""}),
+    "top": ([], {"--store": "store"}),
+    "verify": ([], {"--store": "store"}),
+    "serve": (["t.csv"], COLUMNS),
+    "generate": (["out.csv"], {"--left": "9", "--right": "9", "--edges": "20"}),
+    "doctor": ([], {}),
+    "bench enumerate": ([UC], {"--runs": "1"}),
+    "bench gpu": ([UC], {"--runs": "1"}),
+    "bench run": (["t.csv"], {**COLUMNS, "--runs": "1", "--local": ""}),
+    "bench scale": ([], {"--store": "store", "--workers": "1"}),
+    "bench count": (["marvel"], {"--runs": "1"}),
+    "bench choice": ([], {"--seeds": "1"}),
+    "bench clique": ([str(DATA / "dimacs" / "hamming6-4.clq")], {"--runs": "1"}),
+    "bench random-cliques": ([], {"--size": "9", "--density": "0.5"}),
+    "bench projected-cliques": ([UC], {"--runs": "1"}),
+}
+"""Arguments with which a command does its work; a flag has no value."""
+
+NUMBERS = ("nonsense", "", "-1", "nan", "9" * 25)
+WORDS = ("nonsense", "")
+TEXTS = {
+    "--left": "no such column",
+    "--right": "no such column",
+    "--weight": "no such column",
+    "--time": "no such column",
+    "--delimiter": ",,",
+    "--since": "yesterday",
+    "--until": "yesterday",
+    "--scheduler": "nonsense",
+    "--dashboard": "nonsense",
+    "--store": "nosuch://store",
+    "--corners": "1,2",
+    "--cron": "0 0 31 2 *",
+    "--name": "a/b",
+    "--picture": "picture.nonsense",
+    "--shape": "nonsense",
+}
+"""A value that an option of text refuses."""
+
+MEANT = {
+    ("generate", "--seed"): {"9" * 25},
+    ("clique", "--time-limit"): {"9" * 25},
+    ("top", "-k"): {"9" * 25},
+    ("verify", "--sample"): {"9" * 25},
+    ("*", "--min-weight"): {"-1", "9" * 25},
+}
+"""Numbers above that mean something to an option."""
+
+
+def commands(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{prefix}{name} ")
+        else:
+            yield prefix + name, command
+
+
+COMMANDS = dict(commands(typer.main.get_command(app)))
+
+
+def options_of(name: str) -> list[Any]:
+    return [p for p in COMMANDS[name].params if p.param_type_name == "option" and not p.is_flag]
+
+
+def nonsense(name: str, option: Any) -> Iterator[str]:
+    """Values that an option cannot mean, by its kind."""
+    flag = option.opts[0]
+    annotation = inspect.signature(COMMANDS[name].callback, eval_str=True).parameters[option.name].annotation
+    kind = option.metavar or str(get_args(annotation)[0])
+    if re.search("int|float|number", kind):
+        meant = MEANT.get((name, flag), set()) | MEANT.get(("*", flag), set())
+        yield from (value for value in NUMBERS if value not in meant)
+    elif re.search("word|Literal", kind):
+        yield from WORDS
+    elif flag in TEXTS:
+        yield TEXTS[flag]
+
+
+def line_of(name: str, without: str = "") -> list[str]:
+    """A command line that works, less one option."""
+    arguments, options = WORKS[name]
+    line = [*name.split(), *arguments]
+    for flag, value in options.items():
+        clash = flag == "--local" and without in ("--workers", "--scheduler")
+        if flag != without and not clash:
+            line += [flag, value] if value else [flag]
+    return line
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, published):
+    """A folder with a table and a published run."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_bytes((published / "t.csv").read_bytes())
+    (tmp_path / "store").symlink_to(published / "store")
+    with temporary_settings(restore_defaults={PREFECT_API_URL}):  # no server, or `serve` would stay
+        yield next((published / "store" / "graphs").iterdir()).name
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("arguments")
+    rows = "".join(f"u{i % 7},i{i * i % 11},{i},{i}\n" for i in range(40))
+    (folder / "t.csv").write_text("user,item,weight,time\n" + rows)
+    columns = [part for flag, value in COLUMNS.items() for part in (flag, value)]
+    assert invoke(["run", str(folder / "t.csv"), *columns, "--store", str(folder / "store"), "--local"]) == 0
+    return folder
+
+
+def refusal(capsys: pytest.CaptureFixture[str], line: list[str], graph: str) -> str:
+    """Demand that a command line is refused as the contract says, and return what was said."""
+    code = invoke([part.replace("{graph}", graph) for part in line])
+    said = capsys.readouterr()
+    assert code == 2, (line, code, said.err)
+    assert said.out == "", line
+    assert len(said.err.splitlines()) == 1, (line, said.err)
+    assert said.err.startswith("bicliq: "), line
+    return said.err
+
+
+def test_every_command_is_tried_here():
+    assert set(WORKS) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_nonsense_in_an_option_is_refused_in_one_line(name, folder, capsys):
+    tried = [
+        refusal(capsys, [*line_of(name, option.opts[0]), option.opts[0], value], folder)
+        for option in options_of(name)
+        for value in nonsense(name, option)
+    ]
+    assert all(len(said) > len("bicliq: \n") for said in tried)
+    assert len(tried) >= len(options_of(name)) // 2
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_unknown_option_and_one_without_its_value_are_refused_in_one_line(name, folder, capsys):
+    assert "--nonsense" in refusal(capsys, [*line_of(name), "--nonsense"], folder)
+    for option in options_of(name)[-1:]:
+        flag = option.opts[0]
+        assert flag in refusal(capsys, [*line_of(name, flag), flag], folder)
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if WORKS[name][0] and name != "generate"])
+@pytest.mark.parametrize("value", ["", "no/such/thing", "nosuch://thing", "."])
+def test_nonsense_in_an_argument_is_refused_in_one_line(name, value, folder, capsys):
+    line = line_of(name)
+    line[len(name.split())] = value
+    refusal(capsys, line, folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"),
+    [(name, option.opts[0]) for name in COMMANDS for option in options_of(name) if not option.multiple],
+)
+def test_an_option_given_twice_is_refused(name, flag, folder, capsys):
+    line = [*line_of(name, flag), flag, "1", flag, "1"]
+    assert f"{flag} is given 2 times" in refusal(capsys, line, folder)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (["run", "t.csv", "--local", "--workers", "2"], "--local and --workers contradict"),
+        (["run", "t.csv", "--local", "--no-local"], "--local is given 2 times"),
+        (["run", "t.csv", "--scheduler", "tcp://h:1", "--workers", "2"], "--scheduler and --workers contradict"),
+        (["run", "t.csv", "--store", ""], "names no place"),
+        (["enumerate", "t.csv", "--digest", "--count-only"], "contradict"),
+        (["count", "t.csv", "2", "2", "--workers", "2"], "--workers is for counts that go to a store"),
+        (["count", "t.csv", "2", "2", "--prefect"], "--prefect is for counts that go to a store"),
+        (["count", "t.csv", "--all", "2", "2", "--max-p", "3", "--max-q", "3"], "leave out 2 2"),
+        (["count", "t.csv"], "give P and Q"),
+        (
+            ["clique", "{graph}", "--stored", "--store", "store", "--min-weight", "3"],
+            "leave the options of the input out",
+        ),
+        (["serve", "t.csv", "--cron", "0 3 * * *", "--interval", "60"], "contradict"),
+        (["bench", "enumerate", "UCforum", "--side", "foo"], "'foo'"),
+    ],
+)
+def test_what_contradicts_itself_is_refused_in_one_line(line, words, folder, capsys):
+    assert words in refusal(capsys, line, folder)
+
+
+def test_json_leaves_standard_output_empty_where_something_is_wrong(folder, capsys):
+    refusal(capsys, ["enumerate", "t.csv", "--left", "nobody", "--json"], folder)
+    assert (
+        invoke(["run", "t.csv", "--store", "s", "--local", "--max-bicliques", "1", "--on-limit", "error", "--json"])
+        == 3
+    )
+    assert capsys.readouterr().out == ""
+
+
+def test_json_is_utf8_whatever_the_locale_and_a_table_is_shown_as_far_as_the_locale_can(tmp_path):
+    (tmp_path / "names.csv").write_text("wer,was\nJürgen,Brötchen 🥐\nJürgen,[bold]Käse[/bold]\n", encoding="utf-8")
+    environment = {"PYTHONIOENCODING": "ascii", "PATH": "/usr/bin:/bin", "PYTHONPATH": str(DATA.parents[1])}
+
+    def said(*arguments: str) -> bytes:
+        command = [sys.executable, "-m", "flows.cli", *arguments, "--store", "store"]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=True).stdout
+
+    said("run", "names.csv", "--local")
+    raw = said("top", "--json")
+    assert "Brötchen 🥐".encode() in raw
+    assert json.loads(raw)["bicliques"][0]["right"] == ["Brötchen 🥐", "[bold]Käse[/bold]"]
+    table = said("top").decode("ascii")
+    assert r"J\xfcrgen" in table
+    assert "[bold]K" in table
+
+
+def test_an_error_that_nobody_foresaw_is_one_line_and_shows_its_traceback_when_asked(monkeypatch, capsys):
+    def broken() -> None:
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr("pipeline.placement.doctor.examine", broken)
+    assert invoke(["doctor"]) == 1
+    said = capsys.readouterr().err
+    assert said.splitlines() == [
+        "bicliq: ZeroDivisionError: by zero; this is a defect of bicliq; BICLIQ_TRACEBACK=1 shows where it happened"
+    ]
+    monkeypatch.setenv("BICLIQ_TRACEBACK", "1")
+    assert invoke(["doctor"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_reader_that_has_seen_enough_ends_the_command_quietly(published):
+    command = f"{sys.executable} -m flows.cli top -k 10 --dense --json --store {published}/store | head -c 1"
+    done = subprocess.run(["bash", "-c", command], cwd=DATA.parents[1], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("{", "")

@@ -1,0 +1,158 @@
+"""Schedules on a real Prefect server: nothing here starts a run but the schedule itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import yaml
+
+from flows.cli import invoke
+from flows.deploy import deployment_name
+from flows.etl import etl
+from pipeline.settings import load_settings
+from pipeline.store.results import open_run
+from tests.integration.server import deployed, published, runs_of, wait_for
+from tests.real_graphs import COUNTS, DATA
+
+ROOT = DATA.parents[1]
+EDGES = str(DATA / "UCforum.adj")
+
+
+@contextmanager
+def running(log: Path, *command: str, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A command that stays, ended by an interrupt as of a terminal."""
+    with log.open("w") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", *command],
+            cwd=ROOT,
+            env={**os.environ, "PREFECT_RUNNER_POLL_FREQUENCY": "1", "PREFECT_WORKER_QUERY_SECONDS": "1", **variables},
+            stdout=said,
+            stderr=said,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored behind a shell's "&"
+        )
+    try:
+        yield process
+    except AssertionError as error:
+        raise AssertionError(f"{error}; {' '.join(command[:2])} said:\n{log.read_text()}") from error
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+
+
+def first_run(server: str, name: str, seconds: float = 240) -> dict:
+    """The first completed run of a deployment."""
+    deployment = wait_for(lambda: deployed(server, name), 120)
+    return wait_for(
+        lambda: next((r for r in runs_of(server, deployment["id"]) if r["state_type"] == "COMPLETED"), None), seconds
+    )
+
+
+def test_a_schedule_starts_runs_by_itself(tmp_path, prefect_server):
+    store = str(tmp_path / "store")
+    name = deployment_name(EDGES, store)
+    serve = ("flows.cli", "serve", EDGES, "--store", store, "--interval", "5", "--local", "--nulls", "drop")
+    with running(tmp_path / "serve.log", *serve) as process:
+        run = first_run(prefect_server, name)
+        assert process.poll() is None
+    assert run["auto_scheduled"] is True
+    assert run["state"]["message"].startswith("16,261 maximal bicliques")
+    assert run["parameters"]["settings"]["ingest"]["nulls"] == "drop"
+    assert open_run(store).manifest.bicliques == COUNTS["UCforum"]
+    assert process.returncode == 130
+    assert "run the same command again to go on" in (tmp_path / "serve.log").read_text()
+    left = deployed(prefect_server, name)
+    assert left["paused"] is False
+    assert left["schedules"][0]["active"] is True
+    assert left["global_concurrency_limit"]["limit"] == 1
+
+
+def test_a_deployment_of_another_table_or_store_is_not_taken(tmp_path, prefect_server, capsys):
+    mine, other = str(tmp_path / "mine"), str(tmp_path / "other")
+    with running(tmp_path / "serve.log", "flows.cli", "serve", EDGES, "--store", mine, "--name", "shared"):
+        wait_for(lambda: deployed(prefect_server, "shared"), 120)
+        assert invoke(["serve", EDGES, "--store", other, "--name", "shared"]) == 2
+        said = capsys.readouterr().err
+        assert mine in said
+        assert "--replace" in said
+        assert deployed(prefect_server, "shared")["parameters"]["settings"]["store"] == mine
+        replace = ("flows.cli", "serve", EDGES, "--store", other, "--name", "shared", "--replace")
+        with running(tmp_path / "other.log", *replace):
+            wait_for(lambda: deployed(prefect_server, "shared")["parameters"]["settings"]["store"] == other, 120)
+    assert deployment_name(EDGES, mine) != deployment_name(EDGES, other)
+    assert deployment_name("s3://lake/edges.parquet", "s3://lake/groups").startswith("edges-parquet-to-groups-")
+
+
+def test_serving_without_a_server_is_refused_with_the_two_commands(tmp_path):
+    environment = {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"}
+    environment["PREFECT_HOME"] = str(tmp_path)
+    command = [sys.executable, "-m", "flows.cli", "serve", EDGES, "--cron", "0 3 * * *"]
+    for variables in ({}, {"PREFECT_API_URL": "http://127.0.0.1:9/api"}):
+        done = subprocess.run(
+            command, cwd=ROOT, env={**environment, **variables}, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 2
+        assert done.stdout == ""
+        assert len(done.stderr.splitlines()) == 1
+        assert "prefect server start" in done.stderr
+        assert "prefect config set PREFECT_API_URL=" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--cron", "nonsense"),
+        ("--cron", "0 3 * *"),
+        ("--cron", "0 0 31 2 *"),
+        ("--interval", "0"),
+        ("--interval", "nan"),
+        ("--name", " "),
+    ],
+)
+def test_a_schedule_that_makes_no_sense_is_refused(option, value, capsys):
+    assert invoke(["serve", EDGES, option, value]) == 2
+    assert option in capsys.readouterr().err
+
+
+def test_prefect_yaml_declares_a_deployment_of_the_flow():
+    declared = yaml.safe_load((ROOT / "prefect.yaml").read_text())["deployments"][0]
+    module, name = declared["entrypoint"].split(":")
+    assert (module, name) == ("flows/etl.py", etl.fn.__name__)
+    assert set(declared["parameters"]) <= set(etl.parameters.properties)
+    load_settings(**declared["parameters"]["settings"])
+
+
+def test_a_worker_of_a_pool_does_what_prefect_yaml_schedules(tmp_path, prefect_server):
+    declared = yaml.safe_load((ROOT / "prefect.yaml").read_text())
+    (deployment,) = declared["deployments"]
+    deployment["schedules"] = [{"interval": 10}]  # every night, as it stands, is too long to wait for
+    deployment["parameters"]["settings"] = {"store": str(tmp_path / "store"), "cluster": {"local": True}}
+    deployment["parameters"]["source"] = EDGES
+    (tmp_path / "prefect.yaml").write_text(yaml.safe_dump(declared))
+    environment = {**os.environ, "BICLIQ_HOME": str(ROOT)}
+    pool = deployment["work_pool"]["name"]
+    for command in (
+        f"work-pool create {pool} --type process",
+        f"--no-prompt deploy --all --prefect-file {tmp_path / 'prefect.yaml'}",
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "prefect", *command.split()],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    with running(tmp_path / "worker.log", "prefect", "worker", "start", "--pool", pool):
+        run = first_run(prefect_server, deployment["name"])
+    assert run["auto_scheduled"] is True
+    assert run["work_pool_name"] == pool
+    assert "16,261 maximal bicliques" in run["state"]["message"]
+    assert published(str(tmp_path / "store"))
