@@ -14,6 +14,8 @@ from kernels.errors import CapacityError
 Side = Literal["left", "right"]
 Int32Array = NDArray[np.int32]
 Int64Array = NDArray[np.int64]
+Counts = NDArray[Any]
+Method = Literal["levels", "pivot", "butterfly"]
 BLOCK = 1 << 18  # entries that are checked at a time
 
 
@@ -141,6 +143,90 @@ class EnumerationRequest:
         return len(self.indptr) - 1
 
 
+@dataclass(frozen=True, eq=False)
+class CountResult:
+    """Outcome of a count.
+
+    Attributes
+    ----------
+    count : int
+        Number of complete p×q subgraphs.
+    p, q : int
+        Their left and right size.
+    side : {"left", "right"} or None
+        The side that held the roots; None where the method roots at both.
+    method : {"levels", "pivot", "butterfly"}
+    seconds : dict of str to float
+        ``prepare`` (core and order), ``estimate`` (choice of search and side) and ``search``; on a GPU ``roots`` as well.
+    threads : int
+    backend : str
+        ``"cpu"`` with the instruction set of its lanes, as ``"cpu-avx512"``, or ``"cuda"``.
+    work : int
+        What the search did, in the time of a register that levels touch (3 ns) or of a small node of pivots (36 ns); 0 for
+        butterflies. On a GPU the registers alone.
+    left_counts, right_counts : array of uint64, or of object, or None
+        How many of the subgraphs each vertex lies in, where asked; Python integers where one is beyond 64 bits.
+    edge_counts : array of uint64 or None
+        The same of each edge, in the order of `indices` (p = q = 2).
+    """
+
+    count: int
+    p: int
+    q: int
+    side: Side | None
+    method: Method
+    seconds: dict[str, float]
+    threads: int
+    backend: str
+    work: int = 0
+    left_counts: Counts | None = None
+    right_counts: Counts | None = None
+    edge_counts: Counts | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class CountTable:
+    """All counts up to a largest p and q.
+
+    Attributes
+    ----------
+    counts : dict of (int, int) to int
+        Number of complete p×q subgraphs of each (p, q), in ascending order.
+    max_p, max_q : int
+    side : {"left", "right"}
+        The side that held the roots.
+    seconds : dict of str to float
+        As of a `CountResult`; with a GPU ``device_wait`` as well, what it still took when the CPU's part had ended.
+    threads : int
+    backend : str
+    work : int
+        What the search did, in the time of a small node, those that a GPU counted included.
+    """
+
+    counts: dict[tuple[int, int], int]
+    max_p: int
+    max_q: int
+    side: Side
+    seconds: dict[str, float]
+    threads: int
+    backend: str
+    work: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class CountRequest:
+    """A checked request."""
+
+    indptr: Int64Array
+    indices: Int32Array
+    n_right: int
+    p: int
+    q: int
+    side: Literal["auto", "left", "right"] = "auto"
+    roots: Int32Array | None = None
+    threads: int = 1
+
+
 def as_int32(values: Any, name: str) -> Int32Array:
     """Copy `values` to a contiguous int32 array, or raise `CapacityError` when one does not fit."""
     array = np.asarray(values)
@@ -180,3 +266,13 @@ def check_csr(indptr: Int64Array, indices: Int32Array, n_right: int) -> None:
     falls = _falls(indices)
     if (indptr[np.searchsorted(indptr, falls)] != falls).any():
         raise ValueError("indices must be ascending and without repetition within each row")
+
+
+def check_roots(roots: Any, n: int) -> Int32Array:
+    """Check that roots are vertices of a side of `n`, each named once; returns them as int32."""
+    chosen = as_int32(roots, "roots")
+    if len(chosen) and chosen.max() >= n:
+        raise ValueError(f"roots holds {chosen.max()}, but the enumerated side has {n} vertices")
+    if np.bincount(chosen).max(initial=0) > 1:
+        raise ValueError("roots holds a vertex twice")
+    return chosen

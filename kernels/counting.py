@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kernels.backend import available_threads
-from kernels.contracts import Int32Array, Int64Array, Progress, ProgressCallback, Side, as_int32
+from kernels.backend import Backend, available_threads, why_not
+from kernels.contracts import (
+    CountRequest,
+    CountResult,
+    Counts,
+    CountTable,
+    Method,
+    Progress,
+    ProgressCallback,
+    Side,
+    as_int32,
+    check_csr,
+    check_roots,
+)
 from kernels.cpu import POLL_SECONDS, load_extension
 from kernels.cuda.counting import CudaCount
 from kernels.cuda.table import CudaTrees, TreeCells, most_optional
 from kernels.errors import BackendError, CapacityError
-
-Method = Literal["levels", "pivot", "butterfly"]
-Counts = NDArray[Any]
 
 METHODS = {"auto": 0, "levels": 1, "pivot": 2}
 ROOT_SIDES = {"auto": 0, "left": 1, "right": 2}
@@ -32,88 +39,187 @@ LARGEST_TABLE = 1 << 20
 """Cells of a table of all (p,q): 16 MiB of 128-bit sums a thread."""
 
 
-@dataclass(frozen=True, eq=False)
-class CountResult:
-    """Outcome of a count.
+def count_bicliques(
+    indptr: Any,
+    indices: Any,
+    n_right: int,
+    p: int,
+    q: int,
+    *,
+    method: Literal["auto", "levels", "pivot", "butterfly"] = "auto",
+    side: Literal["auto", "left", "right"] = "auto",
+    roots: Any = None,
+    threads: int = 1,
+    per_vertex: bool = False,
+    backend: str = "cpu",
+    progress: ProgressCallback | None = None,
+) -> CountResult:
+    """Count the complete p×q subgraphs of a bipartite graph, exactly.
 
-    Attributes
+    Parameters
     ----------
-    count : int
-        Number of complete p×q subgraphs.
+    indptr : array of int, shape (n_left + 1,)
+    indices : array of int, shape (n_edges,)
+        CSR of the left side; each row ascending, without repetition.
+    n_right : int
+        Number of right vertices.
     p, q : int
-        Their left and right size.
-    side : {"left", "right"} or None
-        The side that held the roots; None where the method roots at both.
-    method : {"levels", "pivot", "butterfly"}
-    seconds : dict of str to float
-        ``prepare`` (core and order), ``estimate`` (choice of search and side) and ``search``; on a GPU ``roots`` as well.
+        Left and right size, from 1 up; larger than the graph counts 0.
+    method : {"auto", "levels", "pivot", "butterfly"}
+        The search; "auto" takes "butterfly" for p = q = 2 without roots and side, else "levels" or "pivot", whichever a
+        sample estimates to be cheaper.
+    side : {"auto", "left", "right"}
+        The side that holds the roots; "auto" takes the cheaper one by the same sample.
+    roots : array of int, optional
+        Count only the subgraphs whose first vertex on `side`, in the order of its numbers, is one of these.
     threads : int
-    backend : str
-        ``"cpu"`` with the instruction set of its lanes, as ``"cpu-avx512"``, or ``"cuda"``.
-    work : int
-        What the search did, in the time of a register that levels touch (3 ns) or of a small node of pivots (36 ns); 0 for
-        butterflies. On a GPU the registers alone.
-    left_counts, right_counts : array of uint64, or of object, or None
-        How many of the subgraphs each vertex lies in, where asked; Python integers where one is beyond 64 bits.
-    edge_counts : array of uint64 or None
-        The same of each edge, in the order of `indices` (p = q = 2).
+        Worker threads; 0 takes all cores that this process may use. With a GPU they choose the side of the roots.
+    per_vertex : bool
+        Count for each vertex as well, and for p = q = 2 by "butterfly" for each edge.
+    backend : {"cpu", "cuda"}
+        "cuda" counts by levels, and no vertices; its device time is ``roots`` and ``search``.
+    progress : callable, optional
+        Called about five times a second with a `Progress`.
+
+    Returns
+    -------
+    CountResult
+
+    Raises
+    ------
+    CapacityError
+        If the count is 2^128 or more, or an id is beyond 32 bits.
+    BackendError
+        If the backend cannot run here, or cannot do what is asked.
+    ValueError
+        If p or q is no whole number of at least 1, or the arrays are no CSR matrix.
+
+    Notes
+    -----
+    "levels" (`src/counting/pq.hpp`) takes time with the p-subsets of the root side that have q common neighbours, but for the
+    last levels; "pivot" (`src/counting/pivot.hpp`) with the leaves of a tree that does not depend much on p and q. Parts of the roots
+    add up to the whole. Papers: BCList++ (VLDB J. 2021), EPivoter (SIGMOD 2023), BFC-VP (PVLDB 2019).
+
+    Examples
+    --------
+    >>> count_bicliques([0, 3, 6], [0, 1, 2, 0, 1, 2], 3, 2, 2).count
+    3
+    >>> count_bicliques([0, 3, 6], [0, 1, 2, 0, 1, 2], 3, 2, 2, per_vertex=True).right_counts.tolist()
+    [2, 2, 2]
     """
-
-    count: int
-    p: int
-    q: int
-    side: Side | None
-    method: Method
-    seconds: dict[str, float]
-    threads: int
-    backend: str
-    work: int = 0
-    left_counts: Counts | None = None
-    right_counts: Counts | None = None
-    edge_counts: Counts | None = None
+    request = checked_request(indptr, indices, n_right, p, q, side, roots, threads)
+    search = choose_method(method, request.p, request.q, side=side, roots=roots is not None, per_vertex=per_vertex)
+    if backend != Backend.CPU:
+        reason = why_not(backend) or ("it counts no vertices" if per_vertex else None)
+        if reason is not None:
+            raise BackendError(f"backend {backend!r} cannot do this here: {reason}")
+        return count_on_gpu(request, search, progress)
+    if search == "butterfly":
+        return count_butterflies(request, per_vertex, progress)
+    return count_by_search(request, search, per_vertex, progress)
 
 
-@dataclass(frozen=True, eq=False)
-class CountTable:
-    """All counts up to a largest p and q.
+def count_all_bicliques(
+    indptr: Any,
+    indices: Any,
+    n_right: int,
+    max_p: int,
+    max_q: int,
+    *,
+    side: Literal["auto", "left", "right"] = "auto",
+    roots: Any = None,
+    threads: int = 1,
+    backend: str = "cpu",
+    progress: ProgressCallback | None = None,
+) -> CountTable:
+    """Count the complete p×q subgraphs for all p up to `max_p` and q up to `max_q`, in one pass.
 
-    Attributes
+    Parameters
     ----------
-    counts : dict of (int, int) to int
-        Number of complete p×q subgraphs of each (p, q), in ascending order.
+    indptr : array of int, shape (n_left + 1,)
+    indices : array of int, shape (n_edges,)
+        CSR of the left side; each row ascending, without repetition.
+    n_right : int
+        Number of right vertices.
     max_p, max_q : int
-    side : {"left", "right"}
-        The side that held the roots.
-    seconds : dict of str to float
-        As of a `CountResult`; with a GPU ``device_wait`` as well, what it still took when the CPU's part had ended.
-    threads : int
-    backend : str
-    work : int
-        What the search did, in the time of a small node, those that a GPU counted included.
+        Largest left and right size, from 1 up.
+    side, roots, threads, progress
+        As of `count_bicliques`.
+    backend : {"cpu", "cuda"}
+        "cuda" counts the narrow ends of the search on the GPU while `threads` of the CPU go on with the rest.
+
+    Returns
+    -------
+    CountTable
+
+    Raises
+    ------
+    CapacityError
+        If a count is 2^128 or more, the table has more than a million cells, or an id is beyond 32 bits.
+    BackendError
+        If the backend cannot run here.
+    ValueError
+        If a size is no whole number of at least 1, or the arrays are no CSR matrix.
+
+    Notes
+    -----
+    By pivots (`src/counting/pivot.hpp`): time grows with the leaves of the search, which `max_p` and `max_q` bound from above. Paper:
+    EPivoter (SIGMOD 2023).
+
+    Examples
+    --------
+    >>> count_all_bicliques([0, 3, 6], [0, 1, 2, 0, 1, 2], 3, 2, 2).counts
+    {(1, 1): 6, (1, 2): 6, (2, 1): 3, (2, 2): 3}
     """
+    check_table(max_p, max_q)
+    request = checked_request(indptr, indices, n_right, max_p, max_q, side, roots, threads)
+    if backend == Backend.CPU:
+        return count_table(request, progress)
+    reason = why_not(backend)
+    if reason is not None:
+        raise BackendError(f"backend {backend!r} cannot do this here: {reason}")
+    return count_table_on_gpu(request, progress)
 
-    counts: dict[tuple[int, int], int]
-    max_p: int
-    max_q: int
-    side: Side
-    seconds: dict[str, float]
-    threads: int
-    backend: str
-    work: int = 0
 
+def choose_count(
+    indptr: Any,
+    indices: Any,
+    n_right: int,
+    p: int,
+    q: int,
+    *,
+    method: Literal["auto", "levels", "pivot"] = "auto",
+    side: Literal["auto", "left", "right"] = "auto",
+    threads: int = 1,
+) -> tuple[str, Side]:
+    """Choose the search and the side of the roots for a count, by the sample that `count_bicliques` draws.
 
-@dataclass(frozen=True, eq=False)
-class CountRequest:
-    """A checked request."""
+    Parameters
+    ----------
+    indptr, indices, n_right, p, q
+        As of `count_bicliques`.
+    method, side
+        What is prescribed of the choice.
+    threads : int
+        Threads that share the sample; the choice does not depend on them. 0 takes all cores that this process may use.
 
-    indptr: Int64Array
-    indices: Int32Array
-    n_right: int
-    p: int
-    q: int
-    side: Literal["auto", "left", "right"] = "auto"
-    roots: Int32Array | None = None
-    threads: int = 1
+    Returns
+    -------
+    tuple of str
+        "levels" or "pivot", and "left" or "right".
+
+    Raises
+    ------
+    ValueError
+        As `count_bicliques`.
+
+    Examples
+    --------
+    >>> choose_count([0, 3, 6], [0, 1, 2, 0, 1, 2], 3, 1, 2)
+    ('levels', 'left')
+    """
+    request = checked_request(indptr, indices, n_right, p, q, side, None, threads)
+    return chosen_search(request, choose_method(method, p, q, side="left", roots=True, per_vertex=False))
 
 
 def check_size(name: str, value: Any) -> int:
@@ -337,21 +443,24 @@ def chosen_search(request: CountRequest, method: str) -> tuple[Method, Side]:
 def checked_request(
     indptr: Any, indices: Any, n_right: int, p: int, q: int, side: str, roots: Any, threads: int
 ) -> CountRequest:
-    """Bring the arrays to their types; the caller has checked their contents."""
+    """Check everything that the compiled code takes for granted."""
     if side not in ROOT_SIDES:
         raise ValueError(f"side is {side!r}; it must be 'auto', 'left' or 'right'")
     if roots is not None and side == "auto":
         raise ValueError("roots are vertices of one side: say side='left' or side='right'")
     if threads < 0:
         raise ValueError(f"threads is {threads!r}; it must be at least 1, or 0 for all cores")
+    starts, columns = np.ascontiguousarray(indptr, dtype=np.int64), as_int32(indices, "indices")
+    sizes = check_size("p", p), check_size("q", q)
+    check_csr(starts, columns, n_right)
     return CountRequest(
-        indptr=np.ascontiguousarray(indptr, dtype=np.int64),
-        indices=as_int32(indices, "indices"),
+        indptr=starts,
+        indices=columns,
         n_right=n_right,
-        p=check_size("p", p),
-        q=check_size("q", q),
+        p=sizes[0],
+        q=sizes[1],
         side="left" if side == "left" else "right" if side == "right" else "auto",
-        roots=roots,
+        roots=None if roots is None else check_roots(roots, len(starts) - 1 if side == "left" else n_right),
         threads=threads,
     )
 
