@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernels.cpu import load_extension
+from kernels.cuda.device import Budget
 
 
 class EmulatedGpu:
@@ -24,8 +25,8 @@ class EmulatedGpu:
     def opened(self) -> AbstractContextManager[Any]:
         return nullcontext()
 
-    def free_bytes(self) -> int:
-        return self._memory
+    def budget(self) -> Budget:
+        return Budget(self._memory)
 
     def launch(self, kernel: str, fields: np.ndarray, groups: int, width: int, near_words: int) -> None:
         self.launches.append((kernel, width))

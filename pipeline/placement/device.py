@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 import kernels
-from kernels.cuda.enumeration import device_errors
+from kernels.cuda.device import device_errors
 from pipeline.errors import BackendError
 from pipeline.placement.arrays import library_of
 from pipeline.store.layout import Folder

@@ -11,8 +11,8 @@ import pytest
 
 import kernels
 from kernels.cuda import counting as cuda_count
-from kernels.cuda import enumeration as cuda
 from kernels.cuda import table as cuda_table
+from kernels.cuda.device import MEMORY_VARIABLE
 from pipeline.bench.count import COUNT_PEERS
 from pipeline.questions.count import CountAsked, count_run, count_table
 from pipeline.settings import load_settings
@@ -128,9 +128,9 @@ def test_cells_that_are_flushed_all_the_time_add_up(monkeypatch: pytest.MonkeyPa
 def test_tables_of_little_memory_are_the_same_or_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = GRAPHS["dense"]
     expected = kernels.count_all_bicliques(*graph, 12, 12).counts
-    monkeypatch.setenv(cuda.MEMORY_VARIABLE, str(1 << 20))
+    monkeypatch.setenv(MEMORY_VARIABLE, str(1 << 20))
     assert kernels.count_all_bicliques(*graph, 12, 12, backend="cuda").counts == expected
-    monkeypatch.setenv(cuda.MEMORY_VARIABLE, str(1 << 12))
+    monkeypatch.setenv(MEMORY_VARIABLE, str(1 << 12))
     with pytest.raises(kernels.BackendError, match="does not hold"):
         kernels.count_all_bicliques(*graph, 12, 12, backend="cuda")
 

@@ -28,9 +28,9 @@ struct CellShape {
   u32 most[2], least[2];  // sizes that are asked for, of the root side and of the other
   u32 optional;           // the largest number of optional vertices, at most kMostOptional
 
-  u64 width() const { return most[1] + 1; }
-  u64 row(u32 held, u32 n_optional) const { return (static_cast<u64>(held) * (optional + 1) + n_optional) * width(); }
-  u64 cells() const { return row(most[0] + 1, 0); }
+  constexpr u64 width() const { return most[1] + 1; }
+  constexpr u64 row(u32 held, u32 n_optional) const { return (static_cast<u64>(held) * (optional + 1) + n_optional) * width(); }
+  constexpr u64 cells() const { return row(most[0] + 1, 0); }
 };
 
 /// `Cells` has `add(row, first, n, negative)`: C(n, k) to place first + k of a row, for as many k as it has.

@@ -52,13 +52,13 @@ class Crew {
   u32 wanted() const { return waiting_.load(std::memory_order_relaxed) > queued_.load(std::memory_order_relaxed); }
 
   static constexpr bool kKeepsGiven = false;  // a parcel is freed when its subtree is done
-  using Parcel = bicliq::Parcel;
-  Parcel parcel(usize words) const {
-    Parcel parcel;
-    parcel.block.reset(static_cast<u32*>(std::aligned_alloc(64, padded(words) * sizeof(u32))));
-    if (!parcel.block) throw std::bad_alloc();
-    parcel.next = parcel.block.get();
-    return parcel;
+  using Block = Parcel;
+  Block block(usize words) const {
+    Block block;
+    block.block.reset(static_cast<u32*>(std::aligned_alloc(64, padded(words) * sizeof(u32))));
+    if (!block.block) throw std::bad_alloc();
+    block.next = block.block.get();
+    return block;
   }
   /// Called where a fixed workspace does not suffice; a worker on a CPU has one that grows.
   void overflow() const {}

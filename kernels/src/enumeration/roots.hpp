@@ -161,10 +161,10 @@ class Roots {
     if (!tree_.n_candidates) return false;
     for (u32 bits = reach; bits; bits &= bits - 1)
       touch_before(v, rows[first_set(bits)], [bit = bits & (0u - bits)](u32& mask) { mask |= bit; });
-    tree_.befores = memory_.take(n_touched_);
+    tree_.excluded = memory_.take(n_touched_);
     for (u32 i = 0; i < n_touched_; ++i) {
-      tree_.befores[tree_.n_befores] = mark_[touched_[i]];
-      tree_.n_befores += popcount(mark_[touched_[i]]) >= rows_needed_;
+      tree_.excluded[tree_.n_excluded] = mark_[touched_[i]];
+      tree_.n_excluded += popcount(mark_[touched_[i]]) >= rows_needed_;
     }
     forget_touched();
     tree_.rows = memory_.take(d);
@@ -233,15 +233,15 @@ class Roots {
       if (has_candidate(v, rows[i])) row_list_.push_back(rows[i]);
     const u32 after = n_touched_;
     for (u32 r : row_list_) touch_before(v, r, [](u32& count) { ++count; });
-    u32 n_before = 0;
+    u32 n_excluded = 0;
     for (u32 i = after; i < n_touched_; ++i) {
       u32& mark = mark_[touched_[i]];
-      mark = mark >= rows_needed_ ? ++n_before : 0;
+      mark = mark >= rows_needed_ ? ++n_excluded : 0;
     }
     tree_.wide = true;
     tree_.to = n_candidates;
     BitMatrix& m = tree_.matrix;
-    m.shape(memory_, static_cast<u32>(row_list_.size()), n_before, n_candidates);
+    m.shape(memory_, static_cast<u32>(row_list_.size()), n_excluded, n_candidates);
     std::copy(row_list_.begin(), row_list_.end(), m.row_ids);
     for (u32 i = 0; i < n_candidates; ++i) m.ids[i] = static_cast<u32>(order_[i]);
     std::fill(m.rows, m.rows + static_cast<std::size_t>(m.n_rows) * m.stride(), 0u);
@@ -250,7 +250,7 @@ class Roots {
       for (u64 e = g_.row_start[row_list_[i]]; e < g_.row_start[row_list_[i] + 1]; ++e) {
         const u32 w = g_.row_columns[e];
         if (!mark_[w]) continue;
-        const u32 at = mark_[w] - 1 + (w > v ? 32 * m.before_words : 0);
+        const u32 at = mark_[w] - 1 + (w > v ? 32 * m.excluded_words : 0);
         row[at / 32] |= 1u << at % 32;
       }
     }

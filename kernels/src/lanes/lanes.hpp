@@ -236,16 +236,6 @@ __device__ inline Lanes count_rows(const u32* words, usize distance, const u32* 
   __syncwarp();
   return {count};
 }
-#ifndef BICLIQ_SHARES  // cuda_tuning.py says what these are; it sets them, and an ablation varies them
-#define BICLIQ_SHARES 3
-#define BICLIQ_POLL 32
-#define BICLIQ_TALL 0
-#endif
-constexpr u32 kShares = BICLIQ_SHARES;
-constexpr bool kTallNodes = BICLIQ_TALL;            // their code costs all others: it crowds the instruction cache
-constexpr u32 kNodesAPoll = BICLIQ_POLL, kLeafNodesAStep = 8;  // between two looks at whether workers wait; what a step of lists counts at least
-constexpr usize kLargestPlan = usize{1} << 18;     // words of a matrix that a group may look at to make a smaller one
-constexpr u32 kRowsAColumnWord = 4;  // rows that are transposed in the time in which count_rows reads a word
 
 /// Lane i holds row i of a 32 x 32 bit matrix; afterwards column i (five exchanges).
 __device__ inline u32 transpose(u32 x) {
@@ -689,11 +679,6 @@ inline Lanes count_rows(const u32* words, usize distance, const u32* rows, u32 d
     if (rows[k]) counts = counts + popcounts(load(words) & splat(rows[k]));
   return counts;
 }
-constexpr bool kTallNodes = true;
-constexpr u32 kShares = 2;  // a worker that gives hands over one of so many shares of its shallowest open level
-constexpr u32 kNodesAPoll = 64, kLeafNodesAStep = 2;  // between two looks at whether workers wait; what a step of lists counts at least
-constexpr usize kLargestPlan = usize{1} << 12;     // words of a matrix that a group may look at to make a smaller one
-constexpr u32 kRowsAColumnWord = 1;  // rows that are transposed in the time in which count_rows reads a word
 
 /// Has any column all of n >= 1 rows?
 inline bool share_column(const u32* base, const u32* starts, u32 n, u32 n_words) {
