@@ -196,11 +196,11 @@ class Search : public Open {
     for (bool again = true; again;) {
       again = false;
       each_member(Bits<W>(candidates), [&](u32 v) {
-        const Bits<W> strangers = candidates & graph_->strangers[v];
-        const u32 n = none_one_more(strangers);
+        const Bits<W> non_neighbours = candidates & graph_->non_neighbours[v];
+        const u32 n = none_one_more(non_neighbours);
         if (!candidates.has(v) || n > u32{one_is_enough}) return;
         candidates.remove(v);
-        candidates = without(candidates, strangers);
+        candidates = without(candidates, non_neighbours);
         levels_.push_back({candidates, Bits<W>::none(), kForced, v});
         again |= n > 0;
       });

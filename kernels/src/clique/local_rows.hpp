@@ -36,7 +36,7 @@ class LocalRows {
   }
   /// f(u) for the vertices that v is not tied to.
   template <class F>
-  void each_stranger(u32 v, F f) const {
+  void each_non_neighbour(u32 v, F f) const {
     for (u32 i = 0; i < words_; ++i) {
       u64 word = ~row(v)[i];
       if (i == v / 64) word &= ~(u64{1} << v % 64);
