@@ -51,8 +51,40 @@ constexpr u32 kMostClassGroups = kLanes;  // of 32 classes: a set of classes is 
 constexpr u32 kClassStride = kLanes + 1;  // so that neither rows nor columns of classes meet in one bank of shared memory
 constexpr u32 words_for_groups(u32 groups, u32 set_words) { return groups * (set_words * kClassStride + 3 * kLanes); }
 
+/// How a vertex that greedy colouring left over is placed; `Classes` are those of a colouring, and `alive` and
+/// `open` its sets of vertices and of classes.
+template <class Classes>
+class Placement {
+ protected:
+  /// Finds a class for v, or shows that it needs none: with v chosen, unit propagation over the classes comes
+  /// to one that is left empty. `alive` are the neighbours of v, `open` the classes that may be used.
+  template <class Vertices, class Open>
+  bool place(u32 v, Vertices alive, Open open) {
+    Classes& classes = static_cast<Classes&>(*this);
+    classes.n_units_ = 0;
+    BICLIQ_ROLL
+    for (bool first = true;; first = false) {
+      const u32 found = classes.look(alive, open);
+      if (found != kNoClass) {
+        if (first)
+          classes.join(found, v);
+        else
+          classes.explain(found, v);
+        return true;
+      }
+      if (first && classes.make_room(v)) return true;
+      if (!classes.refute_ || !classes.force(alive, open)) return false;
+    }
+  }
+  static constexpr u32 kNoClass = ~0u;
+};
+
 template <u32 W>
-class WarpColouring {
+class WarpColouring : private Placement<WarpColouring<W>> {
+  using Base = Placement<WarpColouring<W>>;
+  friend Base;
+  using Base::kNoClass;
+
  public:
   using Set = WarpSet<W>;
   WarpColouring(ClassMemory memory, bool recolour, bool refute) : memory_(memory), recolour_(recolour), refute_(refute) {}
@@ -82,7 +114,7 @@ class WarpColouring {
     Set kept = left;
     u32 failures = 0;
     each_while(left, [&](u32 v) {
-      if (place(v)) {
+      if (Base::place(v, neighbours(of_, v), usable_)) {
         remove(kept, v);
         failures = 0;
         return true;
@@ -99,8 +131,6 @@ class WarpColouring {
   }
 
  private:
-  static constexpr u32 kNoClass = ~0u;
-
   /// The greedy independent set that starts with the first vertex.
   Set independent(Set open) const {
     Set taken = no_vertex<W>();
@@ -152,27 +182,8 @@ class WarpColouring {
   static Lanes class_bit(u32 c) { return select(flags(1u << c / kLanes), splat(1u << c % kLanes), splat(0)); }
   static Lanes with_group(Lanes classes, u32 group, u32 bits) { return select(flags(1u << group), splat(bits), classes); }
 
-  // ---- a place for a vertex
+  // ---- what `place` asks
 
-  /// Finds a class for v, or shows that it needs none: with v chosen, unit propagation over the classes
-  /// comes to one that is left empty.
-  bool place(u32 v) {
-    Set alive = neighbours(of_, v);
-    Lanes open = usable_;
-    n_units_ = 0;
-    for (bool first = true;; first = false) {
-      const u32 found = look(alive, open);
-      if (found != kNoClass) {
-        if (first)
-          join(found, v);
-        else
-          explain(found, v);
-        return true;
-      }
-      if (first && make_room(v)) return true;
-      if (!refute_ || !force(alive, open)) return false;
-    }
-  }
   /// The first of some classes without a member that is alive. If there is none, `ones_` gets the classes
   /// with a single one, and `singles_` these members.
   u32 look(const Set& alive, Lanes among) {

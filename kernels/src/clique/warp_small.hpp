@@ -28,7 +28,9 @@ inline namespace BICLIQ_ISA {
 constexpr u32 kSmallWords = BICLIQ_SMALL_WORDS, kSmallVertices = 32 * kSmallWords;
 constexpr u32 kSmallNearWords = kSmallVertices * (kSmallWords + 1);  // rows, and numbers in the tree
 
-class SmallColouring {
+class SmallColouring : private Placement<SmallColouring> {
+  friend Placement<SmallColouring>;
+
  public:
   using Set = WarpSet<1>;
   SmallColouring(u32* near, bool recolour, bool refute) : near_(near), recolour_(recolour), refute_(refute) {}
@@ -86,7 +88,7 @@ class SmallColouring {
     Set kept = left;
     u32 failures = 0;
     each_while(left, [&](u32 v) {
-      if (place(v)) {
+      if (place(v, row(v), usable_)) {
         remove(kept, v);
         failures = 0;
         return true;
@@ -97,7 +99,6 @@ class SmallColouring {
   }
 
  private:
-  static constexpr u32 kNoClass = ~0u;
   struct alignas(kSmallWords % 4 == 0 ? 16 : kSmallWords % 2 == 0 ? 8 : 4) Row {
     u32 word[kSmallWords];
   };
@@ -139,26 +140,9 @@ class SmallColouring {
     return ballot(~nonzero(met));
   }
 
-  /// Finds a class for v, or shows that it needs none, as in warp_colouring.hpp. The steps are those of its
-  /// `place`, but alive and open are other types, and a device compiler must be kept from writing them out.
-  bool place(u32 v) {
-    Row alive = row(v);
-    u32 open = usable_;
-    n_units_ = 0;
-    BICLIQ_ROLL
-    for (bool first = true;; first = false) {
-      const u32 found = look(alive, open);
-      if (found != kNoClass) {
-        if (first)
-          toggle(found, v);
-        else
-          explain(found, v);
-        return true;
-      }
-      if (first && make_room(v)) return true;
-      if (!refute_ || !force(alive, open)) return false;
-    }
-  }
+  // ---- what `place` asks
+
+  void join(u32 c, u32 v) { toggle(c, v); }
   /// The first of some classes without a member that is alive. If there is none, `ones_` gets the classes
   /// with a single one, and `singles_` these members.
   u32 look(const Row& alive, u32 among) {
