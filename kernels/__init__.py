@@ -8,7 +8,7 @@ know neither tables nor files nor clusters.
 from kernels.backend import Backend, available_threads, why_not
 from kernels.clique import CliqueResult, maximum_clique, project_one_mode
 from kernels.contracts import BicliqueBatch, CountResult, CountTable, EnumerationResult, Progress
-from kernels.counting import choose_count, count_all_bicliques, count_bicliques
+from kernels.counting import check_table, choose_count, count_all_bicliques, count_bicliques
 from kernels.cpu import BicliqueStream
 from kernels.digest import set_digest
 from kernels.enumeration import enumerate_maximal_bicliques, stream_maximal_bicliques
@@ -29,6 +29,7 @@ __all__ = [
     "EnumerationResult",
     "Progress",
     "available_threads",
+    "check_table",
     "choose_count",
     "choose_side",
     "count_all_bicliques",

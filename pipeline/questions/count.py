@@ -18,7 +18,6 @@ import numpy as np
 import pyarrow as pa
 
 import kernels
-from kernels.counting import check_table
 from pipeline.errors import BicliqError, CapacityError, InputError
 from pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from pipeline.placement.cluster import open_cluster
@@ -96,7 +95,7 @@ class CountAsked:
             raise InputError("all sizes and counts of vertices contradict each other; count vertices for one (p, q)")
         if self.all_sizes:
             try:
-                check_table(self.p, self.q)
+                kernels.check_table(self.p, self.q)
             except CapacityError as error:
                 raise InputError(str(error)) from None
 

@@ -39,7 +39,6 @@ STILL_TO_MEND: dict[tuple[str, str], str] = {
     ("pipeline.graphs.projection", "pipeline.stages.profile"): "cut_evenly belongs to placement.arrays",
     ("pipeline.graphs.projection", "pipeline.stages.reduce"): "the core of a graph belongs to graphs",
     ("pipeline.graphs.undirected", "pipeline.stages.ingest"): "reading an undirected graph is a stage",
-    ("pipeline.questions.count", "kernels.counting"): "check_table belongs on the face of kernels",
 }
 """Imports (importer, imported) that break the table, each with what would mend it. Only ever
 shorter."""
