@@ -12,6 +12,11 @@ from kernels.cpu import load_extension
 from kernels.cuda.device import Budget
 
 
+def run_groups(address: int, groups: int, width: int) -> None:
+    """Run so many groups over the `CliqueLaunch` at an address; width 0 builds roots."""
+    load_extension().run_clique_groups(address, groups, width)
+
+
 class EmulatedGpu:
     """A machine for `kernels.cuda.clique.search`."""
 
@@ -31,7 +36,7 @@ class EmulatedGpu:
     def launch(self, kernel: str, fields: np.ndarray, groups: int, width: int, near_words: int) -> None:
         self.launches.append((kernel, width))
         asked = (fields.ctypes.data, groups, width if kernel == "search_cliques" else 0)
-        self._run = self._pool.submit(load_extension().run_clique_groups, *asked)
+        self._run = self._pool.submit(run_groups, *asked)
 
     def running(self) -> bool:
         if self._run.done():

@@ -105,7 +105,7 @@ class SearchMemory:
         BackendError
             If it is too small for one block a multiprocessor as well.
         """
-        words = 2 * self.workspace_words
+        words = max(2 * self.workspace_words, PIECE_WORDS)
         free = self._budget.n_bytes
         while 4 * words * self.n_warps > free * WORKSPACE_SHARE and self._blocks_a_multiprocessor > 1:
             self._blocks_a_multiprocessor //= 2
@@ -145,7 +145,7 @@ class SearchMemory:
         largest = 3 + self._max_degree + max_row_degree
         words = max(self._budget.items(OUTPUT_SHARE, 4, most_words), largest)
         chunk_words = words // (CHUNKS_A_WARP * self.n_warps)
-        self._chunk_words = min(max(chunk_words, FEWEST_CHUNK_WORDS), MOST_CHUNK_WORDS)
+        self._chunk_words = min(max(chunk_words, FEWEST_CHUNK_WORDS), MOST_CHUNK_WORDS, words)
         self._output = {
             "output": self._cp.empty(words, dtype=self._cp.uint32),
             "chunks": self._cp.empty((words // self._chunk_words + 1, len(CHUNK.names)), dtype=self._cp.uint64),
