@@ -151,8 +151,8 @@ def stream_maximal_bicliques(
     batch_bicliques, batch_ids : int
         A batch ends when it holds so many bicliques, or so many ids on either side.
     on_device : bool
-        Leave the arrays of the batches on the GPU, as CuPy arrays of whatever a launch of the search
-        has found; only with ``backend="cuda"``.
+        Leave the arrays of the batches on the GPU, as CuPy arrays of whatever a launch of the
+        search has found; only with ``backend="cuda"``.
 
     Returns
     -------

@@ -1,4 +1,5 @@
-"""The kernels of `src/clique/clique.cu` on threads of the host: each group of 32 lanes is a thread, memory is NumPy's."""
+"""The kernels of `src/clique/clique.cu` on threads of the host: each group of 32 lanes is a thread,
+memory is NumPy's."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""What the GPU drivers need of CuPy, over NumPy: arrays of the host, and kernels that are functions in Python.
+"""What the GPU drivers need of CuPy, over NumPy: arrays of the host, and kernels that are functions
+in Python.
 
-With it the drivers run from start to end on a machine without a GPU. An address of an array is one of real memory, so what a
-driver writes for a kernel is read back as a kernel reads it.
+With it the drivers run from start to end on a machine without a GPU. An address of an array is one
+of real memory, so what a driver writes for a kernel is read back as a kernel reads it.
 """
 
 from __future__ import annotations

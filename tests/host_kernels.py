@@ -1,6 +1,8 @@
-"""The kernels of the enumeration and of the counts in Python, from their definitions: slow, and on the memory that the drivers prepare.
+"""The kernels of the enumeration and of the counts in Python, from their definitions: slow, and on
+the memory that the drivers prepare.
 
-They keep to what the drivers rely on: counters, capacities, chunks of records, slots of subtrees that are given away, and parking.
+They keep to what the drivers rely on: counters, capacities, chunks of records, slots of subtrees
+that are given away, and parking.
 """
 
 from __future__ import annotations
@@ -223,7 +225,8 @@ class Output:
 
 
 def search_bicliques(grid: Any, block: Any, arguments: Any) -> None:
-    """Write records; where there is no room, give the rest of the subtree at hand away, and park."""
+    """Write records; where there is no room, give the rest of the subtree at hand away, and
+    park."""
     run = Search(arguments[0])
     assert not any(map(run.read, ("stop", "output_used", "n_chunks", "head")))
     if run.workspace_words < WORKSPACE_WORDS:
@@ -248,7 +251,8 @@ def search_bicliques(grid: Any, block: Any, arguments: Any) -> None:
 
 
 def work(run: Search, slots: np.ndarray, states: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Roots (or rows, from `ONE_ROW` down), and the first biclique of each: tasks, then what was given away."""
+    """Roots (or rows, from `ONE_ROW` down), and the first biclique of each: tasks, then what was
+    given away."""
     subtrees = at(run.subtrees, run.subtree_capacity * SUBTREE.size, np.uint8).reshape(-1, SUBTREE.size)
     tasks = at(run.tasks, 3 * run.task_capacity, np.uint32).reshape(-1, 3)
     while run.read("next_task") < run.read("n_tasks"):

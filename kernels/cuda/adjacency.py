@@ -1,4 +1,7 @@
-"""Both adjacency lists of a graph in search order, made by array operations of CuPy, or of NumPy in tests."""
+"""Both adjacency lists of a graph in search order.
+
+They are made by array operations, of CuPy or, in tests, of NumPy.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from kernels.contracts import EnumerationRequest
 
 @dataclass(frozen=True)
 class SearchGraph:
-    """What an enumeration reads: columns in search order, the rows of each and the columns of each row."""
+    """What an enumeration reads: columns in search order, their rows, and the rows' columns."""
 
     row_start: Any
     column_start: Any
@@ -77,7 +80,7 @@ class CountGraph:
 def count_graph(
     xp: Any, indptr: Any, indices: Any, n_right: int, left: bool, p: int, q: int, keep_order: bool
 ) -> CountGraph:
-    """Keep what can hold a p×q (p on the side of the roots), number it by ascending degree, build both adjacencies.
+    """Keep what can hold a p×q, number it by ascending degree, and build both adjacency lists.
 
     Parameters
     ----------
@@ -88,7 +91,7 @@ def count_graph(
     left : bool
         Whether the roots are left vertices.
     p, q : int
-        Vertices of the roots' side, and of the other.
+        Vertices that are chosen of the roots' side, and of the other.
     keep_order : bool
         Take the roots in the order of their numbers.
     """
@@ -113,7 +116,7 @@ def count_graph(
 
 
 def _core(xp: Any, roots: Any, rows: Any, n_roots: int, n_rows: int, p: int, q: int) -> tuple[Any, Any, Any, Any]:
-    """The edges whose root has q rows and whose row has p roots, among themselves; and these degrees."""
+    """The edges whose root has q rows and whose row has p roots, among themselves; degrees."""
     while True:
         root_degree, row_degree = xp.bincount(roots, minlength=n_roots), xp.bincount(rows, minlength=n_rows)
         keep = (root_degree[roots] >= q) & (row_degree[rows] >= p)

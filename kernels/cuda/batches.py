@@ -1,4 +1,4 @@
-"""Batches of roots: a search whose memory does not suffice is repeated with half of its roots at a time."""
+"""Batches of roots: where memory does not suffice, half of the roots are searched at a time."""
 
 from __future__ import annotations
 

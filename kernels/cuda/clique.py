@@ -137,7 +137,7 @@ def cards(devices: int) -> list[Machine]:
 
 
 class Exchange:
-    """What the threads of several devices tell each other: the size of the best clique, and that all are to end."""
+    """What threads of several devices tell each other: the best size, and that all are to end."""
 
     def __init__(self, best: int) -> None:
         self.best = best  # written without a lock: a lost update comes again with the next look
@@ -151,7 +151,8 @@ class Found:
     Attributes
     ----------
     members : array of int32
-        The vertices of the largest clique, ascending; empty where none is larger than the lower bound.
+        The vertices of the largest clique, ascending; empty where none is larger than the lower
+        bound.
     proven : bool
         Whether no clique is larger.
     nodes, given : int
@@ -277,7 +278,10 @@ class Share:
     # ---- roots
 
     def _search_roots(self, roots: Any) -> None:
-        """Build the graphs of roots, the densest cores first, and search them; half of them at a time where need be."""
+        """Build the graphs of roots, the densest cores first, and search them.
+
+        Where they do not fit, half of the roots go first.
+        """
         xp, plan = self._machine.xp, self._plan
         self._held = {"start": xp.asarray(plan.start), "later": xp.asarray(plan.later)}
         behind = plan.colours_behind

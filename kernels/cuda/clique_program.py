@@ -1,4 +1,7 @@
-"""The program of maximum cliques: its structs and numbers (`src/clique/clique_launch.hpp`), and the memory of a launch."""
+"""The program of maximum cliques, and the memory of a launch.
+
+The structs and numbers are those of `src/clique/clique_launch.hpp`.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ def level_words(stride: int) -> int:
 
 
 def slot_words(stride: int, levels: int) -> int:
-    """Words of a part of the search that is given away: its tree, the clique so far, and a level."""
+    """Words of a part that is given away: its tree, the clique so far, and a level."""
     return 2 + levels + level_words(stride)
 
 

@@ -1,8 +1,8 @@
 """The CUDA driver of (p,q)-counts: runs `src/counting/levels.cu` through CuPy.
 
 Core, order and adjacency are made on the device with array operations; then one kernel builds the
-roots and one kernel a level searches them. Where the memory of a run does not suffice it is repeated
-with half of the roots at a time: a sum is taken over only from a run that came to its end.
+roots and one kernel a level searches them. Where the memory of a run does not suffice it is
+repeated with half of the roots at a time: a sum is taken over only from a run that came to its end.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ def small_subsets() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndar
 
 
 def choices(largest: int, q: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """C(n, q) for n up to the largest, in low and high halves; all ones stand for what does not fit.
+    """C(n, q) for n up to the largest, in low and high halves.
+
+    All ones stand for what does not fit.
 
     Examples
     --------

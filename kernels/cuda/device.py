@@ -1,4 +1,4 @@
-"""A GPU as all drivers see it: its streams, its free memory, waiting for it, and what goes wrong on it."""
+"""A GPU as all drivers see it: streams, free memory, waiting, and what goes wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from kernels.errors import BackendError
 
 MEMORY_VARIABLE = "BICLIQ_GPU_MEMORY"
-"""Environment variable: bytes of device memory that a search may take, where that is less than what is free."""
+"""Environment variable: bytes of device memory that a search may take at most."""
 
 POLL_SECONDS = 0.0002
 """Between two looks at whether a kernel has ended."""
@@ -136,7 +136,7 @@ class Budget:
 
 
 def free_budget(device: Any) -> Budget:
-    """What a search may take of a CuPy device: what is free, or the cap of the environment where that is less.
+    """What a search may take of a CuPy device: what is free, or the environment's cap if less.
 
     Raises
     ------

@@ -1,9 +1,9 @@
-"""The CUDA driver of the enumeration: runs `src/enumeration/enumeration.cu` through CuPy and counts.
+"""The CUDA driver of the enumeration: counts by `src/enumeration/enumeration.cu`, through CuPy.
 
 Order and adjacency are made on the device with array operations; then three kernels run back to
-back: the bicliques of one row, the subtrees of the roots, the search. Where the memory of a run does
-not suffice, it is repeated with more, or with half of the roots at a time: a count is taken over
-only from a run that came to its end.
+back: the bicliques of one row, the subtrees of the roots, the search. Where the memory of a run
+does not suffice, it is repeated with more, or with half of the roots at a time: a count is taken
+over only from a run that came to its end.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class SearchBatch:
         return len(self.heavy) + len(self.light)
 
     def halves(self) -> tuple[SearchBatch, SearchBatch]:
-        """Two batches that take turns over the roots; the bicliques of one row go with the first."""
+        """Two batches that take turns over the roots; the first has the bicliques of one row."""
         first = SearchBatch(self.heavy[::2], self.light[1::2], self.single_rows)
         return first, SearchBatch(self.heavy[1::2], self.light[::2], False)
 
@@ -132,7 +132,7 @@ class CudaRun:
                 self._launched.synchronize()
 
     def _read(self, stream: Any) -> dict[str, int]:
-        """The counters; a copy beside a running kernel needs no part of the device that the kernel holds."""
+        """The counters; a copy beside a running kernel needs nothing that the kernel holds."""
         return COUNTERS.unpacked(self.counters.get(stream=stream))
 
 

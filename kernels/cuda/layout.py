@@ -1,9 +1,9 @@
 """What C++ and Python both take for granted: structs in device memory, enums, constants.
 
-The drivers write and read the structs of the kernels as words. Each is described once in Python, and
-`Program` appends the description to the C++ source as static assertions. So a struct that has got
-another field, order, type or size on one side only does not compile: neither on a card, nor in the
-tests, which compile every program without one.
+The drivers write and read the structs of the kernels as words. Each is described once in Python,
+and `Program` appends the description to the C++ source as static assertions. So a struct that has
+got another field, order, type or size on one side only does not compile: neither on a card, nor in
+the tests, which compile every program without one.
 """
 
 from __future__ import annotations
@@ -108,7 +108,10 @@ class Struct:
 
 @dataclass(frozen=True)
 class SharedEnum:
-    """An enum of the kernels and its namesake here: ``Failure.ARENA_FULL`` is ``Failure::kArenaFull``."""
+    """An enum of the kernels, and the enum of that name here.
+
+    ``Failure.ARENA_FULL`` stands for ``Failure::kArenaFull``.
+    """
 
     values: type[IntEnum]
 

@@ -1,4 +1,4 @@
-"""The programs of the GPU: sources of `kernels/src`, compiled at run time for the device at hand."""
+"""The programs of the GPU: sources of `kernels/src`, compiled for the device at hand."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Program:
     agreements: tuple[Agreement, ...] = ()
 
     def text(self) -> str:
-        """The source, its headers in their places, and assertions: all that a compiler or its cache needs."""
+        """The source with its headers and assertions: all that a compiler or its cache needs."""
         return _text(self)
 
     def compiled(self, *options: str, device: int | None = None) -> Any:
-        """The CuPy module for a device (the current one), compiled once a process and set of options.
+        """The CuPy module for a device (the current one), compiled once for each set of options.
 
         CuPy keeps the machine code on disk, by source and options.
 
@@ -54,7 +54,7 @@ def _text(program: Program) -> str:
 
 
 def _with_headers(name: str, seen: set[str]) -> str:
-    """A source or header, each ``#include "…"`` of it replaced by the file's contents where it comes first."""
+    """A source or header with the contents of every header in the place of its first include."""
     if name in seen:
         return ""
     seen.add(name)

@@ -131,7 +131,7 @@ class SearchMemory:
         self._output["parked"][:] = 0
 
     def requeue(self, tail: int) -> int:
-        """Move the given subtrees that nobody has taken to the front of the queue; returns their number."""
+        """Move the subtrees that nobody has taken to the front of the queue; returns how many."""
         untaken = self._cp.flatnonzero(self.slot_states[:tail] == int(Slot.FILLED))
         slots = self.slots.reshape(-1, SUBTREE.size)
         slots[: len(untaken)] = slots[untaken]
@@ -140,7 +140,10 @@ class SearchMemory:
         return len(untaken)
 
     def _make_output(self, most_words: int, max_row_degree: int) -> None:
-        """The block for bicliques, which holds the largest one that may come; what warps keep when they park."""
+        """Make the block for bicliques, and the one for what warps keep when they park.
+
+        The first holds the largest biclique that may come, whatever was asked for.
+        """
         self._max_row_degree = max_row_degree
         largest = 3 + self._max_degree + max_row_degree
         words = max(self._budget.items(OUTPUT_SHARE, 4, most_words), largest)
@@ -153,7 +156,7 @@ class SearchMemory:
         }
 
     def _shape_scratch(self, n_columns: int) -> None:
-        """Some words a column and block for the builders of roots; fewer blocks where there are many columns."""
+        """Choose the blocks that build roots, which need some words for every column each."""
         words = SCRATCH_WORDS_A_COLUMN * n_columns + self._max_degree
         blocks = max(2, self._budget.items(SCRATCH_SHARE, 4) // max(words, 1))
         self.heavy_blocks = min(self.multiprocessors * HEAVY_BLOCKS_A_MULTIPROCESSOR, blocks // 2)

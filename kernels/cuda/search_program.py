@@ -1,4 +1,4 @@
-"""The program of the enumeration: its searches, and what its structs and numbers are (`src/enumeration/device_run.hpp`)."""
+"""The program of the enumeration, and its structs (`src/enumeration/device_run.hpp`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kernels.cuda.program import Program
 from kernels.cuda.tuning import Tuning
 
 SEARCHES = {"search_count": 0, "search_members": 1, "search_bicliques": 2}
-"""Which search is compiled: one that counts, one that knows both sides of a biclique, one that writes them."""
+"""The kernels of which one is compiled: to count, to know both sides as well, to write them."""
 
 HEAVY_THREADS, LIGHT_THREADS = 1024, 64
 """Of a block that builds a root: one of many edges in two steps, and any other."""

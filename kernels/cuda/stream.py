@@ -23,7 +23,7 @@ from kernels.cuda.search_program import COUNTERS, Stop
 EMPTIED = ("head", "stop", "output_used", "n_chunks")  # counters that start anew with each launch
 THREADS = 256
 OUTPUT_WORDS = 1 << 26
-"""Of the block that bicliques are written to, where it is emptied to the host while the search goes on."""
+"""Of the block that bicliques are written to, where the host empties it during the search."""
 
 OUTPUT_WORDS_KEPT = 1 << 28
 """The same where they stay on the device: whoever takes them does more at a time the better."""
@@ -114,7 +114,7 @@ class CudaStreamSearch(CudaSearch):
         return counters
 
     def _go_on(self, run: CudaRun, memory: SearchMemory, counters: dict[str, int]) -> None:
-        """Launch the search again: its output is empty, what nobody has taken is at the front of the queue."""
+        """Launch the search again, with an empty output and a queue of what nobody has taken."""
         for name in EMPTIED:
             counters[name] = 0
         counters["tail"] = memory.requeue(counters["tail"])
@@ -139,7 +139,10 @@ class CudaStreamSearch(CudaSearch):
 
 
 def cut(batch: BicliqueBatch, most_bicliques: int, most_ids: int) -> Iterator[BicliqueBatch]:
-    """Cut a batch into parts of at most so many bicliques, and ids a side; one biclique may have more ids."""
+    """Cut a batch into parts of so many bicliques and ids a side at most.
+
+    One biclique may have more ids.
+    """
     sides = (batch.left_offsets, batch.left), (batch.right_offsets, batch.right)
     first = 0
     while first < len(batch):
@@ -173,7 +176,7 @@ def _slice(offsets: Any, ids: Any, first: int, last: int) -> tuple[Any, Any]:
 
 
 def _unpack(cp: Any, run: CudaRun, n_chunks: int) -> list[Any]:
-    """Turn the records of a launch into lists: roots, and of rows and columns where each list begins and its ids.
+    """Turn the records of a launch into lists: roots, and of either side offsets and ids.
 
     The ids of a list ascend.
     """

@@ -1,4 +1,4 @@
-"""The CUDA driver of tables of all (p,q): the narrow ends of a pivot search (`src/counting/trees.cu`).
+"""The CUDA driver of tables of all (p,q): narrow ends of a search (`src/counting/trees.cu`).
 
 The search starts on the CPU (`src/counting/pivot.hpp`), whose workers give away every subtree of at
 most 32 candidates a side (a *tree*); the GPU counts these while the workers go on. A tree adds to
@@ -30,7 +30,7 @@ TABLES_SHARE = 0.3  # of the free memory
 
 
 def most_optional(largest_size: int) -> int:
-    """Number of optional vertices that cells have room for, where sizes up to `largest_size` are asked for.
+    """Number of optional vertices that cells have room for, with sizes up to `largest_size`.
 
     Examples
     --------
@@ -73,12 +73,12 @@ class TreeCells:
 
     @cached_property
     def leaves_a_flush(self) -> int:
-        """Leaves that a warp may add before its block's cells could wrap, whatever runs beside it."""
+        """Leaves that a warp may add before its block's cells could wrap, whatever runs beside."""
         largest = max(comb(n, min(n // 2, self.most_rows)) for n in range(self.optional + 1))
         return 2**62 // (LAUNCHES_AT_ONCE * WARPS_A_BLOCK * largest)
 
     def sizes(self, high: NDArray[Any], low: NDArray[Any]) -> dict[tuple[int, int], int]:
-        """Counts of each (size of the root side, of the other) from 2 × 2 up, from cells modulo 2^128.
+        """Counts by (size of the root side, of the other) from 2 × 2 up, of cells modulo 2^128.
 
         Sizes of count 0 may lack.
 
@@ -173,7 +173,7 @@ class CudaTrees:
         self._launches += 1
 
     def finish(self) -> tuple[dict[tuple[int, int], int], int]:
-        """Wait for all launches; returns the counts by (size of the root side, of the other), and the nodes."""
+        """Wait for all launches; returns counts by (roots' size, other size), and nodes."""
         started = time.perf_counter()
         with device_errors():
             for stream in self._streams:

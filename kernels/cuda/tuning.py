@@ -1,4 +1,7 @@
-"""How the search is laid out on a GPU: numbers that the kernels are compiled with, and that an ablation varies."""
+"""How the search is laid out on a GPU.
+
+Numbers that the kernels are compiled with, and that an ablation varies.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,13 @@ class Tuning:
     warps_a_block, blocks_a_multiprocessor
         Shape of the launch; more blocks leave fewer registers a thread.
     task_words
-        Words of a wide root that a task should read: where it is less, a root is cut into more tasks.
+        Words of a wide root that a task should read: where it is less, a root is cut into more
+        tasks.
     most_given
         Subtrees that a warp gives away at most in one go; with 0, tasks are all that is shared.
     shares
-        A warp gives one of so many shares of its shallowest open level; with 1, all that is left of it.
+        A warp gives one of so many shares of its shallowest open level; with 1, all that is left of
+        it.
     nodes_a_poll
         Nodes between two looks at whether warps wait.
     tall_nodes

@@ -1,5 +1,6 @@
-"""What `make sanitize-gpu` runs below NVIDIA's checkers: a few small graphs on few warps, counted, digested and written; (p,q)-bicliques
-counted; maximum cliques of sets of one word a lane and of two, in one matrix and by roots.
+"""What `make sanitize-gpu` runs below NVIDIA's checkers: a few small graphs on few warps, counted,
+digested and written; (p,q)-bicliques counted; maximum cliques of sets of one word a lane and of
+two, in one matrix and by roots.
 
 compute-sanitizer --tool racecheck --kernel-regex kns=build python -m tests.gpu.sanitize
 """

@@ -1,4 +1,5 @@
-"""(p,q)-counts on a GPU against the CPU, one size and all sizes: both sides, roots, wide roots, small memory, ten runs alike."""
+"""(p,q)-counts on a GPU against the CPU, one size and all sizes: both sides, roots, wide roots,
+small memory, ten runs alike."""
 
 from __future__ import annotations
 

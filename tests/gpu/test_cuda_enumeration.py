@@ -1,4 +1,5 @@
-"""The enumeration on a GPU against the CPU: counts, digests, thresholds, roots, limits, small memory."""
+"""The enumeration on a GPU against the CPU: counts, digests, thresholds, roots, limits, small
+memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Streams of bicliques from a GPU against the CPU: the same bicliques, however often the search must park."""
+"""Streams of bicliques from a GPU against the CPU: the same bicliques, however often the search
+must park."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Every real graph on the GPU: the digest of the CPU, with every shape of the launch, ten times each (one that moves is a race)."""
+"""Every real graph on the GPU: the digest of the CPU, with every shape of the launch, ten times
+each (one that moves is a race)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The GPU drivers from start to end, over a stand-in of CuPy and kernels in Python: memory, halving, parking, interrupts."""
+"""The GPU drivers from start to end, over a stand-in of CuPy and kernels in Python: memory,
+halving, parking, interrupts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The CUDA kernels compile for every generation that they are made for, on a machine without a GPU.
 
-So do the assertions that tie structs, enums and constants of C++ to those of Python: where one side changes alone, the program
-does not compile.
+So do the assertions that tie structs, enums and constants of C++ to those of Python: where one side
+changes alone, the program does not compile.
 """
 
 from __future__ import annotations

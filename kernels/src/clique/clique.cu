@@ -1,11 +1,11 @@
-// clique.cu: a maximum clique on a GPU. The search is that of warp_clique.hpp, with a warp as the group of
-// 32 lanes.
+// clique.cu: a maximum clique on a GPU. The search is that of warp_clique.hpp, with a warp as the
+// group of 32 lanes.
 //
-// What it finds: `build_clique_roots` writes the local graphs of roots, `search_cliques` searches those of
-// at most 1,024·BICLIQ_WIDTH vertices. Each width is compiled where it is needed.
+// What it finds: `build_clique_roots` writes the local graphs of roots, `search_cliques` searches
+// those of at most 1,024·BICLIQ_WIDTH vertices. Each width is compiled where it is needed.
 //
-// Input: a `CliqueLaunch`, written by kernels/cuda/clique.py. Every warp of a search has a piece of the
-// block's shared memory, of `near_words`.
+// Input: a `CliqueLaunch`, written by kernels/cuda/clique.py. Every warp of a search has a piece of
+// the block's shared memory, of `near_words`.
 //
 // Compiled by NVRTC with --device-as-default-execution-space; sm_75 and newer.
 #include "clique/warp_clique.hpp"

@@ -1,8 +1,8 @@
-// clique_launch.hpp: what the groups of a device share in a search for a maximum clique: graphs, tasks,
-// memory, counters.
+// clique_launch.hpp: what the groups of a device share in a search for a maximum clique: graphs,
+// tasks, memory, counters.
 //
-// kernels/cuda/clique_program.py describes these structs and sizes again, for the driver, which fills a
-// `CliqueLaunch` and reads the counters; a program where the two differ does not compile.
+// kernels/cuda/clique_program.py describes these structs and sizes again, for the driver, which
+// fills a `CliqueLaunch` and reads the counters; a program where the two differ does not compile.
 #pragma once
 
 #include "lanes/shared_words.hpp"
@@ -13,8 +13,8 @@ inline namespace BICLIQ_ISA {
 constexpr u32 kNoRoot = ~0u, kWholeTree = ~0u;
 constexpr u32 kBuildThreads = 256;  // of a block that builds roots
 
-/// A local graph in the arena: for every vertex the row of its non-neighbours, as bits, then the numbers
-/// of all vertices. With a root that is in every clique of it, or none.
+/// A local graph in the arena: for every vertex the row of its non-neighbours, as bits, then the
+/// numbers of all vertices. With a root that is in every clique of it, or none.
 struct CliqueTree {
   u64 at;  // where it begins in the arena
   u32 n, stride, root, pad;
@@ -25,7 +25,8 @@ struct CliqueTask {
   u32 tree, vertex;
 };
 
-/// The first eight words lie in one line of memory, which every group reads at every node (`SharedWord`).
+/// The first eight words lie in one line of memory, which every group reads at every node
+/// (`SharedWord`).
 struct CliqueCounters {
   u64 head, tail;                // of the queue: tickets drawn, parts given
   u32 best, outside, stop, pad;  // sizes of the largest clique known to this device and to others; nonzero: all end

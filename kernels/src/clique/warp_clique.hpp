@@ -1,19 +1,22 @@
-// warp_clique.hpp: the search for a maximum clique by groups of 32 lanes, a GPU's warps or a CPU's threads.
+// warp_clique.hpp: the search for a maximum clique by groups of 32 lanes, a GPU's warps or a CPU's
+// threads.
 //
-// What it finds: `search_cliques` is what one group does: it takes tasks from a counter, the largest
-// first, then parts of the search from groups that are still busy, until all is done. The largest clique
-// is in the record of the group that raised the size last.
+// What it finds: `search_cliques` is what one group does: it takes tasks from a counter, the
+// largest first, then parts of the search from groups that are still busy, until all is done. The
+// largest clique is in the record of the group that raised the size last.
 //
 // Input: a `CliqueLaunch` (clique_launch.hpp), its trees built by warp_roots.hpp or on the host.
 //
-// Method: the branch and bound of clique.hpp. The candidates and branches of the current level are in
-// registers; those of the levels above are on a stack in memory. A level with few candidates gets a matrix
-// of its own, and all below it is searched there (warp_small.hpp). At every node the group reads, in one
-// access, the size of the largest clique that anybody knows, and whether others wait; if so, it gives away
-// half of the branches of its shallowest open level. A group that finds a larger clique raises the size
-// by an atomic operation, and writes the members into a record of its own.
+// Method: the branch and bound of clique.hpp. The candidates and branches of the current level are
+// in registers; those of the levels above are on a stack in memory. A level with few candidates
+// gets a matrix of its own, and all below it is searched there (warp_small.hpp). At every node the
+// group reads, in one access, the size of the largest clique that anybody knows, and whether others
+// wait; if so, it gives away half of the branches of its shallowest open level. A group that finds
+// a larger clique raises the size by an atomic operation, and writes the members into a record of
+// its own.
 //
-// Cost: exponential in the worst case. Memory of a group: two sets for every member that a clique can have.
+// Cost: exponential in the worst case. Memory of a group: two sets for every member that a clique
+// can have.
 //
 // Papers: San Segundo et al. 2011; the bounds are in warp_colouring.hpp.
 #pragma once
@@ -24,8 +27,8 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-/// The nodes on the path to the one at hand: its own candidates and branches in registers, and those of
-/// the levels above it in memory.
+/// The nodes on the path to the one at hand: its own candidates and branches in registers, and
+/// those of the levels above it in memory.
 template <u32 W>
 struct OpenLevels {
   using Set = WarpSet<W>;
@@ -147,7 +150,8 @@ class WarpClique {
     all_.begin(0);
   }
 
-  /// Searches the open levels to their end; true where it stops before, at a level that has few candidates.
+  /// Searches the open levels to their end; true where it stops before, at a level that has few
+  /// candidates.
   template <class Levels, class Bounds>
   bool search(Levels& at, Bounds& bounds) {
     while (look_around()) {
@@ -228,8 +232,9 @@ class WarpClique {
 
   // ---- what is given to others, and told them
 
-  /// Gives away half of the branches of the shallowest level that has two: those that would be tried
-  /// first, so the part has all candidates of the level, and what stays here lacks these branches.
+  /// Gives away half of the branches of the shallowest level that has two: those that would be
+  /// tried first, so the part has all candidates of the level, and what stays here lacks these
+  /// branches.
   template <class Levels>
   void share(Levels& at) {
     at.save();
@@ -299,7 +304,8 @@ class WarpClique {
   bool others_wait_ = false, within_few_ = false;
 };
 
-/// What a group does: tasks first, then parts that are given away; `near` is its piece of fast memory.
+/// What a group does: tasks first, then parts that are given away; `near` is its piece of fast
+/// memory.
 template <u32 W>
 inline void search_cliques(const CliqueLaunch& run, u32 group, u32* near) {
   WarpClique<W> search(run, group, near);

@@ -1,24 +1,25 @@
-// warp_colouring.hpp: which vertices of a set can begin a clique of more than k vertices; for a group of 32
-// lanes.
+// warp_colouring.hpp: which vertices of a set can begin a clique of more than k vertices; for a
+// group of 32 lanes.
 //
-// What it finds: `branching(P, k)` returns B, a subset of P, such that P without B holds no clique of more
-// than k vertices. The bounds are those of colouring.hpp: k greedy colour classes; re-colouring, which
-// moves a vertex to another class to make room; refutation, which shows by unit propagation that a vertex
-// and some classes hold no clique with a member of each.
+// What it finds: `branching(P, k)` returns B, a subset of P, such that P without B holds no clique
+// of more than k vertices. The bounds are those of colouring.hpp: k greedy colour classes;
+// re-colouring, which moves a vertex to another class to make room; refutation, which shows by unit
+// propagation that a vertex and some classes hold no clique with a member of each.
 //
-// Method: a set of vertices is spread over the lanes (warp_set.hpp), so that a vertex is coloured by one
-// coalesced read of the row of its non-neighbours, an AND and a ballot. To ask all classes about a vertex,
-// lane c owns class c: classes are kept word by word, 32 of them side by side, and one pass over the words
-// says for 32 classes at once whether none, one or more of its neighbours are in each, and which one it is.
+// Method: a set of vertices is spread over the lanes (warp_set.hpp), so that a vertex is coloured
+// by one coalesced read of the row of its non-neighbours, an AND and a ballot. To ask all classes
+// about a vertex, lane c owns class c: classes are kept word by word, 32 of them side by side, and
+// one pass over the words says for 32 classes at once whether none, one or more of its neighbours
+// are in each, and which one it is.
 //
-// What decides: after `kFailures` vertices in a row that found no place, the rest is branched on. Beyond
-// 1,024 classes there is colouring only.
+// What decides: after `kFailures` vertices in a row that found no place, the rest is branched on.
+// Beyond 1,024 classes there is colouring only.
 //
 // Cost: a pass over the words of the classes for every vertex that is asked about. Memory:
 // `words_for_groups` a group of lanes, fast memory where it suffices, else slow memory.
 //
-// Papers: San Segundo et al. 2011 (BBMC); Tomita et al. 2010 (Re-NUMBER); Li, Fang and Xu 2013 (MaxSAT
-// bounds).
+// Papers: San Segundo et al. 2011 (BBMC); Tomita et al. 2010 (Re-NUMBER); Li, Fang and Xu 2013
+// (MaxSAT bounds).
 #pragma once
 
 #include "clique/warp_set.hpp"
@@ -26,8 +27,9 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-/// A local graph: for each vertex the row of its non-neighbours, without itself. Where a row ends before
-/// the lanes do, those beyond read anything; whatever their words are combined with is empty there.
+/// A local graph: for each vertex the row of its non-neighbours, without itself. Where a row ends
+/// before the lanes do, those beyond read anything; whatever their words are combined with is empty
+/// there.
 template <u32 W>
 struct NonNeighbours {
   Rows rows;
@@ -51,13 +53,14 @@ constexpr u32 kMostClassGroups = kLanes;  // of 32 classes: a set of classes is 
 constexpr u32 kClassStride = kLanes + 1;  // so that neither rows nor columns of classes meet in one bank of shared memory
 constexpr u32 words_for_groups(u32 groups, u32 set_words) { return groups * (set_words * kClassStride + 3 * kLanes); }
 
-/// How a vertex that greedy colouring left over is placed; `Classes` are those of a colouring, and `alive` and
-/// `open` its sets of vertices and of classes.
+/// How a vertex that greedy colouring left over is placed; `Classes` are those of a colouring, and
+/// `alive` and `open` its sets of vertices and of classes.
 template <class Classes>
 class Placement {
  protected:
-  /// Finds a class for v, or shows that it needs none: with v chosen, unit propagation over the classes comes
-  /// to one that is left empty. `alive` are the neighbours of v, `open` the classes that may be used.
+  /// Finds a class for v, or shows that it needs none: with v chosen, unit propagation over the
+  /// classes comes to one that is left empty. `alive` are the neighbours of v, `open` the classes
+  /// that may be used.
   template <class Vertices, class Open>
   bool place(u32 v, Vertices alive, Open open) {
     Classes& classes = static_cast<Classes&>(*this);
@@ -184,8 +187,8 @@ class WarpColouring : private Placement<WarpColouring<W>> {
 
   // ---- what `place` asks
 
-  /// The first of some classes without a member that is alive. If there is none, `ones_` gets the classes
-  /// with a single one, and `singles_` these members.
+  /// The first of some classes without a member that is alive. If there is none, `ones_` gets the
+  /// classes with a single one, and `singles_` these members.
   u32 look(const Set& alive, Lanes among) {
     ones_ = splat(0);
     for (u32 g = 0; g < groups_; ++g) {
@@ -248,7 +251,8 @@ class WarpColouring : private Placement<WarpColouring<W>> {
   u32* unit_vertices() const { return singles_ + kLanes * groups_; }
   u32* unit_classes() const { return singles_ + 2 * kLanes * groups_; }
 
-  /// Chooses the member of each class in `ones_` that is the only one alive; false if there is no such class.
+  /// Chooses the member of each class in `ones_` that is the only one alive; false if there is no
+  /// such class.
   bool force(Set& alive, Lanes& open) {
     const u32 known = n_units_;
     for (u32 g = 0; g < groups_; ++g)
@@ -263,7 +267,8 @@ class WarpColouring : private Placement<WarpColouring<W>> {
       }
     return n_units_ > known;
   }
-  /// Sets the classes aside from which it follows that class c is empty: no vertex is placed by them again.
+  /// Sets the classes aside from which it follows that class c is empty: no vertex is placed by
+  /// them again.
   void explain(u32 c, u32 v) {
     usable_ = without(usable_, class_bit(c));
     Lanes needed = splat(0);

@@ -1,15 +1,15 @@
 // warp_queue.hpp: parts of a clique search that busy groups give to idle ones.
 //
-// What it does: a ring of slots. A group with nothing to do draws a ticket (`take`), and waits for the flag
-// of its slot alone. A busy group sees at every node whether more tickets were drawn than parts given, and
-// then writes one part into the next slot. The search is over when no task and no part is left undone
-// (`done`); the last group wakes those that wait.
+// What it does: a ring of slots. A group with nothing to do draws a ticket (`take`), and waits for
+// the flag of its slot alone. A busy group sees at every node whether more tickets were drawn than
+// parts given, and then writes one part into the next slot. The search is over when no task and no
+// part is left undone (`done`); the last group wakes those that wait.
 //
-// Why the ring is large enough: a group gives at most one part for each look that found others waiting, so
-// parts are ahead of tickets by less than the number of groups, and a ring of twice as many slots never
-// reaches a part that nobody has a ticket for. A slot is used again and again: its flag is 2·round when it
-// may be written, and 2·round + 1 when it may be read. Groups need not all run at the same time: one that
-// starts late finds what is left.
+// Why the ring is large enough: a group gives at most one part for each look that found others
+// waiting, so parts are ahead of tickets by less than the number of groups, and a ring of twice as
+// many slots never reaches a part that nobody has a ticket for. A slot is used again and again: its
+// flag is 2·round when it may be written, and 2·round + 1 when it may be read. Groups need not all
+// run at the same time: one that starts late finds what is left.
 #pragma once
 
 #include "clique/clique_launch.hpp"
@@ -37,7 +37,8 @@ class WarpQueue {
   }
   u32* slot(u64 ticket) const { return run_.slots + ticket % run_.slot_capacity * run_.slot_words; }
 
-  /// Waits for a part; kNothing when the search is over. `taken` frees its slot, once it has been read.
+  /// Waits for a part; kNothing when the search is over. `taken` frees its slot, once it has been
+  /// read.
   u64 take() const {
     const u64 ticket = fetch_add(&run_.counters->head, 1);
     const u32 wanted = 2 * round(ticket) + 1;

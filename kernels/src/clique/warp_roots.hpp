@@ -1,14 +1,14 @@
 // warp_roots.hpp: the local graphs of roots for a clique search, built by groups of 32 lanes.
 //
-// What it finds: below a root lie its later neighbours in the degeneracy order. Of these, only such as have
-// enough neighbours among the rest can be in a larger clique than the best known: the others are dropped
-// until nothing changes. The non-neighbours of those that are left are written into the arena, the vertices
-// of the densest core first.
+// What it finds: below a root lie its later neighbours in the degeneracy order. Of these, only such
+// as have enough neighbours among the rest can be in a larger clique than the best known: the
+// others are dropped until nothing changes. The non-neighbours of those that are left are written
+// into the arena, the vertices of the densest core first.
 //
 // Input: a `CliqueLaunch` (clique_launch.hpp), later neighbours ascending.
 //
-// Cost: for each round of dropping, and for the rows, a pass over the later lists of the root's candidates,
-// each entry sought among them by bisection. Memory: two words a candidate and group.
+// Cost: for each round of dropping, and for the rows, a pass over the later lists of the root's
+// candidates, each entry sought among them by bisection. Memory: two words a candidate and group.
 #pragma once
 
 #include "clique/clique_launch.hpp"
@@ -44,7 +44,8 @@ class RootRows {
       count_one(degrees + j);
     });
   }
-  /// Keeps the candidates with at least best - 1 neighbours among the others; says whether any was dropped.
+  /// Keeps the candidates with at least best - 1 neighbours among the others; says whether any was
+  /// dropped.
   bool drop_few() {
     u32 kept = 0;
     for (u32 i = 0; i < n_; i += kLanes) {

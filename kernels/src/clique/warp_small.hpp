@@ -1,14 +1,14 @@
-// warp_small.hpp: the bounds of warp_colouring.hpp for few vertices, in registers: lane c holds all of
-// class c.
+// warp_small.hpp: the bounds of warp_colouring.hpp for few vertices, in registers: lane c holds all
+// of class c.
 //
-// What it finds: `SmallColouring` makes a matrix of its own, in fast memory, of a set of at most 32·V
-// vertices, numbered anew in their order, and says on which of any subset to branch. Nearly all nodes of a
-// large search lie below such a set.
+// What it finds: `SmallColouring` makes a matrix of its own, in fast memory, of a set of at most
+// 32·V vertices, numbered anew in their order, and says on which of any subset to branch. Nearly
+// all nodes of a large search lie below such a set.
 //
-// Method: a set is one word in each of the first V lanes, and a class V words of one lane. So what is asked
-// of all classes takes an instruction or two for each word, and a vertex is coloured by asking all classes
-// at once for the first that has no neighbour of it. The classes are the same as those that are filled one
-// after the other, but no vertex has to wait for the one before.
+// Method: a set is one word in each of the first V lanes, and a class V words of one lane. So what
+// is asked of all classes takes an instruction or two for each word, and a vertex is coloured by
+// asking all classes at once for the first that has no neighbour of it. The classes are the same as
+// those that are filled one after the other, but no vertex has to wait for the one before.
 //
 // Bound: 32 classes; where more are allowed, more is branched on than need be.
 //
@@ -35,8 +35,8 @@ class SmallColouring : private Placement<SmallColouring> {
   using Set = WarpSet<1>;
   SmallColouring(u32* near, bool recolour, bool refute) : near_(near), recolour_(recolour), refute_(refute) {}
 
-  /// Makes the matrix of a set of a tree's vertices, given as words in memory. `rows` are the tree's, of
-  /// non-neighbours; the rows of the matrix are of neighbours.
+  /// Makes the matrix of a set of a tree's vertices, given as words in memory. `rows` are the
+  /// tree's, of non-neighbours; the rows of the matrix are of neighbours.
   void project(const u32* rows, u32 stride, const u32* members, u32 n_words) {
     const u32 n = list_bits(name_at(0), n_words, [=](u32 k) { return members[k]; });
     BICLIQ_ROLL
@@ -123,8 +123,8 @@ class SmallColouring : private Placement<SmallColouring> {
         class_words_[w] = set_bits(class_words_[w], lowest_lane_(ballot(~nonzero(met))), splat(bit));
       }
   }
-  /// All bits or none. A word is chosen among registers by masks, and not by its number: a device compiler
-  /// would put the registers into memory.
+  /// All bits or none. A word is chosen among registers by masks, and not by its number: a device
+  /// compiler would put the registers into memory.
   static u32 all_if(bool chosen) { return 0u - u32{chosen}; }
   /// Puts a vertex into a class, or takes it out.
   void toggle(u32 c, u32 v) {
@@ -143,8 +143,8 @@ class SmallColouring : private Placement<SmallColouring> {
   // ---- what `place` asks
 
   void join(u32 c, u32 v) { toggle(c, v); }
-  /// The first of some classes without a member that is alive. If there is none, `ones_` gets the classes
-  /// with a single one, and `singles_` these members.
+  /// The first of some classes without a member that is alive. If there is none, `ones_` gets the
+  /// classes with a single one, and `singles_` these members.
   u32 look(const Row& alive, u32 among) {
     Lanes any = splat(0), two = splat(0), at = splat(0);
     BICLIQ_UNROLL
@@ -177,7 +177,8 @@ class SmallColouring : private Placement<SmallColouring> {
 
   // ---- refutation
 
-  /// Chooses the member of each class in `ones_` that is the only one alive; false if there is no such class.
+  /// Chooses the member of each class in `ones_` that is the only one alive; false if there is no
+  /// such class.
   bool force(Row& alive, u32& open) {
     const u32 known = n_units_;
     BICLIQ_ROLL
@@ -197,7 +198,8 @@ class SmallColouring : private Placement<SmallColouring> {
     }
     return n_units_ > known;
   }
-  /// Sets the classes aside from which it follows that class c is empty: no vertex is placed by them again.
+  /// Sets the classes aside from which it follows that class c is empty: no vertex is placed by
+  /// them again.
   void explain(u32 c, u32 v) {
     usable_ &= ~(1u << c);
     u32 needed = takers(c, v, kNoVertex, n_units_);
@@ -209,7 +211,8 @@ class SmallColouring : private Placement<SmallColouring> {
       needed |= takers(of, v, lane(unit_vertices_, i), i);
     }
   }
-  /// Those of the first n chosen members that removed the neighbours of v in class c, but for one of these.
+  /// Those of the first n chosen members that removed the neighbours of v in class c, but for one
+  /// of these.
   u32 takers(u32 c, u32 v, u32 but, u32 n) const {
     const u32 units = ballot(first_lanes(n));
     u32 found = 0;

@@ -1,25 +1,26 @@
-// levels.cu: (p,q)-bicliques on a GPU, by levels. The search is that of pq.hpp, with a warp as the group
-// of 32 lanes.
+// levels.cu: (p,q)-bicliques on a GPU, by levels. The search is that of pq.hpp, with a warp as the
+// group of 32 lanes.
 //
-// What it finds: the number of complete p×q subgraphs below given roots, exactly, as sums of 128 bits.
-// A root lies on the side that holds p vertices, its *columns* are later vertices of that side, and its
-// *rows* are its neighbours.
+// What it finds: the number of complete p×q subgraphs below given roots, exactly, as sums of 128
+// bits. A root lies on the side that holds p vertices, its *columns* are later vertices of that
+// side, and its *rows* are its neighbours.
 //
-// Input: a `CountRun`, written by kernels/cuda/counting.py: both adjacency lists of the core in search
-// order, tables of binomials, the subsets of small sets as words, and blocks of memory.
+// Input: a `CountRun`, written by kernels/cuda/counting.py: both adjacency lists of the core in
+// search order, tables of binomials, the subsets of small sets as words, and blocks of memory.
 //
-// Method: `count_roots`, a block a root, counts the rows that each later vertex shares with the root,
-// and writes those with enough of them as masks into the arena: a node, with a task for each column that
-// may be chosen next. Then comes a *wave* of `count_wave` for each further vertex but the last: a warp
-// takes a task (a node and a column) and makes the node of the columns that are left. If that has more
-// than 32 columns or 32 rows, it becomes tasks of the next wave, so that no warp is kept by a large one.
-// A smaller one is finished in registers: lane j holds column j, and lane r of the transpose row r, so
-// that a node is two words, the columns that may still be chosen and the rows that are left. A node ends
-// where there are few subsets of columns, or of rows, to choose (omission.hpp): each lane takes a subset.
+// Method: `count_roots`, a block a root, counts the rows that each later vertex shares with the
+// root, and writes those with enough of them as masks into the arena: a node, with a task for each
+// column that may be chosen next. Then comes a *wave* of `count_wave` for each further vertex but
+// the last: a warp takes a task (a node and a column) and makes the node of the columns that are
+// left. If that has more than 32 columns or 32 rows, it becomes tasks of the next wave, so that no
+// warp is kept by a large one. A smaller one is finished in registers: lane j holds column j, and
+// lane r of the transpose row r, so that a node is two words, the columns that may still be chosen
+// and the rows that are left. A node ends where there are few subsets of columns, or of rows, to
+// choose (omission.hpp): each lane takes a subset.
 //
-// Exactness: no count depends on capacities. Where the arena or the tasks do not suffice the run fails
-// as a whole, and the host repeats it with half of the roots. Sums are per lane, with a carry into a
-// second word.
+// Exactness: no count depends on capacities. Where the arena or the tasks do not suffice the run
+// fails as a whole, and the host repeats it with half of the roots. Sums are per lane, with a carry
+// into a second word.
 //
 // Cost: the nodes of pq.hpp, 32 columns at a time. Memory: the nodes of all waves, in the arena.
 //
@@ -36,8 +37,8 @@ constexpr u32 kSmall = 33;                              // tables of binomials h
 constexpr u32 kFewSubsets = 256, kMostSubsets = 1024;  // that end a node with 3 more to choose, and with more than 3
 constexpr u32 kPlaced = 0x80000000u;                    // a word of scratch with this bit holds a column's place
 
-// kernels/cuda/counting.py describes these structs and numbers again, for the driver, which writes and
-// reads them; a program where the two differ does not compile.
+// kernels/cuda/counting.py describes these structs and numbers again, for the driver, which writes
+// and reads them; a program where the two differ does not compile.
 
 /// Columns as masks over rows, word by word; `need` of them are still to be chosen.
 struct CountNode {
@@ -108,7 +109,7 @@ inline void add_to_totals(const CountRun& g, LaneSum sum, u32 warp) {
   g.totals[2 * warp + 1] = all.high;
 }
 
-// ---- roots ------------------------------------------------------------------------------------------
+// ---- roots --------------------------------------------------------------------------------------
 
 struct SharedRoot {
   u64 root, masks, tasks;
@@ -152,7 +153,8 @@ class CountRoots {
  private:
   static u32 bucket(u32 count) { return count < kBuckets ? count : kBuckets - 1; }
 
-  /// f(w, i) for every vertex w after the root in the list of its row i; a warp takes a row, from its end.
+  /// f(w, i) for every vertex w after the root in the list of its row i; a warp takes a row, from
+  /// its end.
   template <class F>
   void each_later(F f) const {
     for (u32 i = threadIdx.x / kLanes; i < d_; i += blockDim.x / kLanes) {
@@ -232,7 +234,7 @@ extern "C" __global__ void close_wave(const CountRun* run, u32 wave) {
   run->counters->end_of_wave[wave + 1] = run->counters->n_tasks;
 }
 
-// ---- search -----------------------------------------------------------------------------------------
+// ---- search -------------------------------------------------------------------------------------
 
 /// Runs tasks; a warp.
 class CountWave {
@@ -307,7 +309,8 @@ class CountWave {
     if (c.need == 2 || n + 1 < c.need) return;
     project(c, masks, n_used, rows, n);
   }
-  /// Makes the node of the kept columns over the rows of the chosen one, side by side; a lane a column.
+  /// Makes the node of the kept columns over the rows of the chosen one, side by side; a lane a
+  /// column.
   void project(const CountNode& c, const u32* masks, u32 n_used, u32 rows, u32 n) {
     const bool in_place = rows <= kLanes && n <= kLanes;
     const u32 stride = stride_of(n);
@@ -333,8 +336,8 @@ class CountWave {
     }
   }
   static u32 stride_of(u32 n) { return (n + 63) / 32 * 32; }
-  /// Adds a node, whose columns are tasks of the next wave; returns where its masks go, or null where there
-  /// is no room.
+  /// Adds a node, whose columns are tasks of the next wave; returns where its masks go, or null
+  /// where there is no room.
   u32* add_node(u32 n, u32 words, u32 need) {
     const u64 size = static_cast<u64>(words) * stride_of(n), n_tasks = n - need + 1;
     u64 masks = 0, node = 0, tasks = 0;
@@ -386,7 +389,8 @@ class CountWave {
     }
   }
 
-  /// Counts the choices of `need` of the columns over these rows, if they are few enough to be listed.
+  /// Counts the choices of `need` of the columns over these rows, if they are few enough to be
+  /// listed.
   bool ends(u32 mask, u32 row, u32 alive, u32 rows, u32 need) {
     if (need == 2) {
       pairs(mask & rows, alive);
@@ -419,8 +423,8 @@ class CountWave {
     compact(buffer_, Lanes{word}, flags(which));
     return buffer_[lane_id()];
   }
-  /// Adds C(bits of their AND, least) over the k-subsets of the words of the first n lanes; a lane takes a
-  /// subset.
+  /// Adds C(bits of their AND, least) over the k-subsets of the words of the first n lanes; a lane
+  /// takes a subset.
   void subsets(u32 word, u32 n, u32 k, u32 least) {
     const u32 all = choose(n, k);
     const u32* list = g_.subsets + g_.first_subset[n * kSmall + k];

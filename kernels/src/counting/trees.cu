@@ -5,11 +5,12 @@
 // Input: a `TreeRun`, written by kernels/cuda/table.py: trees that a search on the host gave away,
 // binomials, and blocks of memory.
 //
-// Method: warps take trees from a counter. The warps of a block share a table of 64-bit cells in device
-// memory, and add to it by atomic operations that return nothing. The host bounds the number of leaves
-// between two looks at a table, so that no cell can wrap: then, and at the end of a launch, every cell
-// is added to its 128-bit total, the low word first, and the carry into the high one. Additions
-// commute, so neither their order nor launches that run side by side change a bit of the outcome.
+// Method: warps take trees from a counter. The warps of a block share a table of 64-bit cells in
+// device memory, and add to it by atomic operations that return nothing. The host bounds the number
+// of leaves between two looks at a table, so that no cell can wrap: then, and at the end of a
+// launch, every cell is added to its 128-bit total, the low word first, and the carry into the high
+// one. Additions commute, so neither their order nor launches that run side by side change a bit of
+// the outcome.
 //
 // Cost: the nodes of the trees. Memory: a table of cells a block.
 //
@@ -21,8 +22,8 @@ inline namespace BICLIQ_ISA {
 
 constexpr u32 kTreeThreads = 256;
 
-/// Everything the kernel is told; 64-bit fields only. kernels/cuda/table.py describes it again, for the
-/// driver, which writes it; a program where the two differ does not compile.
+/// Everything the kernel is told; 64-bit fields only. kernels/cuda/table.py describes it again, for
+/// the driver, which writes it; a program where the two differ does not compile.
 struct TreeRun {
   const u32* trees;
   const u64* binomials;  // [n][k], n and k up to kMostOptional

@@ -1,17 +1,19 @@
 // device_roots.hpp: the roots of an enumeration on a GPU.
 //
-// What it finds: `single_rows` the bicliques of one row; `build_heavy_roots` and `build_light_roots`
-// the subtree of each root, with R of the root and its own biclique, cut into tasks.
+// What it finds: `single_rows` the bicliques of one row; `build_heavy_roots` and
+// `build_light_roots` the subtree of each root, with R of the root and its own biclique, cut into
+// tasks.
 //
 // Input: a `Run` (device_run.hpp).
 //
-// Method: a warp takes a row, and looks for another row that has all of its columns. A block takes a
-// root: a column before it that has all its rows ends it; the columns after it are counted by a pass
-// over the lists of its rows, sorted by their number of rows, and written as masks over at most 32 rows
-// or as a bit matrix. Roots with many edges within two steps get blocks of 1,024 threads, others of 64.
+// Method: a warp takes a row, and looks for another row that has all of its columns. A block takes
+// a root: a column before it that has all its rows ends it; the columns after it are counted by a
+// pass over the lists of its rows, sorted by their number of rows, and written as masks over at
+// most 32 rows or as a bit matrix. Roots with many edges within two steps get blocks of 1,024
+// threads, others of 64.
 //
-// Cost: O(edges within two steps) a root. Memory: four words a column for every block, and the subtrees
-// in the arena.
+// Cost: O(edges within two steps) a root. Memory: four words a column for every block, and the
+// subtrees in the arena.
 #pragma once
 
 #include "lanes/device_buckets.hpp"
@@ -20,10 +22,10 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-// ---- bicliques of one row ---------------------------------------------------------------------------
+// ---- bicliques of one row -----------------------------------------------------------------------
 
-/// Has the row all of n columns (ascending)? For one thread; from the end, where the columns of many
-/// rows are, which it lacks least often.
+/// Has the row all of n columns (ascending)? For one thread; from the end, where the columns of
+/// many rows are, which it lacks least often.
 inline bool has_columns(const Run& g, u32 row, const u32* columns, u32 n) {
   const u32 *first = g.row_columns + g.row_start[row], *end = g.row_columns + g.row_start[row + 1];
   if (end - first < n || end[-1] < columns[n - 1]) return false;
@@ -46,7 +48,8 @@ inline bool has_columns(const Run& g, u32 row, const u32* columns, u32 n) {
   return true;
 }
 
-/// Has another row all n columns of this one? It is among the rows of the first of them. For a warp.
+/// Has another row all n columns of this one? It is among the rows of the first of them. For a
+/// warp.
 inline bool contained_row(const Run& g, u32 row, const u32* columns, u32 n) {
   const u32* others = g.column_rows + g.column_start[columns[0]];
   const u32 d = g.column_degree(columns[0]);
@@ -82,11 +85,11 @@ extern "C" __global__ void single_rows(const Run* run) {
   atomicAdd(&g.counters->digest, digest);
 }
 
-// ---- roots ------------------------------------------------------------------------------------------
+// ---- roots --------------------------------------------------------------------------------------
 
 constexpr u32 kExactBuckets = 1024, kBuckets = 1024 + 22 * 64;
-/// Candidates are sorted by their number of rows; beyond 1,024 rows, numbers that differ by less than a
-/// 64th may count as equal.
+/// Candidates are sorted by their number of rows; beyond 1,024 rows, numbers that differ by less
+/// than a 64th may count as equal.
 inline u32 bucket_of(u32 count) {
   if (count < kExactBuckets) return count;
   const u32 exponent = 31 - __clz(count);
@@ -106,8 +109,8 @@ struct Shared {
 
 /// Builds the subtree of one root after the other; a block of threads.
 ///
-/// A word of scratch for every column holds its *mark*: first the rows of the root that it has (a mask
-/// where there are at most 32, else their number), later its place in the matrix.
+/// A word of scratch for every column holds its *mark*: first the rows of the root that it has (a
+/// mask where there are at most 32, else their number), later its place in the matrix.
 
 class RootBuilder {
  public:
@@ -167,8 +170,8 @@ class RootBuilder {
 
   // ---- twins
 
-  /// Has a column before v all rows of v? Then all that is below v is found there. It would be in the
-  /// list of the row with the fewest columns before v.
+  /// Has a column before v all rows of v? Then all that is below v is found there. It would be in
+  /// the list of the row with the fewest columns before v.
   bool covered() {
     u64 least = ~0ull;
     for (u32 i = threadIdx.x; i < d_; i += blockDim.x) {
@@ -205,15 +208,16 @@ class RootBuilder {
   }
   u32 count_of(u32 mark) const { return d_ <= kLanes ? popcount(mark) : mark; }
 
-  /// f(w) for the columns of row i from place `first` to `end` of its list; for the threads of a row.
+  /// f(w) for the columns of row i from place `first` to `end` of its list; for the threads of a
+  /// row.
   template <class F>
   void each_column(u32 i, u32 first, u32 end, F f) const {
     const u32* columns = g_.row_columns + g_.row_start[rows_[i]];
     for (u32 k = first + threadIdx.x % kThreadsARow; k < end; k += kThreadsARow) f(columns[k]);
   }
 
-  /// Marks the columns after the root; those that have all its rows join R, and those with enough of them
-  /// are the candidates.
+  /// Marks the columns after the root; those that have all its rows join R, and those with enough
+  /// of them are the candidates.
   void count_candidates() {
     for (u32 i = threadIdx.x / kThreadsARow; i < d_; i += blockDim.x / kThreadsARow)
       each_column(i, places_[i] + 1, g_.row_degree(rows_[i]), [&](u32 w) { touch(w, i); });
@@ -245,7 +249,8 @@ class RootBuilder {
     for (u32 i = threadIdx.x; i < d_; i += blockDim.x) hash += g_.row_hashes[rows_[i]];
     if (hash) atomicAdd(&s_.rows_hash, hash);
   }
-  /// Turns sizes of buckets into their first places (one warp); their sum is the number of candidates.
+  /// Turns sizes of buckets into their first places (one warp); their sum is the number of
+  /// candidates.
   void start_buckets() {
     const u32 n = start_each(s_.histogram, bucket_of(d_) + 1);
     if (lane_id() == 0) s_.n_candidates = n;
@@ -345,8 +350,8 @@ class RootBuilder {
     if (reach) atomicOr(&s_.reach, reach);
   }
 
-  /// The subtree of a root of more rows: a matrix of the rows that have a candidate, and of the excluded
-  /// columns that have at least two such rows.
+  /// The subtree of a root of more rows: a matrix of the rows that have a candidate, and of the
+  /// excluded columns that have at least two such rows.
   bool wide() {
     place_candidates();
     list_rows();
@@ -444,7 +449,8 @@ class RootBuilder {
     }
   }
 
-  /// Adds the subtree, and a task for every `at_once` of its n candidates; false where there is no room.
+  /// Adds the subtree, and a task for every `at_once` of its n candidates; false where there is no
+  /// room.
   bool emit(const Subtree& tree, u32 n, u32 at_once) {
     const u32 n_tasks = (n + at_once - 1) / at_once;
     __syncthreads();

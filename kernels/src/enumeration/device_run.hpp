@@ -1,5 +1,5 @@
-// device_run.hpp: what the kernels of enumeration.cu share: the `Run` that they are told, its tasks,
-// counters and output.
+// device_run.hpp: what the kernels of enumeration.cu share: the `Run` that they are told, its
+// tasks, counters and output.
 //
 // kernels/cuda/search_program.py describes these structs and numbers again, for the driver, which
 // writes and reads them; a program where the two differ does not compile.
@@ -52,13 +52,14 @@ struct Chunk {
 
 /// Everything a kernel is told; 64-bit fields only.
 struct Run {
-  // The graph: the columns of every row and the rows of every column, ascending; and for each edge of a
-  // column the place of the column in the row's list.
+  // The graph: the columns of every row and the rows of every column, ascending; and for each edge
+  // of a column the place of the column in the row's list.
   const u64 *row_start, *column_start;
   const u32 *row_columns, *column_rows, *places;
   const u64 *row_hashes, *column_hashes;  // null where nothing is digested
   const u32 *is_root, *roots;             // a flag for each column; the roots, those for large blocks first
-  // Memory: of the builders of roots; of subtrees, until the search ends; of the search, a piece a warp.
+  // Memory: of the builders of roots; of subtrees, until the search ends; of the search, a piece a
+  // warp.
   u32 *scratch, *arena;
   Subtree* subtrees;
   Task* tasks;

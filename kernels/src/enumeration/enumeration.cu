@@ -1,27 +1,28 @@
-// enumeration.cu: the maximal bicliques of a graph on a GPU. The search is that of mbe.hpp, from the same
-// headers as on a CPU, with a warp as the group of 32 lanes.
+// enumeration.cu: the maximal bicliques of a graph on a GPU. The search is that of mbe.hpp, from
+// the same headers as on a CPU, with a warp as the group of 32 lanes.
 //
-// What it finds: their number and digest (`search_count`, `search_members`), or all of them, written as
-// records (`search_bicliques`), which `measure_chunks` and `unpack_chunks` turn into lists.
+// What it finds: their number and digest (`search_count`, `search_members`), or all of them,
+// written as records (`search_bicliques`), which `measure_chunks` and `unpack_chunks` turn into
+// lists.
 //
-// Input: a `Run` (device_run.hpp), written by kernels/cuda/enumeration.py: the graph, the limits, and
-// blocks of memory. The kernels of device_roots.hpp have run before.
+// Input: a `Run` (device_run.hpp), written by kernels/cuda/enumeration.py: the graph, the limits,
+// and blocks of memory. The kernels of device_roots.hpp have run before.
 //
-// Method: a task is a narrow root, or a range of the candidates of a wide one; the roots with most work
-// come first. Warps stay until the end: they take tasks from a counter, and then wait in a queue for
-// subtrees that busy warps give away. A busy warp looks every 32 nodes, and after every wide node,
-// whether others wait, and gives away a third of its shallowest open level: a copy of the node in the
-// arena, or, of a wide node, a copy of what it holds above its matrix, which all share who search a part
-// of it. The search ends when no warp has a task and no subtree is left.
+// Method: a task is a narrow root, or a range of the candidates of a wide one; the roots with most
+// work come first. Warps stay until the end: they take tasks from a counter, and then wait in a
+// queue for subtrees that busy warps give away. A busy warp looks every 32 nodes, and after every
+// wide node, whether others wait, and gives away a third of its shallowest open level: a copy of
+// the node in the arena, or, of a wide node, a copy of what it holds above its matrix, which all
+// share who search a part of it. The search ends when no warp has a task and no subtree is left.
 //
-// Where bicliques are written, every warp fills pieces (chunks) of one bounded block of memory. A warp
-// that finds no room for what its next step may report parks, all others park when they see it, and the
-// launch ends. The host turns the records into lists, empties the block and launches again; each warp
-// goes on where it was.
+// Where bicliques are written, every warp fills pieces (chunks) of one bounded block of memory. A
+// warp that finds no room for what its next step may report parks, all others park when they see
+// it, and the launch ends. The host turns the records into lists, empties the block and launches
+// again; each warp goes on where it was.
 //
-// Cost: as of mbe.hpp. Memory: the arena (matrices and masks of all roots, then given subtrees), and a
-// workspace of fixed size a warp. Where either does not suffice the run fails as a whole, and the host
-// repeats it with half of the roots, or larger workspaces.
+// Cost: as of mbe.hpp. Memory: the arena (matrices and masks of all roots, then given subtrees),
+// and a workspace of fixed size a warp. Where either does not suffice the run fails as a whole, and
+// the host repeats it with half of the roots, or larger workspaces.
 //
 // Papers: those of mbe.hpp; Tzeng, Patney and Owens 2010 (work donation between warps).
 //
@@ -31,7 +32,7 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-// ---- the search -------------------------------------------------------------------------------------
+// ---- the search ---------------------------------------------------------------------------------
 
 /// The memory of a warp: a stack of fixed size (`Workspace` on a CPU).
 class WarpWorkspace {
@@ -54,8 +55,9 @@ class WarpWorkspace {
 
 /// The other warps, as one of them sees them, and the queue of subtrees that warps give away.
 ///
-/// Who has nothing left to do draws a ticket, and waits for the slot of that number. Who gives a subtree
-/// away fills the next slot. So tickets minus filled slots is the number of warps that wait.
+/// Who has nothing left to do draws a ticket, and waits for the slot of that number. Who gives a
+/// subtree away fills the next slot. So tickets minus filled slots is the number of warps that
+/// wait.
 class WarpPool {
  public:
   static constexpr bool kKeepsGiven = true;  // the arena is not freed before the search ends
@@ -84,7 +86,8 @@ class WarpPool {
     if (lane_id() == 0) run_.fail(Failure::kWorkspaceFull);
   }
 
-  /// Memory for a subtree; null where the arena or the queue is nearly full: then nothing is given away.
+  /// Memory for a subtree; null where the arena or the queue is nearly full: then nothing is given
+  /// away.
   Block block(u64 words) const {
     Block block;
     block.next = room_for(run_, words);
@@ -104,8 +107,8 @@ class WarpPool {
     __threadfence();
     return slot == ~0ull ? nullptr : run_.slots + slot;
   }
-  /// To be called when a given subtree is done, and when this warp has found no more tasks. The last call
-  /// of all wakes those that wait.
+  /// To be called when a given subtree is done, and when this warp has found no more tasks. The
+  /// last call of all wakes those that wait.
   void done() const { one_less(run_); }
 
  private:
@@ -150,8 +153,8 @@ class WarpPool {
       set(run, slot, Slot::kEnded);
   }
 
-  /// Waits until a slot is filled; false when the search has ended. Nobody wakes a warp that draws its
-  /// ticket after the last `done`: it finds that nothing is pending.
+  /// Waits until a slot is filled; false when the search has ended. Nobody wakes a warp that draws
+  /// its ticket after the last `done`: it finds that nothing is pending.
   bool wait(u64 slot) const {
     const volatile u32* state = run_.slot_states + slot;
     __threadfence();
@@ -165,7 +168,8 @@ class WarpPool {
   }
 };
 
-/// Counts bicliques, adds the count to that of all warps now and then, and stops all past the limit.
+/// Counts bicliques, adds the count to that of all warps now and then, and stops all past the
+/// limit.
 class WarpTally {
  public:
   explicit WarpTally(const Run& run)
@@ -260,8 +264,8 @@ class WarpOutput {
   }
 };
 
-/// A sink that adds to the digest, and where asked writes records. A lane holds one row of the narrow
-/// subtree, and one column of the leaf.
+/// A sink that adds to the digest, and where asked writes records. A lane holds one row of the
+/// narrow subtree, and one column of the leaf.
 template <bool kWrites>
 class WarpMembers {
  public:
@@ -332,7 +336,8 @@ class WarpMembers {
   u64 row_hash_ = 0, leaf_hash_ = 0, digest_ = 0;
   u32 row_ = 0, leaf_ = 0, root_ = 0;
 
-  /// The sum of a 64-bit word of every lane, modulo 2^64: in three pieces of 22 bits, whose sums fit in 32.
+  /// The sum of a 64-bit word of every lane, modulo 2^64: in three pieces of 22 bits, whose sums
+  /// fit in 32.
   static u64 total(u64 x) {
     const u32 mask = (1u << 22) - 1;
     const u64 low = sum(Lanes{static_cast<u32>(x) & mask}), middle = sum(Lanes{static_cast<u32>(x >> 22) & mask});
@@ -413,8 +418,8 @@ inline bool take_task(const Run& run, Task& task) {
   return true;
 }
 
-/// Writes the biclique that a task stands for itself: that of its row, or, with the first task of a root,
-/// that of the root. False where there is no room.
+/// Writes the biclique that a task stands for itself: that of its row, or, with the first task of a
+/// root, that of the root. False where there is no room.
 template <class Sink>
 inline bool write_own(const Run& run, const Task& task, Sink& sink) {
   if (task.subtree == kOneRow) {
@@ -430,7 +435,8 @@ inline bool write_own(const Run& run, const Task& task, Sink& sink) {
   return true;
 }
 
-/// What a warp does: tasks first, then subtrees that are given to it, until none is left or all park.
+/// What a warp does: tasks first, then subtrees that are given to it, until none is left or all
+/// park.
 template <class Sink>
 inline void search(const Run& run) {
   const u64 warp = (static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;
@@ -516,10 +522,10 @@ extern "C" __global__ void __launch_bounds__(32 * BICLIQ_WARPS, BICLIQ_BLOCKS) s
 }
 #endif
 
-// ---- from records to lists --------------------------------------------------------------------------
+// ---- from records to lists ----------------------------------------------------------------------
 
-/// Writes how many records, rows and columns each chunk holds, in three arrays one after the other; a
-/// thread a chunk.
+/// Writes how many records, rows and columns each chunk holds, in three arrays one after the other;
+/// a thread a chunk.
 extern "C" __global__ void measure_chunks(const Run* run, u64* sizes, u64 n_chunks) {
   const u64 i = static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= n_chunks) return;
@@ -535,9 +541,9 @@ extern "C" __global__ void measure_chunks(const Run* run, u64* sizes, u64 n_chun
   sizes[2 * n_chunks + i] = columns;
 }
 
-/// Writes the records of each chunk as lists; a warp a chunk. `ends` says where those of a chunk end (the
-/// measured sizes, added up). The number of its biclique stands above each id, so that one sort puts
-/// every list in order.
+/// Writes the records of each chunk as lists; a warp a chunk. `ends` says where those of a chunk
+/// end (the measured sizes, added up). The number of its biclique stands above each id, so that one
+/// sort puts every list in order.
 extern "C" __global__ void unpack_chunks(const Run* run, const u64* sizes, const u64* ends, u64 n_chunks, i32* roots, i32* row_ends,
                                          i32* column_ends, u64* rows, u64* columns) {
   const u64 i = (static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;

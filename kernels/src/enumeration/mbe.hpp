@@ -5,23 +5,23 @@
 // those with at least `min_rows`, `min_columns` and `min_edges` = |L|·|R|. Bicliques of one row are
 // found apart, when a root is built.
 //
-// Input: a `Subtree` (subtree.hpp): a root with its rows and the columns within two steps of it, made
-// by roots.hpp on a CPU and by device_roots.hpp on a GPU; or a part of the search that another worker
-// gave away. The columns of the graph are numbered in search order.
+// Input: a `Subtree` (subtree.hpp): a root with its rows and the columns within two steps of it,
+// made by roots.hpp on a CPU and by device_roots.hpp on a GPU; or a part of the search that another
+// worker gave away. The columns of the graph are numbered in search order.
 //
 // Method: the search is depth first, and finds each biclique below its *root*, which is its first
 // column. A node is a set L of rows, the columns that may still join R (the *candidates*) and those
-// that may not (the *excluded* columns: earlier ones, and candidates that were tried before), each as
-// a mask over the rows of L. The child for candidate x has L' = L ∩ N(x), where N(x) are the rows of
-// x. If an excluded column has all of L', the child's bicliques are found elsewhere, and it is
-// dropped; otherwise the candidates that have all of L' join R, and (L', R) is one of the answers.
-// Candidates whose rows in L all lie in N(x) need not be tried at the parent any more, and only
-// columns with at least two rows in L' stay in the child.
+// that may not (the *excluded* columns: earlier ones, and candidates that were tried before), each
+// as a mask over the rows of L. The child for candidate x has L' = L ∩ N(x), where N(x) are the
+// rows of x. If an excluded column has all of L', the child's bicliques are found elsewhere, and it
+// is dropped; otherwise the candidates that have all of L' join R, and (L', R) is one of the
+// answers. Candidates whose rows in L all lie in N(x) need not be tried at the parent any more, and
+// only columns with at least two rows in L' stay in the child.
 //
 // What keeps nodes small: excluded columns are cut down to the rows that some candidate has, an
-// excluded column whose rows another one has is dropped, and so is a candidate whose rows an excluded
-// column has. A node takes one of three forms, and its children the same or a smaller one: up to 32
-// rows, lists of one-word masks, and once few columns are left a *leaf* in registers
+// excluded column whose rows another one has is dropped, and so is a candidate whose rows an
+// excluded column has. A node takes one of three forms, and its children the same or a smaller one:
+// up to 32 rows, lists of one-word masks, and once few columns are left a *leaf* in registers
 // (narrow_nodes.hpp); more rows, a bit matrix (wide_nodes.hpp) or, where the columns are few, lists
 // of masks of several words (tall_nodes.hpp).
 //
@@ -57,7 +57,8 @@ class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Workers, Memory
     memory_.release(start);
   }
 
-  // ---- the same in pieces, for a sink that may lack room: then `run` returns, and `resume` says how to go on ------
+  // ---- the same in pieces, for a sink that may lack room ----------------------------------------
+  // Then `run` returns, and `resume` says how to go on.
 
   /// Makes the root of a subtree the current node; `run` goes on from there.
   Next open(const Subtree& tree) {
@@ -109,11 +110,11 @@ class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Workers, Memory
     }
   }
 
-  // ---- what the layers below call -------------------------------------------------------------------
+  // ---- what the layers below call ---------------------------------------------------------------
 
   /// Asks whether other workers want something; true where `answer` is to be called. A leaf asks as
-  /// well, and parks so that it can be called: the code that gives work away is there only once, and
-  /// takes no registers in the middle of a leaf.
+  /// well, and parks so that it can be called: the code that gives work away is there only once,
+  /// and takes no registers in the middle of a leaf.
   bool poll() {
     since_poll_ = 0;
     wanted_ = workers_.stopped() ? kEndNow : workers_.wanted();
@@ -139,7 +140,8 @@ class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Workers, Memory
     return columns + Base::narrow_words() + 3 * padded(rows) + 3 * padded(tree.matrix.stride()) + 1024 +
            (tree.wide && !tree.matrix.columns ? usize{words_for(tree.matrix.n_rows) + 2} * tree.matrix.column_stride() : 0);
   }
-  /// Gives away what other workers want, or ends; true where a leaf was parked for that and goes on.
+  /// Gives away what other workers want, or ends; true where a leaf was parked for that and goes
+  /// on.
   bool answer() {
     if (wanted_ == kEndNow) abandon();
     while (wanted_ && give()) --wanted_;
@@ -154,8 +156,8 @@ class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Workers, Memory
     tall_ = nullptr;
     wide_ = nullptr;
   }
-  /// Gives away a part of the shallowest node that has one: wide nodes lie above tall ones, and these
-  /// above narrow ones.
+  /// Gives away a part of the shallowest node that has one: wide nodes lie above tall ones, and
+  /// these above narrow ones.
   bool give() { return Base::give_wide() || (kTallNodes && Base::give_tall()) || Base::give_narrow(); }
 };
 

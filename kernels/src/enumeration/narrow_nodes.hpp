@@ -79,8 +79,8 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     return open_narrow_of(tree.n_rows);
   }
 
-  /// Makes narrow_[n_narrow_], whose lists are filled, the current node; or searches it at once as a
-  /// leaf, which may park; or goes on with such a leaf.
+  /// Makes narrow_[n_narrow_], whose lists are filled, the current node; or searches it at once as
+  /// a leaf, which may park; or goes on with such a leaf.
   void open_narrow(Next next) {
     NarrowLevel& level = narrow_[n_narrow_];
     if (!parked_in_leaf()) drop_dominated(level);
@@ -186,7 +186,8 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     return n;
   }
 
-  /// Copies the columns that have enough of the wanted rows, cut down to these; returns their number.
+  /// Copies the columns that have enough of the wanted rows, cut down to these; returns their
+  /// number.
   u32 restrict_excluded(const u32* from, u32 n, u32 wanted, u32* to) const {
     const Lanes rows = splat(wanted);
     u32 kept = 0;
@@ -202,7 +203,7 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
   static constexpr u32 kRegisterExcluded = 128;  // excluded columns that the filter can hold in registers
   static constexpr u32 kMostPasses = 64;         // over excluded columns in memory
 
-  // ---- dominated columns --------------------------------------------------------------------------
+  // ---- dominated columns ------------------------------------------------------------------------
 
   /// Drops what changes no answer: excluded columns whose rows another excluded column has, and
   /// candidates whose rows an excluded column has. The excluded columns are left by falling size.
@@ -224,8 +225,8 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     drop_covered_candidates(level);
   }
 
-  /// Moves the largest excluded column to the front and drops those whose rows it has, again and again,
-  /// until few enough are left; returns how many it moved, and brings `n` up to date.
+  /// Moves the largest excluded column to the front and drops those whose rows it has, again and
+  /// again, until few enough are left; returns how many it moved, and brings `n` up to date.
   u32 thin_out(u32* excluded, u32& n) {
     u32 kept = 0;
     while (n - kept > kRegisterExcluded && kept < kMostPasses) {
@@ -254,7 +255,8 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     return kept;
   }
 
-  /// The same to the end, in registers, for at most 32·K excluded columns; returns how many are left.
+  /// The same to the end, in registers, for at most 32·K excluded columns; returns how many are
+  /// left.
   template <u32 K>
   u32 keep_largest(u32* excluded, u32 n) const {
     Lanes masks[K], keys[K];
@@ -299,10 +301,10 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     level.end = end;
   }
 
-  // ---- leaves -------------------------------------------------------------------------------------
+  // ---- leaves -----------------------------------------------------------------------------------
 
-  /// A node of a leaf: its rows; and of the leaf's candidates those to be tried, those tried before,
-  /// and those that joined R.
+  /// A node of a leaf: its rows; and of the leaf's candidates those to be tried, those tried
+  /// before, and those that joined R.
   struct LeafState {
     u32 rows, todo, tried, joined;
   };
@@ -334,8 +336,9 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     return pop(open);
   }
 
-  /// Searches below a node of at most 32 candidates and 32 excluded columns: a lane holds one of each,
-  /// and a node of the leaf is four words. It parks where the sink has no room or a worker waits.
+  /// Searches below a node of at most 32 candidates and 32 excluded columns: a lane holds one of
+  /// each, and a node of the leaf is four words. It parks where the sink has no room or a worker
+  /// waits.
   void leaf(const NarrowLevel& level) {
     LeafStack open;
     const Flags real = first_lanes(level.n_candidates);
@@ -391,10 +394,11 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     return {open.rows.get(i), open.todo.get(i), open.tried.get(i), Sink::kMembers ? open.joined.get(i) : 0};
   }
 
-  // ---- giving work away ---------------------------------------------------------------------------
+  // ---- giving work away -------------------------------------------------------------------------
 
-  /// Whoever takes it tries the last candidates of the level, and counts those before them as excluded.
-  /// The level itself keeps all of them, for the closures of the candidates that it still tries.
+  /// Whoever takes it tries the last candidates of the level, and counts those before them as
+  /// excluded. The level itself keeps all of them, for the closures of the candidates that it still
+  /// tries.
   bool give_narrow(NarrowLevel& level) {
     const u32 next = level.end - (level.end - level.next + kShares - 1) / kShares, n = level.n_candidates - next;
     Block block = workers_.block(2 * padded(n) + padded(usize{level.n_excluded} + next) + padded(kLanes) + members_words(level.n_members));
@@ -414,7 +418,8 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     return true;
   }
 
-  /// Copies the candidates in a range that are not done with; returns their number. `ids_to` may be null.
+  /// Copies the candidates in a range that are not done with; returns their number. `ids_to` may be
+  /// null.
   static u32 copy_alive(const NarrowLevel& level, u32 first, u32 end, u32* masks_to, u32* ids_to) {
     u32 n = 0;
     BICLIQ_ROLL
@@ -458,7 +463,8 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     return true;
   }
 
-  /// Adds the rows that its masks are over, and gives the subtree away if it has a candidate to try.
+  /// Adds the rows that its masks are over, and gives the subtree away if it has a candidate to
+  /// try.
   void send_narrow(Block&& block, Subtree& tree) {
     u32* rows = block.take(kLanes);
     const u32* own = subtree_rows_;

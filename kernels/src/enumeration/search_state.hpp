@@ -6,7 +6,8 @@
 //
 //   Self     the whole search, which the layers call to poll and to give up;
 //   Sink     takes the bicliques. `kMembers`: it must know R, not only that there is a biclique;
-//            `kIds`: R's columns by number; `kBounded`: it may lack room, and the search then parks;
+//            `kIds`: R's columns by number; `kBounded`: it may lack room, and the search then
+//            parks;
 //   Workers  the other workers: how many subtrees they want, memory for one, and how to give it;
 //   Memory   a stack of pieces (`take`, `mark`, `release`), and whether so much more fits.
 #pragma once
@@ -86,7 +87,7 @@ class SearchState {
     return end;
   }
 
-  // ---- R ------------------------------------------------------------------------------------------
+  // ---- R ----------------------------------------------------------------------------------------
 
   void join(u32 column) {
     if constexpr (Sink::kMembers) {
@@ -106,7 +107,7 @@ class SearchState {
     return n_columns >= limits_.min_columns && static_cast<u64>(n_rows) * n_columns >= limits_.min_edges;
   }
 
-  // ---- giving work away -----------------------------------------------------------------------------
+  // ---- giving work away -------------------------------------------------------------------------
 
   /// A subtree to give away, so far with its root and R; its arrays are cut from the block.
   Subtree begin_given(Block& block, u32 n_members, u64 hash) const {

@@ -34,8 +34,8 @@ struct Subtree {
 
   // Wide: a bit matrix. If its columns are filled already, it is shared with others and only read.
   // If `rows` is set, the node has some of the matrix's rows: then `rows` is a bit set of these,
-  // `candidates` one of its candidates, `excluded` one of the candidates that were tried before, and
-  // `ids` holds the number of its rows that each candidate has.
+  // `candidates` one of its candidates, `excluded` one of the candidates that were tried before,
+  // and `ids` holds the number of its rows that each candidate has.
   BitMatrix matrix;
 };
 

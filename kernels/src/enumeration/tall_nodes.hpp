@@ -1,11 +1,11 @@
 // tall_nodes.hpp: nodes of more than 32 rows and few columns, as lists of masks of several words.
 //
 // As in a narrow node a lane owns a column, whose mask now has a word for every 32 rows (`depth` of
-// them). Masks are stored word by word, so that 32 lanes read the same word of 32 columns. Whether a
-// column has all of L' is decided after a word or two for nearly every column. The masks of a child
-// are squeezed together (the rows that none of its candidates has are dropped) when that saves a
-// fourth of the words. Tables of few columns and many rows spend their time here: of fimi-chess's
-// nodes, four in five are tall.
+// them). Masks are stored word by word, so that 32 lanes read the same word of 32 columns. Whether
+// a column has all of L' is decided after a word or two for nearly every column. The masks of a
+// child are squeezed together (the rows that none of its candidates has are dropped) when that
+// saves a fourth of the words. Tables of few columns and many rows spend their time here: of
+// fimi-chess's nodes, four in five are tall.
 //
 // Cost of a node: a pass over the words of its columns. Memory: these words, for every node on the
 // path.
@@ -54,7 +54,8 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
   }
   bool tall_room() { return room(32 * tall_->depth, tall_->n_members + tall_->n_candidates); }
 
-  /// Words from one row of masks to the next: a group of lanes may write 32 words at the end of one.
+  /// Words from one row of masks to the next: a group of lanes may write 32 words at the end of
+  /// one.
   static u32 stride_for(u32 n_columns) { return 32 * (words_for(n_columns) + 1); }
   static usize tall_words(u32 depth, u32 n_candidates, u32 n_excluded) {
     return usize{depth} * (stride_for(n_candidates) + stride_for(n_excluded) + 40) + 3 * padded(n_candidates) + 1024;
@@ -171,8 +172,8 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     return n;
   }
 
-  /// Has an excluded column, or a candidate tried before x, all rows of L'? Nearly every column lacks
-  /// one in the first words.
+  /// Has an excluded column, or a candidate tried before x, all rows of L'? Nearly every column
+  /// lacks one in the first words.
   static bool excluded_covers(const TallLevel& level, u32 x, const u32* rows) {
     for (u32 w = 0; w < words_for(level.n_excluded); ++w)
       if (has_all(level.excluded + 32 * w, level.excluded_stride, first_lanes(level.n_excluded - 32 * w), rows, level.depth)) return true;
@@ -190,9 +191,9 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     return true;
   }
 
-  /// Divides the candidates after x: those that have all of L' join R, those with enough of its rows
-  /// are the child's (their bits in `kept`; their number is returned), and those that have no others
-  /// are done with at this node.
+  /// Divides the candidates after x: those that have all of L' join R, those with enough of its
+  /// rows are the child's (their bits in `kept`; their number is returned), and those that have no
+  /// others are done with at this node.
   u32 split_candidates(TallLevel& level, u32 x, const u32* rows, u32* kept) {
     u32 n = 0;
     for (u32 w = 0; w < words_for(level.n_candidates); ++w) {
@@ -288,8 +289,8 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     return n;
   }
 
-  /// Which bits of each word move 1, 2, 4, 8 and 16 places towards the lowest, so that the wanted ones
-  /// lie side by side (parallel suffix: Warren, Hacker's Delight, 7-4).
+  /// Which bits of each word move 1, 2, 4, 8 and 16 places towards the lowest, so that the wanted
+  /// ones lie side by side (parallel suffix: Warren, Hacker's Delight, 7-4).
   const u32* plan_moves(const RowSelection& s) {
     const u32 stride = s.moves_stride();
     u32* moves = memory_.take(5 * usize{stride});
@@ -319,8 +320,8 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     }
   }
 
-  /// Writes the child's excluded columns: those of this node, and the candidates tried before x, that
-  /// have enough of the wanted rows. Returns their number.
+  /// Writes the child's excluded columns: those of this node, and the candidates tried before x,
+  /// that have enough of the wanted rows. Returns their number.
   u32 fill_excluded(const TallLevel& from, u32 x, const RowSelection& s, u32* to, u32 stride) {
     u32 n = 0;
     for (u32 w = 0; w < words_for(from.n_excluded); ++w)
@@ -336,7 +337,8 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     return put_columns(columns, columns_stride, real & (counts >= splat(rows_needed_)), s, to, stride);
   }
 
-  /// Writes the flagged ones of 32 columns side by side, over the selected rows; returns their number.
+  /// Writes the flagged ones of 32 columns side by side, over the selected rows; returns their
+  /// number.
   BICLIQ_CALL static u32 put_columns(const u32* columns, u32 columns_stride, Flags kept, const RowSelection& s, u32* to, u32 stride) {
     if (!s.moves) {
       for (u32 k = 0; k < s.depth; ++k)
@@ -367,7 +369,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     return popcount(ballot(kept));
   }
 
-  // ---- giving work away ---------------------------------------------------------------------------
+  // ---- giving work away -------------------------------------------------------------------------
 
   /// All that is left to try; whoever takes it counts the candidates before as excluded.
   bool give_tall(TallLevel& level) {

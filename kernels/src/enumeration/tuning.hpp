@@ -1,7 +1,7 @@
 // tuning.hpp: how the search is laid out on this machine; numbers that were measured, not derived.
 //
-// On a GPU kernels/cuda/tuning.py sets them (its docstring says what each does), so that a benchmark
-// can compare layouts.
+// On a GPU kernels/cuda/tuning.py sets them (its docstring says what each does), so that a
+// benchmark can compare layouts.
 #pragma once
 
 #include "lanes/types.hpp"

@@ -1,13 +1,13 @@
 // wide_nodes.hpp: nodes of more than 32 rows, on a bit matrix (bitmatrix.hpp).
 //
 // The rows of L' are listed; an AND over their words gives the columns that have all of them, and
-// "at least twice" the columns that stay in the child, 1,024 columns at a time. A child of at most 32
-// rows becomes a narrow node, and one with few enough columns a tall node. One whose columns or rows
-// have become few gets a smaller matrix of its own (smaller_matrix.hpp); any other goes on with its
-// parent's matrix, as a bit set of rows.
+// "at least twice" the columns that stay in the child, 1,024 columns at a time. A child of at most
+// 32 rows becomes a narrow node, and one with few enough columns a tall node. One whose columns or
+// rows have become few gets a smaller matrix of its own (smaller_matrix.hpp); any other goes on
+// with its parent's matrix, as a bit set of rows.
 //
-// Cost of a node: the words of its rows. Memory: a count and four bits a candidate for every node on
-// the path, and the matrices that were made on the way.
+// Cost of a node: the words of its rows. Memory: a count and four bits a candidate for every node
+// on the path, and the matrices that were made on the way.
 #pragma once
 
 #include "enumeration/smaller_matrix.hpp"
@@ -136,8 +136,8 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
   static constexpr u32 kTallWords = 5;  // words of 32 columns that cost as much as a row's first 32 words
   static constexpr u32 kShorter = 4;    // a matrix of so many times fewer rows is worth making
 
-  // Scratch: where the words of rows begin in their matrix, of all rows of a child and of those that
-  // some candidate has; and a bit set over all columns.
+  // Scratch: where the words of rows begin in their matrix, of all rows of a child and of those
+  // that some candidate has; and a bit set over all columns.
   u32 *row_starts_ = nullptr, *live_ = nullptr, *reach_starts_ = nullptr;
 
   /// Words that the child of a wide node may take, besides a matrix of its own.
@@ -187,8 +187,8 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     return n;
   }
 
-  /// Adds the candidates of a bit set, which have all n rows of L', to R. Those with no other row in L
-  /// are done with at this node.
+  /// Adds the candidates of a bit set, which have all n rows of L', to R. Those with no other row
+  /// in L are done with at this node.
   void join_closed(WideLevel& level, const u32* closed, u32 n) {
     const BitMatrix& m = level.matrix;
     each_nonzero(closed, m.candidate_words, [&](u32 w, u32 bits) {
@@ -224,8 +224,8 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     }
   }
 
-  /// Divides the candidates after x: `closed` gets those that have all rows of L', `open` those that
-  /// have at least two. False where a candidate that was tried before has all.
+  /// Divides the candidates after x: `closed` gets those that have all rows of L', `open` those
+  /// that have at least two. False where a candidate that was tried before has all.
   bool close_candidates(const WideLevel& level, u32 x, u32 n, u32* closed, u32* open, u32& n_open) const {
     const BitMatrix& m = level.matrix;
     BICLIQ_ROLL
@@ -297,8 +297,8 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     return open_narrow_of(n);
   }
 
-  /// Writes the excluded columns of the child: those of the matrix and the candidates tried before x,
-  /// cut down to the rows in `reach`.
+  /// Writes the excluded columns of the child: those of the matrix and the candidates tried before
+  /// x, cut down to the rows in `reach`.
   void gather_excluded(const WideLevel& from, u32 x, u32 reach, NarrowLevel& level) {
     const BitMatrix& m = from.matrix;
     const u32 n_rows = compact(reach_starts_, load(row_starts_, flags(reach)), flags(reach));
@@ -328,8 +328,8 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     return level.tried_above[word] | (level.alive[word] & bits_below(word, x));
   }
 
-  /// Opens the child over more than 32 rows: as lists of masks, on a smaller matrix of its own, or on its
-  /// parent's.
+  /// Opens the child over more than 32 rows: as lists of masks, on a smaller matrix of its own, or
+  /// on its parent's.
   Next wide_child_of_wide(WideLevel& from, u32 x, u32 n, u32* open, Mark mark) {
     const BitMatrix& m = from.matrix;
     WideLevel& level = push_wide(mark);
@@ -358,8 +358,8 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     return Next::kStep;
   }
 
-  /// Counts the rows in L' of the open candidates of a word, and returns those with enough. Those that
-  /// have no other rows in L are done with at the parent.
+  /// Counts the rows in L' of the open candidates of a word, and returns those with enough. Those
+  /// that have no other rows in L are done with at the parent.
   u32 count_open(WideLevel& from, const WideLevel& level, u32 n, u32 w, u32 open) {
     const BitMatrix& m = from.matrix;
     const u32 depth = words_for(m.n_rows);
@@ -377,12 +377,13 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     return ballot(flags(open) & (counts >= splat(rows_needed_)));
   }
 
-  // ---- smaller matrices ---------------------------------------------------------------------------
+  // ---- smaller matrices -------------------------------------------------------------------------
 
   MatrixLists lists() const { return {row_list_, row_starts_, order_, live_}; }
 
-  /// Is the child cheaper as lists of masks than as a matrix? A node on a matrix reads about half of its
-  /// rows, at the full width of the matrix; a node of lists reads the kept columns, 32 rows a word.
+  /// Is the child cheaper as lists of masks than as a matrix? A node on a matrix reads about half
+  /// of its rows, at the full width of the matrix; a node of lists reads the kept columns, 32 rows
+  /// a word.
   bool tall_pays(const BitMatrix& m, const MatrixPlan& p) const {
     const u32 columns = words_for(p.n_excluded) + words_for(p.n_candidates);
     return columns <= kTallWords * (2 * ((m.stride() + kLanes - 1) / kLanes) + 1) &&
@@ -437,7 +438,8 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     return Next::kStep;
   }
 
-  /// Writes the masks of the flagged columns of a word, over the planned rows; returns their number.
+  /// Writes the masks of the flagged columns of a word, over the planned rows; returns their
+  /// number.
   u32 gather_columns(const u32* word, Flags wanted, u32 n_rows, u32* to, u32 stride) const {
     BICLIQ_ROLL
     for (u32 k = 0; 32 * k < n_rows; ++k)
@@ -445,8 +447,8 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     return popcount(ballot(wanted));
   }
 
-  /// Gives the child its own matrix if that is half as wide, or has a fourth of the rows, and there is
-  /// memory for it.
+  /// Gives the child its own matrix if that is half as wide, or has a fourth of the rows, and there
+  /// is memory for it.
   bool project_child(const BitMatrix& m, u32 n, const MatrixPlan& p, WideLevel& level, const u32* open) {
     const bool shorter = kShorter * n <= m.n_rows;
     const usize words = words_for(p.n_excluded) + words_for(p.n_candidates), columns = 32 * usize{words_for(p.n_candidates)};
@@ -460,10 +462,11 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     return true;
   }
 
-  // ---- giving work away ---------------------------------------------------------------------------
+  // ---- giving work away -------------------------------------------------------------------------
 
-  /// Whoever takes the subtree reads the matrix of this level, where memory that is given away stays
-  /// until the search ends; elsewhere it gets a matrix of its own, which is freed with the subtree.
+  /// Whoever takes the subtree reads the matrix of this level, where memory that is given away
+  /// stays until the search ends; elsewhere it gets a matrix of its own, which is freed with the
+  /// subtree.
   bool give_wide(WideLevel& level) {
     if constexpr (Workers::kKeepsGiven)
       return (level.matrix.shared || share(level.matrix)) && give_shared(level);
@@ -534,9 +537,9 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     level.end = tree.from;
     return true;
   }
-  /// Where the share begins. Whoever takes it tries the last candidates of the level, and counts those
-  /// before them as excluded. The level itself keeps all of them, for the closures of the candidates that
-  /// it still tries.
+  /// Where the share begins. Whoever takes it tries the last candidates of the level, and counts
+  /// those before them as excluded. The level itself keeps all of them, for the closures of the
+  /// candidates that it still tries.
   static u32 first_given(const WideLevel& level) {
     const u32 next = next_bit(level.alive, level.next, level.end);
     const u32 cut = next_bit(level.alive, level.end - (level.end - next + kShares - 1) / kShares, level.end);

@@ -1,5 +1,5 @@
-// avx512_lanes.hpp: a word of every lane is two registers of AVX-512, and flags are its masks. Included by
-// host_lanes.hpp.
+// avx512_lanes.hpp: a word of every lane is two registers of AVX-512, and flags are its masks.
+// Included by host_lanes.hpp.
 #pragma once
 
 #include <immintrin.h>
@@ -64,7 +64,8 @@ inline void store(u32* p, Lanes a) {
   _mm512_storeu_si512(p, a.lo);
   _mm512_storeu_si512(p + 16, a.hi);
 }
-/// Writes the flagged lanes side by side from p on (up to 32 words of p are overwritten); returns their number.
+/// Writes the flagged lanes side by side from p on (up to 32 words of p are overwritten); returns
+/// their number.
 inline u32 compact(u32* p, Lanes a, Flags f) {
   const u32 low = popcount(f.bits & 0xffff);
   _mm512_storeu_si512(p, _mm512_maskz_compress_epi32(low_half(f), a.lo));

@@ -1,5 +1,5 @@
-// host_lanes.hpp: a group of lanes on a CPU core: SIMD registers, and loops for what a warp does in parallel.
-// Included by lanes.hpp, which says what each function does.
+// host_lanes.hpp: a group of lanes on a CPU core: SIMD registers, and loops for what a warp does in
+// parallel. Included by lanes.hpp, which says what each function does.
 #pragma once
 
 #include <algorithm>
@@ -90,7 +90,8 @@ inline u32 list_if(u32* to, u32 n, F keep) {
   return kept;
 }
 
-/// The words of some rows, 32 words at a time: what all of them have, what any has, what at least two have.
+/// The words of some rows, 32 words at a time: what all of them have, what any has, what at least
+/// two have.
 struct RowFold {
   Lanes all, any, two;
 };
@@ -124,7 +125,8 @@ inline bool share_column(const u32* base, const u32* starts, u32 n, u32 n_words)
   }
   return ballot(nonzero(all)) != 0;
 }
-/// The masks of the 32 columns in one word of up to 32 rows: bit i is row i, for the rows in `wanted`.
+/// The masks of the 32 columns in one word of up to 32 rows: bit i is row i, for the rows in
+/// `wanted`.
 inline Lanes column_masks(const u32* base, const u32* starts, u32 wanted) {
   Lanes masks = splat(0);
   for (; wanted; wanted &= wanted - 1)

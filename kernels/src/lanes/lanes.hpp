@@ -1,35 +1,36 @@
-// lanes.hpp: a group of 32 lanes, which hold one 32-bit word each. All searches are written for such a group.
+// lanes.hpp: a group of 32 lanes, which hold one 32-bit word each. All searches are written for
+// such a group.
 //
-// What a group is depends on the machine, and only the files that are included here know it: a warp of a GPU,
-// where a word of every lane is a register (warp_lanes.hpp); on a CPU core 1,024 bits of SIMD registers, two
-// of AVX-512 (avx512_lanes.hpp) or four of AVX2 (vector_lanes.hpp, which any compiler understands). So every
-// line of a search that runs on a GPU is also run by the tests on a CPU.
+// What a group is depends on the machine, and only the files that are included here know it: a warp
+// of a GPU, where a word of every lane is a register (warp_lanes.hpp); on a CPU core 1,024 bits of
+// SIMD registers, two of AVX-512 (avx512_lanes.hpp) or four of AVX2 (vector_lanes.hpp, which any
+// compiler understands). So every line of a search that runs on a GPU is also run by the tests on a
+// CPU.
 //
-// These files are compiled once for each instruction set, which BICLIQ_ISA names. Each copy lives in a
-// namespace of its own, so that one program can hold all of them and choose when it starts.
+// These files are compiled once for each instruction set, which BICLIQ_ISA names. Each copy lives
+// in a namespace of its own, so that one program can hold all of them and choose when it starts.
 //
-// `Lanes` is a word of every lane, and `Flags` a predicate of every lane; all other values are uniform, the
-// same for the whole group. Functions are called by all lanes together. They are:
+// `Lanes` is a word of every lane, and `Flags` a predicate of every lane; all other values are
+// uniform, the same for the whole group. Functions are called by all lanes together. They are:
 //
-//   of every lane   a & b, a | b, a ^ b, a + b, without(a, b) = a & ~b, a == b, a >= b, a > b; shift_left,
-//                   shift_right, popcounts; nonzero(a), meets(a, b): a & b is not 0; at_least(a, n): a has n
-//                   bits; select(f, yes, no); set_bits(a, f, bits): a | bits in flagged lanes; ~, & and | of
-//                   flags
-//   to every lane   splat(x): one word; lane_numbers(): 0 … 31; flags(bits), first_lanes(n)
-//   from all lanes  ballot(f): bit i is lane i; lane(a, i); any_bits(a): the OR; largest(a); sum(a)
-//   memory          load(p), store(p, a), also of flagged lanes only; load_apart: words at a distance; put(p, x):
-//                   one word; write and settle: stores without barriers, and the barrier that ends them;
-//                   compact(p, a, f): the flagged words side by side, whose number it returns (it may write 32
-//                   words); copy_piece
-//   loops           each_item(n, f): f(i) for i < n, in any lane; list_bits: the numbers of set bits; list_if:
-//                   the numbers for which a function holds
-//   bit matrices    fold_rows: what all, any, two of some rows have; share_column: has a column all of some rows?
-//                   count_rows: how many of some rows each column has; column_masks: up to 32 rows transposed
+// - Of every lane: a & b, a | b, a ^ b, a + b, without(a, b) = a & ~b, shift_left, shift_right,
+//   popcounts; a == b, a >= b, a > b, nonzero(a), meets(a, b): a & b is not 0, at_least(a, n): a
+//   has n bits; select(f, yes, no); set_bits(a, f, bits): a | bits in flagged lanes; &, | and ~ of
+//   flags.
+// - To every lane: splat(x), lane_numbers() = 0 … 31, flags(bits), first_lanes(n).
+// - From all lanes: ballot(f): bit i is lane i; lane(a, i), any_bits(a): the OR; largest, sum.
+// - Memory: load(p), store(p, a), both also of flagged lanes only; load_apart: words at a distance;
+//   put(p, x): one word; write: a store without barriers, which `settle` ends; compact(p, a, f):
+//   the flagged words side by side, whose number it returns (it may write 32 words); copy_piece.
+// - Loops: each_item(n, f): f(i) for i < n, in any lane; list_bits: the numbers of set bits;
+//   list_if: the numbers for which a function holds.
+// - Bit matrices: fold_rows: which columns all, any, two of some rows have; share_column: has a
+//   column all of some rows? count_rows: how many of some rows each column has; column_masks: up to
+//   32 rows transposed.
+// - On a CPU only: sum_selected and sum_of: sums of 64 bits; lookup(table, places); only(f, a).
 //
-//   on a CPU only   sum_selected, sum_of: sums of 64 bits; lookup(table, places); only(f, a): 0 elsewhere
-//
-// `LaneStack` holds a word for each of 32 levels. On a GPU loads and stores are separated by barriers where
-// needed: what one lane has written others may read.
+// `LaneStack` holds a word for each of 32 levels. On a GPU loads and stores are separated by
+// barriers where needed: what one lane has written others may read.
 #pragma once
 
 #include "lanes/types.hpp"

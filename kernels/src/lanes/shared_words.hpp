@@ -1,8 +1,9 @@
 // shared_words.hpp: words of memory that several groups of lanes read and write at the same time.
 //
-// Counters, flags and fences. All lanes of a group call these functions together, and they act once for the
-// group: on a GPU its first lane does, and on a CPU a group is a thread. So what is written with them (a
-// queue, the size of the best clique) runs on a CPU as it does on a GPU, and is tested there.
+// Counters, flags and fences. All lanes of a group call these functions together, and they act once
+// for the group: on a GPU its first lane does, and on a CPU a group is a thread. So what is written
+// with them (a queue, the size of the best clique) runs on a CPU as it does on a GPU, and is tested
+// there.
 #pragma once
 
 #include "lanes/lanes.hpp"
@@ -48,7 +49,8 @@ __device__ inline void publish(u32* p, u32 x) {
   if (lane_id() == 0) *static_cast<volatile u32*>(p) = x;
 }
 __device__ inline void rest(u32 polls) { __nanosleep(polls < 8 ? 100 : 500); }
-// The next two read and write past the first-level cache, which a warp on another multiprocessor does not update.
+// The next two read and write past the first-level cache, which a warp on another multiprocessor
+// does not update.
 __device__ inline Lanes load_fresh(const u32* p, Flags f) { return {f.on ? __ldcg(p + lane_id()) : 0u}; }
 __device__ inline void store_fresh(u32* p, Lanes a, Flags f) {
   if (f.on) __stcg(p + lane_id(), a.v);
@@ -56,8 +58,8 @@ __device__ inline void store_fresh(u32* p, Lanes a, Flags f) {
 __device__ inline void store_apart(u32* p, u32 distance, Lanes a, u32 n) {
   if (lane_id() < n) p[lane_id() * distance] = a.v;
 }
-/// Rows of words, one after the other at a distance, read one word a lane. Made so that an address takes a
-/// single multiplication.
+/// Rows of words, one after the other at a distance, read one word a lane. Made so that an address
+/// takes a single multiplication.
 struct Rows {
   const char* own = nullptr;
   u32 bytes = 0;
@@ -70,16 +72,17 @@ struct Rows {
   __device__ Lanes get_constant(u32 i, u32 words, Flags) const { return {__ldg(at(i) + words)}; }
 };
 __device__ inline Flags only_lane(u32 j) { return {lane_id() == j}; }
-/// A group's piece of the block's shared memory, by its place there: a compiler that knows that memory is
-/// shared reads it by faster instructions.
+/// A group's piece of the block's shared memory, by its place there: a compiler that knows that
+/// memory is shared reads it by faster instructions.
 extern __shared__ __align__(16) u32 shared_memory[];
 struct NearWords {
   u32 first;
   __device__ explicit NearWords(const u32* p) : first(static_cast<u32>(p - shared_memory)) {}
   __device__ u32* at(u32 i) const { return shared_memory + first + i; }
 };
-/// Flags the lane whose number is that of the lowest set bit; no lane if there is none. The number that a
-/// lane needs for that comes from a shuffle, since a compiler keeps only what it cannot compute again.
+/// Flags the lane whose number is that of the lowest set bit; no lane if there is none. The number
+/// that a lane needs for that comes from a shuffle, since a compiler keeps only what it cannot
+/// compute again.
 struct LowestLane {
   u32 above;
   __device__ LowestLane() : above(__shfl_sync(~0u, kLanes - 1 - lane_id(), lane_id())) {}

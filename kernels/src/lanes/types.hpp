@@ -1,5 +1,5 @@
-// types.hpp: integers under names that a host compiler, nvcc and NVRTC all know, and macros that say what
-// a device compiler writes out (loops, functions) and what it does not.
+// types.hpp: integers under names that a host compiler, nvcc and NVRTC all know, and macros that
+// say what a device compiler writes out (loops, functions) and what it does not.
 #pragma once
 
 #if defined(__CUDACC_RTC__)

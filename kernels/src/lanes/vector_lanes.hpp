@@ -1,5 +1,5 @@
-// vector_lanes.hpp: a word of every lane is four vectors of 256 bits: registers of AVX2 where there are any,
-// what the compiler makes of them elsewhere. Included by host_lanes.hpp.
+// vector_lanes.hpp: a word of every lane is four vectors of 256 bits: registers of AVX2 where there
+// are any, what the compiler makes of them elsewhere. Included by host_lanes.hpp.
 #pragma once
 
 #if defined(__x86_64__)
@@ -140,7 +140,8 @@ BICLIQ_INLINE void store(u32* p, Lanes a, Flags f) {
   }
 }
 #if defined(__AVX2__)
-/// For each byte, the places of its set bits, as the index vector of a permutation (eight bytes each).
+/// For each byte, the places of its set bits, as the index vector of a permutation (eight bytes
+/// each).
 struct CompactTable {
   u64 places[256];
   constexpr CompactTable() : places() {

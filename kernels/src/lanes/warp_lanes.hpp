@@ -1,5 +1,5 @@
-// warp_lanes.hpp: a group of lanes is a warp: a lane is a thread, a word of every lane one register.
-// Included by lanes.hpp, which says what each function does.
+// warp_lanes.hpp: a group of lanes is a warp: a lane is a thread, a word of every lane one
+// register. Included by lanes.hpp, which says what each function does.
 #pragma once
 
 namespace bicliq {
@@ -39,7 +39,8 @@ __device__ inline Flags at_least(Lanes a, u32 n) { return {static_cast<u32>(__po
 __device__ inline Lanes popcounts(Lanes a) { return {static_cast<u32>(__popc(a.v))}; }
 __device__ inline Lanes load(const u32* p, Flags f) { return {f.on ? p[lane_id()] : 0u}; }
 __device__ inline Lanes load(const u32* p) { return {p[lane_id()]}; }
-// A barrier before a store, since other lanes may still read, and one behind it, since they may read next.
+// A barrier before a store, since other lanes may still read, and one behind it, since they may
+// read next.
 __device__ inline void store(u32* p, Lanes a, Flags f) {
   __syncwarp();
   if (f.on) p[lane_id()] = a.v;
@@ -102,7 +103,8 @@ __device__ inline void each_item(u32 n, F f) {
   __syncwarp();
 }
 
-/// It copies up to three words more, which every piece has room for. Each lane has four reads of 16 bytes under way at a time.
+/// It copies up to three words more, which every piece has room for. Each lane has four reads of 16
+/// bytes under way at a time.
 __device__ inline void copy_piece(u32* to, const u32* from, u32 n) {
   const uint4* source = reinterpret_cast<const uint4*>(from);
   uint4* target = reinterpret_cast<uint4*>(to);
