@@ -26,7 +26,9 @@ inline namespace BICLIQ_ISA {
 
 inline u32 warp_of_grid() { return (blockIdx.x * blockDim.x + threadIdx.x) / kLanes; }
 
-extern "C" __global__ void __launch_bounds__(kBuildThreads) build_clique_roots(const CliqueLaunch* run) { build_roots(*run, warp_of_grid()); }
+extern "C" __global__ void __launch_bounds__(kBuildThreads) build_clique_roots(const CliqueLaunch* run) {
+  build_roots(*run, warp_of_grid());
+}
 
 extern "C" __global__ void __launch_bounds__(32 * BICLIQ_WARPS, BICLIQ_BLOCKS) search_cliques(const CliqueLaunch* run) {
   search_cliques<BICLIQ_WIDTH>(*run, warp_of_grid(), shared_memory + threadIdx.x / kLanes * run->near_words);

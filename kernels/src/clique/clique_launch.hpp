@@ -35,8 +35,10 @@ struct CliqueCounters {
 };
 /// Places of 32-bit words in that line; of head and tail the low words.
 enum SharedWord : u32 { kHead = 0, kTail = 2, kBest = 4, kOutside = 5, kStop = 6 };
-static_assert(__builtin_offsetof(CliqueCounters, tail) == 4 * kTail && __builtin_offsetof(CliqueCounters, best) == 4 * kBest &&
-                  __builtin_offsetof(CliqueCounters, outside) == 4 * kOutside && __builtin_offsetof(CliqueCounters, stop) == 4 * kStop,
+static_assert(__builtin_offsetof(CliqueCounters, tail) == 4 * kTail &&
+                  __builtin_offsetof(CliqueCounters, best) == 4 * kBest &&
+                  __builtin_offsetof(CliqueCounters, outside) == 4 * kOutside &&
+                  __builtin_offsetof(CliqueCounters, stop) == 4 * kStop,
               "words of the line");
 
 /// Everything a kernel is told; 64-bit fields only.
@@ -50,7 +52,8 @@ struct CliqueLaunch {
   u32 *stacks, *classes;  // a piece for every group
   u32* records;           // the best clique of every group: size, members
   CliqueCounters* counters;
-  u64 n_roots, n_tasks, arena_words, scratch_words, slot_capacity, slot_words, most_levels, stack_words, class_words, near_words, small_levels;
+  u64 n_roots, n_tasks, arena_words, scratch_words, slot_capacity, slot_words, most_levels, stack_words, class_words,
+      near_words, small_levels;
   u64 recolour, refute;  // which bounds are used besides colouring
 };
 

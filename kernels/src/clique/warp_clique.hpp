@@ -79,8 +79,13 @@ class WarpClique {
  public:
   using Set = WarpSet<W>;
   WarpClique(const CliqueLaunch& run, u32 group, u32* near)
-      : run_(run), queue_(run), colouring_({near, static_cast<u32>(run.near_words), run.classes + run.class_words * group}, run.recolour, run.refute),
-        small_colouring_(near, run.recolour, run.refute), prefix_(run.stacks + run.stack_words * group), vertices_(prefix_ + run.most_levels),
+      : run_(run),
+        queue_(run),
+        colouring_({near, static_cast<u32>(run.near_words), run.classes + run.class_words * group}, run.recolour,
+                   run.refute),
+        small_colouring_(near, run.recolour, run.refute),
+        prefix_(run.stacks + run.stack_words * group),
+        vertices_(prefix_ + run.most_levels),
         record_(run.records + (run.most_levels + 1) * group) {
     few_.memory = vertices_ + run.most_levels;
     few_.extent = {kSmallWords};
@@ -155,7 +160,8 @@ class WarpClique {
   template <class Levels, class Bounds>
   bool search(Levels& at, Bounds& bounds) {
     while (look_around()) {
-      const bool again = at.best != best_;  // choose the branches of this level, for the first time or with a better bound
+      // Whether to choose the branches of this level, for the first time or with a better bound.
+      const bool again = at.best != best_;
       if (others_wait_ && at.best != kNotYet) share(at);
       auto of = at.candidates;
       u32 size = n_prefix_ + at.first + at.depth;

@@ -37,7 +37,8 @@ struct NonNeighbours {
   u32 stride = 0;
 
   NonNeighbours() = default;
-  NonNeighbours(const u32* at, u32 n, u32 stride) : rows(at, stride, W == 1 && n <= 32 * kLanes ? (n + 31) / 32 : kLanes), extent{(n + 31) / 32}, stride(stride) {}
+  NonNeighbours(const u32* at, u32 n, u32 stride)
+      : rows(at, stride, W == 1 && n <= 32 * kLanes ? (n + 31) / 32 : kLanes), extent{(n + 31) / 32}, stride(stride) {}
   Lanes word(u32 v, u32 s) const { return rows.get_constant(v, kLanes * s, extent.real(s)); }
 };
 
@@ -50,7 +51,7 @@ struct ClassMemory {
 
 constexpr u32 kFailures = 12;               // in a row; then the rest is branched on
 constexpr u32 kMostClassGroups = kLanes;  // of 32 classes: a set of classes is a word of each lane
-constexpr u32 kClassStride = kLanes + 1;  // so that neither rows nor columns of classes meet in one bank of shared memory
+constexpr u32 kClassStride = kLanes + 1;    // neither rows nor columns of classes meet in one bank
 constexpr u32 words_for_groups(u32 groups, u32 set_words) { return groups * (set_words * kClassStride + 3 * kLanes); }
 
 /// How a vertex that greedy colouring left over is placed; `Classes` are those of a colouring, and
@@ -90,7 +91,8 @@ class WarpColouring : private Placement<WarpColouring<W>> {
 
  public:
   using Set = WarpSet<W>;
-  WarpColouring(ClassMemory memory, bool recolour, bool refute) : memory_(memory), recolour_(recolour), refute_(refute) {}
+  WarpColouring(ClassMemory memory, bool recolour, bool refute)
+      : memory_(memory), recolour_(recolour), refute_(refute) {}
   void attach(const NonNeighbours<W>& graph) { graph_ = graph; }
 
   /// Vertices of a set such that the others hold no clique of more than k.
@@ -157,14 +159,17 @@ class WarpColouring : private Placement<WarpColouring<W>> {
     BICLIQ_EACH_WORD
     for (u32 s = 0; s < W; ++s)
       if (graph_.extent.words > kLanes * s)
-        store_apart(words_of(c / kLanes, kLanes * s) + c % kLanes, kClassStride, members.word[s], graph_.extent.words - kLanes * s);
+        store_apart(words_of(c / kLanes, kLanes * s) + c % kLanes, kClassStride, members.word[s],
+                    graph_.extent.words - kLanes * s);
   }
   Set read_class(u32 c) const {
     Set out;
     BICLIQ_EACH_WORD
     for (u32 s = 0; s < W; ++s) {
       const u32 words = graph_.extent.words;
-      out.word[s] = words > kLanes * s ? load_apart(words_of(c / kLanes, kLanes * s) + c % kLanes, kClassStride, words - kLanes * s) : splat(0);
+      out.word[s] = words > kLanes * s
+                        ? load_apart(words_of(c / kLanes, kLanes * s) + c % kLanes, kClassStride, words - kLanes * s)
+                        : splat(0);
     }
     return out;
   }
@@ -180,10 +185,13 @@ class WarpColouring : private Placement<WarpColouring<W>> {
   // ---- sets of classes: lane g holds those of group g
 
   static Lanes first_classes(u32 k) {
-    return select(first_lanes(k / kLanes), splat(~0u), select(flags(k / kLanes < kLanes ? 1u << k / kLanes : 0), splat((1u << k % kLanes) - 1), splat(0)));
+    return select(first_lanes(k / kLanes), splat(~0u),
+                  select(flags(k / kLanes < kLanes ? 1u << k / kLanes : 0), splat((1u << k % kLanes) - 1), splat(0)));
   }
   static Lanes class_bit(u32 c) { return select(flags(1u << c / kLanes), splat(1u << c % kLanes), splat(0)); }
-  static Lanes with_group(Lanes classes, u32 group, u32 bits) { return select(flags(1u << group), splat(bits), classes); }
+  static Lanes with_group(Lanes classes, u32 group, u32 bits) {
+    return select(flags(1u << group), splat(bits), classes);
+  }
 
   // ---- what `place` asks
 
@@ -240,7 +248,8 @@ class WarpColouring : private Placement<WarpColouring<W>> {
       const u32 asked = lane(among, g);
       if (!asked) continue;
       Lanes any = splat(0);
-      each_word(vertices, [&](u32 j, u32 bits) { any = any | (class_words_.get(g * graph_.extent.words + j) & splat(bits)); });
+      each_word(vertices,
+                [&](u32 j, u32 bits) { any = any | (class_words_.get(g * graph_.extent.words + j) & splat(bits)); });
       if (const u32 none = asked & ~ballot(nonzero(any))) return kLanes * g + first_set(none);
     }
     return kNoClass;

@@ -43,7 +43,7 @@ class WarpQueue {
     const u64 ticket = fetch_add(&run_.counters->head, 1);
     const u32 wanted = 2 * round(ticket) + 1;
     fence();
-    if (read(&run_.counters->pending) == 0) return kNothing;  // drawn after the last `done`, which wakes nobody any more
+    if (read(&run_.counters->pending) == 0) return kNothing;  // after the last `done`, which wakes nobody any more
     for (u32 polls = 1;; ++polls) {
       const u32 turn = read(flag(ticket));
       if (turn == wanted) break;

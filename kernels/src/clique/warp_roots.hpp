@@ -19,7 +19,10 @@ inline namespace BICLIQ_ISA {
 class RootRows {
  public:
   RootRows(const CliqueLaunch& run, u32 group)
-      : run_(run), best_(read(&run.counters->best)), list_(run.scratch + run.scratch_words * group), degrees_(list_ + run.scratch_words / 2) {}
+      : run_(run),
+        best_(read(&run.counters->best)),
+        list_(run.scratch + run.scratch_words * group),
+        degrees_(list_ + run.scratch_words / 2) {}
 
   void build(u32 root) {
     const u64 first = run_.start[root];
@@ -88,7 +91,8 @@ class RootRows {
     }
     u32 *const rows = run_.arena + at, *const ids = rows + static_cast<u64>(n) * stride;
     for (u32 v = 0; v < n; ++v)
-      for (u32 i = 0; i < words; i += kLanes) store_fresh(rows + static_cast<u64>(v) * stride + i, all_but(v, i), first_lanes(words - i));
+      for (u32 i = 0; i < words; i += kLanes)
+        store_fresh(rows + static_cast<u64>(v) * stride + i, all_but(v, i), first_lanes(words - i));
     const u32* list = list_;
     each_item(n, [=](u32 i) { ids[i] = list[n - 1 - i]; });
     each_edge([=](u32 i, u32 j) {

@@ -149,7 +149,8 @@ inline void each_while(const WarpSet<W>& a, F f) {
   for (u32 s = 0; s < W; ++s)
     for (u32 lanes = ballot(nonzero(a.word[s])); lanes && going; lanes &= lanes - 1) {
       const u32 j = first_set(lanes);
-      for (u32 word = lane(a.word[s], j); word && going; word &= word - 1) going = f(32 * (kLanes * s + j) + first_set(word));
+      for (u32 word = lane(a.word[s], j); word && going; word &= word - 1)
+        going = f(32 * (kLanes * s + j) + first_set(word));
     }
 }
 

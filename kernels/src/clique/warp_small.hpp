@@ -81,7 +81,8 @@ class SmallColouring : private Placement<SmallColouring> {
     const Flags allowed = first_lanes(k);
     Lanes coloured = splat(0);
     BICLIQ_UNROLL
-    for (u32 w = 0; w < kSmallWords; ++w) coloured = select(only_lane(w), splat(any_bits(select(allowed, class_words_[w], splat(0)))), coloured);
+    for (u32 w = 0; w < kSmallWords; ++w)
+      coloured = select(only_lane(w), splat(any_bits(select(allowed, class_words_[w], splat(0)))), coloured);
     const Set left = {{without(of.word[0], coloured)}};
     if (!recolour_ || k < 2 || !any(left)) return left;
     usable_ = ballot(allowed);
@@ -187,7 +188,7 @@ class SmallColouring : private Placement<SmallColouring> {
       u32 bits = 0;
       BICLIQ_UNROLL
       for (u32 w = 0; w < kSmallWords; ++w) bits |= alive.word[w] & all_if(member / 32 == w);
-      if (!(bits >> member % 32 & 1)) continue;  // one chosen just now has removed it: the next look finds the class empty
+      if (!(bits >> member % 32 & 1)) continue;  // one chosen just now removed it: the next look finds an empty class
       open &= ~(1u << c);
       unit_vertices_ = select(only_lane(n_units_), splat(member), unit_vertices_);
       unit_classes_ = select(only_lane(n_units_), splat(c), unit_classes_);

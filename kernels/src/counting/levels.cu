@@ -159,7 +159,8 @@ class CountRoots {
   void each_later(F f) const {
     for (u32 i = threadIdx.x / kLanes; i < d_; i += blockDim.x / kLanes) {
       const u32* list = g_.row_roots + g_.row_start[rows_[i]];
-      for (i64 e = static_cast<i64>(g_.row_start[rows_[i] + 1] - g_.row_start[rows_[i]]) - 1 - lane_id(); e >= 0 && list[e] > v_; e -= kLanes)
+      for (i64 e = static_cast<i64>(g_.row_start[rows_[i] + 1] - g_.row_start[rows_[i]]) - 1 - lane_id();
+           e >= 0 && list[e] > v_; e -= kLanes)
         f(list[e], i);
     }
   }
@@ -297,7 +298,8 @@ class CountWave {
       u32 count = 0;
       if (column < c.n) {
         BICLIQ_UNROLL_8
-        for (u32 a = 0; a < n_used; ++a) count += __popc(words_[a] & masks[static_cast<u64>(used_[a]) * c.stride + column]);
+        for (u32 a = 0; a < n_used; ++a)
+          count += __popc(words_[a] & masks[static_cast<u64>(used_[a]) * c.stride + column]);
       }
       const bool enough = count >= q_;
       if (c.need == 2) {
@@ -354,7 +356,8 @@ class CountWave {
       return nullptr;
     }
     if (lane_id() == 0) g_.nodes[node] = {masks, n, stride_of(n), words, need};
-    for (u64 t = lane_id(); t < n_tasks; t += kLanes) g_.tasks[tasks + t] = {static_cast<u32>(node), static_cast<u32>(t)};
+    for (u64 t = lane_id(); t < n_tasks; t += kLanes)
+      g_.tasks[tasks + t] = {static_cast<u32>(node), static_cast<u32>(t)};
     return g_.arena + masks;
   }
 
@@ -460,9 +463,11 @@ extern "C" __global__ void __launch_bounds__(kWaveThreads) count_wave(const Coun
   for (;;) {
     u32 taken = 1;
     if (lane_id() == 0) {
-      const u64 share = (end - next) / (4 * warps);  // several at once while many are left: each time takes the counter 2.3 ns
+      const u64 share = (end - next) / (4 * warps);  // several at once while many are left: the counter takes 2.3 ns
       taken = share < 1 ? 1 : share < most ? static_cast<u32>(share) : most;
-      next = *static_cast<const volatile u64*>(&g.counters->failure) ? end : begin + atomicAdd(&g.counters->next_task[wave], static_cast<u64>(taken));
+      next = *static_cast<const volatile u64*>(&g.counters->failure)
+                 ? end
+                 : begin + atomicAdd(&g.counters->next_task[wave], static_cast<u64>(taken));
     }
     next = __shfl_sync(~0u, next, 0);
     taken = __shfl_sync(~0u, taken, 0);

@@ -37,7 +37,10 @@ struct TreeRun {
 class BlockCells {
  public:
   BlockCells(const TreeRun& run, const CellShape& shape)
-      : g_(run), width_(static_cast<u32>(shape.width())), n_cells_(shape.cells()), table_(run.tables + blockIdx.x * shape.cells()) {}
+      : g_(run),
+        width_(static_cast<u32>(shape.width())),
+        n_cells_(shape.cells()),
+        table_(run.tables + blockIdx.x * shape.cells()) {}
 
   void add(u64 row, u32 first, u32 n, bool negative) {
     const u64* choose = g_.binomials + n * (kMostOptional + 1);
@@ -52,7 +55,8 @@ class BlockCells {
     for (u64 i = from; i < n_cells_; i += step) {
       if (!__ldcg(table_ + i)) continue;  // most are never touched
       const u64 x = atomicExch(table_ + i, 0ull);
-      const u64 before = atomicAdd(g_.totals + 2 * i, x), high = (static_cast<i64>(x) < 0 ? ~0ull : 0ull) + (before + x < before);
+      const u64 before = atomicAdd(g_.totals + 2 * i, x),
+                high = (static_cast<i64>(x) < 0 ? ~0ull : 0ull) + (before + x < before);
       if (high) atomicAdd(g_.totals + 2 * i + 1, high);
     }
   }
@@ -67,7 +71,8 @@ class BlockCells {
 
 extern "C" __global__ void __launch_bounds__(kTreeThreads) count_trees(const TreeRun* run) {
   const TreeRun g = *run;
-  const CellShape shape = {{static_cast<u32>(g.most_roots), static_cast<u32>(g.most_rows)}, {2, 2}, static_cast<u32>(g.optional)};
+  const CellShape shape = {
+      {static_cast<u32>(g.most_roots), static_cast<u32>(g.most_rows)}, {2, 2}, static_cast<u32>(g.optional)};
   BlockCells cells(g, shape);
   TreeSearch<BlockCells> search(shape, cells);
   for (;;) {

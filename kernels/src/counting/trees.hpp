@@ -33,7 +33,9 @@ struct CellShape {
   u32 optional;           // the largest number of optional vertices, at most kMostOptional
 
   constexpr u64 width() const { return most[1] + 1; }
-  constexpr u64 row(u32 held, u32 n_optional) const { return (static_cast<u64>(held) * (optional + 1) + n_optional) * width(); }
+  constexpr u64 row(u32 held, u32 n_optional) const {
+    return (static_cast<u64>(held) * (optional + 1) + n_optional) * width();
+  }
   constexpr u64 cells() const { return row(most[0] + 1, 0); }
 };
 

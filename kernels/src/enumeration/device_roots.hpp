@@ -365,7 +365,8 @@ class RootBuilder {
     m.shared = true;
     const u64 row_words = static_cast<u64>(m.n_rows) * m.stride();
     const u64 column_words = static_cast<u64>(words_for(m.n_rows)) * m.column_stride();
-    if (!reserve(padded(row_words) + padded(m.n_rows) + 2 * padded(m.column_stride()) + padded(column_words))) return false;
+    if (!reserve(padded(row_words) + padded(m.n_rows) + 2 * padded(m.column_stride()) + padded(column_words)))
+      return false;
     Pieces pieces = {s_.memory};
     m.rows = pieces.take(row_words);
     m.columns = pieces.take(column_words);

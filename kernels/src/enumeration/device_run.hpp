@@ -14,7 +14,7 @@ inline namespace BICLIQ_ISA {
 
 constexpr u32 kHeavyThreads = 1024, kLightThreads = 64;  // of a block that builds roots
 constexpr u32 kScratchWordsAColumn = 4;                  // of such a block, and a word for each row of the largest root
-constexpr u32 kParkedWords = 64;                         // that a warp keeps between two launches, besides its workspace
+constexpr u32 kParkedWords = 64;  // that a warp keeps between two launches, besides its workspace
 
 /// Some candidates of a subtree; or, as subtree kOneRow, a row whose own biclique is to be written.
 struct Task {
@@ -43,7 +43,8 @@ struct Counters {
   u64 output_used, n_chunks;
 };
 enum PolledCounter : u32 { kHead, kTail, kStop, kPolledCounters };
-static_assert(__builtin_offsetof(Counters, tail) == 8 * kTail && __builtin_offsetof(Counters, stop) == 8 * kStop, "one lane reads each");
+static_assert(__builtin_offsetof(Counters, tail) == 8 * kTail && __builtin_offsetof(Counters, stop) == 8 * kStop,
+              "one lane reads each");
 
 /// A piece of the output that one warp wrote.
 struct Chunk {
@@ -77,7 +78,9 @@ struct Run {
   Limits limits() const { return {static_cast<u32>(min_rows), static_cast<u32>(min_columns), min_edges}; }
   u32 column_degree(u32 c) const { return static_cast<u32>(column_start[c + 1] - column_start[c]); }
   u32 row_degree(u32 r) const { return static_cast<u32>(row_start[r + 1] - row_start[r]); }
-  u64 hash_of(u64 rows, u64 columns) const { return columns_are_left ? biclique_hash(columns, rows) : biclique_hash(rows, columns); }
+  u64 hash_of(u64 rows, u64 columns) const {
+    return columns_are_left ? biclique_hash(columns, rows) : biclique_hash(rows, columns);
+  }
   void fail(Failure why) const {
     atomicExch(&counters->failure, static_cast<u64>(why));
     atomicExch(&counters->stop, static_cast<u64>(Stop::kEnd));

@@ -117,7 +117,9 @@ class WarpPool {
   bool parking_ = false;
   static constexpr u32 kPollsBetweenStops = 64;  // between two looks at whether all are to stop
 
-  static void set(const Run& run, u64 slot, Slot state) { *const_cast<volatile u32*>(run.slot_states + slot) = static_cast<u32>(state); }
+  static void set(const Run& run, u64 slot, Slot state) {
+    *const_cast<volatile u32*>(run.slot_states + slot) = static_cast<u32>(state);
+  }
 
   // Called, not copied to each of the places that need them.
   BICLIQ_CALL static u32* room_for(const Run& run, u64 words) {
@@ -212,7 +214,8 @@ class WarpOutput {
   /// Is there room for a record of at most so many rows and columns? If not, all warps are to park.
   bool room(u64 rows, u64 columns) {
     if (workers_.parking()) return false;
-    const u64 words = 3 + (rows < run_.max_degree ? rows : run_.max_degree) + (columns < run_.max_row_degree ? columns : run_.max_row_degree);
+    const u64 words = 3 + (rows < run_.max_degree ? rows : run_.max_degree) +
+                      (columns < run_.max_row_degree ? columns : run_.max_row_degree);
     return at_ + words <= end_ || take_chunk(words > run_.chunk_words ? words : run_.chunk_words);
   }
   void head(u32 root, u32 n_rows, u32 n_columns) {
@@ -270,7 +273,8 @@ template <bool kWrites>
 class WarpMembers {
  public:
   static constexpr bool kMembers = true, kIds = kWrites, kBounded = kWrites;
-  WarpMembers(const Run& run, const WarpPool& workers) : run_(run), limits_(run.limits()), tally_(run), output_(run, workers) {}
+  WarpMembers(const Run& run, const WarpPool& workers)
+      : run_(run), limits_(run.limits()), tally_(run), output_(run, workers) {}
   void root(u32 v) { root_ = v; }
   bool room(u64 rows, u64 columns) { return output_.room(rows, columns); }
   u64 column_hash(u32 c) const { return run_.column_hashes ? run_.column_hashes[c] : 0; }
@@ -411,7 +415,9 @@ class Parking {
 /// Takes the next task; false where none is left.
 inline bool take_task(const Run& run, Task& task) {
   u64 t = 0;
-  if (lane_id() == 0) t = volatile_load(&run.counters->stop) == static_cast<u64>(Stop::kEnd) ? ~0ull : atomicAdd(&run.counters->next_task, 1ull);
+  if (lane_id() == 0)
+    t = volatile_load(&run.counters->stop) == static_cast<u64>(Stop::kEnd) ? ~0ull
+                                                                           : atomicAdd(&run.counters->next_task, 1ull);
   t = __shfl_sync(~0u, t, 0);
   if (t >= run.counters->n_tasks) return false;
   task = run.tasks[t];
@@ -544,12 +550,13 @@ extern "C" __global__ void measure_chunks(const Run* run, u64* sizes, u64 n_chun
 /// Writes the records of each chunk as lists; a warp a chunk. `ends` says where those of a chunk
 /// end (the measured sizes, added up). The number of its biclique stands above each id, so that one
 /// sort puts every list in order.
-extern "C" __global__ void unpack_chunks(const Run* run, const u64* sizes, const u64* ends, u64 n_chunks, i32* roots, i32* row_ends,
-                                         i32* column_ends, u64* rows, u64* columns) {
+extern "C" __global__ void unpack_chunks(const Run* run, const u64* sizes, const u64* ends, u64 n_chunks, i32* roots,
+                                         i32* row_ends, i32* column_ends, u64* rows, u64* columns) {
   const u64 i = (static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;
   if (i >= n_chunks) return;
   const u32 *at = run->output + run->chunks[i].start, *end = at + run->chunks[i].words;
-  u64 number = ends[i] - sizes[i], row = ends[n_chunks + i] - sizes[n_chunks + i], column = ends[2 * n_chunks + i] - sizes[2 * n_chunks + i];
+  u64 number = ends[i] - sizes[i], row = ends[n_chunks + i] - sizes[n_chunks + i],
+      column = ends[2 * n_chunks + i] - sizes[2 * n_chunks + i];
   for (; at < end; ++number) {
     const u32 n_rows = at[1], n_columns = at[2];
     if (lane_id() == 0) {
@@ -558,9 +565,11 @@ extern "C" __global__ void unpack_chunks(const Run* run, const u64* sizes, const
       column_ends[number] = static_cast<i32>(column + n_columns);
     }
     at += 3;
-    for (u32 k = lane_id(); k < n_rows; k += kLanes) rows[row + k] = number << 32 | static_cast<u32>(run->row_ids[at[k]]);
+    for (u32 k = lane_id(); k < n_rows; k += kLanes)
+      rows[row + k] = number << 32 | static_cast<u32>(run->row_ids[at[k]]);
     at += n_rows;
-    for (u32 k = lane_id(); k < n_columns; k += kLanes) columns[column + k] = number << 32 | static_cast<u32>(run->column_ids[at[k]]);
+    for (u32 k = lane_id(); k < n_columns; k += kLanes)
+      columns[column + k] = number << 32 | static_cast<u32>(run->column_ids[at[k]]);
     at += n_columns;
     row += n_rows;
     column += n_columns;

@@ -42,9 +42,9 @@ inline namespace BICLIQ_ISA {
 template <class Sink, class Workers, class Memory>
 class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Workers, Memory>, Sink, Workers, Memory> {
   using Base = WideNodes<MaximalBicliques<Sink, Workers, Memory>, Sink, Workers, Memory>;
+  using Base::workers_, Base::members_, Base::memory_, Base::narrow_, Base::n_narrow_, Base::root_, Base::sink_,
+      Base::tall_, Base::since_poll_, Base::wide_, Base::wanted_, Base::kEndNow;
   using typename Base::Mark;
-  using Base::workers_, Base::members_, Base::memory_, Base::narrow_, Base::n_narrow_, Base::root_, Base::sink_, Base::tall_,
-      Base::since_poll_, Base::wide_, Base::wanted_, Base::kEndNow;
 
  public:
   using Base::Base;
@@ -136,9 +136,11 @@ class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Workers, Memory
   }
   /// Words that a subtree needs before its first child.
   static usize base_words(const Subtree& tree) {
-    const usize columns = usize{tree.members.n} + tree.n_candidates + tree.matrix.n_candidates, rows = usize{tree.n_rows} + tree.matrix.n_rows;
+    const usize columns = usize{tree.members.n} + tree.n_candidates + tree.matrix.n_candidates,
+                rows = usize{tree.n_rows} + tree.matrix.n_rows;
     return columns + Base::narrow_words() + 3 * padded(rows) + 3 * padded(tree.matrix.stride()) + 1024 +
-           (tree.wide && !tree.matrix.columns ? usize{words_for(tree.matrix.n_rows) + 2} * tree.matrix.column_stride() : 0);
+           (tree.wide && !tree.matrix.columns ? usize{words_for(tree.matrix.n_rows) + 2} * tree.matrix.column_stride()
+                                              : 0);
   }
   /// Gives away what other workers want, or ends; true where a leaf was parked for that and goes
   /// on.

@@ -20,10 +20,11 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
 
  protected:
   using Base::Base;
-  using typename Base::Mark;
+  using Base::workers_, Base::dropped, Base::members_words, Base::join, Base::reset_members, Base::low_bits,
+      Base::members_, Base::memory_, Base::nodes, Base::begin_given, Base::promising, Base::room, Base::rows_needed_,
+      Base::self, Base::sink_, Base::since_poll_;
   using typename Base::Block;
-  using Base::workers_, Base::dropped, Base::members_words, Base::join, Base::reset_members, Base::low_bits, Base::members_, Base::memory_,
-      Base::nodes, Base::begin_given, Base::promising, Base::room, Base::rows_needed_, Base::self, Base::sink_, Base::since_poll_;
+  using typename Base::Mark;
 
   struct NarrowLevel {
     u32 *candidates, *ids, *excluded;  // a mask a column over the rows of the subtree; 0: a candidate that is done with
@@ -84,7 +85,8 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
   void open_narrow(Next next) {
     NarrowLevel& level = narrow_[n_narrow_];
     if (!parked_in_leaf()) drop_dominated(level);
-    const bool searched = parked_in_leaf() || (level.end && promising(static_cast<u32>(next), members_.n + level.n_candidates));
+    const bool searched =
+        parked_in_leaf() || (level.end && promising(static_cast<u32>(next), members_.n + level.n_candidates));
     if (searched && level.n_candidates <= kLanes && level.n_excluded <= kLanes && level.end == level.n_candidates) {
       leaf(level);
       if (parked_in_leaf()) return;
@@ -263,7 +265,8 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     BICLIQ_UNROLL
     for (u32 k = 0; k < K; ++k) {
       masks[k] = load(excluded + 32 * k, first_lanes(n > 32 * k ? n - 32 * k : 0));
-      keys[k] = select(nonzero(masks[k]), shift_left(popcounts(masks[k]), 8) | (lane_numbers() + splat(32 * k)), splat(0));
+      keys[k] =
+          select(nonzero(masks[k]), shift_left(popcounts(masks[k]), 8) | (lane_numbers() + splat(32 * k)), splat(0));
     }
     u32 kept = 0;
     for (;;) {
@@ -353,7 +356,8 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
         at = pop(open);
         continue;
       }
-      if (!room(kLanes, members_.n + level.n_candidates) || (++since_poll_ >= kNodesAPoll && self().poll())) return park_leaf(open, at);
+      if (!room(kLanes, members_.n + level.n_candidates) || (++since_poll_ >= kNodesAPoll && self().poll()))
+        return park_leaf(open, at);
       ++nodes;
       const u32 x = first_set(at.todo);
       at.todo &= at.todo - 1;
@@ -401,14 +405,16 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
   /// tries.
   bool give_narrow(NarrowLevel& level) {
     const u32 next = level.end - (level.end - level.next + kShares - 1) / kShares, n = level.n_candidates - next;
-    Block block = workers_.block(2 * padded(n) + padded(usize{level.n_excluded} + next) + padded(kLanes) + members_words(level.n_members));
+    Block block = workers_.block(2 * padded(n) + padded(usize{level.n_excluded} + next) + padded(kLanes) +
+                                 members_words(level.n_members));
     if (!block) return false;
     Subtree tree = begin_given(block, level.n_members, level.members_hash);
     tree.candidates = block.take(n);
     tree.ids = block.take(n);
     tree.excluded = block.take(usize{level.n_excluded} + next);
     tree.to = copy_alive(level, next, level.end, tree.candidates, tree.ids);
-    tree.n_candidates = tree.to + copy_alive(level, level.end, level.n_candidates, tree.candidates + tree.to, tree.ids + tree.to);
+    tree.n_candidates =
+        tree.to + copy_alive(level, level.end, level.n_candidates, tree.candidates + tree.to, tree.ids + tree.to);
     const u32 *excluded = level.excluded;
     u32* to = tree.excluded;
     each_item(level.n_excluded, [=](u32 i) { to[i] = excluded[i]; });
@@ -439,7 +445,8 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     u32 i = 0;
     while (i + 1 < parked_leaf_ && !words[kLanes + i]) ++i;
     if (i + 1 == parked_leaf_) return false;
-    const u32 todo = words[kLanes + i], tried = words[2 * kLanes + i], joined = Sink::kMembers ? words[3 * kLanes + i] : 0;
+    const u32 todo = words[kLanes + i], tried = words[2 * kLanes + i],
+              joined = Sink::kMembers ? words[3 * kLanes + i] : 0;
     Block block = workers_.block(5 * padded(2 * kLanes) + members_words(members_.n + kLanes));
     if (!block) return false;
     const u32 n_members = members_.n;

@@ -34,7 +34,11 @@ template <class Self, class Sink, class Workers, class Memory>
 class SearchState {
  public:
   SearchState(const Limits& limits, Workers& workers, Sink& sink, Memory& memory)
-      : limits_(limits), workers_(workers), sink_(sink), memory_(memory), rows_needed_(limits.min_rows > 2 ? limits.min_rows : 2) {}
+      : limits_(limits),
+        workers_(workers),
+        sink_(sink),
+        memory_(memory),
+        rows_needed_(limits.min_rows > 2 ? limits.min_rows : 2) {}
 
   u64 nodes = 0, dropped = 0;
 

@@ -51,7 +51,8 @@ inline u32 find_live(const BitMatrix& m, MatrixLists s, const u32* tried, u32 n_
 
 /// Chooses rows and columns of the smaller matrix: `order` and `live` get them, and the candidates
 /// are the open ones. `tried` are the candidates of the parent's matrix that count as excluded.
-BICLIQ_CALL inline MatrixPlan plan_projection(const BitMatrix& m, MatrixLists s, u32 n, const u32* tried, const u32* open) {
+BICLIQ_CALL inline MatrixPlan plan_projection(const BitMatrix& m, MatrixLists s, u32 n, const u32* tried,
+                                              const u32* open) {
   const u32 *list = s.row_list, *starts = s.row_starts, *words = m.rows + m.excluded_words;
   const u32 n_words = m.candidate_words;
   MatrixPlan p = {0, 0, 0};

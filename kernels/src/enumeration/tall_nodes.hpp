@@ -22,12 +22,13 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
 
  protected:
   using Base::Base;
+  using Base::bits_below, Base::copy, Base::workers_, Base::dropped, Base::members_words, Base::join,
+      Base::reset_members, Base::members_, Base::memory_, Base::narrow_, Base::next_bit, Base::nodes,
+      Base::n_subtree_rows_, Base::begin_given, Base::promising, Base::room, Base::rows_needed_, Base::self,
+      Base::sink_, Base::subtree_rows_, Base::since_poll_;
+  using typename Base::Block;
   using typename Base::Mark;
   using typename Base::NarrowLevel;
-  using typename Base::Block;
-  using Base::bits_below, Base::copy, Base::workers_, Base::dropped, Base::members_words, Base::join, Base::reset_members, Base::members_,
-      Base::memory_, Base::narrow_, Base::next_bit, Base::nodes, Base::n_subtree_rows_, Base::begin_given, Base::promising,
-      Base::room, Base::rows_needed_, Base::self, Base::sink_, Base::subtree_rows_, Base::since_poll_;
 
   struct TallLevel {
     TallLevel* parent;
@@ -75,7 +76,8 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     level.excluded = tree.excluded;
     level.ids = tree.ids;
     level.row_ids = tree.rows;
-    open_tall(level, words_for(tree.n_rows), tree.n_candidates, tree.n_excluded, stride_for(tree.n_candidates), tree.excluded_stride);
+    open_tall(level, words_for(tree.n_rows), tree.n_candidates, tree.n_excluded, stride_for(tree.n_candidates),
+              tree.excluded_stride);
   }
 
   TallLevel& push_tall(Mark mark) {
@@ -87,7 +89,8 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
   }
 
   /// Completes a level whose lists are filled: every candidate is alive.
-  void open_tall(TallLevel& level, u32 depth, u32 n_candidates, u32 n_excluded, u32 candidate_stride, u32 excluded_stride) {
+  void open_tall(TallLevel& level, u32 depth, u32 n_candidates, u32 n_excluded, u32 candidate_stride,
+                 u32 excluded_stride) {
     level.depth = depth;
     level.n_candidates = n_candidates;
     level.n_excluded = n_excluded;
@@ -165,7 +168,8 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     u32 n = 0;
     for (u32 k = 0; k < level.depth; k += kLanes) {
       const u32 n_words = level.depth - k < kLanes ? level.depth - k : kLanes;
-      const Lanes words = load_apart(level.candidates + usize{k} * level.candidate_stride + x, level.candidate_stride, n_words);
+      const Lanes words =
+          load_apart(level.candidates + usize{k} * level.candidate_stride + x, level.candidate_stride, n_words);
       n += sum(popcounts(words));
       store(rows + k, words, first_lanes(n_words));
     }
@@ -176,9 +180,13 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
   /// lacks one in the first words.
   static bool excluded_covers(const TallLevel& level, u32 x, const u32* rows) {
     for (u32 w = 0; w < words_for(level.n_excluded); ++w)
-      if (has_all(level.excluded + 32 * w, level.excluded_stride, first_lanes(level.n_excluded - 32 * w), rows, level.depth)) return true;
+      if (has_all(level.excluded + 32 * w, level.excluded_stride, first_lanes(level.n_excluded - 32 * w), rows,
+                  level.depth))
+        return true;
     for (u32 w = 0; w <= x / 32; ++w)
-      if (has_all(level.candidates + 32 * w, level.candidate_stride, flags(level.alive[w] & bits_below(w, x)), rows, level.depth)) return true;
+      if (has_all(level.candidates + 32 * w, level.candidate_stride, flags(level.alive[w] & bits_below(w, x)), rows,
+                  level.depth))
+        return true;
     return false;
   }
   /// Has one of 32 columns all of some rows?
@@ -281,7 +289,9 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     for (u32 k = 0; k < level.depth; ++k) {
       Lanes reach = splat(0);
       for (u32 w = 0; w < words_for(level.n_candidates); ++w)
-        if (kept[w]) reach = reach | select(flags(kept[w]), load(level.candidates + usize{k} * level.candidate_stride + 32 * w), splat(0));
+        if (kept[w])
+          reach = reach |
+                  select(flags(kept[w]), load(level.candidates + usize{k} * level.candidate_stride + 32 * w), splat(0));
       const u32 bits = any_bits(reach) & rows[k];
       put(wanted + k, bits);
       n += popcount(bits);
@@ -325,21 +335,25 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
   u32 fill_excluded(const TallLevel& from, u32 x, const RowSelection& s, u32* to, u32 stride) {
     u32 n = 0;
     for (u32 w = 0; w < words_for(from.n_excluded); ++w)
-      n += put_excluded(from.excluded + 32 * w, from.excluded_stride, first_lanes(from.n_excluded - 32 * w), s, to + n, stride);
+      n += put_excluded(from.excluded + 32 * w, from.excluded_stride, first_lanes(from.n_excluded - 32 * w), s, to + n,
+                        stride);
     for (u32 w = 0; w <= x / 32; ++w)
-      n += put_excluded(from.candidates + 32 * w, from.candidate_stride, flags(from.alive[w] & bits_below(w, x)), s, to + n, stride);
+      n += put_excluded(from.candidates + 32 * w, from.candidate_stride, flags(from.alive[w] & bits_below(w, x)), s,
+                        to + n, stride);
     return n;
   }
   u32 put_excluded(const u32* columns, u32 columns_stride, Flags real, const RowSelection& s, u32* to, u32 stride) {
     if (!ballot(real)) return 0;
     Lanes counts = splat(0);
-    for (u32 k = 0; k < s.depth; ++k) counts = counts + popcounts(load(columns + usize{k} * columns_stride) & splat(s.wanted[k]));
+    for (u32 k = 0; k < s.depth; ++k)
+      counts = counts + popcounts(load(columns + usize{k} * columns_stride) & splat(s.wanted[k]));
     return put_columns(columns, columns_stride, real & (counts >= splat(rows_needed_)), s, to, stride);
   }
 
   /// Writes the flagged ones of 32 columns side by side, over the selected rows; returns their
   /// number.
-  BICLIQ_CALL static u32 put_columns(const u32* columns, u32 columns_stride, Flags kept, const RowSelection& s, u32* to, u32 stride) {
+  BICLIQ_CALL static u32 put_columns(const u32* columns, u32 columns_stride, Flags kept, const RowSelection& s, u32* to,
+                                     u32 stride) {
     if (!s.moves) {
       for (u32 k = 0; k < s.depth; ++k)
         compact(to + usize{k} * stride, load(columns + usize{k} * columns_stride) & splat(s.wanted[k]), kept);

@@ -22,14 +22,15 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
 
  protected:
   using Base::Base;
+  using Base::bits_below, Base::copy, Base::workers_, Base::dropped, Base::members_words, Base::join,
+      Base::reset_members, Base::low_bits, Base::members_, Base::memory_, Base::narrow_, Base::next_bit, Base::nodes,
+      Base::n_subtree_rows_, Base::order_, Base::begin_given, Base::promising, Base::push_tall, Base::room,
+      Base::row_list_, Base::rows_needed_, Base::self, Base::sink_, Base::open_tall, Base::stride_for,
+      Base::subtree_rows_, Base::take_row_scratch, Base::tall_words, Base::since_poll_;
+  using typename Base::Block;
   using typename Base::Mark;
   using typename Base::NarrowLevel;
-  using typename Base::Block;
   using typename Base::TallLevel;
-  using Base::bits_below, Base::copy, Base::workers_, Base::dropped, Base::members_words, Base::join, Base::reset_members, Base::low_bits,
-      Base::members_, Base::memory_, Base::narrow_, Base::next_bit, Base::nodes, Base::n_subtree_rows_, Base::order_,
-      Base::begin_given, Base::promising, Base::push_tall, Base::room, Base::row_list_, Base::rows_needed_, Base::self, Base::sink_,
-      Base::open_tall, Base::stride_for, Base::subtree_rows_, Base::take_row_scratch, Base::tall_words, Base::since_poll_;
 
   struct WideLevel {
     WideLevel* parent;
@@ -257,7 +258,8 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
   bool excluded_covers(const BitMatrix& m, u32 n) const {
     BICLIQ_ROLL
     for (u32 w = 0; w < m.excluded_words; w += kLanes)
-      if (share_column(m.rows + w, row_starts_, n, m.excluded_words - w < kLanes ? m.excluded_words - w : kLanes)) return true;
+      if (share_column(m.rows + w, row_starts_, n, m.excluded_words - w < kLanes ? m.excluded_words - w : kLanes))
+        return true;
     return false;
   }
 
@@ -405,7 +407,8 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     u32 n = 0, n_excluded = 0;
     BICLIQ_ROLL
     for (u32 w = 0; w < m.stride(); ++w)
-      if (live_[w]) n_excluded += gather_columns(m.rows + w, flags(live_[w]), p.n_rows, excluded + n_excluded, excluded_stride);
+      if (live_[w])
+        n_excluded += gather_columns(m.rows + w, flags(live_[w]), p.n_rows, excluded + n_excluded, excluded_stride);
     BICLIQ_ROLL
     for (u32 w = 0; w < m.candidate_words; ++w) {
       if (!open[w]) continue;
@@ -451,7 +454,8 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
   /// is memory for it.
   bool project_child(const BitMatrix& m, u32 n, const MatrixPlan& p, WideLevel& level, const u32* open) {
     const bool shorter = kShorter * n <= m.n_rows;
-    const usize words = words_for(p.n_excluded) + words_for(p.n_candidates), columns = 32 * usize{words_for(p.n_candidates)};
+    const usize words = words_for(p.n_excluded) + words_for(p.n_candidates),
+                columns = 32 * usize{words_for(p.n_candidates)};
     if (!shorter && 2 * words > m.stride()) return false;
     if (!memory_.fits(p.n_rows * (words + 1) + (words_for(p.n_rows) + 5) * columns + child_words(m))) return false;
     BitMatrix& to = level.matrix;
@@ -477,7 +481,8 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
   /// Copies a matrix to where it stays, and lets all levels that use it use the copy.
   bool share(const BitMatrix m) {
     const u32 row_words = m.n_rows * m.stride(), column_words = words_for(m.n_rows) * m.column_stride();
-    Block block = workers_.block(padded(row_words) + padded(column_words) + 2 * padded(m.column_stride()) + padded(m.n_rows));
+    Block block =
+        workers_.block(padded(row_words) + padded(column_words) + 2 * padded(m.column_stride()) + padded(m.n_rows));
     if (!block) return false;
     BitMatrix to = m;
     to.shared = true;
@@ -509,8 +514,9 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
       put(tried + w, tried_before(level, w, next));
     }
     const u32 *rows = level.rows, n_rows = m.n_rows;
-    const u32 n = list_bits(row_list_, words_for(n_rows),
-                            [=](u32 k) { return n_rows - 32 * k < 32 ? rows[k] & ((1u << n_rows % 32) - 1) : rows[k]; });
+    const u32 n = list_bits(row_list_, words_for(n_rows), [=](u32 k) {
+      return n_rows - 32 * k < 32 ? rows[k] & ((1u << n_rows % 32) - 1) : rows[k];
+    });
     place_rows(row_list_, row_starts_, n, m.stride());
     const MatrixPlan p = plan_projection(m, lists(), n, tried, open);
     const bool sent = send_wide(level, p, next, open, n_open);
@@ -522,7 +528,8 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
   bool give_shared(WideLevel& level) {
     const BitMatrix& m = level.matrix;
     const u32 depth = words_for(m.n_rows);
-    Block block = workers_.block(padded(depth) + padded(m.column_stride()) + 2 * padded(m.candidate_words) + members_words(level.n_members));
+    Block block = workers_.block(padded(depth) + padded(m.column_stride()) + 2 * padded(m.candidate_words) +
+                                 members_words(level.n_members));
     if (!block) return false;
     Subtree tree = begin_given(block, level.n_members, level.members_hash);
     tree.wide = true;
@@ -548,8 +555,8 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
 
   bool send_wide(WideLevel& level, const MatrixPlan& p, u32 next, const u32* open, u32 n_open) {
     const usize words = words_for(p.n_excluded) + words_for(p.n_candidates);
-    Block block = workers_.block(padded(p.n_rows * words) + padded(p.n_rows) + padded(32 * usize{words_for(p.n_candidates)}) +
-                                 members_words(level.n_members));
+    Block block = workers_.block(padded(p.n_rows * words) + padded(p.n_rows) +
+                                 padded(32 * usize{words_for(p.n_candidates)}) + members_words(level.n_members));
     if (!block) return false;
     Subtree tree = begin_given(block, level.n_members, level.members_hash);
     tree.wide = true;

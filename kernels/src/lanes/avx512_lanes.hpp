@@ -47,7 +47,8 @@ inline Lanes select(Flags f, Lanes yes, Lanes no) {
 }
 /// a, with the bits of `bit` set in the flagged lanes.
 inline Lanes set_bits(Lanes a, Flags f, Lanes bit) {
-  return {_mm512_mask_or_epi32(a.lo, low_half(f), a.lo, bit.lo), _mm512_mask_or_epi32(a.hi, high_half(f), a.hi, bit.hi)};
+  return {_mm512_mask_or_epi32(a.lo, low_half(f), a.lo, bit.lo),
+          _mm512_mask_or_epi32(a.hi, high_half(f), a.hi, bit.hi)};
 }
 inline Lanes popcounts(Lanes a) { return {_mm512_popcnt_epi32(a.lo), _mm512_popcnt_epi32(a.hi)}; }
 /// Lanes that hold at least n bits.
@@ -76,8 +77,8 @@ inline u32 any_bits(Lanes a) { return static_cast<u32>(_mm512_reduce_or_epi32(_m
 inline u32 largest(Lanes a) { return static_cast<u32>(_mm512_reduce_max_epu32(_mm512_max_epu32(a.lo, a.hi))); }
 inline u32 lane(Lanes a, u32 i) {
   const __m512i half = i < 16 ? a.lo : a.hi;
-  return static_cast<u32>(
-      _mm_cvtsi128_si32(_mm512_castsi512_si128(_mm512_permutexvar_epi32(_mm512_set1_epi32(static_cast<int>(i & 15)), half))));
+  return static_cast<u32>(_mm_cvtsi128_si32(
+      _mm512_castsi512_si128(_mm512_permutexvar_epi32(_mm512_set1_epi32(static_cast<int>(i & 15)), half))));
 }
 inline Lanes lane_numbers() {
   const __m512i lo = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);

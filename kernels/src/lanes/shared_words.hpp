@@ -65,7 +65,8 @@ struct Rows {
   u32 bytes = 0;
   Rows() = default;
   /// Lanes from `n` on read the same word as lane n - 1.
-  __device__ Rows(const u32* first, u32 distance, u32 n) : own(reinterpret_cast<const char*>(first + (lane_id() < n ? lane_id() : n - 1))), bytes(4 * distance) {}
+  __device__ Rows(const u32* first, u32 distance, u32 n)
+      : own(reinterpret_cast<const char*>(first + (lane_id() < n ? lane_id() : n - 1))), bytes(4 * distance) {}
   __device__ const u32* at(u32 i) const { return reinterpret_cast<const u32*>(own + static_cast<u64>(i) * bytes); }
   __device__ Lanes get(u32 i) const { return {*at(i)}; }
   /// The same for rows that nobody writes while a kernel runs, `words` further on.
@@ -132,7 +133,9 @@ struct Rows {
   Rows() = default;
   Rows(const u32* first, u32 distance, u32) : first(first), distance(distance) {}
   Lanes get(u32 i) const { return load(first + static_cast<usize>(i) * distance); }
-  Lanes get_constant(u32 i, u32 words, Flags real) const { return load(first + static_cast<usize>(i) * distance + words, real); }
+  Lanes get_constant(u32 i, u32 words, Flags real) const {
+    return load(first + static_cast<usize>(i) * distance + words, real);
+  }
 };
 inline Flags only_lane(u32 j) { return flags(1u << j); }
 struct NearWords {

@@ -102,7 +102,8 @@ BICLIQ_INLINE Lanes popcounts(Lanes a) {
 }
 /// Lanes that hold at least n bits; two, the usual number, need no count.
 BICLIQ_INLINE Flags at_least(Lanes a, u32 n) {
-  if (n == 2) return every([&](int i) { return reinterpret_cast<Vec8i>((a.v[i] & (a.v[i] - splat8(1))) != splat8(0)); });
+  if (n == 2)
+    return every([&](int i) { return reinterpret_cast<Vec8i>((a.v[i] & (a.v[i] - splat8(1))) != splat8(0)); });
   return popcounts(a) >= splat(n);
 }
 BICLIQ_INLINE Lanes load(const u32* p) {
@@ -162,7 +163,8 @@ BICLIQ_INLINE u32 compact(u32* p, Lanes a, Flags f) {
     const u32 bits = f.bits >> (8 * i) & 0xff;
 #if defined(__AVX2__)
     const __m256i places = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kCompactTable.places[bits])));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_permutevar8x32_epi32(reinterpret_cast<__m256i>(a.v[i]), places));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                        _mm256_permutevar8x32_epi32(reinterpret_cast<__m256i>(a.v[i]), places));
     to += popcount(bits);
 #else
     for (u32 left = bits; left; left &= left - 1) *to++ = a.v[i][first_set(left)];

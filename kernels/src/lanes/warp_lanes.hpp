@@ -85,7 +85,9 @@ __device__ inline u32 lane(Lanes a, u32 i) { return __shfl_sync(~0u, a.v, i); }
 __device__ inline Lanes lane_numbers() { return {lane_id()}; }
 __device__ inline Lanes shift_left(Lanes a, u32 n) { return {a.v << n}; }
 __device__ inline Lanes shift_right(Lanes a, u32 n) { return {a.v >> n}; }
-__device__ inline Lanes load_apart(const u32* p, usize distance, u32 n) { return {lane_id() < n ? p[lane_id() * distance] : 0u}; }
+__device__ inline Lanes load_apart(const u32* p, usize distance, u32 n) {
+  return {lane_id() < n ? p[lane_id() * distance] : 0u};
+}
 
 struct LaneStack {
   u32 own = 0;
