@@ -5,7 +5,7 @@ Maximal bicliques, (p,q) counts and maximum cliques. A graph is the CSR matrix o
 know neither tables nor files nor clusters.
 """
 
-from kernels.backend import Backend, available_threads, why_not
+from kernels.backend import Backend, why_not
 from kernels.clique import CliqueResult, maximum_clique, project_one_mode
 from kernels.contracts import BicliqueBatch, CountResult, CountTable, EnumerationResult, Progress
 from kernels.counting import check_table, choose_count, count_all_bicliques, count_bicliques
@@ -14,6 +14,7 @@ from kernels.digest import set_digest
 from kernels.enumeration import enumerate_maximal_bicliques, stream_maximal_bicliques
 from kernels.errors import BackendError, BicliqError, CapacityError
 from kernels.grouping import group_roots
+from kernels.machine import available_threads
 from kernels.side import choose_side
 
 __all__ = [

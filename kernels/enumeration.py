@@ -6,25 +6,22 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kernels.backend import Backend, available_threads, why_not
-from kernels.contracts import (
-    EnumerationRequest,
-    EnumerationResult,
-    Int32Array,
-    Int64Array,
-    ProgressCallback,
-    Side,
-    as_int32,
-    check_csr,
-    check_roots,
-)
+from kernels.arguments import checked_csr, checked_ids, checked_roots, number_of_threads, one_of, whole_number
+from kernels.backend import Backend, why_not
+from kernels.contracts import EnumerationRequest, EnumerationResult, Int32Array, Packed, ProgressCallback, Side
 from kernels.cpu import BicliqueStream, CpuSearch
 from kernels.cuda.enumeration import CudaSearch
 from kernels.cuda.stream import CudaStreamSearch
-from kernels.errors import BackendError, CapacityError
+from kernels.errors import BackendError, memory_is_capacity
 from kernels.side import choose_side, choose_side_for_warps
 
+LARGEST_SIZE = 2**31 - 1
+LARGEST_BATCH = 2**30
+UNREACHED = 2**63
+"""More edges than a biclique can have, and more bicliques than a search can find."""
 
+
+@memory_is_capacity
 def enumerate_maximal_bicliques(
     indptr: Any,
     indices: Any,
@@ -69,7 +66,8 @@ def enumerate_maximal_bicliques(
     max_bicliques : int, optional
         Stop after so many; the result then says that it is not complete.
     threads : int
-        Worker threads; 0 takes all cores that this process may use.
+        Worker threads; 0 takes all cores that this process may use. More than four a core, or than
+        64 on a small machine, are refused.
     backend : {"cpu", "cuda"}
     progress : callable, optional
         Called about five times a second with a `Progress`.
@@ -81,11 +79,11 @@ def enumerate_maximal_bicliques(
     Raises
     ------
     CapacityError
-        If an id or a size is beyond 32 bits.
+        If an id or a size is beyond 32 bits, a thread cannot be started, or memory runs out.
     BackendError
         If the backend cannot run here.
     ValueError
-        If the arrays are no CSR matrix, or a threshold is below 1.
+        If the arrays are no CSR matrix of whole numbers, or a threshold is below 1.
 
     Notes
     -----
@@ -101,8 +99,7 @@ def enumerate_maximal_bicliques(
     >>> enumerate_maximal_bicliques([0, 2, 4, 5], [0, 1, 0, 1, 0], 2).bicliques
     2
     """
-    if mode not in ("count", "digest"):
-        raise ValueError(f"mode is {mode!r}; it must be 'count' or 'digest' (stream_maximal_bicliques enumerates)")
+    one_of("mode", mode, ("count", "digest"))  # stream_maximal_bicliques enumerates
     request = _checked_request(
         indptr,
         indices,
@@ -123,6 +120,7 @@ def enumerate_maximal_bicliques(
     return search.result()
 
 
+@memory_is_capacity
 def stream_maximal_bicliques(
     indptr: Any,
     indices: Any,
@@ -213,61 +211,50 @@ def _checked_request(
     reason = why_not(backend)
     if reason is not None:
         raise BackendError(f"backend {backend!r} cannot run here: {reason}")
-    starts = np.ascontiguousarray(indptr, dtype=np.int64)
-    columns = as_int32(indices, "indices")
-    check_csr(starts, columns, n_right)
-    _check_at_least_one(
-        min_left=min_left,
-        min_right=min_right,
-        min_edges=min_edges,
-        batch_bicliques=batch_bicliques,
-        batch_ids=batch_ids,
-        max_bicliques=1 if max_bicliques is None else max_bicliques,
-    )
-    if max(min_left, min_right) >= 2**31:
-        raise CapacityError(f"min_left and min_right must be below 2**31, not {max(min_left, min_right)}")
+    starts, columns, n_columns = checked_csr(indptr, indices, n_right)
     n_left = len(starts) - 1
+    one_of("side", side, ("auto", "left", "right"))
     if roots is not None and side == "auto":
         raise ValueError("roots are vertices of one side: say side='left' or side='right'")
-    chosen = _chosen_side(side, starts, columns, n_right, backend)
+    least_left = whole_number("min_left", min_left, most=LARGEST_SIZE)
+    least_right = whole_number("min_right", min_right, most=LARGEST_SIZE)
+    least_edges = min(whole_number("min_edges", min_edges), UNREACHED)
+    most = None if max_bicliques is None else min(whole_number("max_bicliques", max_bicliques), UNREACHED)
+    workers = number_of_threads(threads)
+    bicliques_a_batch = whole_number("batch_bicliques", batch_bicliques, most=LARGEST_BATCH)
+    ids_a_batch = whole_number("batch_ids", batch_ids, most=LARGEST_BATCH)
+    graph = Packed.of(starts, columns, n_columns)
+    chosen = _chosen_side(side, graph, backend)
+    wanted = None if roots is None else checked_roots(roots, n_left if chosen == "left" else n_columns)
     return EnumerationRequest(
-        indptr=starts,
-        indices=columns,
-        n_right=n_right,
+        indptr=graph.indptr,
+        indices=graph.indices,
+        n_right=graph.n_right,
         side=chosen,
-        roots=None if roots is None else check_roots(roots, n_left if chosen == "left" else n_right),
-        left_ids=_checked_ids(left_ids, n_left, "left_ids"),
-        right_ids=_checked_ids(right_ids, n_right, "right_ids"),
-        min_left=int(min_left),
-        min_right=int(min_right),
-        min_edges=int(min_edges),
-        max_bicliques=max_bicliques,
-        threads=threads if threads > 0 else available_threads(),
-        batch_bicliques=batch_bicliques,
-        batch_ids=batch_ids,
+        roots=None if wanted is None else graph.roots(wanted, chosen),
+        left_ids=_ids_of(graph.left, left_ids, n_left, "left_ids"),
+        right_ids=_ids_of(graph.right, right_ids, n_columns, "right_ids"),
+        min_left=least_left,
+        min_right=least_right,
+        min_edges=least_edges,
+        max_bicliques=most,
+        threads=workers,
+        batch_bicliques=bicliques_a_batch,
+        batch_ids=ids_a_batch,
     )
 
 
-def _check_at_least_one(**numbers: Any) -> None:
-    for name, value in numbers.items():
-        if int(value) != value or value < 1:
-            raise ValueError(f"{name} is {value!r}; it must be a whole number of at least 1")
-
-
-def _chosen_side(side: str, indptr: Int64Array, indices: Int32Array, n_right: int, backend: Backend | str) -> Side:
-    if side in ("left", "right"):
-        return "left" if side == "left" else "right"
-    if side != "auto":
-        raise ValueError(f"side is {side!r}; it must be 'auto', 'left' or 'right'")
-    if Backend(backend) is Backend.CUDA:
-        return choose_side_for_warps(indptr, indices, n_right)
-    return choose_side(np.diff(indptr), np.bincount(indices, minlength=n_right))
-
-
-def _checked_ids(ids: Any, n: int, name: str) -> Int32Array:
+def _ids_of(kept: Any, ids: Any, n: int, name: str) -> Int32Array:
+    """Ids of the vertices of a side that were kept, by default their numbers."""
     if ids is None:
-        return np.arange(n, dtype=np.int32)
-    array = as_int32(ids, name)
-    if len(array) != n:
-        raise ValueError(f"{name} has {len(array)} entries for {n} vertices")
-    return array
+        return np.arange(n, dtype=np.int32) if kept is None else kept.astype(np.int32)
+    array = checked_ids(ids, n, name)
+    return array if kept is None else array[kept]
+
+
+def _chosen_side(side: str, graph: Packed, backend: Backend | str) -> Side:
+    if side != "auto":
+        return "left" if side == "left" else "right"
+    if Backend(backend) is Backend.CUDA:
+        return choose_side_for_warps(graph.indptr, graph.indices, graph.n_right)
+    return choose_side(np.diff(graph.indptr), np.bincount(graph.indices, minlength=graph.n_right))

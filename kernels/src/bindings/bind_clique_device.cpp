@@ -6,8 +6,7 @@
 #include "clique/clique_plan.hpp"
 #include "clique/warp_clique.hpp"
 #include "clique/warp_roots.hpp"
-
-#include <nanobind/ndarray.h>
+#include "lanes/workers.hpp"
 
 #include <stdexcept>
 #include <thread>
@@ -18,9 +17,6 @@ inline namespace BICLIQ_ISA {
 void rest(u32) { std::this_thread::yield(); }
 
 namespace {
-
-template <class T>
-using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 /// A view of an array that the owner keeps.
 template <class T>
@@ -39,10 +35,9 @@ void run_clique_groups(usize launch, u32 n_groups, u32 width) {
   if (width > 4) throw std::invalid_argument("on a CPU sets have at most 4 words a lane");
   const nb::gil_scoped_release release;
   const auto& run = *reinterpret_cast<const CliqueLaunch*>(launch);
-  std::vector<std::thread> groups;
-  for (u32 i = 0; i < n_groups; ++i)
-    groups.emplace_back([&run, i, width] { width ? search_group(run, i, width) : build_roots(run, i); });
-  for (std::thread& group : groups) group.join();
+  Run groups;
+  groups.begin([&] { groups.together(n_groups, [&](u32 i) { width ? search_group(run, i, width) : build_roots(run, i); }); });
+  while (!groups.wait(1.0)) {}
 }
 
 }  // namespace

@@ -16,13 +16,13 @@
 #pragma once
 
 #include "clique/colouring.hpp"
+#include "lanes/workers.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <mutex>
+#include <numeric>
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -65,6 +65,7 @@ struct Job {
   virtual ~Job() = default;
   virtual void run(Worker& worker) = 0;
 };
+using CliqueWorkers = Workers<std::unique_ptr<Job>>;
 
 /// An open search that can give away a part of its branches.
 struct Open {
@@ -76,9 +77,7 @@ struct Open {
 struct Surroundings {
   Incumbent& incumbent;
   Bounds bounds;
-  std::function<bool()> hungry;
-  std::function<void(std::unique_ptr<Job>)> give;
-  const std::atomic<bool>& stopped;
+  CliqueWorkers& workers;
 };
 
 template <u32 W>
@@ -125,9 +124,9 @@ class Worker {
   Search<W>& searcher();
 
   void look_around() {
-    if (++nodes % kNodesBetweenLooks || !around.hungry()) return;
+    if (++nodes % kNodesBetweenLooks || !around.workers.wanted()) return;
     for (Open* open : open_searches)
-      if (std::unique_ptr<Job> job = open->share()) return around.give(std::move(job));
+      if (std::unique_ptr<Job> job = open->share()) return around.workers.give(std::move(job));
   }
 
   Surroundings& around;
@@ -176,7 +175,7 @@ class Search : public Open {
   }
   void work() {
     worker_.open_searches.push_back(this);
-    while (!levels_.empty() && !worker_.around.stopped.load(std::memory_order_relaxed)) step();
+    while (!levels_.empty() && !worker_.around.workers.stopped()) step();
     worker_.open_searches.pop_back();
   }
 

@@ -19,7 +19,7 @@ inline namespace BICLIQ_ISA {
 class CliquePlan {
  public:
   CliquePlan(Adjacency graph, u32 lower_bound) : best(lower_bound) {
-    order_seconds = timed([&] { cores = find_cores(graph); });
+    order_seconds = timed([&] { cores = find_cores(graph, [] {}); });
     heuristic_seconds = timed([&] {
       if (graph.n && lower_bound == 0) keep({cores.n() - 1});
       FirstCliques(cores, best, [this](std::vector<u32> places) { keep(std::move(places)); }, [] { return false; }).find();
@@ -51,7 +51,7 @@ class CliquePlan {
     if (left <= best) return;
     if (is_one_graph(left)) return order_whole(left);
     sort_later();
-    behind = colours_behind(cores, first_root);
+    behind = colours_behind(cores, first_root, [] {});
   }
 
   void keep(std::vector<u32> clique) {
@@ -85,7 +85,7 @@ class CliquePlan {
     LocalRows near(around, places);
     std::vector<u32> ids;
     for (u32 p : places) ids.push_back(cores.id[p]);
-    const std::vector<u32> order = search_order(near, ids, best);
+    const std::vector<u32> order = search_order(near, ids, best, [] {});
     if (order.empty()) {
       first_root = cores.n();
       return;

@@ -22,12 +22,13 @@ class CliqueSwaps {
     for (u32 v = 0; v < graph.n(); ++v) enter(kFree, v);
   }
 
-  /// The largest clique met.
-  std::vector<u32> improve(const std::vector<u32>& clique) {
+  /// The largest clique met, until stopped().
+  template <class Stopped>
+  std::vector<u32> improve(const std::vector<u32>& clique, const Stopped& stopped) {
     for (u32 v : clique) add(v);
     std::vector<u32> best = clique;
     const u64 patience = std::min(u64{graph_.n()} * graph_.n(), kMostWork);
-    for (work_ = 0; work_ < patience && best.size() < graph_.n(); ++step_) {
+    for (work_ = 0; work_ < patience && best.size() < graph_.n() && !stopped(); ++step_) {
       step();
       if (list_[kMembers].size() <= best.size()) continue;
       best = list_[kMembers];

@@ -9,12 +9,14 @@
 // Cost: O(edges in two steps of v) time; memory: two words a column, and the subtree.
 #pragma once
 
-#include "graphs/graph.hpp"
+#include "enumeration/crew.hpp"
 #include "enumeration/limits.hpp"
 #include "enumeration/subtree.hpp"
+#include "graphs/graph.hpp"
 #include "lanes/workspace.hpp"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 namespace bicliq {
@@ -23,8 +25,8 @@ inline namespace BICLIQ_ISA {
 template <class Sink>
 class Roots {
  public:
-  Roots(const Graph& graph, const Limits& limits, Sink& sink)
-      : g_(graph), limits_(limits), sink_(sink), rows_needed_(limits.min_rows > 2 ? limits.min_rows : 2),
+  Roots(const Graph& graph, const Limits& limits, const Crew& crew, Sink& sink)
+      : g_(graph), limits_(limits), crew_(crew), sink_(sink), rows_needed_(limits.min_rows > 2 ? limits.min_rows : 2),
         mark_(graph.n_columns, 0), touched_(graph.n_columns + std::size_t{1}) {}
 
   u64 nodes = 0, dropped = 0;
@@ -55,6 +57,7 @@ class Roots {
  private:
   const Graph& g_;
   const Limits limits_;
+  const Crew& crew_;
   Sink& sink_;
   const u32 rows_needed_;
   Workspace memory_;
@@ -84,7 +87,7 @@ class Roots {
   /// refuse nearly all other rows without a look at their columns (fimi-retail: a quarter of its time).
   void single_row(u32 v, const u32* rows, u32 d) {
     signatures_.clear();
-    for (u32 i = 0; i < d; ++i) {
+    for (u32 i = 0; i < d && !crew_.stopped(); ++i) {
       const u32 u = rows[i];
       const u32* columns = g_.row_columns.data() + g_.row_start[u];
       const u32 n = g_.row_degree(u);
@@ -240,6 +243,7 @@ class Roots {
     }
     tree_.wide = true;
     tree_.to = n_candidates;
+    check_words(v, static_cast<u32>(row_list_.size()), n_before, n_candidates);
     BitMatrix& m = tree_.matrix;
     m.shape(memory_, static_cast<u32>(row_list_.size()), n_excluded, n_candidates);
     std::copy(row_list_.begin(), row_list_.end(), m.row_ids);
@@ -256,6 +260,14 @@ class Roots {
     }
   }
 
+  /// Nodes below a root find its rows, and those of smaller matrices, by places of 32 bits.
+  static void check_words(u32 v, u32 n_rows, u32 n_before, u32 n_candidates) {
+    const usize words = 32 * usize{words_for(n_rows)} * BitMatrix::row_words(n_before, n_candidates);
+    if (words >> 32)
+      throw CapacityError("the bit matrix of root " + std::to_string(v) + " has " + std::to_string(n_rows) + " rows and " +
+                          std::to_string(usize{n_before} + n_candidates) + " columns, " + std::to_string(words >> 28) +
+                          " GiB, and 16 are the most; search from the other side, or reduce the graph");
+  }
   bool has_candidate(u32 v, u32 row) const {
     const u32* first = g_.row_columns.data() + g_.row_start[row];
     for (const u32* at = g_.row_columns.data() + g_.row_start[row + 1]; at > first && at[-1] > v; --at)
