@@ -86,7 +86,7 @@ def as_int32(values: Any, name: str, least: int = 0) -> Int32Array:
     """
     array = whole_numbers(values, name)
     most = np.iinfo(np.int32).max
-    if array.size and (np.min(array) < least or np.max(array) > most):
+    if array.size and (np.min(array) < least or (array.dtype != np.int32 and np.max(array) > most)):
         place = int(np.flatnonzero((array < least) | (array > most))[0])
         bad = array[place]
         if bad < least:
@@ -116,6 +116,8 @@ def whole_numbers(values: Any, name: str) -> NDArray[Any]:
         raise ValueError(f"{name} has {array.ndim} dimensions; it must be an array of whole numbers in one")
     if array.size == 0:
         return np.zeros(0, np.int64)
+    if array.dtype.kind == "f" and not hasattr(values, "dtype"):  # a list, perhaps of whole numbers beyond 63 bits
+        array = np.asarray(values, dtype=object)
     if array.dtype.kind == "O":
         _refuse_objects(array, name)
     if array.dtype.kind not in "iu":
