@@ -99,7 +99,7 @@ def test_counts_of_vertices_are_those_of_pythons_integers(case):
     matrix, p, q = case
     expected = closed_form(matrix, p, q)
     if expected >= 2**128:
-        matrix, p, q = matrix[:, : 100], p, min(q, 100)
+        matrix, p, q = matrix[:, :100], p, min(q, 100)
         matrix = matrix[:100]
         p = min(p, 100)
         expected = closed_form(matrix, p, q)

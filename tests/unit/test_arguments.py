@@ -91,9 +91,7 @@ BAD_GRAPHS = [
 
 @pytest.mark.parametrize("kernel", BIPARTITE)
 @pytest.mark.parametrize(("indptr", "indices", "message"), BAD_GRAPHS)
-def test_what_is_no_csr_matrix_is_refused_with_the_place(
-    kernel: str, indptr: Any, indices: Any, message: str
-) -> None:
+def test_what_is_no_csr_matrix_is_refused_with_the_place(kernel: str, indptr: Any, indices: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         BIPARTITE[kernel](indptr, indices, N_RIGHT)
 
@@ -239,7 +237,10 @@ NUMBERS: dict[str, tuple[Callable[..., Any], int]] = {
         for name in ("batch_bicliques", "batch_ids")
     },
     **{
-        name: (lambda name, value: kernels.count_bicliques(INDPTR, INDICES, N_RIGHT, **{"p": 2, "q": 2, name: value}), 1)
+        name: (
+            lambda name, value: kernels.count_bicliques(INDPTR, INDICES, N_RIGHT, **{"p": 2, "q": 2, name: value}),
+            1,
+        )
         for name in ("p", "q")
     },
     **{
