@@ -29,6 +29,7 @@ MODES = {"count": 0, "digest": 1, "enumerate": 2}
 NO_LIMIT = 2**64 - 1
 POLL_SECONDS = 0.05  # an interrupt is heard so soon
 TELL_SECONDS = 0.2  # between two calls of a progress callback
+REBUILD = "build them for all: pip install . -C cmake.define.BICLIQ_LANES=all"
 
 
 @cache
@@ -40,20 +41,33 @@ def load_extension(name: str | None = None) -> Any:
     BackendError
         If the named instruction set is unknown, was not built, or is not supported by this processor.
     """
-    portable = importlib.import_module("kernels._cpu_portable")
-    wanted = name or os.environ.get("BICLIQ_LANES")
-    if wanted is None:
-        wanted = next(isa for isa in INSTRUCTION_SETS if portable.supports(isa) and _built(isa))
-    if wanted not in INSTRUCTION_SETS or not portable.supports(wanted) or not _built(wanted):
-        usable = [isa for isa in INSTRUCTION_SETS if portable.supports(isa) and _built(isa)]
-        raise BackendError(
-            f"lanes {wanted!r} cannot run on this processor; choose one of {', '.join(usable)} (BICLIQ_LANES)"
-        )
-    return importlib.import_module(f"kernels._cpu_{wanted}")
+    here = _instruction_sets()
+    usable = [isa for isa in here if _built(isa)]
+    wanted = name or os.environ.get("BICLIQ_LANES") or (usable[0] if usable else None)
+    if wanted in usable:
+        return importlib.import_module(f"kernels._cpu_{wanted}")
+    if not usable:
+        built = ", ".join(filter(_built, INSTRUCTION_SETS))
+        raise BackendError(f"the kernels here are built for {built}, and this processor has {', '.join(here)}; {REBUILD}")
+    choice = f"choose one of {', '.join(usable)} (BICLIQ_LANES)"
+    if wanted in here:
+        raise BackendError(f"lanes {wanted!r} are not built; {choice}, or {REBUILD}")
+    raise BackendError(f"lanes {wanted!r} cannot run on this processor; {choice}")
+
+
+def _instruction_sets() -> tuple[str, ...]:
+    """Those of this processor, the best first."""
+    if not _installed("_cpu_features"):
+        raise BackendError("the kernels are not compiled: install bicliq (make setup), not only its sources")
+    return importlib.import_module("kernels._cpu_features").instruction_sets()  # type: ignore[no-any-return]
 
 
 def _built(isa: str) -> bool:
-    return importlib.util.find_spec(f"kernels._cpu_{isa}") is not None
+    return _installed(f"_cpu_{isa}")
+
+
+def _installed(module: str) -> bool:
+    return importlib.util.find_spec(f"kernels.{module}") is not None
 
 
 def wait_for(

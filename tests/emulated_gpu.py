@@ -9,13 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kernels.cpu import load_extension
+from kernels._cpu_warps import run_clique_groups
 from kernels.cuda.device import Budget
-
-
-def run_groups(address: int, groups: int, width: int) -> None:
-    """Run so many groups over the `CliqueLaunch` at an address; width 0 builds roots."""
-    load_extension().run_clique_groups(address, groups, width)
 
 
 class EmulatedGpu:
@@ -37,7 +32,7 @@ class EmulatedGpu:
     def launch(self, kernel: str, fields: np.ndarray, groups: int, width: int, near_words: int) -> None:
         self.launches.append((kernel, width))
         asked = (fields.ctypes.data, groups, width if kernel == "search_cliques" else 0)
-        self._run = self._pool.submit(run_groups, *asked)
+        self._run = self._pool.submit(run_clique_groups, *asked)
 
     def running(self) -> bool:
         if self._run.done():

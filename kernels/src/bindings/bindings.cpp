@@ -3,7 +3,6 @@
 #include "lanes/errors.hpp"
 
 #include <stdexcept>
-#include <string_view>
 
 #define BICLIQ_TEXT_OF(x) #x
 #define BICLIQ_TEXT(x) BICLIQ_TEXT_OF(x)
@@ -39,16 +38,5 @@ NB_MODULE(BICLIQ_MODULE(BICLIQ_ISA), module) {
   bicliq::bind_count(module);
   bicliq::bind_grouping(module);
   bicliq::bind_clique(module);
-  bicliq::bind_clique_device(module);
-#if defined(__x86_64__)
-  module.def("supports", [](const char* name) {
-    const std::string_view isa = name;
-    if (isa == "avx512")
-      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vpopcntdq");
-    if (isa == "avx2") return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
-    return isa == "portable";
-  });
-#else
-  module.def("supports", [](const char* name) { return std::string_view(name) == "portable"; });
-#endif
+  bicliq::bind_clique_plan(module);
 }

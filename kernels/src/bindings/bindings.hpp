@@ -31,7 +31,7 @@ void bind_enumeration(nb::module_& module);
 void bind_count(nb::module_& module);
 void bind_grouping(nb::module_& module);
 void bind_clique(nb::module_& module);
-void bind_clique_device(nb::module_& module);
+void bind_clique_plan(nb::module_& module);
 
 }  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -7,11 +7,9 @@
 // Threads: workers.hpp; what a worker hands over is a branch of its tree.
 #pragma once
 
-#include "clique/clique.hpp"
 #include "clique/first_clique.hpp"
 #include "clique/search_order.hpp"
-
-#include <functional>
+#include "clique/worker.hpp"
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -97,17 +95,10 @@ class CliqueRun {
     std::sort(found.begin(), found.end(), std::greater<u32>());
     return found;
   }
-  template <u32 W>
-  Shared<W> local_graph(Neighbourhood& around, const std::vector<u32>& places) const {
+  std::vector<u32> ids_of(const std::vector<u32>& places) const {
     std::vector<u32> ids;
     for (u32 p : places) ids.push_back(cores_.id[p]);
-    auto graph = std::make_shared<LocalGraph<W>>(std::move(ids));
-    around.each_edge(places, [&](u32 i, u32 j) {
-      graph->neighbours[i].add(j);
-      graph->neighbours[j].add(i);
-    });
-    graph->finish();
-    return graph;
+    return ids;
   }
 
   // ---- the search ---------------------------------------------------------------------------------------------
@@ -136,13 +127,13 @@ class CliqueRun {
   void search_whole(Worker& worker) {
     const std::vector<u32> places = cores_.places_from(first_root_);
     Neighbourhood around(cores_);
-    with_width(static_cast<u32>(places.size()), [&](auto width) {
-      constexpr u32 W = decltype(width)::value;
-      const Shared<W> local = local_graph<W>(around, places);
-      const LocalRows rows(local->n(), [&](u32 v) { return local->neighbours[v].words(); });
-      const std::vector<u32> order = search_order(rows, local->ids, incumbent_.size(), [this] { workers_.check(); });
-      if (!order.empty()) worker.search<W>(reorder(*local, order), Bits<W>::first_n(local->n()), {});
-    });
+    const LocalRows rows(around, places);
+    const std::vector<u32> ids = ids_of(places);
+    const std::vector<u32> order = search_order(rows, ids, incumbent_.size(), [this] { workers_.check(); });
+    if (order.empty()) return;
+    std::vector<u32> ordered;
+    for (u32 v : order) ordered.push_back(ids[v]);
+    worker.search({std::move(ordered), rows.in_order(order), {}, {}});
   }
   void search_roots(Worker& worker) {
     Neighbourhood around(cores_);
@@ -156,10 +147,7 @@ class CliqueRun {
         continue;
       }
       ++searched_;
-      with_width(static_cast<u32>(found.size()), [&](auto width) {
-        constexpr u32 W = decltype(width)::value;
-        worker.search<W>(local_graph<W>(around, found), Bits<W>::first_n(static_cast<u32>(found.size())), {cores_.id[p]});
-      });
+      worker.search({ids_of(found), LocalRows(around, found), {cores_.id[p]}, {}});
     }
   }
 

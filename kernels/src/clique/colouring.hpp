@@ -19,6 +19,7 @@
 // Batsyn 2015 (infra-chromatic); Li and Quan 2010, Li, Fang and Xu 2013 (MaxSAT, incremental).
 #pragma once
 
+#include "clique/worker.hpp"
 #include "lanes/bitset.hpp"
 
 #include <vector>
@@ -32,21 +33,16 @@ struct LocalGraph {
   std::vector<u32> ids;  // of each vertex, in the whole graph
   std::vector<Bits<W>> neighbours, non_neighbours;
 
-  explicit LocalGraph(std::vector<u32> of) : ids(std::move(of)), neighbours(ids.size(), Bits<W>::none()) {}
-  u32 n() const { return static_cast<u32>(ids.size()); }
-  void finish() {
+  LocalGraph(std::vector<u32> of, const LocalRows& rows)
+      : ids(std::move(of)), neighbours(n(), Bits<W>::none()), non_neighbours(n()) {
     const Bits<W> all = Bits<W>::first_n(n());
-    non_neighbours.resize(n());
     for (u32 v = 0; v < n(); ++v) {
+      std::copy_n(rows.row(v), rows.words(), neighbours[v].words());
       non_neighbours[v] = without(all, neighbours[v]);
       non_neighbours[v].remove(v);
     }
   }
-};
-
-/// Which bounds are used; the ablation switches them off.
-struct Bounds {
-  bool recolour = true, refute = true;
+  u32 n() const { return static_cast<u32>(ids.size()); }
 };
 
 /// A choice of colour classes, one bit each.

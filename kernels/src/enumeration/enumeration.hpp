@@ -5,9 +5,8 @@
 // Roots are searched from the last (the vertex of largest degree) to the first, since heavy roots are there.
 #pragma once
 
-#include "enumeration/mbe.hpp"
-#include "enumeration/roots.hpp"
 #include "enumeration/sinks.hpp"
+#include "graphs/graph.hpp"
 
 #include <chrono>
 #include <numeric>
@@ -156,31 +155,7 @@ class Enumeration {
   }
 
   template <class Sink>
-  void search(Sink& sink) {
-    Workspace memory;
-    MaximalBicliques<Sink, Crew, Workspace> search(settings_.limits, crew_, sink, memory);
-    Roots<Sink> roots(graph_, settings_.limits, crew_, sink);
-    double waited = 0;
-    const Clock::time_point start = Clock::now();
-    while (const auto place = crew_.next_root()) {
-      if (roots.open(request_.roots[request_.roots.size() - 1 - *place])) search.search(roots.tree());
-      crew_.root_done();
-    }
-    for (;;) {
-      const Clock::time_point before = Clock::now();
-      const auto node = crew_.take();
-      waited += since(before);
-      if (!node) break;
-      search.search(node->tree);
-    }
-    sink.finish();
-    const std::lock_guard<std::mutex> lock(mutex_);
-    busy_.push_back(since(start) - waited);
-    digest_ += sink.digest();
-    nodes_ += search.nodes + roots.nodes;
-    dropped_ += search.dropped + roots.dropped;
-    workspace_ += memory.bytes() + roots.workspace_bytes();
-  }
+  void search(Sink& sink);  // worker_search.hpp
 
   void deliver(std::unique_ptr<Batch> batch) {
     std::unique_lock<std::mutex> lock(mutex_);

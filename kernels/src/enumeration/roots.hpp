@@ -1,7 +1,7 @@
 // roots.hpp: the subtree of a root on a CPU, straight from the adjacency lists.
 //
 // What: for a column v, its rows, the later columns with at least two of them (candidates, by ascending number
-// of rows) and the earlier ones that share at least two rows which have a candidate (befores); the
+// of rows) and the earlier ones that share at least two rows which have a candidate (excluded); the
 // biclique of v's rows itself and those of one row whose first column is v are reported here.
 //
 // Input: a `Graph` (graph.hpp): columns in search order, adjacency ascending on both sides.
@@ -243,7 +243,7 @@ class Roots {
     }
     tree_.wide = true;
     tree_.to = n_candidates;
-    check_words(v, static_cast<u32>(row_list_.size()), n_before, n_candidates);
+    check_words(v, static_cast<u32>(row_list_.size()), n_excluded, n_candidates);
     BitMatrix& m = tree_.matrix;
     m.shape(memory_, static_cast<u32>(row_list_.size()), n_excluded, n_candidates);
     std::copy(row_list_.begin(), row_list_.end(), m.row_ids);
@@ -261,11 +261,11 @@ class Roots {
   }
 
   /// Nodes below a root find its rows, and those of smaller matrices, by places of 32 bits.
-  static void check_words(u32 v, u32 n_rows, u32 n_before, u32 n_candidates) {
-    const usize words = 32 * usize{words_for(n_rows)} * BitMatrix::row_words(n_before, n_candidates);
+  static void check_words(u32 v, u32 n_rows, u32 n_excluded, u32 n_candidates) {
+    const usize words = 32 * usize{words_for(n_rows)} * BitMatrix::row_words(n_excluded, n_candidates);
     if (words >> 32)
       throw CapacityError("the bit matrix of root " + std::to_string(v) + " has " + std::to_string(n_rows) + " rows and " +
-                          std::to_string(usize{n_before} + n_candidates) + " columns, " + std::to_string(words >> 28) +
+                          std::to_string(usize{n_excluded} + n_candidates) + " columns, " + std::to_string(words >> 28) +
                           " GiB, and 16 are the most; search from the other side, or reduce the graph");
   }
   bool has_candidate(u32 v, u32 row) const {
