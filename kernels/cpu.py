@@ -48,7 +48,9 @@ def load_extension(name: str | None = None) -> Any:
         return importlib.import_module(f"kernels._cpu_{wanted}")
     if not usable:
         built = ", ".join(filter(_built, INSTRUCTION_SETS))
-        raise BackendError(f"the kernels here are built for {built}, and this processor has {', '.join(here)}; {REBUILD}")
+        raise BackendError(
+            f"the kernels here are built for {built}, and this processor has {', '.join(here)}; {REBUILD}"
+        )
     choice = f"choose one of {', '.join(usable)} (BICLIQ_LANES)"
     if wanted in here:
         raise BackendError(f"lanes {wanted!r} are not built; {choice}, or {REBUILD}")

@@ -217,7 +217,7 @@ def test_one_number_for_each_of_too_many_vertices_is_refused(monkeypatch: pytest
 def test_a_number_of_threads_is_checked_before_one_is_started(kernel: str) -> None:
     graph = (*SYMMETRIC, 3) if kernel == "clique" else (INDPTR, INDICES, N_RIGHT)
     for bad in (-1, -(2**40), 1.0, True, "2", None):
-        with pytest.raises(ValueError, match="threads is .*; it must be a whole number of at least 1, or 0 for all"):
+        with pytest.raises(ValueError, match=r"threads is .*; it must be a whole number of at least 1, or 0 for all"):
             THREADED[kernel](*graph, threads=bad)
     for many in (most_threads() + 1, 1000 + most_threads(), 2**31, 2**70):
         with pytest.raises(kernels.CapacityError, match=f"threads is {many}; at most {most_threads()} are started"):

@@ -13,7 +13,7 @@ from kernels.cuda import clique, counting, device, enumeration, search_memory, s
 from kernels.cuda.layout import Struct
 from kernels.cuda.tuning import Tuning, tuned
 from tests import dimacs, host_cupy, host_kernels
-from tests.emulated_gpu import run_groups
+from tests.emulated_gpu import run_clique_groups
 from tests.host_cupy import HostCupy
 
 COUNT, STREAM = kernels.enumerate_maximal_bicliques, kernels.stream_maximal_bicliques
@@ -33,11 +33,11 @@ GRAPHS = {
 
 
 def search_cliques(grid: Any, block: Any, arguments: Any) -> None:
-    run_groups(arguments[0].ctypes.data, grid[0] * block[0] // 32, 1)
+    run_clique_groups(arguments[0].ctypes.data, grid[0] * block[0] // 32, 1)
 
 
 def build_clique_roots(grid: Any, block: Any, arguments: Any) -> None:
-    run_groups(arguments[0].ctypes.data, grid[0] * block[0] // 32, 0)
+    run_clique_groups(arguments[0].ctypes.data, grid[0] * block[0] // 32, 0)
 
 
 CLIQUES = {"search_cliques": search_cliques, "build_clique_roots": build_clique_roots}
