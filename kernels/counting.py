@@ -3,124 +3,231 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from math import comb
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kernels.backend import available_threads
-from kernels.contracts import Int32Array, Int64Array, Progress, ProgressCallback, Side, as_int32
-from kernels.cpu import POLL_SECONDS, load_extension
+from kernels.arguments import checked_csr, checked_roots, number_of_threads, one_of, whole_number
+from kernels.backend import Backend, why_not
+from kernels.contracts import (
+    CountRequest,
+    CountResult,
+    Counts,
+    CountTable,
+    Method,
+    Packed,
+    Progress,
+    ProgressCallback,
+    Side,
+)
+from kernels.cpu import load_extension, wait_for
 from kernels.cuda.counting import CudaCount
 from kernels.cuda.table import CudaTrees, TreeCells, most_optional
-from kernels.errors import BackendError, CapacityError
-
-Method = Literal["levels", "pivot", "butterfly"]
-Counts = NDArray[Any]
+from kernels.errors import BackendError, CapacityError, memory_is_capacity
 
 METHODS = {"auto": 0, "levels": 1, "pivot": 2}
 ROOT_SIDES = {"auto": 0, "left": 1, "right": 2}
-ONE, OF_VERTICES, ALL = 0, 1, 2
+ONE, OF_VERTICES, ALL, CHOICE = 0, 1, 2, 3
 LARGEST_SIDE = 2**31 - 1
 
 TREE_POLL_SECONDS = 0.002
 """Between two looks for trees that a device can count."""
 
 LARGEST_TABLE = 1 << 20
-"""Cells of a table of all (p,q): 16 MiB of 128-bit sums a thread."""
+"""Cells of a table of all (p,q): 32 MiB of sums a thread."""
 
 
-@dataclass(frozen=True, eq=False)
-class CountResult:
-    """Outcome of a count.
+@memory_is_capacity
+def count_bicliques(
+    indptr: Any,
+    indices: Any,
+    n_right: int,
+    p: int,
+    q: int,
+    *,
+    method: Literal["auto", "levels", "pivot", "butterfly"] = "auto",
+    side: Literal["auto", "left", "right"] = "auto",
+    roots: Any = None,
+    threads: int = 1,
+    per_vertex: bool = False,
+    backend: str = "cpu",
+    progress: ProgressCallback | None = None,
+) -> CountResult:
+    """Count the complete p×q subgraphs of a bipartite graph, exactly.
 
-    Attributes
+    Parameters
     ----------
-    count : int
-        Number of complete p×q subgraphs.
+    indptr : array of int, shape (n_left + 1,)
+    indices : array of int, shape (n_edges,)
+        CSR of the left side; each row ascending, without repetition.
+    n_right : int
+        Number of right vertices.
     p, q : int
-        Their left and right size.
-    side : {"left", "right"} or None
-        The side that held the roots; None where the method roots at both.
-    method : {"levels", "pivot", "butterfly"}
-    seconds : dict of str to float
-        ``prepare`` (core and order), ``estimate`` (choice of search and side) and ``search``; on a GPU ``roots`` as well.
+        Left and right size, from 1 up; larger than the graph counts 0.
+    method : {"auto", "levels", "pivot", "butterfly"}
+        The search; "auto" takes "butterfly" for p = q = 2 without roots and side, else "levels" or "pivot", whichever a
+        sample estimates to be cheaper.
+    side : {"auto", "left", "right"}
+        The side that holds the roots; "auto" takes the cheaper one by the same sample.
+    roots : array of int, optional
+        Count only the subgraphs whose first vertex on `side`, in the order of its numbers, is one of these.
     threads : int
-    backend : str
-        ``"cpu"`` with the instruction set of its lanes, as ``"cpu-avx512"``, or ``"cuda"``.
-    work : int
-        What the search did, in the time of a register that levels touch (3 ns) or of a small node of pivots (36 ns); 0 for
-        butterflies. On a GPU the registers alone.
-    left_counts, right_counts : array of uint64, or of object, or None
-        How many of the subgraphs each vertex lies in, where asked; Python integers where one is beyond 64 bits.
-    edge_counts : array of uint64 or None
-        The same of each edge, in the order of `indices` (p = q = 2).
+        Worker threads; 0 takes all cores that this process may use. More than four a core, or than
+        64 on a small machine, are refused. With a GPU they choose the side of the roots.
+    per_vertex : bool
+        Count for each vertex as well, and for p = q = 2 by "butterfly" for each edge.
+    backend : {"cpu", "cuda"}
+        "cuda" counts by levels, and no vertices; its device time is ``roots`` and ``search``.
+    progress : callable, optional
+        Called about five times a second with a `Progress`.
+
+    Returns
+    -------
+    CountResult
+
+    Raises
+    ------
+    CapacityError
+        If an id is beyond 32 bits, a thread cannot be started, or memory runs out; if counts of
+        vertices are asked for, and the count of all is 2^128 or more.
+    BackendError
+        If the backend cannot run here, or cannot do what is asked; a GPU counts up to 2^128 - 1.
+    ValueError
+        If p or q is no whole number of at least 1, or the arrays are no CSR matrix.
+
+    Notes
+    -----
+    "levels" (`src/counting/pq.hpp`) takes time with the p-subsets of the root side that have q common neighbours, but for the
+    last levels; "pivot" (`src/counting/pivot.hpp`) with the leaves of a tree that does not depend much on p and q. Parts of the roots
+    add up to the whole. Papers: BCList++ (VLDB J. 2021), EPivoter (SIGMOD 2023), BFC-VP (PVLDB 2019).
+
+    Examples
+    --------
+    >>> count_bicliques([0, 3, 6], [0, 1, 2, 0, 1, 2], 3, 2, 2).count
+    3
+    >>> count_bicliques([0, 3, 6], [0, 1, 2, 0, 1, 2], 3, 2, 2, per_vertex=True).right_counts.tolist()
+    [2, 2, 2]
     """
-
-    count: int
-    p: int
-    q: int
-    side: Side | None
-    method: Method
-    seconds: dict[str, float]
-    threads: int
-    backend: str
-    work: int = 0
-    left_counts: Counts | None = None
-    right_counts: Counts | None = None
-    edge_counts: Counts | None = None
+    request = checked_request(indptr, indices, n_right, p, q, side, roots, threads)
+    search = choose_method(method, request.p, request.q, side=side, roots=roots is not None, per_vertex=per_vertex)
+    if backend != Backend.CPU:
+        reason = why_not(backend) or ("it counts no vertices" if per_vertex else None)
+        if reason is not None:
+            raise BackendError(f"backend {backend!r} cannot do this here: {reason}")
+        return count_on_gpu(request, search, progress)
+    if search == "butterfly":
+        return count_butterflies(request, per_vertex, progress)
+    return count_by_search(request, search, per_vertex, progress)
 
 
-@dataclass(frozen=True, eq=False)
-class CountTable:
-    """All counts up to a largest p and q.
+@memory_is_capacity
+def count_all_bicliques(
+    indptr: Any,
+    indices: Any,
+    n_right: int,
+    max_p: int,
+    max_q: int,
+    *,
+    side: Literal["auto", "left", "right"] = "auto",
+    roots: Any = None,
+    threads: int = 1,
+    backend: str = "cpu",
+    progress: ProgressCallback | None = None,
+) -> CountTable:
+    """Count the complete p×q subgraphs for all p up to `max_p` and q up to `max_q`, in one pass.
 
-    Attributes
+    Parameters
     ----------
-    counts : dict of (int, int) to int
-        Number of complete p×q subgraphs of each (p, q), in ascending order.
+    indptr : array of int, shape (n_left + 1,)
+    indices : array of int, shape (n_edges,)
+        CSR of the left side; each row ascending, without repetition.
+    n_right : int
+        Number of right vertices.
     max_p, max_q : int
-    side : {"left", "right"}
-        The side that held the roots.
-    seconds : dict of str to float
-        As of a `CountResult`; with a GPU ``device_wait`` as well, what it still took when the CPU's part had ended.
-    threads : int
-    backend : str
-    work : int
-        What the search did, in the time of a small node, those that a GPU counted included.
+        Largest left and right size, from 1 up.
+    side, roots, threads, progress
+        As of `count_bicliques`.
+    backend : {"cpu", "cuda"}
+        "cuda" counts the narrow ends of the search on the GPU while `threads` of the CPU go on with the rest.
+
+    Returns
+    -------
+    CountTable
+
+    Raises
+    ------
+    CapacityError
+        If the table has more than a million cells, an id is beyond 32 bits, a thread cannot be
+        started, or memory runs out.
+    BackendError
+        If the backend cannot run here.
+    ValueError
+        If a size is no whole number of at least 1, or the arrays are no CSR matrix.
+
+    Notes
+    -----
+    By pivots (`src/counting/pivot.hpp`): time grows with the leaves of the search, which `max_p` and `max_q` bound from above. Paper:
+    EPivoter (SIGMOD 2023).
+
+    Examples
+    --------
+    >>> count_all_bicliques([0, 3, 6], [0, 1, 2, 0, 1, 2], 3, 2, 2).counts
+    {(1, 1): 6, (1, 2): 6, (2, 1): 3, (2, 2): 3}
     """
-
-    counts: dict[tuple[int, int], int]
-    max_p: int
-    max_q: int
-    side: Side
-    seconds: dict[str, float]
-    threads: int
-    backend: str
-    work: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class CountRequest:
-    """A checked request."""
-
-    indptr: Int64Array
-    indices: Int32Array
-    n_right: int
-    p: int
-    q: int
-    side: Literal["auto", "left", "right"] = "auto"
-    roots: Int32Array | None = None
-    threads: int = 1
+    check_table(max_p, max_q)
+    request = checked_request(indptr, indices, n_right, max_p, max_q, side, roots, threads)
+    if backend == Backend.CPU:
+        return count_table(request, progress)
+    reason = why_not(backend)
+    if reason is not None:
+        raise BackendError(f"backend {backend!r} cannot do this here: {reason}")
+    return count_table_on_gpu(request, progress)
 
 
-def check_size(name: str, value: Any) -> int:
-    """Check a side's size: a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} is {value!r}; it must be a whole number of at least 1")
-    return int(value)
+@memory_is_capacity
+def choose_count(
+    indptr: Any,
+    indices: Any,
+    n_right: int,
+    p: int,
+    q: int,
+    *,
+    method: Literal["auto", "levels", "pivot"] = "auto",
+    side: Literal["auto", "left", "right"] = "auto",
+    threads: int = 1,
+) -> tuple[str, Side]:
+    """Choose the search and the side of the roots for a count, by the sample that `count_bicliques` draws.
+
+    Parameters
+    ----------
+    indptr, indices, n_right, p, q
+        As of `count_bicliques`.
+    method, side
+        What is prescribed of the choice.
+    threads : int
+        Threads that share the sample; the choice does not depend on them. 0 takes all cores that this process may use.
+
+    Returns
+    -------
+    tuple of str
+        "levels" or "pivot", and "left" or "right".
+
+    Raises
+    ------
+    ValueError
+        As `count_bicliques`.
+
+    Examples
+    --------
+    >>> choose_count([0, 3, 6], [0, 1, 2, 0, 1, 2], 3, 1, 2)
+    ('levels', 'left')
+    """
+    request = checked_request(indptr, indices, n_right, p, q, side, None, threads)
+    return chosen_search(
+        request, choose_method(method, request.p, request.q, side="left", roots=True, per_vertex=False)
+    )
 
 
 def check_table(max_p: Any, max_q: Any) -> tuple[int, int]:
@@ -131,7 +238,7 @@ def check_table(max_p: Any, max_q: Any) -> tuple[int, int]:
     >>> check_table(12, 12)
     (12, 12)
     """
-    p, q = check_size("max_p", max_p), check_size("max_q", max_q)
+    p, q = whole_number("max_p", max_p), whole_number("max_q", max_q)
     if (p + 1) * (q + 1) > LARGEST_TABLE:
         raise CapacityError(
             f"a table of all counts up to p={p}, q={q} would have {p * q:,} cells, and {LARGEST_TABLE:,} fit;"
@@ -153,8 +260,7 @@ def choose_method(method: str, p: int, q: int, *, side: str, roots: bool, per_ve
     >>> choose_method("auto", 2, 2, side="auto", roots=False, per_vertex=False)
     'butterfly'
     """
-    if method not in (*METHODS, "butterfly"):
-        raise ValueError(f"method is {method!r}; it must be 'auto', 'levels', 'pivot' or 'butterfly'")
+    one_of("method", method, (*METHODS, "butterfly"))
     possible = (p, q) == (2, 2) and not roots
     if method == "butterfly" and not possible:
         raise ValueError(f"method 'butterfly' counts p = q = 2 over all roots, not ({p}, {q}) with roots={roots}")
@@ -165,28 +271,30 @@ def choose_method(method: str, p: int, q: int, *, side: str, roots: bool, per_ve
     return "pivot" if per_vertex and method == "auto" else method
 
 
-def allowed_threads(request: CountRequest) -> int:
-    """Threads that a count may take."""
-    return request.threads if request.threads > 0 else available_threads()
-
-
 def count_by_search(
     request: CountRequest, method: str, per_vertex: bool, progress: ProgressCallback | None
 ) -> CountResult:
     """Count one (p,q) by levels (`src/counting/pq.hpp`) or pivots (`src/counting/pivot.hpp`)."""
-    threads = allowed_threads(request)
     extension = load_extension()
-    n_left = len(request.indptr) - 1
-    p, q = request.p, request.q
+    p, q, graph = request.p, request.q, request.graph
     if max(p, q) > LARGEST_SIDE:  # larger than any graph, and than the 32 bits of the kernels
-        none = [np.zeros(n, np.uint64) if per_vertex else None for n in (n_left, request.n_right)]
+        none = [np.zeros(n, np.uint64) if per_vertex else None for n in (request.n_left, request.n_right)]
         chosen: Method = "pivot" if method == "pivot" else "levels"
         side: Side = "right" if request.side == "right" else "left"
-        return CountResult(0, p, q, side, chosen, {}, threads, f"cpu-{extension.isa}", 0, *none)
-    search = _started(extension, request, OF_VERTICES if per_vertex else ONE, METHODS[method], threads)
+        return CountResult(0, p, q, side, chosen, {}, request.threads, f"cpu-{extension.isa}", 0, *none)
+    search = _started(extension, request, OF_VERTICES if per_vertex else ONE, METHODS[method])
     _wait(search, progress)
-    count = _whole(search.count, p, q)
-    left, right = (_together(*halves) for halves in search.of_vertices()) if per_vertex else (None, None)
+    count = _whole(search.count) + sum(times * comb(n, k) * comb(m, j) for n, k, m, j, times in search.large_terms())
+    left = right = None
+    if per_vertex:
+        if count >= 1 << 128:
+            raise CapacityError(
+                f"the count for p={p}, q={q} has {count.bit_length()} bits, and 128 are the most where vertices are"
+                " counted; leave per_vertex out, or ask for some roots"
+            )
+        of_left, of_right = (_together(*halves) for halves in search.of_vertices())
+        left = graph.spread(of_left, "left", request.n_left)
+        right = graph.spread(of_right, "right", request.n_right)
     return CountResult(
         count=count,
         p=p,
@@ -194,7 +302,7 @@ def count_by_search(
         side="left" if search.on_left else "right",
         method="pivot" if search.is_pivot else "levels",
         seconds=_seconds(search),
-        threads=threads,
+        threads=request.threads,
         backend=f"cpu-{extension.isa}",
         work=search.work,
         left_counts=left,
@@ -204,17 +312,16 @@ def count_by_search(
 
 def count_table(request: CountRequest, progress: ProgressCallback | None) -> CountTable:
     """Count all (p,q) up to those of the request by pivots, in one pass."""
-    threads = allowed_threads(request)
     extension = load_extension()
-    search = _started(extension, request, ALL, METHODS["pivot"], threads)
+    search = _started(extension, request, ALL, METHODS["pivot"])
     _wait(search, progress)
     return CountTable(
-        counts={(p, q): _whole(number, p, q) for p, q, *number in search.table()},
+        counts=_table(search),
         max_p=request.p,
         max_q=request.q,
         side="left" if search.on_left else "right",
         seconds=_seconds(search),
-        threads=threads,
+        threads=request.threads,
         backend=f"cpu-{extension.isa}",
         work=search.work,
     )
@@ -229,33 +336,35 @@ def count_table_by_trees(
     request: CountRequest, device: Callable[[TreeCells, int], Any], backend: str, progress: ProgressCallback | None
 ) -> CountTable:
     """Count all (p,q), with a device (`CudaTrees`, or what stands for it in a test) for the trees of the search."""
-    threads = allowed_threads(request)
     extension = load_extension()
     optional = most_optional(max(request.p, request.q))
-    search = _started(extension, request, ALL, METHODS["pivot"], threads, optional)
+    search = _started(extension, request, ALL, METHODS["pivot"], optional)
     try:
+        while not search.wait_for_choice(TREE_POLL_SECONDS):
+            pass
         on_left = search.on_left
         roots, rows = (request.p, request.q) if on_left else (request.q, request.p)
         trees = device(TreeCells(roots, rows, optional), extension.TREE_WORDS)
-        for ended in _polled(search, progress, TREE_POLL_SECONDS):
-            while len(parcel := search.take_trees(ended)):
-                trees.add(parcel)
-        of_trees, nodes = trees.finish()
     except BaseException:
         search.stop()
         raise
-    counts = {(p, q): _whole(number, p, q) for p, q, *number in search.table()}
+
+    def hand_over(ended: bool) -> None:
+        while len(parcel := search.take_trees(ended)):
+            trees.add(parcel)
+
+    _wait(search, progress, look=hand_over, look_seconds=TREE_POLL_SECONDS)
+    of_trees, nodes = trees.finish()
+    counts = _table(search)
     for (a, b), count in of_trees.items():
         counts[(a, b) if on_left else (b, a)] += count
-    for (p, q), count in counts.items():
-        _whole((count >> 64, count & (2**64 - 1), count >> 128 > 0), p, q)
     return CountTable(
         counts=counts,
         max_p=request.p,
         max_q=request.q,
         side="left" if on_left else "right",
         seconds={**_seconds(search), "device_wait": trees.wait_seconds},
-        threads=threads,
+        threads=request.threads,
         backend=backend,
         work=search.work + nodes,
     )
@@ -263,26 +372,26 @@ def count_table_by_trees(
 
 def count_butterflies(request: CountRequest, per_vertex: bool, progress: ProgressCallback | None) -> CountResult:
     """Count butterflies; see `src/counting/butterfly.hpp`."""
-    threads = allowed_threads(request)
     extension = load_extension()
-    search = extension.ButterflyCount(request.indptr, request.indices, request.n_right, per_vertex, threads)
-    if per_vertex and not search.parts_fit:
-        search.stop()
-        raise CapacityError("this graph is so large that butterflies of a vertex may not fit in 64 bits")
+    graph = request.graph
+    search = extension.ButterflyCount(graph.indptr, graph.indices, graph.n_right, per_vertex, request.threads)
     _wait(search, progress)
-    n_left = len(request.indptr) - 1
-    of_vertex = search.of_vertices() if per_vertex else None
+    left = right = None
+    if per_vertex:
+        of_vertex = search.of_vertices()
+        left = graph.spread(of_vertex[: graph.n_left], "left", request.n_left)
+        right = graph.spread(of_vertex[graph.n_left :], "right", request.n_right)
     return CountResult(
-        count=_whole(search.count, 2, 2),
+        count=_whole(search.count),
         p=2,
         q=2,
         side=None,
         method="butterfly",
         seconds=_seconds(search),
-        threads=threads,
+        threads=request.threads,
         backend=f"cpu-{extension.isa}",
-        left_counts=None if of_vertex is None else of_vertex[:n_left],
-        right_counts=None if of_vertex is None else of_vertex[n_left:],
+        left_counts=left,
+        right_counts=right,
         edge_counts=search.of_edges() if per_vertex else None,
     )
 
@@ -299,19 +408,22 @@ def count_on_gpu(request: CountRequest, method: str, progress: ProgressCallback 
     started = time.perf_counter()
     side: Side = chosen_search(request, "levels")[1] if request.side == "auto" else request.side
     estimated = time.perf_counter() - started
-    search = CudaCount(
-        request.indptr, request.indices, request.n_right, request.p, request.q, side == "left", request.roots
-    )
+    graph = request.graph
+    search = CudaCount(graph.indptr, graph.indices, graph.n_right, request.p, request.q, side == "left", request.roots)
     search.wait(progress)
-    number = (search.count >> 64, search.count & (2**64 - 1), search.too_large)
+    if search.too_large:
+        raise BackendError(
+            f"the count for p={request.p}, q={request.q} does not fit in the 128 bits in which the CUDA backend adds up;"
+            " use the CPU backend"
+        )
     return CountResult(
-        count=_whole(number, request.p, request.q),
+        count=search.count,
         p=request.p,
         q=request.q,
         side=side,
         method="levels",
         seconds={**search.seconds, "estimate": estimated},
-        threads=allowed_threads(request),
+        threads=request.threads,
         backend="cuda",
         work=search.work,
     )
@@ -321,49 +433,44 @@ def chosen_search(request: CountRequest, method: str) -> tuple[Method, Side]:
     """Choose search and side as a count over all roots would, without counting."""
     if max(request.p, request.q) > LARGEST_SIDE:
         return "levels", "right" if request.side == "right" else "left"
-    is_pivot, on_left = load_extension().choose_count(
-        request.indptr,
-        request.indices,
-        request.n_right,
-        request.p,
-        request.q,
-        METHODS[method],
-        ROOT_SIDES[request.side],
-        allowed_threads(request),
-    )
-    return "pivot" if is_pivot else "levels", "left" if on_left else "right"
+    search = _started(load_extension(), request, CHOICE, METHODS[method])
+    _wait(search, None)
+    return "pivot" if search.is_pivot else "levels", "left" if search.on_left else "right"
 
 
 def checked_request(
     indptr: Any, indices: Any, n_right: int, p: int, q: int, side: str, roots: Any, threads: int
 ) -> CountRequest:
-    """Bring the arrays to their types; the caller has checked their contents."""
-    if side not in ROOT_SIDES:
-        raise ValueError(f"side is {side!r}; it must be 'auto', 'left' or 'right'")
+    """Check everything that the compiled code takes for granted."""
+    one_of("side", side, ROOT_SIDES)
     if roots is not None and side == "auto":
         raise ValueError("roots are vertices of one side: say side='left' or side='right'")
-    if threads < 0:
-        raise ValueError(f"threads is {threads!r}; it must be at least 1, or 0 for all cores")
+    sizes = whole_number("p", p), whole_number("q", q)
+    workers = number_of_threads(threads)
+    starts, columns, n_columns = checked_csr(indptr, indices, n_right)
+    n_left = len(starts) - 1
+    graph = Packed.of(starts, columns, n_columns)
+    chosen = None
+    if roots is not None:
+        chosen = graph.roots(checked_roots(roots, n_left if side == "left" else n_columns), side)
     return CountRequest(
-        indptr=np.ascontiguousarray(indptr, dtype=np.int64),
-        indices=as_int32(indices, "indices"),
-        n_right=n_right,
-        p=check_size("p", p),
-        q=check_size("q", q),
+        graph=graph,
+        n_left=n_left,
+        n_right=n_columns,
+        p=sizes[0],
+        q=sizes[1],
         side="left" if side == "left" else "right" if side == "right" else "auto",
-        roots=roots,
-        threads=threads,
+        roots=chosen,
+        threads=workers,
     )
 
 
-def _started(
-    extension: Any, request: CountRequest, asked: int, method: int, threads: int, tree_optional: int = 0
-) -> Any:
-    roots = request.roots
+def _started(extension: Any, request: CountRequest, asked: int, method: int, tree_optional: int = 0) -> Any:
+    graph, roots = request.graph, request.roots
     return extension.Count(
-        request.indptr,
-        request.indices,
-        request.n_right,
+        graph.indptr,
+        graph.indices,
+        graph.n_right,
         request.p,
         request.q,
         asked,
@@ -371,40 +478,26 @@ def _started(
         ROOT_SIDES[request.side],
         roots is not None,
         np.empty(0, np.int32) if roots is None else roots,
-        threads,
+        request.threads,
         tree_optional,
     )
 
 
-def _wait(search: Any, progress: ProgressCallback | None) -> None:
-    try:
-        for _ in _polled(search, progress, POLL_SECONDS):
-            pass
-    except BaseException:
-        search.stop()
-        raise
-
-
-def _polled(search: Any, progress: ProgressCallback | None, seconds: float) -> Iterator[bool]:
-    """Whether the search has ended, again and again until it has."""
-    while not search.wait(seconds):
+def _wait(search: Any, progress: ProgressCallback | None, **looks: Any) -> None:
+    def tell() -> None:
         if progress is not None:
             progress(Progress(search.roots_done, search.n_roots, 0))
-        yield False
-    yield True
+
+    wait_for(search, tell, **looks)
 
 
 def _seconds(search: Any) -> dict[str, float]:
     return dict(zip(("prepare", "estimate", "search"), search.seconds, strict=True))
 
 
-def _whole(number: Any, p: int, q: int) -> int:
-    high, low, too_large = number
-    if too_large:
-        raise CapacityError(
-            f"the count for p={p}, q={q} does not fit in 128 bits; ask for smaller p and q, or for some roots"
-        )
-    return int((high << 64) | low)
+def _whole(number: tuple[int, int, int]) -> int:
+    high, middle, low = number
+    return (high << 128) + (middle << 64) + low
 
 
 def _together(high: Counts, low: Counts) -> Counts:
@@ -412,3 +505,46 @@ def _together(high: Counts, low: Counts) -> Counts:
         return low
     together: Counts = (high.astype(object) << 64) | low.astype(object)
     return together
+
+
+def _table(search: Any) -> dict[tuple[int, int], int]:
+    """All counts of a search, those terms included that the compiled code cannot hold."""
+    counts = {(p, q): _whole(number) for p, q, *number in search.table()}
+    of_roots, of_rows, leaves = search.large_terms_of_table()
+    if not (of_roots or of_rows or leaves):
+        return counts
+    on_left = search.on_left
+    largest = max(counts)
+    most_roots, most_rows = largest if on_left else largest[::-1]
+
+    def add(a: int, b: int, count: int) -> None:
+        counts[(a, b) if on_left else (b, a)] += count
+
+    for n, _, _, _, times in of_roots:
+        for b, choices in enumerate(_binomials(n, most_rows)):
+            if b > 1:
+                add(1, b, times * choices)
+    for n, _, _, _, times in of_rows:
+        for k, choices in enumerate(_binomials(n, most_roots - 1)):
+            add(1 + k, 1, times * choices)
+    for held, optional, row_held, row_optional, times in leaves:
+        of_side = list(enumerate(_binomials(row_optional, most_rows - row_held), row_held))
+        for a, choices in enumerate(_binomials(optional, most_roots - held), held):
+            for b, row_choices in of_side:
+                if a > 1 and b > 1:
+                    add(a, b, times * choices * row_choices)
+    return counts
+
+
+def _binomials(n: int, most: int) -> list[int]:
+    """C(n, k) for every k up to n and `most`.
+
+    Examples
+    --------
+    >>> _binomials(5, 3), _binomials(2, 9)
+    ([1, 5, 10, 10], [1, 2, 1])
+    """
+    row = [1]
+    for k in range(min(n, most)):
+        row.append(row[-1] * (n - k) // (k + 1))
+    return row

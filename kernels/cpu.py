@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import math
 import os
 import time
+from collections.abc import Callable
 from functools import cache
 from types import TracebackType
 from typing import Any
@@ -20,12 +22,14 @@ from kernels.contracts import (
     ProgressCallback,
     StreamingSearch,
 )
-from kernels.errors import BackendError
+from kernels.errors import BackendError, memory_is_capacity
 
 INSTRUCTION_SETS = ("avx512", "avx2", "portable")
 MODES = {"count": 0, "digest": 1, "enumerate": 2}
 NO_LIMIT = 2**64 - 1
-POLL_SECONDS = 0.2
+POLL_SECONDS = 0.05  # an interrupt is heard so soon
+TELL_SECONDS = 0.2  # between two calls of a progress callback
+REBUILD = "build them for all: pip install . -C cmake.define.BICLIQ_LANES=all"
 
 
 @cache
@@ -37,20 +41,76 @@ def load_extension(name: str | None = None) -> Any:
     BackendError
         If the named instruction set is unknown, was not built, or is not supported by this processor.
     """
-    portable = importlib.import_module("kernels._cpu_portable")
-    wanted = name or os.environ.get("BICLIQ_LANES")
-    if wanted is None:
-        wanted = next(isa for isa in INSTRUCTION_SETS if portable.supports(isa) and _built(isa))
-    if wanted not in INSTRUCTION_SETS or not portable.supports(wanted) or not _built(wanted):
-        usable = [isa for isa in INSTRUCTION_SETS if portable.supports(isa) and _built(isa)]
+    here = _instruction_sets()
+    usable = [isa for isa in here if _built(isa)]
+    wanted = name or os.environ.get("BICLIQ_LANES") or (usable[0] if usable else None)
+    if wanted in usable:
+        return importlib.import_module(f"kernels._cpu_{wanted}")
+    if not usable:
+        built = ", ".join(filter(_built, INSTRUCTION_SETS))
         raise BackendError(
-            f"lanes {wanted!r} cannot run on this processor; choose one of {', '.join(usable)} (BICLIQ_LANES)"
+            f"the kernels here are built for {built}, and this processor has {', '.join(here)}; {REBUILD}"
         )
-    return importlib.import_module(f"kernels._cpu_{wanted}")
+    choice = f"choose one of {', '.join(usable)} (BICLIQ_LANES)"
+    if wanted in here:
+        raise BackendError(f"lanes {wanted!r} are not built; {choice}, or {REBUILD}")
+    raise BackendError(f"lanes {wanted!r} cannot run on this processor; {choice}")
+
+
+def _instruction_sets() -> tuple[str, ...]:
+    """Those of this processor, the best first."""
+    if not _installed("_cpu_features"):
+        raise BackendError("the kernels are not compiled: install bicliq (make setup), not only its sources")
+    return importlib.import_module("kernels._cpu_features").instruction_sets()  # type: ignore[no-any-return]
 
 
 def _built(isa: str) -> bool:
-    return importlib.util.find_spec(f"kernels._cpu_{isa}") is not None
+    return _installed(f"_cpu_{isa}")
+
+
+def _installed(module: str) -> bool:
+    return importlib.util.find_spec(f"kernels.{module}") is not None
+
+
+def wait_for(
+    run: Any,
+    tell: Callable[[], Any] | None = None,
+    *,
+    time_limit: float | None = None,
+    look: Callable[[bool], Any] | None = None,
+    look_seconds: float = POLL_SECONDS,
+) -> None:
+    """Wait until a run of the extension has ended; whatever ends the waiting, an interrupt too, ends the run.
+
+    Parameters
+    ----------
+    run
+        With `wait` and `stop`.
+    tell : callable, optional
+        Called about five times a second.
+    time_limit : float, optional
+        Seconds after which the run is ended.
+    look : callable, optional
+        Called every `look_seconds` with whether the run has ended, and once after it has.
+    """
+    now = time.monotonic()
+    deadline, next_tell = math.inf if time_limit is None else now + time_limit, now + TELL_SECONDS
+    try:
+        while not run.wait(max(min(look_seconds, deadline - now), 0.0)):
+            now = time.monotonic()
+            if now >= deadline:
+                run.stop()
+                return
+            if look is not None:
+                look(False)
+            if tell is not None and now >= next_tell:
+                tell()
+                next_tell = now + TELL_SECONDS
+        if look is not None:
+            look(True)
+    except BaseException:
+        run.stop()
+        raise
 
 
 class CpuSearch:
@@ -83,14 +143,7 @@ class CpuSearch:
 
     def wait(self, progress: ProgressCallback | None) -> None:
         """Block until the search has ended, reporting progress; an interrupt stops the search."""
-        try:
-            while not self._session.ended:
-                self._session.next(POLL_SECONDS)
-                if progress is not None:
-                    progress(self.progress())
-        except BaseException:
-            self._session.stop()
-            raise
+        wait_for(self._session, None if progress is None else lambda: progress(self.progress()))
 
     def next_batch(self) -> BicliqueBatch | None:
         """The next batch, or None when the search has ended."""
@@ -101,11 +154,8 @@ class CpuSearch:
         return None
 
     def stop(self) -> None:
-        """Ask all workers to end, and wait until they have."""
+        """End the search; returns when all workers have ended."""
         self._session.stop()
-        while not self._session.ended:
-            if self._session.next(POLL_SECONDS) is None:
-                time.sleep(0.001)
 
     def progress(self) -> Progress:
         """How far the search has come."""
@@ -148,10 +198,15 @@ class BicliqueStream:
     def __iter__(self) -> BicliqueStream:
         return self
 
+    @memory_is_capacity
     def __next__(self) -> BicliqueBatch:
         if self._result is not None:
             raise StopIteration
-        batch = self._search.next_batch()
+        try:
+            batch = self._search.next_batch()
+        except BaseException:
+            self.close()
+            raise
         if batch is None:
             self._result = self._search.result()
             raise StopIteration

@@ -7,11 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.arguments import as_int64, whole_numbers
+from kernels.errors import memory_is_capacity
+
 U64 = NDArray[np.uint64]
 LEFT_SEED = np.uint64(0x9E3779B97F4A7C15)
 RIGHT_SEED = np.uint64(0xD1B54A32D192ED03)
 
 
+@memory_is_capacity
 def set_digest(left_offsets: Any, left: Any, right_offsets: Any, right: Any) -> int:
     """Digest of a set of bicliques given as two list columns.
 
@@ -30,6 +34,11 @@ def set_digest(left_offsets: Any, left: Any, right_offsets: Any, right: Any) -> 
     int
         In 0…2**64 - 1; 0 for the empty set.
 
+    Raises
+    ------
+    ValueError
+        If the arrays hold anything but whole numbers, or are no lists.
+
     Notes
     -----
     O(ids) time. A vertex is hashed by SplitMix64's finaliser [1]_ over its id and its side's seed, a side is the
@@ -44,8 +53,10 @@ def set_digest(left_offsets: Any, left: Any, right_offsets: Any, right: Any) -> 
     >>> set_digest([0, 2], [0, 1], [0, 1], [5]) == set_digest([0, 2], [1, 0], [0, 1], [5])
     True
     """
-    left_sums = _list_sums(left_offsets, left, LEFT_SEED)
-    right_sums = _list_sums(right_offsets, right, RIGHT_SEED)
+    left_sums = _list_sums(left_offsets, left, LEFT_SEED, "left")
+    right_sums = _list_sums(right_offsets, right, RIGHT_SEED, "right")
+    if len(left_sums) != len(right_sums):
+        raise ValueError(f"there are {len(left_sums)} left sides and {len(right_sums)} right sides")
     with np.errstate(over="ignore"):
         return int(np.sum(_mix(_mix(left_sums ^ LEFT_SEED) + right_sums), dtype=np.uint64))
 
@@ -62,11 +73,16 @@ def _mix(x: U64) -> U64:
     return x ^ (x >> np.uint64(31))
 
 
-def _list_sums(offsets: Any, ids: Any, seed: np.uint64) -> U64:
+def _list_sums(offsets: Any, ids: Any, seed: np.uint64, side: str) -> U64:
     """Sum of the vertex hashes of each list (no list is empty in a biclique, but it may be)."""
-    bounds = np.asarray(offsets, dtype=np.int64)
+    values = whole_numbers(ids, side)
+    bounds = as_int64(offsets, f"{side}_offsets")
+    if not len(bounds) or bounds[0] < 0 or bounds[-1] > len(values) or (np.diff(bounds) < 0).any():
+        raise ValueError(
+            f"{side}_offsets must have an entry more than there are lists, never fall, and lie in 0…{len(values)}"
+        )
     with np.errstate(over="ignore"):
-        hashes = vertex_hashes(ids, seed)
+        hashes = vertex_hashes(values, seed)
         running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])
         sums: U64 = running[bounds[1:]] - running[bounds[:-1]]
     return sums

@@ -6,10 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from kernels.contracts import Int32Array, as_int32
-from kernels.cpu import load_extension
+from kernels.arguments import as_int32, as_int64, checked_starts, whole_number
+from kernels.contracts import Int32Array, Int64Array
+from kernels.cpu import load_extension, wait_for
+from kernels.errors import CapacityError, memory_is_capacity
+
+MOST_PARTITIONS = 2**31 - 1
+MOST_WORK = 2**56
+"""Of all roots together, in units of cost or bytes: shares of it are made by multiplication."""
 
 
+@memory_is_capacity
 def group_roots(indptr: Any, indices: Any, row_bytes: Any, cost: Any, partitions: int) -> tuple[Int32Array, Int32Array]:
     """Group roots so that those of one partition share as many neighbours as possible.
 
@@ -48,14 +55,29 @@ def group_roots(indptr: Any, indices: Any, row_bytes: Any, cost: Any, partitions
     >>> order.tolist(), partition.tolist()
     ([0, 2, 1, 3], [0, 0, 1, 1])
     """
-    starts, rows = np.ascontiguousarray(indptr, np.int64), as_int32(indices, "indices")
-    sizes, work = np.ascontiguousarray(row_bytes, np.int64), np.ascontiguousarray(cost, np.int64)
-    if starts.ndim != 1 or starts.size == 0 or starts[0] != 0 or starts[-1] != rows.size or (np.diff(starts) < 0).any():
-        raise ValueError("indptr must start with 0, never fall, and end with the number of indices")
+    rows = as_int32(indices, "indices")
+    starts = checked_starts(indptr, len(rows))
+    sizes, work = _amounts(row_bytes, "row_bytes"), _amounts(cost, "cost")
     if work.shape != (starts.size - 1,):
         raise ValueError(f"cost has {work.size} entries for {starts.size - 1} roots")
     if rows.size and rows.max() >= sizes.size:
-        raise ValueError(f"indices holds {rows.max()}, but row_bytes has {sizes.size} entries")
-    if not 1 <= partitions < 2**31 or (sizes < 0).any() or (work < 0).any():
-        raise ValueError("partitions must be at least 1, and neither bytes nor cost below 0")
-    return load_extension().group_roots(starts, rows, sizes, work, int(partitions))  # type: ignore[no-any-return]
+        place = int(np.argmax(rows >= sizes.size))
+        raise ValueError(f"indices holds {rows[place]} at index {place}, but row_bytes has {sizes.size} entries")
+    wanted = whole_number("partitions", partitions, most=MOST_PARTITIONS)
+    if sizes.size and int(sizes.max()) * max(rows.size, 1) > MOST_WORK:
+        raise CapacityError(
+            f"row_bytes holds {sizes.max()} for one of {rows.size} entries; 2**56 bytes in all are the most"
+        )
+    run = load_extension().RootGrouping(starts, rows, sizes, work, wanted)
+    wait_for(run)
+    return run.take()  # type: ignore[no-any-return]
+
+
+def _amounts(values: Any, name: str) -> Int64Array:
+    amounts = as_int64(values, name)
+    if (amounts < 0).any():
+        place = int(np.argmax(amounts < 0))
+        raise ValueError(f"{name} holds {amounts[place]} at index {place}; it must not be below 0")
+    if float(amounts.sum(dtype=np.float64)) > MOST_WORK:
+        raise CapacityError(f"{name} adds up to more than 2**56")
+    return amounts

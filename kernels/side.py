@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from kernels.contracts import Side
+from kernels.arguments import as_int64
+from kernels.contracts import Int64Array, Side
 
 CROWDED = 0.7  # share of a side's vertices that a neighbour of a random edge has
 MOST_PATHS = 128  # times the paths of the other side: the lists of the roots are made of them
@@ -22,6 +23,11 @@ def choose_side(left_degrees: Any, right_degrees: Any) -> Side:
     In a crowded table, where a neighbour of a random edge has seven tenths of the vertices of a side, it is that side: roots
     on the other one have nearly all of them as rows, down to the last nodes (fimi-chess: three times the time).
 
+    Raises
+    ------
+    ValueError
+        If the degrees are no whole numbers from 0 up.
+
     Examples
     --------
     A star: one left vertex, three right ones. Its centre is the one root worth having.
@@ -29,16 +35,24 @@ def choose_side(left_degrees: Any, right_degrees: Any) -> Side:
     >>> choose_side([3], [1, 1, 1])
     'left'
     """
-    from_left = int(np.square(np.asarray(right_degrees, dtype=np.int64)).sum())
-    from_right = int(np.square(np.asarray(left_degrees, dtype=np.int64)).sum())
-    n_edges = int(np.asarray(left_degrees).sum())
-    left_is_crowded = from_left >= CROWDED * n_edges * len(left_degrees)
-    right_is_crowded = from_right >= CROWDED * n_edges * len(right_degrees)
+    of_left, of_right = _degrees(left_degrees, "left_degrees"), _degrees(right_degrees, "right_degrees")
+    from_left, from_right = (float(np.square(degrees, dtype=np.float64).sum()) for degrees in (of_right, of_left))
+    n_edges = int(of_left.sum())
+    left_is_crowded = from_left >= CROWDED * n_edges * len(of_left)
+    right_is_crowded = from_right >= CROWDED * n_edges * len(of_right)
     if left_is_crowded != right_is_crowded:
         crowded, other = (from_left, from_right) if left_is_crowded else (from_right, from_left)
         if crowded <= MOST_PATHS * other:
             return "left" if left_is_crowded else "right"
     return "left" if from_left <= from_right else "right"
+
+
+def _degrees(values: Any, name: str) -> Int64Array:
+    degrees = as_int64(values, name)
+    if (degrees < 0).any():
+        place = int(np.argmax(degrees < 0))
+        raise ValueError(f"{name} holds {degrees[place]} at index {place}; a degree is at least 0")
+    return degrees
 
 
 SAMPLED_PATHS, SEED = 64, 1

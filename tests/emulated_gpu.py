@@ -1,4 +1,5 @@
-"""The kernels of `src/clique/clique.cu` on threads of the host: each group of 32 lanes is a thread, memory is NumPy's."""
+"""The kernels of `src/clique/clique.cu` on threads of the host: each group of 32 lanes is a thread,
+memory is NumPy's."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kernels.cpu import load_extension
+from kernels._cpu_warps import run_clique_groups
+from kernels.cuda.device import Budget
 
 
 class EmulatedGpu:
@@ -24,13 +26,13 @@ class EmulatedGpu:
     def opened(self) -> AbstractContextManager[Any]:
         return nullcontext()
 
-    def free_bytes(self) -> int:
-        return self._memory
+    def budget(self) -> Budget:
+        return Budget(self._memory)
 
     def launch(self, kernel: str, fields: np.ndarray, groups: int, width: int, near_words: int) -> None:
         self.launches.append((kernel, width))
         asked = (fields.ctypes.data, groups, width if kernel == "search_cliques" else 0)
-        self._run = self._pool.submit(load_extension().run_clique_groups, *asked)
+        self._run = self._pool.submit(run_clique_groups, *asked)
 
     def running(self) -> bool:
         if self._run.done():

@@ -1,53 +1,47 @@
-"""The CUDA driver of maximum cliques: compiles `src/clique/clique.cu` at run time and runs it on one GPU, or on several.
+"""The CUDA driver of maximum cliques: runs `src/clique/clique.cu` on one GPU, or on several.
 
-The host finds core numbers and a first clique (`src/clique/clique_plan.hpp`); what is left goes to the devices: one dense graph by
-its vertices, or the neighbourhoods of roots, which each device builds itself. Tasks are dealt out like cards, so that
-every device has large and small ones. A host thread a device waits, and tells its device when another one has found a
-larger clique. Where the memory does not hold the graphs of all roots at once, half of them go first.
+The host finds core numbers and a first clique (`src/clique/clique_plan.hpp`); what is left goes to
+the devices: one dense graph by its vertices, or the neighbourhoods of roots, which each device
+builds itself. Tasks are dealt out like cards, so that every device has large and small ones. A host
+thread a device waits, and tells its device when another one has found a larger clique. Where the
+memory does not hold the graphs of all roots at once, half of them go first.
 """
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 
 from kernels.contracts import Int32Array, Int64Array
 from kernels.cpu import load_extension
-from kernels.cuda.enumeration import MEMORY_VARIABLE, NOT_READY, OPTIONS, device_errors, source, streams
+from kernels.cuda.batches import RootBatches
+from kernels.cuda.clique_program import (
+    BLOCKS_A_MULTIPROCESSOR,
+    BUILD_THREADS,
+    COUNTERS,
+    FIELDS,
+    LAUNCH,
+    NO_ROOT,
+    TREE,
+    WARPS_A_BLOCK,
+    WHOLE_TREE,
+    WIDTHS,
+    LaunchShape,
+    compiled_for,
+)
+from kernels.cuda.device import POLL_SECONDS, Budget, device_errors, free_budget, is_pending, streams
 from kernels.errors import BackendError
 
-WARPS_A_BLOCK, BLOCKS_A_MULTIPROCESSOR = 4, 8
-BUILD_THREADS = 256
-WIDTHS = (1, 2, 4, 8, 16, 64)  # words a lane: 1,024 vertices each
 NEAR_SHARE = 0.54  # of a multiprocessor's shared memory; the rest caches rows (an H200 divides it at 132 KiB)
 LARGEST_NEAR_WORDS = 3072  # of a warp: four of them are the 48 KiB that a block gets unasked
 ARENA_SHARE, SCRATCH_SHARE, SEARCH_SHARE = 0.4, 0.1, 0.3  # of the free memory
-POLL_SECONDS = 0.0002
 EXCHANGE_SECONDS = 0.002  # between two looks at what the other devices have found
-CLASS_STRIDE, CLASS_EXTRA, MOST_CLASS_GROUPS = 33, 96, 32  # words, as in warp_colouring.hpp
-SMALL_WORDS = 5  # of a set of few vertices, as in warp_small.hpp
-SMALL_NEAR_WORDS = 32 * SMALL_WORDS * (SMALL_WORDS + 1)
-SMALL_LEVEL_WORDS = 17
-NO_ROOT = WHOLE_TREE = 2**32 - 1
-
-COUNTERS = (
-    "head", "tail", "best_outside", "stop", "pending", "next_task", "next_root", "n_trees", "arena_used", "arena_full", "nodes", "given",
-)  # fmt: skip
-BEST, OUTSIDE, STOP = 4, 5, 6  # places of words of 32 bits among them
-LAUNCH_FIELDS = (
-    "start", "later", "roots", "scratch", "arena", "trees", "tasks", "turns", "slots", "stacks", "classes", "records",
-    "counters", "n_roots", "n_tasks", "arena_words", "scratch_words", "slot_capacity", "slot_words", "most_levels", "stack_words",
-    "class_words", "near_words", "small_levels", "recolour", "refute",
-)  # fmt: skip
-TREE = np.dtype([("at", "u8"), ("n", "u4"), ("stride", "u4"), ("root", "u4"), ("pad", "u4")])
 
 
 class Machine(Protocol):
@@ -60,7 +54,7 @@ class Machine(Protocol):
     def opened(self) -> AbstractContextManager[Any]:
         """Within it, arrays belong to this machine."""
 
-    def free_bytes(self) -> int:
+    def budget(self) -> Budget:
         """Memory that a search may take."""
 
     def launch(self, kernel: str, fields: Any, groups: int, width: int, near_words: int) -> None:
@@ -97,18 +91,17 @@ class Card:
         stack = ExitStack()
         stack.enter_context(self._device)
         stack.enter_context(device_errors())
-        stack.enter_context(streams(self._device.id)[0])
+        stack.enter_context(streams(self._device.id).search)
         return stack
 
-    def free_bytes(self) -> int:
+    def budget(self) -> Budget:
         """What is free now, or `BICLIQ_GPU_MEMORY` where that is less."""
-        free = int(self._device.mem_info[0]) + int(self.xp.get_default_memory_pool().free_bytes())
-        return min(free, int(os.environ.get(MEMORY_VARIABLE, free)))
+        return free_budget(self._device)
 
     def launch(self, kernel: str, fields: Any, groups: int, width: int, near_words: int) -> None:
         """Start a kernel on the stream of searches."""
         threads = 32 * WARPS_A_BLOCK if near_words else BUILD_THREADS
-        function = _compiled(self._device.id, width).get_function(kernel)
+        function = compiled_for(width, self._device.id).get_function(kernel)
         shared = 4 * near_words * WARPS_A_BLOCK
         function((groups * 32 // threads,), (threads,), (fields,), shared_mem=shared)
         self._done = self.xp.cuda.Event()
@@ -116,34 +109,15 @@ class Card:
 
     def running(self) -> bool:
         """Whether the last kernel has not ended."""
-        return bool(self.xp.cuda.runtime.eventQuery(self._done.ptr) == NOT_READY)
+        return is_pending(self._done)
 
     def peek(self, array: Any) -> Any:
         """Copied on the stream beside that of the search."""
-        return array.get(stream=streams(self._device.id)[1])
+        return array.get(stream=streams(self._device.id).beside)
 
     def poke(self, array: Any, place: int, value: int) -> None:
         """Copied likewise."""
-        array[place : place + 1].set(np.full(1, value, array.dtype), stream=streams(self._device.id)[1])
-
-
-@cache
-def _compiled(device: int, width: int) -> Any:
-    import cupy
-
-    del device  # part of the cache's key
-    tuning = (
-        f"-DBICLIQ_WIDTH={width}",
-        f"-DBICLIQ_WARPS={WARPS_A_BLOCK}",
-        f"-DBICLIQ_SMALL_WORDS={SMALL_WORDS}",
-        f"-DBICLIQ_BLOCKS={BLOCKS_A_MULTIPROCESSOR if width <= 2 else BLOCKS_A_MULTIPROCESSOR // 2}",
-    )
-    module = cupy.RawModule(code=source("clique/clique.cu"), options=OPTIONS + tuning)
-    try:
-        module.compile()
-    except cupy.cuda.compiler.CompileException as error:
-        raise BackendError(f"the CUDA kernels do not compile for this GPU: {str(error)[:2000]}") from error
-    return module
+        array[place : place + 1].set(np.full(1, value, array.dtype), stream=streams(self._device.id).beside)
 
 
 def cards(devices: int) -> list[Machine]:
@@ -163,7 +137,7 @@ def cards(devices: int) -> list[Machine]:
 
 
 class Exchange:
-    """What the threads of several devices tell each other: the size of the best clique, and that all are to end."""
+    """What threads of several devices tell each other: the best size, and that all are to end."""
 
     def __init__(self, best: int) -> None:
         self.best = best  # written without a lock: a lost update comes again with the next look
@@ -177,7 +151,8 @@ class Found:
     Attributes
     ----------
     members : array of int32
-        The vertices of the largest clique, ascending; empty where none is larger than the lower bound.
+        The vertices of the largest clique, ascending; empty where none is larger than the lower
+        bound.
     proven : bool
         Whether no clique is larger.
     nodes, given : int
@@ -295,7 +270,7 @@ class Share:
     def _search_whole(self, vertices: Any) -> None:
         """Search one graph; a task is a vertex and those before it."""
         plan, xp = self._plan, self._machine.xp
-        tree = np.array([(0, len(plan.whole), plan.stride, NO_ROOT, 0)], TREE)
+        tree = np.array([(0, len(plan.whole), plan.stride, NO_ROOT, 0)], TREE.dtype)
         tasks = np.stack([np.zeros_like(vertices), vertices], axis=1)
         arena = xp.asarray(np.concatenate([plan.rows, plan.whole]))
         self._search(arena, xp.asarray(tree.view(np.uint64)), tree, tasks)
@@ -303,31 +278,36 @@ class Share:
     # ---- roots
 
     def _search_roots(self, roots: Any) -> None:
-        """Build the graphs of roots, the densest cores first, and search them; half of them at a time where need be."""
+        """Build the graphs of roots, the densest cores first, and search them.
+
+        Where they do not fit, half of the roots go first.
+        """
         xp, plan = self._machine.xp, self._plan
         self._held = {"start": xp.asarray(plan.start), "later": xp.asarray(plan.later)}
-        batches, behind = [roots], plan.colours_behind
-        while batches and not self._exchange.stopped:
-            batch = batches.pop()
-            batch = batch[behind[batch] >= self._exchange.best]
+        behind = plan.colours_behind
+        batches = RootBatches(roots, lambda batch: (batch[: len(batch) // 2], batch[len(batch) // 2 :]))
+        for waiting in batches:
+            if self._exchange.stopped:
+                return
+            batch = waiting[behind[waiting] >= self._exchange.best]
             if not len(batch):
                 continue
             built = self._build(batch)
             if built is None:
-                if len(batch) < 2:
-                    raise BackendError("the largest root does not fit in the GPU's free memory; use the CPU backend")
-                batches += [batch[len(batch) // 2 :], batch[: len(batch) // 2]]
-                continue
-            self._search_trees(*built)
+                batches.halve(batch)
+            else:
+                self._search_trees(*built)
 
     def _build(self, batch: Any) -> tuple[Any, Any] | None:
         """The graphs of some roots: arena and trees; None where they do not fit."""
         started = time.monotonic()
-        xp, free = self._machine.xp, self._machine.free_bytes()
+        xp, budget = self._machine.xp, self._machine.budget()
         scratch_words = 2 * (int(self._plan.degeneracy) + 64)
-        groups = self._fitting(self._machine.groups, free * SCRATCH_SHARE, 4 * scratch_words, BUILD_THREADS // 32)
-        arena = xp.empty(max(int(free * ARENA_SHARE) // 4, 1), dtype=xp.uint32)
-        trees = xp.zeros(3 * len(batch), dtype=xp.uint64)
+        granule = BUILD_THREADS // 32
+        groups = budget.fitting(self._machine.groups, SCRATCH_SHARE, 4 * scratch_words, "warps", granule)
+        arena = xp.empty(max(budget.items(ARENA_SHARE, 4), 1), dtype=xp.uint32)
+        tree_words = TREE.size // 8
+        trees = xp.zeros(tree_words * len(batch), dtype=xp.uint64)
         roots, scratch = xp.asarray(batch), xp.empty(groups * scratch_words, dtype=xp.uint32)
         counters = self._counters(0)
         arrays = self._held | {"arena": arena, "trees": trees, "roots": roots, "scratch": scratch, "counters": counters}
@@ -336,11 +316,11 @@ class Share:
         self.build_seconds += time.monotonic() - started
         if outcome["arena_full"]:
             return None
-        return arena, trees[: 3 * outcome["n_trees"]]
+        return arena, trees[: tree_words * outcome["n_trees"]]
 
     def _search_trees(self, arena: Any, trees: Any) -> None:
         """Search all trees, the largest first, those of each width by a launch of their own."""
-        known = np.ascontiguousarray(self._machine.peek(trees)).view(TREE)
+        known = np.ascontiguousarray(self._machine.peek(trees)).view(TREE.dtype)
         order = np.argsort(-known["n"].astype(np.int64), kind="stable").astype(np.uint32)
         widths = np.searchsorted(np.array(WIDTHS) * 1024, known["n"][order])
         for width in np.unique(widths)[::-1]:
@@ -354,47 +334,35 @@ class Share:
 
     def _search(self, arena: Any, trees: Any, shapes: Any, tasks: Any) -> None:
         xp, machine = self._machine.xp, self._machine
-        largest, stride = int(shapes["n"].max(initial=0)), int(shapes["stride"].max(initial=0))
         if not len(tasks):
             return
-        if largest > WIDTHS[-1] * 1024:
-            raise BackendError(
-                f"a root has {largest} candidates, the CUDA backend holds {WIDTHS[-1] * 1024}; use the CPU backend"
-            )
-        width = next(w for w in WIDTHS if largest <= 1024 * w)
-        levels = min(int(self._plan.degeneracy), largest) + 4
-        class_groups = min((levels + 31) // 32, MOST_CLASS_GROUPS)
-        class_words = class_groups * ((largest + 31) // 32 * CLASS_STRIDE + CLASS_EXTRA)
-        near_words = min(max(-(-class_words // 4) * 4, SMALL_NEAR_WORDS), machine.near_words)
-        small_levels = min(levels, 32 * SMALL_WORDS + 2) if near_words >= SMALL_NEAR_WORDS else 0
-        stack_words = levels * (2 * stride + 3) + small_levels * SMALL_LEVEL_WORDS
-        slot_words = 2 * stride + levels + 3
-        bytes_a_group = 4 * (stack_words + class_words + levels + 1 + 4 * slot_words + 4)
-        groups = self._fitting(machine.groups, machine.free_bytes() * SEARCH_SHARE, bytes_a_group, WARPS_A_BLOCK)
+        largest, stride = int(shapes["n"].max()), int(shapes["stride"].max())
+        shape = LaunchShape(largest, stride, int(self._plan.degeneracy), machine.near_words)
+        width = shape.width
+        groups = machine.budget().fitting(machine.groups, SEARCH_SHARE, shape.bytes_a_group, "warps", WARPS_A_BLOCK)
         slots = 1 << (2 * groups - 1).bit_length()
-        records = xp.zeros(groups * (levels + 1), dtype=xp.uint32)
-        counters = self._counters(len(tasks))
+        records = xp.zeros(groups * shape.record_words, dtype=xp.uint32)
         arrays = {
             "arena": arena,
             "trees": trees,
             "tasks": xp.asarray(tasks.astype(np.uint32)),
             "turns": xp.zeros(slots, dtype=xp.uint32),
-            "slots": xp.empty(slots * slot_words, dtype=xp.uint32),
-            "stacks": xp.empty(groups * stack_words, dtype=xp.uint32),
-            "classes": xp.empty(groups * class_words, dtype=xp.uint32),
+            "slots": xp.empty(slots * shape.slot_words, dtype=xp.uint32),
+            "stacks": xp.empty(groups * shape.stack_words, dtype=xp.uint32),
+            "classes": xp.empty(groups * shape.class_words, dtype=xp.uint32),
             "records": records,
-            "counters": counters,
+            "counters": self._counters(len(tasks)),
         }
         numbers = {
-            "n_tasks": len(tasks), "slot_capacity": slots, "slot_words": slot_words, "most_levels": levels,
-            "stack_words": stack_words, "class_words": class_words, "near_words": near_words,
-            "small_levels": small_levels, **self._switches,
+            "n_tasks": len(tasks), "slot_capacity": slots, "slot_words": shape.slot_words, "most_levels": shape.levels,
+            "stack_words": shape.stack_words, "class_words": shape.class_words, "near_words": shape.near_words,
+            "small_levels": shape.small_levels, **self._switches,
         }  # fmt: skip
-        outcome = self._launch("search_cliques", arrays, numbers, groups, width, near_words)
+        outcome = self._launch("search_cliques", arrays, numbers, groups, width, shape.near_words)
         self.groups = max(self.groups, groups)
         self.nodes += outcome["nodes"]
         self.given += outcome["given"]
-        self._take_best(machine.peek(records).reshape(groups, levels + 1))
+        self._take_best(machine.peek(records).reshape(groups, shape.record_words))
 
     def _take_best(self, records: Any) -> None:
         """Every group's record is the largest clique that it raised the size with."""
@@ -402,21 +370,9 @@ class Share:
         if best[0] > len(self.members):
             self.members = best[1 : 1 + int(best[0])].copy()
 
-    def _fitting(self, wanted: int, share: float, bytes_a_group: int, granule: int) -> int:
-        """As many groups as are wanted and fit, in whole blocks."""
-        groups = min(wanted, int(share) // bytes_a_group) // granule * granule
-        if groups < 1:
-            raise BackendError(
-                f"{granule} warps of this search need {granule * bytes_a_group >> 10} KiB, which this GPU's free memory does "
-                "not hold; use the CPU backend"
-            )
-        return groups
-
     def _counters(self, tasks: int) -> Any:
-        words = np.zeros(2 * len(COUNTERS), np.uint32)
-        words[BEST] = self._exchange.best
-        words[2 * COUNTERS.index("pending")] = tasks
-        return self._machine.xp.asarray(words)
+        values = {"best": self._exchange.best, "pending": tasks}
+        return self._machine.xp.asarray(COUNTERS.packed(values, optional=COUNTERS.names).view(np.uint32))
 
     def _launch(
         self, kernel: str, arrays: dict[str, Any], numbers: dict[str, int], groups: int, width: int, near_words: int
@@ -424,22 +380,22 @@ class Share:
         """Run a kernel to its end, telling it meanwhile what others find; returns the counters."""
         machine, counters = self._machine, arrays["counters"]
         values = {name: _address(array) for name, array in arrays.items()} | numbers
-        fields = machine.xp.asarray(np.array([values.get(name, 0) for name in LAUNCH_FIELDS], dtype=np.uint64))
+        fields = machine.xp.asarray(LAUNCH.packed(values, optional=tuple(set(LAUNCH.names) - set(FIELDS[kernel]))))
         machine.launch(kernel, fields, groups, width, near_words)
         due, told = time.monotonic() + EXCHANGE_SECONDS, self._exchange.best
         while machine.running():
             time.sleep(POLL_SECONDS)
             if self._exchange.stopped:
-                machine.poke(counters, STOP, 1)
+                machine.poke(counters, COUNTERS.word("stop", 4), 1)
             elif self._dealt[1] > 1 and time.monotonic() >= due:
-                self._exchange.best = max(self._exchange.best, int(machine.peek(counters)[BEST]))
+                self._exchange.best = max(self._exchange.best, COUNTERS.unpacked(machine.peek(counters))["best"])
                 if self._exchange.best > told:
                     told = self._exchange.best
-                    machine.poke(counters, OUTSIDE, told)
+                    machine.poke(counters, COUNTERS.word("outside", 4), told)
                 due = time.monotonic() + EXCHANGE_SECONDS
-        words = np.ascontiguousarray(machine.peek(counters))
-        self._exchange.best = max(self._exchange.best, int(words[BEST]))
-        return dict(zip(COUNTERS, map(int, words.view(np.uint64)), strict=True))
+        outcome = COUNTERS.unpacked(machine.peek(counters))
+        self._exchange.best = max(self._exchange.best, outcome["best"])
+        return outcome
 
 
 def _address(array: Any) -> int:

@@ -1,214 +1,96 @@
-"""The CUDA driver: compiles `src/enumeration/enumeration.cu` at run time and counts with its kernels through CuPy.
+"""The CUDA driver of the enumeration: counts by `src/enumeration/enumeration.cu`, through CuPy.
 
-Order and adjacency are made on the device with array operations; then three kernels run back to back: the bicliques
-of one row, the subtrees of the roots, the search. Where the memory of a run does not suffice, it is repeated with
-more, or with half of the roots at a time: a count is taken over only from a run that came to its end.
+Order and adjacency are made on the device with array operations; then three kernels run back to
+back: the bicliques of one row, the subtrees of the roots, the search. Where the memory of a run
+does not suffice, it is repeated with more, or with half of the roots at a time: a count is taken
+over only from a run that came to its end.
 """
 
 from __future__ import annotations
 
-import os
-import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kernels.contracts import EnumerationRequest, EnumerationResult, Progress, ProgressCallback
-from kernels.cuda.tuning import Tuning, current_tuning
+from kernels.cuda.adjacency import SearchGraph, search_graph
+from kernels.cuda.batches import Failure, RootBatches
+from kernels.cuda.device import POLL_SECONDS, current_device, device_errors, is_pending, streams
+from kernels.cuda.search_memory import SearchMemory
+from kernels.cuda.search_program import COUNTERS, HEAVY_THREADS, LIGHT_THREADS, OPTIONAL, RUN, Stop, compiled_search
+from kernels.cuda.tuning import current_tuning
 from kernels.digest import LEFT_SEED, RIGHT_SEED, vertex_hashes
-from kernels.errors import BackendError
 
-SOURCES = Path(__file__).parents[1] / "src"
-OPTIONS = ("--std=c++17", "--device-as-default-execution-space", "-DBICLIQ_ISA=cuda")
 NO_LIMIT = 2**64 - 1
 
-HEAVY_ROOT_EDGES = 4096  # edges in two steps of a root from which on a block of 1,024 threads builds it
-HEAVY_BLOCKS_A_MULTIPROCESSOR = 1
-LIGHT_BLOCKS_A_MULTIPROCESSOR = 16
-SUBTREE_BYTES = 152
-TASK_BYTES = 12
-N_TASKS = 1 << 25
-N_GIVEN = 1 << 20
-GIVEN = 1  # flag of a slot whose node nobody has taken
-PARKED_WORDS = 64  # what a warp keeps between two launches
-FIRST_WORKSPACE_WORDS = 1 << 19  # of a warp
-ARENA_SHARE, WORKSPACE_SHARE, SCRATCH_SHARE = 0.4, 0.3, 0.1  # of the free memory
-OUTPUT_SHARE = 0.02  # six times as much is needed to sort it
-POLL_SECONDS = 0.0002
+HEAVY_ROOT_EDGES = 4096  # edges in two steps of a root from which on a block of `HEAVY_THREADS` builds it
+SINGLE_ROW_BLOCKS_A_MULTIPROCESSOR, SINGLE_ROW_THREADS = 8, 256
 WATCH_SECONDS = 0.2
-STOP, END = 2, 1  # place of the counter that ends everybody, and its value
-NOT_READY = 600  # cudaErrorNotReady
-
-Batch = tuple[Any, Any, bool]
-"""Heavy roots, light roots, and whether the bicliques of one row go with them."""
 
 Watch = Callable[[dict[str, int]], None]
 """Is shown the counters of a launch while it runs."""
 
-COUNTERS = (
-    "head", "tail", "stop", "found", "digest", "nodes", "dropped", "next_heavy", "next_light", "next_task",
-    "arena_used", "n_subtrees", "n_tasks", "pending", "failure", "busy", "longest", "output_used", "n_chunks",
-)  # fmt: skip
-RUN_FIELDS = (
-    "row_start", "column_start", "row_columns", "column_rows", "places", "row_hashes", "column_hashes", "is_root", "roots",
-    "scratch", "arena", "subtrees", "tasks", "slots", "ready", "workspace", "counters", "parked", "output", "chunks", "row_ids",
-    "column_ids", "n_rows", "n_columns", "n_heavy", "n_light", "max_degree", "arena_words", "subtree_capacity", "task_capacity", "slot_capacity", "workspace_words",
-    "min_rows", "min_columns", "min_edges", "columns_are_left", "max_bicliques", "task_words",
-    "output_words", "chunk_words", "max_row_degree",
-)  # fmt: skip
-ARENA_FULL, TASKS_FULL, WORKSPACE_FULL = 1, 2, 3
-SEARCHES = {"search_count": 0, "search_members": 1, "search_bicliques": 2}
-MEMORY_VARIABLE = "BICLIQ_GPU_MEMORY"
-"""Environment variable: bytes of device memory that a search may take, where that is less than what is free."""
 
+@dataclass(frozen=True, eq=False)
+class SearchBatch:
+    """Roots that are searched together.
 
-@cache
-def source(name: str = "enumeration/enumeration.cu") -> str:
-    """One of the sources with its headers put in place, so that one string is all that a compiler or its cache needs."""
-    return _flatten(name, set())
-
-
-def _flatten(name: str, seen: set[str]) -> str:
-    if name in seen:
-        return ""
-    seen.add(name)
-    lines = (SOURCES / name).read_text(encoding="utf-8").splitlines(keepends=True)
-    parts = []
-    for line in lines:
-        include = re.match(r'#include "(.*)"', line)
-        if include:
-            parts.append(_flatten(include[1], seen))
-        elif not line.startswith("#pragma once"):
-            parts.append(line)
-    return "".join(parts)
-
-
-@cache
-def compiled(device: int, search: str, tuning: Tuning) -> Any:
-    """The module of the current device with one of the searches (CuPy keeps the cubin on disk, by source and options)."""
-    import cupy
-
-    del device  # part of the cache's key
-    options = (*OPTIONS, f"-DBICLIQ_SEARCH={SEARCHES[search]}", *tuning.options())
-    module = cupy.RawModule(code=source(), options=options)
-    try:
-        module.compile()
-    except cupy.cuda.compiler.CompileException as error:
-        raise BackendError(f"the CUDA kernels do not compile for this GPU: {str(error)[:2000]}") from error
-    return module
-
-
-def current_device() -> int:
-    """Number of the current GPU."""
-    import cupy
-
-    return int(cupy.cuda.Device().id)
-
-
-@cache
-def streams(device: int) -> tuple[Any, Any]:
-    """The two streams of a device: one computes, the other copies beside it.
-
-    All searches of a process share them, so one search follows another: the warps of two at a time would wait for
-    warps that have no place on the device yet. And what one has freed is there for the next.
+    Parameters
+    ----------
+    heavy, light : array of uint32
+        Roots that large blocks of threads build, and those of small blocks; by falling size.
+    single_rows : bool
+        Whether the bicliques of one row go with them.
     """
-    import cupy
 
-    del device  # part of the cache's key
-    return cupy.cuda.Stream(non_blocking=True), cupy.cuda.Stream(non_blocking=True)
+    heavy: Any
+    light: Any
+    single_rows: bool
 
+    def __len__(self) -> int:
+        return len(self.heavy) + len(self.light)
 
-@dataclass(frozen=True)
-class DeviceGraph:
-    """Both adjacency lists in search order, as arrays of CuPy (or NumPy, in tests)."""
-
-    row_start: Any
-    column_start: Any
-    row_columns: Any
-    column_rows: Any
-    places: Any  # for each edge of a column: the column's place in the row's list
-    vertex_of_column: Any
-    edges_in_two_steps: Any  # of each column
-
-
-def prepare(xp: Any, request: EnumerationRequest) -> DeviceGraph:
-    """Number the columns in search order and build both adjacency lists; `xp` is CuPy or NumPy."""
-    indptr, right = xp.asarray(request.indptr), xp.asarray(request.indices).astype(xp.int64)
-    edge_numbers = xp.arange(len(right), dtype=xp.int64)
-    left = xp.searchsorted(indptr, edge_numbers, side="right") - 1
-    rows, vertices = (right, left) if request.side == "left" else (left, right)
-    n_rows, n_columns = (request.n_right, request.n_left)[:: 1 if request.side == "left" else -1]
-    numbers = xp.arange(n_columns, dtype=xp.int64)
-    order = numbers
-    if request.roots is None:
-        degree = xp.bincount(vertices, minlength=n_columns)
-        order = xp.argsort(degree * max(n_columns, 1) + numbers)
-    rank = xp.empty_like(numbers)
-    rank[order] = numbers
-    columns = rank[vertices]
-    row_start, column_start = _starts(xp, rows, n_rows), _starts(xp, columns, n_columns)
-    by_row = xp.argsort(rows * max(n_columns, 1) + columns)
-    by_column = xp.argsort(columns * max(n_rows, 1) + rows)
-    place = xp.empty_like(edge_numbers)
-    place[by_row] = edge_numbers - row_start[rows[by_row]]
-    row_degree = xp.diff(row_start)
-    weight = xp.bincount(columns, weights=row_degree[rows].astype(xp.float64), minlength=n_columns)
-    return DeviceGraph(
-        row_start=row_start.astype(xp.uint64),
-        column_start=column_start.astype(xp.uint64),
-        row_columns=columns[by_row].astype(xp.uint32),
-        column_rows=rows[by_column].astype(xp.uint32),
-        places=place[by_column].astype(xp.uint32),
-        vertex_of_column=order,
-        edges_in_two_steps=weight.astype(xp.int64),
-    )
-
-
-def _starts(xp: Any, owners: Any, n: int) -> Any:
-    starts = xp.zeros(n + 1, dtype=xp.int64)
-    starts[1:] = xp.cumsum(xp.bincount(owners, minlength=n))
-    return starts
+    def halves(self) -> tuple[SearchBatch, SearchBatch]:
+        """Two batches that take turns over the roots; the first has the bicliques of one row."""
+        first = SearchBatch(self.heavy[::2], self.light[1::2], self.single_rows)
+        return first, SearchBatch(self.heavy[1::2], self.light[::2], False)
 
 
 class CudaRun:
     """A batch of roots on the device: its counters, and the kernels that run over it."""
 
-    def __init__(self, cp: Any, fields: dict[str, int], memory: DeviceMemory, batch: Batch, search: str) -> None:
-        heavy, light, self._single_rows = batch
-        self._cp, self._memory, self._search = cp, memory, search
-        self._beside = streams(cp.cuda.Device().id)[1]
+    def __init__(self, cp: Any, fields: dict[str, int], memory: SearchMemory, batch: SearchBatch, search: str) -> None:
+        self._cp, self._memory, self._search, self._batch = cp, memory, search, batch
+        self._beside = streams(current_device()).beside
         self._launched = cp.cuda.Event()
-        self._module = compiled(cp.cuda.Device().id, search, memory.tuning)
+        self._module = compiled_search(search, memory.tuning)
         self._min_rows = fields["min_rows"]
-        self._n_heavy, self._n_light = len(heavy), len(light)
-        self._roots = cp.concatenate([heavy, light])
-        self.counters = cp.zeros(len(COUNTERS), dtype=cp.uint64)
-        self.counters[COUNTERS.index("pending")] = memory.n_warps
-        memory.ready[:] = 0
-        pointers = {
+        self._roots = cp.concatenate([batch.heavy, batch.light])
+        self.counters = cp.zeros(len(COUNTERS.names), dtype=cp.uint64)
+        self.counters[COUNTERS.word("pending")] = memory.n_warps
+        memory.slot_states[:] = 0
+        own = {
             "roots": int(self._roots.data.ptr),
             "counters": int(self.counters.data.ptr),
-            "n_heavy": self._n_heavy,
-            "n_light": self._n_light,
+            "n_heavy": len(batch.heavy),
+            "n_light": len(batch.light),
         }
-        values = {**fields, **memory.fields(), **pointers}
-        self.fields = cp.asarray(np.array([values.get(name, 0) for name in RUN_FIELDS], dtype=np.uint64))
+        self.fields = cp.asarray(RUN.packed(fields | memory.fields() | own, OPTIONAL))
 
     def build(self) -> None:
         """Launch the kernels that make the subtrees of the roots."""
-        memory = self._memory
-        if self._single_rows and self._min_rows <= 1:
-            self.launch("single_rows", memory.multiprocessors * 8, 256)
-        if self._n_heavy:
-            self.launch("build_heavy_roots", memory.heavy_blocks, 1024)
-        if self._n_light:
-            self.launch("build_light_roots", memory.light_blocks, 64, np.uint32(memory.heavy_blocks))
+        memory, batch = self._memory, self._batch
+        if batch.single_rows and self._min_rows <= 1:
+            blocks = memory.multiprocessors * SINGLE_ROW_BLOCKS_A_MULTIPROCESSOR
+            self.launch("single_rows", blocks, SINGLE_ROW_THREADS)
+        if len(batch.heavy):
+            self.launch("build_heavy_roots", memory.heavy_blocks, HEAVY_THREADS)
+        if len(batch.light):
+            self.launch("build_light_roots", memory.light_blocks, LIGHT_THREADS, np.uint32(memory.heavy_blocks))
 
     def search(self) -> None:
         """Launch the search."""
@@ -220,17 +102,17 @@ class CudaRun:
         """Launch a kernel on the current stream."""
         self._module.get_function(kernel)((blocks,), (threads,), (self.fields, *arguments))
 
-    def wait(self, watch: Callable[[dict[str, int]], None] | None = None) -> dict[str, int]:
+    def wait(self, watch: Watch | None = None) -> dict[str, int]:
         """Wait for what was launched on the current stream, and read the counters.
 
-        The interpreter is not held meanwhile, so an interrupt is seen: it ends the kernels. `watch` is shown the
-        counters now and then.
+        An interrupt is heard meanwhile, and ends the kernels. `watch` is shown the counters now and
+        then.
         """
         done = self._cp.cuda.Event()
         done.record()
         due = time.monotonic() + WATCH_SECONDS
         try:
-            while self._cp.cuda.runtime.eventQuery(done.ptr) == NOT_READY:
+            while is_pending(done):
                 time.sleep(POLL_SECONDS)
                 if watch is not None and time.monotonic() >= due:
                     watch(self._read(self._beside))
@@ -245,29 +127,13 @@ class CudaRun:
         """End what may still run; its memory may be freed after that."""
         with suppress(self._cp.cuda.runtime.CUDARuntimeError):  # on a lost device nothing runs
             if not self._launched.done:
-                self.counters[STOP : STOP + 1].set(np.full(1, END, dtype=np.uint64), stream=self._beside)
+                place = COUNTERS.word("stop")
+                self.counters[place : place + 1].set(np.full(1, Stop.END, dtype=np.uint64), stream=self._beside)
                 self._launched.synchronize()
 
     def _read(self, stream: Any) -> dict[str, int]:
-        """The counters; a copy beside a running kernel needs no part of the device that the kernel holds."""
-        return dict(zip(COUNTERS, map(int, self.counters.get(stream=stream)), strict=True))
-
-
-@contextmanager
-def device_errors() -> Iterator[None]:
-    """Turn what goes wrong on a GPU into a `BackendError` that says what to do."""
-    import cupy
-
-    try:
-        yield
-    except MemoryError as error:  # CuPy's own error is one, and what RMM raises
-        raise BackendError(
-            f"the GPU has too little free memory for this search ({error}); use the CPU backend, or free memory on the GPU"
-        ) from error
-    except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
-        raise BackendError(
-            f"the GPU was lost during the search ({error}); use the CPU backend, or start again in a new process"
-        ) from error
+        """The counters; a copy beside a running kernel needs nothing that the kernel holds."""
+        return COUNTERS.unpacked(self.counters.get(stream=stream))
 
 
 class CudaSearch:
@@ -277,7 +143,7 @@ class CudaSearch:
         self._request = request
         self._mode = mode
         self._output_words = output_words  # of the block that bicliques are written to; 0: they are counted only
-        self._totals = dict.fromkeys(COUNTERS, 0)
+        self._totals = dict.fromkeys(COUNTERS.names, 0)
         self._seconds = {"prepare": 0.0, "lists": 0.0, "search": 0.0}
         self._roots_done = self._n_roots = self._warps = self._bytes = 0
         self._now: Progress | None = None
@@ -287,7 +153,7 @@ class CudaSearch:
         """Run to the end, reporting progress after each batch of roots."""
         import cupy
 
-        with device_errors(), streams(cupy.cuda.Device().id)[0]:
+        with device_errors(), streams(current_device()).search:
             self._run(cupy, progress)
 
     def progress(self) -> Progress:
@@ -317,16 +183,14 @@ class CudaSearch:
 
     def _run(self, cp: Any, progress: ProgressCallback | None) -> None:
         fields, memory, batches = self._prepare(cp)
-        while batches:
-            batch = batches.pop()
+        for batch in batches:
             watch = None if progress is None else self._watch(dict(self._totals), batch, progress)
             counters = self._attempt(cp, fields, memory, batch, watch)
-            failure = counters["failure"]
-            if failure == WORKSPACE_FULL:
+            if counters["failure"] == Failure.WORKSPACE_FULL:
                 memory.enlarge_workspaces()
-                batches.append(batch)
-            elif failure:
-                batches.extend(halves(batch))
+                batches.repeat(batch)
+            elif counters["failure"]:
+                batches.halve(batch)
             else:
                 self._add(counters, batch)
                 self._most_cycles += memory.n_warps * counters["longest"]
@@ -336,25 +200,26 @@ class CudaSearch:
                     break
         self._warps, self._bytes = memory.n_warps, memory.bytes()
 
-    def _prepare(self, cp: Any) -> tuple[dict[str, int], DeviceMemory, list[Batch]]:
-        """The fields of `Run` that do not change, the memory, and all roots as one batch."""
+    def _prepare(self, cp: Any) -> tuple[dict[str, int], SearchMemory, RootBatches[SearchBatch]]:
+        """The fields of `RUN` that do not change, the memory, and all roots as one batch."""
         started = time.perf_counter()
-        graph = prepare(cp, self._request)
-        fields, self._held = self._describe(cp, graph)
-        heavy, light = self._choose_roots(cp, graph)
-        self._n_roots = len(heavy) + len(light)
-        memory = DeviceMemory(cp, graph, self._n_roots, self._output_words)
+        graph = search_graph(cp, self._request)
+        self._held = self._arrays(cp, graph)
+        fields = {name: int(array.data.ptr) for name, array in self._held.items()} | self._numbers(graph)
+        batch = self._choose_roots(cp, graph)
+        self._n_roots = len(batch)
+        memory = SearchMemory(cp, graph, self._n_roots, self._output_words)
         cp.cuda.Device().synchronize()
         self._seconds["prepare"] = time.perf_counter() - started
-        return fields, memory, [(heavy, light, True)]
+        return fields, memory, RootBatches(batch, SearchBatch.halves)
 
     def _limit_reached(self) -> bool:
         limit = self._request.max_bicliques
         return limit is not None and self._totals["found"] > limit
 
-    def _watch(self, before: dict[str, int], batch: Batch, progress: ProgressCallback | None = None) -> Watch:
+    def _watch(self, before: dict[str, int], batch: SearchBatch, progress: ProgressCallback | None = None) -> Watch:
         """Notes how far a launch is, and tells `progress`."""
-        done, n_roots = self._roots_done, len(batch[0]) + len(batch[1])
+        done, n_roots = self._roots_done, len(batch)
 
         def watch(counters: dict[str, int]) -> None:
             share = min(counters["next_task"] / max(counters["n_tasks"], 1), 1.0)
@@ -364,14 +229,13 @@ class CudaSearch:
 
         return watch
 
-    def _add(self, counters: dict[str, int], batch: Batch) -> None:
-        for name, value in counters.items():
-            self._totals[name] = (self._totals[name] + value) % 2**64
-        self._roots_done += len(batch[0]) + len(batch[1])
+    def _add(self, counters: dict[str, int], batch: SearchBatch) -> None:
+        self._totals = summed(self._totals, counters)
+        self._roots_done += len(batch)
 
-    def _describe(self, cp: Any, graph: DeviceGraph) -> tuple[dict[str, int], list[Any]]:
-        """The fields of `Run` that do not change between batches, and the arrays that they point to."""
-        request, left = self._request, self._request.side == "left"
+    def _arrays(self, cp: Any, graph: SearchGraph) -> dict[str, Any]:
+        """The arrays that fields of `RUN` point to, the same for all batches."""
+        request = self._request
         is_root = cp.ones(len(graph.column_start) - 1, dtype=cp.uint32)
         if request.roots is not None:
             is_root[:] = 0
@@ -384,16 +248,21 @@ class CudaSearch:
             "places": graph.places,
             "is_root": is_root,
         }
-        column_ids, row_ids = (request.left_ids, request.right_ids)[:: 1 if left else -1]
+        order = 1 if request.side == "left" else -1
+        column_ids, row_ids = (request.left_ids, request.right_ids)[::order]
         if self._mode != "count":
-            seeds = (LEFT_SEED, RIGHT_SEED)[:: 1 if left else -1]
-            arrays["column_hashes"] = cp.asarray(vertex_hashes(column_ids, seeds[0]))[graph.vertex_of_column]
-            arrays["row_hashes"] = cp.asarray(vertex_hashes(row_ids, seeds[1]))
+            column_seed, row_seed = (LEFT_SEED, RIGHT_SEED)[::order]
+            arrays["column_hashes"] = cp.asarray(vertex_hashes(column_ids, column_seed))[graph.vertex_of_column]
+            arrays["row_hashes"] = cp.asarray(vertex_hashes(row_ids, row_seed))
         if self._output_words:
             arrays["column_ids"] = cp.asarray(column_ids)[graph.vertex_of_column]
             arrays["row_ids"] = cp.asarray(row_ids)
-        fields = {name: int(array.data.ptr) for name, array in arrays.items()}
-        fields |= {
+        return arrays
+
+    def _numbers(self, graph: SearchGraph) -> dict[str, int]:
+        """The fields of `RUN` that are numbers, the same for all batches."""
+        request, left = self._request, self._request.side == "left"
+        return {
             "n_rows": len(graph.row_start) - 1,
             "n_columns": len(graph.column_start) - 1,
             "min_rows": request.min_right if left else request.min_left,
@@ -403,9 +272,8 @@ class CudaSearch:
             "max_bicliques": NO_LIMIT if request.max_bicliques is None else request.max_bicliques,
             "task_words": current_tuning().task_words,
         }
-        return fields, list(arrays.values())
 
-    def _choose_roots(self, cp: Any, graph: DeviceGraph) -> tuple[Any, Any]:
+    def _choose_roots(self, cp: Any, graph: SearchGraph) -> SearchBatch:
         """Roots with at least two rows, by falling size: those for large blocks, and the others."""
         roots = (
             cp.arange(len(graph.column_start) - 1) if self._request.roots is None else cp.asarray(self._request.roots)
@@ -414,10 +282,10 @@ class CudaSearch:
         weight = graph.edges_in_two_steps[roots]
         roots = roots[cp.argsort(-weight)].astype(cp.uint32)
         n_heavy = int((weight > HEAVY_ROOT_EDGES).sum())
-        return roots[:n_heavy], roots[n_heavy:]
+        return SearchBatch(roots[:n_heavy], roots[n_heavy:], single_rows=True)
 
     def _attempt(
-        self, cp: Any, fields: dict[str, int], memory: DeviceMemory, batch: Batch, watch: Watch | None
+        self, cp: Any, fields: dict[str, int], memory: SearchMemory, batch: SearchBatch, watch: Watch | None
     ) -> dict[str, int]:
         """Run the kernels over a batch of roots; returns the counters."""
         run = CudaRun(cp, fields, memory, batch, "search_members" if self._needs_members() else "search_count")
@@ -442,128 +310,6 @@ class CudaSearch:
         return self._mode != "count" or min_columns > 1 or request.min_edges > max(min_rows, 1)
 
 
-def halves(batch: Batch) -> list[Batch]:
-    """Two batches that take turns over the roots of one; its bicliques of one row go with the first."""
-    heavy, light, single_rows = batch
-    if len(heavy) + len(light) < 2:
-        raise BackendError("the largest root does not fit in the GPU's free memory; use the CPU backend")
-    return [(heavy[1::2], light[::2], False), (heavy[::2], light[1::2], single_rows)]
-
-
-class DeviceMemory:
-    """Blocks of device memory for a run, as shares of what is free."""
-
-    def __init__(self, cp: Any, graph: DeviceGraph, n_roots: int, output_words: int = 0) -> None:
-        self._cp = cp
-        device = cp.cuda.Device()
-        self.tuning = current_tuning()
-        self.multiprocessors = min(int(device.attributes["MultiProcessorCount"]), self.tuning.most_multiprocessors)
-        self._blocks_a_multiprocessor = self.tuning.blocks_a_multiprocessor
-        pool = cp.get_default_memory_pool()
-        free = int(device.mem_info[0]) + int(pool.free_bytes())
-        free = self._free = min(free, int(os.environ.get(MEMORY_VARIABLE, free)))
-        n_columns = len(graph.column_start) - 1
-        self._max_degree = int(cp.diff(graph.column_start.astype(cp.int64)).max()) if n_columns else 0
-        self._shape_scratch(n_columns)
-        arena_words = min(int(free * ARENA_SHARE), 32 << 30) // 4
-        self.arena = cp.empty(arena_words, dtype=cp.uint32)
-        self.n_tasks = min(N_TASKS, int(free * 0.02) // TASK_BYTES)
-        self.tasks = cp.empty(self.n_tasks * TASK_BYTES, dtype=cp.uint8)
-        self.subtrees = cp.empty(max(n_roots, 1) * SUBTREE_BYTES, dtype=cp.uint8)
-        self.n_given = min(N_GIVEN, int(free * 0.02) // SUBTREE_BYTES)
-        self.slots = cp.empty(self.n_given * SUBTREE_BYTES, dtype=cp.uint8)
-        self.ready = cp.zeros(self.n_given, dtype=cp.uint32)
-        self.workspace_words = int(free * WORKSPACE_SHARE) // 4 // self.n_warps // 16 * 16  # aligned, as every piece
-        if not output_words:  # a search that has written cannot start again with more: it gets all at once
-            self.workspace_words = min(FIRST_WORKSPACE_WORDS, self.workspace_words)
-        self.workspace = cp.empty(self.workspace_words * self.n_warps, dtype=cp.uint32)
-        self._output: dict[str, Any] = {}
-        if output_words:
-            max_row_degree = int(cp.diff(graph.row_start.astype(cp.int64)).max()) if len(graph.row_start) > 1 else 0
-            self._make_output(output_words, max_row_degree)
-
-    @property
-    def n_warps(self) -> int:
-        """Warps of the search."""
-        return self.multiprocessors * self._blocks_a_multiprocessor * self.tuning.warps_a_block
-
-    def fields(self) -> dict[str, int]:
-        """The fields of `Run` that describe memory."""
-        arrays = ("scratch", "arena", "subtrees", "tasks", "slots", "ready", "workspace")
-        fields = {name: int(getattr(self, name).data.ptr) for name in arrays}
-        return fields | {
-            "max_degree": self._max_degree,
-            "arena_words": self.arena.size,
-            "subtree_capacity": self.subtrees.size // SUBTREE_BYTES,
-            "task_capacity": self.n_tasks,
-            "slot_capacity": self.n_given,
-            "workspace_words": self.workspace_words,
-            **self._output_fields(),
-        }
-
-    def bytes(self) -> int:
-        """All of it."""
-        arrays = (self.scratch, self.arena, self.subtrees, self.tasks, self.slots, self.ready, self.workspace)
-        arrays += tuple(self._output.values())
-        return sum(int(array.nbytes) for array in arrays)
-
-    def enlarge_workspaces(self) -> None:
-        """Twice the workspace a warp, with half of the warps where the memory is too small for all."""
-        words = 2 * self.workspace_words
-        while 4 * words * self.n_warps > self._free * WORKSPACE_SHARE and self._blocks_a_multiprocessor > 1:
-            self._blocks_a_multiprocessor //= 2
-        if 4 * words * self.n_warps > self._free * (WORKSPACE_SHARE + 0.1):
-            raise BackendError(
-                f"a node needs more than {4 * self.workspace_words >> 20} MiB of workspace a warp, which this GPU's free "
-                "memory does not hold; use the CPU backend"
-            )
-        self.workspace = None
-        self.workspace_words = words
-        self.workspace = self._cp.empty(words * self.n_warps, dtype=self._cp.uint32)
-
-    def forget_parked(self) -> None:
-        """No warp has anything to go on with."""
-        self._output["parked"][:] = 0
-
-    def requeue(self, tail: int) -> int:
-        """Move the given nodes that nobody has taken to the front of the queue; returns their number."""
-        untaken = self._cp.flatnonzero(self.ready[:tail] == GIVEN)
-        slots = self.slots.reshape(-1, SUBTREE_BYTES)
-        slots[: len(untaken)] = slots[untaken]
-        self.ready[:] = 0
-        self.ready[: len(untaken)] = GIVEN
-        return len(untaken)
-
-    def _make_output(self, most_words: int, max_row_degree: int) -> None:
-        """The block that bicliques are written to, which holds the largest one that may come; what warps keep when they park."""
-        self._max_row_degree = max_row_degree
-        largest = 3 + self._max_degree + max_row_degree
-        words = max(min(most_words, int(self._free * OUTPUT_SHARE) // 4), largest)
-        self._chunk_words = min(max(words // (4 * self.n_warps), 256), 4096)
-        self._output = {
-            "output": self._cp.empty(words, dtype=self._cp.uint32),
-            "chunks": self._cp.empty((words // self._chunk_words + 1, 2), dtype=self._cp.uint64),
-            "parked": self._cp.zeros(self.n_warps * PARKED_WORDS, dtype=self._cp.uint32),
-        }
-
-    def _output_fields(self) -> dict[str, int]:
-        if not self._output:
-            return {}
-        return {
-            **{name: int(array.data.ptr) for name, array in self._output.items()},
-            "output_words": self._output["output"].size,
-            "chunk_words": self._chunk_words,
-            "max_row_degree": self._max_row_degree,
-        }
-
-    def clear_scratch(self) -> None:
-        """A run that failed leaves marks behind."""
-        self.scratch[:] = 0
-
-    def _shape_scratch(self, n_columns: int) -> None:
-        """Four words a column and block for the builders of roots; fewer blocks where there are many columns."""
-        words = 4 * n_columns + self._max_degree
-        blocks = max(2, int(self._free * SCRATCH_SHARE) // 4 // max(words, 1))
-        self.heavy_blocks = min(self.multiprocessors * HEAVY_BLOCKS_A_MULTIPROCESSOR, blocks // 2)
-        self.light_blocks = min(self.multiprocessors * LIGHT_BLOCKS_A_MULTIPROCESSOR, blocks - self.heavy_blocks)
-        self.scratch = self._cp.zeros((self.heavy_blocks + self.light_blocks) * words, dtype=self._cp.uint32)
+def summed(before: dict[str, int], counters: dict[str, int]) -> dict[str, int]:
+    """The totals of earlier runs and the counters of one more, modulo 2^64 as on the device."""
+    return {name: (value + counters[name]) % 2**64 for name, value in before.items()}

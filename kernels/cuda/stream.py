@@ -1,7 +1,9 @@
-"""Streams of maximal bicliques from a GPU: the search fills a bounded block of records, parks, and goes on when it is empty.
+"""Streams of maximal bicliques from a GPU.
 
-What the warps wrote is put in order on the device (one sort of ids below the numbers of their bicliques); then they
-are launched again, and while they search, the lists are copied to the host and the consumer works on them.
+The search fills a bounded block of records, parks, and goes on when the block is empty. What the
+warps wrote is put in order on the device (one sort of ids below the numbers of their bicliques);
+then they are launched again, and while they search, the lists are copied to the host and the
+consumer works on them.
 """
 
 from __future__ import annotations
@@ -13,16 +15,18 @@ from typing import Any
 import numpy as np
 
 from kernels.contracts import BicliqueBatch, EnumerationRequest
-from kernels.cuda.enumeration import COUNTERS, Batch, CudaRun, CudaSearch, DeviceMemory, device_errors, halves, streams
-from kernels.errors import BackendError
+from kernels.cuda.device import Streams, current_device, device_errors, streams
+from kernels.cuda.enumeration import CudaRun, CudaSearch, SearchBatch, Watch, summed
+from kernels.cuda.search_memory import SearchMemory
+from kernels.cuda.search_program import COUNTERS, Stop
 
-PARK = 2  # why warps stopped: until the output has been emptied
 EMPTIED = ("head", "stop", "output_used", "n_chunks")  # counters that start anew with each launch
 THREADS = 256
-OUTPUT_WORDS = (
-    1 << 26
-)  # of the block that bicliques are written to, where it is emptied to the host while the search goes on
-OUTPUT_WORDS_KEPT = 1 << 28  # where they stay on the device: whoever takes them does more at a time the better
+OUTPUT_WORDS = 1 << 26
+"""Of the block that bicliques are written to, where the host empties it during the search."""
+
+OUTPUT_WORDS_KEPT = 1 << 28
+"""The same where they stay on the device: whoever takes them does more at a time the better."""
 
 
 class CudaStreamSearch(CudaSearch):
@@ -46,20 +50,21 @@ class CudaStreamSearch(CudaSearch):
     def _produce(self) -> Generator[BicliqueBatch, None, None]:
         import cupy as cp
 
-        computes, self._copies = streams(cp.cuda.Device().id)
-        with computes:
-            fields, memory, waiting = self._prepare(cp)
+        own = streams(current_device())
+        with own.search:
+            fields, memory, batches = self._prepare(cp)
         self._warps, self._bytes = memory.n_warps, memory.bytes()
-        while waiting and not self._limit_reached():
-            batch = waiting.pop()
-            with computes:
+        for batch in batches:
+            if self._limit_reached():
+                return
+            with own.search:
                 run = self._build(cp, fields, memory, batch)
             if run is None:
-                waiting.extend(halves(batch))
+                batches.halve(batch)
             else:
-                yield from self._drained(cp, computes, run, memory, batch)
+                yield from self._drained(cp, own, run, memory, batch)
 
-    def _build(self, cp: Any, fields: dict[str, int], memory: DeviceMemory, batch: Batch) -> CudaRun | None:
+    def _build(self, cp: Any, fields: dict[str, int], memory: SearchMemory, batch: SearchBatch) -> CudaRun | None:
         """Make the subtrees of the roots; None where they need more memory than there is."""
         started = time.perf_counter()
         memory.forget_parked()
@@ -73,49 +78,58 @@ class CudaStreamSearch(CudaSearch):
         return None
 
     def _drained(
-        self, cp: Any, computes: Any, run: CudaRun, memory: DeviceMemory, batch: Batch
+        self, cp: Any, own: Streams, run: CudaRun, memory: SearchMemory, batch: SearchBatch
     ) -> Iterator[BicliqueBatch]:
-        """Search a batch of roots, launch after launch; a launch is under way while the output of the one before is read."""
+        """Search a batch of roots, launch after launch.
+
+        A launch is under way while the output of the one before is read.
+        """
         before = dict(self._totals)
         try:
-            with computes:
+            with own.search:
                 run.search()
             more = True
             while more:
-                started = time.perf_counter()
-                with computes:
-                    counters = run.wait(self._watch(before, batch))
-                    self._seconds["search"] += time.perf_counter() - started
-                    if counters["failure"]:
-                        raise BackendError(
-                            f"a node needs more than {4 * memory.workspace_words >> 20} MiB of workspace a warp, which this"
-                            " GPU's free memory does not hold; use the CPU backend"
-                        )
+                with own.search:
+                    counters = self._waited(run, memory, self._watch(before, batch))
                     lists = _unpack(cp, run, counters["n_chunks"])
-                    unpacked = computes.record()
-                    more = counters["stop"] == PARK and counters["pending"] > 0
+                    unpacked = own.search.record()
+                    more = counters["stop"] == Stop.PARK and counters["pending"] > 0
                     if more:
                         self._go_on(run, memory, counters)
-                self._totals = _sum(before, counters)
-                if self._on_device:
-                    unpacked.synchronize()
-                    yield self._batch(lists)
-                else:
-                    self._copies.wait_event(unpacked)
-                    found = self._batch([_to_host(array, self._copies) for array in lists])
-                    yield from cut(found, self._request.batch_bicliques, self._request.batch_ids)
+                self._totals = summed(before, counters)
+                yield from self._delivered(lists, unpacked, own.beside)
                 del lists
-            self._roots_done += len(batch[0]) + len(batch[1])
+            self._roots_done += len(batch)
         finally:
             run.halt()
 
-    def _go_on(self, run: CudaRun, memory: DeviceMemory, counters: dict[str, int]) -> None:
-        """Launch the search again, its output emptied and the nodes that nobody took at the front of the queue."""
+    def _waited(self, run: CudaRun, memory: SearchMemory, watch: Watch) -> dict[str, int]:
+        """The counters of a launch when it has ended."""
+        started = time.perf_counter()
+        counters = run.wait(watch)
+        self._seconds["search"] += time.perf_counter() - started
+        if counters["failure"]:
+            raise memory.too_small()
+        return counters
+
+    def _go_on(self, run: CudaRun, memory: SearchMemory, counters: dict[str, int]) -> None:
+        """Launch the search again, with an empty output and a queue of what nobody has taken."""
         for name in EMPTIED:
             counters[name] = 0
         counters["tail"] = memory.requeue(counters["tail"])
-        run.counters.set(np.array([counters[name] for name in COUNTERS], dtype=np.uint64))
+        run.counters.set(COUNTERS.packed(counters))
         run.search()
+
+    def _delivered(self, lists: list[Any], unpacked: Any, beside: Any) -> Iterator[BicliqueBatch]:
+        """The batches of a launch, as soon as its lists are made."""
+        if self._on_device:
+            unpacked.synchronize()
+            yield self._batch(lists)
+            return
+        beside.wait_event(unpacked)
+        found = self._batch([_to_host(array, beside) for array in lists])
+        yield from cut(found, self._request.batch_bicliques, self._request.batch_ids)
 
     def _batch(self, lists: list[Any]) -> BicliqueBatch:
         """All that a launch has found, the rows and the columns on their sides."""
@@ -125,7 +139,10 @@ class CudaStreamSearch(CudaSearch):
 
 
 def cut(batch: BicliqueBatch, most_bicliques: int, most_ids: int) -> Iterator[BicliqueBatch]:
-    """Cut a batch in such of at most so many bicliques, and ids a side; one biclique may have more ids."""
+    """Cut a batch into parts of so many bicliques and ids a side at most.
+
+    One biclique may have more ids.
+    """
     sides = (batch.left_offsets, batch.left), (batch.right_offsets, batch.right)
     first = 0
     while first < len(batch):
@@ -140,17 +157,16 @@ def cut(batch: BicliqueBatch, most_bicliques: int, most_ids: int) -> Iterator[Bi
 
 
 def _to_host(array: Any, stream: Any) -> Any:
-    """Copy an array to pinned memory, of which CuPy keeps a pool: what is there to be used again takes 51 GB/s, new pages 3."""
+    """Copy an array to pinned memory.
+
+    CuPy keeps a pool of it: memory that is used again takes 51 GB/s, new pages 3.
+    """
     import cupyx
 
     if not array.size:
         return array.get(stream=stream)
     pinned = cupyx.empty_pinned(array.shape, array.dtype)
     return array.get(stream=stream, out=pinned)
-
-
-def _sum(before: dict[str, int], counters: dict[str, int]) -> dict[str, int]:
-    return {name: (value + counters[name]) % 2**64 for name, value in before.items()}
 
 
 def _slice(offsets: Any, ids: Any, first: int, last: int) -> tuple[Any, Any]:
@@ -160,7 +176,10 @@ def _slice(offsets: Any, ids: Any, first: int, last: int) -> tuple[Any, Any]:
 
 
 def _unpack(cp: Any, run: CudaRun, n_chunks: int) -> list[Any]:
-    """Turn the records of a launch into roots and, of rows and of columns, where each list begins and its ids, ascending."""
+    """Turn the records of a launch into lists: roots, and of either side offsets and ids.
+
+    The ids of a list ascend.
+    """
     if not n_chunks:
         return [cp.zeros(n, dtype=cp.int32) for n in (0, 1, 0, 1, 0)]
     sizes = cp.empty((3, n_chunks), dtype=cp.uint64)

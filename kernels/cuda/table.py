@@ -1,7 +1,8 @@
-"""The CUDA driver of tables of all (p,q): the narrow ends of a pivot search (`src/counting/trees.cu`).
+"""The CUDA driver of tables of all (p,q): narrow ends of a search (`src/counting/trees.cu`).
 
-The search starts on the CPU (`src/counting/pivot.hpp`), whose workers give away every subtree of at most 32 candidates a side (a
-tree); the GPU counts these while the workers go on. A tree adds to cells, and the cells make the counts at the end, here.
+The search starts on the CPU (`src/counting/pivot.hpp`), whose workers give away every subtree of at
+most 32 candidates a side (a *tree*); the GPU counts these while the workers go on. A tree adds to
+cells, and the cells make the counts at the end, here.
 """
 
 from __future__ import annotations
@@ -10,14 +11,15 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
-from math import comb
+from math import comb, prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.cuda.counting import blocks_that_fit, compiled, free_memory
-from kernels.cuda.enumeration import device_errors
+from kernels.cuda.device import device_errors, free_budget, new_stream
+from kernels.cuda.layout import Struct, Values
+from kernels.cuda.program import Program
 
 MOST_OPTIONAL = 64
 LARGEST_BINOMIAL = 2**42  # in a cell's sum, so that many leaves fit in 64 bits between two flushes
@@ -26,13 +28,9 @@ BLOCKS_A_MULTIPROCESSOR = 5  # 48 registers a thread
 LAUNCHES_AT_ONCE = 8
 TABLES_SHARE = 0.3  # of the free memory
 
-RUN_FIELDS = (
-    "trees", "binomials", "tables", "totals", "next_tree", "nodes", "n_trees", "leaves_a_flush", "most_roots", "most_rows", "optional",
-)  # fmt: skip
-
 
 def most_optional(largest_size: int) -> int:
-    """Number of optional vertices that cells have room for, where sizes up to `largest_size` are asked for.
+    """Number of optional vertices that cells have room for, with sizes up to `largest_size`.
 
     Examples
     --------
@@ -47,7 +45,9 @@ def most_optional(largest_size: int) -> int:
 
 @dataclass(frozen=True)
 class TreeCells:
-    """Shape of the cells of `src/counting/trees.hpp`: [held of the root side][its optional vertices][size of the other side].
+    """Shape of the cells of `src/counting/trees.hpp`.
+
+    Their order: [held of the root side][its optional vertices][size of the other side].
 
     Parameters
     ----------
@@ -62,18 +62,25 @@ class TreeCells:
     optional: int
 
     @property
+    def shape(self) -> tuple[int, int, int]:
+        """Numbers of them each way."""
+        return self.most_roots + 1, self.optional + 1, self.most_rows + 1
+
+    @property
     def n_cells(self) -> int:
         """Number of cells."""
-        return (self.most_roots + 1) * (self.optional + 1) * (self.most_rows + 1)
+        return prod(self.shape)
 
     @cached_property
     def leaves_a_flush(self) -> int:
-        """Leaves that a warp may add before its block's cells could wrap, whatever runs beside it."""
+        """Leaves that a warp may add before its block's cells could wrap, whatever runs beside."""
         largest = max(comb(n, min(n // 2, self.most_rows)) for n in range(self.optional + 1))
         return 2**62 // (LAUNCHES_AT_ONCE * WARPS_A_BLOCK * largest)
 
     def sizes(self, high: NDArray[Any], low: NDArray[Any]) -> dict[tuple[int, int], int]:
-        """Counts of each (size of the root side, of the other) from 2 × 2 up, from cells modulo 2^128; sizes of count 0 may lack.
+        """Counts by (size of the root side, of the other) from 2 × 2 up, of cells modulo 2^128.
+
+        Sizes of count 0 may lack.
 
         Examples
         --------
@@ -83,15 +90,33 @@ class TreeCells:
         {(2, 3): 10, (3, 3): 5}
         """
         found: defaultdict[tuple[int, int], int] = defaultdict(int)
-        for cell in np.flatnonzero(high | low).tolist():
-            row, q = divmod(cell, self.most_rows + 1)
-            held, n = divmod(row, self.optional + 1)
-            value = (int(high[cell]) << 64) + int(low[cell])
+        high, low = high.reshape(self.shape), low.reshape(self.shape)
+        for held, n, q in np.argwhere(high | low).tolist():
+            value = (int(high[held, n, q]) << 64) + int(low[held, n, q])
             value -= (value >> 127) << 128  # single cells may be negative
             for k in range(min(n, self.most_roots - held) + 1):
                 if held + k > 1 and q > 1:
                     found[held + k, q] += value * comb(n, k)
         return {size: count for size, count in found.items() if count}
+
+
+_SAMPLE = TreeCells(most_roots=3, most_rows=5, optional=7)
+
+RUN = Struct.of_words(
+    "TreeRun", "trees", "binomials", "tables", "totals", "next_tree", "nodes", "n_trees", "leaves_a_flush", "most_roots",
+    "most_rows", "optional",
+)  # fmt: skip
+PROGRAM = Program(
+    "counting/trees.cu",
+    (
+        RUN,
+        Values((
+            ("kMostOptional", MOST_OPTIONAL), ("kTreeThreads", 32 * WARPS_A_BLOCK),
+            ("CellShape{{3, 5}, {2, 2}, 7}.cells()", _SAMPLE.n_cells),
+            ("CellShape{{3, 5}, {2, 2}, 7}.row(1, 2)", int(np.ravel_multi_index((1, 2, 0), _SAMPLE.shape))),
+        )),
+    ),
+)  # fmt: skip
 
 
 class CudaTrees:
@@ -111,9 +136,9 @@ class CudaTrees:
         self._launches = 0
         self.wait_seconds = 0.0
         with device_errors():
-            multiprocessors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
-            share = free_memory(cupy) * TABLES_SHARE
-            self._blocks = blocks_that_fit(multiprocessors * BLOCKS_A_MULTIPROCESSOR, share, 8 * shape.n_cells)
+            device = cupy.cuda.Device()
+            wanted = int(device.attributes["MultiProcessorCount"]) * BLOCKS_A_MULTIPROCESSOR
+            self._blocks = free_budget(device).fitting(wanted, TABLES_SHARE, 8 * shape.n_cells, "blocks")
             binomials = [comb(n, k) for n in range(MOST_OPTIONAL + 1) for k in range(MOST_OPTIONAL + 1)]
             self._held = {
                 "binomials": cupy.asarray(np.array(binomials, np.uint64)),
@@ -121,10 +146,10 @@ class CudaTrees:
                 "totals": cupy.zeros(2 * shape.n_cells, dtype=cupy.uint64),
                 "nodes": cupy.zeros(1, dtype=cupy.uint64),
             }
-            self._kernel = compiled("counting/trees.cu", cupy.cuda.Device().id).get_function("count_trees")
-            self._streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(LAUNCHES_AT_ONCE)]
+            self._kernel = PROGRAM.compiled().get_function("count_trees")
+            self._streams = [new_stream() for _ in range(LAUNCHES_AT_ONCE)]
             self._in_flight: list[Any] = [None] * LAUNCHES_AT_ONCE
-            cupy.cuda.Device().synchronize()
+            device.synchronize()
 
     def add(self, trees: NDArray[np.uint32]) -> None:
         """Start the count of some trees, words of uint32."""
@@ -141,14 +166,14 @@ class CudaTrees:
                 "most_rows": self._shape.most_rows,
                 "optional": self._shape.optional,
             }
-            run = cp.asarray(np.array([values[name] for name in RUN_FIELDS], dtype=np.uint64))
+            run = cp.asarray(RUN.packed(values))
             blocks = min(self._blocks, -(-values["n_trees"] // WARPS_A_BLOCK))
             self._kernel((blocks,), (32 * WARPS_A_BLOCK,), (run,))
         self._in_flight[place] = (trees, words, next_tree, run)
         self._launches += 1
 
     def finish(self) -> tuple[dict[tuple[int, int], int], int]:
-        """Wait for all launches; returns the counts by (size of the root side, of the other), and the nodes."""
+        """Wait for all launches; returns counts by (roots' size, other size), and nodes."""
         started = time.perf_counter()
         with device_errors():
             for stream in self._streams:

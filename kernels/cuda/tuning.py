@@ -1,4 +1,7 @@
-"""How the search is laid out on a GPU: numbers that the kernels are compiled with, and that an ablation varies."""
+"""How the search is laid out on a GPU.
+
+Numbers that the kernels are compiled with, and that an ablation varies.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,13 @@ class Tuning:
     warps_a_block, blocks_a_multiprocessor
         Shape of the launch; more blocks leave fewer registers a thread.
     task_words
-        Words of a wide root that a task should read: where it is less, a root is cut into more tasks.
-    gifts
+        Words of a wide root that a task should read: where it is less, a root is cut into more
+        tasks.
+    most_given
         Subtrees that a warp gives away at most in one go; with 0, tasks are all that is shared.
     shares
-        A warp gives one of so many shares of its shallowest open level; with 1, all that is left of it.
+        A warp gives one of so many shares of its shallowest open level; with 1, all that is left of
+        it.
     nodes_a_poll
         Nodes between two looks at whether warps wait.
     tall_nodes
@@ -33,7 +38,7 @@ class Tuning:
     warps_a_block: int = 4
     blocks_a_multiprocessor: int = 4
     task_words: int = 1 << 11
-    gifts: int = 4
+    most_given: int = 4
     shares: int = 3
     nodes_a_poll: int = 32
     tall_nodes: bool = False
@@ -44,13 +49,13 @@ class Tuning:
 
         Examples
         --------
-        >>> Tuning(gifts=1).options()[2]
-        '-DBICLIQ_GIFTS=1'
+        >>> Tuning(most_given=1).options()[2]
+        '-DBICLIQ_MOST_GIVEN=1'
         """
         return (
             f"-DBICLIQ_WARPS={self.warps_a_block}",
             f"-DBICLIQ_BLOCKS={self.blocks_a_multiprocessor}",
-            f"-DBICLIQ_GIFTS={self.gifts}",
+            f"-DBICLIQ_MOST_GIVEN={self.most_given}",
             f"-DBICLIQ_SHARES={self.shares}",
             f"-DBICLIQ_POLL={self.nodes_a_poll}",
             f"-DBICLIQ_TALL={int(self.tall_nodes)}",

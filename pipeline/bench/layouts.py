@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 
 import kernels
-from kernels.cuda import enumeration as cuda
+from kernels.cuda.device import current_device
+from kernels.cuda.search_program import compiled_search
 from kernels.cuda.tuning import Tuning, tuned
 from pipeline.bench.graphs import read_graph_file
 from pipeline.bench.timing import median, repeated
@@ -23,9 +24,9 @@ LAYOUTS = {
     "8 blocks (64 registers)": Tuning(blocks_a_multiprocessor=8),
     "blocks of 1 warp, 16 of them": Tuning(warps_a_block=1, blocks_a_multiprocessor=16),
     "tall nodes (more code)": Tuning(tall_nodes=True),
-    "nothing is given away": Tuning(gifts=0),
-    "one gift at a time": Tuning(gifts=1),
-    "all of a level is given, once": Tuning(gifts=1, shares=1),
+    "nothing is given away": Tuning(most_given=0),
+    "one subtree is given at a time": Tuning(most_given=1),
+    "all of a level is given, once": Tuning(most_given=1, shares=1),
     "half of a level is given": Tuning(shares=2),
     "a fourth of a level is given": Tuning(shares=4),
     "a look every 8 nodes": Tuning(nodes_a_poll=8),
@@ -69,9 +70,9 @@ def measure_layouts(graphs: dict[str, Path], layouts: dict[str, Tuning], runs: i
     """
     if reason := kernels.why_not("cuda"):
         raise kernels.BackendError(f"layouts are compared on a GPU, and here is none: {reason}")
-    device = cuda.current_device()
+    device = current_device()
     with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda tuning: cuda.compiled(device, "search_count", tuning), set(layouts.values())))
+        list(pool.map(lambda tuning: compiled_search("search_count", tuning, device), set(layouts.values())))
     loaded = {name: read_graph_file(path) for name, path in graphs.items()}
     for layout, tuning in layouts.items():
         for name, graph in loaded.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kernels.counting import check_table
+import kernels
 from pipeline.errors import CapacityError, InputError
 from pipeline.placement.where import check_backends
 from pipeline.settings import Settings
@@ -59,7 +59,7 @@ class CountAsked:
             raise InputError("all sizes and counts of vertices contradict each other; count vertices for one (p, q)")
         if self.all_sizes:
             try:
-                check_table(self.p, self.q)
+                kernels.check_table(self.p, self.q)
             except CapacityError as error:
                 raise InputError(str(error)) from None
 

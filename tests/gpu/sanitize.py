@@ -1,5 +1,6 @@
-"""What `make sanitize-gpu` runs below NVIDIA's checkers: a few small graphs on few warps, counted, digested and written; (p,q)-bicliques
-counted; maximum cliques of sets of one word a lane and of two, in one matrix and by roots.
+"""What `make sanitize-gpu` runs below NVIDIA's checkers: a few small graphs on few warps, counted,
+digested and written; (p,q)-bicliques counted; maximum cliques of sets of one word a lane and of
+two, in one matrix and by roots.
 
 compute-sanitizer --tool racecheck --kernel-regex kns=build python -m tests.gpu.sanitize
 """
@@ -13,8 +14,8 @@ from typing import Any
 import numpy as np
 
 import kernels
-from kernels.cuda import enumeration as cuda
 from kernels.cuda import stream as cuda_stream
+from kernels.cuda.device import MEMORY_VARIABLE
 from kernels.cuda.tuning import Tuning, tuned
 
 FEW_WARPS = Tuning(warps_a_block=4, blocks_a_multiprocessor=1, most_multiprocessors=2, nodes_a_poll=2)
@@ -85,7 +86,7 @@ def wrong_cliques() -> list[str]:
 
 def main() -> int:
     """Exit code 1 where a result differs; the checker has a code of its own."""
-    os.environ.setdefault(cuda.MEMORY_VARIABLE, str(MEMORY))
+    os.environ.setdefault(MEMORY_VARIABLE, str(MEMORY))
     cuda_stream.OUTPUT_WORDS = 1 << 12  # small: warps park and go on
     wrong = differences() + wrong_counts() + wrong_cliques()
     print(*wrong, sep="\n")

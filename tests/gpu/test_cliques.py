@@ -1,4 +1,5 @@
-"""Maximum cliques on a GPU: published sizes, random graphs against the CPU, roots, wide sets, memory, time limits, several GPUs."""
+"""Maximum cliques on a GPU: published sizes, random graphs against the CPU, roots, wide sets,
+memory, time limits, several GPUs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""(p,q)-counts on a GPU against the CPU, one size and all sizes: both sides, roots, wide roots, small memory, ten runs alike."""
+"""(p,q)-counts on a GPU against the CPU, one size and all sizes: both sides, roots, wide roots,
+small memory, ten runs alike."""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ import pytest
 
 import kernels
 from kernels.cuda import counting as cuda_count
-from kernels.cuda import enumeration as cuda
 from kernels.cuda import table as cuda_table
+from kernels.cuda.device import MEMORY_VARIABLE
 from pipeline.bench.peers import count_peers
 from pipeline.questions.count import count_run, count_table
 from pipeline.questions.count_asked import CountAsked
@@ -129,9 +130,9 @@ def test_cells_that_are_flushed_all_the_time_add_up(monkeypatch: pytest.MonkeyPa
 def test_tables_of_little_memory_are_the_same_or_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = GRAPHS["dense"]
     expected = kernels.count_all_bicliques(*graph, 12, 12).counts
-    monkeypatch.setenv(cuda.MEMORY_VARIABLE, str(1 << 20))
+    monkeypatch.setenv(MEMORY_VARIABLE, str(1 << 20))
     assert kernels.count_all_bicliques(*graph, 12, 12, backend="cuda").counts == expected
-    monkeypatch.setenv(cuda.MEMORY_VARIABLE, str(1 << 12))
+    monkeypatch.setenv(MEMORY_VARIABLE, str(1 << 12))
     with pytest.raises(kernels.BackendError, match="does not hold"):
         kernels.count_all_bicliques(*graph, 12, 12, backend="cuda")
 

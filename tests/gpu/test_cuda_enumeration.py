@@ -1,4 +1,5 @@
-"""The enumeration on a GPU against the CPU: counts, digests, thresholds, roots, limits, small memory."""
+"""The enumeration on a GPU against the CPU: counts, digests, thresholds, roots, limits, small
+memory."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 import kernels
-from kernels.cuda import enumeration as cuda
+from kernels.cuda import search_memory
 from tests.reference.brute_force import maximal_bicliques
 
 REASON = kernels.why_not("cuda")
@@ -73,7 +74,7 @@ def test_a_limit_cuts_the_run_off() -> None:
 def test_too_little_memory_means_more_runs_or_a_clear_error(
     monkeypatch: pytest.MonkeyPatch, name: str, share: float
 ) -> None:
-    monkeypatch.setattr(cuda, name, share)
+    monkeypatch.setattr(search_memory, name, share)
     try:
         assert_same(GRAPHS["wide roots"], side="right")
     except kernels.BackendError as error:

@@ -1,4 +1,5 @@
-"""Streams of bicliques from a GPU against the CPU: the same bicliques, however often the search must park."""
+"""Streams of bicliques from a GPU against the CPU: the same bicliques, however often the search
+must park."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ import numpy as np
 import pytest
 
 import kernels
-from kernels.cuda import enumeration as cuda
 from kernels.cuda import stream as cuda_stream
+from kernels.cuda.device import MEMORY_VARIABLE
 from tests.gpu.test_cuda_enumeration import GRAPHS as COUNTED
 from tests.gpu.test_cuda_enumeration import random_graph
 
@@ -82,7 +83,7 @@ def test_a_limit_and_a_consumer_that_stops_end_the_search(monkeypatch: pytest.Mo
 def test_little_memory_means_more_launches_or_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = records(kernels.stream_maximal_bicliques(*GRAPHS["wide roots"], side="right"))
     for mebibytes in (1, 16, 256):
-        monkeypatch.setenv(cuda.MEMORY_VARIABLE, str(mebibytes << 20))
+        monkeypatch.setenv(MEMORY_VARIABLE, str(mebibytes << 20))
         try:
             found = records(kernels.stream_maximal_bicliques(*GRAPHS["wide roots"], side="right", backend="cuda"))
         except kernels.BackendError as error:

@@ -1,4 +1,5 @@
-"""The data path on a GPU against the CPU: the same graph, figures and plan from the same table, chunk by chunk too."""
+"""The data path on a GPU against the CPU: the same graph, figures and plan from the same table,
+chunk by chunk too."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(REASON is not None, reason=REA
 
 @pytest.fixture(params=["whole", "in chunks"])
 def chunks(request, monkeypatch):
-    """Tables are read whole, or in small chunks that are kept on the host and united in many ranges."""
+    """Tables are read whole, or in small chunks that are kept on the host and united in many
+    ranges."""
     if request.param == "in chunks":
         monkeypatch.setattr(device_reading, "TEXT_CHUNK", 5_000)
         monkeypatch.setattr(device_reading, "PARQUET_CHUNK", 1)

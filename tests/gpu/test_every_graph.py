@@ -1,4 +1,5 @@
-"""Every real graph on the GPU: the digest of the CPU, with every shape of the launch, ten times each (one that moves is a race)."""
+"""Every real graph on the GPU: the digest of the CPU, with every shape of the launch, ten times
+each (one that moves is a race)."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import kernels
-from kernels.cuda import enumeration as cuda
+from kernels.cuda.device import current_device
+from kernels.cuda.search_program import compiled_search
 from kernels.cuda.tuning import Tuning, tuned
 from tests.real_graphs import COUNTS, DIGESTS, load
 
@@ -18,9 +20,9 @@ LAYOUTS = {
     "as shipped": Tuning(),
     "many small blocks": Tuning(warps_a_block=1, blocks_a_multiprocessor=8),
     "few large blocks": Tuning(warps_a_block=8, blocks_a_multiprocessor=1),
-    "few registers, much given": Tuning(blocks_a_multiprocessor=6, nodes_a_poll=4, gifts=8),
-    "all of a level given": Tuning(shares=1, gifts=1),
-    "nothing given": Tuning(gifts=0),
+    "few registers, much given": Tuning(blocks_a_multiprocessor=6, nodes_a_poll=4, most_given=8),
+    "all of a level given": Tuning(shares=1, most_given=1),
+    "nothing given": Tuning(most_given=0),
 }
 RUNS = 10
 LONG = {"fimi-chess"}  # seconds a run: it is repeated less
@@ -29,8 +31,8 @@ LONG = {"fimi-chess"}  # seconds a run: it is repeated less
 @pytest.fixture(scope="module", autouse=True)
 def compiled_side_by_side() -> None:
     with ThreadPoolExecutor() as pool:
-        device = cuda.current_device()
-        list(pool.map(lambda tuning: cuda.compiled(device, "search_members", tuning), LAYOUTS.values()))
+        device = current_device()
+        list(pool.map(lambda tuning: compiled_search("search_members", tuning, device), LAYOUTS.values()))
 
 
 @pytest.mark.parametrize("name", DIGESTS)

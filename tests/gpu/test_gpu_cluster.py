@@ -1,4 +1,5 @@
-"""A cluster of GPUs, of which there may be one: the digest of the CPU, busy ratios, and the device's Parquet writer."""
+"""A cluster of GPUs, of which there may be one: the digest of the CPU, busy ratios, and the
+device's Parquet writer."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def test_every_root_with_a_row_is_in_one_partition(seed, partitions):
 def test_roots_of_one_community_stay_together_at_equal_cost():
     communities = [(root, 10 * (root % 4) + column) for root in range(40) for column in range(10)]
     indptr, indices = np.arange(41) * 10, np.array([column for _, column in communities])
-    order, partition = group_roots(indptr, indices, np.ones(40), np.ones(40), 4)
+    order, partition = group_roots(indptr, indices, np.ones(40, int), np.ones(40, int), 4)
     assert np.bincount(partition).tolist() == [10] * 4
     assert all(np.unique(order[partition == p] % 4).size == 1 for p in range(4))
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels import clique, contracts
+from kernels import arguments, clique
 
 
 @st.composite
@@ -27,7 +27,7 @@ def matrices(draw: st.DrawFn) -> tuple[list[list[int]], int]:
 
 @pytest.fixture(autouse=True, params=[1, 2, 1 << 18])
 def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contracts, "BLOCK", request.param)
+    monkeypatch.setattr(arguments, "BLOCK", request.param)
 
 
 @given(matrix=matrices())
@@ -37,7 +37,7 @@ def test_only_csr_and_undirected_graphs_pass(matrix: tuple[list[list[int]], int]
     is_csr = all(row == sorted(set(row)) and all(v < n for v in row) for row in rows)
     edges = {(u, v) for u, row in enumerate(rows) for v in row}
     is_undirected = is_csr and all(u != v and (v, u) in edges for u, v in edges)
-    assert accepts(contracts.check_csr, indptr.astype(np.int64), indices, n) == is_csr
+    assert accepts(arguments.checked_csr, indptr, indices, n) == is_csr
     assert accepts(clique.check_undirected, indptr, indices) == is_undirected
 
 

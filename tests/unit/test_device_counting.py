@@ -10,6 +10,7 @@ import pytest
 
 import kernels
 from kernels.cuda import counting as cuda_count
+from kernels.cuda.adjacency import count_graph
 
 
 def random_graph(seed: int, n_left: int, n_right: int, density: float):
@@ -22,7 +23,7 @@ def random_graph(seed: int, n_left: int, n_right: int, density: float):
 def test_the_core_holds_every_biclique_and_lists_are_ascending(seed, left):
     graph = random_graph(seed, 12, 15, 0.4)
     p, q = 3, 2
-    core = cuda_count.prepare(np, *graph, left, p, q, False)
+    core = count_graph(np, *graph, left, p, q, False)
     bounds = core.root_start.astype(np.int64)
     rows = [core.root_rows[a:b].tolist() for a, b in pairwise(bounds)]
     assert all(row == sorted(set(row)) for row in rows)

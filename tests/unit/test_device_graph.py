@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernels.contracts import EnumerationRequest
-from kernels.cuda import enumeration as cuda
+from kernels.cuda.adjacency import search_graph
 
 
 def request_of(table: np.ndarray, side: str, roots: np.ndarray | None) -> EnumerationRequest:
@@ -33,7 +33,7 @@ def test_both_lists_are_ascending_and_places_point_back(side: str, with_roots: b
     table = np.random.default_rng(3).random((20, 15)) < 0.3
     by_column = table.T if side == "left" else table
     roots = np.array([2, 0], dtype=np.int32) if with_roots else None
-    graph = cuda.prepare(np, request_of(table, side, roots))
+    graph = search_graph(np, request_of(table, side, roots))
     starts = graph.column_start.astype(int)
     assert with_roots or (np.diff(np.diff(starts)) >= 0).all()
     for column, vertex in enumerate(graph.vertex_of_column):
@@ -44,6 +44,6 @@ def test_both_lists_are_ascending_and_places_point_back(side: str, with_roots: b
 
 
 def test_a_graph_without_edges_has_empty_lists() -> None:
-    graph = cuda.prepare(np, request_of(np.zeros((3, 2), dtype=bool), "right", None))
+    graph = search_graph(np, request_of(np.zeros((3, 2), dtype=bool), "right", None))
     assert graph.row_start.tolist() == [0, 0, 0, 0]
     assert graph.edges_in_two_steps.tolist() == [0, 0]

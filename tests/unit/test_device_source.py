@@ -1,16 +1,33 @@
-"""The CUDA kernels compile for every generation that they are made for, on a machine without a GPU."""
+"""The CUDA kernels compile for every generation that they are made for, on a machine without a GPU.
+
+So do the assertions that tie structs, enums and constants of C++ to those of Python: where one side
+changes alone, the program does not compile.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import importlib.util
+from dataclasses import replace
+from enum import IntEnum
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from kernels.cuda import enumeration as cuda
+from kernels.cuda import clique_program, counting, search_program, table
+from kernels.cuda.layout import SharedEnum, Struct, Values
+from kernels.cuda.program import OPTIONS, SOURCES, Program
 from kernels.cuda.tuning import Tuning
 from pipeline.bench.layouts import LAYOUTS
+
+PROGRAMS = {
+    "enumeration": search_program.PROGRAM,
+    "levels": counting.PROGRAM,
+    "trees": table.PROGRAM,
+    "clique": clique_program.PROGRAM,
+}
+ONE_SEARCH = "-DBICLIQ_SEARCH=0"
 
 
 def load_nvrtc() -> ctypes.CDLL:
@@ -26,12 +43,12 @@ def load_nvrtc() -> ctypes.CDLL:
     pytest.skip("NVRTC is not installed (pip install nvidia-cuda-nvrtc)")
 
 
-def compile_for(nvrtc: ctypes.CDLL, architecture: str, name: str, *more: str) -> str:
-    """Compile the kernels; returns the compiler's complaint, or nothing."""
+def complaint(architecture: str, of: Program, *more: str) -> str:
+    """Compile a program; returns what the compiler has to say against it, or nothing."""
+    nvrtc = load_nvrtc()
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    text = cuda.source(name).encode()
-    assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, name.encode(), 0, None, None) == 0
-    options = [f"--gpu-architecture={architecture}".encode(), *(option.encode() for option in (*cuda.OPTIONS, *more))]
+    assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), of.text().encode(), of.source.encode(), 0, None, None) == 0
+    options = [option.encode() for option in (f"--gpu-architecture={architecture}", *OPTIONS, *more)]
     status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
     nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
     log = ctypes.create_string_buffer(size.value)
@@ -40,35 +57,78 @@ def compile_for(nvrtc: ctypes.CDLL, architecture: str, name: str, *more: str) ->
     return log.value.decode() if status else ""
 
 
-@pytest.mark.parametrize(
-    "name", ["enumeration/enumeration.cu", "counting/levels.cu", "counting/trees.cu", "clique/clique.cu"]
-)
+@pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90", "sm_100"])
 def test_the_kernels_compile_without_a_gpu(architecture: str, name: str) -> None:
-    assert compile_for(load_nvrtc(), architecture, name) == ""
+    assert complaint(architecture, PROGRAMS[name]) == ""
 
 
 def test_another_layout_compiles() -> None:
-    layout = Tuning(warps_a_block=8, blocks_a_multiprocessor=1, gifts=0, shares=1, nodes_a_poll=8)
-    assert (
-        compile_for(load_nvrtc(), "sm_90", "enumeration/enumeration.cu", "-DBICLIQ_SEARCH=0", *layout.options()) == ""
-    )
+    layout = Tuning(warps_a_block=8, blocks_a_multiprocessor=1, most_given=0, shares=1, nodes_a_poll=8)
+    assert complaint("sm_90", PROGRAMS["enumeration"], ONE_SEARCH, *layout.options()) == ""
 
 
 @pytest.mark.parametrize("width", [2, 64])
 def test_wider_sets_of_cliques_compile(width: int) -> None:
-    assert compile_for(load_nvrtc(), "sm_90", "clique/clique.cu", f"-DBICLIQ_WIDTH={width}") == ""
+    assert complaint("sm_90", PROGRAMS["clique"], f"-DBICLIQ_WIDTH={width}") == ""
 
 
-def test_the_source_is_one_text_with_every_header_once() -> None:
-    text = cuda.source()
+def swapped(struct: Struct) -> Struct:
+    """The same with its first two fields the other way round."""
+    names = [struct.names[1], struct.names[0], *struct.names[2:]]
+    return replace(struct, dtype=np.dtype([(name, struct.dtype[name]) for name in names]))
+
+
+def longer(struct: Struct) -> Struct:
+    """The same with one field more."""
+    return replace(struct, dtype=np.dtype([(name, struct.dtype[name]) for name in struct.names] + [("more", "u8")]))
+
+
+class Stop(IntEnum):
+    """Not the numbers of the kernels."""
+
+    END = 2
+    PARK = 1
+
+
+@pytest.mark.parametrize(
+    ("name", "agreement", "said"),
+    [
+        ("enumeration", swapped(search_program.RUN), "offsetof(Run, column_start)"),
+        ("enumeration", longer(search_program.COUNTERS), "sizeof(Counters)"),
+        ("enumeration", Struct("Subtree", np.dtype("V160")), "sizeof(Subtree)"),
+        ("enumeration", SharedEnum(Stop), "Stop::kEnd"),
+        ("levels", longer(counting.RUN), "sizeof(CountRun)"),
+        ("trees", swapped(table.RUN), "offsetof(TreeRun, binomials)"),
+        ("clique", swapped(clique_program.TREE), "offsetof(CliqueTree, n)"),
+        ("clique", Values((("slot_words(8, 5)", 25),)), "slot_words(8, 5)"),
+    ],
+)
+def test_a_program_that_differs_from_its_driver_does_not_compile(name: str, agreement: object, said: str) -> None:
+    program = PROGRAMS[name]
+    changed = replace(program, agreements=(*program.agreements, agreement))
+    told = complaint("sm_90", changed, ONE_SEARCH)
+    assert "kernels/cuda takes this for granted" in told
+    assert said in told
+
+
+def test_every_field_of_every_struct_is_tied() -> None:
+    text = PROGRAMS["enumeration"].text()
+    for struct in (search_program.RUN, search_program.COUNTERS, search_program.TASK, search_program.CHUNK):
+        assert all(f"__builtin_offsetof({struct.name}, {field}) ==" in text for field in struct.names)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_is_one_text_with_every_header_once(name: str) -> None:
+    text = PROGRAMS[name].text()
     assert '#include "' not in text
-    assert text.count("class MaximalBicliques :") == 1
+    headers = [line for path in SOURCES.glob("*/*.hpp") for line in path.read_text().splitlines()[:1]]
+    assert max(text.count(f"{line}\n") for line in headers) == 1
 
 
 def test_every_number_of_a_layout_is_one_that_the_source_knows() -> None:
-    text = cuda.source()
+    text = PROGRAMS["enumeration"].text()
     names = [option.split("=")[0].removeprefix("-D") for option in Tuning().options()]
-    assert all(f"#ifndef {name}" in text or f"#define {name} " in text for name in names)
+    assert all(f"#ifndef {name}" in text for name in names)
     by_sizes_of_tasks = [layout for layout in LAYOUTS.values() if layout == Tuning(task_words=layout.task_words)]
     assert len({layout.options() for layout in LAYOUTS.values()}) == len(LAYOUTS) - len(by_sizes_of_tasks) + 1

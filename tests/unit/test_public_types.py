@@ -37,6 +37,12 @@ def test_kernels_return_the_records_that_they_name():
         assert all(isinstance(batch, kernels.BicliqueBatch) for batch in stream)
 
 
+def test_sizes_of_a_table_are_checked_before_it_is_made():
+    assert kernels.check_table(12, 12) == (12, 12)
+    with pytest.raises(kernels.CapacityError, match=r"up to p=2000, q=2000 would have 4,000,000 cells"):
+        kernels.check_table(2000, 2000)
+
+
 def test_a_backend_is_a_name_and_threads_are_cores():
     assert kernels.Backend("cpu") is kernels.Backend.CPU
     assert kernels.available_threads() >= 1

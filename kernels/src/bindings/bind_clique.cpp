@@ -3,23 +3,11 @@
 #include "clique/clique_team.hpp"
 #include "graphs/projection.hpp"
 
-#include <nanobind/ndarray.h>
-
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 namespace {
 
-template <class T>
-using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-template <class T>
-nb::object numpy_of(std::vector<T> values) {
-  auto* held = new std::vector<T>(std::move(values));
-  const nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner));
-}
-
-/// Owns references to the arrays for as long as the threads read them.
+/// Holds references to the arrays for as long as the threads read them.
 class CliqueSearch {
  public:
   CliqueSearch(Input<std::int64_t> indptr, Input<std::int32_t> indices, u32 lower_bound, bool all, u32 threads, bool recolour,
@@ -41,8 +29,7 @@ class CliqueSearch {
   /// Ends the run early; returns when all threads have ended.
   void stop() {
     const nb::gil_scoped_release release;
-    run_->stop();
-    while (!run_->wait(1.0)) {}
+    run_->end();
   }
   /// All cliques, one after the other; each has `size` members.
   nb::object members() const {
@@ -61,9 +48,10 @@ class CliqueSearch {
 
 class OneMode {
  public:
-  OneMode(Input<std::int64_t> indptr, Input<std::int32_t> indices, u32 n_other, u32 min_shared, u32 threads)
+  OneMode(Input<std::int64_t> indptr, Input<std::int32_t> indices, u32 n_right, bool of_right, u32 min_shared, u32 threads)
       : indptr_(std::move(indptr)), indices_(std::move(indices)) {
-    run_ = std::make_unique<Projection>(indptr_.data(), indices_.data(), static_cast<u32>(indptr_.size() - 1), n_other, min_shared, threads);
+    const auto n_left = static_cast<u32>(indptr_.size() - 1);
+    run_ = std::make_unique<Projection>(indptr_.data(), indices_.data(), n_left, n_right, of_right, min_shared, threads);
   }
   bool wait(double seconds) {
     const nb::gil_scoped_release release;
@@ -71,37 +59,64 @@ class OneMode {
   }
   void stop() {
     const nb::gil_scoped_release release;
-    run_->stop();
-    while (!run_->wait(1.0)) {}
+    run_->end();
   }
   /// (indptr, indices); they are handed over, once.
   nb::object take() { return nb::make_tuple(numpy_of(std::move(run_->indptr)), numpy_of(std::move(run_->indices))); }
 
  private:
-  Input<std::int64_t> indptr_;
-  Input<std::int32_t> indices_;
+  const Input<std::int64_t> indptr_;
+  const Input<std::int32_t> indices_;
   std::unique_ptr<Projection> run_;
 };
 
 constexpr i64 kUndirected = -1, kNotSymmetric = -2;
 
-/// kUndirected; or kNotSymmetric, where (u, v) is not met by (v, u); or a vertex that is in its own row. Rows are ascending. A vertex meets
-/// those behind it, so when its turn comes all those before it must have been met.
-i64 undirected_fault(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices) {
-  const nb::gil_scoped_release release;
-  const i64* ends = indptr.data() + 1;
-  const i32* entries = indices.data();
-  const auto n = static_cast<i32>(indptr.size() - 1);
-  std::vector<i64> next(indptr.data(), indptr.data() + n);
-  for (i32 u = 0; u < n; ++u)
-    for (i64 e = next[u]; e < ends[u]; ++e) {
-      const i32 v = entries[e];
-      if (v == u) return u;
-      if (v < u || next[v] == ends[v] || entries[next[v]] != u) return kNotSymmetric;
-      ++next[v];
-    }
-  return kUndirected;
-}
+/// Whether a CSR matrix with ascending rows is that of an undirected graph.
+class UndirectedCheck {
+ public:
+  UndirectedCheck(Input<std::int64_t> indptr, Input<std::int32_t> indices) : indptr_(std::move(indptr)), indices_(std::move(indices)) {
+    run_.begin([this] { fault_ = find_fault(); });
+  }
+  bool wait(double seconds) {
+    const nb::gil_scoped_release release;
+    return run_.wait(seconds);
+  }
+  void stop() {
+    const nb::gil_scoped_release release;
+    run_.end();
+  }
+  /// kUndirected; or kNotSymmetric, where (u, v) is not met by (v, u); or a vertex that is in its own row.
+  i64 fault() const { return fault_; }
+
+ private:
+  /// A vertex meets those behind it, so when its turn comes all those before it must have been met.
+  i64 find_fault() const {
+    const i64* ends = indptr_.data() + 1;
+    const i32* entries = indices_.data();
+    const auto n = static_cast<u32>(indptr_.size() - 1);
+    std::vector<i64> next(indptr_.data(), indptr_.data() + n);
+    i64 fault = kUndirected;
+    each_vertex(n, [&] { run_.check(); }, [&](u32 place) {
+      const auto u = static_cast<i32>(place);
+      for (i64 e = next[place]; e < ends[place] && fault == kUndirected; ++e) {
+        const i32 v = entries[e];
+        if (v == u)
+          fault = u;
+        else if (v < u || next[v] == ends[v] || entries[next[v]] != u)
+          fault = kNotSymmetric;
+        else
+          ++next[v];
+      }
+    });
+    return fault;
+  }
+
+  const Input<std::int64_t> indptr_;
+  const Input<std::int32_t> indices_;
+  i64 fault_ = kUndirected;
+  Run run_;  // last: its thread uses all that is above
+};
 
 }  // namespace
 
@@ -127,11 +142,15 @@ void bind_clique(nb::module_& module) {
         return seconds;
       });
   nb::class_<OneMode>(module, "OneMode")
-      .def(nb::init<Input<std::int64_t>, Input<std::int32_t>, u32, u32, u32>())
+      .def(nb::init<Input<std::int64_t>, Input<std::int32_t>, u32, bool, u32, u32>())
       .def("wait", &OneMode::wait)
       .def("stop", &OneMode::stop)
       .def("take", &OneMode::take);
-  module.def("undirected_fault", &undirected_fault);
+  nb::class_<UndirectedCheck>(module, "UndirectedCheck")
+      .def(nb::init<Input<std::int64_t>, Input<std::int32_t>>())
+      .def("wait", &UndirectedCheck::wait)
+      .def("stop", &UndirectedCheck::stop)
+      .def_prop_ro("fault", &UndirectedCheck::fault);
   module.attr("UNDIRECTED") = kUndirected;
   module.attr("NOT_SYMMETRIC") = kNotSymmetric;
 }

@@ -2,34 +2,28 @@
 #include "bindings/bindings.hpp"
 #include "counting/butterfly.hpp"
 #include "counting/estimate.hpp"
+#include "counting/open_roots.hpp"
 #include "counting/stars.hpp"
-#include "counting/count_team.hpp"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 namespace {
 
-template <class T>
-using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Clock = std::chrono::steady_clock;
-
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-nb::tuple wide_number(const Total& x) {
-  return nb::make_tuple(static_cast<u64>(x.value >> 64), static_cast<u64>(x.value), x.too_large);
+/// (high, middle, low), of 64 bits each; the number is high · 2^128 + middle · 2^64 + low.
+nb::tuple whole_number(const Total& x) {
+  return nb::make_tuple(x.high, static_cast<u64>(x.low >> 64), static_cast<u64>(x.low));
+}
+/// Tuples of the four numbers of each term, and how many times it is to be added.
+nb::list list_of(const LargeTerms& large) {
+  nb::list terms;
+  for (const auto& [key, times] : large.times()) terms.append(nb::make_tuple(key[0], key[1], key[2], key[3], times));
+  return terms;
 }
 
-template <class T>
-nb::object numpy_of(std::vector<T> values) {
-  auto* held = new std::vector<T>(std::move(values));
-  const nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner));
-}
 /// (high halves, low halves)
-nb::tuple numpy_of(const std::vector<u128>& values) {
+nb::tuple halves_of(const std::vector<u128>& values) {
   std::vector<u64> high(values.size()), low(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     high[i] = static_cast<u64>(values[i] >> 64);
@@ -50,253 +44,248 @@ std::vector<u32> places_of(const CountSide& side, const Input<std::int32_t>& ver
   return places;
 }
 
-u32 estimate_threads(std::size_t edges, u32 allowed) { return edges < kEdgesWorthThreads ? 1 : std::min(allowed, kMostHelpers); }
-
-/// A search of any kind, under way.
-struct Running {
-  virtual ~Running() = default;
-  virtual bool wait(double seconds) = 0;
-  virtual void stop() = 0;
-  virtual u64 roots_done() const = 0;
-  virtual u64 n_roots() const = 0;
-};
-
 template <class Search>
-struct RunningTeam : Running {
-  template <class Make>
-  RunningTeam(std::vector<u32> roots, u32 threads, std::unique_ptr<Helpers> helpers, Make make) {
-    std::vector<std::unique_ptr<Search>> members;
-    for (u32 i = 0; i < threads; ++i) members.push_back(make());
-    team = std::make_unique<Team<Search>>(std::move(members), std::move(roots), std::move(helpers));
-  }
-  bool wait(double seconds) override { return team->wait(seconds); }
-  void stop() override {
-    team->stop();
-    while (!team->wait(1.0)) {}
-  }
-  u64 roots_done() const override { return team->roots_done(); }
-  u64 n_roots() const override { return team->n_roots(); }
-  template <class F>
-  auto sum(F of) const {
-    decltype(of(*team->members()[0])) out{};
-    for (const auto& member : team->members()) out += of(*member);
-    return out;
-  }
-  std::unique_ptr<Team<Search>> team;
-};
+using Members = std::vector<std::unique_ptr<Search>>;
 
-/// What is counted: one (p,q); the same of every vertex; all up to (p,q).
-enum class Asked { one, of_vertices, all };
-
-class Count {
+/// What every count is for Python: something that is waited for, and holds references to its arrays for as long.
+class Counting {
  public:
-  Count(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, u32 p, u32 q, int asked, int method,
-        int side, bool some_roots, const Input<std::int32_t>& roots, u32 threads, u32 tree_optional)
-      : asked_(static_cast<Asked>(asked)), p_(p), q_(q), n_left_(static_cast<u32>(indptr.size() - 1)), n_right_(n_right),
-        threads_(threads), trees_(tree_optional ? std::make_unique<TreeQueue>(tree_optional) : nullptr) {
-    const nb::gil_scoped_release release;
-    const auto start = Clock::now();
-    helpers_ = std::make_unique<Helpers>(estimate_threads(indices.size(), threads));
-    const auto wanted = static_cast<RootSide>(side);
-    const u32 least_p = asked_ == Asked::all ? std::min(p, 2u) : p, least_q = asked_ == Asked::all ? std::min(q, 2u) : q;
-    const bool keep_left = some_roots && wanted == RootSide::left, keep_right = some_roots && wanted == RootSide::right;
-    graph_ = prepare_core(indptr.data(), indices.data(), n_left_, n_right, least_p, least_q, keep_left, keep_right);
-    prepare_seconds_ = since(start);
-    choice_ = choose(graph_, {{least_p, least_q}, {p, q}}, asked_ == Asked::one ? static_cast<Method>(method) : Method::pivot, wanted, *helpers_);
-    estimate_seconds_ = since(start) - prepare_seconds_;
-    if (asked_ == Asked::all) stars_ = count_stars(star_times(indptr, indices, some_roots, roots), on_left(p, q), on_left(q, p));
-    start_search(chosen(root_side(), some_roots, roots));
-    started_ = Clock::now();
-  }
-
   bool wait(double seconds) {
     const nb::gil_scoped_release release;
-    const bool ended = running_->wait(seconds);
-    if (ended && search_seconds_ == 0) search_seconds_ = since(started_);
-    return ended;
+    return workers_.wait(seconds);
   }
+  /// Returns when all threads have ended.
   void stop() {
     const nb::gil_scoped_release release;
-    running_->stop();
+    workers_.end();
   }
-  nb::tuple count() const { return wide_number(total()); }
+  u64 roots_done() const { return workers_.roots_done(); }
+  u64 n_roots() const { return workers_.n_roots(); }
+  std::vector<double> seconds() const { return {prepare_seconds_, estimate_seconds_, search_seconds_}; }
+
+ protected:
+  Counting(Input<std::int64_t> indptr, Input<std::int32_t> indices, u32 n_right, u32 threads)
+      : indptr_(std::move(indptr)), indices_(std::move(indices)), n_left_(static_cast<u32>(indptr_.size() - 1)), n_right_(n_right),
+        threads_(threads) {}
+
+  template <class Search, class Make>
+  void search(Members<Search>& members, const std::vector<u32>& roots, Make make) {
+    const Stopwatch watch(search_seconds_);
+    for (u32 i = 0; i < threads_; ++i) members.push_back(make());
+    OpenRoots<Search>(workers_, members, roots).search();
+  }
+
+  const Input<std::int64_t> indptr_;
+  const Input<std::int32_t> indices_;
+  const u32 n_left_, n_right_, threads_;
+  double prepare_seconds_ = 0, estimate_seconds_ = 0, search_seconds_ = 0;
+  CountWorkers workers_;
+};
+
+/// What is counted: one (p,q); the same of every vertex; all up to (p,q); or nothing, where only the choice of a search is asked for.
+enum class Asked { one, of_vertices, all, choice };
+
+class Count : public Counting {
+ public:
+  Count(Input<std::int64_t> indptr, Input<std::int32_t> indices, u32 n_right, u32 p, u32 q, int asked, int method, int side,
+        bool some_roots, Input<std::int32_t> roots, u32 threads, u32 tree_optional)
+      : Counting(std::move(indptr), std::move(indices), n_right, threads), asked_(static_cast<Asked>(asked)),
+        method_(static_cast<Method>(method)), side_(static_cast<RootSide>(side)), p_(p), q_(q), some_roots_(some_roots),
+        roots_(std::move(roots)), trees_(tree_optional ? std::make_unique<TreeQueue>(tree_optional) : nullptr) {
+    workers_.begin([this] { run(); });
+  }
+  ~Count() { workers_.end(); }
+
+  /// Waits at most so long; true when search and side have been chosen.
+  bool wait_for_choice(double seconds) {
+    const nb::gil_scoped_release release;
+    for (double waited = 0; !is_chosen_ && waited < seconds; waited += kPoll)
+      if (workers_.wait(kPoll)) break;
+    return is_chosen_;
+  }
+  nb::tuple count() const {
+    Total sum;
+    each_single([&](const Total& total, const LargeTerms&) { sum.add(total); });
+    return whole_number(sum);
+  }
+  /// Terms of the count, (n, k, m, l, times): times · C(n, k) · C(m, l) is to be added to it.
+  nb::list large_terms() const {
+    LargeTerms all;
+    each_single([&](const Total&, const LargeTerms& large) { all.add(large); });
+    return list_of(all);
+  }
   u64 work() const {
-    const auto of = [](const auto& search) { return search.work; };
-    return levels_ ? levels_->sum(of) : one_ ? one_->sum(of) : vertices_ ? vertices_->sum(of) : all_->sum(of);
+    u64 sum = 0;
+    for (const auto& member : levels_) sum += member->work;
+    for (const auto& member : one_) sum += member->work;
+    for (const auto& member : vertices_) sum += member->work;
+    for (const auto& member : all_) sum += member->work;
+    return sum;
   }
   /// (of left vertices, of right vertices), each (high halves, low halves)
   nb::tuple of_vertices() const {
     std::vector<u128> left(n_left_, 0), right(n_right_, 0);
-    for (const auto& member : vertices_->team->members())
+    for (const auto& member : vertices_)
       for (u32 a : {0u, 1u}) {
         const bool is_left = (a == 0) == choice_.on_left;
         const std::vector<u32>& vertex = is_left ? graph_.left.vertex : graph_.right.vertex;
         for (std::size_t i = 0; i < vertex.size(); ++i) (is_left ? left : right)[vertex[i]] += member->sums.of_vertex[a][i];
       }
-    return nb::make_tuple(numpy_of(left), numpy_of(right));
+    return nb::make_tuple(halves_of(left), halves_of(right));
   }
   /// Trees that a device is to count, `kTreeWords` words each (trees.hpp); once the search has ended, until there are none.
   nb::object take_trees(bool ended) {
     TreeParcel parcel = trees_->take();
     if (ended)
-      for (const auto& member : all_->team->members())
+      for (const auto& member : all_)
         if (parcel.empty()) parcel = member->sums.giver.take();
     return numpy_of(std::move(parcel));
   }
-  /// Every (p, q, high, low, too large) up to the largest ones.
+  /// Every (p, q, high, middle, low) up to the largest ones.
   nb::list table() {
-    for (const auto& member : all_->team->members()) member->sums.flush();
+    for (const auto& member : all_) member->sums.flush();
     nb::list rows;
     for (u32 p = 1; p <= p_; ++p)
       for (u32 q = 1; q <= q_; ++q) {
         const u32 a = choice_.on_left ? p : q, b = choice_.on_left ? q : p;
         Total sum = b == 1 ? stars_.of_rows[a] : a == 1 ? stars_.of_roots[b] : Total{};
         if (a > 1 && b > 1)
-          for (const auto& member : all_->team->members()) sum.add(member->sums.of(a, b));
-        rows.append(nb::make_tuple(p, q, static_cast<u64>(sum.value >> 64), static_cast<u64>(sum.value), sum.too_large));
+          for (const auto& member : all_) sum.add(member->sums.of(a, b));
+        rows.append(nb::make_tuple(p, q) + whole_number(sum));
       }
     return rows;
   }
+  /// What the table lacks: terms of (1, q) and of (p, 1) on the side of the roots, and leaves (held, optional, held, optional).
+  nb::tuple large_terms_of_table() const {
+    LargeTerms leaves;
+    for (const auto& member : all_) leaves.add(member->sums.large);
+    return nb::make_tuple(list_of(stars_.large_of_roots), list_of(stars_.large_of_rows), list_of(leaves));
+  }
   bool is_on_left() const { return choice_.on_left; }
   bool is_pivot() const { return choice_.method == Method::pivot; }
-  u64 roots_done() const { return running_->roots_done(); }
-  u64 n_roots() const { return running_->n_roots(); }
-  std::vector<double> seconds() const { return {prepare_seconds_, estimate_seconds_, search_seconds_}; }
 
  private:
+  static constexpr double kPoll = 1e-3;
+
+  void run() {
+    const auto check = [this] { workers_.check(); };
+    const u32 least_p = asked_ == Asked::all ? std::min(p_, 2u) : p_, least_q = asked_ == Asked::all ? std::min(q_, 2u) : q_;
+    if (indices_.size() >= kEdgesWorthThreads) workers_.grow(std::min(threads_, kMostEstimating));
+    {
+      const Stopwatch watch(prepare_seconds_);
+      const bool keep_left = some_roots_ && side_ == RootSide::left, keep_right = some_roots_ && side_ == RootSide::right;
+      graph_ = prepare_core(indptr_.data(), indices_.data(), n_left_, n_right_, least_p, least_q, keep_left, keep_right, check);
+    }
+    {
+      const Stopwatch watch(estimate_seconds_);
+      const Method method = asked_ == Asked::of_vertices || asked_ == Asked::all ? Method::pivot : method_;
+      choice_ = choose(graph_, {{least_p, least_q}, {p_, q_}}, method, side_, workers_);
+      is_chosen_ = true;
+    }
+    if (asked_ == Asked::choice) return;
+    if (asked_ == Asked::all) stars_ = count_stars(star_times(check), on_left(p_, q_), on_left(q_, p_));
+    search_roots(chosen(root_side()));
+  }
   const CountSide& root_side() const { return choice_.on_left ? graph_.left : graph_.right; }
   const CountSide& row_side() const { return choice_.on_left ? graph_.right : graph_.left; }
   u32 on_left(u32 if_left, u32 otherwise) const { return choice_.on_left ? if_left : otherwise; }
 
-  StarTimes star_times(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, bool some_roots,
-                       const Input<std::int32_t>& roots) const {
-    if (some_roots) {
+  template <class Check>
+  StarTimes star_times(const Check& check) const {
+    if (some_roots_) {
       const CountGraph whole =
-          prepare_core(indptr.data(), indices.data(), n_left_, n_right_, 1, 1, choice_.on_left, !choice_.on_left);
+          prepare_core(indptr_.data(), indices_.data(), n_left_, n_right_, 1, 1, choice_.on_left, !choice_.on_left, check);
       const CountSide& of = choice_.on_left ? whole.left : whole.right;
-      return times_of_some(of, choice_.on_left ? whole.right : whole.left, chosen(of, true, roots));
+      return times_of_some(of, choice_.on_left ? whole.right : whole.left, chosen(of));
     }
     std::vector<u32> left(n_left_), right(n_right_, 0);
-    for (u32 u = 0; u < n_left_; ++u) left[u] = static_cast<u32>(indptr.data()[u + 1] - indptr.data()[u]);
-    for (std::size_t e = 0; e < indices.size(); ++e) ++right[static_cast<u32>(indices.data()[e])];
+    each_vertex(n_left_, check, [&](u32 u) { left[u] = static_cast<u32>(indptr_.data()[u + 1] - indptr_.data()[u]); });
+    each_edge(indices_.size(), check, [&](u64 e) { ++right[static_cast<u32>(indices_.data()[e])]; });
     return choice_.on_left ? times_of_all(left, right) : times_of_all(right, left);
   }
-  static std::vector<u32> chosen(const CountSide& side, bool some_roots, const Input<std::int32_t>& roots) {
-    if (some_roots) return places_of(side, roots);
+  std::vector<u32> chosen(const CountSide& side) const {
+    if (some_roots_) return places_of(side, roots_);
     std::vector<u32> all(side.n);
     std::iota(all.begin(), all.end(), 0u);
     return all;
   }
-  void start_search(std::vector<u32> roots) {
+  void search_roots(const std::vector<u32>& roots) {
     const u32 p = on_left(p_, q_), q = on_left(q_, p_);
+    const CountSide &root = root_side(), &row = row_side();
+    const SizeRange one{{p, q}, {p, q}};
     if (asked_ == Asked::of_vertices) {
-      vertices_ = start<Pivot<EachVertex>>(std::move(roots), [&] {
-        return std::make_unique<Pivot<EachVertex>>(root_side(), row_side(), SizeRange{{p, q}, {p, q}},
-                                                   EachVertex(p, q, root_side().n, row_side().n));
-      });
+      search(vertices_, roots, [&] { return std::make_unique<Pivot<EachVertex>>(workers_, root, row, one, EachVertex(p, q, root.n, row.n)); });
     } else if (asked_ == Asked::all) {
-      all_ = start<Pivot<AllSizes>>(std::move(roots), [&] {
-        return std::make_unique<Pivot<AllSizes>>(root_side(), row_side(), SizeRange{{2, 2}, {p, q}}, AllSizes(p, q, trees_.get()));
-      });
+      const SizeRange all{{2, 2}, {p, q}};
+      search(all_, roots, [&] { return std::make_unique<Pivot<AllSizes>>(workers_, root, row, all, AllSizes(p, q, trees_.get())); });
     } else if (choice_.method == Method::pivot) {
-      one_ = start<Pivot<OneSize>>(std::move(roots), [&] {
-        return std::make_unique<Pivot<OneSize>>(root_side(), row_side(), SizeRange{{p, q}, {p, q}}, OneSize(p, q));
-      });
+      search(one_, roots, [&] { return std::make_unique<Pivot<OneSize>>(workers_, root, row, one, OneSize(p, q)); });
     } else {
-      table_ = std::make_unique<ChooseTable>(root_side().largest_degree(), q);
-      levels_ = start<Levels>(std::move(roots), [&] { return std::make_unique<Levels>(root_side(), row_side(), p, *table_); });
+      table_ = std::make_unique<ChooseTable>(root.largest_degree(), q);
+      search(levels_, roots, [&] { return std::make_unique<Levels>(workers_, root, row, p, *table_); });
     }
   }
-  template <class Search, class Make>
-  RunningTeam<Search>* start(std::vector<u32> roots, Make make) {
-    auto team = std::make_unique<RunningTeam<Search>>(std::move(roots), threads_, std::move(helpers_), make);
-    RunningTeam<Search>* const out = team.get();
-    running_ = std::move(team);
-    return out;
-  }
-  Total total() const {
-    Total sum;
-    const auto add = [&](const auto& members, auto of) {
-      for (const auto& member : members) sum.add(of(*member));
-    };
-    if (levels_) add(levels_->team->members(), [](const auto& search) { return search.total; });
-    if (one_) add(one_->team->members(), [](const auto& search) { return search.sums.total; });
-    if (vertices_) add(vertices_->team->members(), [](const auto& search) { return search.sums.total; });
-    return sum;
+  /// f(total, large terms) for each worker of a search for one (p,q).
+  template <class F>
+  void each_single(F f) const {
+    for (const auto& member : levels_) f(member->total, member->large);
+    for (const auto& member : one_) f(member->sums.total, member->sums.large);
+    for (const auto& member : vertices_) f(member->sums.total, member->sums.large);
   }
 
   const Asked asked_;
-  const u32 p_, q_, n_left_, n_right_, threads_;
+  const Method method_;
+  const RootSide side_;
+  const u32 p_, q_;
+  const bool some_roots_;
+  const Input<std::int32_t> roots_;
   CountGraph graph_;
   Choice choice_{Method::levels, true};
+  std::atomic<bool> is_chosen_{false};
   Stars stars_;
   const std::unique_ptr<TreeQueue> trees_;
   std::unique_ptr<ChooseTable> table_;
-  RunningTeam<Levels>* levels_ = nullptr;
-  RunningTeam<Pivot<OneSize>>* one_ = nullptr;
-  RunningTeam<Pivot<EachVertex>>* vertices_ = nullptr;
-  RunningTeam<Pivot<AllSizes>>* all_ = nullptr;
-  std::unique_ptr<Running> running_;  // one of these
-  std::unique_ptr<Helpers> helpers_;  // of the estimate, then threads of the search
-  Clock::time_point started_;
-  double prepare_seconds_ = 0, estimate_seconds_ = 0, search_seconds_ = 0;
+  Members<Levels> levels_;  // one of these has members, a worker each
+  Members<Pivot<OneSize>> one_;
+  Members<Pivot<EachVertex>> vertices_;
+  Members<Pivot<AllSizes>> all_;
 };
 
-class ButterflyCount {
+class ButterflyCount : public Counting {
  public:
-  ButterflyCount(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, bool parts, u32 threads) {
-    const nb::gil_scoped_release release;
-    const auto start = Clock::now();
-    graph_ = std::make_unique<RankedGraph>(indptr.data(), indices.data(), static_cast<u32>(indptr.size() - 1), n_right);
-    if (parts) counts_ = std::make_unique<ButterflyCounts>(*graph_);
-    prepare_seconds_ = since(start);
-    std::vector<u32> roots(graph_->n());
-    std::iota(roots.begin(), roots.end(), 0u);
-    running_ = std::make_unique<RunningTeam<Butterflies>>(
-        std::move(roots), threads, std::make_unique<Helpers>(1), [&] { return std::make_unique<Butterflies>(*graph_, counts_.get()); });
-    started_ = Clock::now();
+  ButterflyCount(Input<std::int64_t> indptr, Input<std::int32_t> indices, u32 n_right, bool parts, u32 threads)
+      : Counting(std::move(indptr), std::move(indices), n_right, threads), parts_(parts) {
+    workers_.begin([this] { run(); });
   }
-  bool wait(double seconds) {
-    const nb::gil_scoped_release release;
-    const bool ended = running_->wait(seconds);
-    if (ended && search_seconds_ == 0) search_seconds_ = since(started_);
-    return ended;
-  }
-  void stop() {
-    const nb::gil_scoped_release release;
-    running_->stop();
-  }
+  ~ButterflyCount() { workers_.end(); }
+
   nb::tuple count() const {
-    return wide_number({running_->sum([](const Butterflies& search) { return search.total; }), false});
+    Total sum;
+    for (const auto& member : members_) sum.add(member->total);
+    return whole_number(sum);
   }
-  bool parts_fit() const { return graph_->parts_fit(); }
   nb::object of_vertices() { return numpy_of(std::move(counts_->of_vertex)); }
   nb::object of_edges() { return numpy_of(std::move(counts_->of_edge)); }
-  u64 roots_done() const { return running_->roots_done(); }
-  u64 n_roots() const { return running_->n_roots(); }
-  std::vector<double> seconds() const { return {prepare_seconds_, 0, search_seconds_}; }
 
  private:
+  void run() {
+    {
+      const Stopwatch watch(prepare_seconds_);
+      graph_ = std::make_unique<RankedGraph>(indptr_.data(), indices_.data(), n_left_, n_right_, [this] { workers_.check(); });
+      if (parts_ && !graph_->parts_fit())
+        throw CapacityError("this graph is so large that butterflies of a vertex may not fit in 64 bits; count them all together");
+      if (parts_) counts_ = std::make_unique<ButterflyCounts>(*graph_);
+    }
+    std::vector<u32> roots(graph_->n());
+    std::iota(roots.begin(), roots.end(), 0u);
+    search(members_, roots, [&] { return std::make_unique<Butterflies>(*graph_, counts_.get()); });
+  }
+
+  const bool parts_;
   std::unique_ptr<RankedGraph> graph_;
   std::unique_ptr<ButterflyCounts> counts_;
-  std::unique_ptr<RunningTeam<Butterflies>> running_;
-  Clock::time_point started_;
-  double prepare_seconds_ = 0, search_seconds_ = 0;
+  Members<Butterflies> members_;
 };
-
-/// (is the search by pivots?, are the roots on the left?) as a count would choose them.
-nb::tuple choose_count(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, u32 p, u32 q, int method,
-                       int side, u32 threads) {
-  Choice choice;
-  {
-    const nb::gil_scoped_release release;
-    Helpers helpers(estimate_threads(indices.size(), threads));
-    const CountGraph graph =
-        prepare_core(indptr.data(), indices.data(), static_cast<u32>(indptr.size() - 1), n_right, p, q, false, false);
-    choice = choose(graph, {{p, q}, {p, q}}, static_cast<Method>(method), static_cast<RootSide>(side), helpers);
-  }
-  return nb::make_tuple(choice.method == Method::pivot, choice.on_left);
-}
 
 /// Adds up exactly, as trees.cu does.
 struct HostCells {
@@ -320,39 +309,35 @@ nb::tuple count_trees(const Input<u32>& trees, u32 most_roots, u32 most_rows, u3
   HostCells cells(shape);
   TreeSearch<HostCells> search(shape, cells);
   for (std::size_t at = 0; at + kTreeWords <= trees.size(); at += kTreeWords) search.search(trees.data() + at);
-  return numpy_of(cells.sums);
+  return halves_of(cells.sums);
 }
 
 }  // namespace
 
 void bind_count(nb::module_& module) {
-  nb::class_<Count>(module, "Count")
-      .def(nb::init<const Input<std::int64_t>&, const Input<std::int32_t>&, u32, u32, u32, int, int, int, bool,
-                    const Input<std::int32_t>&, u32, u32>())
-      .def("wait", &Count::wait)
-      .def("stop", &Count::stop)
+  nb::class_<Counting>(module, "Counting")
+      .def("wait", &Counting::wait)
+      .def("stop", &Counting::stop)
+      .def_prop_ro("roots_done", &Counting::roots_done)
+      .def_prop_ro("n_roots", &Counting::n_roots)
+      .def_prop_ro("seconds", &Counting::seconds);
+  nb::class_<Count, Counting>(module, "Count")
+      .def(nb::init<Input<std::int64_t>, Input<std::int32_t>, u32, u32, u32, int, int, int, bool, Input<std::int32_t>, u32, u32>())
+      .def("wait_for_choice", &Count::wait_for_choice)
       .def("of_vertices", &Count::of_vertices)
       .def("take_trees", &Count::take_trees)
       .def("table", &Count::table)
+      .def("large_terms", &Count::large_terms)
+      .def("large_terms_of_table", &Count::large_terms_of_table)
       .def_prop_ro("count", &Count::count)
       .def_prop_ro("work", &Count::work)
       .def_prop_ro("on_left", &Count::is_on_left)
-      .def_prop_ro("is_pivot", &Count::is_pivot)
-      .def_prop_ro("roots_done", &Count::roots_done)
-      .def_prop_ro("n_roots", &Count::n_roots)
-      .def_prop_ro("seconds", &Count::seconds);
-  nb::class_<ButterflyCount>(module, "ButterflyCount")
-      .def(nb::init<const Input<std::int64_t>&, const Input<std::int32_t>&, u32, bool, u32>())
-      .def("wait", &ButterflyCount::wait)
-      .def("stop", &ButterflyCount::stop)
+      .def_prop_ro("is_pivot", &Count::is_pivot);
+  nb::class_<ButterflyCount, Counting>(module, "ButterflyCount")
+      .def(nb::init<Input<std::int64_t>, Input<std::int32_t>, u32, bool, u32>())
       .def("of_vertices", &ButterflyCount::of_vertices)
       .def("of_edges", &ButterflyCount::of_edges)
-      .def_prop_ro("parts_fit", &ButterflyCount::parts_fit)
-      .def_prop_ro("count", &ButterflyCount::count)
-      .def_prop_ro("roots_done", &ButterflyCount::roots_done)
-      .def_prop_ro("n_roots", &ButterflyCount::n_roots)
-      .def_prop_ro("seconds", &ButterflyCount::seconds);
-  module.def("choose_count", &choose_count);
+      .def_prop_ro("count", &ButterflyCount::count);
   module.def("count_trees", &count_trees);
   module.attr("TREE_WORDS") = kTreeWords;
 }

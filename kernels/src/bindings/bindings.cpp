@@ -1,32 +1,42 @@
 // bindings.cpp: the extension module of one instruction set.
 #include "bindings/bindings.hpp"
+#include "lanes/errors.hpp"
 
-#include <string_view>
+#include <stdexcept>
 
 #define BICLIQ_TEXT_OF(x) #x
 #define BICLIQ_TEXT(x) BICLIQ_TEXT_OF(x)
 #define BICLIQ_MODULE_OF(isa) _cpu_##isa
 #define BICLIQ_MODULE(isa) BICLIQ_MODULE_OF(isa)
 
+namespace {
+
+/// A `CapacityError` of ours becomes Python's, and so does a vector that would be longer than there are numbers. Memory that
+/// runs out is a MemoryError, a bad argument a ValueError, as nanobind has it.
+void translate_errors() {
+  static PyObject* const capacity_error = nanobind::object(nanobind::module_::import_("kernels.errors").attr("CapacityError")).release().ptr();
+  nanobind::register_exception_translator([](const std::exception_ptr& error, void*) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const bicliq::CapacityError& e) {
+      PyErr_SetString(capacity_error, e.what());
+    } catch (const std::length_error&) {
+      PyErr_NoMemory();
+    }
+  });
+}
+
+}  // namespace
+
 NB_MODULE(BICLIQ_MODULE(BICLIQ_ISA), module) {
 #ifndef _GLIBCXX_ASSERTIONS  // what another library keeps alive when Python ends is for developers to hear of
   nanobind::set_leak_warnings(false);
 #endif
+  translate_errors();
   module.attr("isa") = BICLIQ_TEXT(BICLIQ_ISA);
   bicliq::bind_enumeration(module);
   bicliq::bind_count(module);
   bicliq::bind_grouping(module);
   bicliq::bind_clique(module);
-  bicliq::bind_clique_device(module);
-#if defined(__x86_64__)
-  module.def("supports", [](const char* name) {
-    const std::string_view isa = name;
-    if (isa == "avx512")
-      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vpopcntdq");
-    if (isa == "avx2") return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
-    return isa == "portable";
-  });
-#else
-  module.def("supports", [](const char* name) { return std::string_view(name) == "portable"; });
-#endif
+  bicliq::bind_clique_plan(module);
 }

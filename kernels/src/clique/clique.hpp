@@ -16,146 +16,32 @@
 #pragma once
 
 #include "clique/colouring.hpp"
-
-#include <algorithm>
-#include <numeric>
-#include <atomic>
-#include <functional>
-#include <memory>
-#include <mutex>
+#include "clique/worker.hpp"
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-/// The best clique so far, shared by all workers; with `target`, the list of all cliques of that size.
-class Incumbent {
- public:
-  explicit Incumbent(u32 size) : size_(size) {}
-  u32 size() const { return size_.load(std::memory_order_relaxed); }
-
-  void offer(std::vector<u32> clique) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (target_) {
-      if (clique.size() == target_) cliques_.push_back(std::move(clique));
-    } else if (clique.size() > size()) {
-      size_.store(static_cast<u32>(clique.size()), std::memory_order_relaxed);
-      cliques_ = {std::move(clique)};
-    }
-  }
-  /// From now on every clique of this size is kept.
-  void collect(u32 target) {
-    target_ = target;
-    size_ = target - 1;
-    cliques_.clear();
-  }
-  bool collects() const { return target_ != 0; }
-  const std::vector<std::vector<u32>>& cliques() const { return cliques_; }
-
- private:
-  std::atomic<u32> size_;
-  u32 target_ = 0;
-  std::mutex mutex_;
-  std::vector<std::vector<u32>> cliques_;
-};
-
-class Worker;
-
-/// A part of the search that any worker can do.
-struct Job {
-  virtual ~Job() = default;
-  virtual void run(Worker& worker) = 0;
-};
-
-/// An open search that can give away a part of its branches.
-struct Open {
-  virtual ~Open() = default;
-  virtual std::unique_ptr<Job> share() = 0;
-};
-
-/// What a search asks of those around it.
-struct Surroundings {
-  Incumbent& incumbent;
-  Bounds bounds;
-  std::function<bool()> hungry;
-  std::function<void(std::unique_ptr<Job>)> give;
-  const std::atomic<bool>& stopped;
-};
-
 template <u32 W>
 using Shared = std::shared_ptr<const LocalGraph<W>>;
 
-/// The same graph with its vertices in another order.
 template <u32 W>
-Shared<W> reorder(const LocalGraph<W>& graph, const std::vector<u32>& order) {
-  std::vector<u32> ids, rank(graph.n());
-  for (u32 v : order) {
-    rank[v] = static_cast<u32>(ids.size());
-    ids.push_back(graph.ids[v]);
-  }
-  auto out = std::make_shared<LocalGraph<W>>(std::move(ids));
-  for (u32 v : order) each_member(graph.neighbours[v], [&](u32 u) { out->neighbours[rank[v]].add(rank[u]); });
-  out->finish();
-  return out;
-}
-/// The subgraph of some vertices, which V words hold, in the order that they have.
-template <u32 V, u32 W>
-Shared<V> project(const LocalGraph<W>& graph, const Bits<W>& vertices) {
-  std::vector<u32> ids;
-  each_member(vertices, [&](u32 v) { ids.push_back(graph.ids[v]); });
-  auto out = std::make_shared<LocalGraph<V>>(std::move(ids));
-  u32 rank = 0;
-  each_member(vertices, [&](u32 v) { out->neighbours[rank++] = ranks_in<V>(graph.neighbours[v], vertices); });
-  out->finish();
-  return out;
-}
-
-template <u32 W>
-class Search;
-
-/// One worker: a search for each width, opened when needed, and the stack of those that are open.
-class Worker {
- public:
-  explicit Worker(Surroundings& around) : around(around) {}
-
-  template <u32 W>
-  void search(Shared<W> graph, const Bits<W>& candidates, const std::vector<u32>& clique) {
-    searcher<W>().run(std::move(graph), candidates, clique);
-  }
-  template <u32 W>
-  Search<W>& searcher();
-
-  void look_around() {
-    if (++nodes % kNodesBetweenLooks || !around.hungry()) return;
-    for (Open* open : open_searches)
-      if (std::unique_ptr<Job> job = open->share()) return around.give(std::move(job));
-  }
-
-  Surroundings& around;
-  std::vector<Open*> open_searches;  // outermost first
-  u64 nodes = 0;
-
- private:
-  static constexpr u64 kNodesBetweenLooks = 64;
-  std::unique_ptr<Open> searchers_[11];  // by the logarithm of the width
-};
-
-template <u32 W>
-class Search : public Open {
+class Search : public WidthSearch {
  public:
   explicit Search(Worker& worker) : worker_(worker), colouring_(worker.around.bounds) {}
 
+  void begin(const Beginning& at) override {
+    auto graph = std::make_shared<const LocalGraph<W>>(at.ids, at.rows);
+    const Bits<W> candidates = Bits<W>::first_n(graph->n());
+    if (at.branches.empty()) return run(std::move(graph), candidates, at.clique);
+    Bits<W> branches = Bits<W>::none();
+    std::copy(at.branches.begin(), at.branches.end(), branches.words());
+    resume(std::move(graph), candidates, branches, at.clique);
+  }
   void run(Shared<W> graph, const Bits<W>& candidates, const std::vector<u32>& clique) {
     open(std::move(graph), clique);
     push(candidates);
     work();
   }
-  /// Runs a level whose branches are known.
-  void resume(Shared<W> graph, const Bits<W>& candidates, const Bits<W>& branches, const std::vector<u32>& clique) {
-    open(std::move(graph), clique);
-    levels_.push_back({candidates, branches, best(), 0});
-    work();
-  }
-
   std::unique_ptr<Job> share() override;
 
  private:
@@ -168,6 +54,12 @@ class Search : public Open {
   u32 best() const { return worker_.around.incumbent.size(); }
   u32 size() const { return static_cast<u32>(prefix_.size() + levels_.size()) - 1; }
 
+  /// Runs a level whose branches are known.
+  void resume(Shared<W> graph, const Bits<W>& candidates, const Bits<W>& branches, const std::vector<u32>& clique) {
+    open(std::move(graph), clique);
+    levels_.push_back({candidates, branches, best(), 0});
+    work();
+  }
   void open(Shared<W> graph, const std::vector<u32>& clique) {
     graph_ = std::move(graph);
     colouring_.attach(*graph_);
@@ -176,7 +68,7 @@ class Search : public Open {
   }
   void work() {
     worker_.open_searches.push_back(this);
-    while (!levels_.empty() && !worker_.around.stopped.load(std::memory_order_relaxed)) step();
+    while (!levels_.empty() && !worker_.around.workers.stopped()) step();
     worker_.open_searches.pop_back();
   }
 
@@ -196,11 +88,11 @@ class Search : public Open {
     for (bool again = true; again;) {
       again = false;
       each_member(Bits<W>(candidates), [&](u32 v) {
-        const Bits<W> strangers = candidates & graph_->strangers[v];
-        const u32 n = none_one_more(strangers);
+        const Bits<W> non_neighbours = candidates & graph_->non_neighbours[v];
+        const u32 n = none_one_more(non_neighbours);
         if (!candidates.has(v) || n > u32{one_is_enough}) return;
         candidates.remove(v);
-        candidates = without(candidates, strangers);
+        candidates = without(candidates, non_neighbours);
         levels_.push_back({candidates, Bits<W>::none(), kForced, v});
         again |= n > 0;
       });
@@ -260,38 +152,18 @@ class Search : public Open {
   std::vector<Level> levels_;
 };
 
-template <u32 W>
-Search<W>& Worker::searcher() {
-  constexpr u32 place = 31 - __builtin_clz(W);
-  if (!searchers_[place]) searchers_[place] = std::make_unique<Search<W>>(*this);
-  return static_cast<Search<W>&>(*searchers_[place]);
-}
-
-/// Calls f with the narrowest width, as a constant, that holds n vertices: 2, 4, 8, 16, 32, 64, 128, 256 or 1,024 words.
-template <class F>
-void with_width(u32 n, F f) {
-  const auto width = [](auto w) { return w; };
-  if (n <= 128) return f(width(std::integral_constant<u32, 2>()));
-  if (n <= 256) return f(width(std::integral_constant<u32, 4>()));
-  if (n <= 512) return f(width(std::integral_constant<u32, 8>()));
-  if (n <= 1024) return f(width(std::integral_constant<u32, 16>()));
-  if (n <= 2048) return f(width(std::integral_constant<u32, 32>()));
-  if (n <= 4096) return f(width(std::integral_constant<u32, 64>()));
-  if (n <= 8192) return f(width(std::integral_constant<u32, 128>()));
-  if (n <= 16384) return f(width(std::integral_constant<u32, 256>()));
-  return f(width(std::integral_constant<u32, 1024>()));
-}
-constexpr u32 kWidest = 65536;  // vertices; a degeneracy beyond needs more than 2^31 edges
-
+/// The candidates become a local graph of their own, for the search over narrower sets.
 template <u32 W>
 void Search<W>::narrow(const Bits<W>& candidates, const Bits<W>& branches, u32 n) {
-  with_width(n, [&](auto width) {
-    constexpr u32 V = decltype(width)::value;
-    if constexpr (V < W) {
-      const Shared<V> graph = project<V>(*graph_, candidates);
-      worker_.searcher<V>().resume(graph, Bits<V>::first_n(n), ranks_in<V>(branches, candidates), clique(levels_.size()));
-    }
+  std::vector<u32> vertices, ids;
+  each_member(candidates, [&](u32 v) {
+    vertices.push_back(v);
+    ids.push_back(graph_->ids[v]);
   });
+  LocalRows rows(n, [&](u32 i, u64* row) { ranks_in(graph_->neighbours[vertices[i]], candidates, row); });
+  std::vector<u64> first(rows.words(), 0);
+  ranks_in(branches, candidates, first.data());
+  worker_.search({std::move(ids), std::move(rows), clique(levels_.size()), std::move(first)});
 }
 
 template <u32 W>
@@ -299,7 +171,7 @@ struct GivenBranch : Job {
   Shared<W> graph;
   Bits<W> candidates;
   std::vector<u32> clique;
-  void run(Worker& worker) override { worker.search<W>(graph, candidates, clique); }
+  void run(Worker& worker) override { static_cast<Search<W>&>(worker.search_of(W)).run(graph, candidates, clique); }
 };
 
 /// The branch that would be next at the shallowest open level: so workers go through the tree together, in its order,

@@ -1,7 +1,8 @@
-// clique_launch.hpp: what the groups of a device search for a maximum clique share: graphs, tasks, memory, counters.
+// clique_launch.hpp: what the groups of a device share in a search for a maximum clique: graphs,
+// tasks, memory, counters.
 //
-// The driver (cuda_clique.py) fills a `CliqueLaunch` and reads the counters, so the fields and their order are those of
-// its lists of names. 64-bit fields only.
+// kernels/cuda/clique_program.py describes these structs and sizes again, for the driver, which
+// fills a `CliqueLaunch` and reads the counters; a program where the two differ does not compile.
 #pragma once
 
 #include "lanes/shared_words.hpp"
@@ -10,40 +11,62 @@ namespace bicliq {
 inline namespace BICLIQ_ISA {
 
 constexpr u32 kNoRoot = ~0u, kWholeTree = ~0u;
+constexpr u32 kBuildThreads = 256;  // of a block that builds roots
 
-/// A local graph: its rows of strangers, then the numbers of its vertices, in the arena. With a root that is in every clique.
+/// A local graph in the arena: for every vertex the row of its non-neighbours, as bits, then the
+/// numbers of all vertices. With a root that is in every clique of it, or none.
 struct CliqueTree {
-  u64 at;  // in the arena
+  u64 at;  // where it begins in the arena
   u32 n, stride, root, pad;
   const u32* ids(const u32* arena) const { return arena + at + static_cast<u64>(n) * stride; }
 };
-/// All of a tree, or what begins with one of its vertices and goes on with those before it.
+/// All of a tree, or the cliques of one of its vertices with vertices before it.
 struct CliqueTask {
   u32 tree, vertex;
 };
 
-/// The first eight words lie in one line of memory, which every group reads at every node.
+/// The first eight words lie in one line of memory, which every group reads at every node
+/// (`SharedWord`).
 struct CliqueCounters {
-  u64 head, tail;  // of the queue: tickets taken, parts given
-  u32 best, outside, stop, pad;  // sizes of the largest clique known here and elsewhere; nonzero: everybody ends
+  u64 head, tail;                // of the queue: tickets drawn, parts given
+  u32 best, outside, stop, pad;  // sizes of the largest clique known to this device and to others; nonzero: all end
   u64 pending;                   // tasks and given parts that are not done
   u64 next_task, next_root, n_trees, arena_used, arena_full, nodes, given;
 };
+/// Places of 32-bit words in that line; of head and tail the low words.
+enum SharedWord : u32 { kHead = 0, kTail = 2, kBest = 4, kOutside = 5, kStop = 6 };
+static_assert(__builtin_offsetof(CliqueCounters, tail) == 4 * kTail &&
+                  __builtin_offsetof(CliqueCounters, best) == 4 * kBest &&
+                  __builtin_offsetof(CliqueCounters, outside) == 4 * kOutside &&
+                  __builtin_offsetof(CliqueCounters, stop) == 4 * kStop,
+              "words of the line");
 
+/// Everything a kernel is told; 64-bit fields only.
 struct CliqueLaunch {
-  const u64* start;  // adjacency to later vertices in degeneracy order
+  const u64* start;  // adjacency to later vertices in degeneracy order, ascending
   const u32 *later, *roots;
   u32 *scratch, *arena;
   CliqueTree* trees;
   const CliqueTask* tasks;
-  u32 *turns, *slots;      // the queue
-  u32 *stacks, *classes;   // a piece for every group
-  u32* records;            // the best clique of every group: size, members
+  u32 *turns, *slots;     // the queue: a flag and a part for each place
+  u32 *stacks, *classes;  // a piece for every group
+  u32* records;           // the best clique of every group: size, members
   CliqueCounters* counters;
-  u64 n_roots, n_tasks, arena_words, scratch_words, slot_capacity, slot_words, most_levels, stack_words, class_words, near_words, small_levels;
-  u64 recolour, refute;
+  u64 n_roots, n_tasks, arena_words, scratch_words, slot_capacity, slot_words, most_levels, stack_words, class_words,
+      near_words, small_levels;
+  u64 recolour, refute;  // which bounds are used besides colouring
 };
-static_assert(sizeof(CliqueTree) == 24 && sizeof(CliqueCounters) == 12 * 8 && sizeof(CliqueLaunch) == 26 * 8, "cuda_clique.py lists the fields");
+
+constexpr u32 kSmallStride = 8;  // words of a set of few vertices (warp_small.hpp) on the stack
+
+/// Words of a level of the stack: candidates, branches, and `OpenLevels::best`.
+constexpr u32 level_words(u32 stride) { return 2 * stride + 1; }
+/// Words of a part that is given away: tree, size and members of the clique so far, and a level.
+constexpr u32 slot_words(u32 stride, u32 levels) { return 2 + levels + level_words(stride); }
+/// Words of a stack: the clique so far, before and within the task, and the levels of either kind.
+constexpr u32 stack_words(u32 stride, u32 levels, u32 small_levels) {
+  return 2 * levels + levels * level_words(stride) + small_levels * level_words(kSmallStride);
+}
 
 }  // namespace BICLIQ_ISA
 }  // namespace bicliq

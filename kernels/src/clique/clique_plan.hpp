@@ -2,7 +2,7 @@
 //
 // What: core numbers and order (core_numbers.hpp), a first clique (first_clique.hpp), and the choice of what is searched: the
 // whole core that is left as one local graph, or the neighbourhoods of roots. The one graph is ordered here
-// (search_order.hpp) and written as rows of strangers, unless its colours show that no clique is larger; for roots, later
+// (search_order.hpp) and written as rows of non-neighbours, unless its colours show that no clique is larger; for roots, later
 // neighbours are put in ascending order, and the colours behind each are counted.
 //
 // Cost: linear in the edges, and n² for a whole graph of n vertices.
@@ -19,7 +19,7 @@ inline namespace BICLIQ_ISA {
 class CliquePlan {
  public:
   CliquePlan(Adjacency graph, u32 lower_bound) : best(lower_bound) {
-    order_seconds = timed([&] { cores = find_cores(graph); });
+    order_seconds = timed([&] { cores = find_cores(graph, [] {}); });
     heuristic_seconds = timed([&] {
       if (graph.n && lower_bound == 0) keep({cores.n() - 1});
       FirstCliques(cores, best, [this](std::vector<u32> places) { keep(std::move(places)); }, [] { return false; }).find();
@@ -30,7 +30,7 @@ class CliquePlan {
   Cores cores;
   u32 best, first_root = 0;      // size of the best clique known; the first place that may be in a larger one
   std::vector<u32> members;      // its places; empty where nothing beats the lower bound
-  std::vector<u32> whole, rows;  // places of the one graph in its order, and its strangers; empty where roots are searched
+  std::vector<u32> whole, rows;  // places of the one graph in its order, and its rows of non-neighbours; empty where roots are searched
   u32 stride = 0;                // words of a row
   std::vector<u32> behind;       // where roots are searched: the colours behind each place
   double order_seconds = 0, heuristic_seconds = 0;
@@ -51,7 +51,7 @@ class CliquePlan {
     if (left <= best) return;
     if (is_one_graph(left)) return order_whole(left);
     sort_later();
-    behind = colours_behind(cores, first_root);
+    behind = colours_behind(cores, first_root, [] {});
   }
 
   void keep(std::vector<u32> clique) {
@@ -85,7 +85,7 @@ class CliquePlan {
     LocalRows near(around, places);
     std::vector<u32> ids;
     for (u32 p : places) ids.push_back(cores.id[p]);
-    const std::vector<u32> order = search_order(near, ids, best);
+    const std::vector<u32> order = search_order(near, ids, best, [] {});
     if (order.empty()) {
       first_root = cores.n();
       return;

@@ -4,7 +4,7 @@
 // a vertex that is tied to all but one takes that one's place; where there is none of those, a member is dropped. What
 // has left may not come back for some steps, so that the same cliques are not met again.
 //
-// Cost: a step is as long as the lists of strangers of the vertices that come and go; it ends after n² without a larger
+// Cost: a step is as long as the lists of non-neighbours of the vertices that come and go; it ends after n² without a larger
 // clique. The choices are pseudo-random, the same in every run.
 //
 // Paper: Wu, Hao and Glover 2012 (multi-neighbourhood tabu search).
@@ -22,12 +22,13 @@ class CliqueSwaps {
     for (u32 v = 0; v < graph.n(); ++v) enter(kFree, v);
   }
 
-  /// The largest clique met.
-  std::vector<u32> improve(const std::vector<u32>& clique) {
+  /// The largest clique met, until stopped().
+  template <class Stopped>
+  std::vector<u32> improve(const std::vector<u32>& clique, const Stopped& stopped) {
     for (u32 v : clique) add(v);
     std::vector<u32> best = clique;
     const u64 patience = std::min(u64{graph_.n()} * graph_.n(), kMostWork);
-    for (work_ = 0; work_ < patience && best.size() < graph_.n(); ++step_) {
+    for (work_ = 0; work_ < patience && best.size() < graph_.n() && !stopped(); ++step_) {
       step();
       if (list_[kMembers].size() <= best.size()) continue;
       best = list_[kMembers];
@@ -45,7 +46,7 @@ class CliqueSwaps {
     if (const u32 v = pick(kFree); v != kNone) return add(v);
     if (const u32 v = pick(kAllButOne); v != kNone) {
       const u32 ban = kBan + random(kAllButOne);
-      drop(stranger_of(v), ban);
+      drop(non_neighbour_of(v), ban);
       return add(v);
     }
     if (!list_[kMembers].empty()) drop(list_[kMembers][random(kMembers)], kBan);  // else all are banned, for a few steps
@@ -59,7 +60,7 @@ class CliqueSwaps {
       if (const u32 v = all[from + i < n ? from + i : from + i - n]; banned_until_[v] <= step_) return v;
     return kNone;
   }
-  u32 stranger_of(u32 v) {
+  u32 non_neighbour_of(u32 v) {
     work_ += list_[kMembers].size();
     return *std::find_if(list_[kMembers].begin(), list_[kMembers].end(), [&](u32 u) { return !graph_.tied(u, v); });
   }
@@ -74,7 +75,7 @@ class CliqueSwaps {
   void add(u32 v) {
     leave(kFree, v);
     enter(kMembers, v);
-    graph_.each_stranger(v, [&](u32 u) {
+    graph_.each_non_neighbour(v, [&](u32 u) {
       const u32 before = missing_[u]++;
       if (before <= kAllButOne) leave(static_cast<List>(before), u);
       if (before == kFree) enter(kAllButOne, u);
@@ -85,7 +86,7 @@ class CliqueSwaps {
     banned_until_[v] = step_ + ban;
     leave(kMembers, v);
     enter(kFree, v);
-    graph_.each_stranger(v, [&](u32 u) {
+    graph_.each_non_neighbour(v, [&](u32 u) {
       const u32 now = --missing_[u];
       if (now == kFree) leave(kAllButOne, u);
       if (now <= kAllButOne) enter(static_cast<List>(now), u);

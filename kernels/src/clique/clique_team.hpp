@@ -4,18 +4,12 @@
 // that is left is small and dense, else over the neighbourhoods of roots, from the densest core outwards, but for those
 // that have too few colours behind them. With `all`, a second search collects every clique of the size that the first has proven.
 //
-// Threads: roots come from a counter, shared branches from a queue; the search has ended when every worker waits.
+// Threads: workers.hpp; what a worker hands over is a branch of its tree.
 #pragma once
 
-#include "clique/clique.hpp"
 #include "clique/first_clique.hpp"
 #include "clique/search_order.hpp"
-
-#include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <exception>
-#include <thread>
+#include "clique/worker.hpp"
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -34,93 +28,63 @@ struct CliqueSeconds {
 class CliqueRun {
  public:
   CliqueRun(Adjacency graph, CliqueSettings settings)
-      : graph_(graph), settings_(settings), incumbent_(settings.lower_bound),
-        around_{incumbent_, settings.bounds, [this] { return hungry(); }, [this](std::unique_ptr<Job> job) { give(std::move(job)); },
-                stopped_},
-        main_([this] { guarded([this] { run(); }); }) {}
-  ~CliqueRun() {
-    stop();
-    main_.join();
+      : graph_(graph), settings_(settings), incumbent_(settings.lower_bound), around_{incumbent_, settings.bounds, workers_} {
+    workers_.begin([this] { run(); });
   }
+  ~CliqueRun() { workers_.end(); }
   CliqueRun(const CliqueRun&) = delete;
   CliqueRun& operator=(const CliqueRun&) = delete;
 
   /// Waits at most so long; true when the run has ended. Rethrows what ended it.
-  bool wait(double seconds) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    ended_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return ended; });
-    if (ended && error_) std::rethrow_exception(error_);
-    return ended;
-  }
-  void stop() {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      stopped_ = true;
-    }
-    wake_.notify_all();
+  bool wait(double seconds) { return workers_.wait(seconds); }
+  /// Ends the run with the best clique so far.
+  void end() {
+    workers_.end();
+    workers_.wait(0);
   }
 
-  bool proven() const { return !stopped_; }
+  bool proven() const { return proven_; }
   /// Of the best clique; 0 if none is larger than the lower bound.
   u32 size() const { return cliques().empty() ? 0 : static_cast<u32>(cliques()[0].size()); }
-  const std::vector<std::vector<u32>>& cliques() const { return all_proven_ || !collecting_ ? incumbent_.cliques() : first_; }
+  const std::vector<std::vector<u32>>& cliques() const { return proven_ || !collecting_ ? incumbent_.cliques() : first_; }
   u64 nodes() const { return nodes_; }
   u32 degeneracy() const { return cores_.degeneracy; }
   const CliqueSeconds& seconds() const { return seconds_; }
   u64 roots_searched() const { return searched_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
   static constexpr u32 kWholeGraph = 16384;  // vertices of a core that may be one local graph
   static constexpr double kDense = 0.1;
 
   template <class F>
-  void guarded(F f) {
-    try {
-      f();
-    } catch (...) {
-      fail(std::current_exception());
-    }
-    const std::lock_guard<std::mutex> lock(mutex_);
-    ended = true;
-    ended_.notify_all();
-  }
-  void fail(std::exception_ptr error) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (!error_) error_ = std::move(error);
-    }
-    stop();
-  }
-  template <class F>
-  static double timed(F f) {
-    const auto start = Clock::now();
+  static void timed(double& seconds, F f) {
+    const Stopwatch watch(seconds);
     f();
-    return std::chrono::duration<double>(Clock::now() - start).count();
   }
 
   void run() {
-    seconds_.order = timed([this] { cores_ = find_cores(graph_); });
-    seconds_.heuristic = timed([this] { start_greedily(); });
-    seconds_.search = timed([this] { search(); });
-    if (!settings_.all || stopped_) return;
-    first_ = incumbent_.cliques();
-    if (first_.empty()) return;
-    collecting_ = true;
-    incumbent_.collect(incumbent_.size());
-    seconds_.collect = timed([this] { search(); });
-    all_proven_ = !stopped_;
+    if (graph_.n && settings_.lower_bound == 0) incumbent_.offer({0});  // whatever cuts the run off, there is an answer
+    timed(seconds_.order, [this] { cores_ = find_cores(graph_, [this] { workers_.check(); }); });
+    timed(seconds_.heuristic, [this] { start_greedily(); });
+    timed(seconds_.search, [this] { search(); });
+    if (settings_.all && incumbent_.cliques().size()) {
+      first_ = incumbent_.cliques();
+      collecting_ = true;
+      incumbent_.collect(incumbent_.size());
+      timed(seconds_.collect, [this] { search(); });
+    }
+    proven_ = true;
   }
 
   // ---- a first clique -----------------------------------------------------------------------------------------
 
   void start_greedily() {
-    if (graph_.n && settings_.lower_bound == 0) incumbent_.offer({cores_.id.back()});
     const auto keep = [this](std::vector<u32> places) {
       for (u32& p : places) p = cores_.id[p];
       incumbent_.offer(std::move(places));
     };
-    FirstCliques(cores_, incumbent_.size(), keep, [this] { return stopped_.load(); }).find();
+    FirstCliques(cores_, incumbent_.size(), keep, [this] { return workers_.stopped(); }).find();
+    workers_.check();
   }
 
   // ---- local graphs -------------------------------------------------------------------------------------------
@@ -131,17 +95,10 @@ class CliqueRun {
     std::sort(found.begin(), found.end(), std::greater<u32>());
     return found;
   }
-  template <u32 W>
-  Shared<W> local_graph(Neighbourhood& around, const std::vector<u32>& places) const {
+  std::vector<u32> ids_of(const std::vector<u32>& places) const {
     std::vector<u32> ids;
     for (u32 p : places) ids.push_back(cores_.id[p]);
-    auto graph = std::make_shared<LocalGraph<W>>(std::move(ids));
-    around.each_edge(places, [&](u32 i, u32 j) {
-      graph->neighbours[i].add(j);
-      graph->neighbours[j].add(i);
-    });
-    graph->finish();
-    return graph;
+    return ids;
   }
 
   // ---- the search ---------------------------------------------------------------------------------------------
@@ -150,54 +107,39 @@ class CliqueRun {
     first_root_ = cores_.first_of_core(incumbent_.size());
     const u32 left = cores_.n() - first_root_;
     if (left <= incumbent_.size()) return;
-    whole_ = left <= kWholeGraph && cores_.density(first_root_) >= kDense;
-    next_root_ = cores_.n();
-    waiting_ = 0;
-    done_ = false;
-    if (whole_)
-      give_whole();
-    else
-      colours_behind_ = colours_behind(cores_, first_root_);
-    std::vector<std::thread> threads;
-    for (u32 i = 1; i < settings_.threads; ++i) threads.emplace_back([this] { work(); });
-    work();
-    for (std::thread& t : threads) t.join();
+    const bool is_whole = left <= kWholeGraph && cores_.density(first_root_) >= kDense;
+    if (!is_whole) colours_behind_ = colours_behind(cores_, first_root_, [this] { workers_.check(); });
+    workers_.search(settings_.threads, is_whole ? 1 : left, [&](u32) { work(is_whole); });
   }
-  struct WholeGraph : Job {
-    std::function<void(Worker&)> begin;
-    void run(Worker& worker) override { begin(worker); }
-  };
-  void give_whole() {
-    auto job = std::make_unique<WholeGraph>();
-    job->begin = [this](Worker& worker) {
-      const std::vector<u32> places = cores_.places_from(first_root_);
-      Neighbourhood around(cores_);
-      with_width(static_cast<u32>(places.size()), [&](auto width) {
-        constexpr u32 W = decltype(width)::value;
-        const Shared<W> local = local_graph<W>(around, places);
-        const LocalRows rows(local->n(), [&](u32 v) { return local->neighbours[v].words(); });
-        const std::vector<u32> order = search_order(rows, local->ids, incumbent_.size());
-        if (!order.empty()) worker.search<W>(reorder(*local, order), Bits<W>::first_n(local->n()), {});
-      });
-    };
-    give(std::move(job));
+  void work(bool is_whole) {
+    struct Counted {
+      Worker worker;
+      std::atomic<u64>& nodes;
+      ~Counted() { nodes += worker.nodes; }
+    } counted{Worker(around_), nodes_};
+    Worker& worker = counted.worker;
+    if (!is_whole)
+      search_roots(worker);
+    else if (workers_.next_root())
+      search_whole(worker);
+    while (const auto job = workers_.take()) (*job)->run(worker);
   }
-  void work() {
-    Worker worker(around_);
-    try {
-      if (!whole_) search_roots(worker);
-      while (const std::unique_ptr<Job> job = take()) job->run(worker);
-    } catch (...) {
-      fail(std::current_exception());
-    }
-    nodes_ += worker.nodes;
+  void search_whole(Worker& worker) {
+    const std::vector<u32> places = cores_.places_from(first_root_);
+    Neighbourhood around(cores_);
+    const LocalRows rows(around, places);
+    const std::vector<u32> ids = ids_of(places);
+    const std::vector<u32> order = search_order(rows, ids, incumbent_.size(), [this] { workers_.check(); });
+    if (order.empty()) return;
+    std::vector<u32> ordered;
+    for (u32 v : order) ordered.push_back(ids[v]);
+    worker.search({std::move(ordered), rows.in_order(order), {}, {}});
   }
   void search_roots(Worker& worker) {
     Neighbourhood around(cores_);
-    while (!stopped_) {
-      const i64 root = --next_root_;
-      if (root < static_cast<i64>(first_root_) || cores_.number[static_cast<usize>(root)] < incumbent_.size()) return;
-      const u32 p = static_cast<u32>(root);
+    while (const auto place = workers_.next_root()) {
+      const u32 p = cores_.n() - 1 - static_cast<u32>(*place);
+      if (cores_.number[p] < incumbent_.size()) return;
       if (colours_behind_[p] < incumbent_.size()) continue;
       const std::vector<u32> found = neighbourhood(around, p);
       if (found.empty()) {
@@ -205,39 +147,8 @@ class CliqueRun {
         continue;
       }
       ++searched_;
-      with_width(static_cast<u32>(found.size()), [&](auto width) {
-        constexpr u32 W = decltype(width)::value;
-        worker.search<W>(local_graph<W>(around, found), Bits<W>::first_n(static_cast<u32>(found.size())), {cores_.id[p]});
-      });
+      worker.search({ids_of(found), LocalRows(around, found), {cores_.id[p]}, {}});
     }
-  }
-
-  // ---- the queue ----------------------------------------------------------------------------------------------
-
-  bool hungry() const { return waiting_.load(std::memory_order_relaxed) > queued_.load(std::memory_order_relaxed); }
-  void give(std::unique_ptr<Job> job) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      queue_.push_back(std::move(job));
-      queued_ = static_cast<i64>(queue_.size());
-    }
-    wake_.notify_one();
-  }
-  /// Waits for a job; nothing when all workers wait, or the run was stopped.
-  std::unique_ptr<Job> take() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    ++waiting_;
-    if (queue_.empty() && waiting_ == static_cast<i64>(settings_.threads)) {
-      done_ = true;
-      wake_.notify_all();
-    }
-    wake_.wait(lock, [&] { return !queue_.empty() || done_ || stopped_; });
-    if (queue_.empty() || stopped_) return nullptr;
-    std::unique_ptr<Job> job = std::move(queue_.front());
-    queue_.pop_front();
-    queued_ = static_cast<i64>(queue_.size());
-    --waiting_;
-    return job;
   }
 
   const Adjacency graph_;
@@ -247,17 +158,11 @@ class CliqueRun {
   Cores cores_;
   CliqueSeconds seconds_;
   std::vector<std::vector<u32>> first_;  // what the first search found, while the second collects
-  bool collecting_ = false, all_proven_ = false, whole_ = false, done_ = false, ended = false;
+  bool collecting_ = false, proven_ = false;
   u32 first_root_ = 0;
   std::vector<u32> colours_behind_;  // of each root
-  std::atomic<i64> next_root_{0}, waiting_{0}, queued_{0};
   std::atomic<u64> nodes_{0}, searched_{0};
-  std::atomic<bool> stopped_{false};
-  mutable std::mutex mutex_;
-  std::condition_variable wake_, ended_;
-  std::deque<std::unique_ptr<Job>> queue_;
-  std::exception_ptr error_;
-  std::thread main_;  // last: it uses all that is above
+  CliqueWorkers workers_;  // last: its threads use all that is above
 };
 
 }  // namespace BICLIQ_ISA

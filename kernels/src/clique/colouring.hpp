@@ -19,6 +19,7 @@
 // Batsyn 2015 (infra-chromatic); Li and Quan 2010, Li, Fang and Xu 2013 (MaxSAT, incremental).
 #pragma once
 
+#include "clique/worker.hpp"
 #include "lanes/bitset.hpp"
 
 #include <vector>
@@ -26,27 +27,22 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-/// The adjacency of a local graph as bits. `strangers` is the complement, without the vertex itself.
+/// The adjacency of a local graph as bits. `non_neighbours` is the complement, without the vertex itself.
 template <u32 W>
 struct LocalGraph {
   std::vector<u32> ids;  // of each vertex, in the whole graph
-  std::vector<Bits<W>> neighbours, strangers;
+  std::vector<Bits<W>> neighbours, non_neighbours;
 
-  explicit LocalGraph(std::vector<u32> of) : ids(std::move(of)), neighbours(ids.size(), Bits<W>::none()) {}
-  u32 n() const { return static_cast<u32>(ids.size()); }
-  void finish() {
+  LocalGraph(std::vector<u32> of, const LocalRows& rows)
+      : ids(std::move(of)), neighbours(n(), Bits<W>::none()), non_neighbours(n()) {
     const Bits<W> all = Bits<W>::first_n(n());
-    strangers.resize(n());
     for (u32 v = 0; v < n(); ++v) {
-      strangers[v] = without(all, neighbours[v]);
-      strangers[v].remove(v);
+      std::copy_n(rows.row(v), rows.words(), neighbours[v].words());
+      non_neighbours[v] = without(all, neighbours[v]);
+      non_neighbours[v].remove(v);
     }
   }
-};
-
-/// Which bounds are used; the ablation switches them off.
-struct Bounds {
-  bool recolour = true, refute = true;
+  u32 n() const { return static_cast<u32>(ids.size()); }
 };
 
 /// A choice of colour classes, one bit each.
@@ -177,7 +173,7 @@ class Colouring {
   /// Removes k classes from `left`. Whether a class goes on cannot be foreseen, and a sixth of the time would be spent on
   /// branches taken wrongly: so every step takes one vertex, whatever class it begins or ends.
   void colour_without_branches(Bits<2>& left, u32 k) {
-    const Bits<2>* strangers = graph_->strangers.data();
+    const Bits<2>* non_neighbours = graph_->non_neighbours.data();
     u64 left0 = left.words()[0], left1 = left.words()[1], open0 = left0, open1 = left1, taken0 = 0, taken1 = 0;
     for (u32 c = 0; c < k && (open0 | open1);) {
       const u64 high = -u64{open0 == 0}, word = open0 | (open1 & high), bit = word & -word;
@@ -187,8 +183,8 @@ class Colouring {
       taken0 |= bit & ~high;
       taken1 |= bit & high;
       classes_.set(c, taken0, taken1);
-      open0 &= strangers[v].words()[0];
-      open1 &= strangers[v].words()[1];
+      open0 &= non_neighbours[v].words()[0];
+      open1 &= non_neighbours[v].words()[1];
       const u64 ended = -u64{(open0 | open1) == 0};
       open0 |= left0 & ended;
       open1 |= left1 & ended;
@@ -203,7 +199,7 @@ class Colouring {
   /// Removes from `left` the greedy independent set that starts with its first vertex.
   Bits<W> take_class(Bits<W>& left) const {
     constexpr u32 kPart = Bits<W>::kChunkWords, kChunks = Bits<W>::kChunks;
-    const Bits<W>* strangers = graph_->strangers.data();
+    const Bits<W>* non_neighbours = graph_->non_neighbours.data();
     Bits<W> open = left, taken;
     for (u32 i = 0; i < kChunks; ++i) {
       auto chunk = open.chunk[i], part = chunk ^ chunk;  // in registers
@@ -213,7 +209,7 @@ class Colouring {
         do {
           const u32 b = first_bit(word);
           members |= u64{1} << b;
-          const Bits<W>& row = strangers[64 * (kPart * i + j) + b];
+          const Bits<W>& row = non_neighbours[64 * (kPart * i + j) + b];
           word &= row.words()[kPart * i + j];
           chunk &= row.chunk[i];
           for (u32 c = i + 1; c < kChunks; ++c) open.chunk[c] &= row.chunk[c];

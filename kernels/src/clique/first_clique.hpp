@@ -83,7 +83,7 @@ class FirstCliques {
     std::sort(places.begin(), places.end(), std::greater<u32>());
     const LocalRows graph(around_, places);
     std::vector<u32> clique = grow_clique(graph);
-    if (!has_colours(graph, std::max(best_, static_cast<u32>(clique.size())))) clique = CliqueSwaps(graph).improve(clique);
+    if (!has_colours(graph, std::max(best_, static_cast<u32>(clique.size())))) clique = CliqueSwaps(graph).improve(clique, stopped_);
     if (clique.size() <= best_) return;
     best_ = static_cast<u32>(clique.size());
     for (u32& v : clique) v = places[v];

@@ -1,6 +1,6 @@
 // local_rows.hpp: the adjacency of a local graph as rows of bits, as wide as they need to be.
 //
-// For what is done once before a search; the search itself has sets of a fixed width (bitset.hpp).
+// For what is done once, before a search and where it begins; the search itself has sets of a fixed width (bitset.hpp).
 #pragma once
 
 #include "graphs/core_numbers.hpp"
@@ -17,10 +17,18 @@ class LocalRows {
       tie(j, i);
     });
   }
-  /// Rows that are there: row_of(v) points to the words of v's neighbours.
-  template <class RowOf>
-  LocalRows(u32 n, RowOf row_of) : n_(n), words_((n + 63) / 64), bits_(usize{n} * words_) {
-    for (u32 v = 0; v < n; ++v) std::copy_n(row_of(v), words_, bits_.begin() + static_cast<i64>(usize{v} * words_));
+  /// write(v, row) sets the words of v's neighbours, which are zero.
+  template <class Write>
+  LocalRows(u32 n, Write write) : n_(n), words_((n + 63) / 64), bits_(usize{n} * words_, 0) {
+    for (u32 v = 0; v < n; ++v) write(v, row(v));
+  }
+  /// The same graph with its vertices in another order.
+  LocalRows in_order(const std::vector<u32>& order) const {
+    std::vector<u32> rank(n_);
+    for (u32 i = 0; i < n_; ++i) rank[order[i]] = i;
+    return LocalRows(n_, [&](u32 i, u64* row) {
+      each_neighbour(order[i], [&](u32 u) { row[rank[u] / 64] |= u64{1} << rank[u] % 64; });
+    });
   }
   u32 n() const { return n_; }
   u32 words() const { return words_; }
@@ -36,7 +44,7 @@ class LocalRows {
   }
   /// f(u) for the vertices that v is not tied to.
   template <class F>
-  void each_stranger(u32 v, F f) const {
+  void each_non_neighbour(u32 v, F f) const {
     for (u32 i = 0; i < words_; ++i) {
       u64 word = ~row(v)[i];
       if (i == v / 64) word &= ~(u64{1} << v % 64);
@@ -46,9 +54,10 @@ class LocalRows {
   }
 
  private:
+  u64* row(u32 v) { return bits_.data() + usize{v} * words_; }
   void tie(u32 u, u32 v) { bits_[usize{u} * words_ + v / 64] |= u64{1} << v % 64; }
 
-  const u32 n_, words_;
+  u32 n_, words_;
   std::vector<u64> bits_;
 };
 

@@ -21,13 +21,15 @@ namespace bicliq {
 inline namespace BICLIQ_ISA {
 
 /// By repeated removal of one with the fewest neighbours left (of several, that of the largest id), the last first.
-inline std::vector<u32> densest_first(const LocalRows& graph, const std::vector<u32>& ids) {
+template <class Check>
+std::vector<u32> densest_first(const LocalRows& graph, const std::vector<u32>& ids, const Check& check) {
   const u32 n = graph.n();
   std::vector<u32> order(n), left(n), degree(n);
   std::iota(left.begin(), left.end(), 0u);
   std::sort(left.begin(), left.end(), [&](u32 a, u32 b) { return ids[a] > ids[b]; });
   for (u32 v = 0; v < n; ++v) degree[v] = graph.degree(v);
   for (u32 i = n; i-- > 0;) {
+    check();
     const auto least = std::min_element(left.begin(), left.end(), [&](u32 a, u32 b) { return degree[a] < degree[b]; });
     order[i] = *least;
     left.erase(least);
@@ -111,8 +113,10 @@ class ColourClasses {
 };
 
 /// The order of a graph in which cliques of more than `best` vertices are sought; empty where colours show that there are none.
-inline std::vector<u32> search_order(const LocalRows& graph, const std::vector<u32>& ids, u32 best) {
-  std::vector<u32> order = densest_first(graph, ids);
+/// `check` is called now and then, and may end it by an exception.
+template <class Check>
+std::vector<u32> search_order(const LocalRows& graph, const std::vector<u32>& ids, u32 best, const Check& check) {
+  std::vector<u32> order = densest_first(graph, ids, check);
   ColourClasses classes(graph, order);
   const u32 greedy = classes.size();
   classes.reduce(best);

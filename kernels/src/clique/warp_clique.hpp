@@ -1,14 +1,22 @@
-// warp_clique.hpp: the search for a maximum clique by groups of 32 lanes, on a GPU's warps or a CPU's threads.
+// warp_clique.hpp: the search for a maximum clique by groups of 32 lanes, a GPU's warps or a CPU's
+// threads.
 //
-// What: `search_cliques` is what one group does: take tasks from a counter, the largest first, then parts of the search from those that
-// are still busy, until all is done.
+// What it finds: `search_cliques` is what one group does: it takes tasks from a counter, the
+// largest first, then parts of the search from groups that are still busy, until all is done. The
+// largest clique is in the record of the group that raised the size last.
 //
-// Method: the branch and bound of clique.hpp. The candidates and branches of the deepest level are in registers, those of
-// the levels above on a stack in memory, two sets each; the depth of a clique bounds the stack. A level with few candidates gets
-// a matrix of its own (warp_small.hpp), and all below it is searched there. The size of the largest clique
-// that anybody knows is read at every node, with the counters of the queue, in one access; when groups wait, half of the
-// branches of the shallowest open level are given away. Who finds a larger clique raises the size with one atomic
-// operation and writes the members into a record of its own: the last to raise it has the record that counts.
+// Input: a `CliqueLaunch` (clique_launch.hpp), its trees built by warp_roots.hpp or on the host.
+//
+// Method: the branch and bound of clique.hpp. The candidates and branches of the current level are
+// in registers; those of the levels above are on a stack in memory. A level with few candidates
+// gets a matrix of its own, and all below it is searched there (warp_small.hpp). At every node the
+// group reads, in one access, the size of the largest clique that anybody knows, and whether others
+// wait; if so, it gives away half of the branches of its shallowest open level. A group that finds
+// a larger clique raises the size by an atomic operation, and writes the members into a record of
+// its own.
+//
+// Cost: exponential in the worst case. Memory of a group: two sets for every member that a clique
+// can have.
 //
 // Papers: San Segundo et al. 2011; the bounds are in warp_colouring.hpp.
 #pragma once
@@ -19,7 +27,8 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-/// The levels between a node and the one at hand: that one's candidates and branches, and in memory those above it.
+/// The nodes on the path to the one at hand: its own candidates and branches in registers, and
+/// those of the levels above it in memory.
 template <u32 W>
 struct OpenLevels {
   using Set = WarpSet<W>;
@@ -28,11 +37,14 @@ struct OpenLevels {
   u32* memory = nullptr;
   Extent extent;
   u32 stride = 0;
-  u32 first = 0;  // members of the clique that were taken above, of the same tree
-  u32 depth = 0, shallow = 0, best = kNotYet;  // shallow: no level above has branches to give; best: when the branches were chosen
+  u32 first = 0;       // members of the clique, of the same tree, that were chosen above these levels
+  u32 depth = 0;       // levels in memory
+  u32 shallow = 0;     // no level above this one has branches to give
+  u32 best = kNotYet;  // size of the largest clique that was known when the branches were chosen
   Set candidates, branches;
 
-  u32* level(u32 i) const { return memory + static_cast<usize>(i) * (2 * stride + 1); }
+  u32* level(u32 i) const { return memory + static_cast<usize>(i) * level_words(stride); }
+  /// Starts with no level in memory, below so many chosen members.
   void begin(u32 taken) {
     first = taken;
     depth = shallow = 0;
@@ -49,6 +61,7 @@ struct OpenLevels {
     branches = load_set<W>(from + stride, extent);
     best = from[2 * stride];
   }
+  /// Goes back to the level above; false where there is none.
   bool ascend() {
     if (depth == 0) return false;
     --depth;
@@ -58,7 +71,7 @@ struct OpenLevels {
   }
 };
 
-/// Those below a level with few candidates, in a matrix of their own (warp_small.hpp).
+/// The levels below one with few candidates, in a matrix of their own (warp_small.hpp).
 struct FewLevels : OpenLevels<1> {};
 
 template <u32 W>
@@ -66,18 +79,23 @@ class WarpClique {
  public:
   using Set = WarpSet<W>;
   WarpClique(const CliqueLaunch& run, u32 group, u32* near)
-      : run_(run), queue_(run), colouring_({near, static_cast<u32>(run.near_words), run.classes + run.class_words * group}, run.recolour, run.refute),
-        small_colouring_(near, run.recolour, run.refute), prefix_(run.stacks + run.stack_words * group), vertices_(prefix_ + run.most_levels),
+      : run_(run),
+        queue_(run),
+        colouring_({near, static_cast<u32>(run.near_words), run.classes + run.class_words * group}, run.recolour,
+                   run.refute),
+        small_colouring_(near, run.recolour, run.refute),
+        prefix_(run.stacks + run.stack_words * group),
+        vertices_(prefix_ + run.most_levels),
         record_(run.records + (run.most_levels + 1) * group) {
     few_.memory = vertices_ + run.most_levels;
     few_.extent = {kSmallWords};
     few_.stride = kSmallStride;
-    all_.memory = few_.memory + (run.near_words >= kSmallNearWords ? run.small_levels * (2 * kSmallStride + 1) : 0);
+    all_.memory = few_.memory + (run.near_words >= kSmallNearWords ? run.small_levels * level_words(kSmallStride) : 0);
   }
 
   u64 nodes = 0, given = 0;
 
-  /// Begins a task; `work` runs it.
+  /// Begins a task; `work` searches it.
   void start(const CliqueTask& task) {
     open(task.tree);
     n_prefix_ = 0;
@@ -92,7 +110,7 @@ class WarpClique {
     all_.branches = no_vertex<W>();
     all_.best = kNotYet;
   }
-  /// Begins a given part.
+  /// Begins a part that another group gave away.
   void resume(u64 ticket) {
     const u32* slot = queue_.slot(ticket);
     const Lanes head = load_fresh(slot, first_lanes(2));
@@ -107,7 +125,7 @@ class WarpClique {
     queue_.taken(ticket);
   }
 
-  /// Searches what was begun to its end.
+  /// Searches what was begun, to its end.
   void work() {
     bool chosen = all_.best != kNotYet;
     for (;;) {
@@ -123,13 +141,13 @@ class WarpClique {
   }
 
  private:
-  static constexpr u32 kNotYet = OpenLevels<W>::kNotYet, kSmallStride = 8;
-  static constexpr u32 kWorthGiving = 16;  // candidates of a level
+  static constexpr u32 kNotYet = OpenLevels<W>::kNotYet;
+  static constexpr u32 kWorthGiving = 16;  // candidates of a level, at least
 
   void open(u32 tree) {
     tree_ = tree;
     const CliqueTree& of = run_.trees[tree];
-    graph_ = StrangerRows<W>(run_.arena + of.at, of.n, of.stride);
+    graph_ = NonNeighbours<W>(run_.arena + of.at, of.n, of.stride);
     ids_ = of.ids(run_.arena);
     colouring_.attach(graph_);
     all_.extent = graph_.extent;
@@ -137,12 +155,14 @@ class WarpClique {
     all_.begin(0);
   }
 
-  /// Searches the open levels to their end, or, of all vertices, until a level has few candidates: then true.
+  /// Searches the open levels to their end; true where it stops before, at a level that has few
+  /// candidates.
   template <class Levels, class Bounds>
   bool search(Levels& at, Bounds& bounds) {
     while (look_around()) {
-      const bool again = at.best != best_;  // branches are to be chosen; also after the best clique has grown
-      if (hungry_ && at.best != kNotYet) share(at);
+      // Whether to choose the branches of this level, for the first time or with a better bound.
+      const bool again = at.best != best_;
+      if (others_wait_ && at.best != kNotYet) share(at);
       auto of = at.candidates;
       u32 size = n_prefix_ + at.first + at.depth;
       if (!again) {
@@ -175,7 +195,7 @@ class WarpClique {
     return false;
   }
 
-  // ---- few candidates: in a matrix of their own
+  // ---- few candidates: a matrix of their own
 
   bool is_few() const {
     const u32 size = n_prefix_ + all_.depth;
@@ -183,7 +203,7 @@ class WarpClique {
   }
   bool goes_on_with_few(const OpenLevels<W>&) const { return is_few(); }
   bool goes_on_with_few(const FewLevels&) const { return false; }
-  /// Goes on with the level at hand in the matrix of its candidates.
+  /// Goes on below the level at hand, in the matrix of its candidates.
   void project() {
     all_.save();
     const u32* const level = all_.level(all_.depth);
@@ -194,6 +214,7 @@ class WarpClique {
     few_.begin(all_.depth);
     within_few_ = true;
   }
+  /// The number of a vertex, and the numbers of a set, in the tree.
   u32 name(const OpenLevels<W>&, u32 v) const { return v; }
   u32 name(const FewLevels&, u32 v) const { return small_colouring_.name(v); }
   const Set& in_tree(const OpenLevels<W>&, const Set& set) const { return set; }
@@ -206,25 +227,27 @@ class WarpClique {
     return out;
   }
 
-  /// Reads what all groups share; false when everybody ends.
+  /// Reads what all groups share; false when all are to end.
   bool look_around() {
     const Line line(reinterpret_cast<const u32*>(run_.counters));
-    const u32 here = line.get(4), outside = line.get(5);
+    const u32 here = line.get(kBest), outside = line.get(kOutside);
     best_ = here > outside ? here : outside;
-    hungry_ = static_cast<i32>(line.get(0) - line.get(2)) > 0;
-    return line.get(6) == 0;
+    others_wait_ = static_cast<i32>(line.get(kHead) - line.get(kTail)) > 0;
+    return line.get(kStop) == 0;
   }
 
-  // ---- what others hear of
+  // ---- what is given to others, and told them
 
-  /// Gives away half of the branches of the shallowest level that has two: the last ones, whose candidates are all others.
+  /// Gives away half of the branches of the shallowest level that has two: those that would be
+  /// tried first, so the part has all candidates of the level, and what stays here lacks these
+  /// branches.
   template <class Levels>
   void share(Levels& at) {
     at.save();
     if (!within_few_ || !give_from(all_, all_.depth)) give_from(at, at.depth + 1);
     at.restore();
   }
-  /// Of the first n levels; whether anything was given.
+  /// The same, of the first n levels in memory; says whether anything was given.
   template <class Levels>
   bool give_from(Levels& at, u32 n_levels) {
     for (; at.shallow < n_levels; ++at.shallow) {
@@ -259,11 +282,13 @@ class WarpClique {
     queue_.give(ticket);
     ++given;
   }
+  /// Writes the clique so far, by numbers in the graph.
   void write_clique(u32* to, u32 size) const {
     const u32 *prefix = prefix_, *vertices = vertices_, *ids = ids_;
     const u32 n = n_prefix_;
     each_item(size, [=](u32 i) { to[i] = i < n ? prefix[i] : ids[vertices[i - n]]; });
   }
+  /// Records the clique so far, if none as large is known to this device.
   void offer(u32 size) {
     if (fetch_max(&run_.counters->best, size) >= size) return;
     put(record_, size);
@@ -274,16 +299,19 @@ class WarpClique {
   const WarpQueue queue_;
   WarpColouring<W> colouring_;
   SmallColouring small_colouring_;
-  u32 *const prefix_, *const vertices_, *const record_;
-  StrangerRows<W> graph_;
+  u32* const prefix_;    // the clique above the part at hand, by numbers in the graph
+  u32* const vertices_;  // and the members chosen since, by numbers in the tree
+  u32* const record_;
+  NonNeighbours<W> graph_;
   const u32* ids_ = nullptr;
   OpenLevels<W> all_;
   FewLevels few_;
   u32 best_ = 0, tree_ = 0, n_prefix_ = 0;
-  bool hungry_ = false, within_few_ = false;
+  bool others_wait_ = false, within_few_ = false;
 };
 
-/// What one group does; `near` is its piece of fast memory.
+/// What a group does: tasks first, then parts that are given away; `near` is its piece of fast
+/// memory.
 template <u32 W>
 inline void search_cliques(const CliqueLaunch& run, u32 group, u32* near) {
   WarpClique<W> search(run, group, near);
@@ -300,7 +328,7 @@ inline void search_cliques(const CliqueLaunch& run, u32 group, u32* near) {
       if (ticket == WarpQueue::kNothing) break;
       search.resume(ticket);
     }
-    search.work();  // in one place: a device compiler copies it to where it is called
+    search.work();  // called in one place, since a device compiler copies it there
     queue.done();
   }
   fetch_add(&run.counters->nodes, search.nodes);

@@ -1,17 +1,25 @@
-// warp_colouring.hpp: which vertices of a set can begin a clique of more than k vertices; for a group of 32 lanes.
+// warp_colouring.hpp: which vertices of a set can begin a clique of more than k vertices; for a
+// group of 32 lanes.
 //
-// What: the bounds of colouring.hpp (k greedy colour classes, re-colouring, refutation by unit propagation), laid out
-// for a warp. `branching(P, k)` returns B, a subset of P such that P without B holds no clique of more than k vertices.
+// What it finds: `branching(P, k)` returns B, a subset of P, such that P without B holds no clique
+// of more than k vertices. The bounds are those of colouring.hpp: k greedy colour classes;
+// re-colouring, which moves a vertex to another class to make room; refutation, which shows by unit
+// propagation that a vertex and some classes hold no clique with a member of each.
 //
-// Layout: a set of vertices is spread over the lanes (warp_set.hpp), so that to colour a vertex is one coalesced load of its
-// row of strangers, an AND, and a ballot. To ask all classes about a vertex, lane c owns class c: classes are kept
-// word by word, 32 of them side by side, and one pass over the words says for 32 classes at once whether no, one or
-// more neighbours are among them, and which one it is.
+// Method: a set of vertices is spread over the lanes (warp_set.hpp), so that a vertex is coloured
+// by one coalesced read of the row of its non-neighbours, an AND and a ballot. To ask all classes
+// about a vertex, lane c owns class c: classes are kept word by word, 32 of them side by side, and
+// one pass over the words says for 32 classes at once whether none, one or more of its neighbours
+// are in each, and which one it is.
 //
-// Effort: after `kFailures` vertices in a row that found no place the rest is branched on. Beyond 1,024 classes there is
-// colouring only. Memory: `words_for_classes` a group of lanes; near memory where it fits, else far.
+// What decides: after `kFailures` vertices in a row that found no place, the rest is branched on.
+// Beyond 1,024 classes there is colouring only.
 //
-// Papers: San Segundo et al. 2011 (BBMC); Tomita et al. 2010 (Re-NUMBER); Li, Fang and Xu 2013 (incremental MaxSAT).
+// Cost: a pass over the words of the classes for every vertex that is asked about. Memory:
+// `words_for_groups` a group of lanes, fast memory where it suffices, else slow memory.
+//
+// Papers: San Segundo et al. 2011 (BBMC); Tomita et al. 2010 (Re-NUMBER); Li, Fang and Xu 2013
+// (MaxSAT bounds).
 #pragma once
 
 #include "clique/warp_set.hpp"
@@ -19,47 +27,85 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-/// The adjacency of a local graph, as rows of strangers: the complement, without the vertex itself. Where a row ends before
-/// the lanes do, those beyond may read anything: what they are met with is empty there.
+/// A local graph: for each vertex the row of its non-neighbours, without itself. Where a row ends
+/// before the lanes do, those beyond read anything; whatever their words are combined with is empty
+/// there.
 template <u32 W>
-struct StrangerRows {
+struct NonNeighbours {
   Rows rows;
   Extent extent;
   u32 stride = 0;
 
-  StrangerRows() = default;
-  StrangerRows(const u32* at, u32 n, u32 stride) : rows(at, stride, W == 1 && n <= 32 * kLanes ? (n + 31) / 32 : kLanes), extent{(n + 31) / 32}, stride(stride) {}
+  NonNeighbours() = default;
+  NonNeighbours(const u32* at, u32 n, u32 stride)
+      : rows(at, stride, W == 1 && n <= 32 * kLanes ? (n + 31) / 32 : kLanes), extent{(n + 31) / 32}, stride(stride) {}
   Lanes word(u32 v, u32 s) const { return rows.get_constant(v, kLanes * s, extent.real(s)); }
 };
 
-/// A block of memory, and one that is always large enough.
+/// Memory for colour classes: fast, if it suffices (a GPU's shared memory), else slow.
 struct ClassMemory {
   u32* near;
   u32 near_words;
   u32* far;
 };
 
-constexpr u32 kFailures = 12;  // in a row; then the rest is branched on
-constexpr u32 kClassStride = kLanes + 1;  // so that neither rows nor columns of classes meet in one bank of shared memory
+constexpr u32 kFailures = 12;               // in a row; then the rest is branched on
+constexpr u32 kMostClassGroups = kLanes;  // of 32 classes: a set of classes is a word of each lane
+constexpr u32 kClassStride = kLanes + 1;    // neither rows nor columns of classes meet in one bank
 constexpr u32 words_for_groups(u32 groups, u32 set_words) { return groups * (set_words * kClassStride + 3 * kLanes); }
 
+/// How a vertex that greedy colouring left over is placed; `Classes` are those of a colouring, and
+/// `alive` and `open` its sets of vertices and of classes.
+template <class Classes>
+class Placement {
+ protected:
+  /// Finds a class for v, or shows that it needs none: with v chosen, unit propagation over the
+  /// classes comes to one that is left empty. `alive` are the neighbours of v, `open` the classes
+  /// that may be used.
+  template <class Vertices, class Open>
+  bool place(u32 v, Vertices alive, Open open) {
+    Classes& classes = static_cast<Classes&>(*this);
+    classes.n_units_ = 0;
+    BICLIQ_ROLL
+    for (bool first = true;; first = false) {
+      const u32 found = classes.look(alive, open);
+      if (found != kNoClass) {
+        if (first)
+          classes.join(found, v);
+        else
+          classes.explain(found, v);
+        return true;
+      }
+      if (first && classes.make_room(v)) return true;
+      if (!classes.refute_ || !classes.force(alive, open)) return false;
+    }
+  }
+  static constexpr u32 kNoClass = ~0u;
+};
+
 template <u32 W>
-class WarpColouring {
+class WarpColouring : private Placement<WarpColouring<W>> {
+  using Base = Placement<WarpColouring<W>>;
+  friend Base;
+  using Base::kNoClass;
+
  public:
   using Set = WarpSet<W>;
-  WarpColouring(ClassMemory memory, bool recolour, bool refute) : memory_(memory), recolour_(recolour), refute_(refute) {}
-  void attach(const StrangerRows<W>& graph) { graph_ = graph; }
+  WarpColouring(ClassMemory memory, bool recolour, bool refute)
+      : memory_(memory), recolour_(recolour), refute_(refute) {}
+  void attach(const NonNeighbours<W>& graph) { graph_ = graph; }
 
+  /// Vertices of a set such that the others hold no clique of more than k.
   Set branching(const Set& of, u32 k) {
     Set left = of;
     groups_ = (k + kLanes - 1) / kLanes;
-    if (recolour_ && groups_ <= kLanes) {
+    if (recolour_ && groups_ <= kMostClassGroups) {
       const u32 words = words_for_groups(groups_, graph_.extent.words);
       classes_ = words <= memory_.near_words ? memory_.near : memory_.far;
       class_words_ = Rows(classes_, kClassStride, kLanes);
       singles_ = classes_ + groups_ * graph_.extent.words * kClassStride;
     }
-    const bool keep = recolour_ && groups_ <= kLanes && k >= 2;
+    const bool keep = recolour_ && groups_ <= kMostClassGroups && k >= 2;
     for (u32 c = 0; c < k; ++c) {
       if (!any(left)) return left;
       const Set taken = independent(left);
@@ -73,7 +119,7 @@ class WarpColouring {
     Set kept = left;
     u32 failures = 0;
     each_while(left, [&](u32 v) {
-      if (place(v)) {
+      if (Base::place(v, neighbours(of_, v), usable_)) {
         remove(kept, v);
         failures = 0;
         return true;
@@ -90,8 +136,6 @@ class WarpColouring {
   }
 
  private:
-  static constexpr u32 kNoClass = ~0u;
-
   /// The greedy independent set that starts with the first vertex.
   Set independent(Set open) const {
     Set taken = no_vertex<W>();
@@ -115,14 +159,17 @@ class WarpColouring {
     BICLIQ_EACH_WORD
     for (u32 s = 0; s < W; ++s)
       if (graph_.extent.words > kLanes * s)
-        store_apart(words_of(c / kLanes, kLanes * s) + c % kLanes, kClassStride, members.word[s], graph_.extent.words - kLanes * s);
+        store_apart(words_of(c / kLanes, kLanes * s) + c % kLanes, kClassStride, members.word[s],
+                    graph_.extent.words - kLanes * s);
   }
   Set read_class(u32 c) const {
     Set out;
     BICLIQ_EACH_WORD
     for (u32 s = 0; s < W; ++s) {
       const u32 words = graph_.extent.words;
-      out.word[s] = words > kLanes * s ? load_apart(words_of(c / kLanes, kLanes * s) + c % kLanes, kClassStride, words - kLanes * s) : splat(0);
+      out.word[s] = words > kLanes * s
+                        ? load_apart(words_of(c / kLanes, kLanes * s) + c % kLanes, kClassStride, words - kLanes * s)
+                        : splat(0);
     }
     return out;
   }
@@ -138,32 +185,18 @@ class WarpColouring {
   // ---- sets of classes: lane g holds those of group g
 
   static Lanes first_classes(u32 k) {
-    return select(first_lanes(k / kLanes), splat(~0u), select(flags(k / kLanes < kLanes ? 1u << k / kLanes : 0), splat((1u << k % kLanes) - 1), splat(0)));
+    return select(first_lanes(k / kLanes), splat(~0u),
+                  select(flags(k / kLanes < kLanes ? 1u << k / kLanes : 0), splat((1u << k % kLanes) - 1), splat(0)));
   }
   static Lanes class_bit(u32 c) { return select(flags(1u << c / kLanes), splat(1u << c % kLanes), splat(0)); }
-  static Lanes with_group(Lanes classes, u32 group, u32 bits) { return select(flags(1u << group), splat(bits), classes); }
-
-  // ---- a place for a vertex
-
-  /// Finds v a class, or shows that it needs none.
-  bool place(u32 v) {
-    Set alive = neighbours(of_, v);
-    Lanes open = usable_;
-    n_units_ = 0;
-    for (bool first = true;; first = false) {
-      const u32 found = look(alive, open);
-      if (found != kNoClass) {
-        if (first)
-          join(found, v);
-        else
-          explain(found, v);
-        return true;
-      }
-      if (first && make_room(v)) return true;
-      if (!refute_ || !force(alive, open)) return false;
-    }
+  static Lanes with_group(Lanes classes, u32 group, u32 bits) {
+    return select(flags(1u << group), splat(bits), classes);
   }
-  /// The first of some classes without a living member; else notes in ones_ those with a single one, and that one.
+
+  // ---- what `place` asks
+
+  /// The first of some classes without a member that is alive. If there is none, `ones_` gets the
+  /// classes with a single one, and `singles_` these members.
   u32 look(const Set& alive, Lanes among) {
     ones_ = splat(0);
     for (u32 g = 0; g < groups_; ++g) {
@@ -208,14 +241,15 @@ class WarpColouring {
       }
     return false;
   }
-  /// The first usable class but one that has none of some vertices.
+  /// The first usable class, other than `but`, that has none of some vertices.
   u32 class_without(const Set& vertices, u32 but) const {
     const Lanes among = without(usable_, class_bit(but));
     for (u32 g = 0; g < groups_; ++g) {
       const u32 asked = lane(among, g);
       if (!asked) continue;
       Lanes any = splat(0);
-      each_word(vertices, [&](u32 j, u32 bits) { any = any | (class_words_.get(g * graph_.extent.words + j) & splat(bits)); });
+      each_word(vertices,
+                [&](u32 j, u32 bits) { any = any | (class_words_.get(g * graph_.extent.words + j) & splat(bits)); });
       if (const u32 none = asked & ~ballot(nonzero(any))) return kLanes * g + first_set(none);
     }
     return kNoClass;
@@ -226,13 +260,14 @@ class WarpColouring {
   u32* unit_vertices() const { return singles_ + kLanes * groups_; }
   u32* unit_classes() const { return singles_ + 2 * kLanes * groups_; }
 
-  /// Takes the single living member of each class in ones_; false if there is no such class.
+  /// Chooses the member of each class in `ones_` that is the only one alive; false if there is no
+  /// such class.
   bool force(Set& alive, Lanes& open) {
     const u32 known = n_units_;
     for (u32 g = 0; g < groups_; ++g)
       for (u32 ones = lane(ones_, g); ones; ones &= ones - 1) {
         const u32 c = kLanes * g + first_set(ones), member = singles_[c];
-        if (!has(alive, member)) continue;  // a unit just forced took it away: the class stays open, the next look finds it
+        if (!has(alive, member)) continue;  // one chosen just now has removed it: the next look finds the class empty
         open = without(open, class_bit(c));
         put(unit_vertices() + n_units_, member);
         put(unit_classes() + n_units_, c);
@@ -241,7 +276,8 @@ class WarpColouring {
       }
     return n_units_ > known;
   }
-  /// Sets aside the classes on which the contradiction in class c rests.
+  /// Sets the classes aside from which it follows that class c is empty: no vertex is placed by
+  /// them again.
   void explain(u32 c, u32 v) {
     usable_ = without(usable_, class_bit(c));
     Lanes needed = splat(0);
@@ -255,7 +291,7 @@ class WarpColouring {
       mark_takers(needed, others, v, i);
     }
   }
-  /// Marks those of the first n units that took away the neighbours of v among `gone`.
+  /// Marks those of the first n chosen members that removed the neighbours of v among `gone`.
   void mark_takers(Lanes& needed, Set gone, u32 v, u32 n) const {
     gone = neighbours(gone, v);
     for (u32 i = 0; i < n && any(gone); ++i) {
@@ -267,7 +303,7 @@ class WarpColouring {
 
   const ClassMemory memory_;
   const bool recolour_, refute_;
-  StrangerRows<W> graph_;
+  NonNeighbours<W> graph_;
   Rows class_words_;
   u32 *classes_ = nullptr, *singles_ = nullptr;
   u32 groups_ = 0, n_units_ = 0;

@@ -1,13 +1,15 @@
-// warp_queue.hpp: parts of a search that busy groups give to idle ones.
+// warp_queue.hpp: parts of a clique search that busy groups give to idle ones.
 //
-// What: a ring of slots. Who has nothing to do draws a ticket (`take`) and waits for the flag of its slot alone; who is
-// busy sees at every node whether tickets outnumber given parts, and then writes one part into the next slot. The search
-// is over when no task and no part is left undone (`done`); the last one wakes those that wait.
+// What it does: a ring of slots. A group with nothing to do draws a ticket (`take`), and waits for
+// the flag of its slot alone. A busy group sees at every node whether more tickets were drawn than
+// parts given, and then writes one part into the next slot. The search is over when no task and no
+// part is left undone (`done`); the last group wakes those that wait.
 //
-// Bound: a group gives at most one part for each look that found others waiting, so parts run ahead of tickets by less than
-// the number of groups; a ring of twice as many slots never meets a part that nobody has a ticket for. A slot goes
-// round: its flag is 2·round when it may be written and 2·round + 1 when it may be read. Groups need not all run at the same time: one
-// that starts late finds what is left.
+// Why the ring is large enough: a group gives at most one part for each look that found others
+// waiting, so parts are ahead of tickets by less than the number of groups, and a ring of twice as
+// many slots never reaches a part that nobody has a ticket for. A slot is used again and again: its
+// flag is 2·round when it may be written, and 2·round + 1 when it may be read. Groups need not all
+// run at the same time: one that starts late finds what is left.
 #pragma once
 
 #include "clique/clique_launch.hpp"
@@ -19,7 +21,7 @@ class WarpQueue {
  public:
   explicit WarpQueue(const CliqueLaunch& run) : run_(run) {}
 
-  /// A slot to write a part into; `give` sends it.
+  /// The ticket of a slot to write a part into, once it is free; `give` sends the part.
   u64 begin() const {
     fetch_add(&run_.counters->pending, 1);
     const u64 ticket = fetch_add(&run_.counters->tail, 1);
@@ -35,7 +37,8 @@ class WarpQueue {
   }
   u32* slot(u64 ticket) const { return run_.slots + ticket % run_.slot_capacity * run_.slot_words; }
 
-  /// Waits for a part; kNothing when the search is over. What has been read of the slot is let go of with `taken`.
+  /// Waits for a part; kNothing when the search is over. `taken` frees its slot, once it has been
+  /// read.
   u64 take() const {
     const u64 ticket = fetch_add(&run_.counters->head, 1);
     const u32 wanted = 2 * round(ticket) + 1;
@@ -54,7 +57,7 @@ class WarpQueue {
     fence();
     publish(flag(ticket), 2 * round(ticket) + 2);
   }
-  /// A task or a part is done.
+  /// To be called when a task or a part is done.
   void done() const {
     fence();
     if (fetch_add(&run_.counters->pending, ~u64{0}) != 1) return;

@@ -1,11 +1,14 @@
-// warp_roots.hpp: the local graphs of roots, built by groups of 32 lanes.
+// warp_roots.hpp: the local graphs of roots for a clique search, built by groups of 32 lanes.
 //
-// What: below a root lie its later neighbours in the degeneracy order; of these, only those that have enough neighbours
-// among the rest can be in a larger clique than the best known. `build_roots` filters until nothing changes, and writes the
-// strangers of what is left into the arena, the densest core first.
+// What it finds: below a root lie its later neighbours in the degeneracy order. Of these, only such
+// as have enough neighbours among the rest can be in a larger clique than the best known: the
+// others are dropped until nothing changes. The non-neighbours of those that are left are written
+// into the arena, the vertices of the densest core first.
 //
-// Cost: a pass over the later lists of a root's candidates, each entry sought among them by bisection, for each filter and
-// for the rows. Memory: two words a candidate and group.
+// Input: a `CliqueLaunch` (clique_launch.hpp), later neighbours ascending.
+//
+// Cost: for each round of dropping, and for the rows, a pass over the later lists of the root's
+// candidates, each entry sought among them by bisection. Memory: two words a candidate and group.
 #pragma once
 
 #include "clique/clique_launch.hpp"
@@ -16,7 +19,10 @@ inline namespace BICLIQ_ISA {
 class RootRows {
  public:
   RootRows(const CliqueLaunch& run, u32 group)
-      : run_(run), best_(read(&run.counters->best)), list_(run.scratch + run.scratch_words * group), degrees_(list_ + run.scratch_words / 2) {}
+      : run_(run),
+        best_(read(&run.counters->best)),
+        list_(run.scratch + run.scratch_words * group),
+        degrees_(list_ + run.scratch_words / 2) {}
 
   void build(u32 root) {
     const u64 first = run_.start[root];
@@ -41,7 +47,8 @@ class RootRows {
       count_one(degrees + j);
     });
   }
-  /// Keeps those with best - 1 neighbours or more among the others; says whether any was dropped.
+  /// Keeps the candidates with at least best - 1 neighbours among the others; says whether any was
+  /// dropped.
   bool drop_few() {
     u32 kept = 0;
     for (u32 i = 0; i < n_; i += kLanes) {
@@ -52,7 +59,7 @@ class RootRows {
     n_ = kept;
     return dropped;
   }
-  /// f(i, j), i before j, for the edges among the candidates; of one lane.
+  /// f(i, j) for the edges among the candidates, i before j; each edge in one lane.
   template <class F>
   void each_edge(F f) const {
     for (u32 i = 0; i + 1 < n_; ++i) {
@@ -74,6 +81,7 @@ class RootRows {
     }
   }
 
+  /// Writes the rows of non-neighbours: all ones first, then a bit less for each edge.
   void write(u32 root) const {
     const u32 n = n_, words = (n + 31) / 32, stride = (words + 7) / 8 * 8;
     const u64 size = (static_cast<u64>(n) * (stride + 1) + 7) / 8 * 8, at = fetch_add(&run_.counters->arena_used, size);
@@ -83,7 +91,8 @@ class RootRows {
     }
     u32 *const rows = run_.arena + at, *const ids = rows + static_cast<u64>(n) * stride;
     for (u32 v = 0; v < n; ++v)
-      for (u32 i = 0; i < words; i += kLanes) store_fresh(rows + static_cast<u64>(v) * stride + i, all_but(v, i), first_lanes(words - i));
+      for (u32 i = 0; i < words; i += kLanes)
+        store_fresh(rows + static_cast<u64>(v) * stride + i, all_but(v, i), first_lanes(words - i));
     const u32* list = list_;
     each_item(n, [=](u32 i) { ids[i] = list[n - 1 - i]; });
     each_edge([=](u32 i, u32 j) {
@@ -94,7 +103,7 @@ class RootRows {
     CliqueTree* const tree = run_.trees + fetch_add(&run_.counters->n_trees, 1);
     each_item(1, [=](u32) { *tree = {at, n, stride, root, 0}; });
   }
-  /// All vertices but v, 32 words from the i-th on.
+  /// All vertices but v: 32 words from the i-th on.
   Lanes all_but(u32 v, u32 i) const {
     const Lanes word = lane_numbers() + splat(i);
     const Lanes whole = select(splat(n_ / 32) > word, splat(~0u), splat(0));
@@ -108,7 +117,7 @@ class RootRows {
   u32 n_ = 0;
 };
 
-/// What one group does.
+/// What a group does: takes roots from a counter until none is left.
 inline void build_roots(const CliqueLaunch& run, u32 group) {
   RootRows rows(run, group);
   for (u64 i = fetch_add(&run.counters->next_root, 1); i < run.n_roots; i = fetch_add(&run.counters->next_root, 1)) {

@@ -1,7 +1,8 @@
 // warp_set.hpp: a set of at most 1,024·W vertices, held by a group of 32 lanes: W words a lane.
 //
-// Vertex v is bit v % 32 of word v / 32; word i is in lane i % 32, the (i / 32)-th of that lane. In memory a set is its
-// words in order, and only as many as the graph needs (`Extent`): the lanes beyond hold zero.
+// Vertex v is bit v % 32 of word v / 32; word i is in lane i % 32, the (i / 32)-th of that lane. In
+// memory a set is its words in order, and only as many as the graph needs (`Extent`): the lanes
+// beyond hold zero.
 #pragma once
 
 #include "lanes/shared_words.hpp"
@@ -148,7 +149,8 @@ inline void each_while(const WarpSet<W>& a, F f) {
   for (u32 s = 0; s < W; ++s)
     for (u32 lanes = ballot(nonzero(a.word[s])); lanes && going; lanes &= lanes - 1) {
       const u32 j = first_set(lanes);
-      for (u32 word = lane(a.word[s], j); word && going; word &= word - 1) going = f(32 * (kLanes * s + j) + first_set(word));
+      for (u32 word = lane(a.word[s], j); word && going; word &= word - 1)
+        going = f(32 * (kLanes * s + j) + first_set(word));
     }
 }
 

@@ -1,13 +1,18 @@
-// warp_small.hpp: the bounds of warp_colouring.hpp for a few vertices, without memory: lane c holds class c, whole.
+// warp_small.hpp: the bounds of warp_colouring.hpp for few vertices, in registers: lane c holds all
+// of class c.
 //
-// What: `SmallColouring` projects a set of at most 32·V vertices onto a matrix of its own in near memory, renumbered in
-// their order, and says on which of any subset to branch. Nearly all nodes of a large search lie below such a set.
+// What it finds: `SmallColouring` makes a matrix of its own, in fast memory, of a set of at most
+// 32·V vertices, numbered anew in their order, and says on which of any subset to branch. Nearly
+// all nodes of a large search lie below such a set.
 //
-// Layout: a set is one word in each of the first V lanes. A class is V words of one lane, so that what is asked of all classes
-// takes an instruction or two for each word, and a vertex is coloured by asking all classes at once for the first that has no
-// neighbour of it: the classes are those of class by class, but no vertex waits for the one before it.
+// Method: a set is one word in each of the first V lanes, and a class V words of one lane. So what
+// is asked of all classes takes an instruction or two for each word, and a vertex is coloured by
+// asking all classes at once for the first that has no neighbour of it. The classes are the same as
+// those that are filled one after the other, but no vertex has to wait for the one before.
 //
 // Bound: 32 classes; where more are allowed, more is branched on than need be.
+//
+// Cost: V instructions a question. Memory: `kSmallNearWords` words a group of lanes.
 //
 // Papers: as in warp_colouring.hpp.
 #pragma once
@@ -21,26 +26,29 @@ inline namespace BICLIQ_ISA {
 #define BICLIQ_SMALL_WORDS 5
 #endif
 constexpr u32 kSmallWords = BICLIQ_SMALL_WORDS, kSmallVertices = 32 * kSmallWords;
-constexpr u32 kSmallNearWords = kSmallVertices * (kSmallWords + 1);  // rows and names; cuda_clique.py knows it
+constexpr u32 kSmallNearWords = kSmallVertices * (kSmallWords + 1);  // rows, and numbers in the tree
 
-class SmallColouring {
+class SmallColouring : private Placement<SmallColouring> {
+  friend Placement<SmallColouring>;
+
  public:
   using Set = WarpSet<1>;
   SmallColouring(u32* near, bool recolour, bool refute) : near_(near), recolour_(recolour), refute_(refute) {}
 
-  /// Takes over the n members of a set of a tree's vertices, of which `members` has `n_words` words in memory.
+  /// Makes the matrix of a set of a tree's vertices, given as words in memory. `rows` are the
+  /// tree's, of non-neighbours; the rows of the matrix are of neighbours.
   void project(const u32* rows, u32 stride, const u32* members, u32 n_words) {
     const u32 n = list_bits(name_at(0), n_words, [=](u32 k) { return members[k]; });
     BICLIQ_ROLL
     for (u32 i = 0; i < n; ++i) {
       const u32 own = name(i);
-      const u32* const strangers = rows + static_cast<usize>(own) * stride;
+      const u32* const non_neighbours = rows + static_cast<usize>(own) * stride;
       Lanes words = splat(0);
       BICLIQ_UNROLL
       for (u32 w = 0; w < kSmallWords; ++w) {
         const u32 bits = lanes_where(n > 32 * w ? n - 32 * w : 0, [&](u32 j) {
           const u32 other = name(32 * w + j);
-          return other != own && !(strangers[other / 32] >> other % 32 & 1);
+          return other != own && !(non_neighbours[other / 32] >> other % 32 & 1);
         });
         words = select(only_lane(w), splat(bits), words);
       }
@@ -49,7 +57,7 @@ class SmallColouring {
     settle();
     n_ = n;
   }
-  /// A subset of what was projected, of which `members` has the words in memory.
+  /// A subset of these vertices, given as words over the tree's.
   Set projected(const u32* members) const {
     Lanes out = splat(0);
     BICLIQ_ROLL
@@ -67,19 +75,21 @@ class SmallColouring {
 
   Set neighbours(const Set& among, u32 v) const { return {{among.word[0] & load(near_.at(v * kSmallWords))}}; }
 
+  /// Vertices of a set such that the others hold no clique of more than k.
   Set branching(const Set& of, u32 k) {
     colour(of);
     const Flags allowed = first_lanes(k);
     Lanes coloured = splat(0);
     BICLIQ_UNROLL
-    for (u32 w = 0; w < kSmallWords; ++w) coloured = select(only_lane(w), splat(any_bits(select(allowed, class_words_[w], splat(0)))), coloured);
+    for (u32 w = 0; w < kSmallWords; ++w)
+      coloured = select(only_lane(w), splat(any_bits(select(allowed, class_words_[w], splat(0)))), coloured);
     const Set left = {{without(of.word[0], coloured)}};
     if (!recolour_ || k < 2 || !any(left)) return left;
     usable_ = ballot(allowed);
     Set kept = left;
     u32 failures = 0;
     each_while(left, [&](u32 v) {
-      if (place(v)) {
+      if (place(v, row(v), usable_)) {
         remove(kept, v);
         failures = 0;
         return true;
@@ -90,7 +100,6 @@ class SmallColouring {
   }
 
  private:
-  static constexpr u32 kNoClass = ~0u;
   struct alignas(kSmallWords % 4 == 0 ? 16 : kSmallWords % 2 == 0 ? 8 : 4) Row {
     u32 word[kSmallWords];
   };
@@ -115,7 +124,8 @@ class SmallColouring {
         class_words_[w] = set_bits(class_words_[w], lowest_lane_(ballot(~nonzero(met))), splat(bit));
       }
   }
-  /// What is chosen among registers by a number is chosen without a branch: a device compiler would make them memory.
+  /// All bits or none. A word is chosen among registers by masks, and not by its number: a device
+  /// compiler would put the registers into memory.
   static u32 all_if(bool chosen) { return 0u - u32{chosen}; }
   /// Puts a vertex into a class, or takes it out.
   void toggle(u32 c, u32 v) {
@@ -123,6 +133,7 @@ class SmallColouring {
     BICLIQ_UNROLL
     for (u32 w = 0; w < kSmallWords; ++w) class_words_[w] = class_words_[w] ^ (bit & splat(all_if(v / 32 == w)));
   }
+  /// The classes that have none of some vertices.
   u32 classes_without(const Row& vertices) const {
     Lanes met = splat(0);
     BICLIQ_UNROLL
@@ -130,25 +141,11 @@ class SmallColouring {
     return ballot(~nonzero(met));
   }
 
-  bool place(u32 v) {
-    Row alive = row(v);
-    u32 open = usable_;
-    n_units_ = 0;
-    BICLIQ_ROLL
-    for (bool first = true;; first = false) {
-      const u32 found = look(alive, open);
-      if (found != kNoClass) {
-        if (first)
-          toggle(found, v);
-        else
-          explain(found, v);
-        return true;
-      }
-      if (first && make_room(v)) return true;
-      if (!refute_ || !force(alive, open)) return false;
-    }
-  }
-  /// The first of some classes without a living member; else notes in ones_ those with a single one, and that one.
+  // ---- what `place` asks
+
+  void join(u32 c, u32 v) { toggle(c, v); }
+  /// The first of some classes without a member that is alive. If there is none, `ones_` gets the
+  /// classes with a single one, and `singles_` these members.
   u32 look(const Row& alive, u32 among) {
     Lanes any = splat(0), two = splat(0), at = splat(0);
     BICLIQ_UNROLL
@@ -181,7 +178,8 @@ class SmallColouring {
 
   // ---- refutation
 
-  /// Takes the single living member of each class in ones_; false if there is no such class.
+  /// Chooses the member of each class in `ones_` that is the only one alive; false if there is no
+  /// such class.
   bool force(Row& alive, u32& open) {
     const u32 known = n_units_;
     BICLIQ_ROLL
@@ -190,7 +188,7 @@ class SmallColouring {
       u32 bits = 0;
       BICLIQ_UNROLL
       for (u32 w = 0; w < kSmallWords; ++w) bits |= alive.word[w] & all_if(member / 32 == w);
-      if (!(bits >> member % 32 & 1)) continue;  // a unit just forced took it away: the class stays open, the next look finds it
+      if (!(bits >> member % 32 & 1)) continue;  // one chosen just now removed it: the next look finds an empty class
       open &= ~(1u << c);
       unit_vertices_ = select(only_lane(n_units_), splat(member), unit_vertices_);
       unit_classes_ = select(only_lane(n_units_), splat(c), unit_classes_);
@@ -201,7 +199,8 @@ class SmallColouring {
     }
     return n_units_ > known;
   }
-  /// Sets aside the classes on which the contradiction in class c rests.
+  /// Sets the classes aside from which it follows that class c is empty: no vertex is placed by
+  /// them again.
   void explain(u32 c, u32 v) {
     usable_ &= ~(1u << c);
     u32 needed = takers(c, v, kNoVertex, n_units_);
@@ -213,7 +212,8 @@ class SmallColouring {
       needed |= takers(of, v, lane(unit_vertices_, i), i);
     }
   }
-  /// Those of the first n units that took away the neighbours of v, all but one, in class c.
+  /// Those of the first n chosen members that removed the neighbours of v in class c, but for one
+  /// of these.
   u32 takers(u32 c, u32 v, u32 but, u32 n) const {
     const u32 units = ballot(first_lanes(n));
     u32 found = 0;

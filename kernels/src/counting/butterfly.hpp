@@ -3,7 +3,7 @@
 // Input: a CSR matrix of the left side; all vertices of both sides are ranked together by ascending degree. Method:
 // every butterfly has one vertex of highest rank, u; the paths u–v–w through vertices of lower rank are counted at their
 // ends w, and c paths to one w make C(c, 2) butterflies. Each of these paths lies in c - 1 of them, which gives the
-// counts of its middle vertex and of its two edges. A vertex u is a root of count_team.hpp; threads share the counts of
+// counts of its middle vertex and of its two edges. A vertex u is a root of open_roots.hpp; threads share the counts of
 // vertices and edges, which are added to atomically. Time O(sum over edges of the smaller degree), memory O(vertices +
 // edges). Counts of one vertex or edge are 64 bits wide; `parts_fit` says whether that is enough (edges × largest degree
 // bounds them).
@@ -18,17 +18,19 @@ namespace bicliq {
 /// Both sides of a graph as one, vertices by ascending degree.
 class RankedGraph {
  public:
-  RankedGraph(const std::int64_t* indptr, const std::int32_t* indices, std::uint32_t n_left, std::uint32_t n_right)
+  /// `check` is called now and then, and may end it by an exception.
+  template <class Check>
+  RankedGraph(const std::int64_t* indptr, const std::int32_t* indices, std::uint32_t n_left, std::uint32_t n_right, const Check& check)
       : n_left_(n_left), n_(n_left + n_right), rank_(n_), start_(static_cast<std::size_t>(n_) + 1, 0) {
     const auto m = static_cast<std::uint64_t>(indptr[n_left]);
     std::vector<std::uint32_t> degree(n_, 1);
     for (std::uint32_t u = 0; u < n_left; ++u) degree[u] += static_cast<std::uint32_t>(indptr[u + 1] - indptr[u]);
-    for (std::uint64_t e = 0; e < m; ++e) ++degree[n_left + static_cast<std::uint32_t>(indices[e])];
+    each_edge(m, check, [&](std::uint64_t e) { ++degree[n_left + static_cast<std::uint32_t>(indices[e])]; });
     vertex_ = core::order_by(degree, false);
     for (std::uint32_t i = 0; i < n_; ++i) rank_[vertex_[i]] = i;
     for (std::uint32_t i = 0; i < n_; ++i) start_[i + 1] = start_[i] + degree[vertex_[i]] - 1;
     if (n_ > 0) largest_ = degree[vertex_[n_ - 1]];
-    fill(indptr, indices, m);
+    fill(indptr, indices, m, check);
   }
   std::uint32_t n() const { return n_; }
   std::uint64_t n_edges() const { return edge_.size() / 2; }
@@ -42,34 +44,36 @@ class RankedGraph {
   std::uint32_t vertex(std::uint32_t u) const { return vertex_[u]; }
 
  private:
-  void fill(const std::int64_t* indptr, const std::int32_t* indices, std::uint64_t m) {
+  template <class Check>
+  void fill(const std::int64_t* indptr, const std::int32_t* indices, std::uint64_t m, const Check& check) {
     adjacent_.resize(2 * m);
     edge_.resize(2 * m);
     std::vector<std::uint64_t> number(m);
-    std::vector<std::uint64_t> right_start(n_ - n_left_ + 1, 0), at;
-    for (std::uint64_t e = 0; e < m; ++e) ++right_start[static_cast<std::uint32_t>(indices[e]) + 1];
+    std::vector<std::uint64_t> right_start(static_cast<std::size_t>(n_ - n_left_) + 1, 0), at;
+    each_edge(m, check, [&](std::uint64_t e) { ++right_start[static_cast<std::uint32_t>(indices[e]) + 1]; });
     std::partial_sum(right_start.begin(), right_start.end(), right_start.begin());
     at.assign(right_start.begin(), right_start.end() - 1);
     std::vector<std::uint32_t> left_of(m);
-    for (std::uint32_t u = 0; u < n_left_; ++u)
+    each_vertex(n_left_, check, [&](std::uint32_t u) {
       for (std::int64_t e = indptr[u]; e < indptr[u + 1]; ++e) {
         const std::uint64_t slot = at[static_cast<std::uint32_t>(indices[e])]++;
         left_of[slot] = u;
         number[slot] = static_cast<std::uint64_t>(e);
       }
+    });
     std::vector<std::uint64_t> to(start_.begin(), start_.end() - 1);
     const auto append = [&](std::uint32_t owner, std::uint32_t neighbour, std::uint64_t e) {
       adjacent_[to[rank_[owner]]] = neighbour;
       edge_[to[rank_[owner]]++] = e;
     };
-    for (std::uint32_t i = 0; i < n_; ++i) {  // by ascending rank: every list comes out sorted
+    each_vertex(n_, check, [&](std::uint32_t i) {  // by ascending rank: every list comes out sorted
       const std::uint32_t v = vertex_[i];
       if (v < n_left_)
         for (std::int64_t e = indptr[v]; e < indptr[v + 1]; ++e)
           append(n_left_ + static_cast<std::uint32_t>(indices[e]), i, static_cast<std::uint64_t>(e));
       else
         for (std::uint64_t s = right_start[v - n_left_]; s < right_start[v - n_left_ + 1]; ++s) append(left_of[s], i, number[s]);
-    }
+    });
   }
   const std::uint32_t n_left_, n_;
   std::uint64_t largest_ = 0;
@@ -107,7 +111,6 @@ class Butterflies {
     return 0;
   }
   void step(const Butterflies&, std::uint32_t) {}
-  void halt() {}
 
  private:
   static void add(std::uint64_t& to, std::uint64_t x) { __atomic_fetch_add(&to, x, __ATOMIC_RELAXED); }

@@ -1,10 +1,13 @@
-// count128.hpp: counts of 128 bits that know when they have overflowed, and binomial coefficients in them.
+// count128.hpp: exact sums of binomial coefficients and of their products.
 //
-// Terms are binomials of n < 2^32 and their products, with `kTooLarge` for all that do not fit. None is 2^128 - 1 itself: its
-// prime factor 67,280,421,310,721 divides no such binomial. Sums can be, and keep a flag of their own.
+// Terms have 128 bits, and sums 192, which is more than 2^63 of the largest terms. A term of 2^128 or more is `kTooLarge`, and
+// goes to no sum: it is kept by its factors (`LargeTerms`), and Python works it out. None is 2^128 - 1 itself, which
+// `kTooLarge` is: its prime factor 67,280,421,310,721 divides no binomial coefficient of n < 2^32.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace bicliq {
@@ -25,15 +28,30 @@ inline u128 scale_exactly(u128 c, std::uint64_t n, std::uint64_t k) {
   return whole == kTooLarge || whole > kTooLarge - rest ? kTooLarge : whole + rest;
 }
 
-/// A sum that stays too large once it is.
+/// A sum of either sign, in 192 bits.
 struct Total {
-  u128 value = 0;
-  bool too_large = false;
-  void add(u128 x) { too_large |= __builtin_add_overflow(value, x, &value) || x == kTooLarge; }
+  u128 low = 0;
+  std::int64_t high = 0;
+  void add(u128 x) { high += __builtin_add_overflow(low, x, &low); }
+  void subtract(u128 x) { high -= __builtin_sub_overflow(low, x, &low); }
   void add(const Total& other) {
-    too_large |= __builtin_add_overflow(value, other.value, &value) || other.too_large;
+    add(other.low);
+    high += other.high;
   }
-  void add_product(u128 a, u128 b) { add(checked_product(a, b)); }
+};
+
+/// Terms that do not fit in 128 bits, by four numbers that say what they are, and how many times each of them is to be added.
+class LargeTerms {
+ public:
+  using Key = std::array<std::uint32_t, 4>;
+  void add(const Key& key, std::int64_t times) { times_[key] += times; }
+  void add(const LargeTerms& other) {
+    for (const auto& [key, times] : other.times_) add(key, times);
+  }
+  const std::map<Key, std::int64_t>& times() const { return times_; }
+
+ private:
+  std::map<Key, std::int64_t> times_;
 };
 
 /// C(n, k) for one k and every n up to a largest one.
@@ -46,13 +64,22 @@ inline std::vector<u128> binomial_column(std::uint32_t largest_n, std::uint32_t 
   return column;
 }
 
-/// C(n, k) for one n and every k below `count`.
+/// C(n, k), or `kTooLarge`.
+inline u128 binomial(std::uint32_t n, std::uint32_t k) {
+  if (k > n) return 0;
+  if (k > n - k) k = n - k;
+  u128 c = 1;
+  for (std::uint32_t i = 0; i < k && c != kTooLarge; ++i) c = scale_exactly(c, n - i, std::uint64_t{i} + 1);
+  return c;
+}
+
+/// C(n, k) for one n and every k below `count`; none of them may be too large.
 inline void binomial_row(std::uint32_t n, std::uint32_t count, std::vector<u128>& row) {
   row.assign(count, 0);
   u128 c = 1;
   for (std::uint32_t k = 0; k < count && k <= n; ++k) {
     row[k] = c;
-    if (k < n) c = scale_exactly(c, n - k, static_cast<std::uint64_t>(k) + 1);
+    if (k < n) c = scale_exactly(c, n - k, std::uint64_t{k} + 1);
   }
 }
 

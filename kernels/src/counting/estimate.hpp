@@ -7,12 +7,13 @@
 // Threads share the draws; what is drawn, and so the choice, does not depend on their number.
 #pragma once
 
-#include "lanes/parallel.hpp"
 #include "counting/pivot_sums.hpp"
 #include "counting/pq.hpp"
+#include "lanes/workers.hpp"
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <memory>
 
 namespace bicliq {
@@ -35,7 +36,8 @@ constexpr double kCheap = 3e6;           // registers, about 10 ms: pivots could
 constexpr double kWorthSpending = 0.1;   // of the count, on the next draws
 constexpr double kDoubtALevel = 0.4;     // random ways miss steps that hold much of the work; for each level that the other side has not
 constexpr std::size_t kEdgesWorthThreads = 1 << 15;
-constexpr u32 kMostHelpers = 16;  // of a list of 16 to 64 draws
+constexpr u32 kMostEstimating = 16;  // workers that share a list of 16 to 64 draws
+constexpr u32 kMostLevels = 64;      // a random way goes down all of them; more vertices than that are a matter for pivots
 
 /// Roots that were drawn, so many times on end.
 struct Drawn {
@@ -117,7 +119,13 @@ class SearchCandidate : public Candidate {
     if (!search) search = make_();
     const u64 before = search->work;
     const u64 seed = static_cast<u64>(draws) << 32 | drawn.root;  // other ways than from the same root before
-    const double below = search->sampled_work(drawn.root, ways_ * drawn.times, seed);
+    double below = 0;
+    try {
+      below = search->sampled_work(drawn.root, ways_ * drawn.times, seed);
+    } catch (const CapacityError&) {  // too deep for this search, and perhaps not for another
+      search.reset();
+      return {std::numeric_limits<double>::infinity(), 0};
+    }
     return {doubt_ * drawn.times * unit_ * below / roots.chance(drawn.root), unit_ * static_cast<double>(search->work - before)};
   }
 
@@ -133,15 +141,16 @@ struct SampledSide {
   SampledSide(const CountSide& roots_, const CountSide& rows_, SizeRange sizes_)
       : roots(roots_), rows(rows_), sizes(sizes_), weighted(roots, rows), table(roots.largest_degree(), sizes.least[1]) {}
 
-  std::unique_ptr<Candidate> candidate(Choice choice, u32 workers) const {
+  /// Searches of the run that the sample belongs to.
+  std::unique_ptr<Candidate> candidate(Choice choice, const Run& run) const {
     const auto of = [&](u32 ways, double unit, double doubt, auto make) -> std::unique_ptr<Candidate> {
-      return std::make_unique<SearchCandidate<decltype(make)>>(choice, weighted, workers, ways, unit, doubt, make);
+      return std::make_unique<SearchCandidate<decltype(make)>>(choice, weighted, run.workers(), ways, unit, doubt, make);
     };
     if (choice.method == Method::pivot)
       return of(kWaysOfPivots, kRegistersANode, 1,
-                [this] { return std::make_unique<Pivot<OneSize>>(roots, rows, sizes, OneSize(sizes.most[0], sizes.most[1])); });
+                [this, &run] { return std::make_unique<Pivot<OneSize>>(run, roots, rows, sizes, OneSize(sizes.most[0], sizes.most[1])); });
     const u32 p = sizes.least[0], q = sizes.least[1];
-    return of(kWaysOfLevels, 1, 1 + kDoubtALevel * (p > q ? p - q : 0), [this, p] { return std::make_unique<Levels>(roots, rows, p, table); });
+    return of(kWaysOfLevels, 1, 1 + kDoubtALevel * (p > q ? p - q : 0), [this, p, &run] { return std::make_unique<Levels>(run, roots, rows, p, table); });
   }
   const CountSide &roots, &rows;
   const SizeRange sizes;
@@ -156,7 +165,7 @@ inline void sort_by_work(Candidates& candidates) {
 }
 
 /// Brings all candidates from a third of n draws, or none, to n, and sorts them.
-inline void draw(Candidates& candidates, u32 n, Helpers& helpers) {
+inline void draw(Candidates& candidates, u32 n, Run& run) {
   struct Task {
     Candidate* candidate;
     Drawn drawn;
@@ -167,17 +176,17 @@ inline void draw(Candidates& candidates, u32 n, Helpers& helpers) {
     candidate->draws = n;
     for (const Drawn& drawn : candidate->roots.draws(n)) tasks.push_back({candidate.get(), drawn, {}});
   }
-  helpers.each(static_cast<u32>(tasks.size()), [&](u32 worker, u32 i) { tasks[i].sample = tasks[i].candidate->sample(worker, tasks[i].drawn); });
+  run.each(static_cast<u32>(tasks.size()), [&](u32 worker, u32 i) { tasks[i].sample = tasks[i].candidate->sample(worker, tasks[i].drawn); });
   for (const Task& task : tasks) task.candidate->add(task.sample);
   sort_by_work(candidates);
 }
 
 /// The best of all that levels and pivots could do.
-inline Choice best_of(Candidates candidates, Candidates pivots, double scatter, Helpers& helpers) {
+inline Choice best_of(Candidates candidates, Candidates pivots, double scatter, Run& run) {
   u32 n = kFirstDraws;
-  draw(candidates, n, helpers);
+  draw(candidates, n, run);
   if (candidates.empty() || candidates[0]->work() > kCheap) {
-    draw(pivots, n, helpers);
+    draw(pivots, n, run);
     std::move(pivots.begin(), pivots.end(), std::back_inserter(candidates));
     sort_by_work(candidates);
   }
@@ -187,19 +196,20 @@ inline Choice best_of(Candidates candidates, Candidates pivots, double scatter, 
     double spent = 0;
     for (const auto& candidate : candidates) spent += candidate->spent;
     if (candidates.size() == 1 || n == kMostDraws || spent * (kTimesMore - 1) > kWorthSpending * least) break;
-    draw(candidates, n *= kTimesMore, helpers);
+    draw(candidates, n *= kTimesMore, run);
   }
   return candidates[0]->choice;
 }
 
 /// The search and the side of the roots of a count, as far as they are not prescribed; sizes of the left and right side.
-inline Choice choose(const CountGraph& g, SizeRange sizes, Method method, RootSide side, Helpers& helpers) {
+inline Choice choose(const CountGraph& g, SizeRange sizes, Method method, RootSide side, Run& run) {
   const u32 p = sizes.least[0], q = sizes.least[1];
   if (p == 1 || q == 1 || g.left.n == 0)  // one level is a sum over degrees
     return {method == Method::pivot ? Method::pivot : Method::levels, side == RootSide::chosen_here ? p == 1 : side == RootSide::left};
   if (method != Method::chosen_here && side != RootSide::chosen_here) return {method, side == RootSide::left};
+  if (method == Method::levels && std::min(p, q) > kMostLevels) return {method, p <= q};
   std::unique_ptr<SampledSide> sides[2];
-  helpers.each(2, [&](u32, u32 is_right) {
+  run.each(2, [&](u32, u32 is_right) {
     if (side == (is_right ? RootSide::left : RootSide::right)) return;
     sides[is_right] = is_right ? std::make_unique<SampledSide>(g.right, g.left, SizeRange{{q, p}, {sizes.most[1], sizes.most[0]}})
                                : std::make_unique<SampledSide>(g.left, g.right, sizes);
@@ -207,11 +217,12 @@ inline Choice choose(const CountGraph& g, SizeRange sizes, Method method, RootSi
   const auto candidates = [&](Method one) {
     Candidates out;
     for (const bool on_left : {true, false})
-      if (const auto& sampled = sides[!on_left]; sampled && (method == Method::chosen_here || method == one))
-        out.push_back(sampled->candidate({one, on_left}, helpers.workers()));
+      if (const auto& sampled = sides[!on_left];
+          sampled && (method == Method::chosen_here || method == one) && (one == Method::pivot || sampled->sizes.least[0] <= kMostLevels))
+        out.push_back(sampled->candidate({one, on_left}, run));
     return out;
   };
-  return best_of(candidates(Method::levels), candidates(Method::pivot), method == Method::chosen_here ? kScatter : kScatterOfOne, helpers);
+  return best_of(candidates(Method::levels), candidates(Method::pivot), method == Method::chosen_here ? kScatter : kScatterOfOne, run);
 }
 
 }  // namespace BICLIQ_ISA

@@ -1,45 +1,62 @@
-// levels.cu: (p,q)-bicliques on a GPU, by levels; the search of pq.hpp with a warp as the group of 32 lanes.
+// levels.cu: (p,q)-bicliques on a GPU, by levels. The search is that of pq.hpp, with a warp as the
+// group of 32 lanes.
 //
-// What: the number of complete p×q subgraphs below given roots, exactly, in 128 bits a warp.
+// What it finds: the number of complete p×q subgraphs below given roots, exactly, as sums of 128
+// bits. A root lies on the side that holds p vertices, its *columns* are later vertices of that
+// side, and its *rows* are its neighbours.
 //
-// Input: a `CountRun`, written by cuda_count.py: both adjacency lists of the core in search order, the tables of
-// binomials, the subsets of small sets as words, and blocks of memory.
+// Input: a `CountRun`, written by kernels/cuda/counting.py: both adjacency lists of the core in
+// search order, tables of binomials, the subsets of small sets as words, and blocks of memory.
 //
-// Method: `count_roots`, a block a root, counts common rows and writes the root's columns as masks into the arena, with a task
-// for each of its steps. Then as many waves of `count_wave` as there are levels: a warp takes a task (a node and the
-// column that is chosen next), and makes the node of the columns that are left. A node of more than 32 columns or 32
-// rows becomes tasks of the next wave, so that no warp sits on a heavy one; a smaller one is finished in registers: lane j
-// holds column j, lane r of the transpose row r, and a node of the tree is two words, the columns alive and the rows chosen.
-// Such a node ends where few subsets of columns or of rows are asked for (omission.hpp): a lane takes a subset each.
+// Method: `count_roots`, a block a root, counts the rows that each later vertex shares with the
+// root, and writes those with enough of them as masks into the arena: a node, with a task for each
+// column that may be chosen next. Then comes a *wave* of `count_wave` for each further vertex but
+// the last: a warp takes a task (a node and a column) and makes the node of the columns that are
+// left. If that has more than 32 columns or 32 rows, it becomes tasks of the next wave, so that no
+// warp is kept by a large one. A smaller one is finished in registers: lane j holds column j, and
+// lane r of the transpose row r, so that a node is two words, the columns that may still be chosen
+// and the rows that are left. A node ends where there are few subsets of columns, or of rows, to
+// choose (omission.hpp): each lane takes a subset.
 //
-// Exactness: nothing depends on capacities; where the arena or the tasks do not suffice, the run fails as a whole
-// and the host halves the roots. Sums are per lane and carry into a second word.
+// Exactness: no count depends on capacities. Where the arena or the tasks do not suffice the run
+// fails as a whole, and the host repeats it with half of the roots. Sums are per lane, with a carry
+// into a second word.
+//
+// Cost: the nodes of pq.hpp, 32 columns at a time. Memory: the nodes of all waves, in the arena.
 //
 // Compiled by NVRTC with --device-as-default-execution-space; sm_75 and newer.
 #include "lanes/device_buckets.hpp"
+#include "lanes/device_failure.hpp"
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-constexpr u32 kMostWaves = 64, kBuckets = 1024, kRows33 = 33;
-constexpr u32 kFewSubsets = 256, kMoreSubsets = 1024;
-constexpr u32 kPlaced = 0x80000000u;
-enum CountFailure : u64 { kFits = 0, kNoArena = 1, kNoTasks = 2 };
+constexpr u32 kRootThreads = 256, kWaveThreads = 128;
+constexpr u32 kMostWaves = 64, kBuckets = 1024;
+constexpr u32 kSmall = 33;                              // tables of binomials have C(n, k) for n and k below
+constexpr u32 kFewSubsets = 256, kMostSubsets = 1024;  // that end a node with 3 more to choose, and with more than 3
+constexpr u32 kPlaced = 0x80000000u;                    // a word of scratch with this bit holds a column's place
 
-/// Columns as masks over rows, word-major; `need` of them are still to be chosen.
+// kernels/cuda/counting.py describes these structs and numbers again, for the driver, which writes
+// and reads them; a program where the two differ does not compile.
+
+/// Columns as masks over rows, word by word; `need` of them are still to be chosen.
 struct CountNode {
-  u64 masks;  // place in the arena
+  u64 masks;  // where they begin in the arena
   u32 n, stride, words, need;
 };
 struct CountTask {
   u32 node, column;
 };
 struct CountCounters {
-  u64 next_root, arena_used, n_nodes, n_tasks, failure, too_large, work;
+  u64 next_root, arena_used, n_nodes, n_tasks;
+  u64 failure;    // a `Failure`
+  u64 too_large;  // a sum has passed 2^128
+  u64 work;
   u64 next_task[kMostWaves], end_of_wave[kMostWaves + 1];
 };
 
-/// 64-bit fields only, in the order of cuda_count.py's `RUN_FIELDS`.
+/// Everything a kernel is told; 64-bit fields only.
 struct CountRun {
   const u64 *root_start, *row_start;
   const u32 *root_rows, *row_roots, *roots;
@@ -47,16 +64,16 @@ struct CountRun {
   CountNode* nodes;
   CountTask* tasks;
   u32* workspace;
-  u64* totals;  // two words a warp: low, high
-  const u64 *table_low, *table_high;                      // C(number of rows, q)
-  const u32 *binomials, *subsets, *first_subset;  // [n][k] each but the second
+  u64* totals;                                    // low and high word of each warp's sum
+  const u64 *table_low, *table_high;              // C(number of rows, q); all ones: it does not fit
+  const u32 *binomials, *subsets, *first_subset;  // [n][k]; k-subsets of n things as words; where those of [n][k] begin
   CountCounters* counters;
   u64 n_vertices, n_roots, p, q, arena_words, node_capacity, task_capacity, workspace_words;
 
-  void fail(CountFailure why) const { atomicExch(&counters->failure, static_cast<u64>(why)); }
+  void fail(Failure why) const { atomicExch(&counters->failure, static_cast<u64>(why)); }
 };
 
-/// A sum of one lane.
+/// The sum of one lane.
 struct LaneSum {
   u64 low = 0, high = 0;
   void add(u64 x) {
@@ -73,7 +90,7 @@ struct LaneSum {
   }
 };
 
-/// C(rows, q) of a lane's number of rows; what does not fit raises the flag.
+/// Adds C(rows, q) for a lane's number of rows; a sum that does not fit raises the flag.
 inline void add_choices(const CountRun& g, LaneSum& sum, u32 rows) {
   const u64 low = g.table_low[rows], high = g.table_high[rows];
   if (sum.add(low, high) || (low & high) == ~0ull) atomicExch(&g.counters->too_large, 1ull);
@@ -92,7 +109,7 @@ inline void add_to_totals(const CountRun& g, LaneSum sum, u32 warp) {
   g.totals[2 * warp + 1] = all.high;
 }
 
-// ---- roots ------------------------------------------------------------------------------------------
+// ---- roots --------------------------------------------------------------------------------------
 
 struct SharedRoot {
   u64 root, masks, tasks;
@@ -101,6 +118,7 @@ struct SharedRoot {
   u32 histogram[kBuckets];
 };
 
+/// Counts below one root after the other, or makes the first node below it; a block of threads.
 class CountRoots {
  public:
   CountRoots(const CountRun& run, SharedRoot& shared, u32* scratch)
@@ -135,15 +153,18 @@ class CountRoots {
  private:
   static u32 bucket(u32 count) { return count < kBuckets ? count : kBuckets - 1; }
 
-  /// f(w, i) for the vertices w after the root in the list of its row i; a warp a row, from the end.
+  /// f(w, i) for every vertex w after the root in the list of its row i; a warp takes a row, from
+  /// its end.
   template <class F>
   void each_later(F f) const {
     for (u32 i = threadIdx.x / kLanes; i < d_; i += blockDim.x / kLanes) {
       const u32* list = g_.row_roots + g_.row_start[rows_[i]];
-      for (i64 e = static_cast<i64>(g_.row_start[rows_[i] + 1] - g_.row_start[rows_[i]]) - 1 - lane_id(); e >= 0 && list[e] > v_; e -= kLanes)
+      for (i64 e = static_cast<i64>(g_.row_start[rows_[i] + 1] - g_.row_start[rows_[i]]) - 1 - lane_id();
+           e >= 0 && list[e] > v_; e -= kLanes)
         f(list[e], i);
     }
   }
+  /// f(w, count) for the vertices that share enough rows with the root.
   template <class F>
   void each_kept(F f) const {
     for (u32 i = threadIdx.x; i < s_.n_touched; i += blockDim.x) {
@@ -157,6 +178,7 @@ class CountRoots {
     if (lane_id() == 0) s_.n = n;
   }
 
+  /// Writes the node below the root, and a task for each of its columns that may be chosen next.
   void write_node() {
     const u32 n = s_.n, need = static_cast<u32>(g_.p) - 1, words = (d_ + 31) / 32, stride = (n + 63) / 32 * 32;
     const u64 size = static_cast<u64>(words) * stride, n_tasks = n - need + 1;
@@ -166,9 +188,9 @@ class CountRoots {
       s_.tasks = atomicAdd(&g_.counters->n_tasks, n_tasks);
       s_.stored = false;
       if (s_.masks + size > g_.arena_words)
-        g_.fail(kNoArena);
+        g_.fail(Failure::kArenaFull);
       else if (s_.node >= g_.node_capacity || s_.tasks + n_tasks > g_.task_capacity)
-        g_.fail(kNoTasks);
+        g_.fail(Failure::kTasksFull);
       else
         s_.stored = true;
       if (s_.stored) g_.nodes[s_.node] = {s_.masks, n, stride, words, need};
@@ -193,7 +215,7 @@ class CountRoots {
   const u32* rows_ = nullptr;
 };
 
-extern "C" __global__ void __launch_bounds__(256) count_roots(const CountRun* run) {
+extern "C" __global__ void __launch_bounds__(kRootThreads) count_roots(const CountRun* run) {
   __shared__ SharedRoot shared;
   const CountRun& g = *run;
   CountRoots roots(g, shared, g.scratch + 2 * g.n_vertices * blockIdx.x);
@@ -208,13 +230,14 @@ extern "C" __global__ void __launch_bounds__(256) count_roots(const CountRun* ru
   add_to_totals(g, roots.sum, (blockIdx.x * blockDim.x + threadIdx.x) / kLanes);
 }
 
-/// What was put up so far is the next wave (one thread).
+/// All tasks so far but for earlier waves are the next wave; one thread.
 extern "C" __global__ void close_wave(const CountRun* run, u32 wave) {
   run->counters->end_of_wave[wave + 1] = run->counters->n_tasks;
 }
 
-// ---- search -----------------------------------------------------------------------------------------
+// ---- search -------------------------------------------------------------------------------------
 
+/// Runs tasks; a warp.
 class CountWave {
  public:
   CountWave(const CountRun& run, const u32* binomials, u32* buffer, u32* workspace)
@@ -235,10 +258,11 @@ class CountWave {
   }
 
  private:
-  u32 choose(u32 n, u32 k) const { return k < kRows33 ? binomials_[n * kRows33 + k] : 0; }
+  u32 choose(u32 n, u32 k) const { return k < kSmall ? binomials_[n * kSmall + k] : 0; }
 
   // ---- nodes of the arena
 
+  /// Chooses column i of a node of at most 32 rows.
   void narrow(const CountNode& c, const u32* masks, u32 i) {
     const u32 x = masks[i];
     u64 pairs = 0;
@@ -253,11 +277,12 @@ class CountWave {
     if (c.need == 2) return sum.add(pairs);
     if (n + 1 < c.need) return;
     if (n <= kLanes) return small(lane_id() < n ? list_[lane_id()] : 0, n, c.need - 1);
-    u32* to = put_up(n, 1, c.need - 1);
+    u32* to = add_node(n, 1, c.need - 1);
     if (!to) return;
     for (u32 j = lane_id(); j < stride_of(n); j += kLanes) to[j] = j < n ? list_[j] : 0;
   }
 
+  /// Chooses column i of a node of more rows.
   void wide(const CountNode& c, const u32* masks, u32 i) {
     u32 n_used = 0, rows = 0;
     for (u32 k = 0; k < c.words; k += kLanes) {
@@ -273,7 +298,8 @@ class CountWave {
       u32 count = 0;
       if (column < c.n) {
         BICLIQ_UNROLL_8
-        for (u32 a = 0; a < n_used; ++a) count += __popc(words_[a] & masks[static_cast<u64>(used_[a]) * c.stride + column]);
+        for (u32 a = 0; a < n_used; ++a)
+          count += __popc(words_[a] & masks[static_cast<u64>(used_[a]) * c.stride + column]);
       }
       const bool enough = count >= q_;
       if (c.need == 2) {
@@ -285,11 +311,12 @@ class CountWave {
     if (c.need == 2 || n + 1 < c.need) return;
     project(c, masks, n_used, rows, n);
   }
-  /// The kept columns over the chosen rows alone, side by side; a lane a column.
+  /// Makes the node of the kept columns over the rows of the chosen one, side by side; a lane a
+  /// column.
   void project(const CountNode& c, const u32* masks, u32 n_used, u32 rows, u32 n) {
     const bool in_place = rows <= kLanes && n <= kLanes;
     const u32 stride = stride_of(n);
-    u32* to = in_place ? nullptr : put_up(n, (rows + 31) / 32, c.need - 1);
+    u32* to = in_place ? nullptr : add_node(n, (rows + 31) / 32, c.need - 1);
     if (!in_place && !to) return;
     for (u32 j = 0; j < (in_place ? kLanes : stride); j += kLanes) {
       const bool real = j + lane_id() < n;
@@ -311,8 +338,9 @@ class CountWave {
     }
   }
   static u32 stride_of(u32 n) { return (n + 63) / 32 * 32; }
-  /// Room for a node whose steps are tasks of the next wave; null where there is none.
-  u32* put_up(u32 n, u32 words, u32 need) {
+  /// Adds a node, whose columns are tasks of the next wave; returns where its masks go, or null
+  /// where there is no room.
+  u32* add_node(u32 n, u32 words, u32 need) {
     const u64 size = static_cast<u64>(words) * stride_of(n), n_tasks = n - need + 1;
     u64 masks = 0, node = 0, tasks = 0;
     if (lane_id() == 0) {
@@ -324,16 +352,18 @@ class CountWave {
     node = __shfl_sync(~0u, node, 0);
     tasks = __shfl_sync(~0u, tasks, 0);
     if (masks + size > g_.arena_words || node >= g_.node_capacity || tasks + n_tasks > g_.task_capacity) {
-      if (lane_id() == 0) g_.fail(masks + size > g_.arena_words ? kNoArena : kNoTasks);
+      if (lane_id() == 0) g_.fail(masks + size > g_.arena_words ? Failure::kArenaFull : Failure::kTasksFull);
       return nullptr;
     }
     if (lane_id() == 0) g_.nodes[node] = {masks, n, stride_of(n), words, need};
-    for (u64 t = lane_id(); t < n_tasks; t += kLanes) g_.tasks[tasks + t] = {static_cast<u32>(node), static_cast<u32>(t)};
+    for (u64 t = lane_id(); t < n_tasks; t += kLanes)
+      g_.tasks[tasks + t] = {static_cast<u32>(node), static_cast<u32>(t)};
     return g_.arena + masks;
   }
 
   // ---- at most 32 columns of at most 32 rows: lane j holds column j
 
+  /// Counts below such a node to the end: a stack of the columns and rows that are left.
   void small(u32 mask, u32 n, u32 need) {
     const u32 row = transpose(mask);  // lane r: the columns that have row r
     u32 alive_at[kLanes], rows_at[kLanes], depth = 0, alive = n < 32 ? (1u << n) - 1 : ~0u, rows = ~0u;
@@ -362,14 +392,15 @@ class CountWave {
     }
   }
 
-  /// Counts without branching what is small enough: `need` of the columns alive, over these rows.
+  /// Counts the choices of `need` of the columns over these rows, if they are few enough to be
+  /// listed.
   bool ends(u32 mask, u32 row, u32 alive, u32 rows, u32 need) {
     if (need == 2) {
       pairs(mask & rows, alive);
       return true;
     }
     const u32 n = __popc(alive), by_columns = choose(n, need), by_rows = choose(__popc(rows), q_);
-    const u32 most = need == 3 ? kFewSubsets : kMoreSubsets;
+    const u32 most = need == 3 ? kFewSubsets : kMostSubsets;
     if ((by_columns < by_rows ? by_columns : by_rows) > most) return false;
     if (by_columns <= by_rows) {
       subsets(gathered(mask & rows, alive), n, need, q_);
@@ -380,6 +411,7 @@ class CountWave {
     if (static_cast<u32>(__popc(useful)) >= q_) subsets(gathered(columns, useful), __popc(useful), q_, need);
     return true;
   }
+  /// Adds C(common rows, q) over all pairs of columns.
   void pairs(u32 mask, u32 alive) {
     u64 found = 0;
     const bool own = alive >> lane_id() & 1;
@@ -394,10 +426,11 @@ class CountWave {
     compact(buffer_, Lanes{word}, flags(which));
     return buffer_[lane_id()];
   }
-  /// Adds C(popcount of their AND, least) over the k-subsets of the words of the first n lanes; a lane a subset.
+  /// Adds C(bits of their AND, least) over the k-subsets of the words of the first n lanes; a lane
+  /// takes a subset.
   void subsets(u32 word, u32 n, u32 k, u32 least) {
     const u32 all = choose(n, k);
-    const u32* list = g_.subsets + g_.first_subset[n * kRows33 + k];
+    const u32* list = g_.subsets + g_.first_subset[n * kSmall + k];
     u64 found = 0;
     for (u32 first = 0; first < all; first += kLanes) {
       const bool own = first + lane_id() < all;
@@ -415,24 +448,26 @@ class CountWave {
   u32 *list_, *used_, *words_;
 };
 
-extern "C" __global__ void __launch_bounds__(128) count_wave(const CountRun* run, u32 wave) {
-  __shared__ u32 binomials[kRows33 * kRows33];
-  __shared__ u32 buffers[4][kLanes];
+extern "C" __global__ void __launch_bounds__(kWaveThreads) count_wave(const CountRun* run, u32 wave) {
+  __shared__ u32 binomials[kSmall * kSmall];
+  __shared__ u32 buffers[kWaveThreads / kLanes][kLanes];
   const CountRun& g = *run;
-  for (u32 i = threadIdx.x; i < kRows33 * kRows33; i += blockDim.x) binomials[i] = g.binomials[i];
+  for (u32 i = threadIdx.x; i < kSmall * kSmall; i += blockDim.x) binomials[i] = g.binomials[i];
   __syncthreads();
   const u32 warp = (blockIdx.x * blockDim.x + threadIdx.x) / kLanes;
   const u64 begin = wave ? g.counters->end_of_wave[wave] : 0, end = g.counters->end_of_wave[wave + 1];
   CountWave search(g, binomials, buffers[threadIdx.x / kLanes], g.workspace + g.workspace_words * warp);
   const u64 warps = gridDim.x * blockDim.x / kLanes;
-  const u32 most = g.p <= 4 ? 32 : 1;  // beyond, tasks are uneven (gowalla (8,8): 46 ms by 32, 13 one by one)
+  const u32 most = g.p <= 4 ? 32 : 1;  // beyond, tasks are uneven: gowalla (8,8) takes 46 ms by 32, 13 one by one
   u64 next = begin;
   for (;;) {
     u32 taken = 1;
     if (lane_id() == 0) {
-      const u64 share = (end - next) / (4 * warps);  // many at once while many are left: the counter takes 2.3 ns a time
+      const u64 share = (end - next) / (4 * warps);  // several at once while many are left: the counter takes 2.3 ns
       taken = share < 1 ? 1 : share < most ? static_cast<u32>(share) : most;
-      next = *static_cast<const volatile u64*>(&g.counters->failure) ? end : begin + atomicAdd(&g.counters->next_task[wave], static_cast<u64>(taken));
+      next = *static_cast<const volatile u64*>(&g.counters->failure)
+                 ? end
+                 : begin + atomicAdd(&g.counters->next_task[wave], static_cast<u64>(taken));
     }
     next = __shfl_sync(~0u, next, 0);
     taken = __shfl_sync(~0u, taken, 0);

@@ -18,11 +18,11 @@
 #pragma once
 
 #include "counting/local_columns.hpp"
-#include "lanes/parallel.hpp"
 #include "counting/random_ways.hpp"
+#include "lanes/stack.hpp"
+#include "lanes/workers.hpp"
 
 #include <algorithm>
-#include <atomic>
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -75,8 +75,8 @@ template <class Sums>
 class alignas(kLineBytes) Pivot {
  public:
   using Part = typename Sums::Part;
-  Pivot(const CountSide& roots, const CountSide& rows, SizeRange sizes, Sums sums_)
-      : sums(std::move(sums_)), local_(roots, rows), roots_(roots), sizes_(sizes) {}
+  Pivot(const Run& run, const CountSide& roots, const CountSide& rows, SizeRange sizes, Sums sums_)
+      : sums(std::move(sums_)), run_(run), local_(roots, rows), roots_(roots), sizes_(sizes) {}
 
   Sums sums;
   u64 work = 0;  // in the time of a node of at most 32 candidates a side, the unit of the estimate
@@ -122,7 +122,6 @@ class alignas(kLineBytes) Pivot {
     sums.hold(0, v, settled);
     return branches ? node_.n_missing + 1 : 0;
   }
-  void halt() { halted_ = true; }
   void step(const Pivot& owner, u32 i) {
     const Workspace::Mark mark = memory_.mark();
     const Part part = branch(owner.node_, i);
@@ -174,6 +173,9 @@ class alignas(kLineBytes) Pivot {
   // ---- more than 32 candidates on a side
 
   Part wide(const Grid& g, const Held& s) {
+    if (stack_is_low())
+      throw CapacityError("pivots go deeper in this graph than a thread's stack has room for; raise it (ulimit -s), or take method 'levels'");
+    if (run_.stopped()) return {};
     const Workspace::Mark mark = memory_.mark();
     Node node{g, s};
     Part part{};
@@ -181,7 +183,7 @@ class alignas(kLineBytes) Pivot {
       if (ways_.on())
         any_branch(node);
       else
-        for (u32 i = 0; i <= node.n_missing && !halted_; ++i) {
+        for (u32 i = 0; i <= node.n_missing && !run_.stopped(); ++i) {
           const Part below = branch(node, i);
           settle_optional(node, below);
           part += below;
@@ -514,6 +516,7 @@ class alignas(kLineBytes) Pivot {
     if constexpr (Sums::kOfVertices) each_bit(bits, [&](u32 i) { sums.make_optional(a, g.side[a].ids[i], part); });
   }
 
+  const Run& run_;
   LocalColumns local_;
   const CountSide& roots_;
   const SizeRange sizes_;
@@ -521,7 +524,6 @@ class alignas(kLineBytes) Pivot {
   u32 root_ = 0;
   Node node_;
   RandomWays ways_;
-  std::atomic<bool> halted_{false};
 };
 
 }  // namespace BICLIQ_ISA

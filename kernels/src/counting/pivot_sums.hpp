@@ -2,37 +2,16 @@
 //
 // A leaf stands for C(optional, p - held) · C(optional, q - held) bicliques of each (p,q). A sum says what a part of the
 // search came to (`Part`), and is told which vertex was held or optional in which part; so each vertex gets its share in
-// constant time a node. Sums that do not fit in 128 bits stay flagged (count128.hpp).
+// constant time a node. Terms that do not fit in 128 bits are kept by their factors (count128.hpp).
 #pragma once
 
+#include "counting/binomials.hpp"
+#include "counting/count128.hpp"
 #include "counting/pivot.hpp"
 #include "counting/tree_queue.hpp"
-#include "counting/count128.hpp"
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
-
-/// C(n, k) by columns that grow as they are asked for.
-class Binomials {
- public:
-  u128 operator()(u32 n, u32 k) {
-    if (k > n) return 0;
-    if (k > kKept) return computed(n, k);
-    if (columns_.size() <= k) columns_.resize(k + 1);
-    std::vector<u128>& column = columns_[k];
-    if (column.size() <= n) column = binomial_column(std::max(2 * n, 63u), k);
-    return column[n];
-  }
-
- private:
-  static constexpr u32 kKept = 256;  // longer columns are not worth their memory
-  static u128 computed(u32 n, u32 k) {
-    std::vector<u128> row;
-    binomial_row(n, std::min(k, n - k) + 1, row);
-    return row.back();
-  }
-  std::vector<std::vector<u128>> columns_;
-};
 
 /// One (p,q), and nothing else.
 class OneSize {
@@ -45,13 +24,17 @@ class OneSize {
   OneSize(u32 p, u32 q) : size_{p, q} {}
 
   Total total;
+  LargeTerms large;  // {n, k, m, l}: C(n, k) · C(m, l)
   Part leaf(const Held& s) {
-    total.add(value(s));
+    add(s);
     return {};
   }
   std::pair<Part, Part> difference(const Held& more, const Held& less) {
-    const u128 x = value(more);
-    total.add(x == kTooLarge ? x : x - value(less));
+    add(more);
+    if (const u128 x = value(less); x != kTooLarge)
+      total.subtract(x);
+    else
+      large.add(key(less), -1);
     return {};
   }
   void hold(u32, u32, Part) {}
@@ -59,6 +42,13 @@ class OneSize {
   void end_of_root() {}
 
  private:
+  void add(const Held& s) {
+    if (const u128 x = value(s); x != kTooLarge)
+      total.add(x);
+    else
+      large.add(key(s), 1);
+  }
+  LargeTerms::Key key(const Held& s) const { return {s.optional[0], size_[0] - s.held[0], s.optional[1], size_[1] - s.held[1]}; }
   u128 value(const Held& s) {
     if (s.sure(0) < size_[0] || s.sure(1) < size_[1]) return 0;
     return checked_product(choose_(s.optional[0], size_[0] - s.held[0]), choose_(s.optional[1], size_[1] - s.held[1]));
@@ -67,7 +57,7 @@ class OneSize {
   Binomials choose_;
 };
 
-/// One (p,q), in all and of each vertex. Nothing here exceeds the count of all, which says whether anything wrapped.
+/// One (p,q), in all and of each vertex. No term of a vertex exceeds the count of all, which says whether any of them wrapped.
 class EachVertex {
  public:
   struct Part {
@@ -88,15 +78,17 @@ class EachVertex {
   }
 
   Total total;
+  LargeTerms large;  // as of `OneSize`; where there are some, the counts of vertices are worth nothing
   std::vector<u128> of_vertex[2];
   Part leaf(const Held& s) {
     const Part part = value(s);
-    total.add(part.all);
+    add(s, part, 1);
     return part;
   }
   std::pair<Part, Part> difference(const Held& more, const Held& less) {
     const Part x = value(more), y = value(less);
-    total.add(x.all == kTooLarge ? x.all : x.all - y.all);
+    add(more, x, 1);
+    add(less, y, -1);
     return {x, y};
   }
   void hold(u32 a, u32 id, const Part& part) { of_vertex[a][id] += part.all; }
@@ -104,6 +96,14 @@ class EachVertex {
   void end_of_root() {}
 
  private:
+  void add(const Held& s, const Part& part, i64 sign) {
+    if (part.all == kTooLarge)
+      large.add({s.optional[0], size_[0] - s.held[0], s.optional[1], size_[1] - s.held[1]}, sign);
+    else if (sign > 0)
+      total.add(part.all);
+    else
+      total.subtract(part.all);
+  }
   /// With one optional vertex of side a prescribed, one less is left to choose from, and to choose.
   u128 ways(u32 a, const Held& s, u32 prescribed) {
     if (s.held[a] + prescribed > size_[a] || s.optional[a] < prescribed) return 0;
@@ -133,12 +133,13 @@ class AllSizes {
   }
 
   TreeGiver giver;
+  LargeTerms large;  // {held, optional, held, optional}: leaves with a count that does not fit in 128 bits
   Part leaf(const Held& s) {
     make_room();
     if (is_small(s)) {
       add_small(s, s.optional[1], 1);
     } else {
-      add_large(s, s.optional[0], s.optional[1], false);
+      add_large(s, 1);
     }
     return {};
   }
@@ -148,8 +149,8 @@ class AllSizes {
       add_small(more, more.optional[1], 1);
       add_small(less, less.optional[1], -1);
     } else {
-      add_large(more, more.optional[0], more.optional[1], false);
-      add_large(less, less.optional[0], less.optional[1], true);
+      add_large(more, 1);
+      add_large(less, -1);
     }
     return {};
   }
@@ -195,15 +196,18 @@ class AllSizes {
     const u32 n = std::min(optional, most_[1] - s.held[1]);
     for (u32 k = 0; k <= n; ++k) to[k] += sign * choose_small_[optional][k];
   }
-  void add_large(const Held& s, u32 left, u32 right, bool negative) {
-    for (u32 i = 0; i <= left && s.held[0] + i <= most_[0]; ++i)
-      for (u32 k = 0; k <= right && s.held[1] + k <= most_[1]; ++k) {
-        const u128 x = checked_product(choose_(left, i), choose_(right, k));
+  void add_large(const Held& s, i64 sign) {
+    const u32 n[2] = {s.optional[0], s.optional[1]}, most[2] = {std::min(n[0], most_[0] - s.held[0]), std::min(n[1], most_[1] - s.held[1])};
+    if (checked_product(choose_(n[0], std::min(n[0] / 2, most[0])), choose_(n[1], std::min(n[1] / 2, most[1]))) == kTooLarge)
+      return large.add({s.held[0], n[0], s.held[1], n[1]}, sign);
+    for (u32 i = 0; i <= most[0]; ++i)
+      for (u32 k = 0; k <= most[1]; ++k) {
+        const u128 x = choose_(n[0], i) * choose_(n[1], k);
         Total& to = at(s.held[0] + i, s.held[1] + k);
-        if (!negative)
+        if (sign > 0)
           to.add(x);
-        else if (!to.too_large)
-          to.value -= x;
+        else
+          to.subtract(x);
       }
   }
   u32 most_[2];

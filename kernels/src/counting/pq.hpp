@@ -1,7 +1,7 @@
 // pq.hpp: the number of complete p×q subgraphs, by levels.
 //
-// What: the pairs (X, Y) of p vertices of the root side and q of the row side with all p·q edges, counted exactly in
-// 128 bits; a sum that does not fit is flagged (count128.hpp), never wrapped.
+// What: the pairs (X, Y) of p vertices of the root side and q of the row side with all p·q edges, counted exactly
+// (count128.hpp).
 //
 // Input: a `CountGraph` (counting_core.hpp) and the side that holds the roots.
 //
@@ -12,7 +12,8 @@
 //
 // Paths: one word (at most 32 rows, nearly all nodes): 32 columns a step, the table in registers, sums in 32 bits for
 // as long as their bound allows. Where little is to be left out of at most 32 columns, or of their rows, the count ends
-// there (omission.hpp). More words: popcounts added over the words that the chosen column has.
+// there (omission.hpp); where there are more columns, but few subsets of q rows, it ends on these. More words: popcounts
+// added over the words that the chosen column has.
 //
 // Cost: O(p-subsets with q common rows, but for the last level) × columns / 32, at most; memory a worker: the masks of
 // a root. The ends take four fifths of that away at p = q = 8, where most subsets are of nearly all columns or rows.
@@ -20,13 +21,13 @@
 // Papers: BCL, BCList++ (Yang et al., VLDB J. 2021), whose search this is on bits; GBC (Qiu et al., 2024).
 #pragma once
 
+#include "counting/binomials.hpp"
+#include "counting/count128.hpp"
 #include "counting/local_columns.hpp"
 #include "counting/omission.hpp"
-#include "lanes/parallel.hpp"
 #include "counting/random_ways.hpp"
-#include "counting/count128.hpp"
-
-#include <atomic>
+#include "lanes/stack.hpp"
+#include "lanes/workers.hpp"
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -80,10 +81,11 @@ class NarrowSum {
 /// The search of one worker.
 class alignas(kLineBytes) Levels {
  public:
-  Levels(const CountSide& roots, const CountSide& rows, u32 p, const ChooseTable& table)
-      : local_(roots, rows), roots_(roots), p_(p), table_(table) {}
+  Levels(const Run& run, const CountSide& roots, const CountSide& rows, u32 p, const ChooseTable& table)
+      : run_(run), local_(roots, rows), roots_(roots), p_(p), table_(table) {}
 
   Total total;
+  LargeTerms large;  // {n, k, 0, 0}: C(n, k)
   u64 work = 0;  // in the time of a register of 32 columns that is touched, the unit of the estimate
 
   /// Counts what needs no further steps below v; returns the number of independent steps that remain.
@@ -91,13 +93,13 @@ class alignas(kLineBytes) Levels {
     memory_.release({});
     work += kRoot;
     if (p_ == 1) {
-      total.add(table_.exact[roots_.degree(v)]);
+      add_rows(roots_.degree(v));
       return 0;
     }
     if (roots_.degree(v) < table_.q) return 0;
     const u32 n = local_.meet(v, table_.q);
     work += local_.paths() / kPathsARegister;
-    if (p_ == 2) local_.each_common([&](u32, u32 common) { total.add(table_.exact[common]); });
+    if (p_ == 2) local_.each_common([&](u32, u32 common) { add_rows(common); });
     if (p_ == 2 || n + 1 < p_) {
       local_.forget();
       return 0;
@@ -107,7 +109,6 @@ class alignas(kLineBytes) Levels {
     if (root_.words == 1 && ends_here(root_, p_ - 1, low_bits(roots_.degree(v)))) return 0;
     return root_.n - (p_ - 2);
   }
-  void halt() { halted_ = true; }
   /// An estimate of the work below v, from so many random ways down.
   double sampled_work(u32 v, u32 ways, u64 seed) {
     ways_.begin(seed, work);
@@ -135,16 +136,19 @@ class alignas(kLineBytes) Levels {
   // branched on instead, by the columns that are needed.
   static constexpr u32 kLooks = 8;  // children that a random way looks at
   static constexpr u64 kFewSubsets = 32, kWorthOfANode[] = {0, 0, 1, 8, 64, 256};
+  static constexpr u64 kMostRowSubsets = u64{1} << 17;  // of many columns: 4 ms for 300 of them
 
   static constexpr u32 kPairsAtOnce = 1024;  // columns: their pairs' C(32, 16) fit in 64 bits, and take some 50 µs
 
   /// All subsets of `need` columns; where they are one word wide, only the rows `x` have a bit.
   void search(const Columns& c, u32 need, u32 x) {
     if (c.words == 1 && ends_here(c, need, x)) return;
+    if (stack_is_low()) throw CapacityError("method 'levels' would choose more vertices one by one than a thread's stack has room for; "
+                                            "take method 'pivot', or the other side for the roots");
     if (ways_.on()) return any_branch(c, need);
     for (u32 i = 0; i + need <= c.n; ++i) {
       branch(c, need, i);
-      if (halted_) return;
+      if (run_.stopped()) return;
     }
   }
   /// One child of a node, drawn by what some of its children promise.
@@ -182,7 +186,8 @@ class alignas(kLineBytes) Levels {
       total.add(all_pairs(c));
       return true;
     }
-    if (c.n > kLanes || need == 1) return false;
+    if (c.n > kLanes) return need > 2 && by_rows_of_many(c, need, x);
+    if (need == 1) return false;
     const u64 by_columns = small_binomial(c.n, need), by_rows = small_binomial(popcount(x), table_.q);
     if (need == 2 && c.n > 3 && 2 * by_rows > c.n) {
       total.add(pairs_of_one_register(c));
@@ -205,6 +210,57 @@ class alignas(kLineBytes) Levels {
       n += popcount(rows[n]) >= need;
     }
     return n < table_.q ? 0 : Omission(rows, n, need).sum(table_.q);
+  }
+
+  /// Counts the columns of each subset of q rows, where these are fewer than the pairs of columns that branching begins with,
+  /// eightfold for each further column that is needed.
+  bool by_rows_of_many(const Columns& c, u32 need, u32 x) {
+    const u64 worth = std::min(u64{c.n} << std::min(3 * (need - 3), 30u) >> 1, kMostRowSubsets);
+    if (small_binomial(popcount(x), table_.q) > worth) return false;
+    choose_rows(c.masks, c.n, need, x, table_.q);
+    return true;
+  }
+  static u32 columns_with(const u32* masks, u32 n, u32 rows) {
+    u32 count = 0;
+    for (u32 j = 0; j < n; j += kLanes) count += popcount(ballot((load(masks + j) & splat(rows)) == splat(rows)));
+    return count;
+  }
+  /// Adds the columns that have the rows chosen so far and `more` of `rows`, `need` at a time; zeros stand behind the last mask.
+  void choose_rows(const u32* masks, u32 n, u32 need, u32 rows, u32 more) {
+    for (; popcount(rows) >= more && !run_.stopped(); rows &= rows - 1) {
+      const u32 row = rows & (0u - rows);
+      work += (n + 31) / 32;
+      if (more == 1) {
+        add_choice(columns_with(masks, n, row), need);
+        continue;
+      }
+      const Workspace::Mark mark = memory_.mark();
+      u32* list = memory_.take(n + kLanes);
+      u32 kept = 0;
+      for (u32 j = 0; j < n; j += kLanes) {
+        const Lanes m = load(masks + j);
+        kept += compact(list + kept, m, meets(m, splat(row)));
+      }
+      store(list + kept, splat(0));
+      if (kept >= need) choose_rows(list, kept, need, rows & ~row, more - 1);
+      memory_.release(mark);
+    }
+  }
+  void add_choice(u32 n, u32 k) {
+    if (n < k) return;
+    const u128 x = choose_(n, k);
+    if (x == kTooLarge)
+      large.add({n, k, 0, 0}, 1);
+    else
+      total.add(x);
+  }
+  /// C(n, q), as the table has it.
+  void add_rows(u32 n) {
+    const u128 x = table_.exact[n];
+    if (x == kTooLarge)
+      large.add({n, table_.q, 0, 0}, 1);
+    else
+      total.add(x);
   }
 
   void branch(const Columns& c, u32 need, u32 i) {
@@ -312,7 +368,7 @@ class alignas(kLineBytes) Levels {
         const u32 rows = count[first_set(left)];
         const u64 x = table_.whole[rows];
         if (!x)
-          total.add(table_.exact[rows]);
+          add_rows(rows);
         else if (__builtin_add_overflow(sum, x, &sum)) {
           total.add((static_cast<u128>(1) << 64) + sum);
           sum = 0;
@@ -358,14 +414,15 @@ class alignas(kLineBytes) Levels {
     return out;
   }
 
+  const Run& run_;
   LocalColumns local_;
   const CountSide& roots_;
   const u32 p_;
   const ChooseTable& table_;
+  Binomials choose_;
   Workspace memory_;
   Columns root_;
   RandomWays ways_;
-  std::atomic<bool> halted_{false};
 };
 
 }  // namespace BICLIQ_ISA

@@ -1,11 +1,18 @@
 // trees.cu: the narrow ends of a pivot search on a GPU, a warp a tree (trees.hpp).
 //
-// Input: a `TreeRun`, written by cuda_table.py: trees that a search on the host gave away, binomials, and blocks of memory.
+// What it finds: for every tree, its share of the cells that make the counts of all (p,q).
 //
-// Sums: the warps of a block share a table of 64-bit cells in device memory, added to without waiting for an answer. The number
-// of leaves between two looks at a table is bounded by the host, so that no cell can wrap: then, and at the end of a
-// launch, each cell is taken out and added to its 128-bit total, low word first, with the carry into the high one. Everything is
-// linear, so neither the order of these additions nor launches that run side by side change a bit of the outcome.
+// Input: a `TreeRun`, written by kernels/cuda/table.py: trees that a search on the host gave away,
+// binomials, and blocks of memory.
+//
+// Method: warps take trees from a counter. The warps of a block share a table of 64-bit cells in
+// device memory, and add to it by atomic operations that return nothing. The host bounds the number
+// of leaves between two looks at a table, so that no cell can wrap: then, and at the end of a
+// launch, every cell is added to its 128-bit total, the low word first, and the carry into the high
+// one. Additions commute, so neither their order nor launches that run side by side change a bit of
+// the outcome.
+//
+// Cost: the nodes of the trees. Memory: a table of cells a block.
 //
 // Compiled by NVRTC with --device-as-default-execution-space; sm_75 and newer.
 #include "counting/trees.hpp"
@@ -13,7 +20,10 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-/// 64-bit fields only, in the order of cuda_table.py's `RUN_FIELDS`.
+constexpr u32 kTreeThreads = 256;
+
+/// Everything the kernel is told; 64-bit fields only. kernels/cuda/table.py describes it again, for
+/// the driver, which writes it; a program where the two differ does not compile.
 struct TreeRun {
   const u32* trees;
   const u64* binomials;  // [n][k], n and k up to kMostOptional
@@ -23,10 +33,14 @@ struct TreeRun {
   u64 n_trees, leaves_a_flush, most_roots, most_rows, optional;
 };
 
+/// The cells that the warps of a block add to.
 class BlockCells {
  public:
   BlockCells(const TreeRun& run, const CellShape& shape)
-      : g_(run), width_(static_cast<u32>(shape.width())), n_cells_(shape.cells()), table_(run.tables + blockIdx.x * shape.cells()) {}
+      : g_(run),
+        width_(static_cast<u32>(shape.width())),
+        n_cells_(shape.cells()),
+        table_(run.tables + blockIdx.x * shape.cells()) {}
 
   void add(u64 row, u32 first, u32 n, bool negative) {
     const u64* choose = g_.binomials + n * (kMostOptional + 1);
@@ -35,13 +49,14 @@ class BlockCells {
     if (++leaves_ < g_.leaves_a_flush) return;
     flush(lane_id(), kLanes);
   }
-  /// Takes every `step`-th cell out of the table.
+  /// Moves every `step`-th cell of the table to its total.
   void flush(u32 from, u32 step) {
     leaves_ = 0;
     for (u64 i = from; i < n_cells_; i += step) {
       if (!__ldcg(table_ + i)) continue;  // most are never touched
       const u64 x = atomicExch(table_ + i, 0ull);
-      const u64 before = atomicAdd(g_.totals + 2 * i, x), high = (static_cast<i64>(x) < 0 ? ~0ull : 0ull) + (before + x < before);
+      const u64 before = atomicAdd(g_.totals + 2 * i, x),
+                high = (static_cast<i64>(x) < 0 ? ~0ull : 0ull) + (before + x < before);
       if (high) atomicAdd(g_.totals + 2 * i + 1, high);
     }
   }
@@ -54,9 +69,10 @@ class BlockCells {
   u64 leaves_ = 0;
 };
 
-extern "C" __global__ void __launch_bounds__(256) count_trees(const TreeRun* run) {
+extern "C" __global__ void __launch_bounds__(kTreeThreads) count_trees(const TreeRun* run) {
   const TreeRun g = *run;
-  const CellShape shape = {{static_cast<u32>(g.most_roots), static_cast<u32>(g.most_rows)}, {2, 2}, static_cast<u32>(g.optional)};
+  const CellShape shape = {
+      {static_cast<u32>(g.most_roots), static_cast<u32>(g.most_rows)}, {2, 2}, static_cast<u32>(g.optional)};
   BlockCells cells(g, shape);
   TreeSearch<BlockCells> search(shape, cells);
   for (;;) {

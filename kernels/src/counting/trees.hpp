@@ -1,16 +1,20 @@
-// trees.hpp: the narrow ends of a pivot search (pivot.hpp) over all sizes, for a group of lanes, without recursion.
+// trees.hpp: the narrow ends of a pivot search (pivot.hpp) over all sizes, for a group of lanes,
+// without recursion.
 //
-// What: below a node of at most 32 candidates a side, the number of bicliques of each (p,q), as sums in cells.
+// What: below a node of at most 32 candidates a side, the number of bicliques of each (p,q), as
+// sums in cells.
 //
-// Input: a tree, `kTreeWords` words: sizes and optional vertices, held vertices of either side, candidates of the root side as
-// masks over those of the other.
+// Input: a tree, `kTreeWords` words: sizes and optional vertices, held vertices of either side,
+// candidates of the root side as masks over those of the other.
 //
-// Method: that of `Pivot::small`. A lane holds a candidate of each side; a node is two words and four small numbers. Its
-// branches stand on a stack of five words a level, which lie in the lanes; a held vertex takes a candidate of each side
-// with it (itself and the pivot), so 32 levels suffice. The last branch takes its node's place.
+// Method: that of `Pivot::small`. A lane holds a candidate of each side; a node is two words and
+// four small numbers. Its branches stand on a stack of five words a level, which lie in the lanes;
+// a held vertex takes a candidate of each side with it (itself and the pivot), so 32 levels
+// suffice. The last branch takes its node's place.
 //
-// A leaf adds C(optional, k) to the cells (held, optional) of the root side at held + k of the other; the binomials of the root side
-// are multiplied in once, at the end, by whoever adds the cells up. Single cells may be negative (differences of two leaves).
+// A leaf adds C(optional, k) to the cells (held, optional) of the root side at held + k of the
+// other; the binomials of the root side are multiplied in once, at the end, by whoever adds the
+// cells up. Single cells may be negative (differences of two leaves).
 //
 // Compiled for the host, where tests run it, and by NVRTC (trees.cu).
 #pragma once
@@ -28,12 +32,15 @@ struct CellShape {
   u32 most[2], least[2];  // sizes that are asked for, of the root side and of the other
   u32 optional;           // the largest number of optional vertices, at most kMostOptional
 
-  u64 width() const { return most[1] + 1; }
-  u64 row(u32 held, u32 n_optional) const { return (static_cast<u64>(held) * (optional + 1) + n_optional) * width(); }
-  u64 cells() const { return row(most[0] + 1, 0); }
+  constexpr u64 width() const { return most[1] + 1; }
+  constexpr u64 row(u32 held, u32 n_optional) const {
+    return (static_cast<u64>(held) * (optional + 1) + n_optional) * width();
+  }
+  constexpr u64 cells() const { return row(most[0] + 1, 0); }
 };
 
-/// `Cells` has `add(row, first, n, negative)`: C(n, k) to place first + k of a row, for as many k as it has.
+/// `Cells` has `add(row, first, n, negative)`: C(n, k) to place first + k of a row, for as many k
+/// as it has.
 template <class Cells>
 class TreeSearch {
  public:

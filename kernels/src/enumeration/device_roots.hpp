@@ -1,4 +1,19 @@
-// device_roots.hpp: the roots of a search on a GPU: the bicliques of one row, and the subtree of each root, cut into tasks.
+// device_roots.hpp: the roots of an enumeration on a GPU.
+//
+// What it finds: `single_rows` the bicliques of one row; `build_heavy_roots` and
+// `build_light_roots` the subtree of each root, with R of the root and its own biclique, cut into
+// tasks.
+//
+// Input: a `Run` (device_run.hpp).
+//
+// Method: a warp takes a row, and looks for another row that has all of its columns. A block takes
+// a root: a column before it that has all its rows ends it; the columns after it are counted by a
+// pass over the lists of its rows, sorted by their number of rows, and written as masks over at
+// most 32 rows or as a bit matrix. Roots with many edges within two steps get blocks of 1,024
+// threads, others of 64.
+//
+// Cost: O(edges within two steps) a root. Memory: four words a column for every block, and the
+// subtrees in the arena.
 #pragma once
 
 #include "lanes/device_buckets.hpp"
@@ -7,9 +22,10 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-// ---- bicliques of one row ---------------------------------------------------------------------------
+// ---- bicliques of one row -----------------------------------------------------------------------
 
-/// Has the row all of these columns (ascending)? One thread; from the end, where the popular columns are.
+/// Has the row all of n columns (ascending)? For one thread; from the end, where the columns of
+/// many rows are, which it lacks least often.
 inline bool has_columns(const Run& g, u32 row, const u32* columns, u32 n) {
   const u32 *first = g.row_columns + g.row_start[row], *end = g.row_columns + g.row_start[row + 1];
   if (end - first < n || end[-1] < columns[n - 1]) return false;
@@ -32,7 +48,8 @@ inline bool has_columns(const Run& g, u32 row, const u32* columns, u32 n) {
   return true;
 }
 
-/// Is N(row) part of another row's list? All rows with these columns have the first of them; the whole warp asks.
+/// Has another row all n columns of this one? It is among the rows of the first of them. For a
+/// warp.
 inline bool contained_row(const Run& g, u32 row, const u32* columns, u32 n) {
   const u32* others = g.column_rows + g.column_start[columns[0]];
   const u32 d = g.column_degree(columns[0]);
@@ -43,6 +60,7 @@ inline bool contained_row(const Run& g, u32 row, const u32* columns, u32 n) {
   return false;
 }
 
+/// Reports the bicliques of one row: a row with all its columns, if no other row has all of them.
 extern "C" __global__ void single_rows(const Run* run) {
   const Run& g = *run;
   const Limits limits = g.limits();
@@ -67,10 +85,11 @@ extern "C" __global__ void single_rows(const Run* run) {
   atomicAdd(&g.counters->digest, digest);
 }
 
-// ---- roots ------------------------------------------------------------------------------------------
+// ---- roots --------------------------------------------------------------------------------------
 
 constexpr u32 kExactBuckets = 1024, kBuckets = 1024 + 22 * 64;
-/// Candidates are put in the order of their number of rows; above 1,024 rows, in steps of a 64th.
+/// Candidates are sorted by their number of rows; beyond 1,024 rows, numbers that differ by less
+/// than a 64th may count as equal.
 inline u32 bucket_of(u32 count) {
   if (count < kExactBuckets) return count;
   const u32 exponent = 31 - __clz(count);
@@ -79,11 +98,19 @@ inline u32 bucket_of(u32 count) {
 
 /// What the threads of a block share while they build a root.
 struct Shared {
-  u64 least, hash, rows_hash, sum;
-  u32 place, n_touched, n_joined, n_candidates, n_before, n_rows, reach;
+  u64 least;  // the row with fewest columns before the root, below their number
+  u64 hash, rows_hash;
+  u64 sum;  // rows of all candidates; then the first task
+  u32 place, n_touched, n_joined, n_candidates, n_excluded, n_rows;
+  u32 reach;  // rows that some candidate has, where there are at most 32
   u32 *memory, *members;
   u32 histogram[kBuckets];
 };
+
+/// Builds the subtree of one root after the other; a block of threads.
+///
+/// A word of scratch for every column holds its *mark*: first the rows of the root that it has (a
+/// mask where there are at most 32, else their number), later its place in the matrix.
 
 class RootBuilder {
  public:
@@ -94,7 +121,7 @@ class RootBuilder {
 
   u64 found = 0, digest = 0, nodes = 0, dropped = 0;  // of thread 0
 
-  /// The whole block; false where memory has run out.
+  /// Builds the subtree of a root, and reports its own biclique; false where memory has run out.
   bool root(u32 v) {
     v_ = v;
     rows_ = g_.column_rows + g_.column_start[v];
@@ -121,12 +148,14 @@ class RootBuilder {
  private:
   const Run& g_;
   Shared& s_;
-  u32 *mark_, *touched_, *ids_, *counts_, *list_;
+  u32 *mark_, *touched_;  // marks; columns that have one
+  u32 *ids_, *counts_;    // candidates, and their numbers of rows
+  u32* list_;             // places of the rows that stay in the matrix
   const Limits limits_;
   const u32 needed_;
   u32 v_ = 0, d_ = 0;
   const u32 *rows_ = nullptr, *places_ = nullptr;
-  static constexpr u32 kTeam = 8;  // threads that read a row's list together
+  static constexpr u32 kThreadsARow = 8;  // that read its list together
 
   void reset() {
     __syncthreads();
@@ -134,14 +163,15 @@ class RootBuilder {
     if (threadIdx.x == 0) {
       s_.least = ~0ull;
       s_.hash = s_.rows_hash = s_.sum = 0;
-      s_.n_touched = s_.n_joined = s_.n_candidates = s_.n_before = s_.n_rows = s_.reach = 0;
+      s_.n_touched = s_.n_joined = s_.n_candidates = s_.n_excluded = s_.n_rows = s_.reach = 0;
     }
     __syncthreads();
   }
 
   // ---- twins
 
-  /// Has a column before v all rows of v? It would be in the list of the row with the fewest befores.
+  /// Has a column before v all rows of v? Then all that is below v is found there. It would be in
+  /// the list of the row with the fewest columns before v.
   bool covered() {
     u64 least = ~0ull;
     for (u32 i = threadIdx.x; i < d_; i += blockDim.x) {
@@ -151,11 +181,12 @@ class RootBuilder {
     if (least != ~0ull) atomicMin(&s_.least, least);
     __syncthreads();
     const u32 n = static_cast<u32>(s_.least >> 32);
-    const u32* befores = g_.row_columns + g_.row_start[static_cast<u32>(s_.least)];
+    const u32* excluded = g_.row_columns + g_.row_start[static_cast<u32>(s_.least)];
     int dead = 0;
-    for (u32 i = threadIdx.x; i < n && !dead; i += blockDim.x) dead = includes(befores[i]);
+    for (u32 i = threadIdx.x; i < n && !dead; i += blockDim.x) dead = includes(excluded[i]);
     return __syncthreads_or(dead);
   }
+  /// Has column w all rows of the root?
   bool includes(u32 w) const {
     const u32 n = g_.column_degree(w);
     if (n < d_) return false;
@@ -170,21 +201,25 @@ class RootBuilder {
 
   // ---- columns in two steps
 
+  /// Notes that column w has row i of the root.
   void touch(u32 w, u32 i) {
     const u32 was = d_ <= kLanes ? atomicOr(mark_ + w, 1u << i) : atomicAdd(mark_ + w, 1u);
     if (!was) touched_[atomicAdd(&s_.n_touched, 1u)] = w;
   }
   u32 count_of(u32 mark) const { return d_ <= kLanes ? popcount(mark) : mark; }
 
-  /// f(w, i) for the columns of row i in [first, end) of its list; a team of threads a row.
+  /// f(w) for the columns of row i from place `first` to `end` of its list; for the threads of a
+  /// row.
   template <class F>
   void each_column(u32 i, u32 first, u32 end, F f) const {
     const u32* columns = g_.row_columns + g_.row_start[rows_[i]];
-    for (u32 k = first + threadIdx.x % kTeam; k < end; k += kTeam) f(columns[k]);
+    for (u32 k = first + threadIdx.x % kThreadsARow; k < end; k += kThreadsARow) f(columns[k]);
   }
 
+  /// Marks the columns after the root; those that have all its rows join R, and those with enough
+  /// of them are the candidates.
   void count_candidates() {
-    for (u32 i = threadIdx.x / kTeam; i < d_; i += blockDim.x / kTeam)
+    for (u32 i = threadIdx.x / kThreadsARow; i < d_; i += blockDim.x / kThreadsARow)
       each_column(i, places_[i] + 1, g_.row_degree(rows_[i]), [&](u32 w) { touch(w, i); });
     __syncthreads();
     u32 joined = 0;
@@ -214,7 +249,8 @@ class RootBuilder {
     for (u32 i = threadIdx.x; i < d_; i += blockDim.x) hash += g_.row_hashes[rows_[i]];
     if (hash) atomicAdd(&s_.rows_hash, hash);
   }
-  /// Turns sizes of buckets into their first places (one warp); their sum is the number of candidates.
+  /// Turns sizes of buckets into their first places (one warp); their sum is the number of
+  /// candidates.
   void start_buckets() {
     const u32 n = start_each(s_.histogram, bucket_of(d_) + 1);
     if (lane_id() == 0) s_.n_candidates = n;
@@ -234,7 +270,7 @@ class RootBuilder {
   void report() {
     if (threadIdx.x != 0) return;
     ++nodes;
-    if (g_.output) return;  // who takes the first task of the root writes it
+    if (g_.output) return;  // the warp that takes the root's first task writes it
     if (!limits_.accepts(d_, 1 + s_.n_joined)) return;
     ++found;
     if (g_.row_hashes) digest += g_.hash_of(s_.rows_hash, s_.hash + g_.column_hashes[v_]);
@@ -243,6 +279,7 @@ class RootBuilder {
     const u64 columns = 1ull + s_.n_joined + s_.n_candidates;
     return columns >= limits_.min_columns && d_ * columns >= limits_.min_edges;
   }
+  /// Clears all marks.
   void forget() {
     __syncthreads();
     for (u32 i = threadIdx.x; i < s_.n_touched; i += blockDim.x) __stcg(mark_ + touched_[i], 0u);
@@ -255,11 +292,12 @@ class RootBuilder {
   bool reserve(u64 words) {
     if (threadIdx.x == 0) {
       s_.memory = g_.reserve(words);
-      if (!s_.memory) g_.fail(kArenaFull);
+      if (!s_.memory) g_.fail(Failure::kArenaFull);
     }
     __syncthreads();
     return s_.memory != nullptr;
   }
+  /// A subtree with its root and R.
   Subtree head() const {
     Subtree tree;
     tree.root = v_;
@@ -269,7 +307,7 @@ class RootBuilder {
     return tree;
   }
 
-  /// A root of at most 32 rows: lists of masks.
+  /// The subtree of a root of at most 32 rows: masks.
   bool narrow() {
     const u32 n = s_.n_candidates;
     if (!reserve(2 * padded(n) + padded(d_))) return false;
@@ -285,19 +323,20 @@ class RootBuilder {
     forget();
     if (threadIdx.x == 0) s_.n_touched = 0;
     __syncthreads();
-    for (u32 i = threadIdx.x / kTeam; i < d_; i += blockDim.x / kTeam)
+    for (u32 i = threadIdx.x / kThreadsARow; i < d_; i += blockDim.x / kThreadsARow)
       if (s_.reach >> i & 1) each_column(i, 0, places_[i], [&](u32 w) { touch(w, i); });
     __syncthreads();
     if (!reserve(padded(s_.n_touched))) return false;
-    tree.befores = s_.memory;
+    tree.excluded = s_.memory;
     for (u32 i = threadIdx.x; i < s_.n_touched; i += blockDim.x) {
       const u32 mask = __ldcg(mark_ + touched_[i]);
-      if (popcount(mask) >= needed_) tree.befores[atomicAdd(&s_.n_before, 1u)] = mask;
+      if (popcount(mask) >= needed_) tree.excluded[atomicAdd(&s_.n_excluded, 1u)] = mask;
     }
     __syncthreads();
-    tree.n_befores = s_.n_before;
+    tree.n_excluded = s_.n_excluded;
     return emit(tree, 1, 1);
   }
+  /// Writes the candidates, by their number of rows.
   void place_masks(const Subtree& tree) {
     u32 reach = 0;
     for (u32 i = threadIdx.x; i < s_.n_touched; i += blockDim.x) {
@@ -311,21 +350,23 @@ class RootBuilder {
     if (reach) atomicOr(&s_.reach, reach);
   }
 
-  /// A root of more: only rows with a candidate, only befores with two such rows.
+  /// The subtree of a root of more rows: a matrix of the rows that have a candidate, and of the
+  /// excluded columns that have at least two such rows.
   bool wide() {
     place_candidates();
     list_rows();
-    place_befores();
+    place_excluded();
     BitMatrix m;
     m.n_rows = s_.n_rows;
-    m.n_before = s_.n_before;
+    m.n_excluded = s_.n_excluded;
     m.n_candidates = s_.n_candidates;
-    m.before_words = words_for(m.n_before);
+    m.excluded_words = words_for(m.n_excluded);
     m.candidate_words = words_for(m.n_candidates);
     m.shared = true;
     const u64 row_words = static_cast<u64>(m.n_rows) * m.stride();
     const u64 column_words = static_cast<u64>(words_for(m.n_rows)) * m.column_stride();
-    if (!reserve(padded(row_words) + padded(m.n_rows) + 2 * padded(m.column_stride()) + padded(column_words))) return false;
+    if (!reserve(padded(row_words) + padded(m.n_rows) + 2 * padded(m.column_stride()) + padded(column_words)))
+      return false;
     Pieces pieces = {s_.memory};
     m.rows = pieces.take(row_words);
     m.columns = pieces.take(column_words);
@@ -349,7 +390,7 @@ class RootBuilder {
     return emit(tree, m.n_candidates, at_once < 1 ? 1 : at_once > 32 ? 32 : static_cast<u32>(at_once));
   }
 
-  /// From here on a mark is one more than the place of a candidate or before, or 0.
+  /// From here on a mark is the place of a candidate or an excluded column, plus one; or 0.
   void place_candidates() {
     for (u32 i = threadIdx.x; i < s_.n_touched; i += blockDim.x) {
       const u32 w = touched_[i], count = __ldcg(mark_ + w);
@@ -364,6 +405,7 @@ class RootBuilder {
     }
     __syncthreads();
   }
+  /// Lists the rows that have a candidate.
   void list_rows() {
     for (u32 i = threadIdx.x; i < d_; i += blockDim.x) {
       const u32* columns = g_.row_columns + g_.row_start[rows_[i]];
@@ -375,27 +417,29 @@ class RootBuilder {
     }
     __syncthreads();
   }
-  void place_befores() {
+  /// Marks the columns before the root that have enough of these rows.
+  void place_excluded() {
     const u32 after = s_.n_touched;
     __syncthreads();
-    for (u32 i = threadIdx.x / kTeam; i < s_.n_rows; i += blockDim.x / kTeam)
+    for (u32 i = threadIdx.x / kThreadsARow; i < s_.n_rows; i += blockDim.x / kThreadsARow)
       each_column(list_[i], 0, places_[list_[i]], [&](u32 w) { touch(w, 0); });
     __syncthreads();
     for (u32 i = after + threadIdx.x; i < s_.n_touched; i += blockDim.x) {
       const u32 w = touched_[i];
-      __stcg(mark_ + w, __ldcg(mark_ + w) >= needed_ ? atomicAdd(&s_.n_before, 1u) + 1 : 0);
+      __stcg(mark_ + w, __ldcg(mark_ + w) >= needed_ ? atomicAdd(&s_.n_excluded, 1u) + 1 : 0);
     }
     __syncthreads();
   }
+  /// Sets the bits of the matrix, which is all zero.
   void fill(const BitMatrix& m) {
-    for (u32 i = threadIdx.x / kTeam; i < m.n_rows; i += blockDim.x / kTeam) {
+    for (u32 i = threadIdx.x / kThreadsARow; i < m.n_rows; i += blockDim.x / kThreadsARow) {
       const u32 k = list_[i], place = places_[k];
-      u32 *befores = m.row(i), *candidates = befores + m.before_words;
+      u32 *excluded = m.row(i), *candidates = excluded + m.excluded_words;
       u32* columns = m.columns + static_cast<u64>(i / 32) * m.column_stride();
       m.row_ids[i] = rows_[k];
       each_column(k, 0, place, [&](u32 w) {
         const u32 at = __ldcg(mark_ + w) - 1;
-        if (at != ~0u) atomicOr(befores + at / 32, 1u << at % 32);
+        if (at != ~0u) atomicOr(excluded + at / 32, 1u << at % 32);
       });
       each_column(k, place + 1, g_.row_degree(rows_[k]), [&](u32 w) {
         const u32 at = __ldcg(mark_ + w) - 1;
@@ -406,7 +450,8 @@ class RootBuilder {
     }
   }
 
-  /// Adds the subtree and its tasks, each of `at_once` of its n candidates.
+  /// Adds the subtree, and a task for every `at_once` of its n candidates; false where there is no
+  /// room.
   bool emit(const Subtree& tree, u32 n, u32 at_once) {
     const u32 n_tasks = (n + at_once - 1) / at_once;
     __syncthreads();
@@ -415,23 +460,24 @@ class RootBuilder {
       s_.sum = atomicAdd(&g_.counters->n_tasks, static_cast<u64>(n_tasks));
       if (s_.sum + n_tasks > g_.task_capacity || s_.place >= g_.subtree_capacity) {
         s_.n_rows = ~0u;
-        g_.fail(kTasksFull);
+        g_.fail(Failure::kTasksFull);
       } else {
         g_.subtrees[s_.place] = tree;
       }
     }
     __syncthreads();
     if (s_.n_rows == ~0u) return false;
-    for (u32 i = threadIdx.x; i < n_tasks; i += blockDim.x)  // the last candidates have the most rows: they come first
+    for (u32 i = threadIdx.x; i < n_tasks; i += blockDim.x)  // the last candidates, with most rows, come first
       g_.tasks[s_.sum + n_tasks - 1 - i] = {s_.place, i * at_once, i + 1 < n_tasks ? (i + 1) * at_once : n};
     return true;
   }
 };
 
+/// What a block does: takes roots from a counter until none is left.
 inline void build(const Run* run, const u32* roots, u64 n_roots, u64* next, u32 first_block) {
   __shared__ Shared shared;
   __shared__ u64 taken;
-  const u64 scratch_words = 4 * run->n_columns + run->max_degree;
+  const u64 scratch_words = kScratchWordsAColumn * run->n_columns + run->max_degree;
   RootBuilder builder(*run, shared, run->scratch + (first_block + blockIdx.x) * scratch_words);
   for (;;) {
     __syncthreads();
@@ -446,14 +492,14 @@ inline void build(const Run* run, const u32* roots, u64 n_roots, u64* next, u32 
   atomicAdd(&run->counters->dropped, builder.dropped);
 }
 
-/// Roots with many columns in two steps: blocks of many threads; they come first in `roots`.
-extern "C" __global__ void __launch_bounds__(1024, 1) build_heavy_roots(const Run* run) {
+/// Roots with many edges within two steps, which come first in `roots`.
+extern "C" __global__ void __launch_bounds__(kHeavyThreads, 1) build_heavy_roots(const Run* run) {
   build(run, run->roots, run->n_heavy, &run->counters->next_heavy, 0);
 }
-extern "C" __global__ void __launch_bounds__(64, 16) build_light_roots(const Run* run, u32 first_block) {
+/// All others, with the scratch behind that of the large blocks.
+extern "C" __global__ void __launch_bounds__(kLightThreads, 16) build_light_roots(const Run* run, u32 first_block) {
   build(run, run->roots + run->n_heavy, run->n_light, &run->counters->next_light, first_block);
 }
-
 
 }  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -1,54 +1,73 @@
-// device_run.hpp: what the kernels of enumeration.cu share: the `Run` that they are told, its tasks, counters and output.
+// device_run.hpp: what the kernels of enumeration.cu share: the `Run` that they are told, its
+// tasks, counters and output.
+//
+// kernels/cuda/search_program.py describes these structs and numbers again, for the driver, which
+// writes and reads them; a program where the two differ does not compile.
 #pragma once
 
-#include "lanes/hash.hpp"
 #include "enumeration/mbe.hpp"
+#include "lanes/device_failure.hpp"
+#include "lanes/hash.hpp"
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-static_assert(sizeof(Subtree) == 152, "cuda.py reserves this many bytes a subtree");
+constexpr u32 kHeavyThreads = 1024, kLightThreads = 64;  // of a block that builds roots
+constexpr u32 kScratchWordsAColumn = 4;                  // of such a block, and a word for each row of the largest root
+constexpr u32 kParkedWords = 64;  // that a warp keeps between two launches, besides its workspace
 
-enum Failure : u64 { kNone = 0, kArenaFull = 1, kTasksFull = 2, kWorkspaceFull = 3 };
-
+/// Some candidates of a subtree; or, as subtree kOneRow, a row whose own biclique is to be written.
 struct Task {
-  u32 subtree, from, to;  // or kOneRow and a row, whose own biclique is to be written
+  u32 subtree, from, to;
 };
 constexpr u32 kOneRow = ~0u;
 
-/// Counters that all blocks share. The first three are polled together, by busy warps only: thousands of waiting
-/// ones would saturate the line, so each of those polls a flag of its own.
+/// Why all warps end: for good, or until the output has been emptied.
+enum class Stop : u64 { kEnd = 1, kPark = 2 };
+
+/// State of a place in the queue of subtrees that warps give away.
+enum class Slot : u32 { kEmpty = 0, kFilled = 1, kEnded = 2, kTaken = 3 };
+
+/// Counters that all blocks share. Busy warps poll the first three together. Waiting ones do not:
+/// there may be thousands, so each polls a flag of its own, in memory that nobody else reads.
 struct Counters {
-  u64 head, tail, stop;  // tickets taken, nodes given, nonzero: everybody ends
+  u64 head;  // tickets that waiting warps have drawn
+  u64 tail;  // subtrees that were given away
+  u64 stop;  // a `Stop`, or 0
   u64 found, digest, nodes, dropped;
   u64 next_heavy, next_light, next_task;
   u64 arena_used, n_subtrees, n_tasks;
-  u64 pending;  // active warps and given nodes that are not done
-  u64 failure, busy, longest;  // cycles that all warps searched, and the one that did longest
+  u64 pending;        // warps that have tasks, and given subtrees that are not done
+  u64 failure;        // a `Failure`
+  u64 busy, longest;  // cycles that all warps searched together, and the one that did longest
   u64 output_used, n_chunks;
 };
-
-/// Why everybody ends: for good, or until the output has been emptied.
-enum Stop : u64 { kEnd = 1, kPark = 2 };
+enum PolledCounter : u32 { kHead, kTail, kStop, kPolledCounters };
+static_assert(__builtin_offsetof(Counters, tail) == 8 * kTail && __builtin_offsetof(Counters, stop) == 8 * kStop,
+              "one lane reads each");
 
 /// A piece of the output that one warp wrote.
 struct Chunk {
   u64 start, words;
 };
 
-/// Everything a kernel is told; 64-bit fields only, in the order of cuda.py's `RUN_FIELDS`.
+/// Everything a kernel is told; 64-bit fields only.
 struct Run {
+  // The graph: the columns of every row and the rows of every column, ascending; and for each edge
+  // of a column the place of the column in the row's list.
   const u64 *row_start, *column_start;
   const u32 *row_columns, *column_rows, *places;
-  const u64 *row_hashes, *column_hashes;
-  const u32 *is_root, *roots;
+  const u64 *row_hashes, *column_hashes;  // null where nothing is digested
+  const u32 *is_root, *roots;             // a flag for each column; the roots, those for large blocks first
+  // Memory: of the builders of roots; of subtrees, until the search ends; of the search, a piece a
+  // warp.
   u32 *scratch, *arena;
   Subtree* subtrees;
   Task* tasks;
   Subtree* slots;
-  u32 *ready, *workspace;
+  u32 *slot_states, *workspace;
   Counters* counters;
-  u32 *parked, *output;  // output is null where bicliques are only counted
+  u32 *parked, *output;  // null where bicliques are only counted, and so are these three
   Chunk* chunks;
   const i32 *row_ids, *column_ids;
   u64 n_rows, n_columns, n_heavy, n_light, max_degree;
@@ -59,10 +78,12 @@ struct Run {
   Limits limits() const { return {static_cast<u32>(min_rows), static_cast<u32>(min_columns), min_edges}; }
   u32 column_degree(u32 c) const { return static_cast<u32>(column_start[c + 1] - column_start[c]); }
   u32 row_degree(u32 r) const { return static_cast<u32>(row_start[r + 1] - row_start[r]); }
-  u64 hash_of(u64 rows, u64 columns) const { return columns_are_left ? biclique_hash(columns, rows) : biclique_hash(rows, columns); }
+  u64 hash_of(u64 rows, u64 columns) const {
+    return columns_are_left ? biclique_hash(columns, rows) : biclique_hash(rows, columns);
+  }
   void fail(Failure why) const {
     atomicExch(&counters->failure, static_cast<u64>(why));
-    atomicExch(&counters->stop, static_cast<u64>(kEnd));
+    atomicExch(&counters->stop, static_cast<u64>(Stop::kEnd));
   }
   /// Reserves words of the arena; null where it is full.
   u32* reserve(u64 words) const {
@@ -78,7 +99,7 @@ inline void add_task(const Run& g, const Task& task) {
   if (at < g.task_capacity)
     g.tasks[at] = task;
   else
-    g.fail(kTasksFull);
+    g.fail(Failure::kTasksFull);
 }
 
 }  // namespace BICLIQ_ISA

@@ -1,24 +1,30 @@
-// enumeration.cu: the enumeration of maximal bicliques on a GPU: the search by warps (its roots: device_roots.hpp).
+// enumeration.cu: the maximal bicliques of a graph on a GPU. The search is that of mbe.hpp, from
+// the same headers as on a CPU, with a warp as the group of 32 lanes.
 //
-// What: the same search as on a CPU (mbe.hpp, from the same headers), a warp being a group of 32 lanes. Three
-// kernels: `single_rows` reports the bicliques of one row, `build_roots` makes the subtree of every root (a
-// block a root) and cuts it into tasks, `search_*` runs them.
+// What it finds: their number and digest (`search_count`, `search_members`), or all of them,
+// written as records (`search_bicliques`), which `measure_chunks` and `unpack_chunks` turn into
+// lists.
 //
-// Input: a `Run`, written by cuda.py: the graph (both adjacency lists ascending, columns in search order, and for
-// each edge of a column the place of that column in the row's list), thresholds, and blocks of memory.
+// Input: a `Run` (device_run.hpp), written by kernels/cuda/enumeration.py: the graph, the limits,
+// and blocks of memory. The kernels of device_roots.hpp have run before.
 //
-// Method: tasks are a narrow root, or a range of the candidates of a wide root; roots come by falling size, so
-// the heaviest start first. Warps are persistent: they take tasks from a counter, and when none is left, a ticket
-// of the queue of given nodes. A busy warp looks every 32 nodes, and after every wide one, whether tickets wait, and hands over a
-// third of its shallowest open level: a node of its own in the arena, or, of a wide level, its state above a matrix that
-// all share who get a part of it. The search ends when no warp is active and no node pends.
+// Method: a task is a narrow root, or a range of the candidates of a wide one; the roots with most
+// work come first. Warps stay until the end: they take tasks from a counter, and then wait in a
+// queue for subtrees that busy warps give away. A busy warp looks every 32 nodes, and after every
+// wide node, whether others wait, and gives away a third of its shallowest open level: a copy of
+// the node in the arena, or, of a wide node, a copy of what it holds above its matrix, which all
+// share who search a part of it. The search ends when no warp has a task and no subtree is left.
 //
-// Bicliques themselves: every warp writes records into a piece of one bounded output block; a warp that finds no room for
-// what its next step may report parks, with its stack in the workspace, and the launch ends. The host turns the records
-// into Arrow lists (`measure_chunks`, `unpack_chunks`), empties the block and launches again: each warp goes on where it was.
+// Where bicliques are written, every warp fills pieces (chunks) of one bounded block of memory. A
+// warp that finds no room for what its next step may report parks, all others park when they see
+// it, and the launch ends. The host turns the records into lists, empties the block and launches
+// again; each warp goes on where it was.
 //
-// Memory: the arena (matrices and lists of all roots, then given nodes) and a fixed workspace a warp; where either
-// is too small the run stops with an error number and the host starts again with more.
+// Cost: as of mbe.hpp. Memory: the arena (matrices and masks of all roots, then given subtrees),
+// and a workspace of fixed size a warp. Where either does not suffice the run fails as a whole, and
+// the host repeats it with half of the roots, or larger workspaces.
+//
+// Papers: those of mbe.hpp; Tzeng, Patney and Owens 2010 (work donation between warps).
 //
 // Compiled by NVRTC with --device-as-default-execution-space; sm_75 and newer.
 #include "enumeration/device_roots.hpp"
@@ -26,13 +32,13 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-// ---- the search -------------------------------------------------------------------------------------
+// ---- the search ---------------------------------------------------------------------------------
 
-/// The workspace of a warp: a stack of fixed size.
-class Slab {
+/// The memory of a warp: a stack of fixed size (`Workspace` on a CPU).
+class WarpWorkspace {
  public:
   using Mark = u64;
-  Slab(u32* base, u64 words) : base_(base), words_(words) {}
+  WarpWorkspace(u32* base, u64 words) : base_(base), words_(words) {}
   bool fits(u64 words) const { return used_ + words <= words_; }
   u32* take(u64 words) {
     u32* piece = base_ + used_;
@@ -47,68 +53,73 @@ class Slab {
   u64 words_, used_ = 0;
 };
 
-#ifndef BICLIQ_GIFTS
-#define BICLIQ_GIFTS 4  // subtrees that a warp gives away at most in one go
-#endif
-constexpr u32 kGifts = BICLIQ_GIFTS;
-
-/// The queue of given nodes.
-class WarpCrew {
+/// The other warps, as one of them sees them, and the queue of subtrees that warps give away.
+///
+/// Who has nothing left to do draws a ticket, and waits for the slot of that number. Who gives a
+/// subtree away fills the next slot. So tickets minus filled slots is the number of warps that
+/// wait.
+class WarpPool {
  public:
   static constexpr bool kKeepsGiven = true;  // the arena is not freed before the search ends
-  struct Parcel : Pieces {
+  /// Memory of the arena for a subtree; null where there is none.
+  struct Block : Pieces {
     explicit operator bool() const { return next != nullptr; }
   };
-  explicit WarpCrew(const Run& run) : run_(run) {}
+  explicit WarpPool(const Run& run) : run_(run) {}
 
-  /// Reads head, tail and stop at once; `wanted` then answers from what was read.
+  /// Reads head, tail and stop at once; `wanted` and `parking` then answer from what was read.
   bool stopped() {
-    const u64 own = lane_id() < 3 ? volatile_load(&run_.counters->head + lane_id()) : 0;
-    const u64 head = __shfl_sync(~0u, own, 0), tail = __shfl_sync(~0u, own, 1);
-    const u64 stop = __shfl_sync(~0u, own, 2);
+    const u64 own = lane_id() < kPolledCounters ? volatile_load(&run_.counters->head + lane_id()) : 0;
+    const u64 head = __shfl_sync(~0u, own, kHead), tail = __shfl_sync(~0u, own, kTail);
+    const u64 stop = __shfl_sync(~0u, own, kStop);
     const u32 waiting = head > tail ? static_cast<u32>(head - tail) : 0, warps = gridDim.x * blockDim.x / kLanes;
-    const u32 share = waiting < warps ? (waiting + warps - waiting - 1) / (warps - waiting) : kGifts;
-    wanted_ = share < kGifts ? share : kGifts;
-    parking_ = stop == kPark;
-    return stop == kEnd;
+    const u32 share = waiting < warps ? (waiting + warps - waiting - 1) / (warps - waiting) : kMostGiven;
+    wanted_ = share < kMostGiven ? share : kMostGiven;
+    parking_ = stop == static_cast<u64>(Stop::kPark);
+    return stop == static_cast<u64>(Stop::kEnd);
   }
   /// Subtrees that a busy warp should give away now: its share of what all waiting ones want.
   u32 wanted() const { return wanted_; }
-  /// Did the last look find that everybody is to park?
+  /// Did the last look find that all warps are to park?
   bool parking() const { return parking_; }
   void overflow() const {
-    if (lane_id() == 0) run_.fail(kWorkspaceFull);
+    if (lane_id() == 0) run_.fail(Failure::kWorkspaceFull);
   }
 
-  /// Memory for a node; null where the arena or the queue is nearly full, and the node is kept.
-  Parcel parcel(u64 words) const {
-    Parcel parcel;
-    parcel.next = room_for(run_, words);
-    return parcel;
+  /// Memory for a subtree; null where the arena or the queue is nearly full: then nothing is given
+  /// away.
+  Block block(u64 words) const {
+    Block block;
+    block.next = room_for(run_, words);
+    return block;
   }
-  void give(Parcel&&, const Subtree& tree) const { publish(run_, tree); }
+  void give(Block&&, const Subtree& tree) const { publish(run_, tree); }
 
-  /// Waits for a node; null when the search has ended.
+  /// Waits for a subtree; null when the search has ended.
   const Subtree* take() const {
     u64 slot = 0;
     if (lane_id() == 0) {
       slot = atomicAdd(&run_.counters->head, 1ull);
       if (slot >= run_.slot_capacity || !wait(slot)) slot = ~0ull;
-      if (slot != ~0ull) run_.ready[slot] = kTaken;
+      if (slot != ~0ull) run_.slot_states[slot] = static_cast<u32>(Slot::kTaken);
     }
     slot = __shfl_sync(~0u, slot, 0);
     __threadfence();
     return slot == ~0ull ? nullptr : run_.slots + slot;
   }
-  /// A given node is done, or this warp has found no more tasks. The last of all wakes those that wait.
+  /// To be called when a given subtree is done, and when this warp has found no more tasks. The
+  /// last call of all wakes those that wait.
   void done() const { one_less(run_); }
 
  private:
   const Run& run_;
   u32 wanted_ = 0;
   bool parking_ = false;
-  static constexpr u32 kGiven = 1, kEnded = 2, kTaken = 3;
-  static constexpr u32 kPollsBetweenStops = 64;
+  static constexpr u32 kPollsBetweenStops = 64;  // between two looks at whether all are to stop
+
+  static void set(const Run& run, u64 slot, Slot state) {
+    *const_cast<volatile u32*>(run.slot_states + slot) = static_cast<u32>(state);
+  }
 
   // Called, not copied to each of the places that need them.
   BICLIQ_CALL static u32* room_for(const Run& run, u64 words) {
@@ -126,7 +137,7 @@ class WarpCrew {
       const u64 slot = atomicAdd(&run.counters->tail, 1ull);
       run.slots[slot] = tree;
       __threadfence();
-      *const_cast<volatile u32*>(run.ready + slot) = kGiven;
+      set(run, slot, Slot::kFilled);
     }
     __syncwarp();
   }
@@ -141,24 +152,26 @@ class WarpCrew {
     head = head < run.slot_capacity ? head : run.slot_capacity;
     BICLIQ_ROLL
     for (u64 slot = volatile_load(&run.counters->tail) + lane_id(); slot < head; slot += kLanes)
-      *const_cast<volatile u32*>(run.ready + slot) = kEnded;
+      set(run, slot, Slot::kEnded);
   }
 
-  /// Waits for the flag of a slot. Who takes a ticket after the last `done` finds that nothing pends.
+  /// Waits until a slot is filled; false when the search has ended. Nobody wakes a warp that draws
+  /// its ticket after the last `done`: it finds that nothing is pending.
   bool wait(u64 slot) const {
-    const volatile u32* ready = run_.ready + slot;
+    const volatile u32* state = run_.slot_states + slot;
     __threadfence();
     if (volatile_load(&run_.counters->pending) == 0) return false;
     for (u32 polls = 1;; ++polls) {
-      const u32 flag = *ready;
-      if (flag) return flag == kGiven;
+      const u32 now = *state;
+      if (now) return now == static_cast<u32>(Slot::kFilled);
       if (polls % kPollsBetweenStops == 0 && volatile_load(&run_.counters->stop)) return false;
       __nanosleep(polls < 8 ? 100 : 500);
     }
   }
 };
 
-/// Counts, publishes the count now and then, and stops everybody past the limit.
+/// Counts bicliques, adds the count to that of all warps now and then, and stops all past the
+/// limit.
 class WarpTally {
  public:
   explicit WarpTally(const Run& run)
@@ -168,7 +181,7 @@ class WarpTally {
   }
   void publish() {
     if (lane_id() == 0 && atomicAdd(&run_.counters->found, fresh_) + fresh_ > run_.max_bicliques)
-      atomicExch(&run_.counters->stop, static_cast<u64>(kEnd));
+      atomicExch(&run_.counters->stop, static_cast<u64>(Stop::kEnd));
     fresh_ = 0;
   }
 
@@ -178,10 +191,11 @@ class WarpTally {
   u64 fresh_ = 0;
 };
 
+/// A sink that only counts.
 class WarpCount {
  public:
   static constexpr bool kMembers = false, kIds = false, kBounded = false;
-  WarpCount(const Run& run, const WarpCrew&) : tally_(run) {}
+  WarpCount(const Run& run, const WarpPool&) : tally_(run) {}
   void root(u32) {}
   void rows(const u32*, u32) {}
   void found(u32, const Members&) { tally_.add(); }
@@ -192,15 +206,16 @@ class WarpCount {
   WarpTally tally_;
 };
 
-/// The records of one warp: root, number of rows, number of columns, rows, columns; in chunks of the output.
+/// Writes the records of one warp: root, number of rows, number of columns, rows, columns.
 class WarpOutput {
  public:
-  WarpOutput(const Run& run, const WarpCrew& crew) : run_(run), crew_(crew) {}
+  WarpOutput(const Run& run, const WarpPool& workers) : run_(run), workers_(workers) {}
 
-  /// Is there room for a record of at most so many rows and columns? False: everybody parks.
+  /// Is there room for a record of at most so many rows and columns? If not, all warps are to park.
   bool room(u64 rows, u64 columns) {
-    if (crew_.parking()) return false;
-    const u64 words = 3 + (rows < run_.max_degree ? rows : run_.max_degree) + (columns < run_.max_row_degree ? columns : run_.max_row_degree);
+    if (workers_.parking()) return false;
+    const u64 words = 3 + (rows < run_.max_degree ? rows : run_.max_degree) +
+                      (columns < run_.max_row_degree ? columns : run_.max_row_degree);
     return at_ + words <= end_ || take_chunk(words > run_.chunk_words ? words : run_.chunk_words);
   }
   void head(u32 root, u32 n_rows, u32 n_columns) {
@@ -213,10 +228,12 @@ class WarpOutput {
     for (u32 i = lane_id(); i < n; i += kLanes) to[i] = vertices[i];
     at_ += n;
   }
+  /// The vertices of some lanes.
   void selected(u32 vertex, u32 lanes) {
     if (lanes >> lane_id() & 1) run_.output[at_ + popcount(lanes & ((1u << lane_id()) - 1))] = vertex;
     at_ += popcount(lanes);
   }
+  /// Ends the chunk.
   void close() {
     if (lane_id() == 0 && end_) run_.chunks[number_] = {start_, at_ - start_};
     at_ = end_ = 0;
@@ -224,8 +241,8 @@ class WarpOutput {
 
  private:
   const Run& run_;
-  const WarpCrew& crew_;
-  u64 start_ = 0, at_ = 0, end_ = 0, number_ = 0;
+  const WarpPool& workers_;
+  u64 start_ = 0, at_ = 0, end_ = 0, number_ = 0;  // of the chunk; no chunk: end_ is 0
 
   bool take_chunk(u64 words) {
     close();
@@ -235,7 +252,7 @@ class WarpOutput {
       if (start + words <= run_.output_words) {
         number = atomicAdd(&run_.counters->n_chunks, 1ull);
       } else {
-        atomicCAS(&run_.counters->stop, 0ull, static_cast<u64>(kPark));
+        atomicCAS(&run_.counters->stop, 0ull, static_cast<u64>(Stop::kPark));
         start = ~0ull;
       }
     }
@@ -250,12 +267,14 @@ class WarpOutput {
   }
 };
 
-/// Knows the hashes of both sides, one row and one leaf column a lane; where it writes, their numbers as well.
+/// A sink that adds to the digest, and where asked writes records. A lane holds one row of the
+/// narrow subtree, and one column of the leaf.
 template <bool kWrites>
 class WarpMembers {
  public:
   static constexpr bool kMembers = true, kIds = kWrites, kBounded = kWrites;
-  WarpMembers(const Run& run, const WarpCrew& crew) : run_(run), limits_(run.limits()), tally_(run), output_(run, crew) {}
+  WarpMembers(const Run& run, const WarpPool& workers)
+      : run_(run), limits_(run.limits()), tally_(run), output_(run, workers) {}
   void root(u32 v) { root_ = v; }
   bool room(u64 rows, u64 columns) { return output_.room(rows, columns); }
   u64 column_hash(u32 c) const { return run_.column_hashes ? run_.column_hashes[c] : 0; }
@@ -321,7 +340,8 @@ class WarpMembers {
   u64 row_hash_ = 0, leaf_hash_ = 0, digest_ = 0;
   u32 row_ = 0, leaf_ = 0, root_ = 0;
 
-  /// The sum of a 64-bit word of every lane, in three pieces of 22 bits that cannot overflow.
+  /// The sum of a 64-bit word of every lane, modulo 2^64: in three pieces of 22 bits, whose sums
+  /// fit in 32.
   static u64 total(u64 x) {
     const u32 mask = (1u << 22) - 1;
     const u64 low = sum(Lanes{static_cast<u32>(x) & mask}), middle = sum(Lanes{static_cast<u32>(x >> 22) & mask});
@@ -339,19 +359,20 @@ class WarpMembers {
   }
 };
 
-/// What a warp has to do besides its open search.
-struct Duty {
+/// Where a warp is with its tasks.
+struct TaskState {
   Task task = {};
-  u32 held = false, tasks_left = true;  // a task taken and not begun; more tasks to come
+  u32 held = false;       // whether the task has been taken, but not begun
+  u32 tasks_left = true;  // whether there may be more
 };
 
 /// What a warp keeps between two launches.
 template <class Search>
 class Parking {
  public:
-  Parking(const Run& run, u64 warp) : words_(run.parked + warp * kWords) {}
+  Parking(const Run& run, u64 warp) : words_(run.parked + warp * kParkedWords) {}
 
-  void save(Search& search, const Slab& slab, u32 open, const Duty& duty) const {
+  void save(Search& search, const WarpWorkspace& memory, u32 open, const TaskState& tasks) const {
     u32* to = words_;
     const auto keep = [&to](const auto& field) {
       static_assert(sizeof(field) % 4 == 0, "fields are whole words");
@@ -361,12 +382,12 @@ class Parking {
     };
     keep(1u);
     keep(open);
-    keep(duty);
-    keep(slab.mark());
+    keep(tasks);
+    keep(memory.mark());
     search.each_field(keep);
   }
-  /// Returns whether a search is open.
-  bool restore(Search& search, Slab& slab, Duty& duty) const {
+  /// Returns whether a search is open; nothing is restored in the first launch.
+  bool restore(Search& search, WarpWorkspace& memory, TaskState& tasks) const {
     const u32* from = words_;
     const auto take = [&from](auto& field) {
       u32 words[sizeof(field) / 4];
@@ -378,32 +399,33 @@ class Parking {
     take(saved);
     if (!saved) return false;
     take(open);
-    take(duty);
+    take(tasks);
     take(used);
     if (open) {
-      slab.release(used);
+      memory.release(used);
       search.each_field(take);
     }
     return open;
   }
 
  private:
-  static constexpr u32 kWords = 64;  // cuda.py reserves as many
   u32* const words_;
 };
 
 /// Takes the next task; false where none is left.
 inline bool take_task(const Run& run, Task& task) {
   u64 t = 0;
-  if (lane_id() == 0) t = volatile_load(&run.counters->stop) == kEnd ? ~0ull : atomicAdd(&run.counters->next_task, 1ull);
+  if (lane_id() == 0)
+    t = volatile_load(&run.counters->stop) == static_cast<u64>(Stop::kEnd) ? ~0ull
+                                                                           : atomicAdd(&run.counters->next_task, 1ull);
   t = __shfl_sync(~0u, t, 0);
   if (t >= run.counters->n_tasks) return false;
   task = run.tasks[t];
   return true;
 }
 
-/// Writes what a task itself stands for: the biclique of a row, or, with the first task of a root, that of the root. False
-/// where there is no room.
+/// Writes the biclique that a task stands for itself: that of its row, or, with the first task of a
+/// root, that of the root. False where there is no room.
 template <class Sink>
 inline bool write_own(const Run& run, const Task& task, Sink& sink) {
   if (task.subtree == kOneRow) {
@@ -419,58 +441,60 @@ inline bool write_own(const Run& run, const Task& task, Sink& sink) {
   return true;
 }
 
+/// What a warp does: tasks first, then subtrees that are given to it, until none is left or all
+/// park.
 template <class Sink>
 inline void search(const Run& run) {
   const u64 warp = (static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;
-  Slab slab(run.workspace + warp * run.workspace_words, run.workspace_words);
-  WarpCrew crew(run);
-  Sink sink(run, crew);
-  using Search = MaximalBicliques<Sink, WarpCrew, Slab>;
-  Search search(run.limits(), crew, sink, slab);
-  Duty duty;
+  WarpWorkspace memory(run.workspace + warp * run.workspace_words, run.workspace_words);
+  WarpPool workers(run);
+  Sink sink(run, workers);
+  using Search = MaximalBicliques<Sink, WarpPool, WarpWorkspace>;
+  Search search(run.limits(), workers, sink, memory);
+  TaskState tasks;
   bool open = false;
-  if constexpr (Sink::kBounded) open = Parking<Search>(run, warp).restore(search, slab, duty);
+  if constexpr (Sink::kBounded) open = Parking<Search>(run, warp).restore(search, memory, tasks);
   const long long start = clock64();
   long long waited = 0;
   for (;;) {
-    u32 filled = 0;
+    Next next = Next::kStep;
     if (open) {
-      filled = search.resume();
+      next = search.resume();
     } else {
       Subtree tree;
-      if (duty.tasks_left) {
-        if (!duty.held && !take_task(run, duty.task)) {
-          duty.tasks_left = false;
-          crew.done();
+      if (tasks.tasks_left) {
+        if (!tasks.held && !take_task(run, tasks.task)) {
+          tasks.tasks_left = false;
+          workers.done();
           continue;
         }
-        duty.held = true;
+        tasks.held = true;
         if constexpr (Sink::kBounded)
-          if (!write_own(run, duty.task, sink)) break;
-        duty.held = false;
-        if (duty.task.subtree == kOneRow) continue;
-        tree = run.subtrees[duty.task.subtree];
+          if (!write_own(run, tasks.task, sink)) break;
+        tasks.held = false;
+        if (tasks.task.subtree == kOneRow) continue;
+        tree = run.subtrees[tasks.task.subtree];
         if (tree.wide) {
-          tree.from = duty.task.from;
-          tree.to = duty.task.to;
+          tree.from = tasks.task.from;
+          tree.to = tasks.task.to;
         }
         if (Sink::kBounded && !tree.wide && !tree.n_candidates) continue;
       } else {
         const long long before = clock64();
-        const Subtree* given = crew.take();
+        const Subtree* given = workers.take();
         waited += clock64() - before;
         if (!given) break;
         tree = *given;
       }
-      slab.release(0);
-      filled = search.open(tree);
+      memory.release(0);
+      next = search.open(tree);
     }
-    search.run(filled);
+    search.run(next);
     open = Sink::kBounded && search.parked();
     if (open) break;
-    if (!duty.tasks_left) crew.done();
+    if (!tasks.tasks_left) workers.done();
   }
-  if constexpr (Sink::kBounded) Parking<Search>(run, warp).save(search, slab, open, duty);
+  if constexpr (Sink::kBounded) Parking<Search>(run, warp).save(search, memory, open, tasks);
   sink.finish();
   if (lane_id() != 0) return;
   atomicAdd(&run.counters->nodes, search.nodes);
@@ -487,8 +511,7 @@ inline void search(const Run& run) {
 #define BICLIQ_BLOCKS 4  // blocks a multiprocessor
 #endif
 
-
-// Half a minute compiles all three searches: where only one is asked for, only that is compiled.
+// All three searches take half a minute to compile; BICLIQ_SEARCH asks for one of them.
 #if !defined(BICLIQ_SEARCH) || BICLIQ_SEARCH == 0
 extern "C" __global__ void __launch_bounds__(32 * BICLIQ_WARPS, BICLIQ_BLOCKS) search_count(const Run* run) {
   search<WarpCount>(*run);
@@ -505,9 +528,10 @@ extern "C" __global__ void __launch_bounds__(32 * BICLIQ_WARPS, BICLIQ_BLOCKS) s
 }
 #endif
 
-// ---- from records to lists --------------------------------------------------------------------------
+// ---- from records to lists ----------------------------------------------------------------------
 
-/// How many records, rows and columns each chunk holds, in three arrays one after the other; a thread a chunk.
+/// Writes how many records, rows and columns each chunk holds, in three arrays one after the other;
+/// a thread a chunk.
 extern "C" __global__ void measure_chunks(const Run* run, u64* sizes, u64 n_chunks) {
   const u64 i = static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= n_chunks) return;
@@ -523,14 +547,16 @@ extern "C" __global__ void measure_chunks(const Run* run, u64* sizes, u64 n_chun
   sizes[2 * n_chunks + i] = columns;
 }
 
-/// Writes the records of each chunk as lists, where `ends` (as measured, added up) says that the chunk's end; a warp a
-/// chunk. An id comes with the number of its biclique above it, so that one sort puts every list in order.
-extern "C" __global__ void unpack_chunks(const Run* run, const u64* sizes, const u64* ends, u64 n_chunks, i32* roots, i32* row_ends,
-                                         i32* column_ends, u64* rows, u64* columns) {
+/// Writes the records of each chunk as lists; a warp a chunk. `ends` says where those of a chunk
+/// end (the measured sizes, added up). The number of its biclique stands above each id, so that one
+/// sort puts every list in order.
+extern "C" __global__ void unpack_chunks(const Run* run, const u64* sizes, const u64* ends, u64 n_chunks, i32* roots,
+                                         i32* row_ends, i32* column_ends, u64* rows, u64* columns) {
   const u64 i = (static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;
   if (i >= n_chunks) return;
   const u32 *at = run->output + run->chunks[i].start, *end = at + run->chunks[i].words;
-  u64 number = ends[i] - sizes[i], row = ends[n_chunks + i] - sizes[n_chunks + i], column = ends[2 * n_chunks + i] - sizes[2 * n_chunks + i];
+  u64 number = ends[i] - sizes[i], row = ends[n_chunks + i] - sizes[n_chunks + i],
+      column = ends[2 * n_chunks + i] - sizes[2 * n_chunks + i];
   for (; at < end; ++number) {
     const u32 n_rows = at[1], n_columns = at[2];
     if (lane_id() == 0) {
@@ -539,9 +565,11 @@ extern "C" __global__ void unpack_chunks(const Run* run, const u64* sizes, const
       column_ends[number] = static_cast<i32>(column + n_columns);
     }
     at += 3;
-    for (u32 k = lane_id(); k < n_rows; k += kLanes) rows[row + k] = number << 32 | static_cast<u32>(run->row_ids[at[k]]);
+    for (u32 k = lane_id(); k < n_rows; k += kLanes)
+      rows[row + k] = number << 32 | static_cast<u32>(run->row_ids[at[k]]);
     at += n_rows;
-    for (u32 k = lane_id(); k < n_columns; k += kLanes) columns[column + k] = number << 32 | static_cast<u32>(run->column_ids[at[k]]);
+    for (u32 k = lane_id(); k < n_columns; k += kLanes)
+      columns[column + k] = number << 32 | static_cast<u32>(run->column_ids[at[k]]);
     at += n_columns;
     row += n_rows;
     column += n_columns;

@@ -1,17 +1,15 @@
 // enumeration.hpp: one enumeration from start to end: its threads, its batches, its progress.
 //
-// Workers start with the constructor and push full batches into a queue of bounded length, so memory stays
-// bounded however many bicliques there are; a consumer that stops early calls `stop`. Roots are searched
-// from the last (the vertex of largest degree) to the first, since heavy roots are there.
+// The run starts with the constructor: it prepares the graph, then searches it. Workers push full batches into a queue of
+// bounded length, so memory stays bounded however many bicliques there are; a consumer that has had enough calls `end`.
+// Roots are searched from the last (the vertex of largest degree) to the first, since heavy roots are there.
 #pragma once
 
-#include "enumeration/mbe.hpp"
-#include "enumeration/roots.hpp"
 #include "enumeration/sinks.hpp"
+#include "graphs/graph.hpp"
 
 #include <chrono>
-#include <exception>
-#include <thread>
+#include <numeric>
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -31,111 +29,133 @@ struct Settings {
   }
 };
 
+/// What is searched: a CSR matrix of the left side, which the caller keeps, and how.
+struct Request {
+  const std::int64_t* indptr;
+  const std::int32_t* indices;
+  u32 n_left, n_right;
+  bool columns_are_left;
+  /// Columns in the order of their numbers, and only these as roots; else all, by ascending degree.
+  bool some_roots;
+  std::vector<u32> roots;
+  std::vector<std::int32_t> left_ids, right_ids;
+};
+
 class Enumeration {
  public:
-  Enumeration(Graph graph, Labels labels, std::vector<u32> roots, const Settings& settings)
-      : graph_(std::move(graph)), labels_(std::move(labels)), roots_(std::move(roots)), settings_(settings),
-        crew_(settings.threads, roots_.size()), running_(settings.threads), started_(Clock::now()) {
-    for (u32 i = 0; i < settings.threads; ++i) threads_.emplace_back([this] { work(); });
+  Enumeration(Request request, const Settings& settings) : request_(std::move(request)), settings_(settings) {
+    crew_.begin([this] { run(); });
   }
-  ~Enumeration() {
-    stop();
-    for (std::thread& t : threads_) t.join();
-  }
+  ~Enumeration() { end(); }
   Enumeration(const Enumeration&) = delete;
   Enumeration& operator=(const Enumeration&) = delete;
 
-  /// The next batch; nothing when `seconds` have passed (then `ended()` is false) or the search has ended.
+  /// The next batch; nothing when `seconds` have passed or the search has ended.
   std::unique_ptr<Batch> next(double seconds) {
     std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return !batches_.empty() || running_ == 0; });
-    if (batches_.empty()) {
-      if (running_ == 0 && error_) std::rethrow_exception(error_);
-      return nullptr;
-    }
+    changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return !batches_.empty() || all_delivered_; });
+    if (batches_.empty()) return nullptr;
     std::unique_ptr<Batch> batch = std::move(batches_.front());
     batches_.pop_front();
     lock.unlock();
     changed_.notify_all();
     return batch;
   }
+  /// Waits at most so long; true when the search has ended. Rethrows what ended it.
+  bool wait(double seconds) { return crew_.wait(seconds); }
+  /// Has the search ended, and have all batches been read? Rethrows what ended it.
   bool ended() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return running_ == 0 && batches_.empty();
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!all_delivered_ || !batches_.empty()) return false;
+    }
+    return crew_.wait(1.0);  // no more than its threads' last steps
   }
-  void stop() {
+  /// Ends the search and drops the batches that nobody has read.
+  void end() {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       cancelled_ = true;
     }
-    crew_.stop();
     changed_.notify_all();
+    crew_.end();
+    batches_.clear();
   }
 
   u64 found() const { return found_.load(std::memory_order_relaxed); }
   u64 roots_done() const { return crew_.roots_done(); }
-  u64 n_roots() const { return roots_.size(); }
+  u64 n_roots() const { return crew_.n_roots(); }
   u64 digest() const { return digest_; }
   u64 nodes() const { return nodes_; }
   u64 dropped() const { return dropped_; }
   u64 workspace_bytes() const { return workspace_; }
-  double seconds() const { return seconds_; }
+  double prepare_seconds() const { return prepare_seconds_; }
+  double search_seconds() const { return search_seconds_; }
   const std::vector<double>& busy_seconds() const { return busy_; }
 
  private:
   using Clock = std::chrono::steady_clock;
   static double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
-  void work() {
-    try {
-      const Tally tally(found_, settings_.max_bicliques, crew_);
-      if (!settings_.needs_members()) {
-        CountSink sink(tally);
-        search(sink);
-      } else {
-        MemberSink::Deliver deliver;
-        if (settings_.mode == Mode::enumerate) deliver = [this](std::unique_ptr<Batch> b) { this->deliver(std::move(b)); };
-        MemberSink sink(labels_, settings_.limits, tally, deliver, settings_.batch_bicliques, settings_.batch_ids);
-        search(sink);
+  /// Whatever ends the run, nobody waits for another batch.
+  struct LastBatch {
+    Enumeration& of;
+    ~LastBatch() {
+      {
+        const std::lock_guard<std::mutex> lock(of.mutex_);
+        of.all_delivered_ = true;
       }
-    } catch (...) {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      error_ = std::current_exception();
-      crew_.stop();
+      of.changed_.notify_all();
     }
+  };
+  /// The run's own thread, from the arrays to the last batch.
+  void run() {
+    const LastBatch last_batch{*this};
     {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (--running_ == 0) seconds_ = since(started_);
+      const Stopwatch watch(prepare_seconds_);
+      prepare_all();
     }
-    changed_.notify_all();
+    const Stopwatch watch(search_seconds_);
+    crew_.search(settings_.threads, request_.roots.size(), [this](u32) { work(); });
+  }
+  void prepare_all() {
+    Request& r = request_;
+    graph_ = prepare(r.indptr, r.indices, r.n_left, r.n_right, r.columns_are_left, r.some_roots, [this] { crew_.check(); });
+    if (settings_.needs_members()) make_labels();
+    if (r.some_roots) return;
+    r.roots.resize(graph_.n_columns);
+    std::iota(r.roots.begin(), r.roots.end(), 0u);
+  }
+  void make_labels() {
+    const bool columns_are_left = request_.columns_are_left;
+    const std::vector<std::int32_t>& column_ids = columns_are_left ? request_.left_ids : request_.right_ids;
+    const u64 row_seed = columns_are_left ? kRightSeed : kLeftSeed, column_seed = columns_are_left ? kLeftSeed : kRightSeed;
+    labels_.columns_are_left = columns_are_left;
+    labels_.row_ids = columns_are_left ? request_.right_ids : request_.left_ids;
+    for (std::int32_t id : labels_.row_ids) labels_.row_hashes.push_back(vertex_hash(id, row_seed));
+    crew_.check();
+    for (u32 v : graph_.vertex_of_column) {
+      labels_.column_ids.push_back(column_ids[v]);
+      labels_.column_hashes.push_back(vertex_hash(column_ids[v], column_seed));
+    }
+    crew_.check();
+  }
+
+  void work() {
+    const Tally tally(found_, settings_.max_bicliques, crew_);
+    if (!settings_.needs_members()) {
+      CountSink sink(tally);
+      search(sink);
+    } else {
+      MemberSink::Deliver deliver;
+      if (settings_.mode == Mode::enumerate) deliver = [this](std::unique_ptr<Batch> b) { this->deliver(std::move(b)); };
+      MemberSink sink(labels_, settings_.limits, tally, deliver, settings_.batch_bicliques, settings_.batch_ids);
+      search(sink);
+    }
   }
 
   template <class Sink>
-  void search(Sink& sink) {
-    Workspace memory;
-    MaximalBicliques<Sink, Crew, Workspace> search(settings_.limits, crew_, sink, memory);
-    Roots<Sink> roots(graph_, settings_.limits, sink);
-    double waited = 0;
-    const Clock::time_point start = Clock::now();
-    while (const auto place = crew_.next_root()) {
-      if (roots.open(roots_[roots_.size() - 1 - *place])) search.search(roots.tree());
-      crew_.root_done();
-    }
-    for (;;) {
-      const Clock::time_point before = Clock::now();
-      const auto node = crew_.take();
-      waited += since(before);
-      if (!node) break;
-      search.search(node->tree);
-    }
-    sink.finish();
-    const std::lock_guard<std::mutex> lock(mutex_);
-    busy_.push_back(since(start) - waited);
-    digest_ += sink.digest();
-    nodes_ += search.nodes + roots.nodes;
-    dropped_ += search.dropped + roots.dropped;
-    workspace_ += memory.bytes() + roots.workspace_bytes();
-  }
+  void search(Sink& sink);  // worker_search.hpp
 
   void deliver(std::unique_ptr<Batch> batch) {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -146,23 +166,19 @@ class Enumeration {
     changed_.notify_all();
   }
 
-  const Graph graph_;
-  const Labels labels_;
-  const std::vector<u32> roots_;
+  Request request_;
   const Settings settings_;
-  Crew crew_;
+  Graph graph_;
+  Labels labels_;
   std::atomic<u64> found_{0};
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::unique_ptr<Batch>> batches_;
-  u32 running_;
-  bool cancelled_ = false;
-  std::exception_ptr error_;
+  bool cancelled_ = false, all_delivered_ = false;
   u64 digest_ = 0, nodes_ = 0, dropped_ = 0, workspace_ = 0;
-  double seconds_ = 0;
+  double prepare_seconds_ = 0, search_seconds_ = 0;
   std::vector<double> busy_;
-  const Clock::time_point started_;
-  std::vector<std::thread> threads_;
+  Crew crew_;  // last: its threads use all that is above
 };
 
 }  // namespace BICLIQ_ISA

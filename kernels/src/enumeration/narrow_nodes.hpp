@@ -1,6 +1,12 @@
-// narrow_nodes.hpp: nodes of at most 32 rows: lists of one-word masks, 32 columns at a time (98 % of all nodes).
+// narrow_nodes.hpp: nodes of at most 32 rows, as lists of masks of one word.
 //
-// At most 32 candidates and 32 befores are a leaf, which holds all of them in registers.
+// A column is a mask over the rows of its subtree (32 at most), and a group of lanes works on 32
+// columns at a time. Of all nodes of the graphs that were measured, 98 % are narrow. A node with at
+// most 32 candidates and 32 excluded columns is searched to its end as a *leaf*, which holds all of
+// them in registers.
+//
+// Cost of a node: a pass over its candidates and its excluded columns. Memory: a word a column and
+// node on the path, and one for the number of a candidate where members of R are wanted.
 #pragma once
 
 #include "enumeration/search_state.hpp"
@@ -8,25 +14,28 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-template <class Self, class Sink, class Crew, class Memory>
-class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
-  using Base = SearchState<Self, Sink, Crew, Memory>;
+template <class Self, class Sink, class Workers, class Memory>
+class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
+  using Base = SearchState<Self, Sink, Workers, Memory>;
 
  protected:
   using Base::Base;
+  using Base::workers_, Base::dropped, Base::members_words, Base::join, Base::reset_members, Base::low_bits,
+      Base::members_, Base::memory_, Base::nodes, Base::begin_given, Base::promising, Base::room, Base::rows_needed_,
+      Base::self, Base::sink_, Base::since_poll_;
+  using typename Base::Block;
   using typename Base::Mark;
-  using typename Base::Parcel;
-  using Base::crew_, Base::dropped, Base::head_words, Base::join, Base::leave_to, Base::low_bits, Base::members_, Base::memory_,
-      Base::nodes, Base::parcel_head, Base::promising, Base::room, Base::rows_needed_, Base::self, Base::sink_, Base::ticks_;
 
   struct NarrowLevel {
-    u32 *candidates, *ids, *befores;  // one mask a column over the rows of the subtree
-    u32 n_candidates, n_befores, next, end, n_members;  // candidates from `next` to `end` are still to be tried here
+    u32 *candidates, *ids, *excluded;  // a mask a column over the rows of the subtree; 0: a candidate that is done with
+    u32 n_candidates, n_excluded;
+    u32 next, end;  // candidates that are still to be tried here
+    u32 n_members;  // R, as it was when the node was opened
     u64 members_hash;
-    Mark mark;
+    Mark mark;  // memory is released to here when the node is done
   };
 
-  NarrowLevel* narrow_ = nullptr;  // the open levels, and the next one being filled
+  NarrowLevel* narrow_ = nullptr;  // the open nodes, and behind them the one that is being filled
   u32* subtree_rows_ = nullptr;    // rows of the graph that the bits of the masks stand for
   u32 n_narrow_ = 0, n_subtree_rows_ = 0;
 
@@ -47,7 +56,7 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
   static constexpr usize narrow_words() { return kLevelWords + 4 * kLanes; }
   void take_narrow_levels() { narrow_ = reinterpret_cast<NarrowLevel*>(memory_.take(narrow_words())); }
 
-  /// Hands a share of the shallowest open level to the crew; false where none has anything to give.
+  /// Gives away a share of the shallowest open level; false where none has anything to give.
   bool give_narrow() {
     BICLIQ_ROLL
     for (u32 i = 0; i < n_narrow_; ++i)
@@ -55,31 +64,33 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     return parked_in_leaf() && give_leaf(narrow_[n_narrow_]);
   }
 
-  /// Makes the root of a subtree the node to be opened; returns its rows.
-  u32 start_narrow(const Subtree& tree) {
+  /// Makes the root of a subtree the node that is opened next.
+  Next start_narrow(const Subtree& tree) {
     NarrowLevel& level = narrow_[0];
     level.mark = memory_.mark();
     level.n_candidates = tree.n_candidates;
     level.end = tree.to;
-    level.n_befores = tree.n_befores;
+    level.n_excluded = tree.n_excluded;
     level.candidates = tree.candidates;
     level.ids = tree.ids;
-    level.befores = tree.befores;
+    level.excluded = tree.excluded;
     subtree_rows_ = tree.rows;
     n_subtree_rows_ = tree.n_rows;
     sink_.rows(tree.rows, tree.n_rows);
-    return tree.n_rows;
+    return open_narrow_of(tree.n_rows);
   }
 
-  /// Makes narrow_[n_narrow_] the current node (its lists are filled), or searches it at once as a leaf, which may be parked.
-  void open_narrow(u32 n_rows) {
+  /// Makes narrow_[n_narrow_], whose lists are filled, the current node; or searches it at once as
+  /// a leaf, which may park; or goes on with such a leaf.
+  void open_narrow(Next next) {
     NarrowLevel& level = narrow_[n_narrow_];
     if (!parked_in_leaf()) drop_dominated(level);
-    const bool worth = parked_in_leaf() || (level.end && promising(n_rows, members_.n + level.n_candidates));
-    if (worth && level.n_candidates <= kLanes && level.n_befores <= kLanes && level.end == level.n_candidates) {
+    const bool searched =
+        parked_in_leaf() || (level.end && promising(static_cast<u32>(next), members_.n + level.n_candidates));
+    if (searched && level.n_candidates <= kLanes && level.n_excluded <= kLanes && level.end == level.n_candidates) {
       leaf(level);
       if (parked_in_leaf()) return;
-    } else if (worth) {
+    } else if (searched) {
       level.next = 0;
       level.n_members = members_.n;
       level.members_hash = members_.hash;
@@ -89,7 +100,8 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     memory_.release(level.mark);
   }
 
-  u32 step_narrow(NarrowLevel& level) {
+  /// Tries the next candidate of a level, or closes it.
+  Next step_narrow(NarrowLevel& level) {
     const u32 n = level.end;
     u32 x = level.next;
     for (; x < n; x += kLanes) {
@@ -101,33 +113,34 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     if (x >= n) {
       memory_.release(level.mark);
       --n_narrow_;
-      return 0;
+      return Next::kStep;
     }
     level.next = x + 1;
-    leave_to(level.n_members, level.members_hash);
+    reset_members(level.n_members, level.members_hash);
     return narrow_child(level, x);
   }
 
+  /// Has one of n columns all of these rows?
   static bool covers(const u32* columns, u32 n, Lanes rows) {
     for (u32 i = 0; i < n; i += kLanes)
       if (ballot(((load(columns + i, first_lanes(n - i)) & rows) == rows))) return true;
     return false;
   }
 
-  /// The child of candidate x of a narrow node; returns its rows where it is to be opened.
-  u32 narrow_child(NarrowLevel& from, u32 x) {
+  /// Fills narrow_[n_narrow_] with the child for candidate x.
+  Next narrow_child(NarrowLevel& from, u32 x) {
     const u32 bits = from.candidates[x];
     const Lanes rows = splat(bits);
     ++nodes;
-    ticks_ += kLeafNodesAStep + (from.n_befores + from.n_candidates) / 128;
-    if (covers(from.befores, from.n_befores, rows) || covers(from.candidates, x, rows)) {
+    since_poll_ += kNodesAStep + (from.n_excluded + from.n_candidates) / 128;
+    if (covers(from.excluded, from.n_excluded, rows) || covers(from.candidates, x, rows)) {
       ++dropped;
-      put(from.candidates + x, 0);  // a before covers x: it forbids all that x would
-      return 0;
+      put(from.candidates + x, 0);  // x need not exclude anything later: the column that has all its rows does
+      return Next::kStep;
     }
-    if (!memory_.fits(2 * usize{from.n_candidates} + from.n_befores + 256)) {
+    if (!memory_.fits(2 * usize{from.n_candidates} + from.n_excluded + 256)) {
       self().overflow();
-      return 0;
+      return Next::kStep;
     }
     join(from.ids[x]);
     NarrowLevel& child = narrow_[n_narrow_];
@@ -139,18 +152,19 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     sink_.found(bits, members_);
     if (!n || !promising(popcount(bits), members_.n + n)) {
       memory_.release(child.mark);
-      return 0;
+      return Next::kStep;
     }
     child.n_candidates = child.end = n;
-    child.befores = memory_.take(from.n_befores + x);
-    u32 n_befores = restrict_befores(from.befores, from.n_befores, wanted, child.befores);
-    n_befores += restrict_befores(from.candidates, x, wanted, child.befores + n_befores);
-    child.n_befores = n_befores;
-    return popcount(bits);
+    child.excluded = memory_.take(from.n_excluded + x);
+    u32 n_excluded = restrict_excluded(from.excluded, from.n_excluded, wanted, child.excluded);
+    n_excluded += restrict_excluded(from.candidates, x, wanted, child.excluded + n_excluded);
+    child.n_excluded = n_excluded;
+    return open_narrow_of(popcount(bits));
   }
 
-  /// The candidates after x over the rows of x: members of R, candidates of the child, or done with. Returns
-  /// the child's; `wanted` gets the rows that they have.
+  /// Divides the candidates after x, cut down to the rows of x: those that have all of them join R,
+  /// those with enough of them are the child's, and those that have no others are done with at this
+  /// node. Returns the number of the child's; `wanted` gets the rows that these have.
   u32 split_candidates(NarrowLevel& from, u32 x, u32 bits, NarrowLevel& child, u32& wanted) {
     const Lanes rows = splat(bits);
     u32* candidates = from.candidates;
@@ -161,7 +175,7 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
       const Flags real = first_lanes(end - i);
       const Lanes masks = load(candidates + i, real), inside = masks & rows;
       const Flags full = inside == rows, kept = at_least(inside, rows_needed_) & ~full;
-      store(candidates + i, splat(0), (inside == masks) & real);  // inside N(x): done with
+      store(candidates + i, splat(0), (inside == masks) & real);  // all its rows are in N(x): done with
       if constexpr (Sink::kMembers) {
         const Lanes ids = load(from.ids + i, real);
         for (u32 left = ballot(full); left; left &= left - 1) join(lane(ids, first_set(left)));
@@ -174,8 +188,9 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     return n;
   }
 
-  /// Copies the columns with at least rows_needed_ of the wanted rows, reduced to those.
-  u32 restrict_befores(const u32* from, u32 n, u32 wanted, u32* to) const {
+  /// Copies the columns that have enough of the wanted rows, cut down to these; returns their
+  /// number.
+  u32 restrict_excluded(const u32* from, u32 n, u32 wanted, u32* to) const {
     const Lanes rows = splat(wanted);
     u32 kept = 0;
     for (u32 i = 0; i < n; i += kLanes) {
@@ -186,40 +201,41 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
   }
 
  private:
-  static constexpr u32 kFewCandidates = 6;
-  static constexpr u32 kRegisterBefores = 128;  // befores that the dominance filter holds in registers
-  static constexpr u32 kKept = 64;              // befores that the filter keeps at most in its passes over memory
+  static constexpr u32 kFewCandidates = 6;        // with at most 32 excluded columns: searched sooner than filtered
+  static constexpr u32 kRegisterExcluded = 128;  // excluded columns that the filter can hold in registers
+  static constexpr u32 kMostPasses = 64;         // over excluded columns in memory
 
-  // ---- dominated columns --------------------------------------------------------------------------
+  // ---- dominated columns ------------------------------------------------------------------------
 
-  /// Drops befores inside other befores, and candidates inside befores; the largest befores come first.
+  /// Drops what changes no answer: excluded columns whose rows another excluded column has, and
+  /// candidates whose rows an excluded column has. The excluded columns are left by falling size.
   void drop_dominated(NarrowLevel& level) {
-    if (!level.n_befores || !level.n_candidates) return;
-    if (level.n_candidates <= kFewCandidates && level.n_befores <= kLanes) return;  // searched sooner than filtered
-    u32* befores = level.befores;
+    if (!level.n_excluded || !level.n_candidates) return;
+    if (level.n_candidates <= kFewCandidates && level.n_excluded <= kLanes) return;
+    u32* excluded = level.excluded;
     u32 kept = 0;
-    if (level.n_befores > kRegisterBefores) kept = thin_out(befores, level.n_befores);
-    if (level.n_befores - kept <= 32)
-      kept += keep_largest<1>(befores + kept, level.n_befores - kept);
-    else if (level.n_befores - kept <= 64)
-      kept += keep_largest<2>(befores + kept, level.n_befores - kept);
-    else if (level.n_befores - kept <= kRegisterBefores)
-      kept += keep_largest<4>(befores + kept, level.n_befores - kept);
+    if (level.n_excluded > kRegisterExcluded) kept = thin_out(excluded, level.n_excluded);
+    if (level.n_excluded - kept <= 32)
+      kept += keep_largest<1>(excluded + kept, level.n_excluded - kept);
+    else if (level.n_excluded - kept <= 64)
+      kept += keep_largest<2>(excluded + kept, level.n_excluded - kept);
+    else if (level.n_excluded - kept <= kRegisterExcluded)
+      kept += keep_largest<4>(excluded + kept, level.n_excluded - kept);
     else
-      kept = level.n_befores;
-    level.n_befores = kept;
+      kept = level.n_excluded;
+    level.n_excluded = kept;
     drop_covered_candidates(level);
   }
 
-  /// Moves up to kKept largest befores to the front and drops all inside them; returns how many it moved. The
-  /// level's number of befores is brought up to date.
-  u32 thin_out(u32* befores, u32& n) {
+  /// Moves the largest excluded column to the front and drops those whose rows it has, again and
+  /// again, until few enough are left; returns how many it moved, and brings `n` up to date.
+  u32 thin_out(u32* excluded, u32& n) {
     u32 kept = 0;
-    while (n - kept > kRegisterBefores && kept < kKept) {
+    while (n - kept > kRegisterExcluded && kept < kMostPasses) {
       Lanes best = splat(0), best_count = splat(0);
       BICLIQ_ROLL
       for (u32 i = kept; i < n; i += kLanes) {
-        const Lanes masks = load(befores + i, first_lanes(n - i)), counts = popcounts(masks);
+        const Lanes masks = load(excluded + i, first_lanes(n - i)), counts = popcounts(masks);
         const Flags larger = counts > best_count;
         best = select(larger, masks, best);
         best_count = select(larger, counts, best_count);
@@ -230,25 +246,27 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
       u32 to = kept;
       BICLIQ_ROLL
       for (u32 i = kept; i < n; i += kLanes) {
-        const Lanes masks = load(befores + i, first_lanes(n - i));
-        to += compact(befores + to, masks, nonzero(without(masks, cover)));
+        const Lanes masks = load(excluded + i, first_lanes(n - i));
+        to += compact(excluded + to, masks, nonzero(without(masks, cover)));
       }
-      // One place is free: the mask itself was dropped.
-      put(befores + to, befores[kept]);
-      put(befores + kept++, mask);
+      // The mask itself was dropped as well, so one place is free.
+      put(excluded + to, excluded[kept]);
+      put(excluded + kept++, mask);
       n = to + 1;
     }
     return kept;
   }
 
-  /// The same in registers, for at most 32 K befores, to the end.
+  /// The same to the end, in registers, for at most 32·K excluded columns; returns how many are
+  /// left.
   template <u32 K>
-  u32 keep_largest(u32* befores, u32 n) const {
+  u32 keep_largest(u32* excluded, u32 n) const {
     Lanes masks[K], keys[K];
     BICLIQ_UNROLL
     for (u32 k = 0; k < K; ++k) {
-      masks[k] = load(befores + 32 * k, first_lanes(n > 32 * k ? n - 32 * k : 0));
-      keys[k] = select(nonzero(masks[k]), shift_left(popcounts(masks[k]), 8) | (lane_numbers() + splat(32 * k)), splat(0));
+      masks[k] = load(excluded + 32 * k, first_lanes(n > 32 * k ? n - 32 * k : 0));
+      keys[k] =
+          select(nonzero(masks[k]), shift_left(popcounts(masks[k]), 8) | (lane_numbers() + splat(32 * k)), splat(0));
     }
     u32 kept = 0;
     for (;;) {
@@ -262,13 +280,14 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
       BICLIQ_UNROLL
       for (u32 k = 0; k < K; ++k)
         if (k == at / 32) mask = lane(masks[k], at % 32);
-      put(befores + kept++, mask);
+      put(excluded + kept++, mask);
       const Lanes cover = splat(mask);
       BICLIQ_UNROLL
       for (u32 k = 0; k < K; ++k) keys[k] = select(nonzero(without(masks[k], cover)), keys[k], splat(0));
     }
   }
 
+  /// Drops the candidates that are done with, and those whose rows an excluded column has.
   void drop_covered_candidates(NarrowLevel& level) const {
     u32 to = 0, end = 0;
     BICLIQ_ROLL
@@ -276,7 +295,7 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
       const Flags real = first_lanes(level.n_candidates - i);
       const Lanes masks = load(level.candidates + i, real);
       Flags kept = nonzero(masks);
-      for (u32 b = 0; b < level.n_befores; ++b) kept = kept & nonzero(without(masks, splat(level.befores[b])));
+      for (u32 b = 0; b < level.n_excluded; ++b) kept = kept & nonzero(without(masks, splat(level.excluded[b])));
       if (i < level.end) end = to + popcount(ballot(kept) & low_bits(level.end - i));
       if constexpr (Sink::kMembers) compact(level.ids + to, load(level.ids + i, real), kept);
       to += compact(level.candidates + to, masks, kept);
@@ -285,17 +304,19 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     level.end = end;
   }
 
-  // ---- leaves -------------------------------------------------------------------------------------
+  // ---- leaves -----------------------------------------------------------------------------------
 
-  /// Open levels of a leaf: rows, candidates to try, candidates tried, candidates that joined R.
+  /// A node of a leaf: its rows; and of the leaf's candidates those to be tried, those tried
+  /// before, and those that joined R.
+  struct LeafState {
+    u32 rows, todo, tried, joined;
+  };
+  /// Its open nodes, a word of each a level.
   struct LeafStack {
     LaneStack rows, todo, tried, joined;
     u32 depth = 0;
   };
-  struct LeafState {
-    u32 rows, todo, tried, joined;
-  };
-  u32 parked_leaf_ = 0;  // open levels of a leaf that was left, the current one last; they lie behind the narrow levels
+  u32 parked_leaf_ = 0;  // levels of the parked leaf, the current one last; its stack is saved behind the narrow levels
 
   u32* leaf_words() const { return reinterpret_cast<u32*>(narrow_) + kLevelWords; }
   void park_leaf(LeafStack& open, const LeafState& at) {
@@ -318,13 +339,14 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     return pop(open);
   }
 
-  /// At most 32 candidates and 32 befores: one of each a lane, the state of a node in four words. Left, and parked, where
-  /// the sink has no room or somebody waits for work.
+  /// Searches below a node of at most 32 candidates and 32 excluded columns: a lane holds one of
+  /// each, and a node of the leaf is four words. It parks where the sink has no room or a worker
+  /// waits.
   void leaf(const NarrowLevel& level) {
     LeafStack open;
     const Flags real = first_lanes(level.n_candidates);
     const Lanes candidates = load(level.candidates, real);
-    const Lanes befores = load(level.befores, first_lanes(level.n_befores));
+    const Lanes excluded = load(level.excluded, first_lanes(level.n_excluded));
     if constexpr (Sink::kMembers) sink_.leaf(level.ids, level.n_candidates);
     LeafState at = {~0u, ballot(nonzero(candidates)), 0, 0};
     if (parked_leaf_) at = unpark_leaf(open);
@@ -334,7 +356,8 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
         at = pop(open);
         continue;
       }
-      if (!room(kLanes, members_.n + level.n_candidates) || (++ticks_ >= kNodesAPoll && self().called())) return park_leaf(open, at);
+      if (!room(kLanes, members_.n + level.n_candidates) || (++since_poll_ >= kNodesAPoll && self().poll()))
+        return park_leaf(open, at);
       ++nodes;
       const u32 x = first_set(at.todo);
       at.todo &= at.todo - 1;
@@ -344,7 +367,7 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
       const u32 escapes = ballot(meets(candidates, splat(at.rows & ~bits)));
       const u32 after = at.todo;
       at.todo &= escapes;
-      if ((full & at.tried) || ballot((befores & rows) == rows)) {
+      if ((full & at.tried) || ballot((excluded & rows) == rows)) {
         ++dropped;
         continue;
       }
@@ -375,29 +398,34 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     return {open.rows.get(i), open.todo.get(i), open.tried.get(i), Sink::kMembers ? open.joined.get(i) : 0};
   }
 
-  // ---- giving work away ---------------------------------------------------------------------------
+  // ---- giving work away -------------------------------------------------------------------------
 
-  /// The taker tries the last candidates of a level, and those before them are its befores; the level keeps all for its closures.
+  /// Whoever takes it tries the last candidates of the level, and counts those before them as
+  /// excluded. The level itself keeps all of them, for the closures of the candidates that it still
+  /// tries.
   bool give_narrow(NarrowLevel& level) {
     const u32 next = level.end - (level.end - level.next + kShares - 1) / kShares, n = level.n_candidates - next;
-    Parcel parcel = crew_.parcel(2 * padded(n) + padded(usize{level.n_befores} + next) + padded(kLanes) + head_words(level.n_members));
-    if (!parcel) return false;
-    Subtree tree = parcel_head(parcel, level.n_members, level.members_hash);
-    tree.candidates = parcel.take(n);
-    tree.ids = parcel.take(n);
-    tree.befores = parcel.take(usize{level.n_befores} + next);
+    Block block = workers_.block(2 * padded(n) + padded(usize{level.n_excluded} + next) + padded(kLanes) +
+                                 members_words(level.n_members));
+    if (!block) return false;
+    Subtree tree = begin_given(block, level.n_members, level.members_hash);
+    tree.candidates = block.take(n);
+    tree.ids = block.take(n);
+    tree.excluded = block.take(usize{level.n_excluded} + next);
     tree.to = copy_alive(level, next, level.end, tree.candidates, tree.ids);
-    tree.n_candidates = tree.to + copy_alive(level, level.end, level.n_candidates, tree.candidates + tree.to, tree.ids + tree.to);
-    const u32 *befores = level.befores;
-    u32* to = tree.befores;
-    each_item(level.n_befores, [=](u32 i) { to[i] = befores[i]; });
-    tree.n_befores = level.n_befores + copy_alive(level, 0, next, tree.befores + level.n_befores, nullptr);
-    send_narrow(static_cast<Parcel&&>(parcel), tree);
+    tree.n_candidates =
+        tree.to + copy_alive(level, level.end, level.n_candidates, tree.candidates + tree.to, tree.ids + tree.to);
+    const u32 *excluded = level.excluded;
+    u32* to = tree.excluded;
+    each_item(level.n_excluded, [=](u32 i) { to[i] = excluded[i]; });
+    tree.n_excluded = level.n_excluded + copy_alive(level, 0, next, tree.excluded + level.n_excluded, nullptr);
+    send_narrow(static_cast<Block&&>(block), tree);
     level.end = next;
     return true;
   }
 
-  /// Copies the candidates in a range that are not done with (ids may be null).
+  /// Copies the candidates in a range that are not done with; returns their number. `ids_to` may be
+  /// null.
   static u32 copy_alive(const NarrowLevel& level, u32 first, u32 end, u32* masks_to, u32* ids_to) {
     u32 n = 0;
     BICLIQ_ROLL
@@ -411,43 +439,46 @@ class NarrowNodes : public SearchState<Self, Sink, Crew, Memory> {
     return n;
   }
 
-  /// Gives away the shallowest level of the parked leaf that waits with candidates.
+  /// Gives away all that is left to try at the shallowest open level of the parked leaf.
   bool give_leaf(const NarrowLevel& level) {
     const u32* words = leaf_words();
     u32 i = 0;
     while (i + 1 < parked_leaf_ && !words[kLanes + i]) ++i;
     if (i + 1 == parked_leaf_) return false;
-    const u32 todo = words[kLanes + i], tried = words[2 * kLanes + i], joined = Sink::kMembers ? words[3 * kLanes + i] : 0;
-    Parcel parcel = crew_.parcel(5 * padded(2 * kLanes) + head_words(members_.n + kLanes));
-    if (!parcel) return false;
+    const u32 todo = words[kLanes + i], tried = words[2 * kLanes + i],
+              joined = Sink::kMembers ? words[3 * kLanes + i] : 0;
+    Block block = workers_.block(5 * padded(2 * kLanes) + members_words(members_.n + kLanes));
+    if (!block) return false;
     const u32 n_members = members_.n;
     const u64 hash = members_.hash;
     if constexpr (Sink::kMembers)
       BICLIQ_ROLL
       for (u32 bits = joined; bits; bits &= bits - 1) join(level.ids[first_set(bits)]);
-    Subtree tree = parcel_head(parcel, members_.n, members_.hash);
-    leave_to(n_members, hash);
+    Subtree tree = begin_given(block, members_.n, members_.hash);
+    reset_members(n_members, hash);
     const Lanes rows = splat(words[i]), masks = load(level.candidates, first_lanes(level.n_candidates)) & rows,
-                befores = load(level.befores, first_lanes(level.n_befores)) & rows;
-    tree.candidates = parcel.take(kLanes);
-    tree.ids = parcel.take(kLanes);
-    tree.befores = parcel.take(2 * kLanes);
+                excluded = load(level.excluded, first_lanes(level.n_excluded)) & rows;
+    tree.candidates = block.take(kLanes);
+    tree.ids = block.take(kLanes);
+    tree.excluded = block.take(2 * kLanes);
     if constexpr (Sink::kMembers) compact(tree.ids, load(level.ids, first_lanes(level.n_candidates)), flags(todo));
     tree.n_candidates = tree.to = compact(tree.candidates, masks, flags(todo));
-    tree.n_befores = compact(tree.befores, befores, at_least(befores, rows_needed_));
-    tree.n_befores += compact(tree.befores + tree.n_befores, masks, flags(tried));
-    send_narrow(static_cast<Parcel&&>(parcel), tree);
+    tree.n_excluded = compact(tree.excluded, excluded, at_least(excluded, rows_needed_));
+    tree.n_excluded += compact(tree.excluded + tree.n_excluded, masks, flags(tried));
+    send_narrow(static_cast<Block&&>(block), tree);
     put(leaf_words() + kLanes + i, 0);
     return true;
   }
 
-  void send_narrow(Parcel&& parcel, Subtree& tree) {
-    u32* rows = parcel.take(kLanes);
+  /// Adds the rows that its masks are over, and gives the subtree away if it has a candidate to
+  /// try.
+  void send_narrow(Block&& block, Subtree& tree) {
+    u32* rows = block.take(kLanes);
     const u32* own = subtree_rows_;
     each_item(n_subtree_rows_, [=](u32 i) { rows[i] = own[i]; });
     tree.rows = rows;
     tree.n_rows = n_subtree_rows_;
-    if (tree.to) crew_.give(static_cast<Parcel&&>(parcel), tree);
+    if (tree.to) workers_.give(static_cast<Block&&>(block), tree);
   }
 };
 

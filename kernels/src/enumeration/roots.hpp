@@ -1,7 +1,7 @@
 // roots.hpp: the subtree of a root on a CPU, straight from the adjacency lists.
 //
 // What: for a column v, its rows, the later columns with at least two of them (candidates, by ascending number
-// of rows) and the earlier ones that share at least two rows which have a candidate (befores); the
+// of rows) and the earlier ones that share at least two rows which have a candidate (excluded); the
 // biclique of v's rows itself and those of one row whose first column is v are reported here.
 //
 // Input: a `Graph` (graph.hpp): columns in search order, adjacency ascending on both sides.
@@ -9,12 +9,14 @@
 // Cost: O(edges in two steps of v) time; memory: two words a column, and the subtree.
 #pragma once
 
-#include "graphs/graph.hpp"
+#include "enumeration/crew.hpp"
 #include "enumeration/limits.hpp"
 #include "enumeration/subtree.hpp"
+#include "graphs/graph.hpp"
 #include "lanes/workspace.hpp"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 namespace bicliq {
@@ -23,8 +25,8 @@ inline namespace BICLIQ_ISA {
 template <class Sink>
 class Roots {
  public:
-  Roots(const Graph& graph, const Limits& limits, Sink& sink)
-      : g_(graph), limits_(limits), sink_(sink), rows_needed_(limits.min_rows > 2 ? limits.min_rows : 2),
+  Roots(const Graph& graph, const Limits& limits, const Crew& crew, Sink& sink)
+      : g_(graph), limits_(limits), crew_(crew), sink_(sink), rows_needed_(limits.min_rows > 2 ? limits.min_rows : 2),
         mark_(graph.n_columns, 0), touched_(graph.n_columns + std::size_t{1}) {}
 
   u64 nodes = 0, dropped = 0;
@@ -55,6 +57,7 @@ class Roots {
  private:
   const Graph& g_;
   const Limits limits_;
+  const Crew& crew_;
   Sink& sink_;
   const u32 rows_needed_;
   Workspace memory_;
@@ -84,7 +87,7 @@ class Roots {
   /// refuse nearly all other rows without a look at their columns (fimi-retail: a quarter of its time).
   void single_row(u32 v, const u32* rows, u32 d) {
     signatures_.clear();
-    for (u32 i = 0; i < d; ++i) {
+    for (u32 i = 0; i < d && !crew_.stopped(); ++i) {
       const u32 u = rows[i];
       const u32* columns = g_.row_columns.data() + g_.row_start[u];
       const u32 n = g_.row_degree(u);
@@ -161,10 +164,10 @@ class Roots {
     if (!tree_.n_candidates) return false;
     for (u32 bits = reach; bits; bits &= bits - 1)
       touch_before(v, rows[first_set(bits)], [bit = bits & (0u - bits)](u32& mask) { mask |= bit; });
-    tree_.befores = memory_.take(n_touched_);
+    tree_.excluded = memory_.take(n_touched_);
     for (u32 i = 0; i < n_touched_; ++i) {
-      tree_.befores[tree_.n_befores] = mark_[touched_[i]];
-      tree_.n_befores += popcount(mark_[touched_[i]]) >= rows_needed_;
+      tree_.excluded[tree_.n_excluded] = mark_[touched_[i]];
+      tree_.n_excluded += popcount(mark_[touched_[i]]) >= rows_needed_;
     }
     forget_touched();
     tree_.rows = memory_.take(d);
@@ -233,15 +236,16 @@ class Roots {
       if (has_candidate(v, rows[i])) row_list_.push_back(rows[i]);
     const u32 after = n_touched_;
     for (u32 r : row_list_) touch_before(v, r, [](u32& count) { ++count; });
-    u32 n_before = 0;
+    u32 n_excluded = 0;
     for (u32 i = after; i < n_touched_; ++i) {
       u32& mark = mark_[touched_[i]];
-      mark = mark >= rows_needed_ ? ++n_before : 0;
+      mark = mark >= rows_needed_ ? ++n_excluded : 0;
     }
     tree_.wide = true;
     tree_.to = n_candidates;
+    check_words(v, static_cast<u32>(row_list_.size()), n_excluded, n_candidates);
     BitMatrix& m = tree_.matrix;
-    m.shape(memory_, static_cast<u32>(row_list_.size()), n_before, n_candidates);
+    m.shape(memory_, static_cast<u32>(row_list_.size()), n_excluded, n_candidates);
     std::copy(row_list_.begin(), row_list_.end(), m.row_ids);
     for (u32 i = 0; i < n_candidates; ++i) m.ids[i] = static_cast<u32>(order_[i]);
     std::fill(m.rows, m.rows + static_cast<std::size_t>(m.n_rows) * m.stride(), 0u);
@@ -250,12 +254,20 @@ class Roots {
       for (u64 e = g_.row_start[row_list_[i]]; e < g_.row_start[row_list_[i] + 1]; ++e) {
         const u32 w = g_.row_columns[e];
         if (!mark_[w]) continue;
-        const u32 at = mark_[w] - 1 + (w > v ? 32 * m.before_words : 0);
+        const u32 at = mark_[w] - 1 + (w > v ? 32 * m.excluded_words : 0);
         row[at / 32] |= 1u << at % 32;
       }
     }
   }
 
+  /// Nodes below a root find its rows, and those of smaller matrices, by places of 32 bits.
+  static void check_words(u32 v, u32 n_rows, u32 n_excluded, u32 n_candidates) {
+    const usize words = 32 * usize{words_for(n_rows)} * BitMatrix::row_words(n_excluded, n_candidates);
+    if (words >> 32)
+      throw CapacityError("the bit matrix of root " + std::to_string(v) + " has " + std::to_string(n_rows) + " rows and " +
+                          std::to_string(usize{n_excluded} + n_candidates) + " columns, " + std::to_string(words >> 28) +
+                          " GiB, and 16 are the most; search from the other side, or reduce the graph");
+  }
   bool has_candidate(u32 v, u32 row) const {
     const u32* first = g_.row_columns.data() + g_.row_start[row];
     for (const u32* at = g_.row_columns.data() + g_.row_start[row + 1]; at > first && at[-1] > v; --at)

@@ -1,46 +1,71 @@
-// search_state.hpp: what every kind of node shares: the limits, the crew, the sink, the stack of memory, and R.
+// search_state.hpp: what all kinds of nodes share: limits, R, memory, and giving work away.
+//
+// The search is one class in four layers, each of which is the base of the next: this one,
+// `NarrowNodes`, `TallNodes`, `WideNodes`; `MaximalBicliques` (mbe.hpp) is the whole. It is put
+// together at compile time from
+//
+//   Self     the whole search, which the layers call to poll and to give up;
+//   Sink     takes the bicliques. `kMembers`: it must know R, not only that there is a biclique;
+//            `kIds`: R's columns by number; `kBounded`: it may lack room, and the search then
+//            parks;
+//   Workers  the other workers: how many subtrees they want, memory for one, and how to give it;
+//   Memory   a stack of pieces (`take`, `mark`, `release`), and whether so much more fits.
 #pragma once
 
-#include "lanes/lanes.hpp"
 #include "enumeration/limits.hpp"
-#include "lanes/pieces.hpp"
 #include "enumeration/subtree.hpp"
+#include "enumeration/tuning.hpp"
+#include "lanes/lanes.hpp"
+#include "lanes/pieces.hpp"
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-/// `Self` is the whole search: it opens and polls. `Sink` gets the bicliques, `Crew` knows whether workers wait, `Memory` is a stack.
-template <class Self, class Sink, class Crew, class Memory>
+/// What the search does before the next step of its deepest open node.
+enum class Next : u32 {
+  kStep = 0,        // nothing
+  kResumeLeaf = 1,  // go on with the leaf that was parked
+  kOpenNarrow = 2   // this or more: open the narrow node of so many rows, whose lists have just been filled
+};
+/// A narrow node has at least two rows.
+inline Next open_narrow_of(u32 n_rows) { return static_cast<Next>(n_rows); }
+
+template <class Self, class Sink, class Workers, class Memory>
 class SearchState {
  public:
-  SearchState(const Limits& limits, Crew& crew, Sink& sink, Memory& memory)
-      : limits_(limits), crew_(crew), sink_(sink), memory_(memory), rows_needed_(limits.min_rows > 2 ? limits.min_rows : 2) {}
+  SearchState(const Limits& limits, Workers& workers, Sink& sink, Memory& memory)
+      : limits_(limits),
+        workers_(workers),
+        sink_(sink),
+        memory_(memory),
+        rows_needed_(limits.min_rows > 2 ? limits.min_rows : 2) {}
 
   u64 nodes = 0, dropped = 0;
 
  protected:
-  static constexpr u32 kOver = ~0u;
+  static constexpr u32 kEndNow = ~0u;
   using Mark = typename Memory::Mark;
-  using Parcel = typename Crew::Parcel;
+  using Block = typename Workers::Block;
 
   const Limits limits_;
-  Crew& crew_;
+  Workers& workers_;
   Sink& sink_;
   Memory& memory_;
-  const u32 rows_needed_;
+  const u32 rows_needed_;  // a column with fewer rows in L is dropped
   Members members_;
-  u32 root_ = 0, ticks_ = 0;
-  u32 asked_ = 0;  // subtrees that waiting workers want, as of the last look; kOver: all is to end
+  u32 root_ = 0;
+  u32 since_poll_ = 0;  // nodes, or work that takes as long, since the last look at the other workers
+  u32 wanted_ = 0;      // subtrees that idle workers want, as of the last look; kEndNow: the search is to end
 
   Self& self() { return static_cast<Self&>(*this); }
 
-  /// What a search that parks must keep between two launches of a kernel: f(field) for all that is no scratch.
+  /// f(field) for all that a parked search must keep between two launches of a kernel.
   template <class F>
   void each_field(F&& f) {
     f(members_);
     f(root_);
   }
-  /// Is there room to report a biclique of at most so many rows and columns? Only a bounded sink may lack it.
+  /// Is there room to report a biclique of at most so many rows and columns?
   bool room(u32 rows, u32 columns) {
     if constexpr (Sink::kBounded) return sink_.room(rows, columns);
     return true;
@@ -51,12 +76,12 @@ class SearchState {
     return (sizeof(T) + 3) / 4;
   }
   static u32 low_bits(u32 n) { return n >= kLanes ? ~0u : (1u << n) - 1; }
-  /// The bits before x, of the word with that number.
+  /// Which bits of a word, given its number in a bit set, stand for elements before x.
   static u32 bits_below(u32 word, u32 x) {
     if (word < x / 32) return ~0u;
     return word == x / 32 ? (1u << x % 32) - 1 : 0;
   }
-  /// The first set bit from `from` on, or `end`.
+  /// The first element of a bit set from `from` on, or `end`.
   static u32 next_bit(const u32* words, u32 from, u32 end) {
     for (u32 x = from; x < end; x = (x / 32 + 1) * 32)
       if (const u32 rest = words[x / 32] >> x % 32) {
@@ -75,33 +100,35 @@ class SearchState {
       members_.hash += sink_.column_hash(column);
     }
   }
-  void leave_to(u32 n, u64 hash) {
+  /// Puts R back to what it was with n columns.
+  void reset_members(u32 n, u64 hash) {
     members_.n = n;
     members_.hash = hash;
   }
-  /// Can a node with so many rows, and columns at most, still lead to an answer?
+  /// Can a biclique below a node with so many rows, and columns at most, pass the limits?
   bool promising(u32 n_rows, u32 n_columns) const {
     if constexpr (!Sink::kMembers) return true;
     return n_columns >= limits_.min_columns && static_cast<u64>(n_rows) * n_columns >= limits_.min_edges;
   }
 
-  // ---- what is given away ---------------------------------------------------------------------------
+  // ---- giving work away -------------------------------------------------------------------------
 
-  Subtree parcel_head(Parcel& parcel, u32 n_members, u64 hash) const {
+  /// A subtree to give away, so far with its root and R; its arrays are cut from the block.
+  Subtree begin_given(Block& block, u32 n_members, u64 hash) const {
     Subtree tree;
     tree.root = root_;
     tree.members.n = n_members;
     tree.members.hash = hash;
     if constexpr (Sink::kIds) {
-      tree.members.ids = parcel.take(n_members);
+      tree.members.ids = block.take(n_members);
       for (u32 i = 0; i < n_members; ++i) tree.members.ids[i] = members_.ids[i];
     }
     return tree;
   }
-  static usize head_words(u32 n_members) { return Sink::kIds ? padded(n_members) : 0; }
-  /// A piece of memory, copied.
-  static u32* copy(Parcel& parcel, const u32* from, u32 n) {
-    u32* to = parcel.take(n);
+  /// Words of the block that `begin_given` takes.
+  static usize members_words(u32 n_members) { return Sink::kIds ? padded(n_members) : 0; }
+  static u32* copy(Block& block, const u32* from, u32 n) {
+    u32* to = block.take(n);
     copy_piece(to, from, n);
     return to;
   }

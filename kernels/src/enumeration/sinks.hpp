@@ -5,9 +5,9 @@
 #pragma once
 
 #include "enumeration/crew.hpp"
+#include "enumeration/limits.hpp"
 #include "lanes/hash.hpp"
 #include "lanes/lanes.hpp"
-#include "enumeration/limits.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -205,9 +205,13 @@ class MemberSink {
     batch_ = std::make_unique<Batch>();
   }
   static void end_list(IdList& list, std::vector<std::int32_t>& offsets) {
+    if (list.size() > kMostIds)
+      throw CapacityError("a batch of bicliques has more than 2^31 - 1 ids on one side; ask for smaller batches (batch_ids)");
     list.sort_from(static_cast<std::size_t>(offsets.back()));
     offsets.push_back(static_cast<std::int32_t>(list.size()));
   }
+
+  static constexpr std::size_t kMostIds = 0x7fffffff;  // what an offset of an Arrow list can say
 
   const Labels& labels_;
   const Limits limits_;

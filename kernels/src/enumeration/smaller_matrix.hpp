@@ -1,10 +1,12 @@
 // smaller_matrix.hpp: the bit matrix of a child, made from its parent's: fewer rows, fewer columns.
 //
-// What: `plan_projection` says which rows and columns are worth keeping, and how many they are, so that memory can be
-// taken; `write_projection` writes them. Kept are rows that have an open candidate, the open candidates, and as befores the columns
-// that may still forbid something: befores and candidates tried before, with at least two of these rows.
+// What it finds: `plan_projection` chooses the rows and columns that are worth keeping and counts
+// them, so that memory can be taken; `write_projection` writes them. Kept are the rows that have an
+// open candidate, the open candidates, and of the excluded columns and the candidates tried before
+// those that have at least two of these rows: others cannot exclude anything.
 //
-// Cost: the words of the parent's matrix in these rows, each looked at twice, and a step a bit that is kept.
+// Cost: every word of the parent's matrix in these rows is read twice, and a bit that is kept takes
+// one step. Memory: the lists of `MatrixLists`, and the matrix.
 #pragma once
 
 #include "lanes/bitmatrix.hpp"
@@ -13,11 +15,15 @@ namespace bicliq {
 inline namespace BICLIQ_ISA {
 
 struct MatrixPlan {
-  u32 n_rows, n_before, n_candidates;
+  u32 n_rows, n_excluded, n_candidates;
 };
-/// Lists that the functions below share: they are called from two places, and a call is to need no more than addresses.
+/// Scratch of the functions below, in one struct: a device calls them, and an address is all that a
+/// call then has to pass.
 struct MatrixLists {
-  u32 *row_list, *row_starts, *order, *live;
+  u32* row_list;    // numbers of the child's rows
+  u32* row_starts;  // where their words begin in the parent's matrix
+  u32* order;       // rows that are kept
+  u32* live;        // a bit set over all columns: those that are kept as excluded ones
 };
 
 /// Where the rows of a list begin in their matrix.
@@ -25,6 +31,8 @@ inline void place_rows(const u32* list, u32* starts, u32 n, u32 stride) {
   each_item(n, [=](u32 i) { starts[i] = list[i] * stride; });
 }
 
+/// Sets `live` to the excluded columns, and candidates tried before, with at least two of the kept
+/// rows; returns their number.
 inline u32 find_live(const BitMatrix& m, MatrixLists s, const u32* tried, u32 n_rows) {
   BICLIQ_ROLL
   for (u32 w = 0; w < m.stride(); w += kLanes) {
@@ -35,16 +43,17 @@ inline u32 find_live(const BitMatrix& m, MatrixLists s, const u32* tried, u32 n_
   BICLIQ_ROLL
   for (u32 w = 0; w < m.stride(); ++w) {
     u32 live = s.live[w];
-    if (w >= m.before_words) put(s.live + w, live &= tried[w - m.before_words]);
+    if (w >= m.excluded_words) put(s.live + w, live &= tried[w - m.excluded_words]);
     n += popcount(live);
   }
   return n;
 }
 
-/// Sets `order` to the n rows of `row_list` that have an open candidate, and `live` to the befores and tried candidates with at least
-/// two of them, which are the befores of the smaller matrix.
-BICLIQ_CALL inline MatrixPlan plan_projection(const BitMatrix& m, MatrixLists s, u32 n, const u32* tried, const u32* open) {
-  const u32 *list = s.row_list, *starts = s.row_starts, *words = m.rows + m.before_words;
+/// Chooses rows and columns of the smaller matrix: `order` and `live` get them, and the candidates
+/// are the open ones. `tried` are the candidates of the parent's matrix that count as excluded.
+BICLIQ_CALL inline MatrixPlan plan_projection(const BitMatrix& m, MatrixLists s, u32 n, const u32* tried,
+                                              const u32* open) {
+  const u32 *list = s.row_list, *starts = s.row_starts, *words = m.rows + m.excluded_words;
   const u32 n_words = m.candidate_words;
   MatrixPlan p = {0, 0, 0};
   p.n_rows = list_if(s.order, n, [=](u32 i) {
@@ -56,12 +65,13 @@ BICLIQ_CALL inline MatrixPlan plan_projection(const BitMatrix& m, MatrixLists s,
   u32* order = s.order;
   each_item(p.n_rows, [=](u32 i) { order[i] = list[order[i]]; });
   place_rows(order, s.row_starts, p.n_rows, m.stride());
-  p.n_before = find_live(m, s, tried, p.n_rows);
+  p.n_excluded = find_live(m, s, tried, p.n_rows);
   BICLIQ_ROLL
   for (u32 w = 0; w < n_words; ++w) p.n_candidates += popcount(open[w]);
   return p;
 }
 
+/// Writes what was planned; the matrix has its shape.
 BICLIQ_CALL inline void write_projection(const BitMatrix& m, MatrixLists s, const u32* open, const BitMatrix& to) {
   u32 n = 0;
   BICLIQ_ROLL
@@ -72,14 +82,14 @@ BICLIQ_CALL inline void write_projection(const BitMatrix& m, MatrixLists s, cons
   each_item(to.n_rows, [=](u32 i) {
     const u32* row = source.row(order[i]);
     target.row_ids[i] = source.row_ids[order[i]];
-    BitWriter befores(target.row(i)), candidates(target.row(i) + target.before_words);
+    BitWriter excluded(target.row(i)), candidates(target.row(i) + target.excluded_words);
     BICLIQ_ROLL
     for (u32 w = 0; w < source.stride(); ++w)
-      if (live[w]) befores.put(compress_bits(row[w], live[w]), popcount(live[w]));
+      if (live[w]) excluded.put(compress_bits(row[w], live[w]), popcount(live[w]));
     BICLIQ_ROLL
     for (u32 w = 0; w < source.candidate_words; ++w)
-      if (open[w]) candidates.put(compress_bits(row[source.before_words + w], open[w]), popcount(open[w]));
-    befores.end();
+      if (open[w]) candidates.put(compress_bits(row[source.excluded_words + w], open[w]), popcount(open[w]));
+    excluded.end();
     candidates.end();
   });
 }

@@ -1,5 +1,8 @@
-// subtree.hpp: a part of the search that somebody has prepared: the builder of a root, or a worker that gives
-// work away. It points to memory of its maker, and whoever searches it may write there.
+// subtree.hpp: a node of the search with all that is needed to search below it.
+//
+// A root's builder makes one (roots.hpp on a CPU, device_roots.hpp on a GPU), and so does a worker
+// that gives a part of its search to another. The arrays belong to whoever made the subtree; the
+// worker that searches it may write to them.
 #pragma once
 
 #include "lanes/bitmatrix.hpp"
@@ -7,7 +10,8 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-/// R of a node: how many columns, the sum of their hashes and, where bicliques are written, their numbers.
+/// R of a node: how many columns, the sum of their hashes and, where bicliques are written, their
+/// numbers.
 struct Members {
   u32* ids = nullptr;
   u32 n = 0;
@@ -19,17 +23,19 @@ struct Subtree {
   bool wide = false;
   Members members;
 
-  // The candidates to be tried: of a wide subtree the numbers in this range, of a narrow one all before `to`. The
-  // others are there for the closures of those.
+  // The candidates that are to be tried: of a wide subtree those numbered `from` … `to` - 1, else
+  // those before `to`. The others only take part in the closures of these.
   u32 from = 0, to = 0;
 
-  // At most 32 rows: one mask a column over the rows. More, and not wide: masks of several words (tall_nodes.hpp).
-  u32 *candidates = nullptr, *ids = nullptr, *befores = nullptr, *rows = nullptr;
-  u32 n_rows = 0, n_candidates = 0, n_befores = 0, before_stride = 0;
+  // Not wide: a mask over the rows for every column. At most 32 rows: one word each, and rows names
+  // the rows. More: several words each (tall_nodes.hpp).
+  u32 *candidates = nullptr, *ids = nullptr, *excluded = nullptr, *rows = nullptr;
+  u32 n_rows = 0, n_candidates = 0, n_excluded = 0, excluded_stride = 0;
 
-  // Wide: a matrix (shared, and only read, where its columns are filled already). Where
-  // `rows` is set, the node is below the matrix: rows and candidates are bit sets, ids counts of rows, befores a bit
-  // set of candidates tried.
+  // Wide: a bit matrix. If its columns are filled already, it is shared with others and only read.
+  // If `rows` is set, the node has some of the matrix's rows: then `rows` is a bit set of these,
+  // `candidates` one of its candidates, `excluded` one of the candidates that were tried before,
+  // and `ids` holds the number of its rows that each candidate has.
   BitMatrix matrix;
 };
 

@@ -1,9 +1,14 @@
-// tall_nodes.hpp: nodes of more than 32 rows and few columns: lists of masks of several words.
+// tall_nodes.hpp: nodes of more than 32 rows and few columns, as lists of masks of several words.
 //
-// As in a narrow node a lane owns a column, whose mask now has a word for every 32 rows, word after word, so that 32
-// lanes read 32 columns. Whether a column covers L' is decided after a word or two for nearly every column, and a
-// child's masks are squeezed together (PEXT by the rows that its candidates have) when that saves a fourth of the
-// words. Tables of few columns and many rows spend their time here (fimi-chess: four nodes in five).
+// As in a narrow node a lane owns a column, whose mask now has a word for every 32 rows (`depth` of
+// them). Masks are stored word by word, so that 32 lanes read the same word of 32 columns. Whether
+// a column has all of L' is decided after a word or two for nearly every column. The masks of a
+// child are squeezed together (the rows that none of its candidates has are dropped) when that
+// saves a fourth of the words. Tables of few columns and many rows spend their time here: of
+// fimi-chess's nodes, four in five are tall.
+//
+// Cost of a node: a pass over the words of its columns. Memory: these words, for every node on the
+// path.
 #pragma once
 
 #include "enumeration/narrow_nodes.hpp"
@@ -11,27 +16,29 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-template <class Self, class Sink, class Crew, class Memory>
-class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
-  using Base = NarrowNodes<Self, Sink, Crew, Memory>;
+template <class Self, class Sink, class Workers, class Memory>
+class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
+  using Base = NarrowNodes<Self, Sink, Workers, Memory>;
 
  protected:
   using Base::Base;
+  using Base::bits_below, Base::copy, Base::workers_, Base::dropped, Base::members_words, Base::join,
+      Base::reset_members, Base::members_, Base::memory_, Base::narrow_, Base::next_bit, Base::nodes,
+      Base::n_subtree_rows_, Base::begin_given, Base::promising, Base::room, Base::rows_needed_, Base::self,
+      Base::sink_, Base::subtree_rows_, Base::since_poll_;
+  using typename Base::Block;
   using typename Base::Mark;
   using typename Base::NarrowLevel;
-  using typename Base::Parcel;
-  using Base::bits_below, Base::copy, Base::crew_, Base::dropped, Base::head_words, Base::join, Base::leave_to, Base::members_,
-      Base::memory_, Base::narrow_, Base::next_bit, Base::nodes, Base::n_subtree_rows_, Base::parcel_head, Base::promising,
-      Base::room, Base::rows_needed_, Base::self, Base::sink_, Base::subtree_rows_, Base::ticks_;
 
   struct TallLevel {
     TallLevel* parent;
-    u32 *candidates, *befores;  // [depth][stride]: word k of a column is its rows 32 k … 32 k + 31
-    u32* alive;                 // candidates neither done with nor covered, one bit each
+    u32 *candidates, *excluded;  // [depth][stride]: word k of a column is its rows 32 k … 32 k + 31
+    u32* alive;                  // candidates that are not done with, one bit each
     u32* ids;
-    const u32* row_ids;  // rows of the graph
-    u32 depth, n_candidates, n_befores, candidate_stride, before_stride;
-    u32 next, n_members;
+    const u32* row_ids;  // numbers of the rows in the graph
+    u32 depth, n_candidates, n_excluded, candidate_stride, excluded_stride;
+    u32 next;       // the first candidate that may still have to be tried
+    u32 n_members;  // R, as it was when the node was opened
     u64 members_hash;
     Mark mark;
   };
@@ -48,10 +55,11 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
   }
   bool tall_room() { return room(32 * tall_->depth, tall_->n_members + tall_->n_candidates); }
 
-  /// A group of lanes may write 32 words at the end of a list without touching the next.
+  /// Words from one row of masks to the next: a group of lanes may write 32 words at the end of
+  /// one.
   static u32 stride_for(u32 n_columns) { return 32 * (words_for(n_columns) + 1); }
-  static usize tall_words(u32 depth, u32 n_candidates, u32 n_befores) {
-    return usize{depth} * (stride_for(n_candidates) + stride_for(n_befores) + 40) + 3 * padded(n_candidates) + 1024;
+  static usize tall_words(u32 depth, u32 n_candidates, u32 n_excluded) {
+    return usize{depth} * (stride_for(n_candidates) + stride_for(n_excluded) + 40) + 3 * padded(n_candidates) + 1024;
   }
 
   void take_row_scratch(u32 n_rows) {
@@ -65,10 +73,11 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
     take_row_scratch(tree.n_rows);
     TallLevel& level = push_tall(memory_.mark());
     level.candidates = tree.candidates;
-    level.befores = tree.befores;
+    level.excluded = tree.excluded;
     level.ids = tree.ids;
     level.row_ids = tree.rows;
-    open_tall(level, words_for(tree.n_rows), tree.n_candidates, tree.n_befores, stride_for(tree.n_candidates), tree.before_stride);
+    open_tall(level, words_for(tree.n_rows), tree.n_candidates, tree.n_excluded, stride_for(tree.n_candidates),
+              tree.excluded_stride);
   }
 
   TallLevel& push_tall(Mark mark) {
@@ -79,13 +88,14 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
     return *level;
   }
 
-  /// The lists are filled: every candidate is alive.
-  void open_tall(TallLevel& level, u32 depth, u32 n_candidates, u32 n_befores, u32 candidate_stride, u32 before_stride) {
+  /// Completes a level whose lists are filled: every candidate is alive.
+  void open_tall(TallLevel& level, u32 depth, u32 n_candidates, u32 n_excluded, u32 candidate_stride,
+                 u32 excluded_stride) {
     level.depth = depth;
     level.n_candidates = n_candidates;
-    level.n_befores = n_befores;
+    level.n_excluded = n_excluded;
     level.candidate_stride = candidate_stride;
-    level.before_stride = before_stride;
+    level.excluded_stride = excluded_stride;
     level.next = 0;
     level.n_members = members_.n;
     level.members_hash = members_.hash;
@@ -94,19 +104,20 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
     level.alive = alive;
   }
 
-  u32 step_tall(TallLevel& level) {
+  /// Tries the next candidate of a level, or closes it.
+  Next step_tall(TallLevel& level) {
     const u32 x = next_bit(level.alive, level.next, level.n_candidates);
     if (x == level.n_candidates) {
       tall_ = level.parent;
       memory_.release(level.mark);
-      return 0;
+      return Next::kStep;
     }
     level.next = x + 1;
-    leave_to(level.n_members, level.members_hash);
+    reset_members(level.n_members, level.members_hash);
     return tall_child(level, x);
   }
 
-  /// Hands the rest of the shallowest open level to the crew; false where none has anything to give.
+  /// Gives away the rest of the shallowest open level; false where none has anything to give.
   bool give_tall() {
     TallLevel* top = nullptr;
     for (TallLevel* level = tall_; level; level = level->parent)
@@ -115,30 +126,31 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
   }
 
  private:
-  /// The rows of L' that matter, and how to move them together.
-  struct Squeeze {
+  /// Which rows a child keeps, and how the bits of the others are squeezed out of its masks.
+  struct RowSelection {
     const u32* wanted;  // [depth]
-    const u32* moves;   // [5][depth rounded up to 32]: bits that move 1, 2, 4, 8, 16 places; null: all stay where they are
+    const u32* moves;   // [5][depth rounded up to 32]: bits that move 1, 2, 4, 8, 16 places; null: all stay in place
     u32 depth, n_rows;
     u32 moves_stride() const { return 32 * words_for(depth); }
   };
 
-  /// The child of candidate x of a tall node; returns its rows where narrow_[0] is to be opened.
-  u32 tall_child(TallLevel& level, u32 x) {
-    if (!memory_.fits(tall_words(level.depth, level.n_candidates, level.n_befores + level.n_candidates))) {
+  /// Makes the child for candidate x the current tall node, or fills narrow_[0] with it.
+  Next tall_child(TallLevel& level, u32 x) {
+    if (!memory_.fits(tall_words(level.depth, level.n_candidates, level.n_excluded + level.n_candidates))) {
       self().overflow();
-      return 0;
+      return Next::kStep;
     }
     ++nodes;
-    ticks_ += kLeafNodesAStep + level.depth * (words_for(level.n_candidates) + words_for(level.n_befores)) / 8;
+    since_poll_ += kNodesAStep + level.depth * (words_for(level.n_candidates) + words_for(level.n_excluded)) / 8;
     const Mark mark = memory_.mark();
     u32* rows = memory_.take(level.depth);
     const u32 n = rows_of(level, x, rows);
-    if (before_covers(level, x, rows)) {
+    if (excluded_covers(level, x, rows)) {
       ++dropped;
-      put(level.alive + x / 32, level.alive[x / 32] & ~(1u << x % 32));  // a before covers x: it forbids all that x would
+      // x need not exclude anything later: the column that has all its rows does
+      put(level.alive + x / 32, level.alive[x / 32] & ~(1u << x % 32));
       memory_.release(mark);
-      return 0;
+      return Next::kStep;
     }
     join(level.ids[x]);
     u32* kept = memory_.take(words_for(level.n_candidates));
@@ -146,30 +158,38 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
     report(level, rows, n);
     if (!n_open || !promising(n, members_.n + n_open)) {
       memory_.release(mark);
-      return 0;
+      return Next::kStep;
     }
     return open_child(level, x, rows, kept, n_open, mark);
   }
 
+  /// Writes L' = L ∩ N(x); returns the number of its rows.
   BICLIQ_CALL static u32 rows_of(const TallLevel& level, u32 x, u32* rows) {
     u32 n = 0;
     for (u32 k = 0; k < level.depth; k += kLanes) {
       const u32 n_words = level.depth - k < kLanes ? level.depth - k : kLanes;
-      const Lanes words = load_apart(level.candidates + usize{k} * level.candidate_stride + x, level.candidate_stride, n_words);
+      const Lanes words =
+          load_apart(level.candidates + usize{k} * level.candidate_stride + x, level.candidate_stride, n_words);
       n += sum(popcounts(words));
       store(rows + k, words, first_lanes(n_words));
     }
     return n;
   }
 
-  /// Has an earlier column all rows of L'? Nearly every column lacks one within the first words.
-  static bool before_covers(const TallLevel& level, u32 x, const u32* rows) {
-    for (u32 w = 0; w < words_for(level.n_befores); ++w)
-      if (has_all(level.befores + 32 * w, level.before_stride, first_lanes(level.n_befores - 32 * w), rows, level.depth)) return true;
+  /// Has an excluded column, or a candidate tried before x, all rows of L'? Nearly every column
+  /// lacks one in the first words.
+  static bool excluded_covers(const TallLevel& level, u32 x, const u32* rows) {
+    for (u32 w = 0; w < words_for(level.n_excluded); ++w)
+      if (has_all(level.excluded + 32 * w, level.excluded_stride, first_lanes(level.n_excluded - 32 * w), rows,
+                  level.depth))
+        return true;
     for (u32 w = 0; w <= x / 32; ++w)
-      if (has_all(level.candidates + 32 * w, level.candidate_stride, flags(level.alive[w] & bits_below(w, x)), rows, level.depth)) return true;
+      if (has_all(level.candidates + 32 * w, level.candidate_stride, flags(level.alive[w] & bits_below(w, x)), rows,
+                  level.depth))
+        return true;
     return false;
   }
+  /// Has one of 32 columns all of some rows?
   BICLIQ_CALL static bool has_all(const u32* columns, u32 stride, Flags real, const u32* rows, u32 depth) {
     Lanes lacks = select(real, splat(0), splat(~0u));
     for (u32 k = 0; k < depth; ++k) {
@@ -179,7 +199,9 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
     return true;
   }
 
-  /// The candidates after x over L': members of R, done with, or open (bits in `kept`, whose number is returned).
+  /// Divides the candidates after x: those that have all of L' join R, those with enough of its
+  /// rows are the child's (their bits in `kept`; their number is returned), and those that have no
+  /// others are done with at this node.
   u32 split_candidates(TallLevel& level, u32 x, const u32* rows, u32* kept) {
     u32 n = 0;
     for (u32 w = 0; w < words_for(level.n_candidates); ++w) {
@@ -195,7 +217,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
         counts = counts + popcounts(mask & own);
       }
       const u32 full = after & ~ballot(nonzero(lacks)), inside = after & ~ballot(nonzero(outside));
-      if (inside) put(level.alive + w, level.alive[w] & ~inside);  // inside N(x): done with
+      if (inside) put(level.alive + w, level.alive[w] & ~inside);  // all their rows are in N(x): done with
       for (u32 bits = Sink::kMembers ? full : 0; bits; bits &= bits - 1) join(level.ids[32 * w + first_set(bits)]);
       const u32 open = after & ~full & ballot(counts >= splat(rows_needed_));
       put(kept + w, open);
@@ -212,24 +234,24 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
       sink_.found(nullptr, n, members_);
     }
   }
-  /// The graph's numbers of a set of rows.
+  /// Writes the numbers in the graph of a set of rows.
   void name_rows(const TallLevel& level, const u32* rows, u32* to) {
     const u32 n = list_bits(row_list_, level.depth, [=](u32 k) { return rows[k]; });
     const u32 *list = row_list_, *ids = level.row_ids;
     each_item(n, [=](u32 i) { to[i] = ids[list[i]]; });
   }
 
-  /// Makes the child the current node; returns its rows where that is narrow_[0].
-  u32 open_child(TallLevel& from, u32 x, const u32* rows, const u32* kept, u32 n_open, Mark mark) {
+  /// The same, once it is known which candidates the child has.
+  Next open_child(TallLevel& from, u32 x, const u32* rows, const u32* kept, u32 n_open, Mark mark) {
     u32* wanted = memory_.take(from.depth);
-    Squeeze s = {wanted, nullptr, from.depth, reach_of(from, rows, kept, wanted)};
+    RowSelection s = {wanted, nullptr, from.depth, reach_of(from, rows, kept, wanted)};
     const bool squeezed = 4 * words_for(s.n_rows) <= 3 * from.depth;
     if (squeezed) s.moves = plan_moves(s);
     if (s.n_rows <= kLanes) return open_narrow_child(from, x, s, kept, n_open, mark);
     const u32 depth = squeezed ? words_for(s.n_rows) : from.depth;
     u32 n_tried = 0;
     for (u32 w = 0; w <= x / 32; ++w) n_tried += popcount(from.alive[w] & bits_below(w, x));
-    const u32 candidate_stride = stride_for(n_open), before_stride = stride_for(from.n_befores + n_tried);
+    const u32 candidate_stride = stride_for(n_open), excluded_stride = stride_for(from.n_excluded + n_tried);
     TallLevel& level = push_tall(mark);
     level.row_ids = from.row_ids;
     if (squeezed) {
@@ -238,27 +260,27 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
       level.row_ids = ids;
     }
     level.candidates = memory_.take(usize{depth} * candidate_stride);
-    level.befores = memory_.take(usize{depth} * before_stride);
+    level.excluded = memory_.take(usize{depth} * excluded_stride);
     level.ids = memory_.take(Sink::kMembers ? n_open : 0);
     fill_candidates(from, s, kept, level.candidates, candidate_stride, level.ids);
-    const u32 n_befores = fill_befores(from, x, s, level.befores, before_stride);
-    open_tall(level, depth, n_open, n_befores, candidate_stride, before_stride);
-    return 0;
+    const u32 n_excluded = fill_excluded(from, x, s, level.excluded, excluded_stride);
+    open_tall(level, depth, n_open, n_excluded, candidate_stride, excluded_stride);
+    return Next::kStep;
   }
 
-  u32 open_narrow_child(TallLevel& from, u32 x, const Squeeze& s, const u32* kept, u32 n_open, Mark mark) {
+  Next open_narrow_child(TallLevel& from, u32 x, const RowSelection& s, const u32* kept, u32 n_open, Mark mark) {
     NarrowLevel& level = narrow_[0];
     level.mark = mark;
     level.candidates = memory_.take(n_open);
     level.ids = memory_.take(Sink::kMembers ? n_open : 0);
-    level.befores = memory_.take(usize{from.n_befores} + x);
+    level.excluded = memory_.take(usize{from.n_excluded} + x);
     level.n_candidates = level.end = n_open;
     fill_candidates(from, s, kept, level.candidates, 0, level.ids);
-    level.n_befores = fill_befores(from, x, s, level.befores, 0);
+    level.n_excluded = fill_excluded(from, x, s, level.excluded, 0);
     name_rows(from, s.wanted, subtree_rows_);
     n_subtree_rows_ = s.n_rows;
     sink_.rows(subtree_rows_, s.n_rows);
-    return s.n_rows;
+    return open_narrow_of(s.n_rows);
   }
 
   /// Sets `wanted` to the rows of L' that an open candidate has; returns their number.
@@ -267,7 +289,9 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
     for (u32 k = 0; k < level.depth; ++k) {
       Lanes reach = splat(0);
       for (u32 w = 0; w < words_for(level.n_candidates); ++w)
-        if (kept[w]) reach = reach | select(flags(kept[w]), load(level.candidates + usize{k} * level.candidate_stride + 32 * w), splat(0));
+        if (kept[w])
+          reach = reach |
+                  select(flags(kept[w]), load(level.candidates + usize{k} * level.candidate_stride + 32 * w), splat(0));
       const u32 bits = any_bits(reach) & rows[k];
       put(wanted + k, bits);
       n += popcount(bits);
@@ -275,9 +299,9 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
     return n;
   }
 
-  /// Which bits of each word move 1, 2, 4, 8 and 16 places towards the lowest, so that the wanted ones lie side by side
-  /// (parallel suffix: Warren, Hacker's Delight, 7-4).
-  const u32* plan_moves(const Squeeze& s) {
+  /// Which bits of each word move 1, 2, 4, 8 and 16 places towards the lowest, so that the wanted
+  /// ones lie side by side (parallel suffix: Warren, Hacker's Delight, 7-4).
+  const u32* plan_moves(const RowSelection& s) {
     const u32 stride = s.moves_stride();
     u32* moves = memory_.take(5 * usize{stride});
     for (u32 k = 0; k < s.depth; k += kLanes) {
@@ -295,7 +319,8 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
     return moves;
   }
 
-  void fill_candidates(const TallLevel& from, const Squeeze& s, const u32* kept, u32* to, u32 stride, u32* ids) {
+  /// Writes the child's candidates.
+  void fill_candidates(const TallLevel& from, const RowSelection& s, const u32* kept, u32* to, u32 stride, u32* ids) {
     u32 n = 0;
     for (u32 w = 0; w < words_for(from.n_candidates); ++w) {
       if (!kept[w]) continue;
@@ -305,24 +330,30 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
     }
   }
 
-  /// Befores of the child: earlier columns and candidates tried before x with enough of the wanted rows.
-  u32 fill_befores(const TallLevel& from, u32 x, const Squeeze& s, u32* to, u32 stride) {
+  /// Writes the child's excluded columns: those of this node, and the candidates tried before x,
+  /// that have enough of the wanted rows. Returns their number.
+  u32 fill_excluded(const TallLevel& from, u32 x, const RowSelection& s, u32* to, u32 stride) {
     u32 n = 0;
-    for (u32 w = 0; w < words_for(from.n_befores); ++w)
-      n += put_befores(from.befores + 32 * w, from.before_stride, first_lanes(from.n_befores - 32 * w), s, to + n, stride);
+    for (u32 w = 0; w < words_for(from.n_excluded); ++w)
+      n += put_excluded(from.excluded + 32 * w, from.excluded_stride, first_lanes(from.n_excluded - 32 * w), s, to + n,
+                        stride);
     for (u32 w = 0; w <= x / 32; ++w)
-      n += put_befores(from.candidates + 32 * w, from.candidate_stride, flags(from.alive[w] & bits_below(w, x)), s, to + n, stride);
+      n += put_excluded(from.candidates + 32 * w, from.candidate_stride, flags(from.alive[w] & bits_below(w, x)), s,
+                        to + n, stride);
     return n;
   }
-  u32 put_befores(const u32* columns, u32 columns_stride, Flags real, const Squeeze& s, u32* to, u32 stride) {
+  u32 put_excluded(const u32* columns, u32 columns_stride, Flags real, const RowSelection& s, u32* to, u32 stride) {
     if (!ballot(real)) return 0;
     Lanes counts = splat(0);
-    for (u32 k = 0; k < s.depth; ++k) counts = counts + popcounts(load(columns + usize{k} * columns_stride) & splat(s.wanted[k]));
+    for (u32 k = 0; k < s.depth; ++k)
+      counts = counts + popcounts(load(columns + usize{k} * columns_stride) & splat(s.wanted[k]));
     return put_columns(columns, columns_stride, real & (counts >= splat(rows_needed_)), s, to, stride);
   }
 
-  /// Writes the flagged ones of 32 columns side by side, their words squeezed together; returns their number.
-  BICLIQ_CALL static u32 put_columns(const u32* columns, u32 columns_stride, Flags kept, const Squeeze& s, u32* to, u32 stride) {
+  /// Writes the flagged ones of 32 columns side by side, over the selected rows; returns their
+  /// number.
+  BICLIQ_CALL static u32 put_columns(const u32* columns, u32 columns_stride, Flags kept, const RowSelection& s, u32* to,
+                                     u32 stride) {
     if (!s.moves) {
       for (u32 k = 0; k < s.depth; ++k)
         compact(to + usize{k} * stride, load(columns + usize{k} * columns_stride) & splat(s.wanted[k]), kept);
@@ -352,8 +383,9 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
     return popcount(ballot(kept));
   }
 
-  // ---- giving work away ---------------------------------------------------------------------------
+  // ---- giving work away -------------------------------------------------------------------------
 
+  /// All that is left to try; whoever takes it counts the candidates before as excluded.
   bool give_tall(TallLevel& level) {
     const u32 depth = level.depth, next = level.next;
     u32 n_open = 0, n_tried = 0;
@@ -361,29 +393,29 @@ class TallNodes : public NarrowNodes<Self, Sink, Crew, Memory> {
       n_open += popcount(level.alive[w] & ~bits_below(w, next));
       n_tried += popcount(level.alive[w] & bits_below(w, next));
     }
-    const u32 candidate_stride = stride_for(n_open), before_stride = stride_for(level.n_befores + n_tried);
-    const usize words = usize{depth} * (usize{candidate_stride} + before_stride + 32);
+    const u32 candidate_stride = stride_for(n_open), excluded_stride = stride_for(level.n_excluded + n_tried);
+    const usize words = usize{depth} * (usize{candidate_stride} + excluded_stride + 32);
     if (!memory_.fits(usize{depth} + 2 * padded(words_for(level.n_candidates)) + 128)) return false;
-    Parcel parcel = crew_.parcel(words + padded(n_open) + 4 * padded(1) + head_words(level.n_members));
-    if (!parcel) return false;
+    Block block = workers_.block(words + padded(n_open) + 4 * padded(1) + members_words(level.n_members));
+    if (!block) return false;
     const Mark mark = memory_.mark();
     u32 *all = memory_.take(depth), *rest = memory_.take(words_for(level.n_candidates));
     const u32* alive = level.alive;
     each_item(depth, [=](u32 k) { all[k] = ~0u; });
     each_item(words_for(level.n_candidates), [=](u32 w) { rest[w] = alive[w] & ~bits_below(w, next); });
-    const Squeeze s = {all, nullptr, depth, 32 * depth};
-    Subtree tree = parcel_head(parcel, level.n_members, level.members_hash);
+    const RowSelection s = {all, nullptr, depth, 32 * depth};
+    Subtree tree = begin_given(block, level.n_members, level.members_hash);
     tree.n_rows = 32 * depth;
     tree.n_candidates = n_open;
-    tree.candidates = parcel.take(usize{depth} * candidate_stride);
-    tree.befores = parcel.take(usize{depth} * before_stride);
-    tree.ids = parcel.take(n_open);
-    tree.rows = copy(parcel, level.row_ids, 32 * depth);
+    tree.candidates = block.take(usize{depth} * candidate_stride);
+    tree.excluded = block.take(usize{depth} * excluded_stride);
+    tree.ids = block.take(n_open);
+    tree.rows = copy(block, level.row_ids, 32 * depth);
     fill_candidates(level, s, rest, tree.candidates, candidate_stride, tree.ids);
-    tree.n_befores = fill_befores(level, next, s, tree.befores, before_stride);
-    tree.before_stride = before_stride;
+    tree.n_excluded = fill_excluded(level, next, s, tree.excluded, excluded_stride);
+    tree.excluded_stride = excluded_stride;
     memory_.release(mark);
-    crew_.give(static_cast<Parcel&&>(parcel), tree);
+    workers_.give(static_cast<Block&&>(block), tree);
     level.next = level.n_candidates;
     return true;
   }

@@ -1,7 +1,13 @@
-// wide_nodes.hpp: nodes of more than 32 rows on a bit matrix (bitmatrix.hpp): a child's closure is an AND over its rows.
+// wide_nodes.hpp: nodes of more than 32 rows, on a bit matrix (bitmatrix.hpp).
 //
-// A child of at most 32 rows becomes a narrow node, one with few enough columns a tall node, and one whose columns
-// or rows have become few gets a matrix of its own.
+// The rows of L' are listed; an AND over their words gives the columns that have all of them, and
+// "at least twice" the columns that stay in the child, 1,024 columns at a time. A child of at most
+// 32 rows becomes a narrow node, and one with few enough columns a tall node. One whose columns or
+// rows have become few gets a smaller matrix of its own (smaller_matrix.hpp); any other goes on
+// with its parent's matrix, as a bit set of rows.
+//
+// Cost of a node: the words of its rows. Memory: a count and four bits a candidate for every node
+// on the path, and the matrices that were made on the way.
 #pragma once
 
 #include "enumeration/smaller_matrix.hpp"
@@ -10,30 +16,31 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-template <class Self, class Sink, class Crew, class Memory>
-class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
-  using Base = TallNodes<Self, Sink, Crew, Memory>;
+template <class Self, class Sink, class Workers, class Memory>
+class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
+  using Base = TallNodes<Self, Sink, Workers, Memory>;
 
  protected:
   using Base::Base;
+  using Base::bits_below, Base::copy, Base::workers_, Base::dropped, Base::members_words, Base::join,
+      Base::reset_members, Base::low_bits, Base::members_, Base::memory_, Base::narrow_, Base::next_bit, Base::nodes,
+      Base::n_subtree_rows_, Base::order_, Base::begin_given, Base::promising, Base::push_tall, Base::room,
+      Base::row_list_, Base::rows_needed_, Base::self, Base::sink_, Base::open_tall, Base::stride_for,
+      Base::subtree_rows_, Base::take_row_scratch, Base::tall_words, Base::since_poll_;
+  using typename Base::Block;
   using typename Base::Mark;
   using typename Base::NarrowLevel;
-  using typename Base::Parcel;
   using typename Base::TallLevel;
-  using Base::bits_below, Base::copy, Base::crew_, Base::dropped, Base::head_words, Base::join, Base::leave_to, Base::low_bits,
-      Base::members_, Base::memory_, Base::narrow_, Base::next_bit, Base::nodes, Base::n_subtree_rows_, Base::order_,
-      Base::parcel_head, Base::promising, Base::push_tall, Base::room, Base::row_list_, Base::rows_needed_, Base::self, Base::sink_,
-      Base::open_tall, Base::stride_for, Base::subtree_rows_, Base::take_row_scratch, Base::tall_words, Base::ticks_;
 
   struct WideLevel {
     WideLevel* parent;
     BitMatrix matrix;  // its own, or its parent's where a smaller one would not pay
     u32* rows;         // L, one bit a row of the matrix
-    u32* counts;       // rows of each candidate in L
-    u32* alive;        // candidates neither done with nor covered, one bit each
-    u32* inherited;    // candidates of the matrix that are befores of this node
-    u32 next, end;     // candidates still to be tried here
-    u32 n_members;
+    u32* counts;       // how many rows of L each candidate has
+    u32* alive;        // candidates that are not done with, one bit each
+    u32* tried_above;  // candidates of the matrix that were tried on the way to this node: excluded here, one bit each
+    u32 next, end;     // candidates that are still to be tried here
+    u32 n_members;     // R, as it was when the node was opened
     u64 members_hash;
     Mark mark;
   };
@@ -63,7 +70,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
       level.rows = tree.rows;
       level.counts = tree.ids;
       level.alive = tree.candidates;
-      level.inherited = tree.befores;
+      level.tried_above = tree.excluded;
       start_wide(level, tree.from, tree.to);
     } else {
       open_wide(level, tree.from, tree.to);
@@ -78,7 +85,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     return *level;
   }
 
-  /// Makes a level over all rows of its matrix, whose columns are filled, the current node.
+  /// Completes a level over all rows of its matrix, whose columns are filled.
   void open_wide(WideLevel& level, u32 from, u32 to) {
     const BitMatrix& m = level.matrix;
     const u32 depth = words_for(m.n_rows);
@@ -87,12 +94,12 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     level.rows = rows;
     level.counts = m.counts;
     level.alive = memory_.take(m.candidate_words);
-    level.inherited = memory_.take(m.candidate_words);
+    level.tried_above = memory_.take(m.candidate_words);
     BICLIQ_ROLL
     for (u32 w = 0; w < m.candidate_words; ++w) {
       const Flags real = first_lanes(m.n_candidates - 32 * w);
       put(level.alive + w, ballot((load(m.counts + 32 * w) >= splat(rows_needed_)) & real));
-      put(level.inherited + w, 0);
+      put(level.tried_above + w, 0);
     }
     start_wide(level, from, to);
   }
@@ -104,19 +111,20 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     level.members_hash = members_.hash;
   }
 
-  u32 step_wide(WideLevel& level) {
+  /// Tries the next candidate of a level, or closes it.
+  Next step_wide(WideLevel& level) {
     const u32 x = next_bit(level.alive, level.next, level.end);
     if (x == level.end) {
       wide_ = level.parent;
       memory_.release(level.mark);
-      return 0;
+      return Next::kStep;
     }
     level.next = x + 1;
-    leave_to(level.n_members, level.members_hash);
+    reset_members(level.n_members, level.members_hash);
     return wide_child(level, x);
   }
 
-  /// Hands a share of the shallowest open level to the crew; false where none has anything to give.
+  /// Gives away a share of the shallowest open level; false where none has anything to give.
   bool give_wide() {
     WideLevel* top = nullptr;
     BICLIQ_ROLL
@@ -129,32 +137,35 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
   static constexpr u32 kTallWords = 5;  // words of 32 columns that cost as much as a row's first 32 words
   static constexpr u32 kShorter = 4;    // a matrix of so many times fewer rows is worth making
 
-  u32 *row_starts_ = nullptr, *live_ = nullptr, *reach_starts_ = nullptr;  // scratch: places of rows, words of columns
+  // Scratch: where the words of rows begin in their matrix, of all rows of a child and of those
+  // that some candidate has; and a bit set over all columns.
+  u32 *row_starts_ = nullptr, *live_ = nullptr, *reach_starts_ = nullptr;
 
-  /// Words that the child of a wide node may take, its own matrix aside.
+  /// Words that the child of a wide node may take, besides a matrix of its own.
   static usize child_words(const BitMatrix& m) {
-    return usize{400} * m.candidate_words + usize{64} * m.before_words + words_for(m.n_rows) + 1024;
+    return usize{400} * m.candidate_words + usize{64} * m.excluded_words + words_for(m.n_rows) + 1024;
   }
 
-  /// The child of candidate x of a wide node; returns its rows where narrow_[0] is to be opened.
-  u32 wide_child(WideLevel& level, u32 x) {
+  /// Makes the child for candidate x the current wide or tall node, or fills narrow_[0] with it.
+  Next wide_child(WideLevel& level, u32 x) {
     const BitMatrix& m = level.matrix;
     if (!memory_.fits(child_words(m))) {
       self().overflow();
-      return 0;
+      return Next::kStep;
     }
     ++nodes;
-    ticks_ = kNodesAPoll;  // it takes long: the crew is looked at after each
+    since_poll_ = kNodesAPoll;  // it takes so long that the other workers are looked at after each
     const u32 n = list_rows_of(level, x);
     const Mark mark = memory_.mark();
     u32* closed = memory_.take(m.candidate_words);
     u32* open = memory_.take(m.candidate_words);
     u32 n_open = 0;
-    if (!close_candidates(level, x, n, closed, open, n_open) || before_covers(m, n)) {
+    if (!close_candidates(level, x, n, closed, open, n_open) || excluded_covers(m, n)) {
       ++dropped;
-      put(level.alive + x / 32, level.alive[x / 32] & ~(1u << x % 32));  // a before covers x: it forbids all that x would
+      // x need not exclude anything later: the column that has all its rows does
+      put(level.alive + x / 32, level.alive[x / 32] & ~(1u << x % 32));
       memory_.release(mark);
-      return 0;
+      return Next::kStep;
     }
     join(m.ids[x]);
     join_closed(level, closed, n);
@@ -162,13 +173,12 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     if (n_open && promising(n, members_.n + n_open)) {
       if (n <= kLanes) return narrow_child_of_wide(level, x, n, open, n_open, mark);
       return wide_child_of_wide(level, x, n, open, mark);
-    } else {
-      memory_.release(mark);
     }
-    return 0;
+    memory_.release(mark);
+    return Next::kStep;
   }
 
-  /// Lists the rows of L ∩ N(x), as numbers and as places in the matrix.
+  /// Lists the rows of L' = L ∩ N(x), as numbers and as places in the matrix; returns how many.
   u32 list_rows_of(const WideLevel& level, u32 x) {
     const BitMatrix& m = level.matrix;
     const u32 *column = m.columns + x, *rows = level.rows;
@@ -178,6 +188,8 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     return n;
   }
 
+  /// Adds the candidates of a bit set, which have all n rows of L', to R. Those with no other row
+  /// in L are done with at this node.
   void join_closed(WideLevel& level, const u32* closed, u32 n) {
     const BitMatrix& m = level.matrix;
     each_nonzero(closed, m.candidate_words, [&](u32 w, u32 bits) {
@@ -213,16 +225,17 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     }
   }
 
-  /// Splits the candidates after x: `closed` has all rows of L', `open` at least two. False: one tried before has all.
+  /// Divides the candidates after x: `closed` gets those that have all rows of L', `open` those
+  /// that have at least two. False where a candidate that was tried before has all.
   bool close_candidates(const WideLevel& level, u32 x, u32 n, u32* closed, u32* open, u32& n_open) const {
     const BitMatrix& m = level.matrix;
     BICLIQ_ROLL
     for (u32 w = 0; w < m.candidate_words; w += kLanes) {
       const u32 n_words = m.candidate_words - w < kLanes ? m.candidate_words - w : kLanes;
       const Flags real = first_lanes(n_words);
-      const RowFold fold = fold_rows(m.rows + m.before_words + w, row_starts_, n, n_words);
+      const RowFold fold = fold_rows(m.rows + m.excluded_words + w, row_starts_, n, n_words);
       const Lanes alive = load(level.alive + w, real), tried = tried_words(w, x), all = fold.all & alive;
-      if (ballot(meets(all, tried) | meets(fold.all, load(level.inherited + w, real)))) return false;
+      if (ballot(meets(all, tried) | meets(fold.all, load(level.tried_above + w, real)))) return false;
       store(closed + w, without(without(all, tried), own_word(w, x)), real);
       const Lanes rest = without(without(fold.two & alive, tried), all);
       store(open + w, rest, real);
@@ -241,16 +254,17 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     return select((lane_numbers() + splat(w)) == splat(x / 32), splat(1u << x % 32), splat(0));
   }
 
-  /// Has a before column all n rows of L'?
-  bool before_covers(const BitMatrix& m, u32 n) const {
+  /// Has an excluded column all n rows of L'?
+  bool excluded_covers(const BitMatrix& m, u32 n) const {
     BICLIQ_ROLL
-    for (u32 w = 0; w < m.before_words; w += kLanes)
-      if (share_column(m.rows + w, row_starts_, n, m.before_words - w < kLanes ? m.before_words - w : kLanes)) return true;
+    for (u32 w = 0; w < m.excluded_words; w += kLanes)
+      if (share_column(m.rows + w, row_starts_, n, m.excluded_words - w < kLanes ? m.excluded_words - w : kLanes))
+        return true;
     return false;
   }
 
-  /// Fills narrow_[0] with the child over at most 32 rows; returns its rows, or 0 where it has no candidate.
-  u32 narrow_child_of_wide(WideLevel& from, u32 x, u32 n, const u32* open, u32 n_open, Mark mark) {
+  /// Fills narrow_[0] with the child over at most 32 rows, if it has a candidate.
+  Next narrow_child_of_wide(WideLevel& from, u32 x, u32 n, const u32* open, u32 n_open, Mark mark) {
     const BitMatrix& m = from.matrix;
     NarrowLevel& level = narrow_[0];
     level.mark = mark;
@@ -260,10 +274,10 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     Lanes reach = splat(0);
     const u32 all = low_bits(n);
     each_nonzero(open, m.candidate_words, [&](u32 w, u32 bits) {
-      const Lanes masks = column_masks(m.rows + m.before_words + w, row_starts_, all);
+      const Lanes masks = column_masks(m.rows + m.excluded_words + w, row_starts_, all);
       const Lanes counts = popcounts(masks);
       const Flags kept = flags(bits) & (counts >= splat(rows_needed_));
-      const u32 inside = ballot(flags(bits) & (counts == load(from.counts + 32 * w)));  // inside N(x)
+      const u32 inside = ballot(flags(bits) & (counts == load(from.counts + 32 * w)));  // all their rows are in N(x)
       if (inside) put(from.alive + w, from.alive[w] & ~inside);
       reach = reach | select(kept, masks, splat(0));
       if constexpr (Sink::kMembers) compact(ids + n_candidates, load(m.ids + 32 * w), kept);
@@ -271,25 +285,26 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     });
     if (!n_candidates) {
       memory_.release(mark);
-      return 0;
+      return Next::kStep;
     }
     level.candidates = candidates;
     level.ids = ids;
     level.n_candidates = level.end = n_candidates;
-    gather_befores(from, x, any_bits(reach), level);
+    gather_excluded(from, x, any_bits(reach), level);
     const u32 *list = row_list_, *row_ids = m.row_ids;
     u32* to = subtree_rows_;
     each_item(n, [=](u32 i) { to[i] = row_ids[list[i]]; });
     n_subtree_rows_ = n;
     sink_.rows(subtree_rows_, n);
-    return n;
+    return open_narrow_of(n);
   }
 
-  /// The befores of the child, over the rows in `reach` only: earlier columns, and candidates tried before x.
-  void gather_befores(const WideLevel& from, u32 x, u32 reach, NarrowLevel& level) {
+  /// Writes the excluded columns of the child: those of the matrix and the candidates tried before
+  /// x, cut down to the rows in `reach`.
+  void gather_excluded(const WideLevel& from, u32 x, u32 reach, NarrowLevel& level) {
     const BitMatrix& m = from.matrix;
     const u32 n_rows = compact(reach_starts_, load(row_starts_, flags(reach)), flags(reach));
-    u32* befores = memory_.take(usize{m.n_before} + m.n_candidates);
+    u32* excluded = memory_.take(usize{m.n_excluded} + m.n_candidates);
     u32 kept = 0;
     BICLIQ_ROLL
     for (u32 w = 0; w < m.stride(); w += kLanes) {
@@ -298,30 +313,30 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
       for (u32 words = ballot(nonzero(two)); words; words &= words - 1) {
         const u32 k = w + first_set(words);
         u32 wanted = lane(two, first_set(words));
-        if (k >= m.before_words) {
-          wanted &= tried_before(from, k - m.before_words, x);
+        if (k >= m.excluded_words) {
+          wanted &= tried_before(from, k - m.excluded_words, x);
           if (!wanted) continue;
         }
         const Lanes masks = column_masks(m.rows + k, row_starts_, reach);
-        kept += compact(befores + kept, masks, flags(wanted) & at_least(masks, rows_needed_));
+        kept += compact(excluded + kept, masks, flags(wanted) & at_least(masks, rows_needed_));
       }
     }
-    level.befores = befores;
-    level.n_befores = kept;
+    level.excluded = excluded;
+    level.n_excluded = kept;
   }
 
-  /// The candidate columns that are befores of candidate x, in a word.
+  /// The candidates of a word that are excluded below candidate x.
   static u32 tried_before(const WideLevel& level, u32 word, u32 x) {
-    return level.inherited[word] | (level.alive[word] & bits_below(word, x));
+    return level.tried_above[word] | (level.alive[word] & bits_below(word, x));
   }
 
-  /// Opens the child over more than 32 rows: as lists of masks, on a smaller matrix of its own, or on its parent's. Returns
-  /// its rows where it is narrow_[0].
-  u32 wide_child_of_wide(WideLevel& from, u32 x, u32 n, u32* open, Mark mark) {
+  /// Opens the child over more than 32 rows: as lists of masks, on a smaller matrix of its own, or
+  /// on its parent's.
+  Next wide_child_of_wide(WideLevel& from, u32 x, u32 n, u32* open, Mark mark) {
     const BitMatrix& m = from.matrix;
     WideLevel& level = push_wide(mark);
     level.counts = memory_.take(m.column_stride());
-    level.inherited = memory_.take(m.candidate_words);
+    level.tried_above = memory_.take(m.candidate_words);
     const u32 *column = m.columns + x, *above = from.rows, depth = words_for(m.n_rows);
     const usize apart = m.column_stride();
     u32* rows = memory_.take(depth);
@@ -329,24 +344,24 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     level.rows = rows;
     BICLIQ_ROLL
     for (u32 w = 0; w < m.candidate_words; ++w) {
-      put(level.inherited + w, tried_before(from, w, x));
+      put(level.tried_above + w, tried_before(from, w, x));
       if (open[w]) put(open + w, count_open(from, level, n, w, open[w]));
     }
     const bool may_shrink = kTallNodes || kShorter * n <= m.n_rows || m.stride() > kLanes;
     if (may_shrink && usize{n} * m.stride() <= kLargestPlan) {
-      const MatrixPlan p = plan_projection(m, lists(), n, level.inherited, open);
+      const MatrixPlan p = plan_projection(m, lists(), n, level.tried_above, open);
       if constexpr (kTallNodes)
         if (p.n_rows <= kLanes || tall_pays(m, p)) return open_listed(m, p, open, mark);
-      if (project_child(m, n, p, level, open)) return 0;
+      if (project_child(m, n, p, level, open)) return Next::kStep;
     }
     level.matrix = m;
     level.alive = open;
     start_wide(level, 0, m.n_candidates);
-    return 0;
+    return Next::kStep;
   }
 
-  /// Counts the rows in L' of the open candidates of a word: those with too few are closed, those that lie
-  /// inside N(x) are done with in the parent. Returns what stays open.
+  /// Counts the rows in L' of the open candidates of a word, and returns those with enough. Those
+  /// that have no other rows in L are done with at the parent.
   u32 count_open(WideLevel& from, const WideLevel& level, u32 n, u32 w, u32 open) {
     const BitMatrix& m = from.matrix;
     const u32 depth = words_for(m.n_rows);
@@ -354,7 +369,7 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     if (n < depth * kRowsAColumnWord) {
       BICLIQ_ROLL
       for (u32 i = 0; i < n; i += kLanes)
-        counts = counts + popcounts(column_masks(m.rows + m.before_words + w, row_starts_ + i, low_bits(n - i)));
+        counts = counts + popcounts(column_masks(m.rows + m.excluded_words + w, row_starts_ + i, low_bits(n - i)));
     } else {
       counts = count_rows(m.columns + 32 * w, m.column_stride(), level.rows, depth);
     }
@@ -364,67 +379,70 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     return ballot(flags(open) & (counts >= splat(rows_needed_)));
   }
 
-  // ---- smaller matrices ---------------------------------------------------------------------------
+  // ---- smaller matrices -------------------------------------------------------------------------
 
   MatrixLists lists() const { return {row_list_, row_starts_, order_, live_}; }
 
-  /// Are lists cheaper than rows? A child through rows reads about half of them, all of its matrix wide; through lists, the
-  /// live columns, 32 rows at a time.
+  /// Is the child cheaper as lists of masks than as a matrix? A node on a matrix reads about half
+  /// of its rows, at the full width of the matrix; a node of lists reads the kept columns, 32 rows
+  /// a word.
   bool tall_pays(const BitMatrix& m, const MatrixPlan& p) const {
-    const u32 columns = words_for(p.n_before) + words_for(p.n_candidates);
+    const u32 columns = words_for(p.n_excluded) + words_for(p.n_candidates);
     return columns <= kTallWords * (2 * ((m.stride() + kLanes - 1) / kLanes) + 1) &&
-           memory_.fits(tall_words(words_for(p.n_rows), p.n_candidates, p.n_before) + child_words(m));
+           memory_.fits(tall_words(words_for(p.n_rows), p.n_candidates, p.n_excluded) + child_words(m));
   }
 
-  /// Turns the planned rows and columns into lists of masks: narrow_[0], or the current tall node.
-  u32 open_listed(const BitMatrix& m, const MatrixPlan& p, const u32* open, Mark mark) {
+  /// Turns the planned rows and columns into lists of masks: the current tall node, or narrow_[0].
+  Next open_listed(const BitMatrix& m, const MatrixPlan& p, const u32* open, Mark mark) {
     const u32 depth = words_for(p.n_rows), n_candidates = p.n_candidates;
-    wide_ = wide_->parent;  // it is no matrix after all
+    wide_ = wide_->parent;  // the level that was begun is not a wide one after all
     if (!n_candidates) {
       memory_.release(mark);
-      return 0;
+      return Next::kStep;
     }
-    u32 candidate_stride = stride_for(n_candidates), before_stride = stride_for(p.n_before);
+    u32 candidate_stride = stride_for(n_candidates), excluded_stride = stride_for(p.n_excluded);
     u32* candidates = memory_.take(usize{depth} * candidate_stride);
-    u32* befores = memory_.take(usize{depth} * before_stride);
+    u32* excluded = memory_.take(usize{depth} * excluded_stride);
     u32* ids = memory_.take(Sink::kMembers ? n_candidates : 0);
-    u32 n = 0, n_befores = 0;
+    u32 n = 0, n_excluded = 0;
     BICLIQ_ROLL
     for (u32 w = 0; w < m.stride(); ++w)
-      if (live_[w]) n_befores += gather_columns(m.rows + w, flags(live_[w]), p.n_rows, befores + n_befores, before_stride);
+      if (live_[w])
+        n_excluded += gather_columns(m.rows + w, flags(live_[w]), p.n_rows, excluded + n_excluded, excluded_stride);
     BICLIQ_ROLL
     for (u32 w = 0; w < m.candidate_words; ++w) {
       if (!open[w]) continue;
       if constexpr (Sink::kMembers) compact(ids + n, load(m.ids + 32 * w), flags(open[w]));
-      n += gather_columns(m.rows + m.before_words + w, flags(open[w]), p.n_rows, candidates + n, candidate_stride);
+      n += gather_columns(m.rows + m.excluded_words + w, flags(open[w]), p.n_rows, candidates + n, candidate_stride);
     }
     const u32 *order = order_, *row_ids = m.row_ids;
     if (p.n_rows <= kLanes) {
       NarrowLevel& level = narrow_[0];
       level.mark = mark;
       level.candidates = candidates;
-      level.befores = befores;
+      level.excluded = excluded;
       level.ids = ids;
       level.n_candidates = level.end = n;
-      level.n_befores = n_befores;
+      level.n_excluded = n_excluded;
       u32* to = subtree_rows_;
       each_item(p.n_rows, [=](u32 i) { to[i] = row_ids[order[i]]; });
       n_subtree_rows_ = p.n_rows;
       sink_.rows(subtree_rows_, p.n_rows);
-      return p.n_rows;
+      return open_narrow_of(p.n_rows);
     }
     u32* rows = memory_.take(32 * usize{depth});
     each_item(p.n_rows, [=](u32 i) { rows[i] = row_ids[order[i]]; });
     TallLevel& level = push_tall(mark);
     level.candidates = candidates;
-    level.befores = befores;
+    level.excluded = excluded;
     level.ids = ids;
     level.row_ids = rows;
-    open_tall(level, depth, n, n_befores, candidate_stride, before_stride);
-    return 0;
+    open_tall(level, depth, n, n_excluded, candidate_stride, excluded_stride);
+    return Next::kStep;
   }
 
-  /// Writes the flagged columns of a word over the planned rows, word after word; returns their number.
+  /// Writes the masks of the flagged columns of a word, over the planned rows; returns their
+  /// number.
   u32 gather_columns(const u32* word, Flags wanted, u32 n_rows, u32* to, u32 stride) const {
     BICLIQ_ROLL
     for (u32 k = 0; 32 * k < n_rows; ++k)
@@ -432,48 +450,54 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     return popcount(ballot(wanted));
   }
 
-  /// Gives the child its own matrix where that is half as wide, or a fourth as long, and there is memory for it.
+  /// Gives the child its own matrix if that is half as wide, or has a fourth of the rows, and there
+  /// is memory for it.
   bool project_child(const BitMatrix& m, u32 n, const MatrixPlan& p, WideLevel& level, const u32* open) {
     const bool shorter = kShorter * n <= m.n_rows;
-    const usize words = words_for(p.n_before) + words_for(p.n_candidates), columns = 32 * usize{words_for(p.n_candidates)};
+    const usize words = words_for(p.n_excluded) + words_for(p.n_candidates),
+                columns = 32 * usize{words_for(p.n_candidates)};
     if (!shorter && 2 * words > m.stride()) return false;
     if (!memory_.fits(p.n_rows * (words + 1) + (words_for(p.n_rows) + 5) * columns + child_words(m))) return false;
     BitMatrix& to = level.matrix;
-    to.shape(memory_, p.n_rows, p.n_before, p.n_candidates);
+    to.shape(memory_, p.n_rows, p.n_excluded, p.n_candidates);
     write_projection(m, lists(), open, to);
     to.fill_columns(memory_);
     open_wide(level, 0, to.n_candidates);
     return true;
   }
 
-  // ---- giving work away ---------------------------------------------------------------------------
+  // ---- giving work away -------------------------------------------------------------------------
 
-  /// What is given reads the matrix of the level, where that can stay until the search ends; else it gets one of its own.
+  /// Whoever takes the subtree reads the matrix of this level, where memory that is given away
+  /// stays until the search ends; elsewhere it gets a matrix of its own, which is freed with the
+  /// subtree.
   bool give_wide(WideLevel& level) {
-    if constexpr (Crew::kKeepsGiven)
+    if constexpr (Workers::kKeepsGiven)
       return (level.matrix.shared || share(level.matrix)) && give_shared(level);
     else
       return give_projected(level);
   }
 
-  /// Copies a matrix to where it stays, for all levels on it.
+  /// Copies a matrix to where it stays, and lets all levels that use it use the copy.
   bool share(const BitMatrix m) {
     const u32 row_words = m.n_rows * m.stride(), column_words = words_for(m.n_rows) * m.column_stride();
-    Parcel parcel = crew_.parcel(padded(row_words) + padded(column_words) + 2 * padded(m.column_stride()) + padded(m.n_rows));
-    if (!parcel) return false;
+    Block block =
+        workers_.block(padded(row_words) + padded(column_words) + 2 * padded(m.column_stride()) + padded(m.n_rows));
+    if (!block) return false;
     BitMatrix to = m;
     to.shared = true;
-    to.rows = copy(parcel, m.rows, row_words);
-    to.columns = copy(parcel, m.columns, column_words);
-    to.counts = copy(parcel, m.counts, m.column_stride());
-    to.ids = copy(parcel, m.ids, m.column_stride());
-    to.row_ids = copy(parcel, m.row_ids, m.n_rows);
+    to.rows = copy(block, m.rows, row_words);
+    to.columns = copy(block, m.columns, column_words);
+    to.counts = copy(block, m.counts, m.column_stride());
+    to.ids = copy(block, m.ids, m.column_stride());
+    to.row_ids = copy(block, m.row_ids, m.n_rows);
     BICLIQ_ROLL
     for (WideLevel* level = wide_; level; level = level->parent)
       if (level->matrix.rows == m.rows) level->matrix = to;
     return true;
   }
 
+  /// Gives away a share of a level with a matrix of its own.
   bool give_projected(WideLevel& level) {
     const BitMatrix& m = level.matrix;
     const Mark mark = memory_.mark();
@@ -490,8 +514,9 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
       put(tried + w, tried_before(level, w, next));
     }
     const u32 *rows = level.rows, n_rows = m.n_rows;
-    const u32 n = list_bits(row_list_, words_for(n_rows),
-                            [=](u32 k) { return n_rows - 32 * k < 32 ? rows[k] & ((1u << n_rows % 32) - 1) : rows[k]; });
+    const u32 n = list_bits(row_list_, words_for(n_rows), [=](u32 k) {
+      return n_rows - 32 * k < 32 ? rows[k] & ((1u << n_rows % 32) - 1) : rows[k];
+    });
     place_rows(row_list_, row_starts_, n, m.stride());
     const MatrixPlan p = plan_projection(m, lists(), n, tried, open);
     const bool sent = send_wide(level, p, next, open, n_open);
@@ -499,26 +524,29 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
     return sent;
   }
 
-  /// A node over the matrix that others may read: only the state of the level is copied.
+  /// Gives away a share of a level whose matrix others may read: only the state above it is copied.
   bool give_shared(WideLevel& level) {
     const BitMatrix& m = level.matrix;
     const u32 depth = words_for(m.n_rows);
-    Parcel parcel = crew_.parcel(padded(depth) + padded(m.column_stride()) + 2 * padded(m.candidate_words) + head_words(level.n_members));
-    if (!parcel) return false;
-    Subtree tree = parcel_head(parcel, level.n_members, level.members_hash);
+    Block block = workers_.block(padded(depth) + padded(m.column_stride()) + 2 * padded(m.candidate_words) +
+                                 members_words(level.n_members));
+    if (!block) return false;
+    Subtree tree = begin_given(block, level.n_members, level.members_hash);
     tree.wide = true;
     tree.matrix = m;
     tree.from = first_given(level);
     tree.to = level.end;
-    tree.rows = copy(parcel, level.rows, depth);
-    tree.ids = copy(parcel, level.counts, m.column_stride());
-    tree.candidates = copy(parcel, level.alive, m.candidate_words);
-    tree.befores = copy(parcel, level.inherited, m.candidate_words);
-    crew_.give(static_cast<Parcel&&>(parcel), tree);
+    tree.rows = copy(block, level.rows, depth);
+    tree.ids = copy(block, level.counts, m.column_stride());
+    tree.candidates = copy(block, level.alive, m.candidate_words);
+    tree.excluded = copy(block, level.tried_above, m.candidate_words);
+    workers_.give(static_cast<Block&&>(block), tree);
     level.end = tree.from;
     return true;
   }
-  /// The taker tries the last candidates of a level, and those before them are its befores; the level keeps all for its closures.
+  /// Where the share begins. Whoever takes it tries the last candidates of the level, and counts
+  /// those before them as excluded. The level itself keeps all of them, for the closures of the
+  /// candidates that it still tries.
   static u32 first_given(const WideLevel& level) {
     const u32 next = next_bit(level.alive, level.next, level.end);
     const u32 cut = next_bit(level.alive, level.end - (level.end - next + kShares - 1) / kShares, level.end);
@@ -526,16 +554,16 @@ class WideNodes : public TallNodes<Self, Sink, Crew, Memory> {
   }
 
   bool send_wide(WideLevel& level, const MatrixPlan& p, u32 next, const u32* open, u32 n_open) {
-    const usize words = words_for(p.n_before) + words_for(p.n_candidates);
-    Parcel parcel = crew_.parcel(padded(p.n_rows * words) + padded(p.n_rows) + padded(32 * usize{words_for(p.n_candidates)}) +
-                                 head_words(level.n_members));
-    if (!parcel) return false;
-    Subtree tree = parcel_head(parcel, level.n_members, level.members_hash);
+    const usize words = words_for(p.n_excluded) + words_for(p.n_candidates);
+    Block block = workers_.block(padded(p.n_rows * words) + padded(p.n_rows) +
+                                 padded(32 * usize{words_for(p.n_candidates)}) + members_words(level.n_members));
+    if (!block) return false;
+    Subtree tree = begin_given(block, level.n_members, level.members_hash);
     tree.wide = true;
-    tree.matrix.shape(parcel, p.n_rows, p.n_before, p.n_candidates);
+    tree.matrix.shape(block, p.n_rows, p.n_excluded, p.n_candidates);
     write_projection(level.matrix, lists(), open, tree.matrix);
     tree.to = n_open;
-    crew_.give(static_cast<Parcel&&>(parcel), tree);
+    workers_.give(static_cast<Block&&>(block), tree);
     level.end = next;
     return true;
   }

@@ -7,6 +7,7 @@
 // the degeneracy. Linear in vertices and edges.
 #pragma once
 
+#include "graphs/passes.hpp"
 #include "lanes/types.hpp"
 
 #include <algorithm>
@@ -46,7 +47,9 @@ struct Cores {
   }
 };
 
-inline Cores find_cores(const Adjacency& graph) {
+/// `check` is called now and then, and may end it by an exception.
+template <class Check>
+Cores find_cores(const Adjacency& graph, const Check& check) {
   Cores cores;
   std::vector<u32> degree(graph.n), place(graph.n);
   cores.id.resize(graph.n);
@@ -57,7 +60,7 @@ inline Cores find_cores(const Adjacency& graph) {
   std::partial_sum(bucket.begin(), bucket.end(), bucket.begin());
   std::vector<u32> next(bucket);
   for (u32 v = 0; v < graph.n; ++v) cores.id[place[v] = next[degree[v]]++] = v;
-  for (u32 i = 0; i < graph.n; ++i) {
+  each_vertex(graph.n, check, [&](u32 i) {
     const u32 v = cores.id[i];
     for (i64 e = graph.indptr[v]; e < graph.indptr[v + 1]; ++e) {
       const u32 w = static_cast<u32>(graph.indices[e]);
@@ -68,34 +71,36 @@ inline Cores find_cores(const Adjacency& graph) {
       place[w] = to;
       --degree[w];
     }
-  }
+  });
   cores.number.resize(graph.n);
   cores.start.assign(usize{graph.n} + 1, 0);
   for (u32 i = 0; i < graph.n; ++i) cores.number[i] = degree[cores.id[i]];
   if (graph.n) cores.degeneracy = cores.number.back();
   cores.later.reserve(static_cast<usize>(graph.indptr[graph.n] / 2));
-  for (u32 i = 0; i < graph.n; ++i) {
+  each_vertex(graph.n, check, [&](u32 i) {
     const u32 v = cores.id[i];
     for (i64 e = graph.indptr[v]; e < graph.indptr[v + 1]; ++e)
       if (const u32 p = place[static_cast<u32>(graph.indices[e])]; p > i) cores.later.push_back(p);
     cores.start[i + 1] = cores.later.size();
-  }
+  });
   return cores;
 }
 
 /// For the places from `first` on: how many colours their later neighbours have, when each place, from the last down, takes
 /// the first colour that none of them has. A clique that begins at a place has at most one vertex more. Never above the
 /// core number; linear in the edges.
-inline std::vector<u32> colours_behind(const Cores& cores, u32 first) {
+template <class Check>
+std::vector<u32> colours_behind(const Cores& cores, u32 first, const Check& check) {
   std::vector<u32> colour(cores.n()), behind(cores.n(), 0), seen_by(usize{cores.degeneracy} + 2, ~0u);
-  for (u32 p = cores.n(); p-- > first;) {
+  each_vertex(cores.n() - first, check, [&](u32 i) {
+    const u32 p = cores.n() - 1 - i;
     for (u64 e = cores.start[p]; e < cores.start[p + 1]; ++e) {
       u32& by = seen_by[colour[cores.later[e]]];
       behind[p] += by != p;
       by = p;
     }
     while (seen_by[colour[p]] == p) ++colour[p];
-  }
+  });
   return behind;
 }
 

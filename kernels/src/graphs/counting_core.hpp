@@ -7,6 +7,8 @@
 // then hold the roots without further work. Time O(edges) a sweep, memory 8 bytes an edge.
 #pragma once
 
+#include "graphs/passes.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -43,14 +45,15 @@ struct Rows {
   std::vector<std::uint32_t> left, right;  // vertex of each row; right ends of its edges
 };
 
-inline Rows sweep_once(const std::int64_t* indptr, const std::int32_t* indices, std::uint32_t n_left, std::uint32_t q,
-                       std::uint32_t p, const std::vector<std::uint32_t>& degree) {
+template <class Check>
+Rows sweep_once(const std::int64_t* indptr, const std::int32_t* indices, std::uint32_t n_left, std::uint32_t q, std::uint32_t p,
+                const std::vector<std::uint32_t>& degree, const Check& check) {
   Rows rows;
   rows.right.resize(static_cast<std::size_t>(indptr[n_left]));
   std::size_t out = 0;
-  for (std::uint32_t u = 0; u < n_left; ++u) {
+  each_vertex(n_left, check, [&](std::uint32_t u) {
     const std::size_t begin = out;
-    if (indptr[u + 1] - indptr[u] < static_cast<std::int64_t>(q)) continue;
+    if (indptr[u + 1] - indptr[u] < static_cast<std::int64_t>(q)) return;
     for (std::int64_t e = indptr[u]; e < indptr[u + 1]; ++e) {
       const auto v = static_cast<std::uint32_t>(indices[e]);
       rows.right[out] = v;
@@ -58,22 +61,23 @@ inline Rows sweep_once(const std::int64_t* indptr, const std::int32_t* indices, 
     }
     if (out - begin < q || out == begin) {
       out = begin;
-      continue;
+      return;
     }
     rows.left.push_back(u);
     rows.start.push_back(out);
-  }
+  });
   rows.right.resize(out);
   return rows;
 }
 
 /// Removes what has become too small, in place; the number of edges that went.
-inline std::size_t sweep_again(Rows& rows, std::uint32_t q, std::uint32_t p, std::vector<std::uint32_t>& degree) {
+template <class Check>
+std::size_t sweep_again(Rows& rows, std::uint32_t q, std::uint32_t p, std::vector<std::uint32_t>& degree, const Check& check) {
   const std::size_t before = rows.right.size();
   std::fill(degree.begin(), degree.end(), 0u);
-  for (std::uint32_t v : rows.right) ++degree[v];
+  each_edge(before, check, [&](std::uint64_t e) { ++degree[rows.right[e]]; });
   std::size_t out = 0, kept = 0, from = 0;
-  for (std::size_t r = 0; r < rows.left.size(); ++r) {
+  each_vertex(static_cast<std::uint32_t>(rows.left.size()), check, [&](std::uint32_t r) {
     const std::size_t begin = out, to = rows.start[r + 1];
     for (; from < to; ++from) {
       const std::uint32_t v = rows.right[from];
@@ -82,11 +86,11 @@ inline std::size_t sweep_again(Rows& rows, std::uint32_t q, std::uint32_t p, std
     }
     if (out - begin < q || out == begin) {
       out = begin;
-      continue;
+      return;
     }
     rows.left[kept++] = rows.left[r];
     rows.start[kept] = out;
-  }
+  });
   rows.left.resize(kept);
   rows.start.resize(kept + 1);
   rows.right.resize(out);
@@ -119,17 +123,20 @@ inline void set_starts(CountSide& side, const std::vector<std::uint32_t>& degree
 
 }  // namespace core
 
-/// The core of a CSR matrix of the left side, both sides numbered as counting wants them.
-inline CountGraph prepare_core(const std::int64_t* indptr, const std::int32_t* indices, std::uint32_t n_left, std::uint32_t n_right,
-                               std::uint32_t p, std::uint32_t q, bool keep_left_order, bool keep_right_order) {
+/// The core of a CSR matrix of the left side, both sides numbered as counting wants them. `check` is called now and then, and
+/// may end it by an exception.
+template <class Check>
+CountGraph prepare_core(const std::int64_t* indptr, const std::int32_t* indices, std::uint32_t n_left, std::uint32_t n_right,
+                        std::uint32_t p, std::uint32_t q, bool keep_left_order, bool keep_right_order, const Check& check) {
+  const auto n_edges = static_cast<std::uint64_t>(indptr[n_left]);
   std::vector<std::uint32_t> degree(n_right, 0);
-  for (std::int64_t e = 0; e < indptr[n_left]; ++e) ++degree[static_cast<std::uint32_t>(indices[e])];
-  core::Rows rows = core::sweep_once(indptr, indices, n_left, q, p, degree);
+  each_edge(n_edges, check, [&](std::uint64_t e) { ++degree[static_cast<std::uint32_t>(indices[e])]; });
+  core::Rows rows = core::sweep_once(indptr, indices, n_left, q, p, degree, check);
   const auto few = [&](std::size_t removed) { return removed <= rows.right.size() / 50; };
-  if (!few(static_cast<std::size_t>(indptr[n_left]) - rows.right.size()))
-    while (!few(core::sweep_again(rows, q, p, degree))) {}
+  if (!few(n_edges - rows.right.size()))
+    while (!few(core::sweep_again(rows, q, p, degree, check))) {}
   std::fill(degree.begin(), degree.end(), 0u);
-  for (std::uint32_t v : rows.right) ++degree[v];
+  each_edge(rows.right.size(), check, [&](std::uint64_t e) { ++degree[rows.right[e]]; });
 
   CountGraph g;
   const auto n_rows = static_cast<std::uint32_t>(rows.left.size());
@@ -150,12 +157,14 @@ inline CountGraph prepare_core(const std::int64_t* indptr, const std::int32_t* i
   std::vector<std::uint64_t> at(n_right);
   for (std::uint32_t c = 0; c < g.right.n; ++c) at[g.right.vertex[c]] = g.right.start[c];
   g.right.adjacent.resize(rows.right.size());
-  for (std::uint32_t r = 0; r < n_rows; ++r)
+  each_vertex(n_rows, check, [&](std::uint32_t r) {
     for (std::uint64_t e = rows.start[row_order[r]]; e < rows.start[row_order[r] + 1]; ++e) g.right.adjacent[at[rows.right[e]]++] = r;
+  });
   std::vector<std::uint64_t> to(g.left.start.begin(), g.left.start.end() - 1);
   g.left.adjacent = std::move(rows.right);  // memory of the same size that is needed no more
-  for (std::uint32_t c = 0; c < g.right.n; ++c)
+  each_vertex(g.right.n, check, [&](std::uint32_t c) {
     for (const std::uint32_t* r = g.right.begin(c); r != g.right.end(c); ++r) g.left.adjacent[to[*r]++] = c;
+  });
   return g;
 }
 

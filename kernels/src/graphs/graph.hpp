@@ -6,7 +6,10 @@
 // Preparation is two counting passes: O(edges + vertices) time, 8 bytes an edge.
 #pragma once
 
+#include "graphs/passes.hpp"
+
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 namespace bicliq {
@@ -39,9 +42,11 @@ inline std::vector<std::uint32_t> ascending_degree(const std::vector<std::uint32
 
 /// Turns the CSR matrix of the left side (rows sorted, unique) into the searched form.
 /// `columns_are_left` says which side is enumerated; `keep_order` takes the order of its numbers as the
-/// search order (a partition was written in the order of its plan) instead of sorting by degree.
-inline Graph prepare(const std::int64_t* indptr, const std::int32_t* indices, std::uint32_t n_left, std::uint32_t n_right,
-                     bool columns_are_left, bool keep_order) {
+/// search order (a partition was written in the order of its plan) instead of sorting by degree. `check` is called now and
+/// then, and may end it by an exception.
+template <class Check>
+Graph prepare(const std::int64_t* indptr, const std::int32_t* indices, std::uint32_t n_left, std::uint32_t n_right,
+              bool columns_are_left, bool keep_order, const Check& check) {
   Graph g;
   g.n_rows = columns_are_left ? n_right : n_left;
   g.n_columns = columns_are_left ? n_left : n_right;
@@ -49,50 +54,51 @@ inline Graph prepare(const std::int64_t* indptr, const std::int32_t* indices, st
 
   std::vector<std::uint32_t> degree(g.n_columns, 0);
   if (columns_are_left)
-    for (std::uint32_t v = 0; v < n_left; ++v) degree[v] = static_cast<std::uint32_t>(indptr[v + 1] - indptr[v]);
+    each_vertex(n_left, check, [&](std::uint32_t v) { degree[v] = static_cast<std::uint32_t>(indptr[v + 1] - indptr[v]); });
   else
-    for (std::size_t e = 0; e < n_edges; ++e) ++degree[indices[e]];
+    each_edge(n_edges, check, [&](std::uint64_t e) { ++degree[static_cast<std::uint32_t>(indices[e])]; });
 
   if (keep_order) {
     g.vertex_of_column.resize(g.n_columns);
-    for (std::uint32_t v = 0; v < g.n_columns; ++v) g.vertex_of_column[v] = v;
+    std::iota(g.vertex_of_column.begin(), g.vertex_of_column.end(), 0u);
   } else {
     g.vertex_of_column = ascending_degree(degree);
   }
   std::vector<std::uint32_t> column_of(g.n_columns);
-  g.column_start.assign(g.n_columns + 1, 0);
-  for (std::uint32_t c = 0; c < g.n_columns; ++c) {
+  g.column_start.assign(std::size_t{g.n_columns} + 1, 0);
+  each_vertex(g.n_columns, check, [&](std::uint32_t c) {
     column_of[g.vertex_of_column[c]] = c;
     g.column_start[c + 1] = g.column_start[c] + degree[g.vertex_of_column[c]];
-  }
+  });
 
   g.column_rows.resize(n_edges);
   if (columns_are_left) {
-    for (std::uint32_t c = 0; c < g.n_columns; ++c) {
+    each_vertex(g.n_columns, check, [&](std::uint32_t c) {
       const std::uint32_t v = g.vertex_of_column[c];
       for (std::int64_t e = indptr[v]; e < indptr[v + 1]; ++e)
         g.column_rows[g.column_start[c] + static_cast<std::uint64_t>(e - indptr[v])] = static_cast<std::uint32_t>(indices[e]);
-    }
+    });
   } else {
     std::vector<std::uint64_t> at(g.column_start.begin(), g.column_start.end() - 1);
-    for (std::uint32_t u = 0; u < n_left; ++u)
-      for (std::int64_t e = indptr[u]; e < indptr[u + 1]; ++e) g.column_rows[at[column_of[indices[e]]]++] = u;
+    each_vertex(n_left, check, [&](std::uint32_t u) {
+      for (std::int64_t e = indptr[u]; e < indptr[u + 1]; ++e) g.column_rows[at[column_of[static_cast<std::uint32_t>(indices[e])]]++] = u;
+    });
   }
 
-  g.row_start.assign(g.n_rows + 1, 0);
-  for (std::uint32_t r : g.column_rows) ++g.row_start[r + 1];
-  for (std::uint32_t r = 0; r < g.n_rows; ++r) g.row_start[r + 1] += g.row_start[r];
+  g.row_start.assign(std::size_t{g.n_rows} + 1, 0);
+  each_edge(n_edges, check, [&](std::uint64_t e) { ++g.row_start[std::size_t{g.column_rows[e]} + 1]; });
+  each_vertex(g.n_rows, check, [&](std::uint32_t r) { g.row_start[r + 1] += g.row_start[r]; });
   g.row_columns.resize(n_edges);
   g.row_signature.assign(g.n_rows, 0);
   std::vector<std::uint64_t> at(g.row_start.begin(), g.row_start.end() - 1);
-  for (std::uint32_t c = 0; c < g.n_columns; ++c) {
+  each_vertex(g.n_columns, check, [&](std::uint32_t c) {
     const std::uint64_t bit = std::uint64_t{1} << (c * 0x9e3779b97f4a7c15ull >> 58);
     for (std::uint64_t e = g.column_start[c]; e < g.column_start[c + 1]; ++e) {
       const std::uint32_t r = g.column_rows[e];
       g.row_columns[at[r]++] = c;
       g.row_signature[r] |= bit;
     }
-  }
+  });
   return g;
 }
 

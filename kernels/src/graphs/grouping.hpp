@@ -11,6 +11,7 @@
 // Papers: GBC (communication-free partitions, BCPar), which grows a partition by 2-hop neighbours under a budget.
 #pragma once
 
+#include "graphs/passes.hpp"
 #include "lanes/types.hpp"
 
 #include <algorithm>
@@ -29,19 +30,22 @@ struct RootRows {
 
 class Grouping {
  public:
-  Grouping(const RootRows& roots, const std::int64_t* row_bytes, const std::int64_t* cost)
+  /// `check` is called now and then, and may end it by an exception.
+  template <class Check>
+  Grouping(const RootRows& roots, const std::int64_t* row_bytes, const std::int64_t* cost, const Check& check)
       : roots_(roots), row_bytes_(row_bytes), cost_(cost), bytes_(roots.n_roots, 0), shared_(roots.n_roots),
         level_(roots.n_roots), grown_(roots.n_roots, -1), holds_(roots.n_rows, -1), done_(roots.n_roots, 0) {
-    transpose();
-    for (u32 r = 0; r < roots.n_roots; ++r) {
+    transpose(check);
+    each_vertex(roots.n_roots, check, [&](u32 r) {
       for (auto e = roots.start[r]; e < roots.start[r + 1]; ++e) bytes_[r] += static_cast<u64>(row_bytes[roots.row[e]]);
       if (roots.start[r] < roots.start[r + 1]) seeds_.push_back(r), left_ += cost[r];
-    }
+    });
     std::stable_sort(seeds_.begin(), seeds_.end(), [&](u32 a, u32 b) { return bytes_[a] > bytes_[b]; });
   }
 
   /// The roots in their order, and the partition of each.
-  void run(std::int32_t n_partitions, std::vector<std::int32_t>& order, std::vector<std::int32_t>& partition) {
+  template <class Check>
+  void run(std::int32_t n_partitions, std::vector<std::int32_t>& order, std::vector<std::int32_t>& partition, const Check& check) {
     u64 waiting = seeds_.size();
     for (std::int32_t p = 0; p < n_partitions; ++p) {
       for (auto& stack : stacks_) stack.clear();
@@ -49,6 +53,7 @@ class Grouping {
       const std::int64_t share = left_ / (n_partitions - p);
       std::int64_t spent = 0;
       do {
+        check();
         const u32 root = next();
         add(root, p);
         order.push_back(static_cast<std::int32_t>(root));
@@ -65,15 +70,17 @@ class Grouping {
  private:
   static constexpr u32 kLevels = 64;
 
-  void transpose() {
+  template <class Check>
+  void transpose(const Check& check) {
     root_start_.assign(static_cast<std::size_t>(roots_.n_rows) + 1, 0);
     const auto n_edges = roots_.start[roots_.n_roots];
-    for (std::int64_t e = 0; e < n_edges; ++e) ++root_start_[roots_.row[e] + 1];
+    each_edge(static_cast<u64>(n_edges), check, [&](u64 e) { ++root_start_[static_cast<usize>(roots_.row[e]) + 1]; });
     std::partial_sum(root_start_.begin(), root_start_.end(), root_start_.begin());
     root_of_.resize(n_edges);
     auto at = root_start_;
-    for (u32 r = 0; r < roots_.n_roots; ++r)
+    each_vertex(roots_.n_roots, check, [&](u32 r) {
       for (auto e = roots_.start[r]; e < roots_.start[r + 1]; ++e) root_of_[at[roots_.row[e]]++] = r;
+    });
   }
 
   /// The root of which most is there; where nothing is shared, the one with the largest rows.

@@ -1,12 +1,13 @@
-// bitmatrix.hpp: the local bit matrix of a root, for nodes with more than 32 rows.
+// bitmatrix.hpp: the bit matrix of a node with more than 32 rows.
 //
-// Rows are the vertices of L, columns the vertices within two steps: the *befores* (those that may only
-// forbid a biclique) and the *candidates*. It is held twice: row by row (words of before columns, then
-// words of candidate columns), where the closure of a set of rows is an AND and its neighbourhood an OR;
-// and, for the candidates, column by column (one bit a row, word-major, so that 32 lanes read 32
-// columns), where L ∩ N(x) is one AND. `fill_columns` turns the first into the second.
+// Its rows are the vertices of L; its columns the vertices within two steps of the root: *excluded*
+// ones, which may only forbid a biclique, and *candidates*. It is held twice. Row by row (words of
+// excluded columns, then words of candidates): there the columns that a set of rows have in common
+// are an AND, and the columns that any of them has an OR. And, for candidates, column by column (a
+// bit a row, stored so that 32 lanes read the same word of 32 columns): there L ∩ N(x) is one AND.
+// `fill_columns` makes the second from the first.
 //
-// Memory: d·(nb + 2·nc)/8 bytes for d rows, nb befores, nc candidates.
+// Memory: d·(e + 2·c)/8 bytes for d rows, e excluded columns and c candidates.
 #pragma once
 
 #include "lanes/lanes.hpp"
@@ -17,29 +18,29 @@ inline namespace BICLIQ_ISA {
 inline u32 words_for(u32 bits) { return (bits + 31) / 32; }
 
 struct BitMatrix {
-  u32 n_rows = 0, n_before = 0, n_candidates = 0;
-  u32 before_words = 0, candidate_words = 0;
-  u32 shared = false;      // whether others may read it as well, until the search ends
-  u32* rows = nullptr;     // [n_rows][before_words + candidate_words]
+  u32 n_rows = 0, n_excluded = 0, n_candidates = 0;
+  u32 excluded_words = 0, candidate_words = 0;
+  u32 shared = false;      // whether others may read it until the search ends
+  u32* rows = nullptr;     // [n_rows][excluded_words + candidate_words]
   u32* columns = nullptr;  // [words_for(n_rows)][candidate_words * 32]
-  u32* counts = nullptr;   // [candidate_words * 32] rows of each candidate
-  u32* row_ids = nullptr;  // [n_rows] rows of the graph
-  u32* ids = nullptr;      // [candidate_words * 32] columns of the graph
+  u32* counts = nullptr;   // [candidate_words * 32]: how many rows each candidate has
+  u32* row_ids = nullptr;  // [n_rows]: numbers of the rows in the graph
+  u32* ids = nullptr;      // [candidate_words * 32]: numbers of the candidates in the graph
 
-  u32 stride() const { return before_words + candidate_words; }
+  u32 stride() const { return excluded_words + candidate_words; }
   u32 column_stride() const { return candidate_words * 32; }
   u32* row(u32 r) const { return rows + static_cast<usize>(r) * stride(); }
   u32 column_word(u32 k, u32 x) const { return columns[static_cast<usize>(k) * column_stride() + x]; }
 
-  static usize row_words(u32 before, u32 candidates) { return usize{words_for(before)} + words_for(candidates); }
+  static usize row_words(u32 excluded, u32 candidates) { return usize{words_for(excluded)} + words_for(candidates); }
 
   /// Takes memory for rows and ids.
   template <class Memory>
-  void shape(Memory& memory, u32 d, u32 before, u32 candidates) {
+  void shape(Memory& memory, u32 d, u32 excluded, u32 candidates) {
     n_rows = d;
-    n_before = before;
+    n_excluded = excluded;
     n_candidates = candidates;
-    before_words = words_for(before);
+    excluded_words = words_for(excluded);
     candidate_words = words_for(candidates);
     shared = false;
     rows = memory.take(static_cast<usize>(d) * stride());
@@ -47,7 +48,7 @@ struct BitMatrix {
     ids = memory.take(column_stride());
   }
 
-  /// Makes the column-wise half and the counts from the rows.
+  /// Makes the columns and the counts from the rows.
   template <class Memory>
   void fill_columns(Memory& memory) {
     columns = memory.take(static_cast<usize>(words_for(n_rows)) * column_stride());
@@ -64,7 +65,7 @@ struct BitMatrix {
       BICLIQ_ROLL
       for (u32 k = 0; k < depth; ++k) {
         const u32 n = m.n_rows - 32 * k < 32 ? m.n_rows - 32 * k : 32;
-        const Lanes bits = column_masks_apart(m.row(32 * k) + m.before_words + w, m.stride(), n);
+        const Lanes bits = column_masks_apart(m.row(32 * k) + m.excluded_words + w, m.stride(), n);
         write(m.columns + static_cast<usize>(k) * m.column_stride() + 32 * w, bits);
         count = count + popcounts(bits);
       }
@@ -87,7 +88,7 @@ inline u32 compress_bits(u32 word, u32 places) {
 #endif
 }
 
-/// Appends groups of bits to a row of words.
+/// Writes groups of bits one after the other into a row of words.
 class BitWriter {
  public:
   explicit BitWriter(u32* to) : to_(to) {}

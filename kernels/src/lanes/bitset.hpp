@@ -135,22 +135,24 @@ inline u64 pack_bits(u64 word, u64 mask) {
   return out;
 #endif
 }
-/// The members of a set, renumbered by their rank in another that fits into V words.
-template <u32 V, u32 W>
-inline Bits<V> ranks_in(const Bits<W>& set, const Bits<W>& among) {
-  u64 out[V + 1] = {};  // one more, for the overhang of the last word
-  u32 n = 0;
+/// The members of a set, renumbered by their rank in another; `out` is zero, and has a word for every 64 members of that one.
+template <u32 W>
+inline void ranks_in(const Bits<W>& set, const Bits<W>& among, u64* out) {
+  u64 word = 0;
+  u32 filled = 0;  // bits of the word
   for (u32 i = 0; i < W; ++i) {
     const u64 mask = among.words()[i];
     if (!mask) continue;
     const u64 packed = pack_bits(set.words()[i], mask);
-    out[n / 64] |= packed << n % 64;
-    if (n % 64) out[n / 64 + 1] |= packed >> (64 - n % 64);
-    n += static_cast<u32>(__builtin_popcountll(mask));
+    const u32 before = filled;
+    word |= packed << before;
+    filled += static_cast<u32>(__builtin_popcountll(mask));
+    if (filled < 64) continue;
+    *out++ = word;
+    filled -= 64;
+    word = before ? packed >> (64 - before) : 0;
   }
-  Bits<V> ranks = Bits<V>::none();
-  for (u32 i = 0; i < V; ++i) ranks.words()[i] = out[i];
-  return ranks;
+  if (filled) *out = word;
 }
 
 /// f(v) for the members, ascending.

@@ -1,4 +1,5 @@
-// device_buckets.hpp: a counting sort by a block of threads: from the sizes of buckets to their first places.
+// device_buckets.hpp: a counting sort by a block of threads: from the sizes of buckets to where
+// they begin.
 #pragma once
 
 #include "lanes/lanes.hpp"
@@ -6,7 +7,8 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-/// Turns the sizes of n buckets into their first places (one warp), and returns their sum.
+/// Turns the sizes of n buckets into where each begins; returns their sum. For one warp of the
+/// block.
 inline u32 start_each(u32* sizes, u32 n) {
   u32 before = 0;
   for (u32 i = 0; i < n; i += kLanes) {

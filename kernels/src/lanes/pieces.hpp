@@ -1,7 +1,7 @@
 // pieces.hpp: how a block of words is cut into the arrays of a search.
 //
-// Every piece is aligned to 64 bytes and followed by 32 spare words, because a group of lanes may read or
-// write a whole register at its last element.
+// Every piece is aligned to 64 bytes and followed by 32 spare words, because a group of lanes may
+// read or write a whole register at its last element.
 #pragma once
 
 #include "lanes/types.hpp"

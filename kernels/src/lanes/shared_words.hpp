@@ -1,8 +1,9 @@
 // shared_words.hpp: words of memory that several groups of lanes read and write at the same time.
 //
-// What: counters, flags and fences, each used by a whole group at once and acting once for it. On a GPU a group is a
-// warp and its first lane acts; on a CPU it is a thread. So whatever is written with these (a queue, an incumbent) runs on
-// a CPU as it does on a GPU, and can be tested there.
+// Counters, flags and fences. All lanes of a group call these functions together, and they act once
+// for the group: on a GPU its first lane does, and on a CPU a group is a thread. So what is written
+// with them (a queue, the size of the best clique) runs on a CPU as it does on a GPU, and is tested
+// there.
 #pragma once
 
 #include "lanes/lanes.hpp"
@@ -33,13 +34,13 @@ __device__ inline u32 read(const u32* p) {
   if (lane_id() == 0) x = *static_cast<const volatile u32*>(p);
   return __shfl_sync(~0u, x, 0);
 }
-/// Eight words that lie side by side, in one access to memory.
+/// Eight words that lie side by side, read in one access to memory.
 struct Line {
   u32 own;
   __device__ explicit Line(const u32* p) : own(lane_id() < 8 ? static_cast<const volatile u32*>(p)[lane_id()] : 0) {}
   __device__ u32 get(u32 i) const { return __shfl_sync(~0u, own, i); }
 };
-/// What the group wrote before is seen by whoever sees what it writes after.
+/// A group that sees what this one writes after the fence also sees what it wrote before.
 __device__ inline void fence() {
   __threadfence();
   __syncwarp();
@@ -48,7 +49,8 @@ __device__ inline void publish(u32* p, u32 x) {
   if (lane_id() == 0) *static_cast<volatile u32*>(p) = x;
 }
 __device__ inline void rest(u32 polls) { __nanosleep(polls < 8 ? 100 : 500); }
-/// Past the cache that a group of another multiprocessor cannot update.
+// The next two read and write past the first-level cache, which a warp on another multiprocessor
+// does not update.
 __device__ inline Lanes load_fresh(const u32* p, Flags f) { return {f.on ? __ldcg(p + lane_id()) : 0u}; }
 __device__ inline void store_fresh(u32* p, Lanes a, Flags f) {
   if (f.on) __stcg(p + lane_id(), a.v);
@@ -56,41 +58,45 @@ __device__ inline void store_fresh(u32* p, Lanes a, Flags f) {
 __device__ inline void store_apart(u32* p, u32 distance, Lanes a, u32 n) {
   if (lane_id() < n) p[lane_id() * distance] = a.v;
 }
-/// Rows of words at a distance of some bytes, read one word a lane: the address is one multiplication.
+/// Rows of words, one after the other at a distance, read one word a lane. Made so that an address
+/// takes a single multiplication.
 struct Rows {
   const char* own = nullptr;
   u32 bytes = 0;
   Rows() = default;
-  /// Lanes from `n` on read what lane n - 1 reads.
-  __device__ Rows(const u32* first, u32 distance, u32 n) : own(reinterpret_cast<const char*>(first + (lane_id() < n ? lane_id() : n - 1))), bytes(4 * distance) {}
+  /// Lanes from `n` on read the same word as lane n - 1.
+  __device__ Rows(const u32* first, u32 distance, u32 n)
+      : own(reinterpret_cast<const char*>(first + (lane_id() < n ? lane_id() : n - 1))), bytes(4 * distance) {}
   __device__ const u32* at(u32 i) const { return reinterpret_cast<const u32*>(own + static_cast<u64>(i) * bytes); }
   __device__ Lanes get(u32 i) const { return {*at(i)}; }
-  /// Of rows that nobody writes while a kernel runs; `words` further on.
+  /// The same for rows that nobody writes while a kernel runs, `words` further on.
   __device__ Lanes get_constant(u32 i, u32 words, Flags) const { return {__ldg(at(i) + words)}; }
 };
 __device__ inline Flags only_lane(u32 j) { return {lane_id() == j}; }
-/// A group's piece of the block's shared memory, by its place there: what is known to be shared is read faster.
+/// A group's piece of the block's shared memory, by its place there: a compiler that knows that
+/// memory is shared reads it by faster instructions.
 extern __shared__ __align__(16) u32 shared_memory[];
 struct NearWords {
   u32 first;
   __device__ explicit NearWords(const u32* p) : first(static_cast<u32>(p - shared_memory)) {}
   __device__ u32* at(u32 i) const { return shared_memory + first + i; }
 };
-/// Flags the lane of the lowest set bit; none of 0. What a lane needs for that comes out of a shuffle, so that a compiler keeps
-/// it: anything else would be made anew each time.
+/// Flags the lane whose number is that of the lowest set bit; no lane if there is none. The number
+/// that a lane needs for that comes from a shuffle, since a compiler keeps only what it cannot
+/// compute again.
 struct LowestLane {
   u32 above;
   __device__ LowestLane() : above(__shfl_sync(~0u, kLanes - 1 - lane_id(), lane_id())) {}
   __device__ Flags operator()(u32 bits) const { return {bits << above == 1u << (kLanes - 1)}; }
 };
-/// Whether a row of bits has those that the lanes name.
+/// Has a row of bits the one that a lane names?
 __device__ inline Flags has_bit(const u32* row, Lanes place) { return {(row[place.v / 32] >> place.v % 32 & 1) != 0}; }
-/// The i < n, at most 32 of them, for which f(i) holds, one bit each; f must not use the group.
+/// For which i < n does f(i) hold? One bit each, n at most 32; f must not use the group.
 template <class F>
 __device__ inline u32 lanes_where(u32 n, F f) {
   return __ballot_sync(~0u, lane_id() < n && f(lane_id()));
 }
-// Of one lane, on words that other lanes of its group change as well.
+// For a single lane, on words that other lanes of its group change as well.
 __device__ inline void count_one(u32* p) { atomicAdd(p, 1u); }
 __device__ inline void clear_bit(u32* row, u32 i) { atomicAnd(row + i / 32, ~(1u << i % 32)); }
 
@@ -113,7 +119,7 @@ struct Line {
 };
 inline void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void publish(u32* p, u32 x) { __atomic_store_n(p, x, __ATOMIC_SEQ_CST); }
-void rest(u32 polls);  // where groups are threads: lets another run
+void rest(u32 polls);  // lets another thread run; defined where groups are threads (bind_clique_device.cpp)
 inline Lanes load_fresh(const u32* p, Flags f) { return load(p, f); }
 inline void store_fresh(u32* p, Lanes a, Flags f) { store(p, a, f); }
 inline void store_apart(u32* p, u32 distance, Lanes a, u32 n) {
@@ -127,7 +133,9 @@ struct Rows {
   Rows() = default;
   Rows(const u32* first, u32 distance, u32) : first(first), distance(distance) {}
   Lanes get(u32 i) const { return load(first + static_cast<usize>(i) * distance); }
-  Lanes get_constant(u32 i, u32 words, Flags real) const { return load(first + static_cast<usize>(i) * distance + words, real); }
+  Lanes get_constant(u32 i, u32 words, Flags real) const {
+    return load(first + static_cast<usize>(i) * distance + words, real);
+  }
 };
 inline Flags only_lane(u32 j) { return flags(1u << j); }
 struct NearWords {

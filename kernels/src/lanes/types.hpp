@@ -1,5 +1,5 @@
-// types.hpp: the integers of the kernels, under names that a host compiler, nvcc and NVRTC all know, and the
-// words that mark what runs on which machine.
+// types.hpp: integers under names that a host compiler, nvcc and NVRTC all know, and macros that
+// say what a device compiler writes out (loops, functions) and what it does not.
 #pragma once
 
 #if defined(__CUDACC_RTC__)

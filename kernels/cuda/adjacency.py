@@ -1,0 +1,149 @@
+"""Both adjacency lists of a graph in search order.
+
+They are made by array operations, of CuPy or, in tests, of NumPy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kernels.contracts import EnumerationRequest
+
+
+@dataclass(frozen=True)
+class SearchGraph:
+    """What an enumeration reads: columns in search order, their rows, and the rows' columns."""
+
+    row_start: Any
+    column_start: Any
+    row_columns: Any
+    column_rows: Any
+    places: Any
+    """For each edge of a column, the column's place in the row's list."""
+    vertex_of_column: Any
+    edges_in_two_steps: Any
+    """Of each column: the edges of its rows."""
+
+
+def search_graph(xp: Any, request: EnumerationRequest) -> SearchGraph:
+    """Number the columns in search order and build both adjacency lists.
+
+    Parameters
+    ----------
+    xp : module
+        CuPy or NumPy.
+    request : EnumerationRequest
+        Its side holds the columns; their order is by ascending degree, or that of their numbers
+        where roots are given.
+    """
+    indptr, right = xp.asarray(request.indptr), xp.asarray(request.indices).astype(xp.int64)
+    left = owners(xp, indptr, len(right))
+    rows, vertices = (right, left) if request.side == "left" else (left, right)
+    n_rows, n_columns = (request.n_right, request.n_left)[:: 1 if request.side == "left" else -1]
+    numbers = xp.arange(n_columns, dtype=xp.int64)
+    order = numbers
+    if request.roots is None:
+        degree = xp.bincount(vertices, minlength=n_columns)
+        order = xp.argsort(degree * max(n_columns, 1) + numbers)
+    columns = _ranks(xp, order, n_columns)[vertices]
+    row_start, column_start = _starts(xp, rows, n_rows), _starts(xp, columns, n_columns)
+    by_row, by_column = _sorted_by(xp, rows, columns, n_columns), _sorted_by(xp, columns, rows, n_rows)
+    edge_numbers = xp.arange(len(right), dtype=xp.int64)
+    place = xp.empty_like(edge_numbers)
+    place[by_row] = edge_numbers - row_start[rows[by_row]]
+    row_degree = xp.diff(row_start)
+    weight = xp.bincount(columns, weights=row_degree[rows].astype(xp.float64), minlength=n_columns)
+    return SearchGraph(
+        row_start=row_start.astype(xp.uint64),
+        column_start=column_start.astype(xp.uint64),
+        row_columns=columns[by_row].astype(xp.uint32),
+        column_rows=rows[by_column].astype(xp.uint32),
+        places=place[by_column].astype(xp.uint32),
+        vertex_of_column=order,
+        edges_in_two_steps=weight.astype(xp.int64),
+    )
+
+
+@dataclass(frozen=True)
+class CountGraph:
+    """What a count reads: the core of the graph, its roots in search order."""
+
+    root_start: Any
+    root_rows: Any
+    row_start: Any
+    row_roots: Any
+    vertex_of_root: Any
+    """Its number in the input."""
+
+
+def count_graph(
+    xp: Any, indptr: Any, indices: Any, n_right: int, left: bool, p: int, q: int, keep_order: bool
+) -> CountGraph:
+    """Keep what can hold a p×q, number it by ascending degree, and build both adjacency lists.
+
+    Parameters
+    ----------
+    xp : module
+        CuPy or NumPy.
+    indptr, indices, n_right
+        CSR of the left side.
+    left : bool
+        Whether the roots are left vertices.
+    p, q : int
+        Vertices that are chosen of the roots' side, and of the other.
+    keep_order : bool
+        Take the roots in the order of their numbers.
+    """
+    starts = xp.asarray(indptr)
+    rights = xp.asarray(indices).astype(xp.int64)
+    lefts = owners(xp, starts, len(rights))
+    roots, rows = (lefts, rights) if left else (rights, lefts)
+    n_roots, n_rows = (len(indptr) - 1, n_right)[:: 1 if left else -1]
+    roots, rows, root_degree, row_degree = _core(xp, roots, rows, n_roots, n_rows, p, q)
+    numbers = xp.arange(n_roots, dtype=xp.int64)
+    order = numbers if keep_order else xp.argsort(root_degree * max(n_roots, 1) + numbers)
+    order = order[root_degree[order] > 0]
+    row_rank = xp.cumsum(row_degree > 0) - 1
+    roots, rows, n_rows = _ranks(xp, order, n_roots)[roots], row_rank[rows], int((row_degree > 0).sum())
+    return CountGraph(
+        root_start=_starts(xp, roots, len(order)).astype(xp.uint64),
+        root_rows=rows[_sorted_by(xp, roots, rows, n_rows)].astype(xp.uint32),
+        row_start=_starts(xp, rows, n_rows).astype(xp.uint64),
+        row_roots=roots[_sorted_by(xp, rows, roots, len(order))].astype(xp.uint32),
+        vertex_of_root=order,
+    )
+
+
+def _core(xp: Any, roots: Any, rows: Any, n_roots: int, n_rows: int, p: int, q: int) -> tuple[Any, Any, Any, Any]:
+    """The edges whose root has q rows and whose row has p roots, among themselves; degrees."""
+    while True:
+        root_degree, row_degree = xp.bincount(roots, minlength=n_roots), xp.bincount(rows, minlength=n_rows)
+        keep = (root_degree[roots] >= q) & (row_degree[rows] >= p)
+        if int(keep.sum()) == len(roots):
+            return roots, rows, root_degree, row_degree
+        roots, rows = roots[keep], rows[keep]
+
+
+def owners(xp: Any, starts: Any, n: int) -> Any:
+    """The row of each of the n entries of a CSR matrix."""
+    return xp.searchsorted(starts, xp.arange(n, dtype=xp.int64), side="right") - 1
+
+
+def _starts(xp: Any, holders: Any, n: int) -> Any:
+    """Where the list of each holder begins, and the last one ends."""
+    starts = xp.zeros(n + 1, dtype=xp.int64)
+    starts[1:] = xp.cumsum(xp.bincount(holders, minlength=n))
+    return starts
+
+
+def _ranks(xp: Any, order: Any, n: int) -> Any:
+    """The place of each of n vertices in an order of some of them."""
+    ranks = xp.zeros(n, dtype=xp.int64)
+    ranks[order] = xp.arange(len(order), dtype=xp.int64)
+    return ranks
+
+
+def _sorted_by(xp: Any, holders: Any, members: Any, n_members: int) -> Any:
+    """The order that sorts edges by their holder, then by member."""
+    return xp.argsort(holders * max(n_members, 1) + members)

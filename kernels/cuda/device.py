@@ -1,0 +1,154 @@
+"""A GPU as all drivers see it: streams, free memory, waiting, and what goes wrong."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+from kernels.errors import BackendError
+
+MEMORY_VARIABLE = "BICLIQ_GPU_MEMORY"
+"""Environment variable: bytes of device memory that a search may take at most."""
+
+POLL_SECONDS = 0.0002
+"""Between two looks at whether a kernel has ended."""
+
+NOT_READY = 600  # cudaErrorNotReady
+
+
+def current_device() -> int:
+    """Number of the current GPU."""
+    import cupy
+
+    return int(cupy.cuda.Device().id)
+
+
+# ---- streams and events
+
+
+class Streams(NamedTuple):
+    """The streams of a device."""
+
+    search: Any
+    beside: Any
+    """For copies while a kernel of the search runs."""
+
+
+@cache
+def streams(device: int) -> Streams:
+    """The two streams of a device.
+
+    All searches of a process share them, so one search follows another: the warps of two at a time
+    would wait for warps that have no place on the device yet. And what one has freed is there for
+    the next.
+    """
+    del device  # part of the cache's key
+    return Streams(new_stream(), new_stream())
+
+
+def new_stream() -> Any:
+    """A stream of the current device that waits for no other."""
+    import cupy
+
+    return cupy.cuda.Stream(non_blocking=True)
+
+
+def is_pending(event: Any) -> bool:
+    """Whether the device has not come to an event yet.
+
+    Asking does not hold the interpreter, so whoever asks in a loop hears an interrupt.
+    """
+    import cupy
+
+    return bool(cupy.cuda.runtime.eventQuery(event.ptr) == NOT_READY)
+
+
+# ---- errors
+
+
+@contextmanager
+def device_errors() -> Iterator[None]:
+    """Turn what goes wrong on a GPU into a `BackendError` that says what to do."""
+    import cupy
+
+    try:
+        yield
+    except MemoryError as error:  # CuPy's own error is one, and what RMM raises
+        raise BackendError(
+            f"the GPU has too little free memory for this search ({error}); use the CPU backend, or free memory on the GPU"
+        ) from error
+    except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
+        raise BackendError(
+            f"the GPU was lost during the search ({error}); use the CPU backend, or start again in a new process"
+        ) from error
+
+
+# ---- memory
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Device memory that a search may take, of which it takes shares.
+
+    Parameters
+    ----------
+    n_bytes : int
+        All of it.
+
+    Examples
+    --------
+    >>> Budget(1000).items(0.5, 12), Budget(1000).items(0.5, 12, at_most=7)
+    (41, 7)
+    >>> Budget(1000).fitting(64, 0.5, 10, "warps", granule=4)
+    48
+    """
+
+    n_bytes: int
+
+    def share(self, part: float) -> int:
+        """Bytes of a share."""
+        return int(self.n_bytes * part)
+
+    def items(self, part: float, item_bytes: int, at_most: int | None = None) -> int:
+        """How many items a share holds, or `at_most`."""
+        n = self.share(part) // item_bytes
+        return n if at_most is None else min(n, at_most)
+
+    def fitting(self, wanted: int, part: float, bytes_each: int, what: str, granule: int = 1) -> int:
+        """As many blocks or warps as are wanted and fit in a share, in multiples of `granule`.
+
+        Raises
+        ------
+        BackendError
+            If not even `granule` of them fit.
+        """
+        n = self.items(part, bytes_each, wanted) // granule * granule
+        if n < 1:
+            raise BackendError(
+                f"{granule} {what} of this search need {granule * bytes_each >> 10:,} KiB, which this GPU's free memory "
+                "does not hold; use the CPU backend"
+            )
+        return n
+
+
+def free_budget(device: Any) -> Budget:
+    """What a search may take of a CuPy device: what is free, or the environment's cap if less.
+
+    Raises
+    ------
+    BackendError
+        If the cap is no number of bytes.
+    """
+    import cupy
+
+    free = int(device.mem_info[0]) + int(cupy.get_default_memory_pool().free_bytes())
+    cap = os.environ.get(MEMORY_VARIABLE, "").strip()
+    if not cap:
+        return Budget(free)
+    if not cap.isdecimal():
+        raise BackendError(f"{MEMORY_VARIABLE} is {cap!r}; it must be a number of bytes")
+    return Budget(min(free, int(cap)))

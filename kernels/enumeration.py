@@ -1,0 +1,260 @@
+"""Maximal bicliques: counted, digested, or streamed as batches."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from kernels.arguments import checked_csr, checked_ids, checked_roots, number_of_threads, one_of, whole_number
+from kernels.backend import Backend, why_not
+from kernels.contracts import EnumerationRequest, EnumerationResult, Int32Array, Packed, ProgressCallback, Side
+from kernels.cpu import BicliqueStream, CpuSearch
+from kernels.cuda.enumeration import CudaSearch
+from kernels.cuda.stream import CudaStreamSearch
+from kernels.errors import BackendError, memory_is_capacity
+from kernels.side import choose_side, choose_side_for_warps
+
+LARGEST_SIZE = 2**31 - 1
+LARGEST_BATCH = 2**30
+UNREACHED = 2**63
+"""More edges than a biclique can have, and more bicliques than a search can find."""
+
+
+@memory_is_capacity
+def enumerate_maximal_bicliques(
+    indptr: Any,
+    indices: Any,
+    n_right: int,
+    *,
+    mode: Literal["count", "digest"] = "count",
+    side: Literal["auto", "left", "right"] = "auto",
+    roots: Any = None,
+    left_ids: Any = None,
+    right_ids: Any = None,
+    min_left: int = 1,
+    min_right: int = 1,
+    min_edges: int = 1,
+    max_bicliques: int | None = None,
+    threads: int = 1,
+    backend: str = "cpu",
+    progress: ProgressCallback | None = None,
+) -> EnumerationResult:
+    """Count, or digest, the maximal bicliques of a bipartite graph.
+
+    Parameters
+    ----------
+    indptr : array of int, shape (n_left + 1,)
+    indices : array of int, shape (n_edges,)
+        CSR of the left side; each row ascending, without repetition.
+    n_right : int
+        Number of right vertices.
+    mode : {"count", "digest"}
+        Whether to compute the set digest of all bicliques as well.
+    side : {"auto", "left", "right"}
+        The side whose vertices are the roots of the search; "auto" takes the one that `choose_side`
+        estimates to be faster.
+    roots : array of int, optional
+        Search below these vertices of `side` only, taking the order of its numbers as the search
+        order (a partition is written in the order of its plan). By default all vertices, by
+        ascending degree.
+    left_ids, right_ids : array of int32, optional
+        Ids of the vertices for the digest; their numbers by default.
+    min_left, min_right, min_edges : int
+        Only bicliques with at least so many left vertices, right vertices, and edges (left times
+        right).
+    max_bicliques : int, optional
+        Stop after so many; the result then says that it is not complete.
+    threads : int
+        Worker threads; 0 takes all cores that this process may use. More than four a core, or than
+        64 on a small machine, are refused.
+    backend : {"cpu", "cuda"}
+    progress : callable, optional
+        Called about five times a second with a `Progress`.
+
+    Returns
+    -------
+    EnumerationResult
+
+    Raises
+    ------
+    CapacityError
+        If an id or a size is beyond 32 bits, a thread cannot be started, or memory runs out.
+    BackendError
+        If the backend cannot run here.
+    ValueError
+        If the arrays are no CSR matrix of whole numbers, or a threshold is below 1.
+
+    Notes
+    -----
+    Time grows with the number of bicliques times the words of their two-step neighbourhoods; see
+    `src/enumeration/mbe.hpp` for the method. Memory: 8 bytes an edge and the bit matrix of one root
+    a thread. On a GPU `threads` has no meaning, and memory is a share of what the card has free
+    (`kernels/cuda/search_memory.py`).
+
+    Examples
+    --------
+    The complete graph K(2, 2) with one more left vertex that knows one right vertex:
+
+    >>> enumerate_maximal_bicliques([0, 2, 4, 5], [0, 1, 0, 1, 0], 2).bicliques
+    2
+    """
+    one_of("mode", mode, ("count", "digest"))  # stream_maximal_bicliques enumerates
+    request = _checked_request(
+        indptr,
+        indices,
+        n_right,
+        backend,
+        side=side,
+        roots=roots,
+        left_ids=left_ids,
+        right_ids=right_ids,
+        min_left=min_left,
+        min_right=min_right,
+        min_edges=min_edges,
+        max_bicliques=max_bicliques,
+        threads=threads,
+    )
+    search = CudaSearch(request, mode) if backend == Backend.CUDA else CpuSearch(request, mode)
+    search.wait(progress)
+    return search.result()
+
+
+@memory_is_capacity
+def stream_maximal_bicliques(
+    indptr: Any,
+    indices: Any,
+    n_right: int,
+    *,
+    side: Literal["auto", "left", "right"] = "auto",
+    roots: Any = None,
+    left_ids: Any = None,
+    right_ids: Any = None,
+    min_left: int = 1,
+    min_right: int = 1,
+    min_edges: int = 1,
+    max_bicliques: int | None = None,
+    threads: int = 1,
+    backend: str = "cpu",
+    batch_bicliques: int = 65_536,
+    batch_ids: int = 1 << 20,
+    on_device: bool = False,
+) -> BicliqueStream:
+    """Enumerate the maximal bicliques of a bipartite graph as a stream of batches.
+
+    The parameters are those of `enumerate_maximal_bicliques`, and:
+
+    Parameters
+    ----------
+    batch_bicliques, batch_ids : int
+        A batch ends when it holds so many bicliques, or so many ids on either side.
+    on_device : bool
+        Leave the arrays of the batches on the GPU, as CuPy arrays of whatever a launch of the
+        search has found; only with ``backend="cuda"``.
+
+    Returns
+    -------
+    BicliqueStream
+        An iterator of `BicliqueBatch`; a context manager that ends the search when it is left.
+
+    Examples
+    --------
+    >>> with stream_maximal_bicliques([0, 2, 4], [0, 1, 0, 1], 2) as stream:
+    ...     [(batch.left.tolist(), batch.right.tolist()) for batch in stream]
+    [([0, 1], [0, 1])]
+    """
+    request = _checked_request(
+        indptr,
+        indices,
+        n_right,
+        backend,
+        side=side,
+        roots=roots,
+        left_ids=left_ids,
+        right_ids=right_ids,
+        min_left=min_left,
+        min_right=min_right,
+        min_edges=min_edges,
+        max_bicliques=max_bicliques,
+        threads=threads,
+        batch_bicliques=batch_bicliques,
+        batch_ids=batch_ids,
+    )
+    if on_device and backend != Backend.CUDA:
+        raise BackendError(
+            f"backend {str(backend)!r} has no batches on a device; leave on_device out, or search on a GPU"
+        )
+    if backend == Backend.CUDA:
+        return BicliqueStream(CudaStreamSearch(request, on_device=on_device), max_bicliques)
+    return BicliqueStream(CpuSearch(request, "enumerate"), max_bicliques)
+
+
+def _checked_request(
+    indptr: Any,
+    indices: Any,
+    n_right: int,
+    backend: str,
+    *,
+    side: str,
+    roots: Any,
+    left_ids: Any,
+    right_ids: Any,
+    min_left: int,
+    min_right: int,
+    min_edges: int,
+    max_bicliques: int | None,
+    threads: int,
+    batch_bicliques: int = 65_536,
+    batch_ids: int = 1 << 20,
+) -> EnumerationRequest:
+    """Check everything that the compiled code takes for granted."""
+    reason = why_not(backend)
+    if reason is not None:
+        raise BackendError(f"backend {backend!r} cannot run here: {reason}")
+    starts, columns, n_columns = checked_csr(indptr, indices, n_right)
+    n_left = len(starts) - 1
+    one_of("side", side, ("auto", "left", "right"))
+    if roots is not None and side == "auto":
+        raise ValueError("roots are vertices of one side: say side='left' or side='right'")
+    least_left = whole_number("min_left", min_left, most=LARGEST_SIZE)
+    least_right = whole_number("min_right", min_right, most=LARGEST_SIZE)
+    least_edges = min(whole_number("min_edges", min_edges), UNREACHED)
+    most = None if max_bicliques is None else min(whole_number("max_bicliques", max_bicliques), UNREACHED)
+    workers = number_of_threads(threads)
+    bicliques_a_batch = whole_number("batch_bicliques", batch_bicliques, most=LARGEST_BATCH)
+    ids_a_batch = whole_number("batch_ids", batch_ids, most=LARGEST_BATCH)
+    graph = Packed.of(starts, columns, n_columns)
+    chosen = _chosen_side(side, graph, backend)
+    wanted = None if roots is None else checked_roots(roots, n_left if chosen == "left" else n_columns)
+    return EnumerationRequest(
+        indptr=graph.indptr,
+        indices=graph.indices,
+        n_right=graph.n_right,
+        side=chosen,
+        roots=None if wanted is None else graph.roots(wanted, chosen),
+        left_ids=_ids_of(graph.left, left_ids, n_left, "left_ids"),
+        right_ids=_ids_of(graph.right, right_ids, n_columns, "right_ids"),
+        min_left=least_left,
+        min_right=least_right,
+        min_edges=least_edges,
+        max_bicliques=most,
+        threads=workers,
+        batch_bicliques=bicliques_a_batch,
+        batch_ids=ids_a_batch,
+    )
+
+
+def _ids_of(kept: Any, ids: Any, n: int, name: str) -> Int32Array:
+    """Ids of the vertices of a side that were kept, by default their numbers."""
+    if ids is None:
+        return np.arange(n, dtype=np.int32) if kept is None else kept.astype(np.int32)
+    array = checked_ids(ids, n, name)
+    return array if kept is None else array[kept]
+
+
+def _chosen_side(side: str, graph: Packed, backend: Backend | str) -> Side:
+    if side != "auto":
+        return "left" if side == "left" else "right"
+    if Backend(backend) is Backend.CUDA:
+        return choose_side_for_warps(graph.indptr, graph.indices, graph.n_right)
+    return choose_side(np.diff(graph.indptr), np.bincount(graph.indices, minlength=graph.n_right))

@@ -1,0 +1,120 @@
+"""What this process may take of the machine: cores, threads and memory, by affinity, control group and limits."""
+
+from __future__ import annotations
+
+import math
+import os
+import resource
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from kernels.errors import CapacityError
+
+THREADS_A_CORE, FEWEST_MOST_THREADS = 4, 64
+UNLIMITED = 2**62
+SMALL_BYTES = 1 << 28  # of an array that nobody asks the system about
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
+
+
+def available_threads() -> int:
+    """Cores that this process may use: those of its affinity, or fewer where its control group has fewer.
+
+    Examples
+    --------
+    >>> available_threads() >= 1
+    True
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(min(cores, math.ceil(_cores_of_group(_folders()))), 1)
+
+
+def most_threads() -> int:
+    """The most threads that a kernel starts: four a core, and 64 in any case; more make no search faster.
+
+    Examples
+    --------
+    >>> most_threads() >= 64
+    True
+    """
+    return max(THREADS_A_CORE * available_threads(), FEWEST_MOST_THREADS)
+
+
+def available_memory() -> int:
+    """Bytes that this process may still take, as far as the system says: free memory, control group, address space.
+
+    Examples
+    --------
+    >>> available_memory() > 0
+    True
+    """
+    return max(min(_free_memory(), _memory_of_group(_folders()), _address_space()), 0)
+
+
+def check_room(n_bytes: int, what: str) -> None:
+    """Raise `CapacityError` where an array is larger than the memory that is left; small ones are not looked at."""
+    if n_bytes < SMALL_BYTES:
+        return
+    room = available_memory()
+    if n_bytes > room:
+        raise CapacityError(f"{what} would take {n_bytes >> 20:,} MiB, and {room >> 20:,} MiB are left")
+
+
+@cache
+def _folders() -> tuple[Path, ...]:
+    """Folders of the control groups that this process belongs to, its own first; version 2, or the root of version 1."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return ()
+    own = next((line[3:] for line in lines if line.startswith("0::")), "/")
+    folder = CONTROL_GROUPS / own.lstrip("/")
+    nested = [folder, *(parent for parent in folder.parents if parent.is_relative_to(CONTROL_GROUPS))]
+    return tuple(dict.fromkeys([*nested, CONTROL_GROUPS / "cpu", CONTROL_GROUPS / "memory"]))
+
+
+def _numbers(folders: tuple[Path, ...], name: str) -> Iterator[tuple[Path, list[int]]]:
+    """The numbers in a file of each folder that has it; what is no limit ("max", -1) is left out."""
+    for folder in folders:
+        try:
+            words = (folder / name).read_text().split()
+        except OSError:
+            continue
+        numbers = [int(word) for word in words if word.isdigit()]
+        if len(numbers) == len(words):
+            yield folder, numbers
+
+
+def _cores_of_group(folders: tuple[Path, ...]) -> float:
+    shares = [quota / period for _, (quota, period) in _numbers(folders, "cpu.max")]
+    for folder, (quota,) in _numbers(folders, "cpu.cfs_quota_us"):
+        shares += [quota / period for _, (period,) in _numbers((folder,), "cpu.cfs_period_us")]
+    return min(shares, default=UNLIMITED)
+
+
+def _memory_of_group(folders: tuple[Path, ...]) -> int:
+    left = UNLIMITED
+    for limit, used in (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")):
+        for folder, (most,) in _numbers(folders, limit):
+            for _, (now,) in _numbers((folder,), used):
+                left = min(left, most - now)
+    return left
+
+
+def _free_memory() -> int:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return UNLIMITED
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:")), UNLIMITED)
+
+
+def _address_space() -> int:
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most == resource.RLIM_INFINITY:
+        return UNLIMITED
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except OSError:
+        return UNLIMITED
+    return most - pages * resource.getpagesize()

@@ -1,0 +1,47 @@
+// tuning.hpp: how the search is laid out on this machine; numbers that were measured, not derived.
+//
+// - kMostGiven: subtrees that a warp gives away at most in one go.
+// - kShares: a worker that gives hands over one of so many shares of its shallowest open level.
+// - kNodesAPoll: nodes of a leaf between two looks at whether other workers wait.
+// - kNodesAStep: nodes of a leaf that take as long as a step of another narrow node, at least.
+// - kTallNodes: whether nodes of few columns and many rows are lists of masks (tall_nodes.hpp).
+// - kLargestPlan: words of a matrix that may be looked at in order to make a smaller one.
+// - kRowsAColumnWord: rows that are transposed in the time in which `count_rows` reads a word.
+//
+// On a GPU kernels/cuda/tuning.py sets the first ones, so that a benchmark can compare layouts.
+#pragma once
+
+#include "lanes/types.hpp"
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+#if defined(__CUDACC_RTC__)
+#ifndef BICLIQ_MOST_GIVEN
+#define BICLIQ_MOST_GIVEN 4
+#endif
+#ifndef BICLIQ_SHARES
+#define BICLIQ_SHARES 3
+#endif
+#ifndef BICLIQ_POLL
+#define BICLIQ_POLL 32
+#endif
+#ifndef BICLIQ_TALL
+#define BICLIQ_TALL 0
+#endif
+constexpr u32 kMostGiven = BICLIQ_MOST_GIVEN;
+constexpr u32 kShares = BICLIQ_SHARES;
+constexpr u32 kNodesAPoll = BICLIQ_POLL, kNodesAStep = 8;
+constexpr bool kTallNodes = BICLIQ_TALL;  // they slow all other nodes: more code than the cache holds
+constexpr usize kLargestPlan = usize{1} << 18;
+constexpr u32 kRowsAColumnWord = 4;
+#else
+constexpr u32 kShares = 2;
+constexpr u32 kNodesAPoll = 64, kNodesAStep = 2;
+constexpr bool kTallNodes = true;
+constexpr usize kLargestPlan = usize{1} << 12;
+constexpr u32 kRowsAColumnWord = 1;
+#endif
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

@@ -1,0 +1,198 @@
+"""What the GPU drivers need of CuPy, over NumPy: arrays of the host, and kernels that are functions
+in Python.
+
+With it the drivers run from start to end on a machine without a GPU. An address of an array is one
+of real memory, so what a driver writes for a kernel is read back as a kernel reads it.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernels.cuda import device, program
+
+Kernel = Callable[[tuple[int, ...], tuple[int, ...], tuple[Any, ...]], None]
+"""Runs over a grid of blocks, with arguments."""
+
+POLLS = 2
+"""Times that an event is found pending before it is done."""
+
+
+class Array(np.ndarray):
+    """An array with the methods of CuPy's."""
+
+    @property
+    def data(self) -> Any:
+        return SimpleNamespace(ptr=self.ctypes.data)
+
+    def get(self, stream: Any = None, out: Any = None) -> Any:
+        copied = np.array(self).view(np.ndarray)
+        if out is None:
+            return copied
+        out[...] = copied
+        return out
+
+    def set(self, values: Any, stream: Any = None) -> None:
+        assert values.dtype == self.dtype
+        self[...] = values
+
+
+def as_array(value: Any) -> Any:
+    return value.view(Array) if isinstance(value, np.ndarray) else value
+
+
+class Event:
+    """Done after it was asked for some times."""
+
+    def __init__(self) -> None:
+        self.ptr = id(self)
+        self.pending, self.at = 0, time.perf_counter()
+        EVENTS[self.ptr] = self
+
+    def record(self, stream: Any = None) -> None:
+        self.pending, self.at = POLLS, time.perf_counter()
+
+    def synchronize(self) -> None:
+        self.pending = 0
+
+    @property
+    def done(self) -> bool:
+        return self.pending == 0
+
+
+EVENTS: dict[int, Event] = {}
+
+
+class Stream:
+    """All streams are in order here."""
+
+    current: Stream
+
+    def __init__(self, non_blocking: bool = False) -> None:
+        self.non_blocking = non_blocking
+
+    def __enter__(self) -> Stream:
+        self._before, Stream.current = Stream.current, self
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        Stream.current = self._before
+
+    def record(self, event: Event | None = None) -> Event:
+        event = event or Event()
+        event.record(self)
+        return event
+
+    def wait_event(self, event: Event) -> None:
+        assert isinstance(event, Event)
+
+    def synchronize(self) -> None:
+        pass
+
+
+Stream.current = Stream()
+
+
+class HostCupy(ModuleType):
+    """A module `cupy` whose programs run some kernels."""
+
+    float64, int32, int64, uint8, uint32, uint64, bool_ = (
+        np.float64, np.int32, np.int64, np.uint8, np.uint32, np.uint64, np.bool_,
+    )  # fmt: skip
+
+    def __init__(self, kernels: dict[str, Kernel], memory: int = 1 << 26, multiprocessors: int = 2) -> None:
+        super().__init__("cupy")
+        self.kernels = kernels
+        self.launches: list[str] = []
+        self.compiled: list[tuple[str, ...]] = []
+        cupy = self
+
+        class Device:
+            def __init__(self, number: int = 0) -> None:
+                self.id = number
+                shared = {"MaxSharedMemoryPerMultiprocessor": 233_472}
+                self.attributes = {"MultiProcessorCount": multiprocessors, **shared}
+
+            def __enter__(self) -> Device:
+                return self
+
+            def __exit__(self, *exception: object) -> None:
+                pass
+
+            @property
+            def mem_info(self) -> tuple[int, int]:
+                return memory, memory
+
+            def synchronize(self) -> None:
+                pass
+
+        class RawModule:
+            def __init__(self, code: str, options: tuple[str, ...]) -> None:
+                assert '#include "' not in code
+                self.options = options
+
+            def compile(self) -> None:
+                cupy.compiled.append(self.options)
+
+            def get_function(self, name: str) -> Any:
+                def launch(grid: Any, block: Any, arguments: Any, shared_mem: int = 0) -> None:
+                    cupy.launches.append(name)
+                    cupy.kernels[name](grid, block, arguments)
+
+                return launch
+
+        class CUDARuntimeError(RuntimeError):
+            pass
+
+        self.CUDARuntimeError = CUDARuntimeError
+        self.cuda = SimpleNamespace(
+            Device=Device,
+            Event=Event,
+            Stream=Stream,
+            get_current_stream=lambda: Stream.current,
+            get_elapsed_time=lambda start, end: 1000 * (end.at - start.at),
+            runtime=SimpleNamespace(
+                CUDARuntimeError=CUDARuntimeError, eventQuery=self.event_query, getDeviceCount=lambda: 2
+            ),
+            driver=SimpleNamespace(CUDADriverError=type("CUDADriverError", (RuntimeError,), {})),
+            compiler=SimpleNamespace(CompileException=type("CompileException", (Exception,), {})),
+        )
+        self.RawModule = RawModule
+
+    def event_query(self, pointer: int) -> int:
+        event = EVENTS[pointer]
+        event.pending = max(event.pending - 1, 0)
+        return device.NOT_READY if event.pending else 0
+
+    @staticmethod
+    def get_default_memory_pool() -> Any:
+        return SimpleNamespace(free_bytes=lambda: 0)
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(np, name)
+        return lambda *arguments, **options: as_array(function(*arguments, **options))
+
+
+@contextmanager
+def installed(cupy: HostCupy, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostCupy]:
+    """Within it, ``import cupy`` gives this one."""
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    pinned = ModuleType("cupyx")
+    pinned.empty_pinned = np.empty  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "cupyx", pinned)
+    for cached in (device.streams, program._compiled):
+        cached.cache_clear()
+    try:
+        yield cupy
+    finally:
+        for cached in (device.streams, program._compiled):
+            cached.cache_clear()
+        EVENTS.clear()

@@ -1,0 +1,380 @@
+"""The kernels of the enumeration and of the counts in Python, from their definitions: slow, and on
+the memory that the drivers prepare.
+
+They keep to what the drivers rely on: counters, capacities, chunks of records, slots of subtrees
+that are given away, and parking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from kernels.cpu import load_extension
+from kernels.cuda import counting, search_program, table
+from kernels.cuda.batches import Failure
+from kernels.cuda.layout import Struct
+from kernels.cuda.search_program import SUBTREE, Slot, Stop
+from kernels.digest import LEFT_SEED, _mix
+from tests.reference.brute_force import maximal_bicliques
+
+ONE_ROW = 2**32 - 1
+ARENA_WORDS_A_ROOT = 100
+WORKSPACE_WORDS = 1 << 10
+"""What a warp of this emulation needs."""
+
+
+def at(address: int, n: int, dtype: Any) -> np.ndarray:
+    """Memory at an address, as an array."""
+    assert address, "a null pointer"
+    size = int(n) * np.dtype(dtype).itemsize
+    if not size:
+        return np.empty(0, dtype)
+    block = (np.ctypeslib.ctypes.c_uint8 * size).from_address(address)
+    return np.frombuffer(block, dtype=dtype)
+
+
+class Launch:
+    """What a kernel is told, and its counters."""
+
+    def __init__(self, struct: Struct, counters: Struct, fields: Any) -> None:
+        self.told = struct.unpacked(np.asarray(fields))
+        self._counters, self._words = counters, at(self.told["counters"], counters.size // 8, np.uint64)
+
+    def __getattr__(self, name: str) -> int:
+        return self.told[name]
+
+    def read(self, name: str) -> int:
+        return int(self._words[self._counters.word(name)])
+
+    def write(self, name: str, value: int) -> None:
+        self._words[self._counters.word(name)] = value % 2**64
+
+    def add(self, name: str, value: int) -> int:
+        before = self.read(name)
+        self.write(name, before + value)
+        return before
+
+    def fail(self, why: Failure) -> None:
+        self.write("failure", why)
+
+
+class Search(Launch):
+    """A run of the enumeration."""
+
+    def __init__(self, fields: Any) -> None:
+        super().__init__(search_program.RUN, search_program.COUNTERS, fields)
+
+    def fail(self, why: Failure) -> None:
+        super().fail(why)
+        self.write("stop", Stop.END)
+
+    @cached_property
+    def columns_of_row(self) -> list[list[int]]:
+        starts = at(self.row_start, self.n_rows + 1, np.uint64).astype(int)
+        columns = at(self.row_columns, max(starts[-1], 1), np.uint32)
+        return [columns[starts[r] : starts[r + 1]].tolist() for r in range(self.n_rows)]
+
+    @cached_property
+    def rows_of_column(self) -> list[list[int]]:
+        starts = at(self.column_start, self.n_columns + 1, np.uint64).astype(int)
+        rows, places = (at(pointer, max(starts[-1], 1), np.uint32) for pointer in (self.column_rows, self.places))
+        for column in range(self.n_columns):
+            for edge in range(starts[column], starts[column + 1]):
+                assert self.columns_of_row[rows[edge]][places[edge]] == column
+        return [rows[starts[c] : starts[c + 1]].tolist() for c in range(self.n_columns)]
+
+    def accepts(self, n_rows: int, n_columns: int) -> bool:
+        return n_rows >= self.min_rows and n_columns >= self.min_columns and n_rows * n_columns >= self.min_edges
+
+    @cached_property
+    def by_root(self) -> dict[int, list[tuple[list[int], list[int]]]]:
+        """The bicliques of at least two rows, by their first column."""
+        edges = [(row, column) for row, columns in enumerate(self.columns_of_row) for column in columns]
+        found: dict[int, list[tuple[list[int], list[int]]]] = {}
+        for rows, columns in sorted(maximal_bicliques(edges, self.n_rows), key=lambda one: sorted(map(sorted, one))):
+            if len(rows) > 1 and self.accepts(len(rows), len(columns)):
+                found.setdefault(min(columns), []).append((sorted(rows), sorted(columns)))
+        return found
+
+    def report(self, rows: list[int], columns: list[int]) -> None:
+        self.add("found", 1)
+        if not self.row_hashes:
+            return
+        row_hashes, column_hashes = (
+            at(self.row_hashes, self.n_rows, np.uint64),
+            at(self.column_hashes, self.n_columns, np.uint64),
+        )
+        with np.errstate(over="ignore"):
+            sums = row_hashes[rows].sum(), column_hashes[columns].sum()
+            left, right = sums[:: -1 if self.columns_are_left else 1]
+            self.add("digest", int(_mix(_mix(left ^ LEFT_SEED) + right)))
+
+    def add_tasks(self, *tasks: tuple[int, int, int]) -> bool:
+        first = self.add("n_tasks", len(tasks))
+        if first + len(tasks) > self.task_capacity:
+            self.fail(Failure.TASKS_FULL)
+            return False
+        place = at(self.tasks, 3 * self.task_capacity, np.uint32).reshape(-1, 3)
+        place[first : first + len(tasks)] = tasks
+        return True
+
+
+def single_rows(grid: Any, block: Any, arguments: Any) -> None:
+    run = Search(arguments[0])
+    is_root = at(run.is_root, run.n_columns, np.uint32)
+    for row, columns in enumerate(run.columns_of_row):
+        others = (set(other) for k, other in enumerate(run.columns_of_row) if k != row)
+        if not columns or not is_root[columns[0]] or not run.accepts(1, len(columns)):
+            continue
+        if any(set(columns) <= other for other in others):
+            continue
+        if not run.output:
+            run.report([row], columns)
+        elif not run.add_tasks((ONE_ROW, row, 0)):
+            return
+
+
+def build(roots: np.ndarray, next_root: str, fields: Any) -> None:
+    run = Search(fields)
+    subtrees = at(run.subtrees, run.subtree_capacity * SUBTREE.size, np.uint8).reshape(-1, SUBTREE.size)
+    assert len(run.rows_of_column) == run.n_columns
+    for root in roots.tolist():
+        run.add(next_root, 1)
+        if run.add("arena_used", ARENA_WORDS_A_ROOT) + ARENA_WORDS_A_ROOT > run.arena_words:
+            return run.fail(Failure.ARENA_FULL)
+        place = run.add("n_subtrees", 1)
+        subtrees[place][:8] = np.array([root, 0], np.uint32).view(np.uint8)
+        if not run.add_tasks((place, 0, 1)):
+            return None
+    return None
+
+
+def build_heavy_roots(grid: Any, block: Any, arguments: Any) -> None:
+    run = Search(arguments[0])
+    assert block == (search_program.HEAVY_THREADS,)
+    build(at(run.roots, run.n_heavy, np.uint32), "next_heavy", arguments[0])
+
+
+def build_light_roots(grid: Any, block: Any, arguments: Any) -> None:
+    run = Search(arguments[0])
+    assert block == (search_program.LIGHT_THREADS,)
+    assert arguments[1].dtype == np.uint32
+    build(at(run.roots, run.n_heavy + run.n_light, np.uint32)[run.n_heavy :], "next_light", arguments[0])
+
+
+def search(grid: Any, block: Any, arguments: Any) -> None:
+    """Count, without writing."""
+    run = Search(arguments[0])
+    if run.read("stop"):
+        return
+    if run.workspace_words < WORKSPACE_WORDS:
+        return run.fail(Failure.WORKSPACE_FULL)
+    at(run.workspace, run.workspace_words * grid[0] * block[0] // 32, np.uint32)[-1] = 1
+    subtrees = at(run.subtrees, run.subtree_capacity * SUBTREE.size, np.uint8).reshape(-1, SUBTREE.size)
+    tasks = at(run.tasks, 3 * run.task_capacity, np.uint32).reshape(-1, 3)
+    for subtree, _, _ in tasks[: run.read("n_tasks")]:
+        run.add("next_task", 1)
+        root = int(subtrees[subtree].view(np.uint32)[0])
+        for rows, columns in run.by_root.get(root, []):
+            run.add("nodes", 1)
+            run.report(rows, columns)
+            if run.read("found") > run.max_bicliques:
+                run.write("stop", Stop.END)
+                return None
+    run.write("pending", 0)
+    run.add("busy", 60)
+    run.write("longest", 20)
+    return None
+
+
+class Output:
+    """The chunks that one warp writes."""
+
+    def __init__(self, run: Search) -> None:
+        self._run, self._at, self._end = run, 0, 0
+        self._words = at(run.output, run.output_words, np.uint32)
+        self._chunks = at(run.chunks, 2 * (run.output_words // run.chunk_words + 1), np.uint64).reshape(-1, 2)
+
+    def room(self, words: int) -> bool:
+        if self._at + words <= self._end:
+            return True
+        self.close()
+        size = max(words, self._run.chunk_words)
+        first = self._run.add("output_used", size)
+        if first + size > self._run.output_words:
+            self._run.write("stop", Stop.PARK)
+            return False
+        self._start = self._at = first
+        self._end, self._number = first + size, self._run.add("n_chunks", 1)
+        return True
+
+    def write(self, record: list[int]) -> None:
+        self._words[self._at : self._at + len(record)] = record
+        self._at += len(record)
+
+    def close(self) -> None:
+        if self._end:
+            self._chunks[self._number] = (self._start, self._at - self._start)
+        self._at = self._end = 0
+
+
+def search_bicliques(grid: Any, block: Any, arguments: Any) -> None:
+    """Write records; where there is no room, give the rest of the subtree at hand away, and
+    park."""
+    run = Search(arguments[0])
+    assert not any(map(run.read, ("stop", "output_used", "n_chunks", "head")))
+    if run.workspace_words < WORKSPACE_WORDS:
+        return run.fail(Failure.WORKSPACE_FULL)
+    parked = at(run.parked, search_program.PARKED_WORDS * grid[0] * block[0] // 32, np.uint32)
+    output, slots = Output(run), at(run.slots, run.slot_capacity * SUBTREE.size, np.uint8).reshape(-1, SUBTREE.size)
+    states = at(run.slot_states, run.slot_capacity, np.uint32)
+    assert states[: run.read("tail")].tolist() == [Slot.FILLED] * run.read("tail")
+    parked[0] += 1
+    for root, first in work(run, slots, states):
+        for i, (rows, columns) in enumerate(own_bicliques(run, root)[first:], first):
+            if not output.room(3 + len(rows) + len(columns)):
+                tail = run.add("tail", 1)
+                slots[tail].view(np.uint32)[:2] = (root, i)
+                states[tail] = Slot.FILLED
+                return output.close()
+            output.write([min(columns), len(rows), len(columns), *rows, *columns])
+            run.report(rows, columns)
+    run.write("pending", 0)
+    output.close()
+    return None
+
+
+def work(run: Search, slots: np.ndarray, states: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Roots (or rows, from `ONE_ROW` down), and the first biclique of each: tasks, then what was
+    given away."""
+    subtrees = at(run.subtrees, run.subtree_capacity * SUBTREE.size, np.uint8).reshape(-1, SUBTREE.size)
+    tasks = at(run.tasks, 3 * run.task_capacity, np.uint32).reshape(-1, 3)
+    while run.read("next_task") < run.read("n_tasks"):
+        subtree, row, _ = tasks[run.add("next_task", 1)].tolist()
+        yield (ONE_ROW - row if subtree == ONE_ROW else int(subtrees[subtree].view(np.uint32)[0])), 0
+    while run.read("head") < run.read("tail"):
+        slot = run.add("head", 1)
+        assert states[slot] == Slot.FILLED
+        states[slot] = Slot.TAKEN
+        root, first = slots[slot].view(np.uint32)[:2].tolist()
+        yield root, first
+
+
+def own_bicliques(run: Search, root: int) -> list[tuple[list[int], list[int]]]:
+    if root >= run.n_columns:
+        row = ONE_ROW - root
+        return [([row], run.columns_of_row[row])]
+    return run.by_root.get(root, [])
+
+
+def measure_chunks(grid: Any, block: Any, arguments: Any) -> None:
+    fields, sizes, n_chunks = arguments
+    assert grid[0] * block[0] >= n_chunks
+    for i, records in enumerate(chunks_of(Search(fields), int(n_chunks))):
+        sizes[:, i] = (
+            len(records),
+            sum(len(rows) for _, rows, _ in records),
+            sum(len(columns) for _, _, columns in records),
+        )
+
+
+def chunks_of(run: Search, n_chunks: int) -> Iterator[list[tuple[int, list[int], list[int]]]]:
+    words = at(run.output, run.output_words, np.uint32)
+    for start, size in at(run.chunks, 2 * n_chunks, np.uint64).reshape(-1, 2).astype(int):
+        place, records = start, []
+        while place < start + size:
+            root, n_rows, n_columns = words[place : place + 3].tolist()
+            rows = words[place + 3 : place + 3 + n_rows].tolist()
+            columns = words[place + 3 + n_rows : place + 3 + n_rows + n_columns].tolist()
+            records.append((root, rows, columns))
+            place += 3 + n_rows + n_columns
+        yield records
+
+
+def unpack_chunks(grid: Any, block: Any, arguments: Any) -> None:
+    fields, sizes, ends, n_chunks, roots, row_ends, column_ends, rows, columns = arguments
+    run = Search(fields)
+    row_ids, column_ids = at(run.row_ids, run.n_rows, np.int32), at(run.column_ids, run.n_columns, np.int32)
+    for i, records in enumerate(chunks_of(run, int(n_chunks))):
+        number, row, column = (int(ends[k, i] - sizes[k, i]) for k in range(3))
+        for root, own_rows, own_columns in reversed(records):  # in any order: the driver sorts
+            roots[number] = column_ids[root]
+            for first, ids, own, to in ((row, row_ids, own_rows, rows), (column, column_ids, own_columns, columns)):
+                to[first : first + len(own)] = [(number << 32) | int(ids[v]) for v in own]
+            number, row, column = number + 1, row + len(own_rows), column + len(own_columns)
+            row_ends[number - 1], column_ends[number - 1] = row, column
+
+
+ENUMERATION = {
+    "single_rows": single_rows,
+    "build_heavy_roots": build_heavy_roots,
+    "build_light_roots": build_light_roots,
+    "search_count": search,
+    "search_members": search,
+    "search_bicliques": search_bicliques,
+    "measure_chunks": measure_chunks,
+    "unpack_chunks": unpack_chunks,
+}
+
+
+# ---- (p,q)-counts
+
+
+def count_roots(grid: Any, block: Any, arguments: Any) -> None:
+    """All of a count, by its definition."""
+    run = Launch(counting.RUN, counting.COUNTERS, arguments[0])
+    starts = at(run.root_start, run.n_vertices + 1, np.uint64).astype(int)
+    rows = at(run.root_rows, max(starts[-1], 1), np.uint32)
+    lists = [set(rows[starts[v] : starts[v + 1]].tolist()) for v in range(run.n_vertices)]
+    low, high = (at(pointer, max(map(len, lists)) + 1, np.uint64) for pointer in (run.table_low, run.table_high))
+    assert at(run.binomials, counting.SMALL**2, np.uint32)[4 * counting.SMALL + 2] == comb(4, 2)
+    total = 0
+    for root in at(run.roots, run.n_roots, np.uint32).tolist():
+        if run.add("arena_used", ARENA_WORDS_A_ROOT) + ARENA_WORDS_A_ROOT > run.arena_words:
+            return run.fail(Failure.ARENA_FULL)
+        run.add("work", 1)
+        for others in combinations(range(root + 1, run.n_vertices), run.p - 1):
+            common = len(lists[root].intersection(*(lists[v] for v in others)))
+            total += (int(high[common]) << 64) + int(low[common])
+    totals = at(run.totals, 2 * grid[0] * block[0] // 32, np.uint64)
+    totals[-2:] = total % 2**64, total >> 64
+    return None
+
+
+def close_wave(grid: Any, block: Any, arguments: Any) -> None:
+    assert (grid, block) == ((1,), (1,))
+
+
+def count_wave(grid: Any, block: Any, arguments: Any) -> None:
+    run = Launch(counting.RUN, counting.COUNTERS, arguments[0])
+    assert arguments[1] < run.p - 2
+    words = run.workspace_words * grid[0] * block[0] // 32
+    at(run.workspace, words, np.uint32)[-1] = 1
+
+
+def count_trees(grid: Any, block: Any, arguments: Any) -> None:
+    """Trees, by the search in lanes of the CPU."""
+    run = table.RUN.unpacked(np.asarray(arguments[0]))
+    assert run["leaves_a_flush"] > 0
+    assert at(run["next_tree"], 1, np.uint64)[0] == 0
+    shape = table.TreeCells(run["most_roots"], run["most_rows"], run["optional"])
+    trees = at(run["trees"], run["n_trees"] * load_extension().TREE_WORDS, np.uint32)
+    high, low = load_extension().count_trees(np.array(trees), shape.most_roots, shape.most_rows, shape.optional)
+    at(run["tables"], grid[0] * shape.n_cells, np.uint64)[-1] = 0
+    assert at(run["binomials"], 65 * 65, np.uint64)[6 * 65 + 2] == comb(6, 2)
+    totals = at(run["totals"], 2 * shape.n_cells, np.uint64).reshape(-1, 2)
+    sums = [
+        (int(a) + (int(b) << 64) + int(c) + (int(d) << 64)) % 2**128
+        for (a, b), c, d in zip(totals.tolist(), low.tolist(), high.tolist(), strict=True)
+    ]
+    totals[:, 0], totals[:, 1] = [value % 2**64 for value in sums], [value >> 64 for value in sums]
+    at(run["nodes"], 1, np.uint64)[0] += run["n_trees"]
+
+
+COUNTS = {"count_roots": count_roots, "close_wave": close_wave, "count_wave": count_wave, "count_trees": count_trees}

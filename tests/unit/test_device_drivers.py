@@ -1,0 +1,370 @@
+"""The GPU drivers from start to end, over a stand-in of CuPy and kernels in Python: memory,
+halving, parking, interrupts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kernels
+from kernels.cuda import clique, counting, device, enumeration, search_memory, stream, table
+from kernels.cuda.layout import Struct
+from kernels.cuda.tuning import Tuning, tuned
+from tests import dimacs, host_cupy, host_kernels
+from tests.emulated_gpu import run_clique_groups
+from tests.host_cupy import HostCupy
+
+COUNT, STREAM = kernels.enumerate_maximal_bicliques, kernels.stream_maximal_bicliques
+
+
+def random_graph(seed: int, n_left: int, n_right: int, density: float) -> tuple[np.ndarray, np.ndarray, int]:
+    cells = np.random.default_rng(seed).random((n_left, n_right)) < density
+    return np.concatenate([[0], cells.sum(axis=1).cumsum()]), np.nonzero(cells)[1].astype(np.int32), n_right
+
+
+GRAPHS = {
+    "square": random_graph(1, 12, 12, 0.4),
+    "broad": random_graph(2, 7, 30, 0.3),
+    "dense": random_graph(4, 10, 11, 0.7),
+    "empty": (np.zeros(4, np.int64), np.zeros(0, np.int32), 3),
+}
+
+
+def search_cliques(grid: Any, block: Any, arguments: Any) -> None:
+    run_clique_groups(arguments[0].ctypes.data, grid[0] * block[0] // 32, 1)
+
+
+def build_clique_roots(grid: Any, block: Any, arguments: Any) -> None:
+    run_clique_groups(arguments[0].ctypes.data, grid[0] * block[0] // 32, 0)
+
+
+CLIQUES = {"search_cliques": search_cliques, "build_clique_roots": build_clique_roots}
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """A machine whose GPU is this one's processor."""
+    monkeypatch.setattr(kernels.backend, "_why_not_cuda", lambda: None)
+    functions = {**host_kernels.ENUMERATION, **host_kernels.COUNTS, **CLIQUES}
+    with host_cupy.installed(HostCupy(functions), monkeypatch) as cupy, tuned(Tuning(most_multiprocessors=1)):
+        yield cupy
+
+
+def listed(batches: Any) -> list[tuple[int, list[int], list[int]]]:
+    return sorted(
+        (int(batch.root[i]), batch.left[slice(*batch.left_offsets[i : i + 2])].tolist(), batch.right[slice(*batch.right_offsets[i : i + 2])].tolist())
+        for batch in batches
+        for i in range(len(batch))
+    )  # fmt: skip
+
+
+def assert_same(graph: Any, **options: Any) -> None:
+    expected = COUNT(*graph, mode="digest", **options)
+    found = COUNT(*graph, mode="digest", backend="cuda", **options)
+    assert (found.bicliques, found.digest, found.backend) == (expected.bicliques, expected.digest, "cuda")
+    assert COUNT(*graph, backend="cuda", **options).bicliques == expected.bicliques
+    with STREAM(*graph, **options) as theirs, STREAM(*graph, backend="cuda", **options) as ours:
+        assert listed(ours) == listed(theirs)
+
+
+# ---- enumeration
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_what_is_found_is_what_the_cpu_finds(name, side):
+    assert_same(GRAPHS[name], side=side)
+
+
+@pytest.mark.usefixtures("gpu")
+def test_thresholds_roots_and_ids_reach_the_kernels():
+    assert_same(GRAPHS["square"], min_left=2, min_right=3, min_edges=8)
+    ids = np.random.default_rng(1).permutation(100)[:12].astype(np.int32)
+    assert_same(GRAPHS["square"], side="right", roots=np.array([7, 2, 3, 11]), right_ids=ids, left_ids=ids[::-1])
+
+
+def test_a_search_is_compiled_once_for_each_layout(gpu):
+    for _ in range(2):
+        COUNT(*GRAPHS["square"], backend="cuda")
+    assert len(gpu.compiled) == 1
+    with tuned(Tuning(shares=2)):
+        COUNT(*GRAPHS["square"], backend="cuda")
+    assert [option for option in gpu.compiled[1] if option not in gpu.compiled[0]] == ["-DBICLIQ_SHARES=2"]
+    assert "-DBICLIQ_SEARCH=0" in gpu.compiled[0]
+
+
+@pytest.mark.parametrize("roots_at_once", [1, 3, 5])
+def test_roots_that_do_not_fit_are_searched_by_halves(gpu, monkeypatch, roots_at_once):
+    words = host_kernels.ARENA_WORDS_A_ROOT * roots_at_once
+    monkeypatch.setattr(search_memory, "LARGEST_ARENA_WORDS", words)
+    assert_same(GRAPHS["square"], side="left")
+    runs = gpu.launches.count("search_members")
+    assert runs > 1  # those that fail are launched as well
+    assert gpu.launches.count("single_rows") < gpu.launches.count("build_light_roots")
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_root_that_does_not_fit_alone_is_an_error(monkeypatch):
+    monkeypatch.setattr(search_memory, "LARGEST_ARENA_WORDS", host_kernels.ARENA_WORDS_A_ROOT - 1)
+    for search in (
+        lambda: COUNT(*GRAPHS["square"], backend="cuda"),
+        lambda: list(STREAM(*GRAPHS["square"], backend="cuda")),
+    ):
+        with pytest.raises(kernels.BackendError, match=r"the largest root does not fit .* use the CPU backend"):
+            search()
+
+
+def test_large_roots_get_large_blocks(gpu, monkeypatch):
+    monkeypatch.setattr(enumeration, "HEAVY_ROOT_EDGES", 20)
+    assert_same(GRAPHS["square"], side="left")
+    assert {"build_heavy_roots", "build_light_roots"} <= set(gpu.launches)
+
+
+def test_a_workspace_that_is_too_small_grows(gpu, monkeypatch):
+    monkeypatch.setattr(search_memory, "FIRST_WORKSPACE_WORDS", host_kernels.WORKSPACE_WORDS // 4)
+    expected = COUNT(*GRAPHS["square"])
+    found = COUNT(*GRAPHS["square"], backend="cuda")
+    assert found.bicliques == expected.bicliques
+    assert gpu.launches.count("search_count") == 3
+    assert found.threads == Tuning().warps_a_block * Tuning().blocks_a_multiprocessor
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("share", [0.0, 1e-7, 1e-4])
+def test_a_workspace_that_cannot_grow_is_an_error(monkeypatch, share):
+    monkeypatch.setattr(search_memory, "WORKSPACE_SHARE", share)
+    monkeypatch.setattr(search_memory, "GROWTH_SHARE", 0.0)
+    for search in (
+        lambda: COUNT(*GRAPHS["square"], backend="cuda"),
+        lambda: list(STREAM(*GRAPHS["square"], backend="cuda")),
+    ):
+        with pytest.raises(
+            kernels.BackendError, match=r"a node needs more than .* of workspace a warp, .* use the CPU backend"
+        ):
+            search()
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_limit_cuts_the_run_off():
+    run = COUNT(*GRAPHS["dense"], max_bicliques=10, backend="cuda")
+    assert (run.bicliques, run.complete) == (10, False)
+
+
+@pytest.mark.usefixtures("gpu")
+def test_progress_is_told_while_a_kernel_runs(monkeypatch):
+    monkeypatch.setattr(enumeration, "WATCH_SECONDS", 0.0)
+    told: list[kernels.Progress] = []
+    found = COUNT(*GRAPHS["dense"], backend="cuda", progress=told.append)
+    assert len(told) > 1
+    assert (told[-1].bicliques, told[-1].roots_done) == (found.bicliques, told[-1].n_roots)
+    assert found.busy_ratio == pytest.approx(60 / (20 * found.threads))
+
+
+def test_an_interrupt_ends_the_kernels(gpu, monkeypatch):
+    fields: list[Any] = []
+
+    def interrupted(pointer: int) -> int:
+        if "search_count" in gpu.launches:
+            raise KeyboardInterrupt
+        return 0
+
+    def search(grid: Any, block: Any, arguments: Any) -> None:
+        fields.append(arguments[0])
+
+    monkeypatch.setitem(gpu.kernels, "search_count", search)
+    monkeypatch.setattr(gpu.cuda.runtime, "eventQuery", interrupted)
+    stopped: list[int] = []
+    halt = enumeration.CudaRun.halt
+
+    def halted(run: enumeration.CudaRun) -> None:
+        halt(run)
+        stopped.append(int(run.counters[2]))
+
+    monkeypatch.setattr(enumeration.CudaRun, "halt", halted)
+    with pytest.raises(KeyboardInterrupt):
+        COUNT(*GRAPHS["square"], backend="cuda")
+    assert stopped == [1]
+
+
+@pytest.mark.usefixtures("gpu")
+def test_what_goes_wrong_on_a_gpu_says_what_to_do(gpu, monkeypatch):
+    def lost(grid: Any, block: Any, arguments: Any) -> None:
+        raise gpu.CUDARuntimeError("cudaErrorIllegalAddress")
+
+    monkeypatch.setitem(gpu.kernels, "search_count", lost)
+    with pytest.raises(kernels.BackendError, match=r"the GPU was lost .*IllegalAddress.*; use the CPU backend"):
+        COUNT(*GRAPHS["square"], backend="cuda")
+
+    def full(grid: Any, block: Any, arguments: Any) -> None:
+        raise MemoryError("out of memory")
+
+    monkeypatch.setitem(gpu.kernels, "search_count", full)
+    with pytest.raises(kernels.BackendError, match="too little free memory"):
+        COUNT(*GRAPHS["square"], backend="cuda")
+
+
+# ---- streams
+
+
+@pytest.mark.parametrize("words", [64, 150, 1 << 12])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_search_that_parks_finds_the_same(gpu, monkeypatch, words, side):
+    monkeypatch.setattr(stream, "OUTPUT_WORDS", words)
+    monkeypatch.setattr(search_memory, "FEWEST_CHUNK_WORDS", 16)
+    assert_same(GRAPHS["square"], side=side)
+    if words < 1000:
+        assert gpu.launches.count("search_bicliques") > 3
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.timeout(60)
+def test_an_output_that_is_smaller_than_a_chunk_is_one_chunk(monkeypatch):
+    monkeypatch.setattr(stream, "OUTPUT_WORDS", search_memory.FEWEST_CHUNK_WORDS // 4)
+    assert_same(GRAPHS["square"])
+
+
+@pytest.mark.usefixtures("gpu")
+def test_batches_keep_their_bounds_and_a_reader_may_stop(monkeypatch):
+    with STREAM(*GRAPHS["dense"], backend="cuda", batch_bicliques=4, batch_ids=30) as found:
+        batches = list(found)
+    assert max(map(len, batches)) <= 4
+    assert sum(map(len, batches)) == found.result.bicliques
+    monkeypatch.setattr(stream, "OUTPUT_WORDS", 64)
+    with STREAM(*GRAPHS["dense"], backend="cuda", batch_bicliques=2) as found:
+        next(found)
+    assert not found.result.complete
+    with STREAM(*GRAPHS["dense"], backend="cuda", max_bicliques=7) as found:
+        assert sum(map(len, found)) == 7
+    assert not found.result.complete
+
+
+@pytest.mark.usefixtures("gpu")
+def test_batches_may_stay_on_the_device():
+    expected = list(STREAM(*GRAPHS["square"]))
+    with STREAM(*GRAPHS["square"], backend="cuda", on_device=True) as found:
+        batches = list(found)
+    assert all(isinstance(batch.left, host_cupy.Array) for batch in batches)
+    assert listed(batches) == listed(expected)
+
+
+# ---- counts
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_counts_are_those_of_the_cpu(name, side):
+    for p, q in ((2, 2), (2, 5), (3, 3), (4, 2)):
+        found = kernels.count_bicliques(*GRAPHS[name], p, q, side=side, backend="cuda")
+        assert (found.count, found.backend) == (kernels.count_bicliques(*GRAPHS[name], p, q).count, "cuda")
+
+
+@pytest.mark.usefixtures("gpu")
+def test_parts_of_the_roots_add_up():
+    graph = GRAPHS["dense"]
+    roots = np.random.default_rng(0).permutation(10)
+    parts = [kernels.count_bicliques(*graph, 3, 2, side="left", roots=roots[k::3], backend="cuda") for k in range(3)]
+    assert sum(part.count for part in parts) == kernels.count_bicliques(*graph, 3, 2).count
+
+
+def test_a_count_whose_roots_do_not_fit_goes_by_halves(gpu, monkeypatch):
+    monkeypatch.setattr(counting, "LARGEST_ARENA_BYTES", 4 * 3 * host_kernels.ARENA_WORDS_A_ROOT)
+    told: list[kernels.Progress] = []
+    found = kernels.count_bicliques(*GRAPHS["dense"], 3, 2, side="left", backend="cuda", progress=told.append)
+    assert found.count == kernels.count_bicliques(*GRAPHS["dense"], 3, 2).count
+    assert gpu.launches.count("count_roots") > len(told) > 1
+    assert told[-1].roots_done == told[-1].n_roots == found.work
+    monkeypatch.setattr(counting, "LARGEST_ARENA_BYTES", 4)
+    with pytest.raises(kernels.BackendError, match="the largest root does not fit"):
+        kernels.count_bicliques(*GRAPHS["dense"], 3, 2, side="left", backend="cuda")
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_count_that_chooses_too_many_vertices_is_an_error():
+    with pytest.raises(kernels.BackendError, match="at most 65 vertices of the side of the roots, not 66"):
+        kernels.count_bicliques(*GRAPHS["dense"], 66, 2, side="left", backend="cuda")
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_tables_are_those_of_the_cpu(gpu, side):
+    graph = random_graph(5, 60, 70, 0.2)
+    for threads in (1, 2):
+        found = kernels.count_all_bicliques(*graph, 7, 9, side=side, threads=threads, backend="cuda")
+        assert found.counts == kernels.count_all_bicliques(*graph, 7, 9).counts
+    assert gpu.launches.count("count_trees") > 0
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_table_that_does_not_fit_is_an_error(monkeypatch):
+    monkeypatch.setenv(device.MEMORY_VARIABLE, "4096")
+    with pytest.raises(
+        kernels.BackendError, match=r"1 blocks of this search need .* does not hold; use the CPU backend"
+    ):
+        kernels.count_all_bicliques(*GRAPHS["dense"], 9, 9, backend="cuda")
+
+
+# ---- cliques
+
+
+def blocks(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """A sparse graph whose roots have to be searched."""
+    random = np.random.default_rng(seed)
+    matrix = np.zeros((n, n), bool)
+    for _ in range(60):
+        block = random.choice(n, 60, replace=False)
+        matrix[np.ix_(block, block)] |= np.triu(random.random((60, 60)) < 0.8, 1)
+    return dimacs.symmetric_csr(np.argwhere(matrix | matrix.T), n)
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_cliques_are_found_on_cards(gpu, devices):
+    found = kernels.maximum_clique(*dimacs.load("keller4"), backend="cuda", devices=devices)
+    assert (found.size, found.proven, found.backend) == (11, True, "cuda")
+    assert found.threads == 2 * 8 * 4 * devices
+    assert "-DBICLIQ_WIDTH=1" in gpu.compiled[0]
+    with pytest.raises(kernels.BackendError, match="3 GPUs were asked for, but this process sees 2"):
+        kernels.maximum_clique(*dimacs.load("keller4"), backend="cuda", devices=3)
+
+
+def test_roots_of_cliques_go_by_halves_where_memory_is_small(gpu, monkeypatch):
+    graph = blocks(1500, 3)
+    expected = kernels.maximum_clique(*graph).size
+    assert kernels.maximum_clique(*graph, backend="cuda").size == expected
+    whole = gpu.launches.count("build_clique_roots")
+    monkeypatch.setattr(clique, "ARENA_SHARE", 0.01)
+    assert kernels.maximum_clique(*graph, backend="cuda").size == expected
+    assert gpu.launches.count("build_clique_roots") - whole > whole
+
+
+# ---- memory and structs
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("cap", ["lots", "-1", "1e9"])
+def test_a_cap_that_is_no_number_is_an_error(monkeypatch, cap):
+    monkeypatch.setenv(device.MEMORY_VARIABLE, cap)
+    with pytest.raises(kernels.BackendError, match=f"BICLIQ_GPU_MEMORY is '{cap}'; it must be a number of bytes"):
+        COUNT(*GRAPHS["square"], backend="cuda")
+
+
+@pytest.mark.parametrize(("cap", "expected"), [("", 1 << 26), ("1000", 1000), (str(1 << 40), 1 << 26)])
+def test_the_budget_is_what_is_free_or_the_cap(gpu, monkeypatch, cap, expected):
+    monkeypatch.setenv(device.MEMORY_VARIABLE, cap)
+    assert device.free_budget(gpu.cuda.Device()).n_bytes == expected
+
+
+def test_fields_without_a_value_and_values_without_a_field_are_errors():
+    struct = Struct.of_words("Range", "begin", "end")
+    assert struct.unpacked(struct.packed({"begin": 3, "end": 2**64 - 1})) == {"begin": 3, "end": 2**64 - 1}
+    with pytest.raises(ValueError, match=r"Range lacks \['end'\]"):
+        struct.packed({"begin": 1})
+    with pytest.raises(ValueError, match=r"has no \['stop'\]"):
+        struct.packed({"begin": 1, "end": 2, "stop": 3})
+
+
+def test_cells_are_places_of_three_numbers():
+    cells = table.TreeCells(3, 5, 7)
+    assert cells.n_cells == 4 * 8 * 6
