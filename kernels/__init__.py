@@ -5,6 +5,7 @@ Maximal bicliques, (p,q) counts and maximum cliques. A graph is the CSR matrix o
 know neither tables nor files nor clusters.
 """
 
+from kernels.arguments import number_of_threads
 from kernels.backend import Backend, why_not
 from kernels.clique import CliqueResult, maximum_clique, project_one_mode
 from kernels.contracts import BicliqueBatch, CountResult, CountTable, EnumerationResult, Progress
@@ -38,6 +39,7 @@ __all__ = [
     "enumerate_maximal_bicliques",
     "group_roots",
     "maximum_clique",
+    "number_of_threads",
     "project_one_mode",
     "set_digest",
     "stream_maximal_bicliques",

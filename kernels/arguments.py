@@ -54,6 +54,11 @@ def number_of_threads(threads: Any) -> int:
         If it is no whole number from 0 up.
     CapacityError
         If it is more than `most_threads`, which no search is faster for.
+
+    Examples
+    --------
+    >>> number_of_threads(3), number_of_threads(0) >= 1
+    (3, True)
     """
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 0:
         raise ValueError(f"threads is {threads!r}; it must be a whole number of at least 1, or 0 for all cores")
@@ -82,7 +87,7 @@ def as_int32(values: Any, name: str, least: int = 0) -> Int32Array:
     >>> as_int32([1.5], "indices")
     Traceback (most recent call last):
     ...
-    ValueError: indices holds 1.5 at index 0 (float64); it must be an array of whole numbers
+    ValueError: indices holds 1.5 at index 0; it must be an array of whole numbers
     """
     array = whole_numbers(values, name)
     most = np.iinfo(np.int32).max

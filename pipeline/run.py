@@ -127,7 +127,12 @@ def run(source: str | os.PathLike[str], settings: Settings, observer: Observer |
         Where `max_bicliques` was reached and the settings ask for an error.
     """
     observer = observer or Observer()
-    check_backends(settings.data_backend, settings.search.backend, remote=settings.cluster.scheduler is not None)
+    check_backends(
+        settings.data_backend,
+        settings.search.backend,
+        settings.search.threads,
+        remote=settings.cluster.scheduler is not None,
+    )
     clock = StageClock(observer)
     store = Store.open(settings.store)
     with clock("ingest"):
@@ -146,7 +151,12 @@ def resume(run_id: str, settings: Settings, observer: Observer | None = None) ->
     The thresholds are those of the run; threads, backends, cluster and a limit are those of the
     settings.
     """
-    check_backends(settings.data_backend, settings.search.backend, remote=settings.cluster.scheduler is not None)
+    check_backends(
+        settings.data_backend,
+        settings.search.backend,
+        settings.search.threads,
+        remote=settings.cluster.scheduler is not None,
+    )
     store = Store.open(settings.store, create=False)
     folder = store.run(run_id)
     if not folder.exists():

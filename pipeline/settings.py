@@ -38,11 +38,13 @@ SETTINGS_FILE = "bicliq.toml"
 PREFIX = "BICLIQ__"
 
 OTHER_VARIABLES = {
+    "BICLIQ_CORRUPTIONS": "How often the tests damage a store.",
     "BICLIQ_DATA": "Folder of the larger graphs of tests and benchmarks.",
     "BICLIQ_GPU_MEMORY": "Bytes of a GPU that a search may take.",
     "BICLIQ_HOME": "This repository, for `prefect deploy`.",
     "BICLIQ_LANES": "Instruction set of the kernels: avx512, avx2 or portable.",
     "BICLIQ_NOTEBOOK_STORE": "Store of the notebooks.",
+    "BICLIQ_TEST_TIMES": "How often the tests run each bad input.",
     "BICLIQ_TRACEBACK": "Not empty: an error of the command line shows its traceback.",
 }
 """Variables that are no settings; any other that begins with ``BICLIQ_`` is refused."""
@@ -56,7 +58,7 @@ NULL_WORDS = (
     "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>",
     "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
-"""Words that mean "no value" in a CSV or TSV file: those of pandas. An empty field always means it."""
+"""Words that mean "no value" in CSV and TSV files: those of pandas; an empty field always does."""
 
 
 class _Frozen(BaseModel):

@@ -78,7 +78,7 @@ def _application() -> Any:
 
 def _explained(error: Exception) -> tuple[str, int]:
     """One line about an error, and its exit code."""
-    from pipeline.errors import BackendError, BicliqError, InputError, LimitReached, StorageError
+    from pipeline.errors import BackendError, BicliqError, CapacityError, InputError, LimitReached, StorageError
 
     if isinstance(error, UsageError):
         context, message = getattr(error, "ctx", None), str(error.format_message())  # type: ignore[attr-defined]
@@ -86,7 +86,7 @@ def _explained(error: Exception) -> tuple[str, int]:
         return f"{message}{where}", EXIT_INPUT
     if isinstance(error, LimitReached):
         return str(error), EXIT_LIMIT
-    if isinstance(error, InputError | StorageError | BackendError):
+    if isinstance(error, InputError | StorageError | BackendError | CapacityError):
         return str(error), EXIT_INPUT
     if isinstance(error, BicliqError):
         return str(error), EXIT_OTHER

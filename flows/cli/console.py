@@ -156,7 +156,7 @@ def _rows_read(counts: Record | None) -> Iterator[tuple[str, str]]:
 
 
 def columns_read(counts: Record) -> str:
-    """Name the columns that a table was read from, and whether the ids of a side are text or numbers."""
+    """Name the columns of a table, and say whether the ids of a side are text or numbers."""
     kinds = {side: f" ({kind})" for side, kind in counts["labels"].items()}
     return ", ".join(f"{role}: {name}{kinds.get(role, '')}" for role, name in counts["columns"].items())
 
@@ -258,7 +258,7 @@ def runs_table(record: Record) -> Table:
 
 
 def verified(record: Record) -> str:
-    """What was mended, what was found of each run, and what is left over; problems are told apart."""
+    """What was mended, found of each run, and left over; problems are told apart."""
     lines = list(record.get("repaired", []))
     wrong = {r["run"] for r in record["runs"] if r["problems"]}
     wrong |= {problem.split("/")[1] for problem in record["problems"] if "/" in problem}

@@ -251,12 +251,14 @@ def place_run(
     return Placement(data, place, cluster if shared else None, search.threads, why)
 
 
-def check_backends(data_backend: str, backend: str, *, cannot: str | None = None, remote: bool = False) -> None:
-    """Refuse backends that are asked for and cannot be used, before anything is read.
+def check_backends(
+    data_backend: str, backend: str, threads: int = 0, *, cannot: str | None = None, remote: bool = False
+) -> None:
+    """Refuse backends and threads that are asked for and cannot be had, before anything is read.
 
     Parameters
     ----------
-    data_backend, backend
+    data_backend, backend, threads
         The settings.
     cannot, remote
         As for `place_search`.
@@ -265,7 +267,11 @@ def check_backends(data_backend: str, backend: str, *, cannot: str | None = None
     ------
     BackendError
         With the reason.
+    CapacityError
+        If there are more threads than are started here; a remote worker decides for itself.
     """
+    if not remote:
+        kernels.number_of_threads(threads)
     if data_backend != "auto":
         place_data(data_backend)
     if backend != "auto":

@@ -246,7 +246,7 @@ def answer(
     """
     if stored and store is None:
         raise InputError(f"{source}: a graph of a store was named, but no store; add --store")
-    check_backends(data_backend, backend, cannot=_cannot(question.all))
+    check_backends(data_backend, backend, threads, cannot=_cannot(question.all))
     source = os.fspath(source)
     read = partial(read_graph_of, source, question, settings, store if stored else None, threads)
     search = partial(find_clique, question=question, threads=threads, backend=backend, devices=devices)

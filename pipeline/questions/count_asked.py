@@ -135,7 +135,8 @@ class CountRecord:
 def check_count_backends(asked: CountAsked, settings: Settings) -> None:
     """Refuse backends that are asked for and cannot be used for this, before anything is read."""
     remote = settings.cluster.scheduler is not None
-    check_backends(settings.data_backend, settings.search.backend, cannot=asked.gpu_cannot, remote=remote)
+    search = settings.search
+    check_backends(settings.data_backend, search.backend, search.threads, cannot=asked.gpu_cannot, remote=remote)
 
 
 def why_none(asked: CountAsked, n_left: int, n_right: int) -> str | None:

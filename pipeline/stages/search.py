@@ -210,7 +210,7 @@ def enumerate_table(
     """
     asked = settings.search
     started = time.perf_counter()
-    check_backends(settings.data_backend, asked.backend)
+    check_backends(settings.data_backend, asked.backend, asked.threads)
     table = read_edge_table(os.fspath(source), settings.ingest, backend=settings.data_backend)
     read = time.perf_counter()
     core = _reduced(table, asked, place_data(settings.data_backend, table.summary["source"]["bytes"]))

@@ -34,6 +34,7 @@ WORKS: dict[str, tuple[list[str], dict[str, str]]] = {
     "profile": (["{graph}"], {"--store": "store"}),
     "plan": (["{graph}"], {"--store": "store"}),
     "resume": ([], {"--store": "store", "--local": ""}),
+    "runs": ([], {"--store": "store"}),
     "top": ([], {"--store": "store"}),
     "verify": ([], {"--store": "store"}),
     "serve": (["t.csv"], COLUMNS),
@@ -177,7 +178,7 @@ def test_an_unknown_option_and_one_without_its_value_are_refused_in_one_line(nam
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if WORKS[name][0] and name != "generate"])
-@pytest.mark.parametrize("value", ["", "no/such/thing", "nosuch://thing", "."])
+@pytest.mark.parametrize("value", ["", "no/such/thing", "nosuch://thing", ".."])
 def test_nonsense_in_an_argument_is_refused_in_one_line(name, value, folder, capsys):
     line = line_of(name)
     line[len(name.split())] = value
@@ -219,10 +220,8 @@ def test_what_contradicts_itself_is_refused_in_one_line(line, words, folder, cap
 
 def test_json_leaves_standard_output_empty_where_something_is_wrong(folder, capsys):
     refusal(capsys, ["enumerate", "t.csv", "--left", "nobody", "--json"], folder)
-    assert (
-        invoke(["run", "t.csv", "--store", "s", "--local", "--max-bicliques", "1", "--on-limit", "error", "--json"])
-        == 3
-    )
+    limited = ["--left", "user", "--right", "item", "--max-bicliques", "1", "--on-limit", "error"]
+    assert invoke(["run", "t.csv", "--store", "s", "--local", *limited, "--json"]) == 3
     assert capsys.readouterr().out == ""
 
 

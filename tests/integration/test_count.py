@@ -189,7 +189,7 @@ def test_the_command_counts_in_memory_and_into_a_store(tmp_path, capsys):
         (["3", "3", "--all", "--max-p", "3", "--max-q", "3"], "leave out 3 3"),
         (["3", "3", "--max-p", "3"], "belong to --all"),
         (["--all", "--max-p", "100000", "--max-q", "100000"], "10,000,000,000 cells"),
-        (["3", "3", "--method", "guess"], "method 'guess'"),
+        (["3", "3", "--method", "guess"], "'guess' is not one of"),
         (["3", "3", "--method", "butterfly"], "counts p = q = 2, not (3, 3)"),
         (["3", "3", "--vertices"], "name one with --store"),
         (["3", "3", "--prefect"], "name one with --store"),

@@ -91,8 +91,9 @@ def test_dense_ids_are_ranks_so_the_order_of_rows_is_of_no_importance(tmp_path):
         graphs.add(ingest(str(tmp_path / "r.csv"), store).graph)
     assert len(graphs) == 1
     folder = store.graph(graphs.pop())
-    assert folder.read_table("left_ids.parquet")["id"].to_pylist() == [9, 10, 100]
-    assert folder.read_table("right_ids.parquet")["id"].to_pylist() == ["a", "b", "c"]
+    stored = folder.stored()
+    assert folder.read_table(stored["left_ids.parquet"])["id"].to_pylist() == [9, 10, 100]
+    assert folder.read_table(stored["right_ids.parquet"])["id"].to_pylist() == ["a", "b", "c"]
 
 
 def test_wide_ranges_of_numbers_are_ranked_too(tmp_path):

@@ -114,7 +114,9 @@ def test_the_first_commit_stands_whatever_the_store_can_do(bucket, monkeypatch, 
             return pipe(fs, path, value, mode=mode, **options)
 
         monkeypatch.setattr(type(folder.fs), "pipe_file", refuse)
-    first, second = (Commit(3, folder.attempt_name(3), 0, 1, "", "0" * 16, 0.0, True, {}, "p") for _ in range(2))
+    first, second = (
+        Commit(3, folder.attempt_name(3), 0, 1, "", "0" * 16, 0.0, True, "cpu", 1, {}, "p") for _ in range(2)
+    )
     for commit in (first, second):
         folder.write_bytes(commit.file, b"x")
     assert folder.commit_partition(first) == first

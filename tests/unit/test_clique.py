@@ -68,7 +68,7 @@ def test_every_instruction_set_finds_the_same(lanes):
         ([0, 1, 1], [1], "not symmetric"),
         ([0, 1, 2], [0, 1], "vertex 0 is its own neighbour"),
         ([0, 2, 4], [1, 1, 0, 0], "ascending and without repetition"),
-        ([0, 1], [5], "indices holds 5, but there are 1 right vertices"),
+        ([0, 1], [5], "indices holds 5 at index 0, but there are 1 right vertices"),
         ([0, 2, 1], [1], "never fall"),
         ([], [], "indptr must start with 0"),
     ],

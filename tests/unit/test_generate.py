@@ -97,4 +97,4 @@ def test_corners_must_add_up(tmp_path, capsys):
     assert invoke([*arguments, "--corners", "0.5,0.5,0.5,0.5"]) == 2
     assert "add up to 1" in capsys.readouterr().err
     assert invoke(arguments) == 0
-    assert "9 edges in 1 files" in capsys.readouterr().out
+    assert "9 edges in 1 file of" in capsys.readouterr().out

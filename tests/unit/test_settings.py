@@ -51,7 +51,15 @@ def test_a_store_may_be_named_by_a_path(tmp_path):
         load_settings(store=5)
 
 
-@pytest.mark.parametrize("error", [StorageError("away"), ConnectionResetError(), TimeoutError(), MemoryError()])
+def because(error, cause):
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [because(StorageError("away"), ConnectionResetError()), ConnectionResetError(), TimeoutError(), MemoryError()],
+)
 def test_storage_networks_and_memory_may_come_back(error):
     assert may_heal(error)
 
@@ -60,7 +68,7 @@ def test_storage_networks_and_memory_may_come_back(error):
     "error",
     [
         InputError("line 3"), CapacityError("2^128"), LimitReached("so many"), BackendError("lost"),
-        AskedBackendError("lost"), ValueError("threads"), TypeError("text"), KeyError("x"),
+        StorageError("format 2"), AskedBackendError("lost"), ValueError("threads"), TypeError("text"), KeyError("x"),
     ],
 )  # fmt: skip
 def test_nothing_else_is_better_the_second_time(error):
