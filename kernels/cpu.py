@@ -1,4 +1,4 @@
-"""The CPU driver: threads over the compiled extension with the widest lanes that this machine has."""
+"""The CPU driver: threads over the extension with the widest lanes that this machine has."""
 
 from __future__ import annotations
 
@@ -34,12 +34,13 @@ REBUILD = "build them for all: pip install . -C cmake.define.BICLIQ_LANES=all"
 
 @cache
 def load_extension(name: str | None = None) -> Any:
-    """Load the extension for the best instruction set here, or the named one (also: ``BICLIQ_LANES``).
+    """Load the extension for the best instruction set here, or the one named (or ``BICLIQ_LANES``).
 
     Raises
     ------
     BackendError
-        If the named instruction set is unknown, was not built, or is not supported by this processor.
+        If the named instruction set is unknown, was not built, or is not supported by this
+        processor.
     """
     here = _instruction_sets()
     usable = [isa for isa in here if _built(isa)]
@@ -80,7 +81,9 @@ def wait_for(
     look: Callable[[bool], Any] | None = None,
     look_seconds: float = POLL_SECONDS,
 ) -> None:
-    """Wait until a run of the extension has ended; whatever ends the waiting, an interrupt too, ends the run.
+    """Wait until a run of the extension has ended.
+
+    Whatever ends the waiting, an interrupt too, ends the run.
 
     Parameters
     ----------
@@ -185,8 +188,8 @@ class CpuSearch:
 class BicliqueStream:
     """Batches of maximal bicliques, while they are found: an iterator and a context manager.
 
-    Memory stays bounded: workers wait while two batches a thread are unread. Leaving the ``with`` block, or
-    `close`, ends the search.
+    Memory stays bounded: workers wait while two batches a thread are unread. Leaving the ``with``
+    block, or `close`, ends the search.
     """
 
     def __init__(self, search: StreamingSearch, limit: int | None) -> None:

@@ -1,4 +1,7 @@
-"""The order-free set digest in NumPy: what `src/lanes/hash.hpp` computes, from the lists themselves."""
+"""The order-free set digest in NumPy.
+
+What `src/lanes/hash.hpp` computes, from the lists themselves.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,8 @@ RIGHT_SEED = np.uint64(0xD1B54A32D192ED03)
 def set_digest(left_offsets: Any, left: Any, right_offsets: Any, right: Any) -> int:
     """Digest of a set of bicliques given as two list columns.
 
-    The digest of a union of disjoint sets is the sum of their digests modulo 2**64, so a table of any size can
-    be digested in pieces.
+    The digest of a union of disjoint sets is the sum of their digests modulo 2**64, so a table of
+    any size can be digested in pieces.
 
     Parameters
     ----------
@@ -41,8 +44,9 @@ def set_digest(left_offsets: Any, left: Any, right_offsets: Any, right: Any) -> 
 
     Notes
     -----
-    O(ids) time. A vertex is hashed by SplitMix64's finaliser [1]_ over its id and its side's seed, a side is the
-    sum of its vertices, a biclique ``mix(mix(L ^ seed) + R)``, a set the sum of its bicliques.
+    O(ids) time. A vertex is hashed by SplitMix64's finaliser [1]_ over its id and its side's seed,
+    a side is the sum of its vertices, a biclique ``mix(mix(L ^ seed) + R)``, a set the sum of its
+    bicliques.
 
     References
     ----------

@@ -16,7 +16,7 @@ class BackendError(BicliqError):
 
 
 class CapacityError(BicliqError):
-    """Raised when a request is larger than what the kernels can hold, before anything is computed wrongly."""
+    """Raised when a request is beyond what the kernels hold, before a result could be wrong."""
 
 
 Parameters = ParamSpec("Parameters")
@@ -24,7 +24,7 @@ Answer = TypeVar("Answer")
 
 
 def memory_is_capacity(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
-    """Let a function raise `CapacityError` where memory runs out, in NumPy or in a thread of the compiled code.
+    """Let a function raise `CapacityError` where memory runs out, in NumPy or in the extension.
 
     Examples
     --------

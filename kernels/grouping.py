@@ -44,8 +44,8 @@ def group_roots(indptr: Any, indices: Any, row_bytes: Any, cost: Any, partitions
 
     Notes
     -----
-    Time linear in the edges that the partitions store together; deterministic. See `src/graphs/grouping.hpp`. GBC calls such
-    partitions communication-free (BCPar).
+    Time linear in the edges that the partitions store together; deterministic. See
+    `src/graphs/grouping.hpp`. GBC calls such partitions communication-free (BCPar).
 
     Examples
     --------

@@ -1,4 +1,7 @@
-"""What this process may take of the machine: cores, threads and memory, by affinity, control group and limits."""
+"""What this process may take of the machine.
+
+Cores, threads and memory, by affinity, control group and limits.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,9 @@ CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
 
 def available_threads() -> int:
-    """Cores that this process may use: those of its affinity, or fewer where its control group has fewer.
+    """Cores that this process may use.
+
+    Those of its affinity, or fewer where its control group has fewer.
 
     Examples
     --------
@@ -30,7 +35,9 @@ def available_threads() -> int:
 
 
 def most_threads() -> int:
-    """The most threads that a kernel starts: four a core, and 64 in any case; more make no search faster.
+    """The most threads that a kernel starts: four a core, and 64 in any case.
+
+    More make no search faster.
 
     Examples
     --------
@@ -41,7 +48,9 @@ def most_threads() -> int:
 
 
 def available_memory() -> int:
-    """Bytes that this process may still take, as far as the system says: free memory, control group, address space.
+    """Bytes that this process may still take, as far as the system says.
+
+    Free memory, control group, address space.
 
     Examples
     --------
@@ -52,7 +61,10 @@ def available_memory() -> int:
 
 
 def check_room(n_bytes: int, what: str) -> None:
-    """Raise `CapacityError` where an array is larger than the memory that is left; small ones are not looked at."""
+    """Raise `CapacityError` where an array is larger than the memory that is left.
+
+    Small ones are not looked at.
+    """
     if n_bytes < SMALL_BYTES:
         return
     room = available_memory()
@@ -62,7 +74,10 @@ def check_room(n_bytes: int, what: str) -> None:
 
 @cache
 def _folders() -> tuple[Path, ...]:
-    """Folders of the control groups that this process belongs to, its own first; version 2, or the root of version 1."""
+    """Folders of the control groups that this process belongs to, its own first.
+
+    Version 2, or the root of version 1.
+    """
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -74,7 +89,10 @@ def _folders() -> tuple[Path, ...]:
 
 
 def _numbers(folders: tuple[Path, ...], name: str) -> Iterator[tuple[Path, list[int]]]:
-    """The numbers in a file of each folder that has it; what is no limit ("max", -1) is left out."""
+    """The numbers in a file of each folder that has it.
+
+    What is no limit ("max", -1) is left out.
+    """
     for folder in folders:
         try:
             words = (folder / name).read_text().split()

@@ -14,14 +14,17 @@ MOST_PATHS = 128  # times the paths of the other side: the lists of the roots ar
 
 
 def choose_side(left_degrees: Any, right_degrees: Any) -> Side:
-    """The side to enumerate where nobody asked for one: that with fewer paths of two edges from its vertices.
+    """The side to enumerate where nobody asked for one.
 
-    Paths that start on the left are counted by the squares of the right degrees, and the other way round. On nine real
-    graphs the rule finds the faster side, or one within a fifth of it (docs/methods.md); the side with fewer
-    vertices would be up to 27 times slower (fimi-retail).
+    That with fewer paths of two edges from its vertices.
 
-    In a crowded table, where a neighbour of a random edge has seven tenths of the vertices of a side, it is that side: roots
-    on the other one have nearly all of them as rows, down to the last nodes (fimi-chess: three times the time).
+    Paths that start on the left are counted by the squares of the right degrees, and the other way
+    round. On nine real graphs the rule finds the faster side, or one within a fifth of it
+    (docs/methods.md); the side with fewer vertices would be up to 27 times slower (fimi-retail).
+
+    In a crowded table, where a neighbour of a random edge has seven tenths of the vertices of a
+    side, it is that side: roots on the other one have nearly all of them as rows, down to the last
+    nodes (fimi-chess: three times the time).
 
     Raises
     ------
@@ -62,11 +65,14 @@ MOST_PATHS_FOR_WARPS = 32  # times the paths of the side that has fewer
 
 
 def choose_side_for_warps(indptr: Any, indices: Any, n_right: int) -> Side:
-    """The side for a GPU: that of `choose_side`, unless most pairs of its vertices share more rows than a warp has lanes.
+    """The side for a GPU: that of `choose_side`, unless most of its pairs share too many rows.
 
-    The nodes below such pairs are wide, and cost a warp many times what a node of at most 32 rows does. So the other
-    side is taken where its pairs are narrow; on edit-nawiki that is 1.6 times as fast. Pairs are the ends of a seeded
-    sample of paths of two edges. O(edges + sample · largest degree).
+    Too many are more than a warp has lanes.
+
+    The nodes below such pairs are wide, and cost a warp many times what a node of at most 32 rows
+    does. So the other side is taken where its pairs are narrow; on edit-nawiki that is 1.6 times as
+    fast. Pairs are the ends of a seeded sample of paths of two edges. O(edges + sample · largest
+    degree).
 
     Examples
     --------

@@ -1,4 +1,7 @@
-"""Repair: what is damaged in a store is searched again or derived again; what cannot be is said, with what to do."""
+"""Repair: what is damaged in a store is searched again or derived again.
+
+What cannot be is said, with what to do.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +49,8 @@ def repair(store: Store, settings: Settings, run: str | None = None) -> list[str
     Returns
     -------
     list of str
-        A sentence for all that was done, and for what cannot be mended: edges and ids are in no other file of the store, and
-        foreign files are somebody's.
+        A sentence for all that was done, and for what cannot be mended: edges and ids are in no
+        other file of the store, and foreign files are somebody's.
 
     Notes
     -----
@@ -200,7 +203,7 @@ def _searched_again(folder: RunFolder, planned: PlanRecord, settings: Settings) 
 
 
 def _counted_again(folder: RunFolder, planned: PlanRecord, bad: set[str], settings: Settings) -> list[str]:
-    """Count what is damaged, or missing though it was published, and put the tables together again."""
+    """Count again what is damaged or missing though published, and make the tables anew."""
     known = folder.read_record(COUNTS_RECORD)["keys"] if folder.has(COUNTS_RECORD) else {}
     touched = {found["key"] for name in bad if (found := COUNT.fullmatch(name) or COUNT_ATTEMPT.fullmatch(name))}
     search = settings.search.model_copy(update={"check": True})

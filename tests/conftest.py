@@ -12,7 +12,8 @@ from kernels.cpu import INSTRUCTION_SETS, load_extension
 
 @pytest.fixture(params=INSTRUCTION_SETS)
 def lanes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Each instruction set in turn, for all kernels of the test; skipped where the processor has it not."""
+    """Each instruction set in turn, for all kernels of the test; skipped where the processor has it
+    not."""
     load_extension.cache_clear()
     monkeypatch.setenv("BICLIQ_LANES", request.param)
     try:

@@ -1,4 +1,5 @@
-"""DIMACS graphs with their clique numbers: small ones bundled, the others where BICLIQ_DATA names their folder."""
+"""DIMACS graphs with their clique numbers: small ones bundled, the others where BICLIQ_DATA names
+their folder."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def symmetric_csr(edges: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The CSR of an undirected graph from pairs in any direction; repetitions and self-loops are dropped."""
+    """The CSR of an undirected graph from pairs in any direction; repetitions and self-loops are
+    dropped."""
     edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
     u, v = np.concatenate([edges, edges[:, ::-1]]).T
     matrix = csr_array((np.ones(len(u)), (u, v)), shape=(n, n))
@@ -66,7 +68,8 @@ def symmetric_csr(edges: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def csr_of_matrix(upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The CSR of an undirected graph from the upper triangle of its matrix; for large dense graphs."""
+    """The CSR of an undirected graph from the upper triangle of its matrix; for large dense
+    graphs."""
     matrix = upper | upper.T
     indptr = np.zeros(len(matrix) + 1, np.int64)
     np.cumsum(matrix.sum(axis=1), out=indptr[1:])

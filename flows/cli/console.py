@@ -114,7 +114,7 @@ class _Bar:
         self.progress.console.print(f"Dask dashboard: {address}")
 
 
-# ---- answers of the commands ---------------------------------------------------------------------------------------
+# ---- answers of the commands ---------------------------------------------------------------------
 
 
 def summary_table(record: Record) -> Table:

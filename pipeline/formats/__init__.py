@@ -1,9 +1,10 @@
 """Readers of edge tables: a file of any known format in, Arrow batches of raw labels out.
 
-A file is found (`files`) and recognised (`recognise`). Text formats differ in their head (comments, declared sizes,
-column names) and in what their ids mean: a `Layout` says both (`heads`, `columns`), and one reader serves them all
-(`text`), block by block (`blocks`). It checks whole columns at once; where something is wrong, the block is read again
-line by line to say where (`problems`). `labels` says when an id is a number and when it is text.
+A file is found (`files`) and recognised (`recognise`). Text formats differ in their head (comments,
+declared sizes, column names) and in what their ids mean: a `Layout` says both (`heads`, `columns`),
+and one reader serves them all (`text`), block by block (`blocks`). It checks whole columns at once;
+where something is wrong, the block is read again line by line to say where (`problems`). `labels`
+says when an id is a number and when it is text.
 """
 
 from pipeline.formats.files import bare_name, input_errors, open_bytes

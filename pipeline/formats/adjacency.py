@@ -20,7 +20,10 @@ SAFE_DIGITS = 18
 
 
 def adjacency_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
-    """Row i holds the right neighbours of left vertex i, or (with a head 'n n_left n_edges') its own id first."""
+    """Row i holds the right neighbours of left vertex i.
+
+    With a head 'n n_left n_edges', its own id comes first.
+    """
     with open_bytes(source.uri) as raw:
         text = io.TextIOWrapper(raw, "utf-8-sig", errors="replace")
         rows = [(n, _neighbours(source, n, line)) for n, line in enumerate(text, 1)]
@@ -50,8 +53,8 @@ Row = tuple[int, npt.NDArray[np.int64]]
 def _labelled_rows(source: EdgeSource, rows: list[Row]) -> list[Row]:
     """Each row's left vertex and its neighbours.
 
-    A first line 'n n_left n_edges' is a head if n > n_left and the rows below begin with ascending ids: rows of
-    neighbours are sorted as a rule, and are not headed by ascending ids.
+    A first line 'n n_left n_edges' is a head if n > n_left and the rows below begin with ascending
+    ids: rows of neighbours are sorted as a rule, and are not headed by ascending ids.
     """
     if not _has_head(rows):
         return [(i, row) for i, (_, row) in enumerate(rows)]

@@ -1,4 +1,7 @@
-"""Blocks of a text file: some whole lines each, with the number of the first, so that each can be parsed alone."""
+"""Blocks of a text file.
+
+Some whole lines each, with the number of the first, so that each can be parsed alone.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ FIRST_BYTES = 1 << 20
 """Bytes of the first block: enough to see whether ids are numbers or text."""
 
 BLOCK_BYTES = 16 << 20
-"""Bytes of the other blocks, which go on to the end of a line: what a batch of a text file comes from."""
+"""Bytes of the other blocks, which go on to the end of a line: what a batch of a text file comes
+from."""
 
 LONGEST = 64 << 20
 """Bytes that no line of a table reaches."""
@@ -32,7 +36,8 @@ class Block:
     Parameters
     ----------
     framed
-        The lines, with a line break added before the first and one after the last: so every field has neighbours.
+        The lines, with a line break added before the first and one after the last: so every field
+        has neighbours.
     line
         Number of the first line in the file, from 1.
     """
@@ -54,7 +59,10 @@ class Block:
         return breaks - (2 if self.framed.endswith(b"\n\n") else 1)
 
     def n_records(self, over_lines: bool) -> int:
-        """Number of lines that are not blank; those that end within quotes count to the next, where that is asked."""
+        """Number of lines that are not blank.
+
+        Those that end within quotes count to the next, where that is asked.
+        """
         data = np.frombuffer(self.framed, np.uint8)
         ends = np.flatnonzero(data == NEWLINE)
         if over_lines:
@@ -75,7 +83,8 @@ def blocks(file: IO[bytes], source: str, skip: int, over_lines: bool = False) ->
     skip
         Lines to leave out at the beginning.
     over_lines
-        Whether records may go on over the end of a line in quotes; blocks end where no quote is open, then.
+        Whether records may go on over the end of a line in quotes; blocks end where no quote is
+        open, then.
 
     Raises
     ------

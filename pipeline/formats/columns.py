@@ -1,4 +1,7 @@
-"""Which columns of a table are left, right, weight and time: those that were named, or the two that there are."""
+"""Which columns of a table are left, right, weight and time.
+
+Those that were named, or the two that there are.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ EXAMPLES = 2
 
 
 def wants_weight(settings: IngestSettings) -> bool:
-    """Whether the settings need weights: as a column, to filter by, or to unite repeated edges by."""
+    """Whether the settings need weights.
+
+    As a column, to filter by, or to unite repeated edges by.
+    """
     return settings.weight is not None or settings.min_weight is not None or settings.duplicates in ("sum", "max")
 
 
@@ -53,8 +59,8 @@ def choose_columns(
 ) -> Columns:
     """Choose the columns of a table with named or numbered columns.
 
-    Sides that are not named take the columns called left and right, or else the columns that are left over if these
-    are as many: nothing is guessed where there are more.
+    Sides that are not named take the columns called left and right, or else the columns that are
+    left over if these are as many: nothing is guessed where there are more.
 
     Parameters
     ----------
@@ -70,7 +76,8 @@ def choose_columns(
     Raises
     ------
     InputError
-        Where a named column is not there or there twice, a column would serve twice, or sides are not clear.
+        Where a named column is not there or there twice, a column would serve twice, or sides are
+        not clear.
     """
     asked = {"left": settings.left, "right": settings.right, "weight": settings.weight, "time": settings.time}
     if header:
@@ -145,7 +152,10 @@ def _examples(at: int, rows: Sequence[Sequence[str]]) -> str:
 
 
 def _argument(names: Sequence[str], at: int) -> str:
-    """A column as a shell takes it: its name, or its number where the name is long, empty, or not the only one."""
+    """A column as a shell takes it.
+
+    Its name, or its number where the name is long, empty, or not the only one.
+    """
     name = names[at]
     return shlex.quote(name) if 0 < len(name) <= SHOWN and Counter(names)[name] == 1 else str(at)
 

@@ -1,8 +1,9 @@
 """Fields of CSV lines: where quotes enclose them, and how a line is cut up.
 
-Arrow's parser takes any quoting as it comes: an open quote swallows the lines below, and what follows a closing one is
-joined to it. So blocks that hold a quote are looked at first. Nearly always all quotes are regular, which whole-array
-operations show; only where they are not is a block read line by line.
+Arrow's parser takes any quoting as it comes: an open quote swallows the lines below, and what
+follows a closing one is joined to it. So blocks that hold a quote are looked at first. Nearly
+always all quotes are regular, which whole-array operations show; only where they are not is a block
+read line by line.
 """
 
 from __future__ import annotations

@@ -68,7 +68,10 @@ def file_system(source: str) -> tuple[Any, str]:
 
 
 def files_of(source: str) -> list[str]:
-    """The files that a glob or a folder of tables stands for; any other source stands for itself."""
+    """The files that a glob or a folder of tables stands for.
+
+    Any other source stands for itself.
+    """
     fs, path = file_system(source)
     with input_errors(source):
         kind = _kind(fs, path)
@@ -103,7 +106,10 @@ def _tables_below(fs: Any, path: str, source: str) -> list[str]:
 
 
 def _matches(fs: Any, path: str, source: str) -> list[str]:
-    """The files that match a glob: those that begin with '.' or '_' only where the glob does, too."""
+    """The files that match a glob.
+
+    Those that begin with '.' or '_' only where the glob does, too.
+    """
     found = fs.glob(path, detail=True)
     names = [name for name in sorted(found) if not _is_hidden(name) or _is_hidden(path)]
     if not names:

@@ -23,7 +23,7 @@ SAMPLE = 20
 
 
 def refuse_columns(source: str, settings: IngestSettings, what: str) -> None:
-    """Raise an `InputError` where the settings ask for weights or times of a format that has neither."""
+    """Raise an `InputError` where weights or times are asked of a format that has neither."""
     if wants_weight(settings) or wants_time(settings):
         raise InputError(
             f"{source}: {what} has neither weights nor times; leave out weight, min_weight, time, since and until"
@@ -31,7 +31,7 @@ def refuse_columns(source: str, settings: IngestSettings, what: str) -> None:
 
 
 def refuse_choice(source: str, settings: IngestSettings, what: str) -> None:
-    """Raise an `InputError` where the settings choose columns or labels of a format that leaves no choice."""
+    """Refuse settings that choose columns or labels of a format that leaves no choice."""
     for name, chosen in (("left", settings.left), ("right", settings.right)):
         if chosen is not None:
             raise InputError(
@@ -58,7 +58,10 @@ def _data_line(source: str, lines: list[str], comments: str) -> int:
 
 
 def konect_layout(source: str, head: str, settings: IngestSettings) -> Layout:
-    """KONECT: '%' lines (the second declares edges, left, right), then 'left right [weight [time]]' from 1."""
+    """KONECT: '%' lines, then 'left right [weight [time]]' from 1.
+
+    The second '%' line declares edges, left, right.
+    """
     refuse_choice(source, settings, "a KONECT file")
     lines = head.split("\n")
     at = _data_line(source, lines, "%")
@@ -153,7 +156,7 @@ def _need_two(source: str, at: int, line: str, columns: int) -> None:
         )
 
 
-# ---- CSV ---------------------------------------------------------------------------------------------------------
+# ---- CSV -----------------------------------------------------------------------------------------
 
 
 def csv_layout(source: str, head: str, settings: IngestSettings) -> Layout:
@@ -186,7 +189,7 @@ def csv_layout(source: str, head: str, settings: IngestSettings) -> Layout:
 
 
 def _lines_up_to(head: str, header: Record, settings: IngestSettings) -> int:
-    """Lines of a file down to the last one of its header, in which quoted names may hold line breaks."""
+    """Lines of a file down to the end of its header, whose quoted names may hold line breaks."""
     breaks = sum(name.count("\n") for name in header.fields) if settings.multiline else 0
     return header.line + breaks
 
@@ -194,8 +197,8 @@ def _lines_up_to(head: str, header: Record, settings: IngestSettings) -> int:
 def _has_header(rows: list[Record], settings: IngestSettings) -> bool:
     """Whether the first line names columns.
 
-    It does where columns are asked for by name. Else it holds no number and no time; and where columns are asked for
-    by number, so that data may begin at once, the lines below hold numbers.
+    It does where columns are asked for by name. Else it holds no number and no time; and where
+    columns are asked for by number, so that data may begin at once, the lines below hold numbers.
     """
     asked = [name for name in (settings.left, settings.right, settings.weight, settings.time) if name is not None]
     if any(not name.isdigit() for name in asked):

@@ -1,8 +1,8 @@
 """What a label is: the text that stands in the file, or a number where that says the same.
 
-A number may stand for a label only where writing it gives the label's text again, as 12 and -3 do. 007, +5, 1e3, a
-blank before a number, or a number beyond 64 bits are text: zip codes and account numbers keep their zeros, and two
-labels that are written differently are never one.
+A number may stand for a label only where writing it gives the label's text again, as 12 and -3 do.
+007, +5, 1e3, a blank before a number, or a number beyond 64 bits are text: zip codes and account
+numbers keep their zeros, and two labels that are written differently are never one.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def plain_numbers(labels: pa.Array) -> pa.Array | None:
 
 
 def may_read_otherwise(lines: bytes, delimiter: str) -> bool:
-    r"""Whether Arrow may read a field of these lines as a whole number that is not how it is written.
+    r"""Whether Arrow may read a field of these lines as a number that is written otherwise.
 
-    It takes blanks around a number, zeros before it, -0, and 0x1F. This looks for fields that begin so, of whatever
-    column: it may raise false alarms, and misses none.
+    It takes blanks around a number, zeros before it, -0, and 0x1F. This looks for fields that begin
+    so, of whatever column: it may raise false alarms, and misses none.
 
     Parameters
     ----------
@@ -80,9 +80,10 @@ def may_read_otherwise(lines: bytes, delimiter: str) -> bool:
 
 
 def _has_odd_field(piece: Bytes, edge: Bytes, mark: int) -> bool:
-    """Whether a field that begins with -0, a quoted one that begins with 0, or a blank beside an edge is among these.
+    """Whether a -0, a quoted 0… or a blank at an end of a field is in these lines.
 
-    It is asked where bytes below the point are more than the edges: blanks, quotes, signs, carriage returns.
+    It is asked where bytes below the point are more than the edges: blanks, quotes, signs, carriage
+    returns.
     """
     first, then = piece[1:-1], piece[2:]
     edge = edge | (piece == QUOTE) | (piece == RETURN)

@@ -130,5 +130,5 @@ def _pair(source: str, number: int, words: list[str], n: int) -> tuple[int, int]
 
 
 def _whole(word: str) -> int | None:
-    """A whole number from 0 in ASCII digits, or None where a word is none or does not fit 64 bits."""
+    """Read a whole number from 0 in ASCII digits; None where it is none or beyond 64 bits."""
     return int64_of(word) if word.isascii() and word.isdigit() else None

@@ -1,4 +1,7 @@
-"""Edge tables in Parquet: columns by name or number; what the ids of each type of column are called."""
+"""Edge tables in Parquet: columns by name or number.
+
+What the ids of each type of column are called.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,8 @@ from pipeline.settings import IngestSettings
 BATCH_ROWS = 1 << 20
 
 EXACT = {"halffloat": 2**11, "float": 2**24, "double": 2**53}
-"""Whole numbers up to here are exact, by the type of a column of floating point numbers; beyond, two ids may be one."""
+"""Whole numbers up to here are exact, by the type of a column of floating point numbers; beyond,
+two ids may be one."""
 
 
 def open_parquet(source: str, size: int, settings: IngestSettings) -> EdgeSource:
@@ -55,7 +59,10 @@ def open_parquet(source: str, size: int, settings: IngestSettings) -> EdgeSource
 
 @contextmanager
 def _opened(source: str) -> Iterator[pq.ParquetFile]:
-    """The file, opened by Arrow itself where it is local: Python is not asked for every page, then."""
+    """The file, opened by Arrow itself where it is local.
+
+    Python is not asked for every page, then.
+    """
     fs, path = file_system(source)
     with input_errors(source), open_bytes(source) as raw:
         try:
@@ -92,7 +99,10 @@ def _place(uri: str, first: int, row: int) -> str:
 
 
 def _column(source: EdgeSource, role: str, column: pa.Array, first: int) -> pa.Array:
-    """A column as int64 or text (ids), float64 (weight), or Unix seconds (time); rows are counted from `first`."""
+    """A column as int64 or text (ids), float64 (weight), or Unix seconds (time).
+
+    Rows are counted from `first`.
+    """
     where = f"column {source.columns[role]} ({role})"
     convert = {"weight": _weights, "time": unix_seconds}.get(role, to_labels)
     try:
@@ -111,21 +121,22 @@ def _column(source: EdgeSource, role: str, column: pa.Array, first: int) -> pa.A
     return found
 
 
-# ---- labels ------------------------------------------------------------------------------------------------------
+# ---- labels --------------------------------------------------------------------------------------
 
 
 def to_labels(column: pa.Array) -> pa.Array:
     """Labels of a column of ids: int64 or text, and null where there is none.
 
-    Text and UTF-8 bytes are their own labels. Whole numbers are numbers, as are those that a floating point column
-    holds exactly, and decimals without places; where one of them is beyond 64 bits, they are text. Decimals with
-    places, dates, times and Booleans are their canonical text: 12.50, 2026-01-31, 2026-01-31 12:00:00, true.
+    Text and UTF-8 bytes are their own labels. Whole numbers are numbers, as are those that a
+    floating point column holds exactly, and decimals without places; where one of them is beyond 64
+    bits, they are text. Decimals with places, dates, times and Booleans are their canonical text:
+    12.50, 2026-01-31, 2026-01-31 12:00:00, true.
 
     Raises
     ------
     pyarrow.ArrowInvalid
-        Where a value has no label: a fraction, or bytes that are no text; the message is the end of a sentence that
-        begins with the value.
+        Where a value has no label: a fraction, or bytes that are no text; the message is the end of
+        a sentence that begins with the value.
     pyarrow.ArrowNotImplementedError
         Where the type has none.
 
@@ -189,7 +200,10 @@ def _whole_floats(column: pa.Array) -> pa.Array:
 
 
 def _without_zeros(times: pa.Array) -> pa.Array:
-    """Fractions of a second without zeros at their ends: the unit of the column changes no label."""
+    """Fractions of a second without zeros at their ends.
+
+    The unit of the column changes no label.
+    """
     zone = "(Z|[+-][0-9]+)?$"
     shorter = pc.replace_substring_regex(times, rf"\.0+{zone}", r"\1")
     return pc.replace_substring_regex(shorter, rf"(\.[0-9]*[1-9])0+{zone}", r"\1\2")
@@ -230,7 +244,7 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-# ---- weights -----------------------------------------------------------------------------------------------------
+# ---- weights -------------------------------------------------------------------------------------
 
 
 def _weights(column: pa.Array) -> pa.Array:

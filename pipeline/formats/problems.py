@@ -1,4 +1,7 @@
-"""Where a text file is wrong: a block is read again, line by line, when something in it turned out to be bad."""
+"""Where a text file is wrong.
+
+A block is read again, line by line, when something in it turned out to be bad.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ def find_problem(source: EdgeSource, block: Block) -> str | None:
 
 
 def locate(source: EdgeSource, block: Block, otherwise: str) -> NoReturn:
-    """Raise an `InputError` for the first bad line of a block; `otherwise` says what is known without it."""
+    """Raise an `InputError` for the first bad line of a block.
+
+    `otherwise` says what is known without it.
+    """
     last = block.line + block.n_lines - 1
     raise InputError(
         find_problem(source, block)
@@ -74,7 +80,9 @@ def records_of(source: EdgeSource, block: Block) -> Iterator[Record]:
 
 
 def first_failing(convert: Callable[[pa.Array], Any], values: pa.Array) -> int:
-    """Position of the first value at which a conversion of the values up to there fails; it must fail for all.
+    """Position of the first value at which a conversion of the values up to there fails.
+
+    It must fail for all.
 
     Notes
     -----

@@ -26,16 +26,16 @@ def open_edges(source: str | os.PathLike[str], settings: IngestSettings) -> Edge
     Parameters
     ----------
     source
-        Path or fsspec URL; ``.gz`` and ``.zst`` are decompressed. A glob names several files of one format, a
-        folder all the tables below it.
+        Path or fsspec URL; ``.gz`` and ``.zst`` are decompressed. A glob names several files of one
+        format, a folder all the tables below it.
     settings
         Format, columns and what is needed of weights and times.
 
     Raises
     ------
     InputError
-        If a file is missing, empty, binary or of unknown format, lacks a named column or does not say which columns
-        are meant, or if several files are not one table.
+        If a file is missing, empty, binary or of unknown format, lacks a named column or does not
+        say which columns are meant, or if several files are not one table.
     """
     uri = os.fspath(source)
     names = files_of(uri)
@@ -66,11 +66,11 @@ def _implied(settings: IngestSettings, kind: str) -> IngestSettings:
     return settings
 
 
-# ---- several files -----------------------------------------------------------------------------------------------
+# ---- several files -------------------------------------------------------------------------------
 
 
 def _open_several(source: str, names: list[str], settings: IngestSettings) -> EdgeSource:
-    """One table of several files, which must have one format, the same columns, and one type of labels a side."""
+    """One table of several files, which must have one format, the same columns and types."""
     first, *others = (_open_file(name, settings) for name in names)
     parts = [first, *(_with_header_of(first, part) for part in others)]
     for part in parts:
@@ -79,7 +79,7 @@ def _open_several(source: str, names: list[str], settings: IngestSettings) -> Ed
 
 
 def _with_header_of(first: EdgeSource, part: EdgeSource) -> EdgeSource:
-    """The part; or, where it was taken to have no header, with one that is line by line the first file's."""
+    """The part, with the header of the first file where its first line is just that."""
     if part.format not in ("csv", "tsv") or first.layout is None or part.layout is None:
         return part
     if first.layout.header and not part.layout.header and part.settings.header is None:
@@ -119,7 +119,7 @@ def _refuse_another_table(first: EdgeSource, part: EdgeSource) -> None:
     )
 
 
-# ---- rows --------------------------------------------------------------------------------------------------------
+# ---- rows ----------------------------------------------------------------------------------------
 
 
 def read_batches(source: EdgeSource) -> Iterator[EdgeBatch]:

@@ -26,7 +26,8 @@ class Layout:
     left, right, weight, time
         Positions of the columns, from 0; weight and time only where they are wanted.
     ids
-        "labels" are any text or whole numbers, "numbers" are whole numbers from 0, and "indices" count from 1.
+        "labels" are any text or whole numbers, "numbers" are whole numbers from 0, and "indices"
+        count from 1.
     columns
         Fields that a line has.
     names
@@ -70,9 +71,9 @@ class EdgeBatch:
     Parameters
     ----------
     edges
-        Columns left and right (int64 or string), weight (float64) and time (Unix seconds, float64) as wanted. Labels
-        are text where one of the batch is no plain whole number: a side may be numbers in one batch and text in the
-        next, and is text then.
+        Columns left and right (int64 or string), weight (float64) and time (Unix seconds, float64)
+        as wanted. Labels are text where one of the batch is no plain whole number: a side may be
+        numbers in one batch and text in the next, and is text then.
     place
         Says where a row, counted from 0, stands: "edges.csv, line 12".
     ragged

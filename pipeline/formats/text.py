@@ -1,8 +1,9 @@
 """Text formats read into batches: one reader for all of them, guided by the `Layout` of their head.
 
-Blocks of whole lines are parsed side by side, each by Arrow in a thread of ours. Arrow's own streaming reader is not
-used: its threads read ahead in a Python file, and abort the process when they meet an interpreter that ends on an error.
-Every block's rows are checked against its lines, so nothing is lost between them.
+Blocks of whole lines are parsed side by side, each by Arrow in a thread of ours. Arrow's own
+streaming reader is not used: its threads read ahead in a Python file, and abort the process when
+they meet an interpreter that ends on an error. Every block's rows are checked against its lines, so
+nothing is lost between them.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ from pipeline.formats.times import unix_seconds
 from pipeline.formats.words import brief, shown
 
 MOST_THREADS = 8
-"""Blocks parsed at once, at most: each takes some 50 MiB, and more than so many wait for the file anyway."""
+"""Blocks parsed at once, at most: each takes some 50 MiB, and more than so many wait for the file
+anyway."""
 
 
 def text_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
@@ -62,7 +64,10 @@ def text_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
 
 
 def _in_order(parse: Callable[[Block], EdgeBatch], found: Iterable[Block]) -> Iterator[EdgeBatch]:
-    """Parse the first block, which shows what the ids are, then the others side by side; in the order of the file."""
+    """Parse the first block, which shows what the ids are, then the others side by side.
+
+    In the order of the file.
+    """
     rest = iter(found)
     for first in rest:
         yield parse(first)
@@ -102,10 +107,13 @@ class _Parser:
             columns["time"] = self._seconds(columns["time"], block)
         return EdgeBatch(pa.record_batch(columns), partial(line_of, self.source, block), ragged)
 
-    # ---- lines ---------------------------------------------------------------------------------------------------
+    # ---- lines -----------------------------------------------------------------------------------
 
     def _lines(self, block: Block) -> Block:
-        """Lines that Arrow reads as they are meant; an `InputError` where their line ends or quotes are not."""
+        """Lines that Arrow reads as they are meant.
+
+        An `InputError` where their line ends or quotes are not.
+        """
         settings, delimiter = self.source.settings, self.layout.delimiter
         quotes = settings.quotes and delimiter is not None and QUOTE in block.framed
         if RETURN in block.framed:
@@ -122,7 +130,10 @@ class _Parser:
         return lines
 
     def _check_rows(self, lines: Block, block: Block, rows: int) -> None:
-        """Refuse a block whose rows are not its lines: then a quoted field goes over the end of a line."""
+        """Refuse a block whose rows are not its lines.
+
+        Then a quoted field goes over the end of a line.
+        """
         if rows == lines.n_lines:
             return
         settings = self.source.settings
@@ -134,10 +145,13 @@ class _Parser:
                 " defect of Bicliq: please report it"
             )
 
-    # ---- columns -------------------------------------------------------------------------------------------------
+    # ---- columns ---------------------------------------------------------------------------------
 
     def _columns(self, lines: Block) -> tuple[dict[str, pa.Array], int]:
-        """Columns by what they are for, ids as numbers where all are plain ones, else as text; and ragged lines."""
+        """Columns by what they are for, ids as numbers where all are plain ones, else as text.
+
+        And ragged lines.
+        """
         numbers = {"left", "right"} - self.text
         if self.layout.ids != "labels" or not numbers:
             return self._read(lines, numbers)
@@ -191,8 +205,8 @@ class _Parser:
     def _null_words(self, numbers: set[str]) -> Iterable[str]:
         """Words that Arrow shall take for missing values.
 
-        Where all columns are numbers, words are left out that are none: they end that attempt anyway, and looking for
-        them would take a fifth of the time of parsing.
+        Where all columns are numbers, words are left out that are none: they end that attempt
+        anyway, and looking for them would take a fifth of the time of parsing.
         """
         if self.layout.ids != "labels":
             return ()
@@ -226,7 +240,7 @@ class _Parser:
 
 
 class _Ragged:
-    """Counts the lines that the parser is told to leave out, since they have too many or too few fields."""
+    """Counts the lines that the parser leaves out for having too many or too few fields."""
 
     def __init__(self) -> None:
         self.lines = 0
@@ -238,7 +252,10 @@ class _Ragged:
 
 
 def _refuse_returns(uri: str, block: Block, may_be_quoted: bool) -> None:
-    """Raise an `InputError` for a carriage return before no line feed: Arrow would end a line there."""
+    """Raise an `InputError` for a carriage return before no line feed.
+
+    Arrow would end a line there.
+    """
     data = np.frombuffer(block.framed, np.uint8)
     at = np.flatnonzero(data == RETURN)
     lone = at[data[at + 1] != NEWLINE]
@@ -253,7 +270,7 @@ def _refuse_returns(uri: str, block: Block, may_be_quoted: bool) -> None:
 
 
 def _with_tabs(framed: bytes, comment: bytes) -> bytes:
-    """Lines whose runs of blanks are single tabs, without blanks at their ends, and without comments."""
+    """Lines with single tabs for runs of blanks, no blanks at their ends, and no comments."""
     lines = framed.replace(b" ", b"\t")
     if RETURN in lines:
         lines = lines.replace(b"\r\n", b"\n")

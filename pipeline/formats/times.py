@@ -10,7 +10,9 @@ LATEST = 253_402_300_800
 
 
 def unix_seconds(times: pa.Array) -> pa.Array:
-    """Unix seconds (float64) of numbers, ISO text, or Arrow dates and timestamps; without a zone they are UTC.
+    """Unix seconds (float64) of numbers, ISO text, or Arrow dates and timestamps.
+
+    Without a zone they are UTC.
 
     Raises
     ------

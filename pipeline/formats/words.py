@@ -36,6 +36,9 @@ def listed(values: Iterable[object]) -> str:
 
 
 def brief(error: BaseException) -> str:
-    """What another library says went wrong, on one line and cut: it may quote whole fields of the file."""
+    """What another library says went wrong, on one line and cut.
+
+    It may quote whole fields of the file.
+    """
     text = " ".join(str(error).split())
     return text if len(text) <= 3 * SHOWN else f"{text[: 3 * SHOWN]}…"

@@ -1,1 +1,4 @@
-"""The stages of a run, in the order of the data: ingest, reduce, profile, plan, partition, search, publish."""
+"""The stages of a run, in the order of the data.
+
+Ingest, reduce, profile, plan, partition, search, publish.
+"""

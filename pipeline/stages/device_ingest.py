@@ -63,8 +63,8 @@ def read_on_device(
 
     Notes
     -----
-    O(rows) device time and one sort of the edges; device memory is bounded, host memory is 8 to 16 bytes an edge where the
-    device cannot hold them.
+    O(rows) device time and one sort of the edges; device memory is bounded, host memory is 8 to 16
+    bytes an edge where the device cannot hold them.
     """
     started = time.perf_counter()
     while True:
@@ -142,7 +142,7 @@ class Kept:
         return cupy.asarray(self._chunks[number][start:stop])
 
     def find(self, values: Any) -> Any:
-        """Return, for each array (ascending), where these values (of the host) would be inserted."""
+        """Return, for each array (ascending), where these values of the host belong."""
         import cupy
 
         places = []
@@ -153,7 +153,7 @@ class Kept:
         return places
 
 
-# ---- reading -----------------------------------------------------------------------------------------------------
+# ---- reading -------------------------------------------------------------------------------------
 
 
 def _read(source: EdgeSource, settings: IngestSettings, progress: Callable[[int, int], None] | None) -> _Table:
@@ -166,7 +166,7 @@ def _read(source: EdgeSource, settings: IngestSettings, progress: Callable[[int,
     return table
 
 
-# ---- filtering ---------------------------------------------------------------------------------------------------
+# ---- filtering -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +223,7 @@ class DeviceRows:
         return self.frame["left"].isin(cudf.Series.from_arrow(distinct.filter(of_sample(distinct, fraction))))
 
 
-# ---- uniting -----------------------------------------------------------------------------------------------------
+# ---- uniting -------------------------------------------------------------------------------------
 
 
 def _unite(rows: _Table, uri: str, settings: IngestSettings) -> EdgeTable:
@@ -263,7 +263,7 @@ def _ranked_numbers(kept: Kept) -> tuple[Callable[[int, Any], Any], pa.Array]:
 
 
 def _ranked_text(dictionaries: list[Any]) -> tuple[Callable[[int, Any], Any], pa.Array]:
-    """Dictionaries of the chunks are united and sorted by their UTF-8 bytes, which is by code point."""
+    """Dictionaries of the chunks are united and sorted by UTF-8 bytes, that is by code point."""
     cudf, cp = cudf_and_cupy()
     codes, labels = cudf.concat(dictionaries, ignore_index=True).factorize()
     labels = cudf.Series(labels)
@@ -277,7 +277,10 @@ def _ranked_text(dictionaries: list[Any]) -> tuple[Callable[[int, Any], Any], pa
 
 
 def _plain_text(labels: pa.Array) -> pa.Array:
-    """The labels as Arrow's own readers leave them: 32-bit offsets from 0, no spare bytes, no validity."""
+    """The labels as Arrow's own readers leave them.
+
+    32-bit offsets from 0, no spare bytes, no validity.
+    """
     labels = labels.cast(pa.string())
     return pa.array(labels.to_numpy(zero_copy_only=False), pa.string())
 

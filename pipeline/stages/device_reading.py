@@ -116,7 +116,7 @@ def _parquet_frames(source: EdgeSource) -> Iterator[Any]:
 
 
 def _refuse_types(source: EdgeSource, schema: pa.Schema) -> None:
-    """Leave to the CPU ids that are neither text nor whole numbers of 64 bits, or numbers that shall be text."""
+    """Leave to the CPU ids that are neither text nor 64-bit numbers, or numbers meant as text."""
     for side in ("left", "right"):
         kind = schema.field(source.columns[side]).type
         plain = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -274,7 +274,7 @@ def _ids(column: Any, side: str, source: EdgeSource, ascii_only: bool) -> Any:
 
 
 def _weights(column: Any) -> Any:
-    """Numbers, parsed on the device where they are whole, by Arrow otherwise, which rounds correctly."""
+    """Numbers, parsed on the device where they are whole, else by Arrow, which rounds correctly."""
     import cudf
 
     if column.str.isdecimal().all() and int(column.str.len().max()) < 16:

@@ -1,4 +1,4 @@
-"""The edge table that ingest makes, on the CPU and on a GPU alike, and the account of the rows that went into it."""
+"""The edge table that ingest makes on CPU and GPU alike, and the account of its rows."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def summarize(
     ids: tuple[pa.Array, pa.Array],
     settings: IngestSettings,
 ) -> dict[str, Any]:
-    """Account for the rows of a table: each is an edge, the repetition of one, or dropped for a reason.
+    """Account for the rows of a table.
+
+    Each is an edge, the repetition of one, or dropped for a reason.
 
     Parameters
     ----------

@@ -1,15 +1,16 @@
 """What a search will find, before it: bicliques and the ids in their lists, from a seeded sample.
 
-Roots are drawn with chances in proportion to their paths of two edges, which are nearly in proportion to what they find.
-One thread lists what they find, up to a number of bicliques: of a short search that is a twentieth. Where it is not all,
-the search is long. Then each root that is left is searched by itself, and where that finds more than it may, some of the
-columns below it are drawn instead, and so on down the tree of the search (Knuth's random ways down, several at a time).
+Roots are drawn with chances in proportion to their paths of two edges, which are nearly in
+proportion to what they find. One thread lists what they find, up to a number of bicliques: of a
+short search that is a twentieth. Where it is not all, the search is long. Then each root that is
+left is searched by itself, and where that finds more than it may, some of the columns below it are
+drawn instead, and so on down the tree of the search (Knuth's random ways down, several at a time).
 Nothing depends on time, threads or lanes: a graph gives the same numbers on every machine.
 
 References
 ----------
-Hansen and Hurwitz, "On the theory of sampling from finite populations" (1943); Knuth, "Estimating the efficiency of
-backtrack programs" (1975).
+Hansen and Hurwitz, "On the theory of sampling from finite populations" (1943); Knuth, "Estimating
+the efficiency of backtrack programs" (1975).
 """
 
 from __future__ import annotations
@@ -31,21 +32,24 @@ DRAWS, DRAWS_BELOW = 16, 3
 """Roots that are drawn, and columns below a root; one of large cost may be drawn several times."""
 
 LISTED, LISTED_BELOW = 1 << 15, 1 << 11
-"""Bicliques that are listed of the drawn roots together (20 ms of a core), and then of a root, or below a column of it."""
+"""Bicliques that are listed of the drawn roots together (20 ms of a core), and then of a root, or
+below a column of it."""
 
 SEARCHES_A_ROOT = 10
 """Searches of a root and below it: one or two milliseconds each."""
 
 ALONE, HEDGE = 0.75, 8
-"""An estimate that rests on one root is likely too low, as most roots of its kind were not drawn. Above that share of it, it is
-taken so many times (fimi-chess: a root in 200 finds 6.9 million, and a third of them nearly nothing)."""
+"""An estimate that rests on one root is likely too low, as most roots of its kind were not drawn.
+Above that share of it, it is taken so many times (fimi-chess: a root in 200 finds 6.9 million, and
+a third of them nearly nothing)."""
 
 COUNTED_SHARE, MOST_COUNTED = 0.02, 1 << 21
-"""Bicliques of single roots that are counted at last: such a share of what is expected, and so many at most (half a second
-of a core, where minutes are expected)."""
+"""Bicliques of single roots that are counted at last: such a share of what is expected, and so many
+at most (half a second of a core, where minutes are expected)."""
 
 SAMPLED_EDGES = 1 << 22
-"""Edges of the subgraph of the drawn roots: the last ones are left out until it holds no more, or only the first is left."""
+"""Edges of the subgraph of the drawn roots: the last ones are left out until it holds no more, or
+only the first is left."""
 
 Sums = npt.NDArray[np.float64]
 """Bicliques, those among them that pass the thresholds, and the ids in the lists of these."""
@@ -101,7 +105,10 @@ def expected_output(by_root: BipartiteGraph, order: Int64s, cost: Int64s, asked:
 
 @dataclass(frozen=True, eq=False)
 class _Draws:
-    """Places that were drawn, each once, in random order; how often each was; and that over its chance."""
+    """Places that were drawn, each once, in random order; how often each was.
+
+    And that over its chance.
+    """
 
     places: Int64s
     times: Int64s
@@ -139,7 +146,10 @@ class _Sampling:
         return sums
 
     def _below(self, graph: BipartiteGraph, root: int, depth: int) -> tuple[Sums, bool]:
-        """Estimate what one root finds, and say whether that is exact; `depth` columns are taken with it."""
+        """Estimate what one root finds, and say whether that is exact.
+
+        `depth` columns are taken with it.
+        """
         found, done = self._listed(graph, np.array([root]), depth - 1, LISTED_BELOW)
         self._searches -= 1
         if done[0] or self._searches <= 0:
@@ -154,7 +164,7 @@ class _Sampling:
         return np.maximum(draws.weights @ values / draws.times.sum(), found[0]), False
 
     def _count(self, graph: BipartiteGraph, roots: Int64s, found: Sums, done: Any, weights: Sums) -> None:
-        """Count what roots find whose estimate may be too low, ever further, as long as that is little of what is expected."""
+        """Count what roots find whose estimate may be too low, while that is cheap."""
         limit, counted = LISTED_BELOW, 0
         while not done.all():
             limit *= 4
@@ -168,7 +178,10 @@ class _Sampling:
                     found[place] *= at_least / max(found[place, 0], 1)
 
     def _listed(self, graph: BipartiteGraph, roots: Int64s, depth: int, limit: int) -> tuple[Sums, Any]:
-        """List what roots find, one after the other, until there are so many; says which are searched to their end."""
+        """List what roots find, one after the other, until there are so many.
+
+        Says which are searched to their end.
+        """
         sums, last = np.zeros((graph.n_left, 3)), -1
         csr = (graph.indptr, graph.indices, graph.n_right)
         with kernels.stream_maximal_bicliques(*csr, side="left", roots=roots, max_bicliques=limit) as stream:
@@ -192,7 +205,10 @@ def _counted(graph: BipartiteGraph, root: int, limit: int) -> tuple[int, bool]:
 
 
 def _closed_part(by_root: BipartiteGraph, order: Int64s, places: Int64s) -> tuple[BipartiteGraph, Int64s]:
-    """Cut drawn roots out with their neighbours and all neighbours of these; the roots are numbered in the order of the search."""
+    """Cut drawn roots out with their neighbours and all neighbours of these.
+
+    The roots are numbered in the order of the search.
+    """
     xp = library_of(by_root.indices)
     inside, n = xp.zeros(by_root.n_right, xp.bool_), 0
     for place in places.tolist():
@@ -224,7 +240,10 @@ def _rows_of(graph: BipartiteGraph, root: int) -> BipartiteGraph:
 
 
 def _later_paths(graph: BipartiteGraph) -> Any:
-    """Paths of two edges from each left vertex to those after it: what its search has to choose from."""
+    """Paths of two edges from each left vertex to those after it.
+
+    What its search has to choose from.
+    """
     rows = graph.transpose()
     place = np.arange(rows.n_edges) - np.repeat(rows.indptr[:-1], rows.left_degrees)
     later = np.repeat(rows.left_degrees, rows.left_degrees) - place - 1

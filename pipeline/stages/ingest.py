@@ -1,8 +1,9 @@
 """Ingest: an edge table in, a canonical graph in the store out.
 
-Rows are filtered batch by batch (nulls, equal labels, weights, times, sample), their labels coded, repeated edges
-united, and each side's labels replaced by their ranks in sorted order. So the graph, and the digest of all that is
-found in it, depend on neither the order of the rows nor the format of the file.
+Rows are filtered batch by batch (nulls, equal labels, weights, times, sample), their labels coded,
+repeated edges united, and each side's labels replaced by their ranks in sorted order. So the graph,
+and the digest of all that is found in it, depend on neither the order of the rows nor the format of
+the file.
 
 Memory: 16 bytes an edge while it reads and 24 while it sorts, whatever the size of the file.
 """
@@ -39,10 +40,12 @@ from pipeline.store.records import StoredFile
 __all__ = ["EdgeTable", "GraphRecord", "ingest", "read_edge_table"]
 
 COMPACT_RANGE = 8
-"""Whole-number labels are ranked by a table of their range where that is at most so many times their number."""
+"""Whole-number labels are ranked by a table of their range where that is at most so many times
+their number."""
 
 ROWS_WORTH_THE_DEVICE = 1 << 20
-"""Rows from which on a table is written faster on the device, where a file takes 30 ms and a row next to nothing."""
+"""Rows from which on a table is written faster on the device, where a file takes 30 ms and a row
+next to nothing."""
 
 HIGH = 1 if sys.byteorder == "little" else 0
 """Place of the upper half of a 64-bit word."""
@@ -98,7 +101,8 @@ def ingest(
     progress
         Called with the rows read so far and the file's bytes after each batch.
     backend
-        "cpu", "cuda" (cuDF), or "auto": the GPU for a table that is large enough. The graph is the same.
+        "cpu", "cuda" (cuDF), or "auto": the GPU for a table that is large enough. The graph is the
+        same.
 
     Returns
     -------
@@ -168,7 +172,7 @@ def read_edge_table(
 def _read_by(
     opened: EdgeSource, settings: IngestSettings, progress: Callable[[int, int], None] | None, backend: str
 ) -> EdgeTable:
-    """Read a table on the device, or on the CPU where that is asked for or the device's reader leaves it to it."""
+    """Read a table on the device, or on the CPU where asked or where the device declines."""
     reason = None
     if backend == "cuda":
         from pipeline.stages.device_ingest import read_on_device
@@ -196,7 +200,7 @@ def _dropped(summary: dict[str, Any]) -> str:
     return f"{summary['rows_read']:,} rows were read" + (f" ({said})" if said else "")
 
 
-# ---- reading -----------------------------------------------------------------------------------------------------
+# ---- reading -------------------------------------------------------------------------------------
 
 
 class _Kept:
@@ -293,7 +297,7 @@ def _equal_labels(edges: pa.RecordBatch) -> pa.Array:
     return pc.equal(left, right)
 
 
-# ---- uniting -------------------------------------------------------------------------------------------------------
+# ---- uniting -------------------------------------------------------------------------------------
 
 
 def _unite(rows: _Kept, source: str, settings: IngestSettings) -> EdgeTable:
@@ -341,7 +345,10 @@ def _unite_weights(
 
 
 def _ranked(chunks: list[pa.Array]) -> tuple[Int64s, pa.Array]:
-    """Ranks of all labels of a side, and the labels by rank; one chunk of text makes all labels text."""
+    """Ranks of all labels of a side, and the labels by rank.
+
+    One chunk of text makes all labels text.
+    """
     if any(pa.types.is_dictionary(chunk.type) for chunk in chunks):
         return _ranked_text(pa.chunked_array([_as_text(chunk) for chunk in chunks]))
     return _ranked_numbers([chunk.to_numpy() for chunk in chunks if len(chunk)])
@@ -387,7 +394,7 @@ def _ranked_text(column: pa.ChunkedArray) -> tuple[Int64s, pa.Array]:
     return dense[rank[codes]], labels.take(order).filter(pa.array(used))
 
 
-# ---- writing -------------------------------------------------------------------------------------------------------
+# ---- writing -------------------------------------------------------------------------------------
 
 
 def _digest(table: EdgeTable) -> str:

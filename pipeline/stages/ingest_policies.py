@@ -1,7 +1,7 @@
 """Which rows of a table stay: the policies, in the one order in which they are applied and counted.
 
-The CPU and the GPU hold rows in tables of different libraries, but ask the same questions of them. `Rows` are the
-questions; `filtered` puts them in order and counts what each drops.
+The CPU and the GPU hold rows in tables of different libraries, but ask the same questions of them.
+`Rows` are the questions; `filtered` puts them in order and counts what each drops.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ class Rows(Protocol):
         ...
 
     def distinct(self) -> Any:
-        """Whether the two labels are different text; where equal ones are an error, that is raised."""
+        """Whether the two labels are different text.
+
+        Where equal ones are an error, that is raised.
+        """
         ...
 
     def heavy(self, least: float) -> Any:

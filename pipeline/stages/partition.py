@@ -1,9 +1,9 @@
 """Partition: one closed subgraph a partition, in one Arrow file.
 
-It holds the partition's roots, all of their neighbours (rows), all neighbours of these rows (columns), and
-every edge between them. So whoever reads that one file can search all of its roots. Columns are numbered in
-the order of the plan, rows by ascending dense id, and the rows of the file's graph are those of the
-canonical left side, whichever side is enumerated.
+It holds the partition's roots, all of their neighbours (rows), all neighbours of these rows
+(columns), and every edge between them. So whoever reads that one file can search all of its roots.
+Columns are numbered in the order of the plan, rows by ascending dense id, and the rows of the
+file's graph are those of the canonical left side, whichever side is enumerated.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from pipeline.store.records import StoredFile, named_files
 LOGGER = logging.getLogger("bicliq")
 
 BATCHES_PER_THREAD = 4
-"""Batches of partitions for each thread of a cluster: few, since each batch reads the graph once."""
+"""Batches of partitions for each thread of a cluster: few, since each batch reads the graph
+once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +105,7 @@ def write_partitions(
     progress: Callable[[int, int], None] | None = None,
     place: Place = CPU_DATA,
 ) -> int:
-    """Write all partitions of a run that are not there yet, or that are yet to be searched and damaged.
+    """Write all partitions of a run that are not there, or damaged and yet to be searched.
 
     Parameters
     ----------
@@ -113,7 +114,8 @@ def write_partitions(
     client
         A Dask client, whose workers share the work; None: this process does it.
     progress
-        Called with the partitions that are written and the number of all, in the thread of the caller.
+        Called with the partitions that are written and the number of all, in the thread of the
+        caller.
     place
         Where the graph lies while they are cut out of it.
 
@@ -142,7 +144,9 @@ def write_partitions(
 
 
 def cut_partitions(store: Store, run: str, client: Any | None, placement: Placement) -> int:
-    """Write the partitions of a run that are not there yet, where that is placed; returns their number.
+    """Write the partitions of a run that are not there yet, where that is placed.
+
+    Returns their number.
 
     On a GPU they are cut by this process, unless each worker has a GPU of its own.
     """
@@ -183,7 +187,7 @@ _COLUMNS = ("indptr", "indices", "left_ids", "right_ids", "roots")
 
 
 def _read_layout(store: Store, run: str, backend: Backend) -> _Layout:
-    """Read graph and plan, and number the vertices of the enumerated side by the plan, once for all cuts."""
+    """Read graph and plan, and number the enumerated side by the plan, once for all cuts."""
     plan = read_plan(store.run(run))
     digest = plan.digest
     graph = read_run_graph(store, run, backend)
@@ -221,7 +225,7 @@ def _present(values: Int32s, n: int) -> Int64s:
 
 
 def _write(folder: RunFolder, layout: _Layout, number: int) -> StoredFile:
-    """Cut a partition, and write its arrays as one row of lists, which are read back without a copy, and its record."""
+    """Cut a partition, and write its record and its arrays, as one row of lists."""
     part = _cut(layout, number)
     arrays = {}
     for name in _COLUMNS:
@@ -239,7 +243,7 @@ def _write(folder: RunFolder, layout: _Layout, number: int) -> StoredFile:
 
 
 def _missing(folder: RunFolder, plan: PlanRecord) -> list[int]:
-    """Partitions to write: those that are not there, and those yet to be searched that do not fit their record or plan."""
+    """Partitions to write: those not there, and those to be searched that fit no record or plan."""
     there = folder.files("partitions")
     committed = {int(found[1]) for name in folder.files("commits") if (found := COMMIT.fullmatch(name))}
     here = [n for n in range(plan.partitions) if {partition_name(n), partition_record_name(n)} <= set(there)]
@@ -254,7 +258,10 @@ def _missing(folder: RunFolder, plan: PlanRecord) -> list[int]:
 
 
 def _batches(missing: list[int], client: Any | None) -> list[list[int]]:
-    """Partitions that are cut out of a graph that is read once: all, or some a thread of a cluster."""
+    """Partitions that are cut out of a graph that is read once.
+
+    All, or some a thread of a cluster.
+    """
     if client is None or not missing:
         return [missing] if missing else []
     size = -(-len(missing) // (BATCHES_PER_THREAD * max(sum(client.nthreads().values()), 1)))

@@ -1,8 +1,9 @@
 """Plan: the enumerated side, the order of its vertices, and its roots grouped in partitions.
 
-A root's partition must hold the root's neighbours (rows) and all of their neighbours (columns), so a
-row is stored in every partition with a root beside it. Roots are therefore grouped by the rows that they share
-(`kernels.group_roots`), or, in very large graphs, by their neighbour of largest degree (docs/methods.md compares).
+A root's partition must hold the root's neighbours (rows) and all of their neighbours (columns), so
+a row is stored in every partition with a root beside it. Roots are therefore grouped by the rows
+that they share (`kernels.group_roots`), or, in very large graphs, by their neighbour of largest
+degree (docs/methods.md compares).
 """
 
 from __future__ import annotations
@@ -40,26 +41,32 @@ Asks = Literal["bicliques", "counts"]
 """What the partitions of a run are for."""
 
 OF_THE_CALL = {"max_bicliques", "on_limit", "check"}
-"""Settings of a search that are no part of its run: where this call stops, and what it checks before."""
+"""Settings of a search that are no part of its run: where this call stops, and what it checks
+before."""
 
 LOGGER = logging.getLogger("bicliq")
 
 BYTES_PER_EDGE = 12
-"""Memory of an edge while its partition is searched: the file's 4 bytes, and 4 in each orientation."""
+"""Memory of an edge while its partition is searched: the file's 4 bytes, and 4 in each
+orientation."""
 
 BYTES_PER_VERTEX = 24
-"""Memory of a vertex while its partition is searched: its offset in both orientations and its id."""
+"""Memory of a vertex while its partition is searched: its offset in both orientations and its
+id."""
 
 WEDGES_PER_PARTITION = 50_000
-"""Work worth a partition of its own. A wedge is an estimate that knows nothing of how many bicliques there are (605,000 of
-them give edit-nawiki 8.9 million), so small graphs are cut as well; a partition more costs about 10 ms."""
+"""Work worth a partition of its own. A wedge is an estimate that knows nothing of how many
+bicliques there are (605,000 of them give edit-nawiki 8.9 million), so small graphs are cut as well;
+a partition more costs about 10 ms."""
 
 FIRST_WIDTH = 64
-"""Roots looked at for the end of a partition, before twice the number that the one before it held."""
+"""Roots looked at for the end of a partition, before twice the number that the one before it
+held."""
 
 WEDGES_ALONE = 1 << 25
-"""The same where one process searches them one after the other, on all threads at once: partitions are then only
-what a run resumes from, and small ones keep threads waiting (YouTube on 16 threads: 32 of them 0.83 s, one 0.22 s)."""
+"""The same where one process searches them one after the other, on all threads at once: partitions
+are then only what a run resumes from, and small ones keep threads waiting (YouTube on 16 threads:
+32 of them 0.83 s, one 0.22 s)."""
 
 WEDGES_OF_A_GPU = 1 << 27
 """The same for a GPU alone, to which a partition costs some 60 ms beside its search."""
@@ -68,15 +75,17 @@ PARTITIONS_A_GPU = 4
 """Partitions for each of several GPUs; each works on all roots of a partition at once."""
 
 GROUPED_EDGES = 1 << 30
-"""Edges times partitions up to which roots are grouped by what they share, in 3 s at most; beyond, by their hub."""
+"""Edges times partitions up to which roots are grouped by what they share, in 3 s at most; beyond,
+by their hub."""
 
 SPARE_PARTITIONS = 32
-"""With no number asked for, work is cut in up to so many partitions, to keep that many cores busy."""
+"""With no number asked for, work is cut in up to so many partitions, to keep that many cores
+busy."""
 
 FOUND_A_PARTITION, IDS_A_PARTITION, SEARCHED_A_PARTITION = 8 << 20, 256 << 20, 32 << 20
-"""What a partition may be expected to find, so that a long run commits as it goes: bicliques, ids in their lists (some 200
-MB of Parquet), and bicliques of all sizes, also those below the thresholds. Ten seconds of two cores, half a second of
-sixteen."""
+"""What a partition may be expected to find, so that a long run commits as it goes: bicliques, ids
+in their lists (some 200 MB of Parquet), and bicliques of all sizes, also those below the
+thresholds. Ten seconds of two cores, half a second of sixteen."""
 
 MOST_PARTITIONS = 1024
 """Partitions that are made for that, at most."""
@@ -89,7 +98,8 @@ class PlanRecord:
     Parameters
     ----------
     run
-        Name of the run, which follows from the graph and the settings: planned again, it is resumed.
+        Name of the run, which follows from the graph and the settings: planned again, it is
+        resumed.
     graph
         The graph it searches.
     side
@@ -105,7 +115,8 @@ class PlanRecord:
     est_cost
         Estimated work: paths of two edges from all roots.
     digest
-        xxh3-64 of side, roots and their partitions, 16 hex digits: what belongs to this plan names it.
+        xxh3-64 of side, roots and their partitions, 16 hex digits: what belongs to this plan names
+        it.
     seconds
         Duration: ``reduce`` and ``plan``.
     """
@@ -204,7 +215,8 @@ def plan(
     backend
         "cpu", "cuda" (CuPy), or "auto": the GPU for a large graph. The plan is the same.
     cluster
-        Who will search the partitions: there are fewer of them for a process alone, unless `plan_settings` says how many.
+        Who will search the partitions: there are fewer of them for a process alone, unless
+        `plan_settings` says how many.
     asks
         Whether the partitions are searched for bicliques or counted.
 
@@ -305,7 +317,7 @@ def _known(folder: RunFolder) -> PlanRecord | None:
 
 
 def run_id(graph_id: str, search: SearchSettings, plan_settings: PlanSettings, asks: Asks = "bicliques") -> str:
-    """Name of a run: a hash of the graph and of every setting that changes the whole result or its layout.
+    """Name a run: a hash of its graph and of all settings that change the result or its layout.
 
     A limit is none of them: it says where a call stops, and the next one goes on.
     """
@@ -347,15 +359,18 @@ def plan_partitions(
     side
         The enumerated side.
     partitions
-        Number of partitions (fewer where there are fewer roots), or None: as many as the memory budget
-        asks for, as keep a machine's cores busy, and as a long search needs to commit as it goes.
+        Number of partitions (fewer where there are fewer roots), or None: as many as the memory
+        budget asks for, as keep a machine's cores busy, and as a long search needs to commit as it
+        goes.
     memory_budget
         Bytes a partition may take while it is searched; a single root may exceed it. Not used when
         `partitions` is given.
     cut
-        Where `partitions` is None: the work (paths of two edges) that a partition is worth, and the most of them.
+        Where `partitions` is None: the work (paths of two edges) that a partition is worth, and the
+        most of them.
     search
-        Thresholds of a search for bicliques, of which a sample is searched to see how long it will be; None: there is none.
+        Thresholds of a search for bicliques, of which a sample is searched to see how long it will
+        be; None: there is none.
 
     Returns
     -------
@@ -408,7 +423,10 @@ def read_plan(folder: RunFolder) -> Plan:
 
 
 def read_run_graph(store: Store, run: str, backend: str = "cpu") -> BipartiteGraph:
-    """Read the graph that a run searches: the reduced one, where there is one; with "cuda", onto the GPU."""
+    """Read the graph that a run searches: the reduced one, where there is one.
+
+    With "cuda", onto the GPU.
+    """
     folder = store.run(run)
     graph = store.graph(str(folder.read_record("run.json")["graph"]))
     reduced = named_files(folder.read_record("plan.json")).get("reduced.parquet")
@@ -431,7 +449,7 @@ def _partitions_for(expected: Expected) -> int:
 def _worthwhile(
     data_backend: str, search: SearchSettings, cluster: ClusterSettings, n_edges: int, paths: int
 ) -> tuple[int, int]:
-    """The work that a partition is worth, and the most partitions that are made for the sake of those who search."""
+    """The work that a partition is worth, and the most partitions that those who search ask for."""
     try:
         placement = place_run(data_backend, search, cluster, n_edges=n_edges, paths=paths)
     except BackendError:  # planned here, to be searched on another machine
@@ -444,7 +462,7 @@ def _worthwhile(
 
 
 def _grouped(by_root: BipartiteGraph, order: Int64s, cost: Int64s, partitions: int) -> tuple[Int64s, Int64s]:
-    """Return the roots, those of one partition side by side, and the positions where partitions 1, 2, … begin."""
+    """Return the roots, partition by partition, and the positions where partitions begin."""
     xp = library_of(order)
     if partitions > 1 and by_root.n_edges * partitions <= GROUPED_EDGES:
         row_bytes = by_root.right_degrees * BYTES_PER_EDGE + BYTES_PER_VERTEX
@@ -456,7 +474,7 @@ def _grouped(by_root: BipartiteGraph, order: Int64s, cost: Int64s, partitions: i
 
 
 def _by_hub(by_root: BipartiteGraph, order: Int64s) -> Int64s:
-    """Positions in `order`, roots with the same neighbour of largest degree (and id) side by side."""
+    """Positions in `order`, roots with the same neighbour of largest degree side by side."""
     xp = library_of(order)
     rank = xp.empty(by_root.n_right, xp.int32)
     rank[xp.argsort(by_root.right_degrees, kind="stable")] = xp.arange(by_root.n_right, dtype=xp.int32)
@@ -512,7 +530,10 @@ class _PartitionBytes:
         return xp.where(self.previous[start:end] < start, self.entry_bytes[start:end], 0)
 
     def _end(self, start: int, end: int, budget: int, width: int) -> int:
-        """First root after `start`, up to `end`, that does not fit; at least one root does. Looks `width` roots ahead first."""
+        """First root after `start`, up to `end`, that does not fit; at least one root does.
+
+        Looks `width` roots ahead first.
+        """
         first = int(self.first_entry[start])
         while True:
             reach = min(start + width, end)
@@ -525,7 +546,10 @@ class _PartitionBytes:
 
 
 def _previous_in_row(rows: Int32s, first_entry: Int64s, degrees: Int64s) -> Any:
-    """The entry in which each entry's row occurred before, or -1; entries are grouped by row, in their order."""
+    """The entry in which each entry's row occurred before, or -1.
+
+    Entries are grouped by row, in their order.
+    """
     xp = library_of(rows)
     numbers = xp.arange(rows.size, dtype=xp.int64)
     if xp is np:  # a transposition groups in linear time

@@ -18,7 +18,9 @@ NAMED = 10
 
 
 def publish(store: Store, run: str, max_bicliques: int | None = None) -> Manifest:
-    """Write the manifest of a run whose partitions are all committed; published again, it is the latest run.
+    """Write the manifest of a run whose partitions are all committed.
+
+    Published again, it is the latest run.
 
     Parameters
     ----------

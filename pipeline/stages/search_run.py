@@ -285,7 +285,10 @@ class _State:
         return sorted(missing, key=lambda number: (number not in self.commits, -self.cost[number], number))
 
     def room_for(self, number: int) -> int | None:
-        """Bicliques that a partition may hold: what is left, and what it held when it was cut off."""
+        """Bicliques that a partition may hold.
+
+        What is left, and what it held when it was cut off.
+        """
         held = self.commits[number].rows if number in self.commits else 0
         return None if self.left is None else self.left + held
 

@@ -1,4 +1,7 @@
-"""Verify: every file of a store read again, and compared with its record; bicliques compared with their graph."""
+"""Verify: every file of a store read again, and compared with its record.
+
+Bicliques compared with their graph.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +50,11 @@ class Verification:
     sampled
         Bicliques checked against the graph: complete, and maximal.
     problems
-        One sentence a problem; empty where all is well. From `verify_store`, those that are no single file's.
+        One sentence a problem; empty where all is well. From `verify_store`, those that are no
+        single file's.
     leftovers
-        Files of processes that were killed, which nobody reads: no damage. Empty from `verify_store`, which lists them all.
+        Files of processes that were killed, which nobody reads: no damage. Empty from
+        `verify_store`, which lists them all.
     """
 
     run: str
@@ -100,7 +105,10 @@ class StoreVerification:
         return not self.problems
 
     def record(self) -> dict[str, Any]:
-        """Plain record for JSON; of a single run its entries stand beside those of the store, too."""
+        """Plain record for JSON.
+
+        Of a single run its entries stand beside those of the store, too.
+        """
         whole = {**asdict(self), "ok": self.ok}
         return {**asdict(self.runs[0]), **whole} if len(self.runs) == 1 else whole
 
@@ -108,10 +116,11 @@ class StoreVerification:
 def verify(store: Store, run: str, sample: int = SAMPLE, seed: int = 0) -> Verification:
     """Read every file of a run and of its graph again, and check it.
 
-    Checked are the seal of each record and the checksum of each file that one names; that nothing is missing, foreign or of
-    another place; the schema, the rows, the lengths of lists, their thresholds, sizes and digest of each data file; that no
-    partition is missing or unaccounted for; the manifest's totals, or those of counts; and, for a seeded sample, that each
-    biclique is one of the graph and cannot be extended on either side.
+    Checked are the seal of each record and the checksum of each file that one names; that nothing
+    is missing, foreign or of another place; the schema, the rows, the lengths of lists, their
+    thresholds, sizes and digest of each data file; that no partition is missing or unaccounted for;
+    the manifest's totals, or those of counts; and, for a seeded sample, that each biclique is one
+    of the graph and cannot be extended on either side.
 
     Parameters
     ----------
@@ -129,7 +138,8 @@ def verify(store: Store, run: str, sample: int = SAMPLE, seed: int = 0) -> Verif
 
     Notes
     -----
-    Each byte is read once more than the bicliques are. Of a run that is being searched, what changes meanwhile may be reported.
+    Each byte is read once more than the bicliques are. Of a run that is being searched, what
+    changes meanwhile may be reported.
     """
     found = verify_store(store, run, sample, seed)
     if not found.runs:
@@ -139,7 +149,7 @@ def verify(store: Store, run: str, sample: int = SAMPLE, seed: int = 0) -> Verif
 
 
 def verify_store(store: Store, run: str | None = None, sample: int = SAMPLE, seed: int = 0) -> StoreVerification:
-    """Do what `verify` does for all runs of a store or one of them, and for all of its graphs and cliques or its graph."""
+    """Verify a store, or one of its runs with the graph of that run."""
     found = take_inventory(store, FOLDERS if run is None else places_of(store, run))
     runs = examine(store, found, sample, seed)
     problems = [*found.sentences(), *(problem for run in runs for problem in run.problems)]
@@ -349,7 +359,10 @@ class _RunCheck:
 
 
 def _columns(schema: pa.Schema) -> list[tuple[str, str]]:
-    """Names and types; cuDF's writer calls the items of a list otherwise, and lets columns be null."""
+    """Names and types.
+
+    cuDF's writer calls the items of a list otherwise, and lets columns be null.
+    """
     return [(f.name, f"list of {f.type.value_type}" if pa.types.is_list(f.type) else str(f.type)) for f in schema]
 
 

@@ -30,9 +30,9 @@ PARQUET: dict[str, Any] = {
     "use_dictionary": False,
     "write_statistics": ["n_left", "n_right", "root"],
 }
-"""Options of a data file. Half of the time of a write is the encoding, whatever the compression (edit-nawiki, a
-tenth of it: none 0.19 s and 146 MB, lz4 0.26 s and 19 MB, zstd 0.33 s and 11 MB); dictionaries and statistics of
-lists cost time and save nothing."""
+"""Options of a data file. Half of the time of a write is the encoding, whatever the compression
+(edit-nawiki, a tenth of it: none 0.19 s and 146 MB, lz4 0.26 s and 19 MB, zstd 0.33 s and 11 MB);
+dictionaries and statistics of lists cost time and save nothing."""
 
 MASK = (1 << 64) - 1
 """Set digests add up modulo 2**64."""

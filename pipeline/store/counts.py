@@ -1,9 +1,12 @@
-"""Counts of (p,q)-bicliques in the folder of a run: a record a partition, and the tables of their sums.
+"""Counts of (p,q)-bicliques in the folder of a run.
 
-A question has a folder below ``counts/``, named by its *key*: ``one-p3-q3``, ``vertices-p3-q3`` (with counts of vertices),
-or ``all-p8-q8`` (all sizes up to these). Each partition is committed as in an enumeration: first its files, then the
-record that names them. ``counts.parquet`` and ``vertex_counts.parquet`` hold the sums of all questions that are counted
-to their end; ``counts.json`` names them.
+A record a partition, and the tables of their sums.
+
+A question has a folder below ``counts/``, named by its *key*: ``one-p3-q3``, ``vertices-p3-q3``
+(with counts of vertices), or ``all-p8-q8`` (all sizes up to these). Each partition is committed as
+in an enumeration: first its files, then the record that names them. ``counts.parquet`` and
+``vertex_counts.parquet`` hold the sums of all questions that are counted to their end;
+``counts.json`` names them.
 """
 
 from __future__ import annotations
@@ -42,7 +45,10 @@ def vertices_name(key: str, number: int, side: str) -> str:
 def commit_count(
     folder: RunFolder, key: str, number: int, content: Mapping[str, Any], files: Iterable[StoredFile]
 ) -> dict[str, Any]:
-    """Commit what was counted in a partition; returns the record that stands. What other attempts left is removed."""
+    """Commit what was counted in a partition; returns the record that stands.
+
+    What other attempts left is removed.
+    """
     stands = folder.commit(count_name(key, number), {"partition": number, **content}, files)
     attempts = (COUNT_ATTEMPT.fullmatch(name) for name in folder.files(f"counts/{key}"))
     left = (found[0] for found in attempts if found and int(found["partition"]) == number)
@@ -55,7 +61,8 @@ def examine_counts(
 ) -> tuple[dict[int, dict[str, Any]], dict[int, str]]:
     """Return the sound records of a question by partition, and why others are damaged.
 
-    With `check`, the checksums of the files that they name are compared as well; otherwise their sizes are.
+    With `check`, the checksums of the files that they name are compared as well; otherwise their
+    sizes are.
     """
     there = folder.files(f"counts/{key}")
     names = {name: int(found["partition"]) for name in there if (found := COUNT.fullmatch(name))}

@@ -1,8 +1,9 @@
-"""A folder of a store: files that appear whole or not at all, and are checked against their records when they are read.
+"""A folder of a store: files appear whole or not at all, and are checked when they are read.
 
-Files on a local disk are written under a temporary name and renamed; those that cannot be made again are flushed to the
-disk first. Object stores show an object only when its upload ends. So a reader meets each file whole or not at all, and a
-process that is killed leaves a temporary file at most, which nobody reads.
+Files on a local disk are written under a temporary name and renamed; those that cannot be made
+again are flushed to the disk first. Object stores show an object only when its upload ends. So a
+reader meets each file whole or not at all, and a process that is killed leaves a temporary file at
+most, which nobody reads.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ COMPRESSION_LEVEL = 1
 """zstd level: higher levels shrink lists of ids by a few per cent at several times the price."""
 
 HELD_BYTES = 1 << 30
-"""A remote file up to this size is fetched once, checked and read from memory; a larger one is read twice."""
+"""A remote file up to this size is fetched once, checked and read from memory; a larger one is read
+twice."""
 
 OBJECT_STORE_LIBRARIES = {"aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google"}
 """Libraries below fsspec whose errors are no OSError, as botocore's NoCredentialsError."""
@@ -78,7 +80,7 @@ class Folder:
         """Path of a file of this folder in its file system."""
         return f"{self.path}/{name}"
 
-    # ---- what is there -----------------------------------------------------------------------------------------------
+    # ---- what is there ---------------------------------------------------------------------------
 
     def has(self, name: str) -> bool:
         """Whether a file is there."""
@@ -100,7 +102,10 @@ class Folder:
                 return None
 
     def files(self, under: str = "") -> dict[str, int]:
-        """Size of every file below this folder, or below a folder of it, by its name in this one; sorted."""
+        """Size of every file below this folder, or below a folder of it, by its name in this one.
+
+        Sorted.
+        """
         path = f"{self.path}/{under}".rstrip("/")
         with storage_errors("list", path):
             # no glob: a path may hold brackets and stars
@@ -125,13 +130,14 @@ class Folder:
             with storage_errors("remove", self.path_of(name)), contextlib.suppress(FileNotFoundError):
                 self.fs.rm_file(self.path_of(name))
 
-    # ---- writing -----------------------------------------------------------------------------------------------------
+    # ---- writing ---------------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def sink(self, name: str, durable: bool = True) -> Iterator[HashingSink]:
         """Open a file for writing that appears whole when the block ends, and never when it raises.
 
-        One that is not `durable` may be lost when the machine loses its power: it can be made again.
+        One that is not `durable` may be lost when the machine loses its power: it can be made
+        again.
         """
         path = self.path_of(name)
         with (
@@ -168,7 +174,7 @@ class Folder:
             pq.write_table(table, out, compression="zstd", compression_level=COMPRESSION_LEVEL)
         return StoredFile(name, out.bytes, out.checksum)
 
-    # ---- records -----------------------------------------------------------------------------------------------------
+    # ---- records ---------------------------------------------------------------------------------
 
     def write_record(
         self, name: str, content: Mapping[str, Any], files: Iterable[StoredFile] = (), durable: bool = True
@@ -233,7 +239,7 @@ class Folder:
         except ValueError as error:
             raise DamageError(f"{self.path_of(name)}: {error}; {MEND}") from None
 
-    # ---- reading -----------------------------------------------------------------------------------------------------
+    # ---- reading ---------------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def source(self, file: StoredFile, check: bool = True) -> Iterator[Any]:
@@ -295,7 +301,10 @@ class Folder:
             return parquet.read(columns=columns)
 
     def check(self, file: StoredFile) -> None:
-        """Compare a file's size and checksum with its record; raises DamageError where they differ."""
+        """Compare a file's size and checksum with its record.
+
+        Raises DamageError where they differ.
+        """
         size = self._size(file.name)
         if size != file.bytes:
             raise self._misfit(file, "it is missing" if size is None else f"it has {size} bytes")
@@ -314,13 +323,16 @@ class Folder:
         said = f"its record says {file.bytes} bytes, checksum {file.checksum}"
         return DamageError(f"{self.path_of(file.name)}: {found}, {said}; {MEND}")
 
-    # ---- one at a time -----------------------------------------------------------------------------------------------
+    # ---- one at a time ---------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def claim(self, name: str) -> Iterator[None]:
-        """Hold something of this folder for this process: another that wants it waits here, until we are done or dead.
+        """Hold something of this folder for this process.
 
-        Object stores know no locks: there all go on at once, and `create_record` says who came first.
+        Another that wants it waits here, until we are done or dead.
+
+        Object stores know no locks: there all go on at once, and `create_record` says who came
+        first.
         """
         if not self.is_local:
             yield
@@ -411,7 +423,7 @@ def _walk(folder: str) -> dict[str, dict[str, int]]:
 
 @contextlib.contextmanager
 def storage_errors(action: str, path: str) -> Iterator[None]:
-    """Turn errors of a file system and of its files into StorageError, with what, where and what to do."""
+    """Turn errors of a file system into StorageError, with what, where and what to do."""
     try:
         yield
     except FileNotFoundError as error:

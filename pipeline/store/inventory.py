@@ -1,4 +1,7 @@
-"""Every file of a store compared with the records: what is damaged, missing, foreign, or left by a process that was killed."""
+"""Every file of a store compared with the records.
+
+What is damaged, missing, foreign, or left by a process that was killed.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,8 @@ LOCK = re.compile(r".*/claims/[\w-]+\.lock")
 CLIQUE_ATTEMPT = re.compile(r"cliques-\w+\.parquet")
 
 FORGOTTEN_SECONDS = 3600
-"""Age from which a file of an attempt on an object store, which nobody can lock, belongs to no living process."""
+"""Age from which a file of an attempt on an object store, which nobody can lock, belongs to no
+living process."""
 
 
 @dataclass
@@ -128,7 +132,10 @@ def _classify(root: Folder, path: str, size: int, found: Inventory) -> None:
 
 
 def is_forgotten(root: Folder, path: str) -> bool:
-    """Whether no living process can want a leftover: it is old, or, on a local disk, nobody holds its partition."""
+    """Whether no living process can want a leftover.
+
+    It is old, or, on a local disk, nobody holds its partition.
+    """
     if root.is_local:
         return not writer_lives(root.path_of(path))
     try:

@@ -19,8 +19,8 @@ A store is a folder behind any fsspec URL (a local path, ``memory://``, ``s3://b
         counts/…                         counts of (p,q)-bicliques (`pipeline.store.counts`)
     <store>/cliques/<name>/              a maximum clique (`pipeline.questions.clique`)
 
-Every JSON file is a sealed record (`pipeline.store.records`), and every other file but locks is named by one of them, with
-its size and its checksum. What no record names is not read by anybody.
+Every JSON file is a sealed record (`pipeline.store.records`), and every other file but locks is
+named by one of them, with its size and its checksum. What no record names is not read by anybody.
 """
 
 from __future__ import annotations
@@ -69,12 +69,13 @@ class Commit:
     complete
         False where a limit ended the search before its end.
     sizes
-        How many bicliques there are of each size, and the largest (`pipeline.store.sizes`), so that nobody reads the file
-        for it.
+        How many bicliques there are of each size, and the largest (`pipeline.store.sizes`), so that
+        nobody reads the file for it.
     plan
         Digest of the plan that the partition is of.
     backend, threads
-        What it ran on: "cpu" with the instruction set of its lanes, as "cpu-avx2", or "cuda"; and threads, or warps.
+        What it ran on: "cpu" with the instruction set of its lanes, as "cpu-avx2", or "cuda"; and
+        threads, or warps.
     """
 
     partition: int
@@ -117,7 +118,10 @@ class Examined:
 
 
 class GraphFolder(Folder):
-    """The folder of a graph: edges, id dictionaries, profile, and ``graph.json``, which names the first three."""
+    """The folder of a graph.
+
+    Edges, id dictionaries, profile, and ``graph.json``, which names the first three.
+    """
 
     def exists(self) -> bool:
         """Whether the graph is there."""
@@ -143,7 +147,7 @@ class GraphFolder(Folder):
 
 
 class RunFolder(Folder):
-    """The folder of a run: plan, partitions, bicliques, commit records, and the manifest, written last."""
+    """The folder of a run: plan, partitions, bicliques, commit records; the manifest comes last."""
 
     @property
     def store(self) -> Store:
@@ -169,21 +173,29 @@ class RunFolder(Folder):
 
     @contextlib.contextmanager
     def claim_partition(self, number: int) -> Iterator[None]:
-        """Hold a partition for this process, as `claim` does: two runs at once on one machine search each of them once.
+        """Hold a partition for this process, as `claim` does.
 
-        On an object store both may search it: each writes a data file of its own, and the first commit record stands.
+        Two runs at once on one machine search each of them once.
+
+        On an object store both may search it: each writes a data file of its own, and the first
+        commit record stands.
         """
         with self.claim(f"partition-{number:05d}"):
             yield
 
     def attempt_name(self, number: int) -> str:
-        """Name for the data file of an attempt at a partition: another one than those that may be there."""
+        """Name for the data file of an attempt at a partition.
+
+        Another one than those that may be there.
+        """
         if self.is_local and not self.has(data_name(number)):  # the claim keeps others off
             return data_name(number)
         return data_name(number, uuid.uuid4().hex[:8])
 
     def commit_partition(self, commit: Commit, replaces: Commit | None = None) -> Commit:
-        """Make a partition's data file visible: from now on it is never searched again, if it is complete.
+        """Make a partition's data file visible.
+
+        From now on it is never searched again, if it is complete.
 
         Parameters
         ----------
@@ -195,12 +207,13 @@ class RunFolder(Folder):
         Returns
         -------
         Commit
-            The commit that stands. On an object store that may be another process's, which came first; then this data file
-            is removed.
+            The commit that stands. On an object store that may be another process's, which came
+            first; then this data file is removed.
 
         Notes
         -----
-        What other attempts left, finished or not, is removed: nothing of it can be committed any more.
+        What other attempts left, finished or not, is removed: nothing of it can be committed any
+        more.
         """
         if replaces is not None and not self.is_local:
             self.remove(commit_name(commit.partition))
@@ -212,7 +225,9 @@ class RunFolder(Folder):
         return stands
 
     def commit(self, name: str, content: dict[str, Any], files: Iterable[StoredFile]) -> dict[str, Any]:
-        """Write a record for good, and return the one that stands: on an object store the first that was written.
+        """Write a record for good, and return the one that stands.
+
+        On an object store the first that was written.
 
         Files that only this one names are then removed; a claim must be held on a local disk.
         """
@@ -241,7 +256,8 @@ class RunFolder(Folder):
         Raises
         ------
         DamageError
-            Where a commit record is damaged, is not of the run's plan, or its data file is missing or of another size.
+            Where a commit record is damaged, is not of the run's plan, or its data file is missing
+            or of another size.
         """
         found = self.examine()
         if found.damaged:
@@ -256,7 +272,8 @@ class RunFolder(Folder):
         Parameters
         ----------
         check
-            Whether to read the data files and compare their checksums, too; otherwise their sizes only.
+            Whether to read the data files and compare their checksums, too; otherwise their sizes
+            only.
         """
         names = [name for name in self.files("commits") if COMMIT.fullmatch(name)]
         if not names:
@@ -434,7 +451,10 @@ class Store:
         return [name for name in names if self.graph(name).exists()]
 
     def runs(self) -> list[str]:
-        """Return the runs of the store, sorted; `pipeline.store.states` says when they were made."""
+        """Return the runs of the store, sorted.
+
+        `pipeline.store.states` says when they were made.
+        """
         names = Folder(self.fs, self.path, "runs").folders()
         return [name for name in names if self.run(name).exists()]
 

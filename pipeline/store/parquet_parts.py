@@ -1,13 +1,14 @@
 """One Parquet file whose row groups are encoded side by side.
 
-pyarrow encodes a file on one core. Here each batch becomes a Parquet file of its own in memory, on a thread of a pool;
-their row groups are put one after the other, and the footer names them all. A footer is a tree in Thrift's compact
-protocol, of which only the offsets change: so it is read without knowing what its fields mean, and written again.
+pyarrow encodes a file on one core. Here each batch becomes a Parquet file of its own in memory, on
+a thread of a pool; their row groups are put one after the other, and the footer names them all. A
+footer is a tree in Thrift's compact protocol, of which only the offsets change: so it is read
+without knowing what its fields mean, and written again.
 
 References
 ----------
-Apache Parquet format, ``parquet.thrift`` (FileMetaData, RowGroup, ColumnChunk, ColumnMetaData) and "File format"; Apache
-Thrift, "Compact protocol encoding".
+Apache Parquet format, ``parquet.thrift`` (FileMetaData, RowGroup, ColumnChunk, ColumnMetaData) and
+"File format"; Apache Thrift, "Compact protocol encoding".
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ Struct = dict[int, tuple[int, Any]]
 
 
 class ParallelParquetWriter:
-    """Writes batches as row groups of one Parquet file, encoded on several threads; their order is kept.
+    """Writes batches as row groups of one Parquet file, encoded on several threads.
+
+    Their order is kept.
 
     Parameters
     ----------
@@ -102,7 +105,7 @@ class ParallelParquetWriter:
         return memoryview(file.getvalue())
 
     def _append(self, part: memoryview) -> None:
-        """Write the row groups of a file of one batch, and take over what its footer says of them."""
+        """Write the row groups of a file of one batch, and take over what its footer says."""
         end = len(part) - 8 - int.from_bytes(part[-8:-4], "little")
         footer, _ = decode_struct(part[end:-8].tobytes(), 0)
         _shift(footer, self._at - len(MAGIC))

@@ -1,8 +1,9 @@
-"""Sealed records: JSON that says where it belongs, names files with size and checksum, and ends with its own.
+"""Sealed records: JSON that says where it belongs, names files, and ends with its checksum.
 
-Every file of a store is a record, or is named by one. The first entry of a record is its path in the store, so that a
-copy of it elsewhere is noticed; the last one is the xxh3-128 of all bytes before it, so that no byte of it can change
-unnoticed. Entry ``stored`` holds the files that it names.
+Every file of a store is a record, or is named by one. The first entry of a record is its path in
+the store, so that a copy of it elsewhere is noticed; the last one is the xxh3-128 of all bytes
+before it, so that no byte of it can change unnoticed. Entry ``stored`` holds the files that it
+names.
 """
 
 from __future__ import annotations

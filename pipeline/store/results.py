@@ -1,7 +1,8 @@
 """Reading a run back: Arrow, pandas or Dask, with the original ids, and the largest bicliques.
 
-Records are read and compared when a run is opened, data files and id dictionaries are checked against their checksums when
-they are read: what does not fit is a `DamageError`, and gives no row (docs/decisions.md has what that costs).
+Records are read and compared when a run is opened, data files and id dictionaries are checked
+against their checksums when they are read: what does not fit is a `DamageError`, and gives no row
+(docs/decisions.md has what that costs).
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class Run:
 
     Notes
     -----
-    Only committed partitions are read, so a run can be looked at while it is searched: `state` says how far it is.
+    Only committed partitions are read, so a run can be looked at while it is searched: `state` says
+    how far it is.
     """
 
     store: Store
@@ -144,7 +146,10 @@ class Run:
         return dd.from_map(_read_frame, files, store_uri=self.store.uri, run=self.run, labels=labels, meta=meta)
 
     def read_partition(self, number: int, ids: bool = True) -> pa.Table:
-        """Return the bicliques of one partition; `InputError` where it was not committed when this run was opened."""
+        """Return the bicliques of one partition.
+
+        `InputError` where it was not committed when this run was opened.
+        """
         if number not in self._commits:
             raise InputError(
                 f"{self.run}: partition {number} is not committed; {len(self._commits)} partitions are, open the run again"
@@ -167,8 +172,9 @@ class Run:
         Returns
         -------
         pyarrow.Table
-            Columns left, right, n_left, n_right, n_edges, root; largest first. Bicliques of equal size
-            come in the order of their dense ids, whatever the partitions: the answer is always the same.
+            Columns left, right, n_left, n_right, n_edges, root; largest first. Bicliques of equal
+            size come in the order of their dense ids, whatever the partitions: the answer is always
+            the same.
 
         Raises
         ------
@@ -238,7 +244,10 @@ class _Labels:
 
 
 class _CheckedFiles(pafs.FSSpecHandler):  # type: ignore[misc]
-    """What an Arrow dataset reads data files through: each is checked against its record when it is first opened."""
+    """What an Arrow dataset reads data files through.
+
+    Each is checked against its record when it is first opened.
+    """
 
     def __init__(self, folder: Folder, files: dict[str, StoredFile]) -> None:
         super().__init__(folder.fs)

@@ -1,4 +1,4 @@
-"""A binary file that counts and hashes what is written to it, and is brought to the disk while it grows."""
+"""A file that counts and hashes what is written, and is brought to the disk while it grows."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from typing import IO, Any
 import xxhash
 
 FLUSHED_BYTES = 32 << 20
-"""Bytes after which the disk is told to write, so that there is little left to wait for when the file ends."""
+"""Bytes after which the disk is told to write, so that there is little left to wait for when the
+file ends."""
 
 
 @contextlib.contextmanager
 def hashing_sink(file: IO[bytes], *, on_disk: bool = False) -> Iterator[HashingSink]:
-    """Write a file through a `HashingSink`; all is written when the block ends, and its thread has ended in any case."""
+    """Write a file through a `HashingSink`.
+
+    All is written when the block ends, and its thread has ended in any case.
+    """
     sink = HashingSink(file, on_disk=on_disk)
     try:
         yield sink
@@ -27,7 +31,9 @@ def hashing_sink(file: IO[bytes], *, on_disk: bool = False) -> Iterator[HashingS
 
 
 class HashingSink(io.RawIOBase):
-    """A binary file that counts and hashes what is written to it; a large one goes to the disk beside its writer.
+    """A binary file that counts and hashes what is written to it.
+
+    A large one goes to the disk beside its writer.
 
     Parameters
     ----------

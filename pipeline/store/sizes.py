@@ -1,4 +1,7 @@
-"""Sizes of bicliques: how many there are of each, and the largest; counted while they are found, and added up to publish."""
+"""Sizes of bicliques: how many there are of each, and the largest.
+
+Counted while they are found, and added up to publish.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,9 @@ Histogram = list[tuple[int, int]]
 
 
 class Sizes:
-    """Histograms of the sizes of both sides, and the biclique with most edges (of several, with most left vertices).
+    """Histograms of the sizes of both sides, and the biclique with most edges.
+
+    Of several with as many edges, the one with most left vertices.
 
     Examples
     --------
@@ -73,7 +78,10 @@ def _rank(biclique: Mapping[str, int]) -> tuple[int, int]:
 
 
 def _counts(xp: Any, sizes: Any) -> dict[int, int]:
-    """How often each size occurs: by a table of all sizes where they are small, as a rule, by sorting otherwise."""
+    """How often each size occurs.
+
+    By a table of all sizes where they are small, as a rule, by sorting otherwise.
+    """
     if int(sizes.max()) > len(sizes) + 1024:
         values, counts = xp.unique(sizes, return_counts=True)
     else:

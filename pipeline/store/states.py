@@ -1,4 +1,7 @@
-"""How far a run is, in words: planned, searched in part, published, cut off by a limit, or a count."""
+"""How far a run is, in words.
+
+Planned, searched in part, published, cut off by a limit, or a count.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,10 @@ class RunState:
     Parameters
     ----------
     name
-        "planned": nothing was searched. "searching": some partitions were, or are being searched. "searched": all were, but
-        nothing is published. "published": all of it. "limited": published, but cut off by its limit. "count": the run is
-        a count of (p,q)-bicliques, and has none to read.
+        "planned": nothing was searched. "searching": some partitions were, or are being searched.
+        "searched": all were, but nothing is published. "published": all of it. "limited":
+        published, but cut off by its limit. "count": the run is a count of (p,q)-bicliques, and has
+        none to read.
     committed, partitions
         Partitions that were searched, and all of them.
     limit
@@ -101,7 +105,8 @@ def read_run(folder: RunFolder) -> OpenedRun:
     InputError
         Where there is no such run.
     DamageError
-        Where a record or a data file is damaged or missing, or the manifest says otherwise than the commit records.
+        Where a record or a data file is damaged or missing, or the manifest says otherwise than the
+        commit records.
     """
     if not folder.exists():
         raise InputError(f"{folder.uri}: there is no such run")
@@ -116,7 +121,9 @@ def read_run(folder: RunFolder) -> OpenedRun:
 
 
 def latest_run(store: Store) -> str:
-    """Return the run that was published last; where none is, the one that was planned last. Counts are left out.
+    """Return the run that was published last; where none is, the one that was planned last.
+
+    Counts are left out.
 
     Raises
     ------
@@ -132,7 +139,7 @@ def latest_run(store: Store) -> str:
 
 
 def run_to_resume(store: Store) -> str:
-    """Return the run that was planned last of those that are not published whole, or else the latest."""
+    """Return the last planned run that is not published whole, or else the latest."""
     unfinished = {run: (planned, run) for run, (planned, _, complete) in _times(store).items() if not complete}
     return max(unfinished, key=lambda run: unfinished[run]) if unfinished else latest_run(store)
 
@@ -151,7 +158,10 @@ def _times(store: Store) -> dict[str, tuple[str, str | None, bool]]:
 
 
 def list_runs(store: Store) -> list[dict[str, Any]]:
-    """Return a record of each run, the last used one last; one whose records are damaged is "damaged", and says why."""
+    """Return a record of each run, the last used one last.
+
+    One whose records are damaged is "damaged", and says why.
+    """
     listed = []
     for run in store.runs():
         folder = store.run(run)
@@ -202,7 +212,7 @@ def state_of(
 
 
 def compare(folder: RunFolder, manifest: dict[str, Any], commits: dict[int, Commit]) -> None:
-    """Raise DamageError where the manifest of a run lists other files than its commit records do."""
+    """Raise DamageError where a manifest lists other files than the commit records do."""
     listed = {entry["path"]: (entry["partition"], entry["bytes"], entry["checksum"]) for entry in manifest["files"]}
     found = {commit.file: (commit.partition, commit.bytes, commit.checksum) for commit in commits.values()}
     differ = sorted(

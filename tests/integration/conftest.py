@@ -1,4 +1,5 @@
-"""A Prefect server for the tests of flows and schedules: a process of its own with its scheduler, started once."""
+"""A Prefect server for the tests of flows and schedules: a process of its own with its scheduler,
+started once."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ os.environ.setdefault("DO_NOT_TRACK", "1")
 
 @pytest.fixture(scope="session")
 def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """URL of the API; flows of this process and commands that are started by `os.environ` use it."""
+    """URL of the API; flows of this process and commands that are started by `os.environ` use
+    it."""
     home = tmp_path_factory.mktemp("prefect")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -1,4 +1,5 @@
-"""Every kernel as a call of a graph and a number of threads: what the tests of limits and interrupts have in common."""
+"""Every kernel as a call of a graph and a number of threads: what the tests of limits and
+interrupts have in common."""
 
 from __future__ import annotations
 

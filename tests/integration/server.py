@@ -14,7 +14,8 @@ from pipeline.store.layout import Store
 
 
 def ask(url: str, question: dict[str, Any]) -> Any:
-    """The server's answer; a server on SQLite says 503 while its database is locked, and means: again."""
+    """The server's answer; a server on SQLite says 503 while its database is locked, and means:
+    again."""
 
     def answer() -> httpx.Response | None:
         with suppress(httpx.TransportError):  # a machine with much to do lets it wait

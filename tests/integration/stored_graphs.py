@@ -1,4 +1,5 @@
-"""Graphs for the tests of the stages, as ingest leaves them in a store, and their bicliques by force."""
+"""Graphs for the tests of the stages, as ingest leaves them in a store, and their bicliques by
+force."""
 
 from __future__ import annotations
 

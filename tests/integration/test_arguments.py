@@ -1,6 +1,8 @@
-"""Wrong arguments of every command: exit code 2, one line that says what is wrong, and nothing on standard output.
+"""Wrong arguments of every command: exit code 2, one line that says what is wrong, and nothing on
+standard output.
 
-The commands, their options and the kinds of these come from the application itself, so a new one is tried as well.
+The commands, their options and the kinds of these come from the application itself, so a new one is
+tried as well.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Bad input: exit code 2, one clear message that says where and what to do, and nothing published."""
+"""Bad input: exit code 2, one clear message that says where and what to do, and nothing
+published."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Which backend searches a maximum clique: what is asked, and what "auto" makes of it; the GPU is emulated."""
+"""Which backend searches a maximum clique: what is asked, and what "auto" makes of it; the GPU is
+emulated."""
 
 from __future__ import annotations
 

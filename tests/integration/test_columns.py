@@ -1,4 +1,5 @@
-"""Which columns are read: never guessed where there are more than two, found by name in every file of a table."""
+"""Which columns are read: never guessed where there are more than two, found by name in every file
+of a table."""
 
 from __future__ import annotations
 
@@ -106,7 +107,7 @@ def test_columns_of_a_fixed_format_cannot_be_chosen(tmp_path, name, text):
     assert set(read(tmp_path / name).summary["columns"]) == {"left", "right"}
 
 
-# ---- several files -----------------------------------------------------------------------------------------------
+# ---- several files -------------------------------------------------------------------------------
 
 
 def write_parts(folder: Path, *texts: str) -> Path:

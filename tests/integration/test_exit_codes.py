@@ -1,4 +1,5 @@
-"""Bad input ends the process with exit code 2, every time: no thread of a reader outlives the error."""
+"""Bad input ends the process with exit code 2, every time: no thread of a reader outlives the
+error."""
 
 from __future__ import annotations
 

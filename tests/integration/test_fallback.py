@@ -1,4 +1,5 @@
-"""When the GPU fails, "auto" goes on with the CPU, says why once, and loses nothing; who asked for the GPU gets an error."""
+"""When the GPU fails, "auto" goes on with the CPU, says why once, and loses nothing; who asked for
+the GPU gets an error."""
 
 from __future__ import annotations
 

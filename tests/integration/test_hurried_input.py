@@ -149,7 +149,7 @@ def test_standard_input_from_a_file_is_read_and_from_a_pipe_refused(tmp_path):
     assert (piped.returncode, "Traceback" in piped.stderr) == (2, False)
 
 
-# ---- far away ----------------------------------------------------------------------------------------------------
+# ---- far away ------------------------------------------------------------------------------------
 
 
 @pytest.fixture

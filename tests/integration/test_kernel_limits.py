@@ -1,4 +1,5 @@
-"""Threads that do not start and memory that runs out are errors of the caller's: nothing aborts, hangs or stays behind.
+"""Threads that do not start and memory that runs out are errors of the caller's: nothing aborts,
+hangs or stays behind.
 
 Each test runs kernels in a process of its own, below a limit of that process.
 """
@@ -49,7 +50,8 @@ def lift():
 
 
 def run(script: str, **options: object) -> str:
-    """The output of a script after `BEFORE`; a process that was ended by a signal fails the test."""
+    """The output of a script after `BEFORE`; a process that was ended by a signal fails the
+    test."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **FRUGAL}
     done = subprocess.run(
         [sys.executable, "-c", BEFORE + script], capture_output=True, text=True, env=environment, timeout=300, **options
@@ -103,7 +105,8 @@ assert plain(call(graph, 1)) == expected
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_memory_that_runs_out_anywhere_is_an_error_of_capacity(kernel: str) -> None:
-    """With a little more memory each time, so that it runs out in one place after the other, in workers as well."""
+    """With a little more memory each time, so that it runs out in one place after the other, in
+    workers as well."""
     output = run(f"""
 graph, call = for_kernel({kernel!r}, bipartite(100000, 80000, 6)), KERNELS[{kernel!r}]
 expected, before, said, mib = plain(call(graph, 2)), threads_now(1), [], 1
@@ -128,7 +131,8 @@ print(len(said), "memory ran out" in " ".join(said))
 
 @pytest.mark.parametrize("call", ["stream", "digest"])
 def test_memory_that_runs_out_for_the_matrix_of_one_root_ends_those_that_wait_for_work(call: str) -> None:
-    """One vertex knows all of the other side; the other roots are done before its matrix is made."""
+    """One vertex knows all of the other side; the other roots are done before its matrix is
+    made."""
     output = run(f"""
 matrix = np.random.default_rng(0).random((2000, 12000)) < 0.004
 matrix[:, 0] = True

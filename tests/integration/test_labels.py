@@ -83,7 +83,7 @@ def test_a_label_may_be_as_long_as_it_likes(tmp_path):
     assert {len(label) for label in read(path).left_ids.to_pylist()} == {300_000}
 
 
-# ---- words for missing values ------------------------------------------------------------------------------------
+# ---- words for missing values --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("word", NULL_WORDS)
@@ -137,7 +137,7 @@ def test_words_come_from_the_environment_too(monkeypatch, variable, expected):
     assert load_settings().ingest.null_values == expected
 
 
-# ---- times -------------------------------------------------------------------------------------------------------
+# ---- times ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("late", ["2020-07-01T00:00:00Z", "2020-07-01T02:00:00+02:00"])

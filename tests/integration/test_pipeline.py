@@ -1,4 +1,5 @@
-"""From a stored graph to its verified bicliques: one set, whatever the side, partitions and workers."""
+"""From a stored graph to its verified bicliques: one set, whatever the side, partitions and
+workers."""
 
 from __future__ import annotations
 

@@ -49,7 +49,8 @@ def random_graphs(draw: st.DrawFn, max_side: int = 12) -> Graph:
 
 @st.composite
 def tall_graphs(draw: st.DrawFn) -> Graph:
-    """Few columns over many rows (more than 32, so that roots need a bit matrix), with crowds of twins."""
+    """Few columns over many rows (more than 32, so that roots need a bit matrix), with crowds of
+    twins."""
     n_right = draw(st.integers(2, 9))
     n_left = draw(st.integers(33, 150))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -59,7 +60,8 @@ def tall_graphs(draw: st.DrawFn) -> Graph:
 
 @st.composite
 def hub_graphs(draw: st.DrawFn) -> Graph:
-    """A few dense rows and columns in a large sparse graph: wide roots with many befores, long candidate lists."""
+    """A few dense rows and columns in a large sparse graph: wide roots with many befores, long
+    candidate lists."""
     n_left, n_right = draw(st.integers(40, 120)), draw(st.integers(40, 120))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     matrix = random.random((n_left, n_right)) < draw(st.sampled_from([0.01, 0.03]))

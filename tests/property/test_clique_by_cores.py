@@ -1,4 +1,5 @@
-"""The search from the cores down against that of the whole graph; here on arrays of the host, with cores by peeling."""
+"""The search from the cores down against that of the whole graph; here on arrays of the host, with
+cores by peeling."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ def graph_of(csr):
 
 
 def searched(graph, *, all=False, time_limit=None, cores=None):
-    """What is found from the cores down, and the vertices, limit and lower bound of each search of what was left."""
+    """What is found from the cores down, and the vertices, limit and lower bound of each search of
+    what was left."""
     calls = []
 
     def search(indptr, indices, limit, lower_bound):
@@ -64,7 +66,8 @@ def test_cliques_are_those_of_the_whole_graph(csr, all):
 @given(st.integers(30, 120), st.integers(0, 2**32 - 1), st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_so_are_those_of_dense_blocks_in_a_sparse_graph(n, seed, all):
-    """The densest core often holds no maximum clique: a block may be dense without one, and a clique small beside it."""
+    """The densest core often holds no maximum clique: a block may be dense without one, and a
+    clique small beside it."""
     random = np.random.default_rng(seed)
     matrix = random.random((n, n)) < 0.05
     for density in (0.5, 0.7, 1.0):
@@ -76,7 +79,8 @@ def test_so_are_those_of_dense_blocks_in_a_sparse_graph(n, seed, all):
 @given(st.integers(12, 40), st.integers(0, 2**32 - 1), st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_so_are_those_where_the_first_search_finds_next_to_nothing(n, seed, all):
-    """Whatever the first search has in its time is a lower bound only: here it has one vertex of the densest core."""
+    """Whatever the first search has in its time is a lower bound only: here it has one vertex of
+    the densest core."""
 
     def one_vertex(core, time_limit, threads):
         whole = maximum_clique(core.indptr, core.indices)
@@ -125,7 +129,8 @@ def test_nothing_is_searched_again_where_no_core_can_hold_more_or_only_the_one_t
 
 
 def test_only_cores_that_can_hold_a_larger_clique_are_left():
-    """K(6,6) is the densest core, with cliques of 2 only; K5 lies below it, and the path cannot hold three."""
+    """K(6,6) is the densest core, with cliques of 2 only; K5 lies below it, and the path cannot
+    hold three."""
     sides = [(u, 6 + v) for u in range(6) for v in range(6)]
     complete = [(12 + u, 12 + v) for u in range(5) for v in range(u)]
     path = [(17 + u, 18 + u) for u in range(9)]

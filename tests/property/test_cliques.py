@@ -120,7 +120,8 @@ def test_a_clique_hidden_in_a_sparse_graph_is_found(n, seed):
 
 @pytest.mark.parametrize("n", [64, 65, 128, 129, 256, 257, 512, 513, 1024, 1025, 2049])
 def test_widths_of_the_local_graph_meet_at_their_borders(n):
-    """A graph without many edges, where the last vertices hold the clique; the widths grow by powers of two."""
+    """A graph without many edges, where the last vertices hold the clique; the widths grow by
+    powers of two."""
     random = np.random.default_rng(n)
     matrix = np.triu(random.random((n, n)) < 0.12, 1)
     matrix[n - 12 :, n - 12 :] = np.triu(np.ones((12, 12), bool), 1)
@@ -150,7 +151,8 @@ def test_bounds_agree_where_classes_are_many_and_sets_are_wide(n, seed):
     ("n", "parts", "missing"), [(4200, 70, 0), (4200, 70, 0.004), (4200, 840, 0.0004), (2500, 500, 0.0003)]
 )
 def test_one_vertex_of_each_part_is_a_largest_clique(n, parts, missing):
-    """More vertices than 64 words hold; edges are missing, but none of those between the first vertices of the parts."""
+    """More vertices than 64 words hold; edges are missing, but none of those between the first
+    vertices of the parts."""
     random = np.random.default_rng(n + parts)
     part = random.permutation(np.arange(n) % parts)
     first = np.unique(part, return_index=True)[1]
@@ -168,7 +170,8 @@ def test_one_vertex_of_each_part_is_a_largest_clique(n, parts, missing):
 
 @pytest.mark.parametrize("n", [300, 1500, 4200])
 def test_nearly_complete_graphs(n):
-    """What is missing is a few paths and cycles, whose largest sets without two neighbours networkx finds."""
+    """What is missing is a few paths and cycles, whose largest sets without two neighbours networkx
+    finds."""
     missing = nx.gnm_random_graph(n // 10, n // 14, seed=n)
     upper = np.triu(np.ones((n, n), bool), 1)
     label = np.random.default_rng(n).permutation(n)
@@ -183,7 +186,8 @@ def test_nearly_complete_graphs(n):
 
 @pytest.mark.parametrize(("n", "threads"), [(300, 1), (300, 2), (1100, 2)])
 def test_all_maximum_cliques_of_a_nearly_complete_graph(n, threads):
-    """Of a missing edge either end, of a missing path of three both ends, of a triangle any corner, of a square a diagonal."""
+    """Of a missing edge either end, of a missing path of three both ends, of a triangle any corner,
+    of a square a diagonal."""
     missing = [(0, 1), (2, 3), (3, 4), (5, 6), (6, 7), (5, 7), (8, 9), (9, 10), (10, 11), (8, 11)]
     choices = [[{0}, {1}], [{2, 4}], [{5}, {6}, {7}], [{8, 10}, {9, 11}]]
     label = np.random.default_rng(n).permutation(n)
@@ -196,7 +200,8 @@ def test_all_maximum_cliques_of_a_nearly_complete_graph(n, threads):
 
 
 def overlapping_blocks(n: int, blocks: int, size: int, seed: int):
-    """Too sparse for one matrix, so that roots are searched; greed alone does not find the largest clique."""
+    """Too sparse for one matrix, so that roots are searched; greed alone does not find the largest
+    clique."""
     random = np.random.default_rng(seed)
     matrix = np.zeros((n, n), bool)
     for _ in range(blocks):
@@ -216,7 +221,8 @@ def test_roots_that_colours_rule_out_hold_no_maximum_clique(n, blocks, seed, thr
 
 
 def test_a_hub_is_found_before_the_search():
-    """The vertices that share one hub are a clique by construction, the densest core of their one-mode projection."""
+    """The vertices that share one hub are a clique by construction, the densest core of their
+    one-mode projection."""
     random = np.random.default_rng(1)
     left = np.concatenate([np.arange(2500), random.integers(6000, size=9000)])
     right = np.concatenate([np.zeros(2500, int), random.integers(1, 4000, size=9000)])

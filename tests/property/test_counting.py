@@ -268,7 +268,8 @@ def test_the_largest_counts_that_fit_are_exact():
 
 
 def stars(sizes):
-    """Left vertices of these degrees, no two with a neighbour in common: (1,q) is a sum of C(degree, q)."""
+    """Left vertices of these degrees, no two with a neighbour in common: (1,q) is a sum of
+    C(degree, q)."""
     starts = np.cumsum([0, *sizes])
     return from_rows([range(a, b) for a, b in pairwise(starts)], int(starts[-1]))
 

@@ -1,4 +1,5 @@
-"""Random damage to every kind of file of a finished store: verify names it, no reader is fooled, repair mends it or says why.
+"""Random damage to every kind of file of a finished store: verify names it, no reader is fooled,
+repair mends it or says why.
 
 In the ordinary suite a seeded sample; ``BICLIQ_CORRUPTIONS=1000`` tries so many.
 """
@@ -36,7 +37,8 @@ COUNTED = [CountAsked(2, 2, vertices=True), CountAsked(3, 3, all_sizes=True)]
 
 @dataclass(frozen=True)
 class Finished:
-    """A store with two graphs, four runs, two counts and two cliques, and what can be read from it."""
+    """A store with two graphs, four runs, two counts and two cliques, and what can be read from
+    it."""
 
     path: Path
     sources: list[str]
@@ -71,7 +73,8 @@ def ordered(table: pa.Table) -> list[dict[str, Any]]:
 
 
 def ask_again(source: str, store: Path) -> tuple[list[dict], list[list]]:
-    """The counts and cliques of a store, which answer from what it holds, or search again what is damaged."""
+    """The counts and cliques of a store, which answer from what it holds, or search again what is
+    damaged."""
     counts = [count_run(source, asked, settings_of(store, plan={"partitions": 3})).counts for asked in COUNTED]
     questions = (CliqueQuestion(project="left"), CliqueQuestion(project="left", all=True))
     cliques = [answer(source, question, store=Store.open(str(store)))["members"] for question in questions]
@@ -123,7 +126,8 @@ def kind_of(path: str) -> str:
 
 
 def damaged(random: np.random.Generator, finished: Finished, store: Path) -> tuple[str, set[str]]:
-    """Damage one file, every kind of file alike; returns how, and the paths of which verify must name one."""
+    """Damage one file, every kind of file alike; returns how, and the paths of which verify must
+    name one."""
     kinds = sorted({kind_of(path) for path in finished.files})
     kind = kinds[random.integers(len(kinds))]
     of_kind = [path for path in finished.files if kind_of(path) == kind]
@@ -217,7 +221,8 @@ def test_no_damage_goes_unnoticed(finished: Finished, tmp_path: Path, block: int
 
 
 def check_repair(finished: Finished, store: Path, how: str) -> None:
-    """After a repair all is as it was, or it said what it could not do; what is asked again has the same answer."""
+    """After a repair all is as it was, or it said what it could not do; what is asked again has the
+    same answer."""
     opened = Store.to_verify(str(store))
     said = repair(opened, settings_of(store))
     found = verify_store(opened)

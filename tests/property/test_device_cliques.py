@@ -1,4 +1,5 @@
-"""The device's search for a maximum clique, on threads of the host, against the definition and the CPU kernel."""
+"""The device's search for a maximum clique, on threads of the host, against the definition and the
+CPU kernel."""
 
 from __future__ import annotations
 
@@ -78,7 +79,8 @@ def test_roots_are_searched_where_the_first_clique_leaves_some(seed):
 
 
 def test_what_colours_rule_out_reaches_no_device():
-    """Many complete multipartite graphs, too sparse together for one matrix: as many colours as the first clique has."""
+    """Many complete multipartite graphs, too sparse together for one matrix: as many colours as the
+    first clique has."""
     part = np.arange(40) % 8
     one = np.argwhere(np.triu(part[:, None] != part, 1))
     graph = dimacs.symmetric_csr(np.concatenate([one + 40 * i for i in range(50)]), 2000)
@@ -99,7 +101,8 @@ def test_published_sizes(name):
 
 @pytest.mark.parametrize("name", ["keller4", "hamming8-4", "p_hat300-3"])
 def test_the_matrix_of_few_vertices_changes_no_node(name):
-    """What the first clique proves is the same tree, in whatever memory it is searched; the last has no room for a small matrix."""
+    """What the first clique proves is the same tree, in whatever memory it is searched; the last
+    has no room for a small matrix."""
     graph = dimacs.load(name)
     found = [search([EmulatedGpu(4, near_words)], *graph) for near_words in (5000, 1000, SMALL_NEAR_WORDS - 4)]
     assert len({one.nodes for one in found}) == 1
@@ -116,7 +119,8 @@ def test_busy_groups_give_parts_away_and_slots_go_round(near_words):
 
 @pytest.mark.parametrize(("n", "width"), [(1024, 1), (1040, 2), (2070, 4)])
 def test_widths_meet_at_their_borders(n, width):
-    """Nearly complete, so that one graph is searched; pentagons of strangers, which colours do not decide; the last vertices are no part of the clique."""
+    """Nearly complete, so that one graph is searched; pentagons of strangers, which colours do not
+    decide; the last vertices are no part of the clique."""
     random = np.random.default_rng(n)
     matrix = np.triu(np.ones((n, n), bool), 1)
     for pentagon in random.permutation(n)[:15].reshape(3, 5):

@@ -1,4 +1,5 @@
-"""CSV files of every kind of field, read in blocks of every size, against a parser that reads letter by letter."""
+"""CSV files of every kind of field, read in blocks of every size, against a parser that reads
+letter by letter."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ BROKEN = st.sampled_from(['"a\nb"', '"a\r\nb"', '"\n"', '"x""\n""y"'])
 
 @st.composite
 def tables(draw: st.DrawFn, over_lines: bool = False) -> str:
-    """Text of a table of two columns, a few of its lines ragged or blank, with any ends of lines."""
+    """Text of a table of two columns, a few of its lines ragged or blank, with any ends of
+    lines."""
     kinds = draw(st.sampled_from([[PLAIN], [PLAIN, PLAIN, ODD], [PLAIN, ODD, QUOTED], [PLAIN, QUOTED]]))
     field = st.one_of(*kinds, *([BROKEN] if over_lines else []))
     widths = draw(st.sampled_from([[2], [2, 2, 2, 2, 1, 3]]))

@@ -1,4 +1,5 @@
-"""What is no CSR matrix, or that of no undirected graph, is refused, and everything else taken: against plain definitions."""
+"""What is no CSR matrix, or that of no undirected graph, is refused, and everything else taken:
+against plain definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Counts of any size against Python's integers: large p and q on small, uneven graphs, by every method, side and kind."""
+"""Counts of any size against Python's integers: large p and q on small, uneven graphs, by every
+method, side and kind."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(Health
 
 @st.composite
 def uneven_graphs(draw, few=7, many=400):
-    """A matrix of few rows and many columns, its rows from nearly empty to nearly full, or the other way round."""
+    """A matrix of few rows and many columns, its rows from nearly empty to nearly full, or the
+    other way round."""
     n_few, n_many = draw(st.integers(1, few)), draw(st.integers(1, many))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     fullness = random.random(n_few) ** draw(st.sampled_from([0.05, 0.5, 1.0, 3.0]))
@@ -42,7 +44,8 @@ def choices(n, k):
 
 
 def closed_form(matrix, p, q):
-    """Sum over the subsets of the smaller side of what each has in common, as many at a time as are asked for."""
+    """Sum over the subsets of the smaller side of what each has in common, as many at a time as are
+    asked for."""
     if len(matrix) > len(matrix.T):
         return closed_form(matrix.T, q, p)
     rows = [int.from_bytes(np.packbits(row).tobytes(), "big") for row in matrix]
@@ -87,7 +90,8 @@ def test_one_count_is_that_of_pythons_integers(case):
 @SOME
 @given(asked(few=6, many=300))
 def test_levels_from_the_longer_side_end_and_are_right(case):
-    """As many as 300 vertices are chosen there: the search is by the few vertices of the other side."""
+    """As many as 300 vertices are chosen there: the search is by the few vertices of the other
+    side."""
     matrix, p, q = case
     found = count_bicliques(*csr_of(matrix), p, q, method="levels", side=longer_side(matrix))
     assert found.count == closed_form(matrix, p, q)
@@ -164,7 +168,8 @@ def test_5_rows_of_300_columns_have_the_count_of_the_closed_form(method):
 
 @pytest.mark.parametrize("n_few", [5, 12])
 def test_a_search_that_would_choose_thousands_of_vertices_one_by_one_is_not_taken(n_few):
-    """Half of 60,000 vertices are to be chosen on one side: pivots need none of it, and levels go by the other side."""
+    """Half of 60,000 vertices are to be chosen on one side: pivots need none of it, and levels go
+    by the other side."""
     matrix = np.ones((n_few, 60_000), bool)
     matrix[np.arange(5), np.arange(5)] = False
     found = count_bicliques(*csr_of(matrix), 2, 30_000)

@@ -1,4 +1,5 @@
-"""The one-mode projection by array operations against the kernel's, bit for bit; here on arrays of the host."""
+"""The one-mode projection by array operations against the kernel's, bit for bit; here on arrays of
+the host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Graphs with a planted colouring: searched class by class where greed needs many more colours, not at all where colours suffice."""
+"""Graphs with a planted colouring: searched class by class where greed needs many more colours, not
+at all where colours suffice."""
 
 from __future__ import annotations
 

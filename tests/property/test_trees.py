@@ -1,4 +1,5 @@
-"""The trees that a search of all (p,q) gives to a GPU: counted here by the same search in lanes of the CPU, they make the same table."""
+"""The trees that a search of all (p,q) gives to a GPU: counted here by the same search in lanes of
+the CPU, they make the same table."""
 
 from __future__ import annotations
 

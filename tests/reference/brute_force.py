@@ -11,8 +11,9 @@ Biclique = tuple[frozenset[int], frozenset[int]]
 def maximal_bicliques(edges: Iterable[Edge], n_left: int) -> set[Biclique]:
     """All maximal bicliques, from the closures of all sets of left vertices.
 
-    The right side of a maximal biclique is the common neighbourhood of its left side, so every one shows up among
-    the intersections of neighbourhoods: close the set of neighbourhoods under intersection, then find who has all.
+    The right side of a maximal biclique is the common neighbourhood of its left side, so every one
+    shows up among the intersections of neighbourhoods: close the set of neighbourhoods under
+    intersection, then find who has all.
     """
     neighbours: dict[int, set[int]] = {}
     for u, v in edges:

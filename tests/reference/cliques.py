@@ -4,7 +4,8 @@ from __future__ import annotations
 
 
 def maximum_cliques(neighbours: list[set[int]]) -> tuple[int, list[tuple[int, ...]]]:
-    """The largest size, and every clique of that size, in lexicographic order; no vertices: size 0 and no clique."""
+    """The largest size, and every clique of that size, in lexicographic order; no vertices: size 0
+    and no clique."""
     layer = [(v,) for v in range(len(neighbours))]
     size = 0
     largest: list[tuple[int, ...]] = []

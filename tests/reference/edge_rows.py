@@ -36,7 +36,8 @@ def rows_of(text: str, delimiter: str = ",") -> list[list[tuple[str, bool]]]:
 
 
 def expected(rows: list[list[tuple[str, bool]]], columns: int, nulls: set[str], ids: str = "auto") -> dict:
-    """Edges and counts of rows whose first two columns are left and right; what is wrong is dropped and counted."""
+    """Edges and counts of rows whose first two columns are left and right; what is wrong is dropped
+    and counted."""
     whole = [row for row in rows if len(row) == columns]
     values = [[None if not quoted and field in nulls else field for field, quoted in row[:2]] for row in whole]
     kept = [tuple(pair) for pair in values if None not in pair]

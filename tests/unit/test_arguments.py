@@ -1,4 +1,5 @@
-"""Every public function refuses what is no graph, and what is no number, in the same words; everything else it takes."""
+"""Every public function refuses what is no graph, and what is no number, in the same words;
+everything else it takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Stages that work block by block give what whole-array code gives, whatever the size of a block."""
+"""Stages that work block by block give what whole-array code gives, whatever the size of a
+block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Every setting is an option, a variable and a key of the settings file, and all three mean the same."""
+"""Every setting is an option, a variable and a key of the settings file, and all three mean the
+same."""
 
 from __future__ import annotations
 

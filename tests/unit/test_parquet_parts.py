@@ -1,4 +1,5 @@
-"""A Parquet file whose row groups were encoded side by side is the file that pyarrow would have written."""
+"""A Parquet file whose row groups were encoded side by side is the file that pyarrow would have
+written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The sink of a store's files: what is written arrives, is counted and hashed, and a failure of the disk is heard of."""
+"""The sink of a store's files: what is written arrives, is counted and hashed, and a failure of the
+disk is heard of."""
 
 from __future__ import annotations
 

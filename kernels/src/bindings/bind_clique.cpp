@@ -86,7 +86,8 @@ class UndirectedCheck {
     const nb::gil_scoped_release release;
     run_.end();
   }
-  /// kUndirected; or kNotSymmetric, where (u, v) is not met by (v, u); or a vertex that is in its own row.
+  /// kUndirected; or kNotSymmetric, where (u, v) is not met by (v, u); or a vertex that is in its
+  /// own row.
   i64 fault() const { return fault_; }
 
  private:

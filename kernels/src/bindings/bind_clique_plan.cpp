@@ -1,4 +1,5 @@
-// bind_clique_plan.cpp: the host's part of a device search for a maximum clique: what the CUDA driver asks before it launches.
+// bind_clique_plan.cpp: the host's part of a device search for a maximum clique: what the CUDA
+// driver asks before it launches.
 #include "bindings/bindings.hpp"
 #include "clique/clique_plan.hpp"
 

@@ -1,4 +1,5 @@
-// bind_count.cpp: (p,q)-biclique counting for Python: a count that runs on threads of its own and is waited for.
+// bind_count.cpp: (p,q)-biclique counting for Python: a count that runs on threads of its own and
+// is waited for.
 #include "bindings/bindings.hpp"
 #include "counting/butterfly.hpp"
 #include "counting/estimate.hpp"
@@ -32,7 +33,8 @@ nb::tuple halves_of(const std::vector<u128>& values) {
   return nb::make_tuple(numpy_of(std::move(high)), numpy_of(std::move(low)));
 }
 
-/// The places, in `side`, of given vertices in ascending order of places; those outside the core hold nothing and are left out.
+/// The places, in `side`, of given vertices in ascending order of places; those outside the core
+/// hold nothing and are left out.
 std::vector<u32> places_of(const CountSide& side, const Input<std::int32_t>& vertices) {
   std::vector<u32> places;
   for (std::size_t i = 0; i < vertices.size(); ++i) {
@@ -47,7 +49,8 @@ std::vector<u32> places_of(const CountSide& side, const Input<std::int32_t>& ver
 template <class Search>
 using Members = std::vector<std::unique_ptr<Search>>;
 
-/// What every count is for Python: something that is waited for, and holds references to its arrays for as long.
+/// What every count is for Python: something that is waited for, and holds references to its arrays
+/// for as long.
 class Counting {
  public:
   bool wait(double seconds) {
@@ -82,7 +85,8 @@ class Counting {
   CountWorkers workers_;
 };
 
-/// What is counted: one (p,q); the same of every vertex; all up to (p,q); or nothing, where only the choice of a search is asked for.
+/// What is counted: one (p,q); the same of every vertex; all up to (p,q); or nothing, where only
+/// the choice of a search is asked for.
 enum class Asked { one, of_vertices, all, choice };
 
 class Count : public Counting {
@@ -133,7 +137,8 @@ class Count : public Counting {
       }
     return nb::make_tuple(halves_of(left), halves_of(right));
   }
-  /// Trees that a device is to count, `kTreeWords` words each (trees.hpp); once the search has ended, until there are none.
+  /// Trees that a device is to count, `kTreeWords` words each (trees.hpp); once the search has
+  /// ended, until there are none.
   nb::object take_trees(bool ended) {
     TreeParcel parcel = trees_->take();
     if (ended)
@@ -155,7 +160,8 @@ class Count : public Counting {
       }
     return rows;
   }
-  /// What the table lacks: terms of (1, q) and of (p, 1) on the side of the roots, and leaves (held, optional, held, optional).
+  /// What the table lacks: terms of (1, q) and of (p, 1) on the side of the roots, and leaves
+  /// (held, optional, held, optional).
   nb::tuple large_terms_of_table() const {
     LargeTerms leaves;
     for (const auto& member : all_) leaves.add(member->sums.large);
@@ -303,7 +309,8 @@ struct HostCells {
   u128 choose_[kMostOptional + 1][kMostOptional + 1] = {};
 };
 
-/// The cells of some trees, (high halves, low halves) modulo 2^128: what the device does, in lanes of this machine.
+/// The cells of some trees, (high halves, low halves) modulo 2^128: what the device does, in lanes
+/// of this machine.
 nb::tuple count_trees(const Input<u32>& trees, u32 most_roots, u32 most_rows, u32 optional) {
   const CellShape shape = {{most_roots, most_rows}, {2, 2}, optional};
   HostCells cells(shape);

@@ -1,7 +1,8 @@
-// bind_warps.cpp: the device search for a maximum clique, on threads of this machine: a module of its own, for tests.
+// bind_warps.cpp: the device search for a maximum clique, on threads of this machine: a module of
+// its own, for tests.
 //
-// `run_clique_groups` runs the kernels of clique.cu with a thread for each group of 32 lanes, on the same memory that a launch
-// would get: the tests drive the whole search with it.
+// `run_clique_groups` runs the kernels of clique.cu with a thread for each group of 32 lanes, on
+// the same memory that a launch would get: the tests drive the whole search with it.
 #include "clique/warp_clique.hpp"
 #include "clique/warp_roots.hpp"
 #include "lanes/workers.hpp"

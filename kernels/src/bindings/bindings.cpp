@@ -11,8 +11,9 @@
 
 namespace {
 
-/// A `CapacityError` of ours becomes Python's, and so does a vector that would be longer than there are numbers. Memory that
-/// runs out is a MemoryError, a bad argument a ValueError, as nanobind has it.
+/// A `CapacityError` of ours becomes Python's, and so does a vector that would be longer than there
+/// are numbers. Memory that runs out is a MemoryError, a bad argument a ValueError, as nanobind has
+/// it.
 void translate_errors() {
   static PyObject* const capacity_error = nanobind::object(nanobind::module_::import_("kernels.errors").attr("CapacityError")).release().ptr();
   nanobind::register_exception_translator([](const std::exception_ptr& error, void*) {

@@ -1,7 +1,8 @@
 // bindings.hpp: what the bindings of the searches share. One file binds one search.
 //
-// Every kernel that takes long runs on threads of its own (workers.hpp). Python waits for it, a fraction of a second at a
-// time, without the interpreter's lock, and ends it when an exception comes: so Ctrl-C is heard at any time.
+// Every kernel that takes long runs on threads of its own (workers.hpp). Python waits for it, a
+// fraction of a second at a time, without the interpreter's lock, and ends it when an exception
+// comes: so Ctrl-C is heard at any time.
 #pragma once
 
 #include "lanes/lanes.hpp"

@@ -1,5 +1,5 @@
-// features.cpp: the instruction sets of this processor for Python. Compiled for any processor, and without nanobind: it is loaded
-// before the kernels, to choose among them.
+// features.cpp: the instruction sets of this processor for Python. Compiled for any processor, and
+// without nanobind: it is loaded before the kernels, to choose among them.
 #include "lanes/features.hpp"
 
 #define PY_SSIZE_T_CLEAN

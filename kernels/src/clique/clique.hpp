@@ -1,16 +1,19 @@
 // clique.hpp: the maximum clique below a local graph.
 //
-// What: `Search<W>::run` looks below a node (a set of candidates, and the clique that led to it) for a clique larger
-// than the best that any worker knows; where all maximum cliques are asked for, for every clique of that size.
+// What: `Search<W>::run` looks below a node (a set of candidates, and the clique that led to it)
+// for a clique larger than the best that any worker knows; where all maximum cliques are asked for,
+// for every clique of that size.
 //
-// Method: branch and bound on bits. `Colouring` says on which candidates to branch; each is taken, its candidates are
-// those before it that are its neighbours. No recursion in the depth of a clique: a level is two sets. In wide sets, what
-// is tied to all candidates, or to all but one, is taken first, without a branch (nearly complete graphs). Where the
-// candidates of a child fit half the words, they become a local graph of their own, a few times at most, since widths
-// are powers of two. A worker looks every so often whether another waits, and gives away the next branch of its
-// shallowest open level.
+// Method: branch and bound on bits. `Colouring` says on which candidates to branch; each is taken,
+// its candidates are those before it that are its neighbours. No recursion in the depth of a
+// clique: a level is two sets. In wide sets, what is tied to all candidates, or to all but one, is
+// taken first, without a branch (nearly complete graphs). Where the candidates of a child fit half
+// the words, they become a local graph of their own, a few times at most, since widths are powers
+// of two. A worker looks every so often whether another waits, and gives away the next branch of
+// its shallowest open level.
 //
-// Cost: exponential in the worst case; two sets a level, and the adjacency of each width, 2·n²/8 bytes.
+// Cost: exponential in the worst case; two sets a level, and the adjacency of each width, 2·n²/8
+// bytes.
 //
 // Papers: San Segundo et al. 2011; Tomita and Kameda 2007; the bounds are in colouring.hpp.
 #pragma once
@@ -81,8 +84,8 @@ class Search : public WidthSearch {
     if (W > kNarrowest && n <= 32 * W) return narrow(candidates, branches, n);
     levels_.push_back({candidates, branches, known, 0});
   }
-  /// Takes, without a branch, a candidate tied to all others, or to all but one, whose place it can take in any clique; again
-  /// and again. Whether the candidates that are left must be searched.
+  /// Takes, without a branch, a candidate tied to all others, or to all but one, whose place it can
+  /// take in any clique; again and again. Whether the candidates that are left must be searched.
   bool reduce(Bits<W>& candidates) {
     const bool one_is_enough = !worker_.around.incumbent.collects();
     for (bool again = true; again;) {
@@ -174,8 +177,8 @@ struct GivenBranch : Job {
   void run(Worker& worker) override { static_cast<Search<W>&>(worker.search_of(W)).run(graph, candidates, clique); }
 };
 
-/// The branch that would be next at the shallowest open level: so workers go through the tree together, in its order,
-/// and find what one worker would find about as early.
+/// The branch that would be next at the shallowest open level: so workers go through the tree
+/// together, in its order, and find what one worker would find about as early.
 template <u32 W>
 std::unique_ptr<Job> Search<W>::share() {
   for (usize i = 0; i < levels_.size(); ++i) {

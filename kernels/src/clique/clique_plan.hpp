@@ -1,9 +1,10 @@
 // clique_plan.hpp: what a host does before a device searches for a maximum clique.
 //
-// What: core numbers and order (core_numbers.hpp), a first clique (first_clique.hpp), and the choice of what is searched: the
-// whole core that is left as one local graph, or the neighbourhoods of roots. The one graph is ordered here
-// (search_order.hpp) and written as rows of non-neighbours, unless its colours show that no clique is larger; for roots, later
-// neighbours are put in ascending order, and the colours behind each are counted.
+// What: core numbers and order (core_numbers.hpp), a first clique (first_clique.hpp), and the
+// choice of what is searched: the whole core that is left as one local graph, or the neighbourhoods
+// of roots. The one graph is ordered here (search_order.hpp) and written as rows of non-neighbours,
+// unless its colours show that no clique is larger; for roots, later neighbours are put in
+// ascending order, and the colours behind each are counted.
 //
 // Cost: linear in the edges, and n² for a whole graph of n vertices.
 #pragma once
@@ -60,11 +61,13 @@ class CliquePlan {
   }
 
   static u32 words_a_lane(u32 n) { return (n + 1023) / 1024; }
-  /// One graph where the rest is dense, and its sets take no more words a lane than those of roots would.
+  /// One graph where the rest is dense, and its sets take no more words a lane than those of roots
+  /// would.
   bool is_one_graph(u32 left) const {
     return left <= kMostWhole && cores.density(first_root) >= kDense && words_a_lane(left) <= words_a_lane(cores.degeneracy);
   }
-  /// Puts the later neighbours of the places that are left in order, as bisection needs them: transposed twice.
+  /// Puts the later neighbours of the places that are left in order, as bisection needs them:
+  /// transposed twice.
   void sort_later() {
     const u32 n = cores.n();
     std::vector<u64> begin(usize{n} + 1, 0), next;

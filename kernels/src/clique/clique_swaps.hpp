@@ -1,11 +1,12 @@
 // clique_swaps.hpp: a larger clique by adding, swapping and dropping vertices.
 //
-// What: `CliqueSwaps::improve` starts from a clique. A vertex that is tied to all members is added; where there is none,
-// a vertex that is tied to all but one takes that one's place; where there is none of those, a member is dropped. What
-// has left may not come back for some steps, so that the same cliques are not met again.
+// What: `CliqueSwaps::improve` starts from a clique. A vertex that is tied to all members is added;
+// where there is none, a vertex that is tied to all but one takes that one's place; where there is
+// none of those, a member is dropped. What has left may not come back for some steps, so that the
+// same cliques are not met again.
 //
-// Cost: a step is as long as the lists of non-neighbours of the vertices that come and go; it ends after n² without a larger
-// clique. The choices are pseudo-random, the same in every run.
+// Cost: a step is as long as the lists of non-neighbours of the vertices that come and go; it ends
+// after n² without a larger clique. The choices are pseudo-random, the same in every run.
 //
 // Paper: Wu, Hao and Glover 2012 (multi-neighbourhood tabu search).
 #pragma once

@@ -1,8 +1,9 @@
 // clique_team.hpp: a maximum clique of a whole graph, by a team of threads.
 //
-// What: core numbers and order, a first clique (first_clique.hpp), then the search: over one local graph where the core
-// that is left is small and dense, else over the neighbourhoods of roots, from the densest core outwards, but for those
-// that have too few colours behind them. With `all`, a second search collects every clique of the size that the first has proven.
+// What: core numbers and order, a first clique (first_clique.hpp), then the search: over one local
+// graph where the core that is left is small and dense, else over the neighbourhoods of roots, from
+// the densest core outwards, but for those that have too few colours behind them. With `all`, a
+// second search collects every clique of the size that the first has proven.
 //
 // Threads: workers.hpp; what a worker hands over is a branch of its tree.
 #pragma once
@@ -76,7 +77,7 @@ class CliqueRun {
     proven_ = true;
   }
 
-  // ---- a first clique -----------------------------------------------------------------------------------------
+  // ---- a first clique ---------------------------------------------------------------------------
 
   void start_greedily() {
     const auto keep = [this](std::vector<u32> places) {
@@ -87,7 +88,7 @@ class CliqueRun {
     workers_.check();
   }
 
-  // ---- local graphs -------------------------------------------------------------------------------------------
+  // ---- local graphs -----------------------------------------------------------------------------
 
   /// What the larger clique below a root can use, the densest core first.
   std::vector<u32> neighbourhood(Neighbourhood& around, u32 root) const {
@@ -101,7 +102,7 @@ class CliqueRun {
     return ids;
   }
 
-  // ---- the search ---------------------------------------------------------------------------------------------
+  // ---- the search -------------------------------------------------------------------------------
 
   void search() {
     first_root_ = cores_.first_of_core(incumbent_.size());

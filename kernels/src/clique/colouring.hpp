@@ -1,22 +1,25 @@
 // colouring.hpp: which vertices of a set can begin a clique of more than k vertices.
 //
-// What: given the adjacency of a local graph and a set P of its vertices, `Colouring::branching(P, k)` returns B, a
-// subset of P such that P without B holds no clique of more than k vertices. A search needs to branch on B only, and
-// for b in B only with the members of B before it; if B is empty the whole node is done.
+// What: given the adjacency of a local graph and a set P of its vertices,
+// `Colouring::branching(P, k)` returns B, a subset of P such that P without B holds no clique of
+// more than k vertices. A search needs to branch on B only, and for b in B only with the members of
+// B before it; if B is empty the whole node is done.
 //
-// Method: (1) k colour classes, each the greedy independent set of what is left (BBMC). Whatever is coloured is not in
-// B. (2) Re-colouring (Re-NUMBER): a vertex left over enters a class in which it has no neighbour, or one neighbour
-// that another class can take. (3) Refutation, as in incremental MaxSAT: vertex v together with some classes is
-// inconsistent if no clique takes v and one vertex of each of them. Assume v; a class with one neighbour left forces
-// that neighbour (unit propagation), a class with none is the contradiction (the infra-chromatic bound is the case
-// of two classes). Then v and those classes hold no more than the classes alone, so v leaves B, and the classes that
-// took part are set aside, so that they are counted once.
+// Method: (1) k colour classes, each the greedy independent set of what is left (BBMC). Whatever is
+// coloured is not in B. (2) Re-colouring (Re-NUMBER): a vertex left over enters a class in which it
+// has no neighbour, or one neighbour that another class can take. (3) Refutation, as in incremental
+// MaxSAT: vertex v together with some classes is inconsistent if no clique takes v and one vertex
+// of each of them. Assume v; a class with one neighbour left forces that neighbour (unit
+// propagation), a class with none is the contradiction (the infra-chromatic bound is the case of
+// two classes). Then v and those classes hold no more than the classes alone, so v leaves B, and
+// the classes that took part are set aside, so that they are counted once.
 //
-// Cost: a pass over the classes for each vertex left over. The classes lie eight side by side, so that such a pass takes
-// a few instructions for each word of eight classes.
+// Cost: a pass over the classes for each vertex left over. The classes lie eight side by side, so
+// that such a pass takes a few instructions for each word of eight classes.
 //
-// Papers: San Segundo et al. 2011 (BBMC) and 2013 (BBMCR); Tomita et al. 2010 (Re-NUMBER); San Segundo, Nikolaev and
-// Batsyn 2015 (infra-chromatic); Li and Quan 2010, Li, Fang and Xu 2013 (MaxSAT, incremental).
+// Papers: San Segundo et al. 2011 (BBMC) and 2013 (BBMCR); Tomita et al. 2010 (Re-NUMBER); San
+// Segundo, Nikolaev and Batsyn 2015 (infra-chromatic); Li and Quan 2010, Li, Fang and Xu 2013
+// (MaxSAT, incremental).
 #pragma once
 
 #include "clique/worker.hpp"
@@ -27,7 +30,8 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-/// The adjacency of a local graph as bits. `non_neighbours` is the complement, without the vertex itself.
+/// The adjacency of a local graph as bits. `non_neighbours` is the complement, without the vertex
+/// itself.
 template <u32 W>
 struct LocalGraph {
   std::vector<u32> ids;  // of each vertex, in the whole graph
@@ -72,8 +76,8 @@ class Choice {
   u32 n_blocks_ = 0;
 };
 
-/// Colour classes, eight side by side: word w of eight classes is one register of AVX-512. What is asked of every class
-/// (does it hold a living vertex, or a single one?) is asked of eight at once.
+/// Colour classes, eight side by side: word w of eight classes is one register of AVX-512. What is
+/// asked of every class (does it hold a living vertex, or a single one?) is asked of eight at once.
 template <u32 W>
 class ClassTable {
  public:
@@ -162,16 +166,17 @@ class Colouring {
 
  private:
   static constexpr u32 kNoClass = ~0u;
-  /// A class is maximal when it is made, so a vertex alone in its class has a neighbour in each other one, and no room is
-  /// made by moving it: not tried where a pass over the classes is long.
+  /// A class is maximal when it is made, so a vertex alone in its class has a neighbour in each
+  /// other one, and no room is made by moving it: not tried where a pass over the classes is long.
   static constexpr bool kSkipsSingles = W > 8;
   static constexpr u32 kFailures = 12;  // in a row; then the rest is branched on (a third of the time of sparse projections)
   struct Unit {
     u32 vertex, of;  // a class
   };
 
-  /// Removes k classes from `left`. Whether a class goes on cannot be foreseen, and a sixth of the time would be spent on
-  /// branches taken wrongly: so every step takes one vertex, whatever class it begins or ends.
+  /// Removes k classes from `left`. Whether a class goes on cannot be foreseen, and a sixth of the
+  /// time would be spent on branches taken wrongly: so every step takes one vertex, whatever class
+  /// it begins or ends.
   void colour_without_branches(Bits<2>& left, u32 k) {
     const Bits<2>* non_neighbours = graph_->non_neighbours.data();
     u64 left0 = left.words()[0], left1 = left.words()[1], open0 = left0, open1 = left1, taken0 = 0, taken1 = 0;
@@ -232,7 +237,8 @@ class Colouring {
         if (make_room(64 * i + first_bit(ones), v)) return true;
     return bounds_.refute && refute(v, alive);
   }
-  /// The first of some classes without a living member; else notes in ones_ those with a single one.
+  /// The first of some classes without a living member; else notes in ones_ those with a single
+  /// one.
   u32 look(const Bits<W>& alive, const Choice& among) {
     ones_.resize(among.n_blocks());
     for (u32 i = 0; i < among.n_blocks(); ++i) {
@@ -265,7 +271,8 @@ class Colouring {
     return false;
   }
 
-  /// Shows that v and some classes contradict each other, and sets those aside. `ones_` holds the first forced classes.
+  /// Shows that v and some classes contradict each other, and sets those aside. `ones_` holds the
+  /// first forced classes.
   bool refute(u32 v, Bits<W>& alive) {
     units_.clear();
     open_.copy(usable_);

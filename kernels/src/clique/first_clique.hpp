@@ -1,9 +1,10 @@
 // first_clique.hpp: a large clique by greed and swaps, before a search begins.
 //
-// What: from the densest cores outwards, the neighbourhoods of a few roots, until the core that is left is small and
-// dense; then that core. In each the vertex with most neighbours among those left is taken, again and again, and where no
-// colouring shows that this clique is a largest one, it is improved (clique_swaps.hpp). Of the places with one core number the first has all others that it is tied to
-// behind it, the last almost none: so the first is the root.
+// What: from the densest cores outwards, the neighbourhoods of a few roots, until the core that is
+// left is small and dense; then that core. In each the vertex with most neighbours among those left
+// is taken, again and again, and where no colouring shows that this clique is a largest one, it is
+// improved (clique_swaps.hpp). Of the places with one core number the first has all others that it
+// is tied to behind it, the last almost none: so the first is the root.
 //
 // Cost: for n vertices and m edges of a neighbourhood, 3·n² + m steps and n²/8 bytes.
 #pragma once
@@ -32,7 +33,8 @@ inline std::vector<u32> grow_clique(const LocalRows& graph) {
   return clique;
 }
 
-/// Whether k independent sets, each the greedy one of what is left, hold all vertices: then no clique is larger than k.
+/// Whether k independent sets, each the greedy one of what is left, hold all vertices: then no
+/// clique is larger than k.
 inline bool has_colours(const LocalRows& graph, u32 k) {
   std::vector<u64> left(graph.words(), 0), open;
   for (u32 v = 0; v < graph.n(); ++v) left[v / 64] |= u64{1} << v % 64;
@@ -49,7 +51,8 @@ inline bool has_colours(const LocalRows& graph, u32 k) {
   return std::all_of(left.begin(), left.end(), [](u64 word) { return word == 0; });
 }
 
-/// Calls keep(places) for each clique that is larger than `best` and those before it, until stopped().
+/// Calls keep(places) for each clique that is larger than `best` and those before it, until
+/// stopped().
 template <class Keep, class Stopped>
 class FirstCliques {
  public:

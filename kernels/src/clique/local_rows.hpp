@@ -1,6 +1,7 @@
 // local_rows.hpp: the adjacency of a local graph as rows of bits, as wide as they need to be.
 //
-// For what is done once, before a search and where it begins; the search itself has sets of a fixed width (bitset.hpp).
+// For what is done once, before a search and where it begins; the search itself has sets of a fixed
+// width (bitset.hpp).
 #pragma once
 
 #include "graphs/core_numbers.hpp"

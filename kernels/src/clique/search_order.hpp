@@ -1,18 +1,20 @@
 // search_order.hpp: the order in which a local graph's vertices are coloured and branched on.
 //
-// What: `search_order` puts those first that shall be coloured first and branched on last. Mostly that is densest first: by repeated
-// removal of a vertex with the fewest neighbours left. But where greed along that order takes half as many colours again as
-// suffice, and those are at most half as many again as the best clique has vertices (Keller's graphs), it is class by class,
-// the largest first: then the greed of every node finds what is left of these classes.
+// What: `search_order` puts those first that shall be coloured first and branched on last. Mostly
+// that is densest first: by repeated removal of a vertex with the fewest neighbours left. But where
+// greed along that order takes half as many colours again as suffice, and those are at most half as
+// many again as the best clique has vertices (Keller's graphs), it is class by class, the largest
+// first: then the greed of every node finds what is left of these classes.
 //
-// Method of the few colours: greed again and again. Vertices that are taken class by class, in whatever order the
-// classes are, never need more colours than they had, and often fewer.
+// Method of the few colours: greed again and again. Vertices that are taken class by class, in
+// whatever order the classes are, never need more colours than they had, and often fewer.
 //
-// Cost: n² steps for the densest; for each colouring of n vertices by k colours n·k steps and n rows, until none of
-// `kPatience` in a row has saved a colour. The choices are pseudo-random, the same in every run.
+// Cost: n² steps for the densest; for each colouring of n vertices by k colours n·k steps and n
+// rows, until none of `kPatience` in a row has saved a colour. The choices are pseudo-random, the
+// same in every run.
 //
-// Papers: Culberson and Luo 1996 (iterated greedy colouring); Li, Jiang and Manyà 2017 (an order by independent sets
-// where that bounds better).
+// Papers: Culberson and Luo 1996 (iterated greedy colouring); Li, Jiang and Manyà 2017 (an order by
+// independent sets where that bounds better).
 #pragma once
 
 #include "clique/local_rows.hpp"
@@ -20,7 +22,8 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-/// By repeated removal of one with the fewest neighbours left (of several, that of the largest id), the last first.
+/// By repeated removal of one with the fewest neighbours left (of several, that of the largest id),
+/// the last first.
 template <class Check>
 std::vector<u32> densest_first(const LocalRows& graph, const std::vector<u32>& ids, const Check& check) {
   const u32 n = graph.n();
@@ -112,8 +115,9 @@ class ColourClasses {
   u64 work_ = 0, state_ = 0x9E3779B97F4A7C15;
 };
 
-/// The order of a graph in which cliques of more than `best` vertices are sought; empty where colours show that there are none.
-/// `check` is called now and then, and may end it by an exception.
+/// The order of a graph in which cliques of more than `best` vertices are sought; empty where
+/// colours show that there are none. `check` is called now and then, and may end it by an
+/// exception.
 template <class Check>
 std::vector<u32> search_order(const LocalRows& graph, const std::vector<u32>& ids, u32 best, const Check& check) {
   std::vector<u32> order = densest_first(graph, ids, check);

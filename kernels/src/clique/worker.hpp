@@ -1,7 +1,8 @@
 // worker.hpp: one worker of a clique search, and what it has in common with the others.
 //
-// What is here knows nothing of how wide sets are. A search does, at compile time, and each width takes seconds to compile:
-// so whoever begins one does it through `Worker`, and all widths are compiled once, in narrow_searches.cpp and wide_searches.cpp.
+// What is here knows nothing of how wide sets are. A search does, at compile time, and each width
+// takes seconds to compile: so whoever begins one does it through `Worker`, and all widths are
+// compiled once, in narrow_searches.cpp and wide_searches.cpp.
 #pragma once
 
 #include "clique/local_rows.hpp"
@@ -14,7 +15,8 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-/// The best clique so far, shared by all workers; with `target`, the list of all cliques of that size.
+/// The best clique so far, shared by all workers; with `target`, the list of all cliques of that
+/// size.
 class Incumbent {
  public:
   explicit Incumbent(u32 size) : size_(size) {}

@@ -1,4 +1,5 @@
-// binomials.hpp: C(n, k) for whatever n and k come up, from columns that grow as they are asked for.
+// binomials.hpp: C(n, k) for whatever n and k come up, from columns that grow as they are asked
+// for.
 #pragma once
 
 #include "counting/count128.hpp"

@@ -1,13 +1,15 @@
-// butterfly.hpp: complete 2×2 subgraphs (butterflies), all of them, of each vertex and of each edge.
+// butterfly.hpp: complete 2×2 subgraphs (butterflies), all of them, of each vertex and of each
+// edge.
 //
-// Input: a CSR matrix of the left side; all vertices of both sides are ranked together by ascending degree. Method:
-// every butterfly has one vertex of highest rank, u; the paths u–v–w through vertices of lower rank are counted at their
-// ends w, and c paths to one w make C(c, 2) butterflies. Each of these paths lies in c - 1 of them, which gives the
-// counts of its middle vertex and of its two edges. A vertex u is a root of open_roots.hpp; threads share the counts of
-// vertices and edges, which are added to atomically. Time O(sum over edges of the smaller degree), memory O(vertices +
-// edges). Counts of one vertex or edge are 64 bits wide; `parts_fit` says whether that is enough (edges × largest degree
-// bounds them).
-// Paper: BFC-VP (Wang et al., PVLDB 2019).
+// Input: a CSR matrix of the left side; all vertices of both sides are ranked together by ascending
+// degree. Method: every butterfly has one vertex of highest rank, u; the paths u–v–w through
+// vertices of lower rank are counted at their ends w, and c paths to one w make C(c, 2)
+// butterflies. Each of these paths lies in c - 1 of them, which gives the counts of its middle
+// vertex and of its two edges. A vertex u is a root of open_roots.hpp; threads share the counts of
+// vertices and edges, which are added to atomically. Time O(sum over edges of the smaller degree),
+// memory O(vertices + edges). Counts of one vertex or edge are 64 bits wide; `parts_fit` says
+// whether that is enough (edges × largest degree bounds them). Paper: BFC-VP (Wang et al., PVLDB
+// 2019).
 #pragma once
 
 #include "graphs/counting_core.hpp"

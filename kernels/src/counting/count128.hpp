@@ -1,8 +1,9 @@
 // count128.hpp: exact sums of binomial coefficients and of their products.
 //
-// Terms have 128 bits, and sums 192, which is more than 2^63 of the largest terms. A term of 2^128 or more is `kTooLarge`, and
-// goes to no sum: it is kept by its factors (`LargeTerms`), and Python works it out. None is 2^128 - 1 itself, which
-// `kTooLarge` is: its prime factor 67,280,421,310,721 divides no binomial coefficient of n < 2^32.
+// Terms have 128 bits, and sums 192, which is more than 2^63 of the largest terms. A term of 2^128
+// or more is `kTooLarge`, and goes to no sum: it is kept by its factors (`LargeTerms`), and Python
+// works it out. None is 2^128 - 1 itself, which `kTooLarge` is: its prime factor 67,280,421,310,721
+// divides no binomial coefficient of n < 2^32.
 #pragma once
 
 #include <array>
@@ -40,7 +41,8 @@ struct Total {
   }
 };
 
-/// Terms that do not fit in 128 bits, by four numbers that say what they are, and how many times each of them is to be added.
+/// Terms that do not fit in 128 bits, by four numbers that say what they are, and how many times
+/// each of them is to be added.
 class LargeTerms {
  public:
   using Key = std::array<std::uint32_t, 4>;

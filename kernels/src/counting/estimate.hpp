@@ -1,10 +1,12 @@
-// estimate.hpp: which search a count should take, levels or pivot, and which side should hold its roots.
+// estimate.hpp: which search a count should take, levels or pivot, and which side should hold its
+// roots.
 //
-// Roots of each side are drawn by weights that grow with their paths of length two and their degree. Below each, a search
-// goes some random ways down (random_ways.hpp), which says what it would cost without doing it. Three times as many
-// roots are drawn, again and again, for the searches that are not clearly worse than another, until one is left
-// or the next draws would cost more than they could save. Where levels are cheap, pivots are not looked at.
-// Threads share the draws; what is drawn, and so the choice, does not depend on their number.
+// Roots of each side are drawn by weights that grow with their paths of length two and their
+// degree. Below each, a search goes some random ways down (random_ways.hpp), which says what it
+// would cost without doing it. Three times as many roots are drawn, again and again, for the
+// searches that are not clearly worse than another, until one is left or the next draws would cost
+// more than they could save. Where levels are cheap, pivots are not looked at. Threads share the
+// draws; what is drawn, and so the choice, does not depend on their number.
 #pragma once
 
 #include "counting/pivot_sums.hpp"
@@ -26,7 +28,8 @@ struct Choice {
   bool on_left;
 };
 
-// Chosen on ten real and 36 random graphs, each count with eight seeds of the sample (docs/results.md).
+// Chosen on ten real and 36 random graphs, each count with eight seeds of the sample
+// (docs/results.md).
 constexpr u32 kFirstDraws = 16, kTimesMore = 3, kMostDraws = 432;
 constexpr double kScatter = 48;          // after n draws, 1 + kScatter / n times the work of another is clearly more
 constexpr double kScatterOfOne = 1920;   // where one search is prescribed: nothing else wins where small samples of levels miss most of them
@@ -44,8 +47,9 @@ struct Drawn {
   u32 root, times;
 };
 
-/// The roots of one side, to be drawn by weight: paths of length two from a root to later ones times its degree, and half of all by
-/// the square of that, since the work of many levels sits in few roots.
+/// The roots of one side, to be drawn by weight: paths of length two from a root to later ones
+/// times its degree, and half of all by the square of that, since the work of many levels sits in
+/// few roots.
 class WeightedRoots {
  public:
   WeightedRoots(const CountSide& roots, const CountSide& rows) : sum_(static_cast<std::size_t>(roots.n) + 1, 0) {
@@ -63,8 +67,8 @@ class WeightedRoots {
   }
   double chance(u32 root) const { return (sum_[root + 1] - sum_[root]) / sum_.back(); }
 
-  /// Draws in the middles of n equal shares of the weight; for a third as many, a third of these middles were the same
-  /// and are left out.
+  /// Draws in the middles of n equal shares of the weight; for a third as many, a third of these
+  /// middles were the same and are left out.
   std::vector<Drawn> draws(u32 n) const {
     std::vector<Drawn> out;
     for (u32 k = 0; k < n; ++k) {
@@ -201,7 +205,8 @@ inline Choice best_of(Candidates candidates, Candidates pivots, double scatter, 
   return candidates[0]->choice;
 }
 
-/// The search and the side of the roots of a count, as far as they are not prescribed; sizes of the left and right side.
+/// The search and the side of the roots of a count, as far as they are not prescribed; sizes of the
+/// left and right side.
 inline Choice choose(const CountGraph& g, SizeRange sizes, Method method, RootSide side, Run& run) {
   const u32 p = sizes.least[0], q = sizes.least[1];
   if (p == 1 || q == 1 || g.left.n == 0)  // one level is a sum over degrees

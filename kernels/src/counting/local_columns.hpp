@@ -1,11 +1,12 @@
-// local_columns.hpp: what a root of a count sees: its rows, and the later vertices of its own side (columns) as
-// masks over these rows.
+// local_columns.hpp: what a root of a count sees: its rows, and the later vertices of its own side
+// (columns) as masks over these rows.
 //
-// Columns with fewer than `least` rows in common with the root are left out; the others stand by ascending number
-// of common rows (a counting sort), so that a search meets those with short lists first. Masks are word-major: word
-// k of column j is `masks[k * stride + j]`, with 32 zero columns behind the last for whole-register reads.
-// A root of at most 32 rows (nearly all) collects the masks themselves in one walk, a larger one counts first and walks again.
-// Time O(paths of length two from the root to later vertices), once or twice.
+// Columns with fewer than `least` rows in common with the root are left out; the others stand by
+// ascending number of common rows (a counting sort), so that a search meets those with short lists
+// first. Masks are word-major: word k of column j is `masks[k * stride + j]`, with 32 zero columns
+// behind the last for whole-register reads. A root of at most 32 rows (nearly all) collects the
+// masks themselves in one walk, a larger one counts first and walks again. Time O(paths of length
+// two from the root to later vertices), once or twice.
 #pragma once
 
 #include "lanes/bitmatrix.hpp"
@@ -33,7 +34,8 @@ class LocalColumns {
   LocalColumns(const CountSide& roots, const CountSide& rows)
       : roots_(roots), rows_(rows), met_(roots.n + 1, 0), seen_(roots.n + 1) {}
 
-  /// Finds the rows that each later vertex shares with v; returns how many vertices share at least `least`.
+  /// Finds the rows that each later vertex shares with v; returns how many vertices share at least
+  /// `least`.
   u32 meet(u32 v, u32 least) {
     v_ = v;
     is_narrow_ = roots_.degree(v) <= kLanes;
@@ -87,7 +89,8 @@ class LocalColumns {
  private:
   u32 shared(u32 w) const { return is_narrow_ ? popcount(met_[w]) : met_[w]; }
 
-  /// Collects masks, or counts. Who is not met before the last `least` - 1 rows cannot come to `least` and is left alone.
+  /// Collects masks, or counts. Who is not met before the last `least` - 1 rows cannot come to
+  /// `least` and is left alone.
   template <bool kMasks>
   u32 walk(u32 least) {
     const u32 *begin = roots_.begin(v_), *end = roots_.end(v_), *last_new = end - std::min(roots_.degree(v_), least - 1);
@@ -111,8 +114,8 @@ class LocalColumns {
     }
     return n;
   }
-  /// Gives each column its place, and where masks were collected writes them there; else the place, from 1 on, stands
-  /// where the count was.
+  /// Gives each column its place, and where masks were collected writes them there; else the place,
+  /// from 1 on, stands where the count was.
   void sort_by_shared(u32 d, u32* masks) {
     start_.assign(static_cast<std::size_t>(d) + 2, 0);
     for (u32 i = 0; i < n_seen_; ++i) ++start_[shared(seen_[i]) + 1];

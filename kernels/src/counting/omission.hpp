@@ -1,9 +1,10 @@
-// omission.hpp: the end of a count, on a matrix of at most 32 × 32 bits: subsets of nearly all of its words.
+// omission.hpp: the end of a count, on a matrix of at most 32 × 32 bits: subsets of nearly all of
+// its words.
 //
-// The k-subsets of n words are those that leave n - k out, so a search over what is left out is short where k is near n.
-// A running AND of the words that stay, and the ANDs of all suffixes, make a subset one AND, one popcount and one table
-// look-up. The same serves columns (words over rows) and, transposed, rows (words over columns): a count may end on
-// whichever has fewer subsets.
+// The k-subsets of n words are those that leave n - k out, so a search over what is left out is
+// short where k is near n. A running AND of the words that stay, and the ANDs of all suffixes, make
+// a subset one AND, one popcount and one table look-up. The same serves columns (words over rows)
+// and, transposed, rows (words over columns): a count may end on whichever has fewer subsets.
 #pragma once
 
 #include "lanes/lanes.hpp"
@@ -36,7 +37,8 @@ class Omission {
 
  private:
   u64 value(u32 common) const { return small_binomial(popcount(common), least_); }
-  /// `omit` of the words from `at` on are left out; `common` is the AND of those before that were not.
+  /// `omit` of the words from `at` on are left out; `common` is the AND of those before that were
+  /// not.
   u64 from(u32 at, u32 omit, u32 common) const {
     if (omit == 0) return value(common & suffix_[at]);
     u64 sum = 0;

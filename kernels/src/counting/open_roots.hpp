@@ -1,8 +1,9 @@
 // open_roots.hpp: how the workers of a count share roots, and the steps of a root that is heavy.
 //
-// The largest roots come first. A worker takes the steps of its own root without a word to the others, until one of them waits:
-// then it opens the root, takes its steps from a counter, and with each of them invites a worker that waits. An open root is
-// read by all and written by none until its owner has seen the last guest leave.
+// The largest roots come first. A worker takes the steps of its own root without a word to the
+// others, until one of them waits: then it opens the root, takes its steps from a counter, and with
+// each of them invites a worker that waits. An open root is read by all and written by none until
+// its owner has seen the last guest leave.
 #pragma once
 
 #include "lanes/workers.hpp"
@@ -22,8 +23,8 @@ struct alignas(kLineBytes) OpenRoot {
 };
 using CountWorkers = Workers<OpenRoot*>;
 
-/// `Search` has `open(root)`, which returns the number of independent steps below a root, and `step(owner, i)`. Both end soon
-/// when the run is stopped; their sums are then worth nothing.
+/// `Search` has `open(root)`, which returns the number of independent steps below a root, and
+/// `step(owner, i)`. Both end soon when the run is stopped; their sums are then worth nothing.
 template <class Search>
 class OpenRoots {
  public:
@@ -73,7 +74,8 @@ class OpenRoots {
       members_[worker]->step(*members_[root.owner], i);
     }
   }
-  /// An invitation may be older than the root that is open by now, or than the last step: both are harmless.
+  /// An invitation may be older than the root that is open by now, or than the last step: both are
+  /// harmless.
   void visit(u32 k, OpenRoot& root) {
     ++root.guests;
     const Leaving leaving{root};

@@ -1,20 +1,24 @@
-// pivot.hpp: (p,q)-bicliques without visiting them: held and optional vertices, and products of binomials.
+// pivot.hpp: (p,q)-bicliques without visiting them: held and optional vertices, and products of
+// binomials.
 //
-// What: for every biclique with a first vertex v on the root side, sizes within `SizeRange`, its share of a sum
-// (pivot_sums.hpp): one (p,q), the same for every vertex, or all (p,q) in one pass.
+// What: for every biclique with a first vertex v on the root side, sizes within `SizeRange`, its
+// share of a sum (pivot_sums.hpp): one (p,q), the same for every vertex, or all (p,q) in one pass.
 //
-// Method: a node has two sets of candidates, one a side, of which any subsets that are complete to each other may be
-// added to what is held; its optional vertices are adjacent to all candidates of the other side and come or do not.
-// A candidate adjacent to the whole other side becomes optional. Otherwise the candidate with fewest non-neighbours is the
-// pivot: bicliques with none of these non-neighbours have the pivot optional (one child); the others hold a first one of
-// them, in a fixed order (one child each). With one side empty, all is optional: a leaf, a product of binomials.
-// Candidates with no neighbour left are settled by the difference of two leaves.
+// Method: a node has two sets of candidates, one a side, of which any subsets that are complete to
+// each other may be added to what is held; its optional vertices are adjacent to all candidates of
+// the other side and come or do not. A candidate adjacent to the whole other side becomes optional.
+// Otherwise the candidate with fewest non-neighbours is the pivot: bicliques with none of these
+// non-neighbours have the pivot optional (one child); the others hold a first one of them, in a
+// fixed order (one child each). With one side empty, all is optional: a leaf, a product of
+// binomials. Candidates with no neighbour left are settled by the difference of two leaves.
 //
-// Paths: at most 32 candidates a side: two words of state over two registers of masks, nothing is written. More: every
-// child gets a grid of its own, both ways round, of the candidates that still matter.
+// Paths: at most 32 candidates a side: two words of state over two registers of masks, nothing is
+// written. More: every child gets a grid of its own, both ways round, of the candidates that still
+// matter.
 //
-// Sides are 0 (roots) and 1 (rows) throughout, so that one text serves pivots of either. Cost: leaves × a few dozen
-// operations, whatever p and q are. Papers: Pivoter (Jain, Seshadhri, WSDM 2020), EPivoter (Ye et al., SIGMOD 2023).
+// Sides are 0 (roots) and 1 (rows) throughout, so that one text serves pivots of either. Cost:
+// leaves × a few dozen operations, whatever p and q are. Papers: Pivoter (Jain, Seshadhri, WSDM
+// 2020), EPivoter (Ye et al., SIGMOD 2023).
 #pragma once
 
 #include "counting/local_columns.hpp"
@@ -92,7 +96,8 @@ class alignas(kLineBytes) Pivot {
     return ways_.end(work);
   }
 
-  /// Counts what needs no branching below v; returns the number of independent branches that remain.
+  /// Counts what needs no branching below v; returns the number of independent branches that
+  /// remain.
   u32 open(u32 v) {
     memory_.release({});
     sums.end_of_root();
@@ -131,7 +136,8 @@ class alignas(kLineBytes) Pivot {
   }
 
  private:
-  // In the time of a node of at most 32 candidates a side (36 ns), by least squares over 186 counts.
+  // In the time of a node of at most 32 candidates a side (36 ns), by least squares over 186
+  // counts.
   static constexpr u64 kRoot = 4, kGrid = 3, kPathsANode = 25, kColumnsANode = 4, kWordsANode = 4;
 
   struct Node {
@@ -193,7 +199,8 @@ class alignas(kLineBytes) Pivot {
     return part;
   }
 
-  /// Settles what needs no branching and chooses the pivot; false where the node is done, its share then in `part`.
+  /// Settles what needs no branching and chooses the pivot; false where the node is done, its share
+  /// then in `part`.
   bool prepare(Node& node, Part& part) {
     work += 1;
     for (u32 a : {0u, 1u}) {
@@ -221,7 +228,8 @@ class alignas(kLineBytes) Pivot {
     return true;
   }
 
-  /// Drops candidates with too few neighbours and makes those with all of them optional; returns the numbers of neighbours.
+  /// Drops candidates with too few neighbours and makes those with all of them optional; returns
+  /// the numbers of neighbours.
   const u32* sort_out(Node& node, u32 a) {
     const GridSide& side = node.grid.side[a];
     const u32 b = 1 - a, all = count_bits(node.alive[b], side.words), least = wanted(b, node.held);
@@ -265,7 +273,8 @@ class alignas(kLineBytes) Pivot {
               [&](u32 i, u32 j) { return counts[b][i] != counts[b][j] ? counts[b][i] < counts[b][j] : i < j; });
   }
 
-  /// Child i of a node: a missing candidate is held, or, after the last of them, the pivot is optional.
+  /// Child i of a node: a missing candidate is held, or, after the last of them, the pivot is
+  /// optional.
   Part branch(const Node& node, u32 i) {
     const Workspace::Mark mark = memory_.mark();
     const u32 a = node.pivot_side, b = 1 - a, words_b = words_for(node.grid.side[b].n), words_a = words_for(node.grid.side[a].n);
@@ -317,8 +326,8 @@ class alignas(kLineBytes) Pivot {
         each_bit(node.optional[a], words_for(node.grid.side[a].n), [&](u32 i) { sums.make_optional(a, node.grid.side[a].ids[i], part); });
   }
 
-  /// The grid of the kept candidates of side a and the rest of the other side, without those that have no neighbour left:
-  /// bicliques with one of these are settled here, into `part`.
+  /// The grid of the kept candidates of side a and the rest of the other side, without those that
+  /// have no neighbour left: bicliques with one of these are settled here, into `part`.
   Grid narrowed(const Grid& g, u32 a, const u32* kept, const u32* rest, const Held& s, Part& part) {
     const GridSide& from = g.side[a];
     const u32 b = 1 - a, words_b = words_for(g.side[b].n);
@@ -347,7 +356,8 @@ class alignas(kLineBytes) Pivot {
     work += kGrid + static_cast<u64>(n) * n_used / kWordsANode;
     return compressed(g, a, list, n, touched, used, n_used);
   }
-  /// Bicliques with some of the candidates that have no neighbour left: their side is all optional, the other holds what it has.
+  /// Bicliques with some of the candidates that have no neighbour left: their side is all optional,
+  /// the other holds what it has.
   void settle_alone(const Grid& g, const Held& s, u32 a, const u32* alone, u32 n_alone, const u32* list, u32 n, Part& part) {
     if (n_alone == 0 || s.held[a] == sizes_.most[a]) return;
     const auto [more, less] = sums.difference(s.with_optional(a, n + n_alone), s.with_optional(a, n));

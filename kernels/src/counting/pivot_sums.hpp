@@ -1,8 +1,10 @@
-// pivot_sums.hpp: what the leaves of a pivot search add up to: one (p,q), the same of every vertex, or all (p,q).
+// pivot_sums.hpp: what the leaves of a pivot search add up to: one (p,q), the same of every vertex,
+// or all (p,q).
 //
-// A leaf stands for C(optional, p - held) · C(optional, q - held) bicliques of each (p,q). A sum says what a part of the
-// search came to (`Part`), and is told which vertex was held or optional in which part; so each vertex gets its share in
-// constant time a node. Terms that do not fit in 128 bits are kept by their factors (count128.hpp).
+// A leaf stands for C(optional, p - held) · C(optional, q - held) bicliques of each (p,q). A sum
+// says what a part of the search came to (`Part`), and is told which vertex was held or optional in
+// which part; so each vertex gets its share in constant time a node. Terms that do not fit in 128
+// bits are kept by their factors (count128.hpp).
 #pragma once
 
 #include "counting/binomials.hpp"
@@ -57,7 +59,8 @@ class OneSize {
   Binomials choose_;
 };
 
-/// One (p,q), in all and of each vertex. No term of a vertex exceeds the count of all, which says whether any of them wrapped.
+/// One (p,q), in all and of each vertex. No term of a vertex exceeds the count of all, which says
+/// whether any of them wrapped.
 class EachVertex {
  public:
   struct Part {
@@ -118,13 +121,14 @@ class EachVertex {
   Binomials choose_;
 };
 
-/// All (p,q) up to a largest p and q. Small leaves are first added up by what they hold and have optional on one side,
-/// as sums over the sizes of the other.
+/// All (p,q) up to a largest p and q. Small leaves are first added up by what they hold and have
+/// optional on one side, as sums over the sizes of the other.
 class AllSizes {
  public:
   using Part = OneSize::Part;
   static constexpr bool kOfVertices = false, kGivesTrees = true;
-  /// Trees that are narrow enough go to `queue`, where there is one; what they come to is then not counted here.
+  /// Trees that are narrow enough go to `queue`, where there is one; what they come to is then not
+  /// counted here.
   AllSizes(u32 most_p, u32 most_q, TreeQueue* queue = nullptr) : giver(queue), most_{most_p, most_q}, totals_((std::size_t{most_p} + 1) * (std::size_t{most_q} + 1)) {
     const std::size_t cells = (std::size_t{most_p} + 1) * (kSmall + 1) * width();
     if (cells <= kMostCells) small_.assign(cells, 0);
@@ -184,7 +188,8 @@ class AllSizes {
   void make_room() {
     if (leaves_ > kMostLeaves) flush();
   }
-  /// Single cells may be negative, after a difference of two leaves; what they come to for one size is not.
+  /// Single cells may be negative, after a difference of two leaves; what they come to for one size
+  /// is not.
   u128 small_sum(u32 held, u32 k, u32 q) {
     __int128 sum = 0;
     for (u32 n = k; n <= kSmall; ++n) sum += static_cast<__int128>(small_at(held, n)[q]) * choose_small_[n][k];

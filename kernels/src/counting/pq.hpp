@@ -1,24 +1,28 @@
 // pq.hpp: the number of complete p×q subgraphs, by levels.
 //
-// What: the pairs (X, Y) of p vertices of the root side and q of the row side with all p·q edges, counted exactly
-// (count128.hpp).
+// What: the pairs (X, Y) of p vertices of the root side and q of the row side with all p·q edges,
+// counted exactly (count128.hpp).
 //
 // Input: a `CountGraph` (counting_core.hpp) and the side that holds the roots.
 //
-// Method: every X is found below its first vertex, the root. The later vertices with q rows in common with the root
-// are masks over its rows (local_columns.hpp). A node keeps the masks whose AND with the chosen vertex has q bits or
-// more, and compresses their rows when they fit in fewer words. The last two levels are never entered: the pairs of
-// a list are one AND, one popcount and one table of C(·, q) each.
+// Method: every X is found below its first vertex, the root. The later vertices with q rows in
+// common with the root are masks over its rows (local_columns.hpp). A node keeps the masks whose
+// AND with the chosen vertex has q bits or more, and compresses their rows when they fit in fewer
+// words. The last two levels are never entered: the pairs of a list are one AND, one popcount and
+// one table of C(·, q) each.
 //
-// Paths: one word (at most 32 rows, nearly all nodes): 32 columns a step, the table in registers, sums in 32 bits for
-// as long as their bound allows. Where little is to be left out of at most 32 columns, or of their rows, the count ends
-// there (omission.hpp); where there are more columns, but few subsets of q rows, it ends on these. More words: popcounts
-// added over the words that the chosen column has.
+// Paths: one word (at most 32 rows, nearly all nodes): 32 columns a step, the table in registers,
+// sums in 32 bits for as long as their bound allows. Where little is to be left out of at most 32
+// columns, or of their rows, the count ends there (omission.hpp); where there are more columns, but
+// few subsets of q rows, it ends on these. More words: popcounts added over the words that the
+// chosen column has.
 //
-// Cost: O(p-subsets with q common rows, but for the last level) × columns / 32, at most; memory a worker: the masks of
-// a root. The ends take four fifths of that away at p = q = 8, where most subsets are of nearly all columns or rows.
+// Cost: O(p-subsets with q common rows, but for the last level) × columns / 32, at most; memory a
+// worker: the masks of a root. The ends take four fifths of that away at p = q = 8, where most
+// subsets are of nearly all columns or rows.
 //
-// Papers: BCL, BCList++ (Yang et al., VLDB J. 2021), whose search this is on bits; GBC (Qiu et al., 2024).
+// Papers: BCL, BCList++ (Yang et al., VLDB J. 2021), whose search this is on bits; GBC (Qiu et al.,
+// 2024).
 #pragma once
 
 #include "counting/binomials.hpp"
@@ -88,7 +92,8 @@ class alignas(kLineBytes) Levels {
   LargeTerms large;  // {n, k, 0, 0}: C(n, k)
   u64 work = 0;  // in the time of a register of 32 columns that is touched, the unit of the estimate
 
-  /// Counts what needs no further steps below v; returns the number of independent steps that remain.
+  /// Counts what needs no further steps below v; returns the number of independent steps that
+  /// remain.
   u32 open(u32 v) {
     memory_.release({});
     work += kRoot;
@@ -127,13 +132,13 @@ class alignas(kLineBytes) Levels {
   }
 
  private:
-  // In the time of a register (3 ns), by least squares over 366 counts: a root, once for its paths and once for its masks; a
-  // column of it; its paths of length two; an end by omission; its subsets of columns and of rows; a chosen column of several
-  // words; its pairs.
+  // In the time of a register (3 ns), by least squares over 366 counts: a root, once for its paths
+  // and once for its masks; a column of it; its paths of length two; an end by omission; its
+  // subsets of columns and of rows; a chosen column of several words; its pairs.
   static constexpr u64 kRoot = 32, kColumnOfARoot = 2, kPathsARegister = 2, kEnd = 24, kColumnSubsets = 4, kRowSubsets = 16, kWideBranch = 8,
                        kPairsARegister = 2;
-  // Measured: subsets that cost less than a look at the rows; and how many subsets of rows a column is worth that would be
-  // branched on instead, by the columns that are needed.
+  // Measured: subsets that cost less than a look at the rows; and how many subsets of rows a column
+  // is worth that would be branched on instead, by the columns that are needed.
   static constexpr u32 kLooks = 8;  // children that a random way looks at
   static constexpr u64 kFewSubsets = 32, kWorthOfANode[] = {0, 0, 1, 8, 64, 256};
   static constexpr u64 kMostRowSubsets = u64{1} << 17;  // of many columns: 4 ms for 300 of them
@@ -212,8 +217,8 @@ class alignas(kLineBytes) Levels {
     return n < table_.q ? 0 : Omission(rows, n, need).sum(table_.q);
   }
 
-  /// Counts the columns of each subset of q rows, where these are fewer than the pairs of columns that branching begins with,
-  /// eightfold for each further column that is needed.
+  /// Counts the columns of each subset of q rows, where these are fewer than the pairs of columns
+  /// that branching begins with, eightfold for each further column that is needed.
   bool by_rows_of_many(const Columns& c, u32 need, u32 x) {
     const u64 worth = std::min(u64{c.n} << std::min(3 * (need - 3), 30u) >> 1, kMostRowSubsets);
     if (small_binomial(popcount(x), table_.q) > worth) return false;
@@ -225,7 +230,8 @@ class alignas(kLineBytes) Levels {
     for (u32 j = 0; j < n; j += kLanes) count += popcount(ballot((load(masks + j) & splat(rows)) == splat(rows)));
     return count;
   }
-  /// Adds the columns that have the rows chosen so far and `more` of `rows`, `need` at a time; zeros stand behind the last mask.
+  /// Adds the columns that have the rows chosen so far and `more` of `rows`, `need` at a time;
+  /// zeros stand behind the last mask.
   void choose_rows(const u32* masks, u32 n, u32 need, u32 rows, u32 more) {
     for (; popcount(rows) >= more && !run_.stopped(); rows &= rows - 1) {
       const u32 row = rows & (0u - rows);

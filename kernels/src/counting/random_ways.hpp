@@ -1,8 +1,9 @@
 // random_ways.hpp: the size of a search tree, from a few random ways down.
 //
-// At every node one child is drawn, and all that is met below it counts by the inverse of the child's chance; so the sum
-// of one way is right on average, whatever the chances are. A way costs as many nodes as the tree is deep, however large
-// the tree. The search says only where weights change (`weigh`): its own counter of work runs on as ever.
+// At every node one child is drawn, and all that is met below it counts by the inverse of the
+// child's chance; so the sum of one way is right on average, whatever the chances are. A way costs
+// as many nodes as the tree is deep, however large the tree. The search says only where weights
+// change (`weigh`): its own counter of work runs on as ever.
 //
 // Paper: Knuth, Estimating the efficiency of backtrack programs, 1975.
 #pragma once

@@ -1,9 +1,11 @@
-// stars.hpp: the bicliques with one vertex on a side, (1,q) and (p,1), which need degrees and no search.
+// stars.hpp: the bicliques with one vertex on a side, (1,q) and (p,1), which need degrees and no
+// search.
 //
-// A root with d rows has C(d, q) of (1,q). A row has C(later, p - 1) of (p,1) with a given first root, where `later` of its
-// roots come after that one. So the sums of some roots add up to those of all, and those of all need degrees only: each number of
-// later roots below a row's degree comes up once. Time O(vertices + degrees × sizes); of some roots O(their edges × log).
-// Degrees whose largest binomial has no place in 128 bits are left to Python, with how often they come up.
+// A root with d rows has C(d, q) of (1,q). A row has C(later, p - 1) of (p,1) with a given first
+// root, where `later` of its roots come after that one. So the sums of some roots add up to those
+// of all, and those of all need degrees only: each number of later roots below a row's degree comes
+// up once. Time O(vertices + degrees × sizes); of some roots O(their edges × log). Degrees whose
+// largest binomial has no place in 128 bits are left to Python, with how often they come up.
 #pragma once
 
 #include "graphs/counting_core.hpp"

@@ -1,7 +1,8 @@
 // tree_queue.hpp: trees (trees.hpp) on their way from the workers of a pivot search to a device.
 //
-// A worker fills a parcel of its own and hands it over when it is full. Parcels that nobody fetches are few: a worker that
-// finds the queue full keeps its trees and counts them itself, so that neither machine waits for the other.
+// A worker fills a parcel of its own and hands it over when it is full. Parcels that nobody fetches
+// are few: a worker that finds the queue full keeps its trees and counts them itself, so that
+// neither machine waits for the other.
 #pragma once
 
 #include "counting/trees.hpp"
@@ -51,7 +52,8 @@ class TreeGiver {
   TreeGiver() = default;
   explicit TreeGiver(TreeQueue* queue) : queue_(queue) {}
 
-  /// `masks` are those of the first side's n[0] candidates. False where this tree must be counted here.
+  /// `masks` are those of the first side's n[0] candidates. False where this tree must be counted
+  /// here.
   bool give(const u32* masks, const u32 n[2], const u32 held[2], const u32 optional[2]) {
     if (!queue_ || n[0] < kWorthGiving || n[1] < kWorthGiving) return false;
     for (u32 a : {0u, 1u})

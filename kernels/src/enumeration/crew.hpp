@@ -1,4 +1,5 @@
-// crew.hpp: the workers of an enumeration (workers.hpp), and the subtrees that they hand to each other.
+// crew.hpp: the workers of an enumeration (workers.hpp), and the subtrees that they hand to each
+// other.
 //
 // A busy worker that sees another one wait hands over a part of its shallowest open level as a
 // `GivenNode`, which holds all that its search needs.

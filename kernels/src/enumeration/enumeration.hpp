@@ -1,8 +1,9 @@
 // enumeration.hpp: one enumeration from start to end: its threads, its batches, its progress.
 //
-// The run starts with the constructor: it prepares the graph, then searches it. Workers push full batches into a queue of
-// bounded length, so memory stays bounded however many bicliques there are; a consumer that has had enough calls `end`.
-// Roots are searched from the last (the vertex of largest degree) to the first, since heavy roots are there.
+// The run starts with the constructor: it prepares the graph, then searches it. Workers push full
+// batches into a queue of bounded length, so memory stays bounded however many bicliques there are;
+// a consumer that has had enough calls `end`. Roots are searched from the last (the vertex of
+// largest degree) to the first, since heavy roots are there.
 #pragma once
 
 #include "enumeration/sinks.hpp"

@@ -1,8 +1,9 @@
 // roots.hpp: the subtree of a root on a CPU, straight from the adjacency lists.
 //
-// What: for a column v, its rows, the later columns with at least two of them (candidates, by ascending number
-// of rows) and the earlier ones that share at least two rows which have a candidate (excluded); the
-// biclique of v's rows itself and those of one row whose first column is v are reported here.
+// What: for a column v, its rows, the later columns with at least two of them (candidates, by
+// ascending number of rows) and the earlier ones that share at least two rows which have a
+// candidate (excluded); the biclique of v's rows itself and those of one row whose first column is
+// v are reported here.
 //
 // Input: a `Graph` (graph.hpp): columns in search order, adjacency ascending on both sides.
 //
@@ -83,8 +84,9 @@ class Roots {
     return n_columns >= limits_.min_columns && static_cast<u64>(n_rows) * n_columns >= limits_.min_edges;
   }
 
-  /// Bicliques ({u}, N(u)) whose first column is v: u's columns are not all in another row. Signatures side by side
-  /// refuse nearly all other rows without a look at their columns (fimi-retail: a quarter of its time).
+  /// Bicliques ({u}, N(u)) whose first column is v: u's columns are not all in another row.
+  /// Signatures side by side refuse nearly all other rows without a look at their columns
+  /// (fimi-retail: a quarter of its time).
   void single_row(u32 v, const u32* rows, u32 d) {
     signatures_.clear();
     for (u32 i = 0; i < d && !crew_.stopped(); ++i) {
@@ -176,8 +178,8 @@ class Roots {
     return true;
   }
 
-  /// Splits the touched columns into members of R and candidates, these by ascending number of rows; returns
-  /// the rows that some candidate has.
+  /// Splits the touched columns into members of R and candidates, these by ascending number of
+  /// rows; returns the rows that some candidate has.
   u32 root_candidates(u32 all) {
     u32 starts[kLanes + 1] = {}, reach = 0, sum = 0;
     for (u32 i = 0; i < n_touched_; ++i) {

@@ -1,7 +1,7 @@
 // sinks.hpp: what becomes of a biclique that the search has found.
 //
-// `CountSink` only counts. `MemberSink` knows both sides: it applies the thresholds, adds to the digest and,
-// where a batch is wanted, writes the ids of both sides into it.
+// `CountSink` only counts. `MemberSink` knows both sides: it applies the thresholds, adds to the
+// digest and, where a batch is wanted, writes the ids of both sides into it.
 #pragma once
 
 #include "enumeration/crew.hpp"

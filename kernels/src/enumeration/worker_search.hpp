@@ -1,6 +1,8 @@
-// worker_search.hpp: what a worker of an enumeration does: roots, while there are any, then what others give away.
+// worker_search.hpp: what a worker of an enumeration does: roots, while there are any, then what
+// others give away.
 //
-// The search is compiled once for each kind of sink, in files of their own, side by side: they are what takes longest.
+// The search is compiled once for each kind of sink, in files of their own, side by side: they are
+// what takes longest.
 #pragma once
 
 #include "enumeration/enumeration.hpp"

@@ -1,10 +1,11 @@
-// core_numbers.hpp: core numbers, the degeneracy order of an undirected graph, and what of a root's neighbourhood can still
-// hold a larger clique.
+// core_numbers.hpp: core numbers, the degeneracy order of an undirected graph, and what of a root's
+// neighbourhood can still hold a larger clique.
 //
-// Input: a symmetric CSR without self-loops. Method: vertices of least degree are removed first, by buckets (Batagelj
-// and Zaversnik 2003). A clique of s vertices lies in the (s - 1)-core, and wholly among the first of its vertices in
-// this order and that vertex's later neighbours; so only the lists of later neighbours are kept, each no longer than
-// the degeneracy. Linear in vertices and edges.
+// Input: a symmetric CSR without self-loops. Method: vertices of least degree are removed first, by
+// buckets (Batagelj and Zaversnik 2003). A clique of s vertices lies in the (s - 1)-core, and
+// wholly among the first of its vertices in this order and that vertex's later neighbours; so only
+// the lists of later neighbours are kept, each no longer than the degeneracy. Linear in vertices
+// and edges.
 #pragma once
 
 #include "graphs/passes.hpp"
@@ -86,9 +87,9 @@ Cores find_cores(const Adjacency& graph, const Check& check) {
   return cores;
 }
 
-/// For the places from `first` on: how many colours their later neighbours have, when each place, from the last down, takes
-/// the first colour that none of them has. A clique that begins at a place has at most one vertex more. Never above the
-/// core number; linear in the edges.
+/// For the places from `first` on: how many colours their later neighbours have, when each place,
+/// from the last down, takes the first colour that none of them has. A clique that begins at a
+/// place has at most one vertex more. Never above the core number; linear in the edges.
 template <class Check>
 std::vector<u32> colours_behind(const Cores& cores, u32 first, const Check& check) {
   std::vector<u32> colour(cores.n()), behind(cores.n(), 0), seen_by(usize{cores.degeneracy} + 2, ~0u);
@@ -109,8 +110,8 @@ class Neighbourhood {
  public:
   explicit Neighbourhood(const Cores& cores) : cores_(cores), local_(cores.n(), kOutside) {}
 
-  /// The later neighbours of a root that have wanted - 2 neighbours among themselves, again and again until nothing
-  /// changes; empty where fewer than wanted - 1 are left.
+  /// The later neighbours of a root that have wanted - 2 neighbours among themselves, again and
+  /// again until nothing changes; empty where fewer than wanted - 1 are left.
   std::vector<u32> filter(u32 root, u32 wanted) {
     std::vector<u32> found(cores_.later.begin() + static_cast<i64>(cores_.start[root]),
                            cores_.later.begin() + static_cast<i64>(cores_.start[root + 1]));

@@ -1,10 +1,12 @@
-// counting_core.hpp: the part of a bipartite graph that can hold a (p,q)-biclique, ready for counting on either side.
+// counting_core.hpp: the part of a bipartite graph that can hold a (p,q)-biclique, ready for
+// counting on either side.
 //
-// A left vertex needs q neighbours and a right vertex p; whoever has fewer leaves, and so on in sweeps over
-// the rows until a sweep removes less than a fiftieth of the edges (the rest is harmless: fewer vertices
-// is a matter of speed, not of exactness). Then both sides are numbered by ascending degree, unless the order of a
-// side is prescribed, and both adjacencies are written with ascending lists by two counting sorts. Either side can
-// then hold the roots without further work. Time O(edges) a sweep, memory 8 bytes an edge.
+// A left vertex needs q neighbours and a right vertex p; whoever has fewer leaves, and so on in
+// sweeps over the rows until a sweep removes less than a fiftieth of the edges (the rest is
+// harmless: fewer vertices is a matter of speed, not of exactness). Then both sides are numbered by
+// ascending degree, unless the order of a side is prescribed, and both adjacencies are written with
+// ascending lists by two counting sorts. Either side can then hold the roots without further work.
+// Time O(edges) a sweep, memory 8 bytes an edge.
 #pragma once
 
 #include "graphs/passes.hpp"
@@ -123,8 +125,8 @@ inline void set_starts(CountSide& side, const std::vector<std::uint32_t>& degree
 
 }  // namespace core
 
-/// The core of a CSR matrix of the left side, both sides numbered as counting wants them. `check` is called now and then, and
-/// may end it by an exception.
+/// The core of a CSR matrix of the left side, both sides numbered as counting wants them. `check`
+/// is called now and then, and may end it by an exception.
 template <class Check>
 CountGraph prepare_core(const std::int64_t* indptr, const std::int32_t* indices, std::uint32_t n_left, std::uint32_t n_right,
                         std::uint32_t p, std::uint32_t q, bool keep_left_order, bool keep_right_order, const Check& check) {

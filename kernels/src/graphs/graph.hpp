@@ -1,7 +1,7 @@
 // graph.hpp: the graph as every search sees it, and the way there from a CSR matrix.
 //
-// One side of the bipartite graph is enumerated: its vertices are the *columns*, and every search is
-// rooted at one of them. The other side gives the *rows*. Columns are numbered in search order
+// One side of the bipartite graph is enumerated: its vertices are the *columns*, and every search
+// is rooted at one of them. The other side gives the *rows*. Columns are numbered in search order
 // (ascending degree, ties by id), rows keep their order, and both adjacency lists are ascending.
 // Preparation is two counting passes: O(edges + vertices) time, 8 bytes an edge.
 #pragma once
@@ -41,9 +41,9 @@ inline std::vector<std::uint32_t> ascending_degree(const std::vector<std::uint32
 }
 
 /// Turns the CSR matrix of the left side (rows sorted, unique) into the searched form.
-/// `columns_are_left` says which side is enumerated; `keep_order` takes the order of its numbers as the
-/// search order (a partition was written in the order of its plan) instead of sorting by degree. `check` is called now and
-/// then, and may end it by an exception.
+/// `columns_are_left` says which side is enumerated; `keep_order` takes the order of its numbers as
+/// the search order (a partition was written in the order of its plan) instead of sorting by
+/// degree. `check` is called now and then, and may end it by an exception.
 template <class Check>
 Graph prepare(const std::int64_t* indptr, const std::int32_t* indices, std::uint32_t n_left, std::uint32_t n_right,
               bool columns_are_left, bool keep_order, const Check& check) {

@@ -1,14 +1,16 @@
 // grouping.hpp: roots grouped in partitions that share many rows.
 //
-// What it does: a partition stores the rows (neighbours) of its roots once each, so roots with common rows belong together. Each
-// partition grows from the root with the largest rows left, always by a root of which the partition already holds the
-// largest share of bytes, until it has its share of the cost.
-// Input: rows of the root side and of the other side; bytes of each row; cost of each root; the number of partitions, at
-// least 1 and at most the number of roots with a row. Every partition gets a root, every root with a row a partition.
-// Method: the share of a root only grows while a partition grows. It is kept in 64 levels, each with a stack of the roots that have
-// reached it; a root lies on a stack once for each level, and what is out of date is passed over.
-// Cost: linear in the edges that the partitions store together, and in the roots.
-// Papers: GBC (communication-free partitions, BCPar), which grows a partition by 2-hop neighbours under a budget.
+// What it does: a partition stores the rows (neighbours) of its roots once each, so roots with
+// common rows belong together. Each partition grows from the root with the largest rows left,
+// always by a root of which the partition already holds the largest share of bytes, until it has
+// its share of the cost. Input: rows of the root side and of the other side; bytes of each row;
+// cost of each root; the number of partitions, at least 1 and at most the number of roots with a
+// row. Every partition gets a root, every root with a row a partition. Method: the share of a root
+// only grows while a partition grows. It is kept in 64 levels, each with a stack of the roots that
+// have reached it; a root lies on a stack once for each level, and what is out of date is passed
+// over. Cost: linear in the edges that the partitions store together, and in the roots. Papers: GBC
+// (communication-free partitions, BCPar), which grows a partition by 2-hop neighbours under a
+// budget.
 #pragma once
 
 #include "graphs/passes.hpp"

@@ -1,4 +1,5 @@
-// passes.hpp: long loops over a graph that look around now and then, so that a run can be stopped in the midst of one.
+// passes.hpp: long loops over a graph that look around now and then, so that a run can be stopped
+// in the midst of one.
 //
 // `check` is called every so many steps, a few times in 10 ms, and ends a loop by an exception.
 #pragma once

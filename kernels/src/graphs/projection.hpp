@@ -1,10 +1,11 @@
-// projection.hpp: the one-mode projection of a bipartite graph: two vertices of a side are neighbours when they share
-// at least so many vertices of the other side.
+// projection.hpp: the one-mode projection of a bipartite graph: two vertices of a side are
+// neighbours when they share at least so many vertices of the other side.
 //
-// Input: a CSR of the left side, rows ascending and unique; for the right side it is transposed first. Method: for each
-// vertex u the paths of two edges to later vertices are counted in an array as long as the side, one a worker; only pairs
-// that reach the least count are kept, so that memory is the result and these arrays, however many paths there are. Vertices
-// whose own degree is less are left out from the start. Time: the paths of two edges between the vertices that are left,
+// Input: a CSR of the left side, rows ascending and unique; for the right side it is transposed
+// first. Method: for each vertex u the paths of two edges to later vertices are counted in an array
+// as long as the side, one a worker; only pairs that reach the least count are kept, so that memory
+// is the result and these arrays, however many paths there are. Vertices whose own degree is less
+// are left out from the start. Time: the paths of two edges between the vertices that are left,
 // each once.
 #pragma once
 
@@ -120,7 +121,8 @@ class Projection {
     later.n.push_back(static_cast<u32>(kept));
   }
 
-  /// Earlier neighbours come before later ones, and both in the order of the vertices: every row is ascending.
+  /// Earlier neighbours come before later ones, and both in the order of the vertices: every row is
+  /// ascending.
   void assemble() {
     std::vector<i64> earlier(usize{n_} + 1, 0);
     indptr.assign(usize{n_} + 1, 0);

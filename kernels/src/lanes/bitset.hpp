@@ -1,7 +1,7 @@
 // bitset.hpp: a set of at most 64·W vertices, its width known to the compiler.
 //
-// Up to 512 vertices are one register of AVX-512; an operation on such a set is one instruction. Wider sets are rows
-// of such chunks. The width is a power of two from 2 words on.
+// Up to 512 vertices are one register of AVX-512; an operation on such a set is one instruction.
+// Wider sets are rows of such chunks. The width is a power of two from 2 words on.
 #pragma once
 
 #include "lanes/lanes.hpp"
@@ -75,7 +75,8 @@ inline u64 word_of(const Chunk& c, u32 i) {
 #endif
   return c[i];
 }
-/// Sets word i of a chunk; with AVX-512 in the register, since a chunk that is read after a store of one word waits.
+/// Sets word i of a chunk; with AVX-512 in the register, since a chunk that is read after a store
+/// of one word waits.
 template <class Chunk>
 inline void set_word(Chunk& c, u32 i, u64 word) {
 #if defined(__AVX512VL__)
@@ -135,7 +136,8 @@ inline u64 pack_bits(u64 word, u64 mask) {
   return out;
 #endif
 }
-/// The members of a set, renumbered by their rank in another; `out` is zero, and has a word for every 64 members of that one.
+/// The members of a set, renumbered by their rank in another; `out` is zero, and has a word for
+/// every 64 members of that one.
 template <u32 W>
 inline void ranks_in(const Bits<W>& set, const Bits<W>& among, u64* out) {
   u64 word = 0;

@@ -5,7 +5,8 @@
 
 namespace bicliq {
 
-/// Raised where a request needs more than there is: threads, memory, or room in a number. Python gets its own `CapacityError`.
+/// Raised where a request needs more than there is: threads, memory, or room in a number. Python
+/// gets its own `CapacityError`.
 struct CapacityError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

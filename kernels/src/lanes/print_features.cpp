@@ -1,4 +1,5 @@
-// print_features.cpp: asked while the build is set up: for which instruction sets is it worth compiling here? A CMake list.
+// print_features.cpp: asked while the build is set up: for which instruction sets is it worth
+// compiling here? A CMake list.
 #include "features.hpp"
 
 #include <cstdio>

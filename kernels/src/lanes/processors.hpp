@@ -1,7 +1,8 @@
 // processors.hpp: new threads begin on different processors.
 //
-// A system may leave a thread on the processor of the one that started it for as long as 5 ms, with others idle: so measured,
-// in a virtual machine, where that was the whole of an estimate. Each thread is moved once and may then go where it likes.
+// A system may leave a thread on the processor of the one that started it for as long as 5 ms, with
+// others idle: so measured, in a virtual machine, where that was the whole of an estimate. Each
+// thread is moved once and may then go where it likes.
 #pragma once
 
 #include "lanes/types.hpp"

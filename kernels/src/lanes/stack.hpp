@@ -1,4 +1,5 @@
-// stack.hpp: how much of a thread's stack is left, for searches that go as deep as their input asks.
+// stack.hpp: how much of a thread's stack is left, for searches that go as deep as their input
+// asks.
 #pragma once
 
 #include "lanes/types.hpp"

@@ -1,17 +1,20 @@
-// workers.hpp: the threads of a kernel: how they start, what they do together, how they share work, and how they end.
+// workers.hpp: the threads of a kernel: how they start, what they do together, how they share work,
+// and how they end.
 //
-// A kernel is a `Run`. A thread of its own goes through its stages, so that whoever waits for the run can stop it at any
-// time, while a graph is prepared as well as while it is searched. A stage may be shared: `each` deals out the items of a
-// short list, `together` sends every worker into one long search. Workers are started before they are needed, and look
-// for the next stage every 20 µs: a thread that is started for a list of a millisecond may spend most of it on the
-// processor of the one that started it (processors.hpp).
+// A kernel is a `Run`. A thread of its own goes through its stages, so that whoever waits for the
+// run can stop it at any time, while a graph is prepared as well as while it is searched. A stage
+// may be shared: `each` deals out the items of a short list, `together` sends every worker into one
+// long search. Workers are started before they are needed, and look for the next stage every 20 µs:
+// a thread that is started for a list of a millisecond may spend most of it on the processor of the
+// one that started it (processors.hpp).
 //
-// In a search (`Workers`), roots come from a common counter. A worker that finds none left waits; a busy worker looks now
-// and then whether somebody waits (`wanted`, two relaxed loads) and hands over a part of its own work. The search has
-// ended when every worker waits.
+// In a search (`Workers`), roots come from a common counter. A worker that finds none left waits; a
+// busy worker looks now and then whether somebody waits (`wanted`, two relaxed loads) and hands
+// over a part of its own work. The search has ended when every worker waits.
 //
-// A thread that cannot be started, memory that runs out, and every other exception of a worker end the run: the first
-// one is kept, the others are stopped, all threads are joined, and `wait` rethrows it.
+// A thread that cannot be started, memory that runs out, and every other exception of a worker end
+// the run: the first one is kept, the others are stopped, all threads are joined, and `wait`
+// rethrows it.
 #pragma once
 
 #include "lanes/errors.hpp"

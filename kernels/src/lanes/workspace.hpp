@@ -1,8 +1,8 @@
 // workspace.hpp: memory of one worker, taken and given back like a stack.
 //
-// Blocks are kept until the worker ends, so that a search allocates nothing after its first roots. Every
-// piece is aligned to 64 bytes and followed by 32 spare words: a group of lanes may read or write a
-// whole register at its last element.
+// Blocks are kept until the worker ends, so that a search allocates nothing after its first roots.
+// Every piece is aligned to 64 bytes and followed by 32 spare words: a group of lanes may read or
+// write a whole register at its last element.
 #pragma once
 
 #include "lanes/pieces.hpp"
