@@ -151,7 +151,9 @@ class SearchSettings(_Frozen):
         "flag", description="Whether a reached limit is an error or marked in the manifest."
     )
     check: bool = Field(
-        False, description="Whether the checksums of what was found before are compared before it is taken as done."
+        True,
+        description="Whether what was found before is read, and its checksums compared, before it is taken as done;"
+        " otherwise sizes are.",
     )
     side: Literal["auto", "left", "right"] = Field(
         "auto", description="The side whose vertices are the roots of the search."

@@ -34,8 +34,8 @@ def answer(record: Record, as_json: bool, words: Callable[[Record], RenderableTy
     """Print what a command has found: as one JSON object, or in words."""
     if as_json:
         print_json(record)
-    else:
-        (wide if wide_table else out).print(words(record))
+    elif shown := words(record):
+        (wide if wide_table else out).print(shown)
 
 
 def print_json(record: Record) -> None:

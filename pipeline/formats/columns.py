@@ -94,6 +94,9 @@ def choose_columns(
         if len(rest) < len(missing):
             raise InputError(_too_few(source, missing, found, names, header))
         raise InputError(_unclear(source, missing, rest, names, first_rows()))
+    if header:
+        for side, at in zip(missing, rest, strict=False):
+            _refuse_double_name(source, side, names[at], names)
     found |= dict(zip(missing, rest, strict=False))
     _refuse_double_use(source, found, names)
     return Columns(
@@ -108,15 +111,19 @@ def choose_columns(
 def _place(source: str, wanted: str, role: str, names: Sequence[str], header: bool) -> int:
     """Position of a column, by its name or its number from 0."""
     if header and wanted in names:
-        if Counter(names)[wanted] > 1:
-            raise InputError(
-                f"{source}: {Counter(names)[wanted]} columns are called {shown(wanted)}; give the {role} column's number"
-                f" from 0 instead (the first is {names.index(wanted)}), or rename one"
-            )
+        _refuse_double_name(source, role, wanted, names)
         return names.index(wanted)
     if wanted.isascii() and wanted.isdigit() and len(wanted) < 9 and int(wanted) < len(names):
         return int(wanted)
     raise InputError(f"{source}: there is no column {shown(wanted)} for the {role}; there are: {_some(names, header)}")
+
+
+def _refuse_double_name(source: str, role: str, name: str, names: Sequence[str]) -> None:
+    if Counter(names)[name] > 1:
+        raise InputError(
+            f"{source}: {Counter(names)[name]} columns are called {shown(name)}; give the {role} column's number"
+            f" from 0 instead (the first is {names.index(name)}), or rename one"
+        )
 
 
 def _some(names: Sequence[str], header: bool) -> str:

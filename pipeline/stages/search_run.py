@@ -105,7 +105,7 @@ def search_run(
     only: list[int] | None = None,
     max_bicliques: int | None = None,
     on_limit: Literal["error", "flag"] = "flag",
-    check: bool = False,
+    check: bool = True,
 ) -> SearchRecord:
     """Search all partitions of a run that are not committed, or are damaged, the costliest first.
 
@@ -127,9 +127,9 @@ def search_run(
         Stop this call when the run holds so many, and whether that is an error. A later call goes
         on from there.
     check
-        Whether the checksums of data files that are there are compared before they are taken as
-        done; otherwise their sizes are. Partitions that are damaged are searched again, with a
-        warning.
+        Whether the data files that are there are read, and their checksums compared, before they
+        are taken as done; otherwise their sizes are. Partitions that are damaged are searched
+        again, with a warning.
 
     Returns
     -------
@@ -252,7 +252,7 @@ class _State:
         self.roots = np.bincount(plan.partition, minlength=size)
         self.cost = np.bincount(plan.partition, weights=plan.cost, minlength=size)
         self.wanted = sorted(range(size) if only is None else set(only))
-        self.commits = _sound_commits(folder, check)
+        self.commits = _sound_commits(folder, check, only)
         self.done = {number for number, commit in self.commits.items() if commit.complete}
         self.bicliques = sum(commit.rows for commit in self.commits.values())
         self.searched: set[int] = set()
@@ -368,9 +368,9 @@ class _State:
             self.bicliques -= commit.rows - self.commits[number].rows
 
 
-def _sound_commits(folder: RunFolder, check: bool) -> dict[int, Commit]:
+def _sound_commits(folder: RunFolder, check: bool, only: list[int] | None) -> dict[int, Commit]:
     """Commits of a run; a partition that is damaged loses its own, so that it is searched again."""
-    found = folder.examine(check)
+    found = folder.examine(check, only)
     for number, reason in found.damaged.items():
         LOGGER.warning("partition %d is searched again: %s", number, reason)
         folder.uncommit_partition(number)

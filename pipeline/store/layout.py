@@ -30,7 +30,8 @@ import json
 import os
 import re
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -40,6 +41,9 @@ from pipeline.store.records import PLACE, SEAL, STORED, StoredFile, named_files
 
 FORMAT = 3
 """Version of the layout; a store of another version is refused."""
+
+READERS = 8
+"""Data files whose checksums are compared side by side."""
 
 STORE_FILE = "bicliq-store.json"
 COMMIT = re.compile(r"commits/partition-(\d{5,})\.json")
@@ -266,7 +270,7 @@ class RunFolder(Folder):
             raise DamageError(f"partition {number}{more}: {reason}")
         return found.sound
 
-    def examine(self, check: bool = False) -> Examined:
+    def examine(self, check: bool = False, only: Collection[int] | None = None) -> Examined:
         """Compare all commit records with the plan and with the data files.
 
         Parameters
@@ -274,6 +278,8 @@ class RunFolder(Folder):
         check
             Whether to read the data files and compare their checksums, too; otherwise their sizes
             only.
+        only
+            Partitions whose files are read; None: those of all.
         """
         names = [name for name in self.files("commits") if COMMIT.fullmatch(name)]
         if not names:
@@ -283,18 +289,21 @@ class RunFolder(Folder):
         sizes = self.files("bicliques")  # after the records: a data file is there before its commit
         sound: dict[int, Commit] = {}
         damaged: dict[int, str] = {}
-        for name in names:
+        numbers = [int(name.removeprefix("commits/partition-").removesuffix(".json")) for name in names]
+        checked = [check and (only is None or number in only) for number in numbers]
+        with ThreadPoolExecutor(READERS, "check") as pool:
+            reasons = list(pool.map(lambda n, c: self._why_unusable(records[n], plan, sizes, c), names, checked))
+        for name, number, reason, compare in zip(names, numbers, reasons, checked, strict=True):
             record = records[name]
-            reason = self._why_unusable(record, plan, sizes, check)
             if reason is not None:  # another process may have replaced it meanwhile, or taken it away
                 if not self.has(name):
                     continue
                 record = self.read_records([name])[name]
-                reason = self._why_unusable(record, plan, self.files("bicliques"), check)
+                reason = self._why_unusable(record, plan, self.files("bicliques"), compare)
             if reason is None and not isinstance(record, DamageError):
                 sound[int(record["partition"])] = commit_of(record)
             else:
-                damaged[int(name.removeprefix("commits/partition-").removesuffix(".json"))] = str(reason)
+                damaged[number] = str(reason)
         return Examined(dict(sorted(sound.items())), dict(sorted(damaged.items())))
 
     def _why_unusable(

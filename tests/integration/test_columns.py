@@ -84,6 +84,10 @@ def test_a_name_that_two_columns_have_is_refused_where_it_is_used(tmp_path):
     with pytest.raises(InputError, match=r"2 columns are called 'id'.*number"):
         read(tmp_path / "t.csv", left="id", right="item")
     assert edges_of(read(tmp_path / "t.csv", left="1", right="item")) == {(2, "x"), (4, "y")}
+    (tmp_path / "two.csv").write_text("id,id\n1,2\n3,4\n")
+    with pytest.raises(InputError, match=r"2 columns are called 'id'.*number"):
+        read(tmp_path / "two.csv")
+    assert edges_of(read(tmp_path / "two.csv", left="0", right="1")) == {(1, 2), (3, 4)}
     pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["id", "id"]), tmp_path / "t.parquet")
     with pytest.raises(InputError, match="2 columns are called 'id'"):
         read(tmp_path / "t.parquet")

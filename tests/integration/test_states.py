@@ -192,10 +192,10 @@ def test_resume_searches_again_what_is_damaged(store, caplog, damage):
     assert verify(store, run).problems == []
 
 
-def test_a_flipped_bit_of_a_data_file_is_noticed_when_asked_to_check(store, capsys, caplog):
+def test_a_flipped_bit_of_a_data_file_is_noticed_before_it_is_taken_as_done(store, capsys, caplog):
     run = published(store)
     flip_a_bit(store.run(run), data_name(1), 0.3)
-    assert said(capsys, "resume", run, "--store", store.uri, "--local")["searched"] == 0
+    assert said(capsys, "resume", run, "--store", store.uri, "--local", "--no-check")["searched"] == 0
     opened = open_run(store)
     for read in (
         opened.table,
@@ -206,7 +206,7 @@ def test_a_flipped_bit_of_a_data_file_is_noticed_when_asked_to_check(store, caps
     ):
         with pytest.raises(DamageError, match="its checksum is"):
             read()
-    assert said(capsys, "resume", run, "--store", store.uri, "--local", "--check")["searched"] == 1
+    assert said(capsys, "resume", run, "--store", store.uri, "--local")["searched"] == 1
     assert "searched again" in caplog.text
     assert bicliques_of(open_run(store).table(ids=False)) == ANSWER
 
