@@ -38,7 +38,7 @@ class Struct:
     Examples
     --------
     >>> Struct("Task", np.dtype([("root", "u4"), ("size", "u4")])).conditions()[-1]
-    '__builtin_offsetof(Task, size) == 4 && sizeof(Task::size) == 4'
+    'BICLIQ_PLACE(Task, size) == 4 && sizeof(Task::size) == 4'
     """
 
     name: str
@@ -101,7 +101,7 @@ class Struct:
         """Size of the struct, and place and size of every field."""
         found = [f"sizeof({self.name}) == {self.size}"]
         for field, (kind, offset, *_) in (self.dtype.fields or {}).items():
-            place = f"__builtin_offsetof({self.name}, {field}) == {offset}"
+            place = f"BICLIQ_PLACE({self.name}, {field}) == {offset}"
             found.append(f"{place} && sizeof({self.name}::{field}) == {kind.itemsize}")
         return found
 

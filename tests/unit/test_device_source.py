@@ -35,6 +35,8 @@ def load_nvrtc() -> ctypes.CDLL:
     spec = importlib.util.find_spec("nvidia")
     folders = [Path(place) for place in spec.submodule_search_locations or []] if spec else []
     found = [path for folder in folders for path in sorted(folder.glob("*/lib/libnvrtc.so.1*"))]
+    for builtins in [path for folder in folders for path in folder.glob("*/lib/libnvrtc-builtins.so.1*")]:
+        ctypes.CDLL(str(builtins))  # older versions look for it by its name only
     for name in [*map(str, found), "libnvrtc.so.13", "libnvrtc.so"]:
         try:
             return ctypes.CDLL(name)
@@ -94,13 +96,13 @@ class Stop(IntEnum):
 @pytest.mark.parametrize(
     ("name", "agreement", "said"),
     [
-        ("enumeration", swapped(search_program.RUN), "offsetof(Run, column_start)"),
+        ("enumeration", swapped(search_program.RUN), "PLACE(Run, column_start)"),
         ("enumeration", longer(search_program.COUNTERS), "sizeof(Counters)"),
         ("enumeration", Struct("Subtree", np.dtype("V160")), "sizeof(Subtree)"),
         ("enumeration", SharedEnum(Stop), "Stop::kEnd"),
         ("levels", longer(counting.RUN), "sizeof(CountRun)"),
-        ("trees", swapped(table.RUN), "offsetof(TreeRun, binomials)"),
-        ("clique", swapped(clique_program.TREE), "offsetof(CliqueTree, n)"),
+        ("trees", swapped(table.RUN), "PLACE(TreeRun, binomials)"),
+        ("clique", swapped(clique_program.TREE), "PLACE(CliqueTree, n)"),
         ("clique", Values((("slot_words(8, 5)", 25),)), "slot_words(8, 5)"),
     ],
 )
@@ -115,7 +117,7 @@ def test_a_program_that_differs_from_its_driver_does_not_compile(name: str, agre
 def test_every_field_of_every_struct_is_tied() -> None:
     text = PROGRAMS["enumeration"].text()
     for struct in (search_program.RUN, search_program.COUNTERS, search_program.TASK, search_program.CHUNK):
-        assert all(f"__builtin_offsetof({struct.name}, {field}) ==" in text for field in struct.names)
+        assert all(f"BICLIQ_PLACE({struct.name}, {field}) ==" in text for field in struct.names)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

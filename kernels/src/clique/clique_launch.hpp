@@ -35,10 +35,10 @@ struct CliqueCounters {
 };
 /// Places of 32-bit words in that line; of head and tail the low words.
 enum SharedWord : u32 { kHead = 0, kTail = 2, kBest = 4, kOutside = 5, kStop = 6 };
-static_assert(__builtin_offsetof(CliqueCounters, tail) == 4 * kTail &&
-                  __builtin_offsetof(CliqueCounters, best) == 4 * kBest &&
-                  __builtin_offsetof(CliqueCounters, outside) == 4 * kOutside &&
-                  __builtin_offsetof(CliqueCounters, stop) == 4 * kStop,
+static_assert(BICLIQ_PLACE(CliqueCounters, tail) == 4 * kTail &&
+                  BICLIQ_PLACE(CliqueCounters, best) == 4 * kBest &&
+                  BICLIQ_PLACE(CliqueCounters, outside) == 4 * kOutside &&
+                  BICLIQ_PLACE(CliqueCounters, stop) == 4 * kStop,
               "words of the line");
 
 /// Everything a kernel is told; 64-bit fields only.

@@ -43,7 +43,7 @@ struct Counters {
   u64 output_used, n_chunks;
 };
 enum PolledCounter : u32 { kHead, kTail, kStop, kPolledCounters };
-static_assert(__builtin_offsetof(Counters, tail) == 8 * kTail && __builtin_offsetof(Counters, stop) == 8 * kStop,
+static_assert(BICLIQ_PLACE(Counters, tail) == 8 * kTail && BICLIQ_PLACE(Counters, stop) == 8 * kStop,
               "one lane reads each");
 
 /// A piece of the output that one warp wrote.

@@ -10,6 +10,8 @@ using u64 = unsigned long long;
 using i64 = long long;
 using usize = unsigned long long;
 }  // namespace bicliq
+// Where a member lies: NVRTC before CUDA 13.4 lacks the builtin; its own word is in all versions.
+#define BICLIQ_PLACE(Struct, member) __INTADDR__(&((Struct*)0)->member)
 #define BICLIQ_UNROLL _Pragma("unroll")
 #define BICLIQ_UNROLL_8 _Pragma("unroll 8")
 #define BICLIQ_ROLL _Pragma("unroll 1")  // a loop that is rarely run, or long: a device compiler writes all others out
@@ -24,6 +26,7 @@ using u64 = std::uint64_t;
 using i64 = std::int64_t;
 using usize = std::size_t;
 }  // namespace bicliq
+#define BICLIQ_PLACE(Struct, member) __builtin_offsetof(Struct, member)
 #define BICLIQ_UNROLL
 #define BICLIQ_UNROLL_8
 #define BICLIQ_ROLL
