@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.contracts import Int32Array, Int64Array
+from kernels.contracts import Int32Array, Int64Array, UInt64Array
 from kernels.errors import CapacityError
 from kernels.machine import available_threads, most_threads
 
@@ -241,3 +241,13 @@ def checked_ids(ids: Any, n: int, name: str) -> Int32Array:
     if len(array) != n:
         raise ValueError(f"{name} has {len(array)} entries for {n} vertices")
     return array
+
+
+def checked_hashes(hashes: Any, n: int, name: str) -> UInt64Array:
+    """Check 64-bit hashes of the labels of a side of `n`; returns them as uint64."""
+    array = np.asarray(hashes)
+    if array.ndim != 1 or array.dtype != np.uint64:
+        raise ValueError(f"{name} must be one row of uint64, not {array.dtype} of shape {array.shape}")
+    if len(array) != n:
+        raise ValueError(f"{name} has {len(array)} entries for {n} vertices")
+    return np.ascontiguousarray(array)

@@ -13,6 +13,7 @@ from kernels.machine import check_room
 
 Side = Literal["left", "right"]
 Int32Array = NDArray[np.int32]
+UInt64Array = NDArray[np.uint64]
 Int64Array = NDArray[np.int64]
 Counts = NDArray[Any]
 Method = Literal["levels", "pivot", "butterfly"]
@@ -131,6 +132,8 @@ class EnumerationRequest:
     roots: Int32Array | None
     left_ids: Int32Array
     right_ids: Int32Array
+    left_hashes: UInt64Array
+    right_hashes: UInt64Array
     min_left: int
     min_right: int
     min_edges: int

@@ -134,6 +134,8 @@ class CpuSearch:
             np.empty(0, np.int32) if roots is None else roots,
             request.left_ids,
             request.right_ids,
+            request.left_hashes,
+            request.right_hashes,
             MODES[mode],
             request.min_left,
             request.min_right,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.arguments import as_int64, whole_numbers
+from kernels.arguments import as_int64, checked_hashes, whole_numbers
 from kernels.errors import memory_is_capacity
 
 U64 = NDArray[np.uint64]
@@ -19,7 +19,9 @@ RIGHT_SEED = np.uint64(0xD1B54A32D192ED03)
 
 
 @memory_is_capacity
-def set_digest(left_offsets: Any, left: Any, right_offsets: Any, right: Any) -> int:
+def set_digest(
+    left_offsets: Any, left: Any, right_offsets: Any, right: Any, left_hashes: Any = None, right_hashes: Any = None
+) -> int:
     """Digest of a set of bicliques given as two list columns.
 
     The digest of a union of disjoint sets is the sum of their digests modulo 2**64, so a table of
@@ -31,6 +33,8 @@ def set_digest(left_offsets: Any, left: Any, right_offsets: Any, right: Any) -> 
         Where each biclique's list starts and the last one ends.
     left, right : array of int
         Dense vertex ids; their order within a list is of no importance.
+    left_hashes, right_hashes : array of uint64, optional
+        The 64-bit hash of each vertex's label, by id; the ids by default.
 
     Returns
     -------
@@ -44,9 +48,9 @@ def set_digest(left_offsets: Any, left: Any, right_offsets: Any, right: Any) -> 
 
     Notes
     -----
-    O(ids) time. A vertex is hashed by SplitMix64's finaliser [1]_ over its id and its side's seed,
-    a side is the sum of its vertices, a biclique ``mix(mix(L ^ seed) + R)``, a set the sum of its
-    bicliques.
+    O(ids) time. A vertex is hashed by SplitMix64's finaliser [1]_ over the hash of its label and
+    its side's seed, a side is the sum of its vertices, a biclique ``mix(mix(L ^ seed) + R)``, a set
+    the sum of its bicliques.
 
     References
     ----------
@@ -57,18 +61,18 @@ def set_digest(left_offsets: Any, left: Any, right_offsets: Any, right: Any) -> 
     >>> set_digest([0, 2], [0, 1], [0, 1], [5]) == set_digest([0, 2], [1, 0], [0, 1], [5])
     True
     """
-    left_sums = _list_sums(left_offsets, left, LEFT_SEED, "left")
-    right_sums = _list_sums(right_offsets, right, RIGHT_SEED, "right")
+    left_sums = _list_sums(left_offsets, left, LEFT_SEED, "left", left_hashes)
+    right_sums = _list_sums(right_offsets, right, RIGHT_SEED, "right", right_hashes)
     if len(left_sums) != len(right_sums):
         raise ValueError(f"there are {len(left_sums)} left sides and {len(right_sums)} right sides")
     with np.errstate(over="ignore"):
         return int(np.sum(_mix(_mix(left_sums ^ LEFT_SEED) + right_sums), dtype=np.uint64))
 
 
-def vertex_hashes(ids: Any, seed: np.uint64) -> U64:
-    """Hash of each vertex of one side, given its seed."""
+def vertex_hashes(label_hashes: U64, seed: np.uint64) -> U64:
+    """Hash of each vertex of one side, given the hashes of their labels and the side's seed."""
     with np.errstate(over="ignore"):
-        return _mix(np.asarray(ids).astype(np.int64).view(np.uint64) + seed)
+        return _mix(label_hashes + seed)
 
 
 def _mix(x: U64) -> U64:
@@ -77,7 +81,7 @@ def _mix(x: U64) -> U64:
     return x ^ (x >> np.uint64(31))
 
 
-def _list_sums(offsets: Any, ids: Any, seed: np.uint64, side: str) -> U64:
+def _list_sums(offsets: Any, ids: Any, seed: np.uint64, side: str, label_hashes: Any) -> U64:
     """Sum of the vertex hashes of each list (no list is empty in a biclique, but it may be)."""
     values = whole_numbers(ids, side)
     bounds = as_int64(offsets, f"{side}_offsets")
@@ -86,7 +90,18 @@ def _list_sums(offsets: Any, ids: Any, seed: np.uint64, side: str) -> U64:
             f"{side}_offsets must have an entry more than there are lists, never fall, and lie in 0…{len(values)}"
         )
     with np.errstate(over="ignore"):
-        hashes = vertex_hashes(values, seed)
+        hashes = vertex_hashes(_labels_of(values, label_hashes, side), seed)
         running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])
         sums: U64 = running[bounds[1:]] - running[bounds[:-1]]
     return sums
+
+
+def _labels_of(ids: Any, label_hashes: Any, side: str) -> U64:
+    """Hash of the label of each id."""
+    if label_hashes is None:
+        own: U64 = np.asarray(ids).astype(np.int64).view(np.uint64)
+        return own
+    if len(ids) and (ids.min() < 0 or ids.max() >= len(label_hashes)):
+        raise ValueError(f"{side} holds ids from {ids.min()} to {ids.max()}, of {len(label_hashes)} labels")
+    hashes: U64 = checked_hashes(label_hashes, len(label_hashes), f"{side}_hashes")[ids]
+    return hashes

@@ -6,9 +6,25 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kernels.arguments import checked_csr, checked_ids, checked_roots, number_of_threads, one_of, whole_number
+from kernels.arguments import (
+    checked_csr,
+    checked_hashes,
+    checked_ids,
+    checked_roots,
+    number_of_threads,
+    one_of,
+    whole_number,
+)
 from kernels.backend import Backend, why_not
-from kernels.contracts import EnumerationRequest, EnumerationResult, Int32Array, Packed, ProgressCallback, Side
+from kernels.contracts import (
+    EnumerationRequest,
+    EnumerationResult,
+    Int32Array,
+    Packed,
+    ProgressCallback,
+    Side,
+    UInt64Array,
+)
 from kernels.cpu import BicliqueStream, CpuSearch
 from kernels.cuda.enumeration import CudaSearch
 from kernels.cuda.stream import CudaStreamSearch
@@ -32,6 +48,8 @@ def enumerate_maximal_bicliques(
     roots: Any = None,
     left_ids: Any = None,
     right_ids: Any = None,
+    left_hashes: Any = None,
+    right_hashes: Any = None,
     min_left: int = 1,
     min_right: int = 1,
     min_edges: int = 1,
@@ -59,7 +77,10 @@ def enumerate_maximal_bicliques(
         order (a partition is written in the order of its plan). By default all vertices, by
         ascending degree.
     left_ids, right_ids : array of int32, optional
-        Ids of the vertices for the digest; their numbers by default.
+        Ids of the vertices; their numbers by default.
+    left_hashes, right_hashes : array of uint64, optional
+        A 64-bit hash of each vertex's label: what the digest is made of, so that it does not depend
+        on how vertices are numbered. The ids by default.
     min_left, min_right, min_edges : int
         Only bicliques with at least so many left vertices, right vertices, and edges (left times
         right).
@@ -109,6 +130,8 @@ def enumerate_maximal_bicliques(
         roots=roots,
         left_ids=left_ids,
         right_ids=right_ids,
+        left_hashes=left_hashes,
+        right_hashes=right_hashes,
         min_left=min_left,
         min_right=min_right,
         min_edges=min_edges,
@@ -130,6 +153,8 @@ def stream_maximal_bicliques(
     roots: Any = None,
     left_ids: Any = None,
     right_ids: Any = None,
+    left_hashes: Any = None,
+    right_hashes: Any = None,
     min_left: int = 1,
     min_right: int = 1,
     min_edges: int = 1,
@@ -172,6 +197,8 @@ def stream_maximal_bicliques(
         roots=roots,
         left_ids=left_ids,
         right_ids=right_ids,
+        left_hashes=left_hashes,
+        right_hashes=right_hashes,
         min_left=min_left,
         min_right=min_right,
         min_edges=min_edges,
@@ -199,6 +226,8 @@ def _checked_request(
     roots: Any,
     left_ids: Any,
     right_ids: Any,
+    left_hashes: Any,
+    right_hashes: Any,
     min_left: int,
     min_right: int,
     min_edges: int,
@@ -226,14 +255,18 @@ def _checked_request(
     graph = Packed.of(starts, columns, n_columns)
     chosen = _chosen_side(side, graph, backend)
     wanted = None if roots is None else checked_roots(roots, n_left if chosen == "left" else n_columns)
+    left = _ids_of(graph.left, left_ids, n_left, "left_ids")
+    right = _ids_of(graph.right, right_ids, n_columns, "right_ids")
     return EnumerationRequest(
         indptr=graph.indptr,
         indices=graph.indices,
         n_right=graph.n_right,
         side=chosen,
         roots=None if wanted is None else graph.roots(wanted, chosen),
-        left_ids=_ids_of(graph.left, left_ids, n_left, "left_ids"),
-        right_ids=_ids_of(graph.right, right_ids, n_columns, "right_ids"),
+        left_ids=left,
+        right_ids=right,
+        left_hashes=_hashes_of(graph.left, left_hashes, n_left, "left_hashes", left),
+        right_hashes=_hashes_of(graph.right, right_hashes, n_columns, "right_hashes", right),
         min_left=least_left,
         min_right=least_right,
         min_edges=least_edges,
@@ -249,6 +282,14 @@ def _ids_of(kept: Any, ids: Any, n: int, name: str) -> Int32Array:
     if ids is None:
         return np.arange(n, dtype=np.int32) if kept is None else kept.astype(np.int32)
     array = checked_ids(ids, n, name)
+    return array if kept is None else array[kept]
+
+
+def _hashes_of(kept: Any, hashes: Any, n: int, name: str, ids: Int32Array) -> UInt64Array:
+    """Hashes of the labels of a side's vertices that were kept, by default their ids."""
+    if hashes is None:
+        return ids.astype(np.uint64)
+    array = checked_hashes(hashes, n, name)
     return array if kept is None else array[kept]
 
 

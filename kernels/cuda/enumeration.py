@@ -250,10 +250,11 @@ class CudaSearch:
         }
         order = 1 if request.side == "left" else -1
         column_ids, row_ids = (request.left_ids, request.right_ids)[::order]
+        column_labels, row_labels = (request.left_hashes, request.right_hashes)[::order]
         if self._mode != "count":
             column_seed, row_seed = (LEFT_SEED, RIGHT_SEED)[::order]
-            arrays["column_hashes"] = cp.asarray(vertex_hashes(column_ids, column_seed))[graph.vertex_of_column]
-            arrays["row_hashes"] = cp.asarray(vertex_hashes(row_ids, row_seed))
+            arrays["column_hashes"] = cp.asarray(vertex_hashes(column_labels, column_seed))[graph.vertex_of_column]
+            arrays["row_hashes"] = cp.asarray(vertex_hashes(row_labels, row_seed))
         if self._output_words:
             arrays["column_ids"] = cp.asarray(column_ids)[graph.vertex_of_column]
             arrays["row_ids"] = cp.asarray(row_ids)

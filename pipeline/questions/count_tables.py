@@ -27,6 +27,7 @@ from pipeline.store.counts import (
     sizes_of_key,
     sums_of,
 )
+from pipeline.store.labels import read_labels
 from pipeline.store.layout import RunFolder, Store
 from pipeline.store.manifest import ran_on
 from pipeline.store.records import named_files
@@ -177,10 +178,10 @@ def _vertex_sums(folder: RunFolder, key: str, count: int) -> pa.Table:
     kind = np.uint64 if count < 1 << 64 else object
     ((p, q),) = sizes_of_key(key)
     graph = folder.store.graph(read_plan_record(folder).graph)
-    stored, parts = graph.stored(), []
+    parts = []
     records = examine_counts(folder, key)[0].values()
-    for side in ("left", "right"):
-        labels = graph.read_table(stored[f"{side}_ids.parquet"])["id"].combine_chunks().cast(pa.string())
+    for side, ids in zip(("left", "right"), read_labels(graph), strict=True):
+        labels = ids.cast(pa.string())
         sums = np.zeros(len(labels), kind)
         for record in records:
             (file,) = (f for f in named_files(record).values() if f.name.startswith(f"counts/{key}/{side}-"))

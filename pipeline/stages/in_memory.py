@@ -18,6 +18,7 @@ from pipeline.placement.device import on
 from pipeline.placement.where import Backend, place_data, place_graph, place_projection
 from pipeline.settings import IngestSettings
 from pipeline.stages.ingest import EdgeTable, read_edge_table
+from pipeline.store.labels import read_labels
 from pipeline.store.layout import Store
 
 
@@ -136,7 +137,7 @@ def read_sides(
         folder = store.graph(store.find_graph(source))
         place = place_graph(backend, stored_edges(folder))
         graph = place.run(lambda chosen: read_graph(folder, chosen))
-        return graph, folder.read_table(folder.stored()[f"{side}_ids.parquet"])["id"].combine_chunks()
+        return graph, read_labels(folder)[0 if side == "left" else 1]
     table = read_edge_table(source, settings, backend=backend)
     place = place_data(backend, table.summary["source"]["bytes"])
     graph = place.run(lambda chosen: bipartite_of(table, chosen))

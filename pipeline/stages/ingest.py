@@ -34,6 +34,7 @@ from pipeline.settings import IngestSettings
 from pipeline.stages.edge_table import EdgeTable, summarize
 from pipeline.stages.ingest_policies import filtered, no_rows, of_sample
 from pipeline.store.device_tables import write_table
+from pipeline.store.labels import labels_table
 from pipeline.store.layout import GraphFolder, Store
 from pipeline.store.records import StoredFile
 
@@ -412,12 +413,15 @@ def _write(folder: GraphFolder, table: EdgeTable, seconds: dict[str, float], sta
     columns = {"left": pa.array(table.left), "right": pa.array(table.right)}
     if table.weight is not None:
         columns["weight"] = pa.array(table.weight)
-    tables = {"edges": columns, "left_ids": {"id": table.left_ids}, "right_ids": {"id": table.right_ids}}
+    tables = {
+        "edges": pa.table(columns),
+        "left_ids": labels_table(table.left_ids),
+        "right_ids": labels_table(table.right_ids),
+    }
     with ThreadPoolExecutor(len(tables)) as pool:  # each waits for the disk
         writes = []
         stored: list[StoredFile] = []
-        for name, content in tables.items():
-            whole = pa.table(content)
+        for name, whole in tables.items():
             if table.summary["backend"] == "cuda" and whole.num_rows >= ROWS_WORTH_THE_DEVICE:
                 stored.append(place.run(partial(_write_table, folder, f"{name}.parquet", whole)))
             else:

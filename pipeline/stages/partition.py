@@ -23,6 +23,7 @@ from pipeline.placement.tasks import Here, hand_out
 from pipeline.placement.where import CPU_DATA, Backend, Place, Placement
 from pipeline.stages.plan import Plan, PlanRecord, Side, read_plan, read_plan_record, read_run_graph
 from pipeline.store.folder import MEND
+from pipeline.store.labels import Hashes, read_hashes
 from pipeline.store.layout import COMMIT, RunFolder, Store, partition_name, partition_record_name
 from pipeline.store.records import StoredFile, named_files
 
@@ -47,6 +48,8 @@ class Partition:
         Rows of the left side (int64, int32).
     left_ids, right_ids
         int64: dense id in the canonical graph of each vertex.
+    left_hashes, right_hashes
+        uint64: hash of each vertex's label, for the digest.
     roots
         int32: roots, as vertices of the enumerated side of this subgraph, ascending.
     """
@@ -57,6 +60,8 @@ class Partition:
     indices: Int32s
     left_ids: Int64s
     right_ids: Int64s
+    left_hashes: Hashes
+    right_hashes: Hashes
     roots: Int32s
 
     @property
@@ -73,6 +78,7 @@ class _Layout:
     plan_digest: str
     by_root: BipartiteGraph
     by_row: BipartiteGraph  # its right vertices are places in the order of the plan
+    hashes: tuple[Any, Any]  # of the labels of both sides
 
 
 def write_partition(store: Store, run: str, number: int) -> int:
@@ -183,7 +189,7 @@ def ready_partition(folder: RunFolder, number: int) -> Partition:
     return read_partition(folder, number)
 
 
-_COLUMNS = ("indptr", "indices", "left_ids", "right_ids", "roots")
+_COLUMNS = ("indptr", "indices", "left_ids", "right_ids", "left_hashes", "right_hashes", "roots")
 
 
 def _read_layout(store: Store, run: str, backend: Backend) -> _Layout:
@@ -196,7 +202,8 @@ def _read_layout(store: Store, run: str, backend: Backend) -> _Layout:
     by_root = graph if plan.side == "left" else graph.transpose()
     lengths, rows = by_root.rows_of(plan.roots)
     by_rank = BipartiteGraph(plan.roots.size, by_root.n_right, starts_of(lengths), rows)
-    return _Layout(plan, digest, by_root, by_rank.transpose())
+    left, right = map(xp.asarray, read_hashes(store.graph(str(store.run(run).read_record("run.json")["graph"]))))
+    return _Layout(plan, digest, by_root, by_rank.transpose(), (left, right))
 
 
 def _cut(layout: _Layout, number: int) -> Partition:
@@ -213,7 +220,9 @@ def _cut(layout: _Layout, number: int) -> Partition:
     left, right = rows, plan.roots[kept].astype(xp.int64)
     if plan.side == "left":
         graph, left, right = graph.transpose(), right, left
-    return Partition(number, plan.side, *map(to_host, (graph.indptr, graph.indices, left, right, local[order])))
+    hashes = layout.hashes[0][left], layout.hashes[1][right]
+    arrays = graph.indptr, graph.indices, left, right, *hashes, local[order]
+    return Partition(number, plan.side, *map(to_host, arrays))
 
 
 def _present(values: Int32s, n: int) -> Int64s:

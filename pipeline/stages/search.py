@@ -24,6 +24,7 @@ from pipeline.stages.ingest import EdgeTable, read_edge_table
 from pipeline.stages.partition import ready_partition
 from pipeline.stages.plan import read_plan_record
 from pipeline.store.bicliques import MASK, PARQUET, parquet_writer, record_batch, table_digest
+from pipeline.store.labels import Hashes, label_hashes, read_hashes
 from pipeline.store.layout import Commit, RunFolder, Store
 from pipeline.store.sizes import Sizes
 
@@ -96,6 +97,8 @@ def _search_and_commit(
         roots=part.roots,
         left_ids=part.left_ids,
         right_ids=part.right_ids,
+        left_hashes=part.left_hashes,
+        right_hashes=part.right_hashes,
         min_left=settings.min_left,
         min_right=settings.min_right,
         min_edges=settings.min_edges,
@@ -112,7 +115,8 @@ def _search_and_commit(
         if on_device:
             _write_on_device(batches, sink)
         else:
-            digest = _write_bicliques(batches, parquet_writer(sink, threads), max_bicliques is not None)
+            hashes = None if max_bicliques is None else _hashes(folder)
+            digest = _write_bicliques(batches, parquet_writer(sink, threads), hashes)
     result = stream.result
     commit = Commit(
         partition=number,
@@ -140,18 +144,19 @@ def _counted(stream: Any, sizes: Sizes, progress: Callable[[Any], None] | None) 
             progress(stream.progress())
 
 
-def _write_bicliques(batches: Iterator[Any], writer: Any, limited: bool) -> int | None:
+def _write_bicliques(batches: Iterator[Any], writer: Any, hashes: Any | None) -> int | None:
     """Write batches as row groups.
 
-    Returns the digest of what was written, where a limit may keep the kernel from knowing it.
+    Returns the digest of what was written, made of these hashes of labels, where a limit may keep
+    the kernel from knowing it.
     """
     digest = 0
     with writer:
         for batch in batches:
             writer.write_batch(record_batch(batch))
-            if limited:
-                digest += kernels.set_digest(batch.left_offsets, batch.left, batch.right_offsets, batch.right)
-    return digest & MASK if limited else None
+            if hashes is not None:
+                digest += kernels.set_digest(batch.left_offsets, batch.left, batch.right_offsets, batch.right, *hashes)
+    return digest & MASK if hashes is not None else None
 
 
 def _write_on_device(batches: Iterator[Any], sink: Any) -> None:
@@ -181,7 +186,7 @@ def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:
             rows=rows,
             bytes=sink.bytes,
             checksum=sink.checksum,
-            digest=f"{table_digest(table):016x}",
+            digest=f"{table_digest(table, _hashes(folder)):016x}",
             complete=False,
             sizes=sizes.record(),
         )
@@ -224,6 +229,8 @@ def enumerate_table(
         side=asked.side,
         left_ids=core.left_kept,
         right_ids=core.right_kept,
+        left_hashes=label_hashes(table.left_ids)[core.left_kept],
+        right_hashes=label_hashes(table.right_ids)[core.right_kept],
         min_left=asked.min_left,
         min_right=asked.min_right,
         min_edges=asked.min_edges,
@@ -254,6 +261,11 @@ def enumerate_table(
 def search_settings(folder: RunFolder) -> SearchSettings:
     """Read what a run searches for."""
     return SearchSettings.model_validate(folder.read_record("run.json")["search"])
+
+
+def _hashes(folder: RunFolder) -> tuple[Hashes, Hashes]:
+    """Read the hashes of the labels of a run's graph."""
+    return read_hashes(folder.store.graph(str(folder.read_record("run.json")["graph"])))
 
 
 def _reduced(table: EdgeTable, asked: SearchSettings, place: Place) -> Reduced:

@@ -21,6 +21,7 @@ from pipeline.stages.publish import named, total_digest
 from pipeline.store.bicliques import MASK, SCHEMA, table_digest
 from pipeline.store.counts import COUNT, COUNTS_FILE, COUNTS_RECORD, sizes_of_key, sums_of
 from pipeline.store.inventory import FOLDERS, Inventory, take_inventory
+from pipeline.store.labels import Hashes, read_hashes
 from pipeline.store.layout import COMMIT, Commit, RunFolder, Store, commit_name, commit_of, partition_record_name
 from pipeline.store.sizes import Sizes
 from pipeline.store.states import RunState, compare, state_of
@@ -258,7 +259,12 @@ class _RunCheck:
         except BicliqError as error:
             graph = None
             problems.append(f"{self._folder.place}: its bicliques are not checked against the graph: {error}")
-        checker = _Checker(graph, str(self._plan["side"]), self._asked["search"])
+        try:
+            hashes = read_hashes(self._folder.store.graph(str(self._asked["graph"])))
+        except BicliqError as error:
+            hashes = None
+            problems.append(f"{self._folder.place}: its digests are not checked, labels are missing: {error}")
+        checker = _Checker(graph, str(self._plan["side"]), self._asked["search"], hashes)
         total = sum(commit.rows for commit in self._commits.values())
         generator = np.random.default_rng(seed)
         for commit in self._commits.values():
@@ -280,12 +286,12 @@ class _RunCheck:
                 problems += checker.check_rows(name, table, here)
                 read.sampled += here.size
                 rows += table.num_rows
-                digest += table_digest(table)
+                digest += checker.digest(table)
                 sizes.add(table["n_left"].to_numpy(), table["n_right"].to_numpy())
         except (StorageError, KeyError) as error:
             return [*problems, f"{name}: cannot be read: {error}"]
         read.rows, read.digest, read.files = read.rows + rows, read.digest + digest, read.files + 1
-        return problems + _compare(name, commit, rows, f"{digest & MASK:016x}", sizes)
+        return problems + checker.compare(name, commit, rows, f"{digest & MASK:016x}", sizes)
 
     def _totals(self) -> list[str]:
         """Compare commit records, plan and manifest."""
@@ -369,10 +375,37 @@ def _columns(schema: pa.Schema) -> list[tuple[str, str]]:
 class _Checker:
     """Checks rows of a data file: their lists, their thresholds, and some against the graph."""
 
-    def __init__(self, graph: BipartiteGraph | None, side: str, settings: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        graph: BipartiteGraph | None,
+        side: str,
+        settings: dict[str, Any],
+        hashes: tuple[Hashes, Hashes] | None,
+    ) -> None:
         self.graphs = None if graph is None else (graph, graph.transpose())
         self.side = side
         self.settings = settings
+        self._hashes = hashes
+
+    def digest(self, table: pa.Table) -> int:
+        """Set digest of a table; 0 where labels are missing, or ids have none."""
+        try:
+            return 0 if self._hashes is None else table_digest(table, self._hashes)
+        except ValueError:  # ids beyond the labels: no digest fits them
+            return 0
+
+    def compare(self, name: str, commit: Commit, rows: int, digest: str, sizes: Sizes) -> list[str]:
+        """Say where a data file differs from its commit record."""
+        problems = []
+        if rows != commit.rows:
+            problems.append(f"{name}: {rows} rows, its commit record says {commit.rows}")
+        if self._hashes is not None and digest != commit.digest:
+            problems.append(f"{name}: digest {digest}, its commit record says {commit.digest}")
+        recorded = Sizes()
+        recorded.merge(commit.sizes)
+        if sizes.record() != recorded.record():
+            problems.append(f"{name}: its bicliques have other sizes than its commit record says")
+        return problems
 
     def check_rows(self, name: str, table: pa.Table, picked: Any) -> list[str]:
         """Check a row group of a data file, and the picked rows of it against the graph."""
@@ -429,19 +462,6 @@ def _row_groups(folder: RunFolder, commit: Commit) -> Iterator[pa.Table]:
     with folder.open_parquet(commit.stored, check=False) as file:  # it was, when the inventory was taken
         for group in range(file.num_row_groups):
             yield file.read_row_group(group)
-
-
-def _compare(name: str, commit: Commit, rows: int, digest: str, sizes: Sizes) -> list[str]:
-    problems = []
-    if rows != commit.rows:
-        problems.append(f"{name}: {rows} rows, its commit record says {commit.rows}")
-    if digest != commit.digest:
-        problems.append(f"{name}: digest {digest}, its commit record says {commit.digest}")
-    recorded = Sizes()
-    recorded.merge(commit.sizes)
-    if sizes.record() != recorded.record():
-        problems.append(f"{name}: its bicliques have other sizes than its commit record says")
-    return problems
 
 
 def _clique_problems(store: Store, place: str, found: Inventory) -> list[str]:

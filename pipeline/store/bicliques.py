@@ -64,11 +64,14 @@ def _lists(offsets: Any, values: Any, column: int) -> pa.ListArray:
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values), type=SCHEMA.field(column).type)
 
 
-def table_digest(table: pa.Table) -> int:
-    """Set digest of a table of bicliques (columns left and right, dense ids)."""
+def table_digest(table: pa.Table, hashes: tuple[Any, Any]) -> int:
+    """Set digest of a table of bicliques (columns left and right, dense ids).
+
+    `hashes` are those of the labels of both sides (`pipeline.store.labels.read_hashes`).
+    """
     total = 0
     for batch in table.to_batches():
-        total += kernels.set_digest(*_offsets_and_values(batch["left"]), *_offsets_and_values(batch["right"]))
+        total += kernels.set_digest(*_offsets_and_values(batch["left"]), *_offsets_and_values(batch["right"]), *hashes)
     return total & MASK
 
 

@@ -39,7 +39,7 @@ from pipeline.errors import DamageError, InputError, StorageError
 from pipeline.store.folder import MEND, Folder, file_system, storage_errors
 from pipeline.store.records import PLACE, SEAL, STORED, StoredFile, named_files
 
-FORMAT = 3
+FORMAT = 4
 """Version of the layout; a store of another version is refused."""
 
 READERS = 8

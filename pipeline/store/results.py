@@ -22,6 +22,7 @@ import pyarrow.fs as pafs
 from pipeline.errors import InputError
 from pipeline.store.bicliques import SCHEMA
 from pipeline.store.folder import Folder
+from pipeline.store.labels import read_labels
 from pipeline.store.layout import Commit, RunFolder, Store
 from pipeline.store.manifest import Manifest, read_manifest
 from pipeline.store.records import StoredFile
@@ -226,12 +227,7 @@ class _Labels:
 
     @classmethod
     def read(cls, store: Store, graph: str, side: str) -> _Labels:
-        folder = store.graph(graph)
-        stored = folder.stored()
-        left, right = (
-            folder.read_table(stored[name])["id"].combine_chunks() for name in ("left_ids.parquet", "right_ids.parquet")
-        )
-        return cls(left, right, side)
+        return cls(*read_labels(store.graph(graph)), side)
 
     def put_into(self, table: pa.Table) -> pa.Table:
         """Original ids in place of dense ones, in the lists and in the root column."""

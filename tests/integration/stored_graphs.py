@@ -9,6 +9,7 @@ import pyarrow as pa
 import kernels
 from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.store.folder import Folder
+from pipeline.store.labels import label_hashes, labels_table
 from pipeline.store.layout import Store
 from tests.reference.brute_force import maximal_bicliques, passing
 
@@ -21,8 +22,8 @@ def random_graph(n_left=40, n_right=30, density=0.15, seed=0) -> BipartiteGraph:
 def put_graph(store: Store, graph: BipartiteGraph) -> str:
     """Left labels are strings, right labels integers; both in the order of the dense ids."""
     folder = store.graph(graph.digest)
-    left_ids = pa.table({"id": [left_label(i) for i in range(graph.n_left)]})
-    right_ids = pa.table({"id": [right_label(i) for i in range(graph.n_right)]})
+    left_ids = labels_table(pa.array([left_label(i) for i in range(graph.n_left)], pa.string()))
+    right_ids = labels_table(pa.array([right_label(i) for i in range(graph.n_right)], pa.int64()))
     tables = {"edges.parquet": graph.to_table(), "left_ids.parquet": left_ids, "right_ids.parquet": right_ids}
     sizes = {"n_left": graph.n_left, "n_right": graph.n_right, "n_edges": graph.n_edges}
     folder.write_record("graph.json", sizes, [folder.write_table(name, table) for name, table in tables.items()])
@@ -51,12 +52,14 @@ def brute_force(graph: BipartiteGraph, min_left=1, min_right=1, min_edges=1) -> 
 
 
 def digest_of(bicliques: set[tuple[tuple, tuple]]) -> str:
+    """Digest of bicliques of dense ids of a graph that was put into a store."""
     ordered = sorted(bicliques)
-    lists = []
-    for side in (0, 1):
-        lists.append(np.cumsum([0] + [len(b[side]) for b in ordered]))
-        lists.append(np.array([i for b in ordered for i in b[side]], np.int32))
-    return f"{kernels.set_digest(*lists):016x}"
+    lists, hashes = [], []
+    for side, label in ((0, left_label), (1, right_label)):
+        ids = np.array([i for b in ordered for i in b[side]], np.int32)
+        lists += [np.cumsum([0] + [len(b[side]) for b in ordered]), ids]
+        hashes.append(label_hashes(pa.array([label(i) for i in range(int(ids.max(initial=-1)) + 1)])))
+    return f"{kernels.set_digest(*lists, *hashes):016x}"
 
 
 def bicliques_of(table: pa.Table) -> set[tuple[tuple, tuple]]:

@@ -19,6 +19,8 @@ def request_of(table: np.ndarray, side: str, roots: np.ndarray | None) -> Enumer
         roots=roots,
         left_ids=np.arange(n_left, dtype=np.int32),
         right_ids=np.arange(n_right, dtype=np.int32),
+        left_hashes=np.arange(n_left, dtype=np.uint64),
+        right_hashes=np.arange(n_right, dtype=np.uint64),
         min_left=1,
         min_right=1,
         min_edges=1,

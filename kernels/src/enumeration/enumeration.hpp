@@ -40,6 +40,7 @@ struct Request {
   bool some_roots;
   std::vector<u32> roots;
   std::vector<std::int32_t> left_ids, right_ids;
+  std::vector<u64> left_hashes, right_hashes;  // of the labels
 };
 
 class Enumeration {
@@ -133,11 +134,13 @@ class Enumeration {
     const u64 row_seed = columns_are_left ? kRightSeed : kLeftSeed, column_seed = columns_are_left ? kLeftSeed : kRightSeed;
     labels_.columns_are_left = columns_are_left;
     labels_.row_ids = columns_are_left ? request_.right_ids : request_.left_ids;
-    for (std::int32_t id : labels_.row_ids) labels_.row_hashes.push_back(vertex_hash(id, row_seed));
+    const std::vector<u64>& column_hashes = columns_are_left ? request_.left_hashes : request_.right_hashes;
+    for (u64 hash : columns_are_left ? request_.right_hashes : request_.left_hashes)
+      labels_.row_hashes.push_back(vertex_hash(hash, row_seed));
     crew_.check();
     for (u32 v : graph_.vertex_of_column) {
       labels_.column_ids.push_back(column_ids[v]);
-      labels_.column_hashes.push_back(vertex_hash(column_ids[v], column_seed));
+      labels_.column_hashes.push_back(vertex_hash(column_hashes[v], column_seed));
     }
     crew_.check();
   }

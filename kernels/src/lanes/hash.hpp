@@ -1,6 +1,7 @@
 // hash.hpp: the order-free 64-bit digest of a set of bicliques.
 //
-// A vertex has a hash (SplitMix64's finaliser over its id, seeded by its side), a side of a
+// A vertex has a hash (SplitMix64's finaliser over the 64-bit hash of its label, which the caller
+// gives, seeded by its side), a side of a
 // biclique the sum of its vertices' hashes, a biclique the mix of its two sides, a set the sum of
 // its bicliques: so a digest depends on no order, and digests of disjoint parts add up.
 // `kernels/digest.py` is the same in NumPy.
@@ -18,8 +19,8 @@ inline u64 mix(u64 x) {
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
   return x ^ (x >> 31);
 }
-inline u64 vertex_hash(i64 id, u64 seed) {
-  return mix(static_cast<u64>(id) + seed);
+inline u64 vertex_hash(u64 label_hash, u64 seed) {
+  return mix(label_hash + seed);
 }
 inline u64 biclique_hash(u64 left, u64 right) {
   return mix(mix(left ^ kLeftSeed) + right);

@@ -1,0 +1,222 @@
+"""What a batch of new edges changes: the maximal bicliques that appear, and those that vanish."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from kernels.arguments import as_int32, checked_csr, number_of_threads, whole_number
+from kernels.contracts import BicliqueBatch, Int32Array, Int64Array
+from kernels.cpu import load_extension
+from kernels.enumeration import LARGEST_SIZE, UNREACHED, stream_maximal_bicliques
+from kernels.errors import memory_is_capacity
+
+PATHS_A_SEARCH = 1 << 24
+"""Paths of two edges over the changes that are searched together: some 100 MB of subgraphs."""
+
+
+@dataclass(frozen=True, eq=False)
+class BicliqueLists:
+    """Bicliques as two list columns, in dense ids, ascending in each list.
+
+    Parameters
+    ----------
+    left_offsets, right_offsets
+        int64, shape (n + 1,).
+    left, right
+        int32.
+    """
+
+    left_offsets: Int64Array
+    left: Int32Array
+    right_offsets: Int64Array
+    right: Int32Array
+
+    def __len__(self) -> int:
+        return len(self.left_offsets) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """What new edges change.
+
+    Parameters
+    ----------
+    appeared
+        Maximal bicliques of the graph with the new edges that are none of the graph without.
+    vanished
+        Maximal bicliques of the graph without the new edges that are none of the graph with them.
+    backend
+        What searched: "cpu-avx2", "cuda"; empty where there was nothing to search.
+    """
+
+    appeared: BicliqueLists
+    vanished: BicliqueLists
+    backend: str
+
+
+class ChangeSearch:
+    """The changes that a batch of new edges makes to the maximal bicliques of a graph.
+
+    Parameters
+    ----------
+    indptr, indices, n_right
+        CSR of the graph *with* the new edges, as for `enumerate_maximal_bicliques`.
+    new_left, new_right : array of int, shape (n_new,)
+        The new edges, each once; all of them are in the graph.
+    min_left, min_right, min_edges : int
+        Only bicliques of at least these sizes appear or vanish.
+
+    Raises
+    ------
+    ValueError
+        If a new edge is not in the graph, or is there twice.
+
+    Notes
+    -----
+    Edges that are taken away are the same read backwards: search the graph before, with them as the
+    new edges, and exchange appeared and vanished. See `src/enumeration/changes.hpp` for the method,
+    after Das and Tirthapura (2018).
+
+    Examples
+    --------
+    The fourth edge makes a square of a path of three:
+
+    >>> search = ChangeSearch([0, 2, 4], [0, 1, 0, 1], 2, [1], [1])
+    >>> found = search.find()
+    >>> found.appeared.left.tolist(), found.appeared.right.tolist()
+    ([0, 1], [0, 1])
+    >>> len(found.vanished)
+    2
+    """
+
+    @memory_is_capacity
+    def __init__(
+        self,
+        indptr: Any,
+        indices: Any,
+        n_right: int,
+        new_left: Any,
+        new_right: Any,
+        *,
+        min_left: int = 1,
+        min_right: int = 1,
+        min_edges: int = 1,
+    ) -> None:
+        starts, columns, n_columns = checked_csr(indptr, indices, n_right)
+        self._least: dict[str, Any] = {
+            "min_left": whole_number("min_left", min_left, most=LARGEST_SIZE),
+            "min_right": whole_number("min_right", min_right, most=LARGEST_SIZE),
+            "min_edges": min(whole_number("min_edges", min_edges), UNREACHED - 1),
+        }
+        fresh = _rows_of(starts, columns, n_columns, as_int32(new_left, "new_left"), as_int32(new_right, "new_right"))
+        self._search = load_extension().ChangeSearch(starts, columns, n_columns, *fresh, *self._least.values())
+        self._costs: Int64Array = self._search.costs()
+
+    @property
+    def cost(self) -> int:
+        """Paths of two edges over the changes: the work of `find`, but for what it finds."""
+        return int(self._costs.sum())
+
+    @memory_is_capacity
+    def find(self, *, threads: int = 1, backend: str = "cpu") -> Changes:
+        """Search the changes.
+
+        Parameters
+        ----------
+        threads : int
+            Worker threads; 0 takes all cores that this process may use.
+        backend : {"cpu", "cuda"}
+            Where the subgraphs are searched; closures are made on the CPU.
+
+        Returns
+        -------
+        Changes
+
+        Raises
+        ------
+        BackendError
+            If the backend cannot run here.
+
+        Notes
+        -----
+        Memory: what appears and vanishes, and the subgraphs of `PATHS_A_SEARCH` paths.
+        """
+        workers, ran_on = number_of_threads(threads), ""
+        with ThreadPoolExecutor(workers, "changes") as pool:
+            for first, last in self._groups():
+                indptr, indices, left, right, change, *starts = self._search.neighbourhoods(first, last)
+                with stream_maximal_bicliques(
+                    indptr, indices, len(right), threads=workers, backend=backend, **self._least
+                ) as stream:
+                    lists = _joined(list(stream))
+                    ran_on = stream.result.backend
+                changes = change[lists.left[lists.left_offsets[:-1]]]
+                order = np.argsort(changes, kind="stable")
+                told = (
+                    lists.left_offsets,
+                    lists.left,
+                    lists.right_offsets,
+                    lists.right,
+                    left,
+                    right,
+                    change,
+                    *starts,
+                    first,
+                )
+                settled = [pool.submit(self._search.settle, part, *told) for part in _shares(order, changes, workers)]
+                for one in settled:
+                    one.result()
+        appeared, vanished = self._search.take()
+        return Changes(BicliqueLists(*appeared), BicliqueLists(*vanished), ran_on)
+
+    def _groups(self) -> list[tuple[int, int]]:
+        """Changes that are searched together, one after the other."""
+        number = np.cumsum(self._costs) // PATHS_A_SEARCH
+        bounds = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(number)]
+        return [(first, last) for first, last in pairwise(bounds) if first < last]
+
+
+def _joined(batches: list[BicliqueBatch]) -> BicliqueLists:
+    """The bicliques of all batches."""
+    columns: list[Any] = []
+    for side in ("left", "right"):
+        lengths = [np.diff(getattr(batch, f"{side}_offsets")) for batch in batches]
+        columns.append(
+            np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(lengths or [np.zeros(0, np.int64)]))])
+        )
+        columns.append(np.concatenate([np.zeros(0, np.int32), *(getattr(batch, side) for batch in batches)]))
+    return BicliqueLists(*columns)
+
+
+def _shares(order: Int64Array, changes: Int32Array, workers: int) -> list[Int64Array]:
+    """Places of bicliques, change by change, in some shares a worker; no change is in two."""
+    sorted_changes = changes[order]
+    wanted = np.linspace(0, len(order), (4 * workers if workers > 1 else 1) + 1).astype(np.int64)[1:-1]
+    bounds = np.unique(np.searchsorted(sorted_changes, sorted_changes[wanted])) if len(order) else wanted[:0]
+    return [part for part in np.split(order, bounds) if len(part)]
+
+
+def _rows_of(
+    indptr: Int64Array, indices: Int32Array, n_right: int, left: Int32Array, right: Int32Array
+) -> tuple[Int64Array, Int32Array]:
+    """The new edges as rows of the left side; all of them are in the graph, each once."""
+    n_left = len(indptr) - 1
+    if left.shape != right.shape:
+        raise ValueError(f"new_left has {len(left)} entries, new_right {len(right)}")
+    order = np.lexsort((right, left))
+    left, right = left[order], right[order]
+    twice = (left[1:] == left[:-1]) & (right[1:] == right[:-1])
+    if twice.any():
+        place = int(np.argmax(twice))
+        raise ValueError(f"the new edge ({left[place]}, {right[place]}) is given twice")
+    for u, v in zip(left.tolist(), right.tolist(), strict=True):
+        row = indices[indptr[u] : indptr[u + 1]] if u < n_left else indices[:0]
+        at = int(np.searchsorted(row, v))
+        if at == len(row) or row[at] != v:
+            raise ValueError(f"the new edge ({u}, {v}) is not in the graph, which must hold all of them")
+    return np.concatenate([[0], np.cumsum(np.bincount(left, minlength=n_left))]).astype(np.int64), right

@@ -1,0 +1,109 @@
+// bind_changes.cpp: what a batch of new edges changes, for Python: subgraphs out, bicliques in.
+#include "bindings/bindings.hpp"
+#include "enumeration/changes.hpp"
+
+#include <mutex>
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+namespace {
+
+using Values = Input<std::int32_t>;
+using Wide = Input<std::int64_t>;
+
+template <class T>
+std::vector<T> copied(const Input<T>& values) {
+  return {values.data(), values.data() + values.size()};
+}
+
+/// The changes of a graph, and the bicliques that they made and ended; threads may share it.
+class ChangeSearch {
+ public:
+  ChangeSearch(const Input<std::int64_t>& indptr, const Values& indices, u32 n_right, const Input<std::int64_t>& fresh_indptr,
+               const Values& fresh, std::int64_t min_left, std::int64_t min_right, std::int64_t min_edges)
+      : least_{min_left, min_right, min_edges}, graph_({copied(indptr), copied(indices)}, n_right, {copied(fresh_indptr), copied(fresh)}) {}
+
+  std::size_t n_changes() const { return graph_.n_changes(); }
+  nb::object costs() const { return numpy_of(graph_.costs()); }
+
+  /// (indptr, indices, left, right, left_change, left_start, right_start) of the subgraphs of some
+  /// changes.
+  nb::object neighbourhoods(std::size_t first, std::size_t last) const {
+    Neighbourhoods found;
+    {
+      const nb::gil_scoped_release release;
+      found = graph_.neighbourhoods(first, last);
+    }
+    return nb::make_tuple(numpy_of(std::move(found.indptr)), numpy_of(std::move(found.indices)), numpy_of(std::move(found.left)),
+                          numpy_of(std::move(found.right)), numpy_of(std::move(found.left_change)),
+                          numpy_of(std::move(found.left_start)), numpy_of(std::move(found.right_start)));
+  }
+
+  /// Takes bicliques of the subgraphs from `first` on, in their numbers; `order` are the places of
+  /// those to take, change by change.
+  void settle(const Wide& order, const Wide& left_offsets, const Values& left, const Wide& right_offsets, const Values& right,
+              const Values& left_of, const Values& right_of, const Values& change_of, const Wide& left_start, const Wide& right_start,
+              std::int32_t first) {
+    const nb::gil_scoped_release release;
+    Lists appeared, vanished;
+    Remains remains(graph_, least_);
+    Ids l, r;
+    std::int32_t change = -1;
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      const std::int64_t i = order.data()[k];
+      const std::int32_t own = change_of.data()[left.data()[left_offsets.data()[i]]];
+      if (own != change) {
+        change = own;
+        remains.change(change, side(left_of, left_start, change - first), side(right_of, right_start, change - first));
+      }
+      mapped(left_offsets, left, i, left_of, l);
+      mapped(right_offsets, right, i, right_of, r);
+      const Span own_left{l.data(), l.data() + l.size()}, own_right{r.data(), r.data() + r.size()};
+      if (!graph_.is_first(change, own_left, own_right)) continue;
+      appeared.add(l.data(), l.size(), r.data(), r.size());
+      remains.inside(own_left, own_right, vanished);
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (std::size_t i = 0; i < appeared.size(); ++i)
+      appeared_.add(appeared.left_of(i).begin(), appeared.left_of(i).size(), appeared.right_of(i).begin(), appeared.right_of(i).size());
+    for (std::size_t i = 0; i < vanished.size(); ++i) vanished_.add(vanished.left_of(i), vanished.right_of(i));
+  }
+
+  /// What appeared and what vanished, four arrays each; they are handed over, once.
+  nb::object take() { return nb::make_tuple(arrays(std::move(appeared_)), arrays(std::move(vanished_.found))); }
+
+ private:
+  static Span side(const Values& vertices, const Wide& start, std::int32_t number) {
+    return {vertices.data() + start.data()[number], vertices.data() + start.data()[number + 1]};
+  }
+  static void mapped(const Wide& offsets, const Values& ids, std::int64_t i, const Values& of, Ids& to) {
+    to.clear();
+    for (std::int64_t at = offsets.data()[i]; at < offsets.data()[i + 1]; ++at) to.push_back(of.data()[ids.data()[at]]);
+  }
+  static nb::object arrays(Lists lists) {
+    return nb::make_tuple(numpy_of(std::move(lists.left_offsets)), numpy_of(std::move(lists.left)),
+                          numpy_of(std::move(lists.right_offsets)), numpy_of(std::move(lists.right)));
+  }
+
+  const Remains::Least least_;
+  const ChangedGraph graph_;
+  std::mutex mutex_;
+  Lists appeared_;
+  DistinctLists vanished_;
+};
+
+}  // namespace
+
+void bind_changes(nb::module_& module) {
+  nb::class_<ChangeSearch>(module, "ChangeSearch")
+      .def(nb::init<const Input<std::int64_t>&, const Values&, u32, const Input<std::int64_t>&, const Values&, std::int64_t,
+                    std::int64_t, std::int64_t>())
+      .def_prop_ro("n_changes", &ChangeSearch::n_changes)
+      .def("costs", &ChangeSearch::costs)
+      .def("neighbourhoods", &ChangeSearch::neighbourhoods)
+      .def("settle", &ChangeSearch::settle)
+      .def("take", &ChangeSearch::take);
+}
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

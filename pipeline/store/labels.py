@@ -1,0 +1,80 @@
+"""Labels of the vertices of a graph: their dictionaries, and the hashes that digests are made of.
+
+The digest of a set of bicliques is made of the hashes of labels, not of dense ids: so it is the
+same whatever the format of the table, the order of the ids, or the version of a growing graph. A
+whole number hashes to itself (its mixing is left to `kernels.set_digest`), whether it came as a
+number or as text that is written like one; any other text to the xxh3-64 of its UTF-8 bytes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import xxhash
+
+from pipeline.store.layout import GraphFolder
+
+Hashes = npt.NDArray[np.uint64]
+
+NUMBER = r"^(0|-?[1-9][0-9]{0,17})$"
+"""Text that is written as a whole number would be, of at most 18 digits, which fit 64 bits."""
+
+LARGEST_NUMBER = 10**18 - 1
+
+
+def label_hashes(labels: pa.Array) -> Hashes:
+    """Return the 64-bit hash of each label.
+
+    Parameters
+    ----------
+    labels
+        Arrow array of int64 or string.
+
+    Notes
+    -----
+    O(labels); numbers are hashed at once, other text one by one (some 0.3 s a million).
+
+    Examples
+    --------
+    >>> label_hashes(pa.array([7, 12])).tolist() == label_hashes(pa.array(["7", "12"])).tolist()
+    True
+    >>> int(label_hashes(pa.array(["07"]))[0]) == 7
+    False
+    """
+    if pa.types.is_integer(labels.type):
+        numbers = labels.to_numpy().astype(np.int64)
+        small = (numbers <= LARGEST_NUMBER) & (numbers >= -LARGEST_NUMBER)
+        values = numbers
+    else:
+        small = pc.match_substring_regex(labels, NUMBER).to_numpy(zero_copy_only=False).astype(np.bool_)
+        values = np.zeros(len(labels), np.int64)
+        values[small] = pc.cast(labels.filter(pa.array(small)), pa.int64()).to_numpy()
+    hashes: Hashes = values.view(np.uint64).copy()
+    others = labels.filter(pa.array(~small)).to_pylist()
+    if others:
+        hashes[~small] = [xxhash.xxh3_64_intdigest(str(label).encode()) for label in others]
+    return hashes
+
+
+def labels_table(labels: pa.Array) -> pa.Table:
+    """Return the dictionary of a side as it is stored: labels and their hashes by dense id."""
+    return pa.table({"id": labels, "hash": pa.array(label_hashes(labels))})
+
+
+def read_labels(folder: GraphFolder) -> tuple[pa.Array, pa.Array]:
+    """Read the labels of both sides of a graph, by dense id."""
+    left, right = (column.combine_chunks() for column in _columns(folder, "id"))
+    return left, right
+
+
+def read_hashes(folder: GraphFolder) -> tuple[Hashes, Hashes]:
+    """Read the hashes of the labels of both sides of a graph, by dense id."""
+    left, right = (column.to_numpy() for column in _columns(folder, "hash"))
+    return left, right
+
+
+def _columns(folder: GraphFolder, name: str) -> list[pa.ChunkedArray]:
+    stored = folder.stored()
+    return [folder.read_table(stored[f"{side}_ids.parquet"], [name])[name] for side in ("left", "right")]

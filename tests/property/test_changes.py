@@ -1,0 +1,102 @@
+"""What new edges change, against the bicliques before and after by force."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kernels
+from pipeline.graphs.bipartite import BipartiteGraph
+from tests.reference.brute_force import maximal_bicliques, passing
+
+
+def graph_of(edges, n_left, n_right):
+    left, right = zip(*sorted(edges), strict=True) if edges else ((), ())
+    return BipartiteGraph.from_edges(np.array(left, np.int64), np.array(right, np.int64), n_left, n_right)
+
+
+def by_force(edges, n_left, least):
+    found = passing(maximal_bicliques(sorted(edges), n_left), *least)
+    return sorted((tuple(sorted(left)), tuple(sorted(right))) for left, right in found)
+
+
+def listed(lists):
+    left, right = (
+        np.split(ids, at[1:-1]) for ids, at in ((lists.left, lists.left_offsets), (lists.right, lists.right_offsets))
+    )
+    return sorted((tuple(a.tolist()), tuple(b.tolist())) for a, b in zip(left, right, strict=True))[: len(lists)]
+
+
+def found_by(edges, new, n_left, n_right, least=(1, 1, 1), **options):
+    graph = graph_of(edges, n_left, n_right)
+    ends = np.array(sorted(new), np.int64).reshape(-1, 2).T
+    thresholds = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
+    return kernels.ChangeSearch(graph.indptr, graph.indices, n_right, *ends, **thresholds).find(**options)
+
+
+@st.composite
+def batches(draw):
+    n_left, n_right = draw(st.integers(1, 8)), draw(st.integers(1, 8))
+    pairs = st.tuples(st.integers(0, n_left - 1), st.integers(0, n_right - 1))
+    edges = draw(st.sets(pairs, min_size=1, max_size=n_left * n_right))
+    if draw(st.booleans()):  # a dense graph: what it lacks is drawn
+        edges = {(u, v) for u in range(n_left) for v in range(n_right)} - edges
+    new = (
+        {edge for edge in sorted(edges) if draw(st.booleans())}
+        if draw(st.booleans())
+        else set(draw(st.lists(st.sampled_from(sorted(edges)), max_size=4)) if edges else [])
+    )
+    return edges, new, n_left, n_right
+
+
+@settings(max_examples=400, deadline=None)
+@given(batches(), st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 8)), st.integers(1, 2))
+def test_new_edges_make_and_end_what_they_do_by_force(batch, least, threads):
+    edges, new, n_left, n_right = batch
+    before, after = (by_force(of, n_left, least) for of in (edges - new, edges))
+    found = found_by(edges, new, n_left, n_right, least, threads=threads)
+    assert listed(found.appeared) == sorted(set(after) - set(before))
+    assert listed(found.vanished) == sorted(set(before) - set(after))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 60))
+def test_batches_of_larger_graphs_in_many_searches(seed, size):
+    generator = np.random.default_rng(seed)
+    table = generator.random((30, 25)) < 0.25
+    edges = set(zip(*map(np.ndarray.tolist, np.nonzero(table)), strict=True))
+    new = {sorted(edges)[i] for i in generator.choice(len(edges), min(size, len(edges)), replace=False)}
+    before, after = (by_force(of, 30, (1, 1, 1)) for of in (edges - new, edges))
+    found = found_by(edges, new, 30, 25)
+    assert listed(found.appeared) == sorted(set(after) - set(before))
+    assert listed(found.vanished) == sorted(set(before) - set(after))
+
+
+def test_changes_are_searched_in_groups_of_bounded_size(monkeypatch):
+    edges = {(u, v) for u in range(12) for v in range(12) if (u * v + u) % 3}
+    new = {edge for edge in edges if sum(edge) % 4 == 0}
+    whole = found_by(edges, new, 12, 12)
+    monkeypatch.setattr("kernels.changes.PATHS_A_SEARCH", 50)
+    parts = found_by(edges, new, 12, 12, threads=2)
+    assert (listed(parts.appeared), listed(parts.vanished)) == (listed(whole.appeared), listed(whole.vanished))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "problem"),
+    [
+        ([0], [1], r"\(0, 1\) is not in the graph"),
+        ([9], [0], r"\(9, 0\) is not"),
+        ([0, 0], [0, 0], "twice"),
+        ([0], [], "entries"),
+    ],
+)
+def test_new_edges_that_the_graph_has_not_are_refused(left, right, problem):
+    with pytest.raises(ValueError, match=problem):
+        kernels.ChangeSearch([0, 1, 2], [0, 1], 2, left, right)
+
+
+def test_no_new_edge_changes_nothing():
+    found = found_by({(0, 0)}, set(), 1, 1)
+    assert isinstance(found, kernels.Changes)
+    assert isinstance(found.appeared, kernels.BicliqueLists)
+    assert (len(found.appeared), len(found.vanished), found.backend) == (0, 0, "")
