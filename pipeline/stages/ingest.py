@@ -29,7 +29,7 @@ import xxhash
 from pipeline.errors import InputError
 from pipeline.formats import EdgeBatch, EdgeSource, open_edges, read_batches
 from pipeline.formats.words import shown
-from pipeline.placement.where import Backend, Place, place_data
+from pipeline.placement.where import CPU_DATA, Backend, Place, place_data
 from pipeline.settings import IngestSettings
 from pipeline.stages.edge_table import EdgeTable, summarize
 from pipeline.stages.ingest_policies import filtered, no_rows, of_sample
@@ -122,7 +122,23 @@ def ingest(
     """
     settings = settings or IngestSettings()
     table = read_edge_table(source, settings, progress, backend)
-    started = time.perf_counter()
+    return store_table(store, table, time.perf_counter(), place_data(backend))
+
+
+def store_table(store: Store, table: EdgeTable, started: float, place: Place = CPU_DATA) -> GraphRecord:
+    """Write a table as a graph of the store, unless it is there and sound.
+
+    Parameters
+    ----------
+    store
+        Where the graph goes.
+    table
+        The canonical table.
+    started
+        When this stage began, by `time.perf_counter`.
+    place
+        Where large tables are encoded that were read on a GPU.
+    """
     name = _digest(table)
     folder = store.graph(name)
     seconds = dict(table.seconds)
@@ -131,7 +147,7 @@ def ingest(
         if damage is not None:
             LOGGER.warning("%s: the graph is written again", damage)
         if damage is not None or not folder.exists():
-            _write(folder, table, seconds, started, place_data(backend))
+            _write(folder, table, seconds, started, place)
     seconds["write"] = round(time.perf_counter() - started, 6)
     sizes = len(table.left_ids), len(table.right_ids), len(table.left)
     return GraphRecord(name, folder.uri, *sizes, table.summary, seconds)
@@ -314,7 +330,7 @@ def _unite(rows: _Kept, source: str, settings: IngestSettings) -> EdgeTable:
     del left, right
     weight = None
     if rows.weight:
-        keys, weight = _unite_weights(keys, pa.chunked_array(rows.weight).to_numpy(), settings)
+        keys, weight = unite_weights(keys, pa.chunked_array(rows.weight).to_numpy(), settings)
     else:
         keys.sort()
         keys = keys[_first_of_run(keys)]
@@ -330,9 +346,10 @@ def _first_of_run(ascending: Int64s) -> npt.NDArray[np.bool_]:
     return first
 
 
-def _unite_weights(
+def unite_weights(
     keys: Int64s, weights: npt.NDArray[np.float64], settings: IngestSettings
 ) -> tuple[Int64s, npt.NDArray[np.float64]]:
+    """Sort edges and unite the weights of equal ones, as the policy of duplicates says."""
     order = np.argsort(keys, kind="stable")
     keys, weights = keys[order], weights[order]
     starts = np.flatnonzero(_first_of_run(keys))

@@ -1,0 +1,159 @@
+"""Extend: new edges of a table joined to a stored graph, or taken out of it; old ids stay.
+
+Dense ids are ranks of labels when a table is ingested. In an extended graph they are not: every old
+vertex keeps its id, and new labels follow in the order of the new table. So bicliques of the old
+graph are read with the new one's labels, and `kernels.ChangeSearch` says which of them change.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.errors import InputError
+from pipeline.graphs.bipartite import Int32s, Int64s
+from pipeline.settings import IngestSettings
+from pipeline.stages.edge_table import POLICIES, EdgeTable
+from pipeline.stages.ingest import GraphRecord, read_edge_table, store_table, unite_weights
+from pipeline.store.labels import read_labels
+from pipeline.store.layout import GraphFolder, Store
+
+
+@dataclass(frozen=True, eq=False)
+class Extended:
+    """A graph that was extended, and what changed.
+
+    Parameters
+    ----------
+    record
+        The new graph; it is the old one where nothing changed.
+    left, right
+        int32: the edges that were joined or taken away, in dense ids of the new graph, sorted.
+    unchanged
+        Different edges of the table that were there already, or were not there to be taken away.
+    """
+
+    record: GraphRecord
+    left: Int32s
+    right: Int32s
+    unchanged: int
+
+
+def extend(
+    store: Store,
+    graph: str,
+    source: str | os.PathLike[str],
+    settings: IngestSettings | None = None,
+    *,
+    delete: bool = False,
+) -> Extended:
+    """Join the edges of a table to a stored graph, or take them away, as a new graph of the store.
+
+    Parameters
+    ----------
+    store, graph
+        A graph of a store, which stays as it is.
+    source
+        Path or fsspec URL of an edge table.
+    settings
+        Format, columns and policies of the table; policies must be those of the graph.
+    delete
+        Take the edges away. Vertices stay, with their ids, though without edges.
+
+    Returns
+    -------
+    Extended
+
+    Raises
+    ------
+    InputError
+        At anything wrong in the table, where its policies are not those of the graph, or where no
+        edge would be left.
+
+    Notes
+    -----
+    O(edges log edges). An edge that is there already changes nothing but its weight, which is
+    united as the policy of duplicates says.
+    """
+    settings = settings or IngestSettings()
+    folder = store.graph(graph)
+    folder.must_exist()
+    known = folder.read_record("graph.json")
+    _same_policies(folder, known, settings)
+    table = read_edge_table(source, settings)
+    started = time.perf_counter()
+    ids, places = zip(*map(_appended, read_labels(folder), (table.left_ids, table.right_ids)), strict=True)
+    if delete:
+        ids, places = _without_unknown(read_labels(folder), places)
+    n_right = max(len(ids[1]), 1)
+    keys, weights = _keys(folder, n_right)
+    if not delete:
+        _same_weights(folder, weights, table.weight)
+    asked = places[0][table.left] * n_right + places[1][table.right]
+    known_ends = (places[0][table.left] >= 0) & (places[1][table.right] >= 0)
+    there = known_ends & np.isin(asked, keys)
+    changed = asked[there if delete else ~there]
+    if delete:
+        kept = ~np.isin(keys, changed)
+        keys, weights = keys[kept], None if weights is None else weights[kept]
+    elif weights is None:
+        keys = np.sort(np.concatenate([keys, changed]))
+    else:
+        keys, weights = unite_weights(np.concatenate([keys, asked]), np.concatenate([weights, table.weight]), settings)
+    if not len(keys):
+        raise InputError(f"{table.summary['source']['uri']}: no edge of the graph would be left; nothing was changed")
+    left, right = (end.astype(np.int32) for end in np.divmod(keys, n_right))
+    summary = {**table.summary, "parent": graph, "deleted" if delete else "inserted": len(changed)}
+    grown = EdgeTable(left, right, weights, ids[0], ids[1], summary, dict(table.seconds))
+    record = store_table(store, grown, started)
+    left, right = (end.astype(np.int32) for end in np.divmod(np.sort(changed), n_right))
+    return Extended(record, left, right, len(asked) - len(changed))
+
+
+def _same_policies(folder: GraphFolder, known: dict[str, Any], settings: IngestSettings) -> None:
+    """Refuse policies that are not those of the graph: its edges would mean two things."""
+    before = known["summary"]["policies"]
+    now = json.loads(json.dumps({name: getattr(settings, name) for name in POLICIES}, default=str))
+    differ = [name for name in POLICIES if before[name] != now[name]]
+    if differ:
+        said = ", ".join(f"{name} {now[name]!r} (the graph has {before[name]!r})" for name in differ)
+        raise InputError(f"{folder.uri}: a table is joined by the policies of its graph, but {said}")
+
+
+def _appended(labels: pa.Array, more: pa.Array) -> tuple[pa.Array, Int64s]:
+    """Return the labels with new ones at the end, and the id of each of `more`."""
+    if labels.type != more.type:
+        labels, more = labels.cast(pa.string()), more.cast(pa.string())
+    found = pc.index_in(more, value_set=labels)
+    fresh = pc.is_null(found).to_numpy(zero_copy_only=False)
+    ids: Int64s = found.fill_null(0).to_numpy().astype(np.int64)
+    ids[fresh] = len(labels) + np.arange(int(fresh.sum()))
+    return pa.concat_arrays([labels, more.filter(pa.array(fresh))]), ids
+
+
+def _without_unknown(labels: tuple[pa.Array, ...], places: tuple[Int64s, ...]) -> tuple[Any, Any]:
+    """Return the labels as they were, and -1 in place of ids that are new: they have no edges."""
+    return labels, tuple(np.where(ids < len(of), ids, -1) for of, ids in zip(labels, places, strict=True))
+
+
+def _keys(folder: GraphFolder, n_right: int) -> tuple[Int64s, Any]:
+    """Return the edges of a graph as numbers, ascending, and their weights where there are any."""
+    edges = folder.read_table(folder.stored()["edges.parquet"])
+    keys = edges["left"].to_numpy().astype(np.int64) * n_right + edges["right"].to_numpy()
+    return keys, edges["weight"].to_numpy() if "weight" in edges.column_names else None
+
+
+def _same_weights(folder: GraphFolder, known: Any, more: Any) -> None:
+    """Refuse to join edges with weights to edges without, and the other way round."""
+    if (known is None) != (more is None):
+        raise InputError(
+            f"{folder.uri}: the graph has {'no ' if known is None else ''}weights, the table has"
+            f" {'none' if more is None else 'some'}; name a column of weights just as it was done for the graph"
+        )

@@ -1,0 +1,142 @@
+"""Graphs that grow and shrink, table by table, against the same graph ingested at once."""
+
+import fsspec
+import pyarrow as pa
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+import kernels
+from pipeline.errors import InputError
+from pipeline.graphs.bipartite import BipartiteGraph, read_graph
+from pipeline.settings import IngestSettings
+from pipeline.stages.extend import extend
+from pipeline.stages.ingest import ingest
+from pipeline.store.labels import read_hashes, read_labels
+from pipeline.store.layout import Store
+
+LABELS = st.sampled_from([*"abcdefgh", "10", "9", "é", "7x"])
+TABLES = st.sets(st.tuples(LABELS, LABELS), min_size=1, max_size=10)
+NUMBERS = IngestSettings(weight="weight", duplicates="sum")
+
+
+def put(name, rows, head="user,item"):
+    with fsspec.open(f"memory://extend/{name}", "w") as file:
+        file.write("\n".join([head, *(",".join(map(str, row)) for row in rows)]) + "\n")
+    return f"memory://extend/{name}"
+
+
+def fresh_store(name):
+    fs = fsspec.filesystem("memory")
+    if fs.exists(f"/extend-{name}"):
+        fs.rm(f"/extend-{name}", recursive=True)
+    return Store.open(f"memory://extend-{name}")
+
+
+def digest_of(store, name):
+    graph, (left, right) = read_graph(store.graph(name)), read_hashes(store.graph(name))
+    found = kernels.enumerate_maximal_bicliques(
+        graph.indptr, graph.indices, graph.n_right, mode="digest", left_hashes=left, right_hashes=right
+    )
+    return found.digest
+
+
+def as_list(column):
+    return column.cast(pa.string()).to_pylist()
+
+
+class GrowingGraph(RuleBasedStateMachine):
+    """The digest of the bicliques is kept by what changes, and never reckoned from all of them."""
+
+    @initialize(rows=TABLES)
+    def begin(self, rows):
+        self.store = fresh_store("machine")
+        self.edges = set(rows)
+        self.name = ingest(put("base.csv", sorted(rows)), self.store).graph
+        self.digest = digest_of(self.store, self.name)
+        self.labels = tuple(map(as_list, read_labels(self.store.graph(self.name))))
+
+    @rule(rows=TABLES)
+    def insert(self, rows):
+        self.take(extend(self.store, self.name, put("new.csv", sorted(rows))), rows - self.edges, delete=False)
+        self.edges |= rows
+
+    @precondition(lambda self: len(self.edges) > 1)
+    @rule(data=st.data())
+    def delete(self, data):
+        some = data.draw(st.sets(st.sampled_from(sorted(self.edges)), min_size=1, max_size=len(self.edges) - 1))
+        unknown = data.draw(st.sets(st.tuples(LABELS, LABELS), max_size=3)) - self.edges
+        found = extend(self.store, self.name, put("old.csv", sorted(some | unknown)), delete=True)
+        assert found.unchanged == len(unknown)
+        self.take(found, some, delete=True)
+        self.edges -= some
+
+    def take(self, found, changed, delete):
+        assert len(found.left) == len(changed)
+        larger = self.store.graph(self.name if delete else found.record.graph)
+        after = self.store.graph(found.record.graph)
+        graph, hashes = read_graph(larger), read_hashes(after)
+        changes = kernels.ChangeSearch(graph.indptr, graph.indices, graph.n_right, found.left, found.right).find()
+        came, went = (
+            kernels.set_digest(one.left_offsets, one.left, one.right_offsets, one.right, *hashes)
+            for one in (changes.appeared, changes.vanished)
+        )
+        self.digest = (self.digest + (went - came if delete else came - went)) % 2**64
+        self.name = found.record.graph
+
+    @invariant()
+    def it_is_the_graph_of_all_edges(self):
+        once = ingest(put("all.csv", sorted(self.edges)), fresh_store("once"))
+        assert digest_of(Store.open("memory://extend-once"), once.graph) == self.digest
+        graph: BipartiteGraph = read_graph(self.store.graph(self.name))
+        left, right = map(as_list, read_labels(self.store.graph(self.name)))
+        ends = zip(graph.edge_left.tolist(), graph.indices.tolist(), strict=True)
+        assert {(left[u], right[v]) for u, v in ends} == self.edges
+
+    @invariant()
+    def old_ids_stay(self):
+        now = tuple(map(as_list, read_labels(self.store.graph(self.name))))
+        assert all(new[: len(old)] == old for new, old in zip(now, self.labels, strict=True))
+        self.labels = now
+
+
+GrowingGraph.TestCase.settings = settings(max_examples=60, stateful_step_count=6, deadline=None)
+TestGrowingGraph = GrowingGraph.TestCase
+
+
+def test_weights_are_united_as_the_graph_had_them():
+    store = fresh_store("weights")
+    head = "user,item,weight"
+    base = ingest(put("w.csv", [("a", "x", 2), ("b", "x", 1)], head), store, NUMBERS)
+    more = extend(store, base.graph, put("v.csv", [("a", "x", 3), ("c", "x", 5)], head), NUMBERS)
+    folder = store.graph(more.record.graph)
+    assert folder.read_table(folder.stored()["edges.parquet"])["weight"].to_pylist() == [5.0, 1.0, 5.0]
+    assert (len(more.left), more.unchanged) == (1, 1)
+
+
+def test_a_table_of_other_policies_or_without_weights_is_refused():
+    store = fresh_store("policies")
+    base = ingest(put("p.csv", [("a", "x"), ("b", "x")]), store)
+    with pytest.raises(InputError, match=r"duplicates 'max' \(the graph has 'first'\)"):
+        extend(store, base.graph, put("q.csv", [("c", "x")]), IngestSettings(duplicates="max"))
+    with pytest.raises(InputError, match="the graph has no weights"):
+        extend(store, base.graph, put("r.csv", [("c", "x", 1)], "user,item,weight"), IngestSettings(weight="weight"))
+
+
+def test_a_graph_never_loses_its_last_edge():
+    store = fresh_store("last")
+    base = ingest(put("l.csv", [("a", "x")]), store)
+    with pytest.raises(InputError, match="no edge of the graph would be left"):
+        extend(store, base.graph, put("m.csv", [("a", "x")]), delete=True)
+    assert store.graphs() == [base.graph]
+
+
+def test_edges_are_taken_from_a_graph_with_weights_by_a_table_without():
+    store = fresh_store("lighter")
+    base = ingest(
+        put("g.csv", [("a", "x", 2), ("b", "x", 1)], "user,item,weight"), store, IngestSettings(weight="weight")
+    )
+    less = extend(store, base.graph, put("h.csv", [("b", "x")]), delete=True)
+    folder = store.graph(less.record.graph)
+    assert folder.read_table(folder.stored()["edges.parquet"])["weight"].to_pylist() == [2.0]
