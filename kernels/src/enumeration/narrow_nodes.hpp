@@ -347,7 +347,7 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     const Flags real = first_lanes(level.n_candidates);
     const Lanes candidates = load(level.candidates, real);
     const Lanes excluded = load(level.excluded, first_lanes(level.n_excluded));
-    if constexpr (Sink::kMembers) sink_.leaf(level.ids, level.n_candidates);
+    if constexpr (Sink::kMembers) sink_.leaf(members_, level.ids, level.n_candidates);
     LeafState at = {~0u, ballot(nonzero(candidates)), 0, 0};
     if (parked_leaf_) at = unpark_leaf(open);
     for (;;) {
