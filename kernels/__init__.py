@@ -16,6 +16,7 @@ from kernels.enumeration import enumerate_maximal_bicliques, stream_maximal_bicl
 from kernels.errors import BackendError, BicliqError, CapacityError
 from kernels.grouping import group_roots
 from kernels.machine import available_threads
+from kernels.output import RowGroup, check_bicliques, encode_bicliques, has_codec
 from kernels.side import choose_side
 
 __all__ = [
@@ -30,14 +31,18 @@ __all__ = [
     "CountTable",
     "EnumerationResult",
     "Progress",
+    "RowGroup",
     "available_threads",
+    "check_bicliques",
     "check_table",
     "choose_count",
     "choose_side",
     "count_all_bicliques",
     "count_bicliques",
+    "encode_bicliques",
     "enumerate_maximal_bicliques",
     "group_roots",
+    "has_codec",
     "maximum_clique",
     "number_of_threads",
     "project_one_mode",

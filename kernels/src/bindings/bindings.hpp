@@ -33,6 +33,7 @@ void bind_count(nb::module_& module);
 void bind_grouping(nb::module_& module);
 void bind_clique(nb::module_& module);
 void bind_clique_plan(nb::module_& module);
+void bind_output(nb::module_& module);
 
 }  // namespace BICLIQ_ISA
 }  // namespace bicliq
