@@ -14,6 +14,7 @@ from kernels.cpu import BicliqueStream
 from kernels.digest import set_digest
 from kernels.enumeration import enumerate_maximal_bicliques, stream_maximal_bicliques
 from kernels.errors import BackendError, BicliqError, CapacityError
+from kernels.finding import FindResult, Group, top_bicliques
 from kernels.grouping import group_roots
 from kernels.machine import available_threads
 from kernels.side import choose_side
@@ -29,6 +30,8 @@ __all__ = [
     "CountResult",
     "CountTable",
     "EnumerationResult",
+    "FindResult",
+    "Group",
     "Progress",
     "available_threads",
     "check_table",
@@ -43,5 +46,6 @@ __all__ = [
     "project_one_mode",
     "set_digest",
     "stream_maximal_bicliques",
+    "top_bicliques",
     "why_not",
 ]

@@ -1,0 +1,31 @@
+// find_search.cpp: what a worker does that looks for the best bicliques.
+#include "enumeration/finding.hpp"
+#include "enumeration/mbe.hpp"
+#include "enumeration/roots.hpp"
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+void Finding::work() {
+  Workspace memory;
+  BestSink sink(scores_, numbers_, most_rows_, best_);
+  const Limits limits{scores_.sizes.min_rows, scores_.sizes.min_columns, scores_.sizes.min_edges};
+  MaximalBicliques<BestSink, Crew, Workspace> search(limits, crew_, sink, memory);
+  Roots<BestSink> roots(graph_, limits, crew_, sink);
+  u64 opened = 0;
+  while (const auto place = crew_.next_root()) {
+    const u32 root = order_[*place];
+    if (bounds_[root] >= best_.least()) {
+      ++opened;
+      if (roots.open(root)) search.search(roots.tree());
+    }
+    crew_.root_done();
+  }
+  while (const auto node = crew_.take()) search.search(node->tree);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  nodes_ += search.nodes + roots.nodes;
+  roots_opened_ += opened;
+}
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq
