@@ -43,6 +43,8 @@ class BestList {
     if (answers_.size() > k_) answers_.pop_back();
     if (answers_.size() == k_) least_.store(std::max(least(), answers_.back().value), std::memory_order_relaxed);
   }
+  /// It is known that k answers reach so much, before they are found.
+  void expect(i64 least) { least_.store(std::max(this->least(), least), std::memory_order_relaxed); }
   const std::vector<Answer>& answers() const { return answers_; }
 
  private:

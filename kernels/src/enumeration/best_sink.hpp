@@ -23,7 +23,7 @@ namespace bicliq {
 
 /// The graph's vertices by their numbers in the input.
 struct Numbers {
-  std::vector<u32> of_column;  // a row's number is its own
+  std::vector<u32> of_row, of_column;
   bool columns_are_left = false;
 };
 
@@ -159,7 +159,7 @@ class BestSink {
     answer.value = value;
     std::vector<i32>& row_list = numbers_.columns_are_left ? answer.right : answer.left;
     std::vector<i32>& column_list = numbers_.columns_are_left ? answer.left : answer.right;
-    row_list.assign(rows, rows + n_rows);
+    for (u32 i = 0; i < n_rows; ++i) row_list.push_back(static_cast<i32>(numbers_.of_row[rows[i]]));
     for (u32 i = 0; i < n_columns; ++i) column_list.push_back(static_cast<i32>(numbers_.of_column[columns[i]]));
     std::sort(row_list.begin(), row_list.end());
     std::sort(column_list.begin(), column_list.end());

@@ -7,15 +7,17 @@ namespace bicliq {
 inline namespace BICLIQ_ISA {
 
 void Finding::work() {
+  const Stage& stage = stage_;
+  const Sizes& sizes = stage.scores.sizes;
   Workspace memory;
-  BestSink sink(scores_, numbers_, most_rows_, best_);
-  const Limits limits{scores_.sizes.min_rows, scores_.sizes.min_columns, scores_.sizes.min_edges};
+  BestSink sink(stage.scores, stage.numbers, stage.most_rows, best_);
+  const Limits limits{sizes.min_rows, sizes.min_columns, sizes.min_edges};
   MaximalBicliques<BestSink, Crew, Workspace> search(limits, crew_, sink, memory);
-  Roots<BestSink> roots(graph_, limits, crew_, sink);
+  Roots<BestSink> roots(stage.graph, limits, crew_, sink);
   u64 opened = 0;
   while (const auto place = crew_.next_root()) {
-    const u32 root = order_[*place];
-    if (bounds_[root] >= best_.least()) {
+    const u32 root = stage.order[*place];
+    if (stage.bounds[root] >= best_.least()) {
       ++opened;
       if (roots.open(root)) search.search(roots.tree());
     }
