@@ -1,4 +1,4 @@
-"""Members of a graph that a question names by their labels, and the part of the graph they leave."""
+"""Members of a graph that a question names by their labels, and the part that they leave."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Part:
             self._leave("containing", other, self._neighbours(side, place))
 
     def weights(self, side: str, path: str | None) -> npt.NDArray[np.float64] | None:
-        """Weights of a side, from lines of a label, a comma or tab, and a number; others weigh 0."""
+        """Read weights of a side: lines of a label, a comma or tab, and a number; others weigh 0."""
         if path is None:
             return None
         weights = np.zeros(len(self.kept[side]))

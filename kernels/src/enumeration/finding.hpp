@@ -3,8 +3,8 @@
 // What it finds: of all maximal bicliques of wanted sizes the k best of an objective
 // (objective.hpp), ordered as best_list.hpp says; with k = 1 a maximum biclique.
 //
-// Method: greedy climbs say what is wanted (greedy.hpp). By size, the search then goes from range to
-// range of numbers of rows, each in the core of the graph that can hold such answers
+// Method: greedy climbs say what is wanted (greedy.hpp). By size, the search then goes from range
+// to range of numbers of rows, each in the core of the graph that can hold such answers
 // (core_part.hpp), which is small; by terms it is one search. Degrees bound what each root can hold
 // (root_bounds.hpp), and roots are searched from the largest bound down. The search below a root is
 // the enumeration's (mbe.hpp), whose nodes are bounded by best_sink.hpp.
@@ -64,6 +64,7 @@ class Finding {
 
  private:
   static constexpr usize kGreedyRoots = 64;
+  static constexpr u64 kGreedyEdges = 1 << 20;  // of greed, besides two looks at every edge: 2 ms
 
   /// A part of the graph with what is wanted of it, ready to be searched.
   struct Stage {
@@ -198,7 +199,7 @@ class Finding {
   void climb() {
     const Stage& s = stage_;
     BestSink sink(s.scores, s.numbers, s.most_rows, best_);
-    Greedy greedy(s.graph, s.scores, sink, 2 * s.graph.column_rows.size() + 1024);
+    Greedy greedy(s.graph, s.scores, sink, 2 * s.graph.column_rows.size() + kGreedyEdges);
     for (usize i = 0; i < s.order.size() && i < kGreedyRoots && greedy.has_budget(); ++i) {
       crew_.check();
       if (s.bounds[s.order[i]] >= best_.least()) greedy.climb(s.order[i]);
