@@ -72,7 +72,7 @@ class Part:
             self._leave("containing", other, self._neighbours(side, place))
 
     def weights(self, side: str, path: str | None) -> npt.NDArray[np.float64] | None:
-        """Read weights of a side: lines of a label, a comma or tab, and a number; others weigh 0."""
+        """Read weights of a side: lines of label, comma or tab, number. Others weigh 0."""
         if path is None:
             return None
         weights = np.zeros(len(self.kept[side]))
