@@ -14,6 +14,7 @@ from kernels.cpu import BicliqueStream
 from kernels.digest import set_digest
 from kernels.enumeration import enumerate_maximal_bicliques, stream_maximal_bicliques
 from kernels.errors import BackendError, BicliqError, CapacityError
+from kernels.finding import FindResult, Group, top_bicliques
 from kernels.grouping import group_roots
 from kernels.machine import available_threads
 from kernels.output import RowGroup, check_bicliques, encode_bicliques, has_codec
@@ -30,6 +31,8 @@ __all__ = [
     "CountResult",
     "CountTable",
     "EnumerationResult",
+    "FindResult",
+    "Group",
     "Progress",
     "RowGroup",
     "available_threads",
@@ -48,5 +51,6 @@ __all__ = [
     "project_one_mode",
     "set_digest",
     "stream_maximal_bicliques",
+    "top_bicliques",
     "why_not",
 ]

@@ -298,6 +298,28 @@ def biclique_table(record: Record, state: str) -> Table:
     return table
 
 
+def groups_table(record: Record) -> Group:
+    """The best groups with their members, and what restrictions left out."""
+    groups = record["groups"]
+    said: list[RenderableType] = []
+    known = "" if record["proven"] else ", the best in time: not proven"
+    table = Table(title=f"{many(len(groups), 'group')} by {record['by']}{known}", title_justify="left")
+    for name in ("#", "left", "right", record["by"]):
+        table.add_column(name, justify="right")
+    table.add_column("left members", overflow="fold")
+    table.add_column("right members", overflow="fold")
+    for rank, group in enumerate(groups, 1):
+        value = f"{group['value']:,.2f}" if isinstance(group["value"], float) else f"{group['value']:,}"
+        sizes = f"{group['n_left']:,}", f"{group['n_right']:,}"
+        table.add_row(str(rank), *sizes, value, _members(group["left"]), _members(group["right"]))
+    said.append(table if groups else f"no group{known or ' of these sizes'}")
+    if record["left_out"]:
+        said.append(
+            "left out: " + ", ".join(f"{n:,} ({why.replace('_', ' ')})" for why, n in record["left_out"].items())
+        )
+    return Group(*said)
+
+
 def _members(members: list[Any]) -> str:
     shown = ", ".join(str(member) for member in members[:MEMBERS_SHOWN])
     more = len(members) - MEMBERS_SHOWN

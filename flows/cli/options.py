@@ -37,6 +37,13 @@ TAKES: dict[str, tuple[str, ...]] = {
     "run": ALL,
     "enumerate": ("ingest", "search", "data_backend"),
     "count": ("ingest", "search.side", *HOW, "plan", "cluster", "data_backend", "store"),
+    "find": (
+        "ingest",
+        *(f"search.{name}" for name in ("min_left", "min_right", "min_edges", "side")),
+        *HOW,
+        "data_backend",
+        "store",
+    ),
     "clique": ("ingest", *HOW, "data_backend", "store"),
     "ingest": ("ingest", "data_backend", "store"),
     "profile": ("data_backend", "store"),

@@ -38,6 +38,7 @@ NB_MODULE(BICLIQ_MODULE(BICLIQ_ISA), module) {
   bicliq::bind_enumeration(module);
   bicliq::bind_count(module);
   bicliq::bind_grouping(module);
+  bicliq::bind_finding(module);
   bicliq::bind_clique(module);
   bicliq::bind_clique_plan(module);
   bicliq::bind_output(module);
