@@ -14,6 +14,7 @@ from kernels.cpu import BicliqueStream
 from kernels.digest import set_digest
 from kernels.enumeration import enumerate_maximal_bicliques, stream_maximal_bicliques
 from kernels.errors import BackendError, BicliqError, CapacityError
+from kernels.estimate import BicliqueEstimate, estimate_bicliques
 from kernels.grouping import group_roots
 from kernels.machine import available_threads
 from kernels.side import choose_side
@@ -23,6 +24,7 @@ __all__ = [
     "BackendError",
     "BicliqError",
     "BicliqueBatch",
+    "BicliqueEstimate",
     "BicliqueStream",
     "CapacityError",
     "CliqueResult",
@@ -37,6 +39,7 @@ __all__ = [
     "count_all_bicliques",
     "count_bicliques",
     "enumerate_maximal_bicliques",
+    "estimate_bicliques",
     "group_roots",
     "maximum_clique",
     "number_of_threads",
