@@ -14,6 +14,7 @@ from kernels.cpu import BicliqueStream
 from kernels.digest import set_digest
 from kernels.enumeration import enumerate_maximal_bicliques, stream_maximal_bicliques
 from kernels.errors import BackendError, BicliqError, CapacityError
+from kernels.estimate import BicliqueEstimate, estimate_bicliques
 from kernels.finding import FindResult, Group, top_bicliques
 from kernels.grouping import group_roots
 from kernels.machine import available_threads
@@ -25,6 +26,7 @@ __all__ = [
     "BackendError",
     "BicliqError",
     "BicliqueBatch",
+    "BicliqueEstimate",
     "BicliqueStream",
     "CapacityError",
     "CliqueResult",
@@ -44,6 +46,7 @@ __all__ = [
     "count_bicliques",
     "encode_bicliques",
     "enumerate_maximal_bicliques",
+    "estimate_bicliques",
     "group_roots",
     "has_codec",
     "maximum_clique",

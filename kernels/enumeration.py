@@ -100,7 +100,7 @@ def enumerate_maximal_bicliques(
     2
     """
     one_of("mode", mode, ("count", "digest"))  # stream_maximal_bicliques enumerates
-    request = _checked_request(
+    request = checked_request(
         indptr,
         indices,
         n_right,
@@ -163,7 +163,7 @@ def stream_maximal_bicliques(
     ...     [(batch.left.tolist(), batch.right.tolist()) for batch in stream]
     [([0, 1], [0, 1])]
     """
-    request = _checked_request(
+    request = checked_request(
         indptr,
         indices,
         n_right,
@@ -189,7 +189,7 @@ def stream_maximal_bicliques(
     return BicliqueStream(CpuSearch(request, "enumerate"), max_bicliques)
 
 
-def _checked_request(
+def checked_request(
     indptr: Any,
     indices: Any,
     n_right: int,

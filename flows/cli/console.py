@@ -171,6 +171,28 @@ def enumerated(record: Record) -> str:
     )
 
 
+def estimated(record: Record) -> Group:
+    """What a run would find and cost, and what is left of it by thresholds."""
+    from pipeline.questions.estimate import short
+
+    seconds = record["seconds"]
+    said = f"{many(record['bicliques'], 'maximal biclique')}"
+    if not record["exact"]:
+        said = f"about {short(record['bicliques'])} maximal bicliques (90 %: {short(record['low'])} to {short(record['high'])})"
+    cost = (
+        f"{short(record['ids'])} ids in about {record['bytes'] / 2**20:,.1f} MiB; search {seconds['search']:,.1f} s and"
+        f" writing {seconds['write']:,.1f} s on {many(record['threads'], 'thread')} (estimated in {seconds['estimate']:.1f} s)"
+    )
+    rows = record["thresholds"]
+    rights = sorted({row["min_right"] for row in rows})
+    table = Table(title="bicliques by least left (down) and right vertices (across)", title_justify="left")
+    for name in ("", *map(str, rights)):
+        table.add_column(name, justify="right")
+    for left in sorted({row["min_left"] for row in rows}):
+        table.add_row(str(left), *(short(row["bicliques"]) for row in rows if row["min_left"] == left))
+    return Group(said, cost, table)
+
+
 def counted(record: Record) -> Group:
     """One count as a sentence, several as a table, and where they are."""
     side = f"{record['side']} side" if record["side"] else "both sides"

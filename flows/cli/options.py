@@ -36,6 +36,7 @@ ALL = tuple(Settings.model_fields)
 TAKES: dict[str, tuple[str, ...]] = {
     "run": ALL,
     "enumerate": ("ingest", "search", "data_backend"),
+    "estimate": ("ingest", "search", "-search.backend", "-search.max_bicliques", "-search.on_limit", "-search.check"),
     "count": ("ingest", "search.side", *HOW, "plan", "cluster", "data_backend", "store"),
     "find": (
         "ingest",

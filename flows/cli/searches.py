@@ -1,7 +1,8 @@
-"""Commands that take an edge table and search it: `run`, `enumerate`, `find`, `count`, `clique`."""
+"""Commands about an edge table: `run`, `enumerate`, `estimate`, `find`, `count`, `clique`."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -57,6 +58,27 @@ def enumerate_bicliques(
         raise InputError("--count-only and --digest contradict each other; give one of them")
     record = enumerate_table(edges, settings, "digest" if digest else "count")
     console.answer(record, json, console.enumerated)
+
+
+@room.command("estimate", "bicliq estimate gowalla.parquet --left u --right v --min-left 3 --picture gowalla.svg")
+def estimate(
+    settings: Settings,
+    edges: Edges,
+    picture: Annotated[str | None, typer.Option("--picture", help="File to draw to: .svg, .png or .pdf.")] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**50, help="Of the sample.")] = 0,
+    json: Json = False,
+) -> None:
+    """Say what a run would find, write and take, and what other thresholds would leave."""
+    from flows.cli import console
+    from pipeline.errors import InputError
+    from pipeline.questions.estimate import draw_thresholds, estimate_table
+
+    if picture is not None and not (picture.endswith((".svg", ".png", ".pdf")) and Path(picture).parent.is_dir()):
+        raise InputError(f"--picture {picture!r}: name a .svg, .png or .pdf file in a folder that is there")
+    record = estimate_table(edges, settings, seed)
+    if picture is not None:
+        draw_thresholds(record, picture)
+    console.answer(record, json, console.estimated, wide_table=True)
 
 
 @room.command(

@@ -30,6 +30,7 @@ nb::object numpy_of(std::vector<T> values) {
 
 void bind_enumeration(nb::module_& module);
 void bind_count(nb::module_& module);
+void bind_estimate(nb::module_& module);
 void bind_grouping(nb::module_& module);
 void bind_finding(nb::module_& module);
 void bind_clique(nb::module_& module);
