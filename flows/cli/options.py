@@ -72,6 +72,33 @@ Side = Literal["auto", "left", "right"]
 Backend = Literal["cpu", "cuda"]
 
 
+LOG_OPTIONS = (
+    inspect.Parameter(
+        "verbose",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False,
+        annotation=Annotated[
+            bool,
+            typer.Option(
+                "--verbose",
+                "-v",
+                help="Log every event on standard error, and not only warnings.",
+                rich_help_panel="Log",
+            ),
+        ],
+    ),
+    inspect.Parameter(
+        "log_json",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False,
+        annotation=Annotated[
+            bool, typer.Option("--log-json", help="Log one JSON object an event.", rich_help_panel="Log")
+        ],
+    ),
+)
+"""Options of every command that takes settings: what is logged, and how (`pipeline.events`)."""
+
+
 def settings_options(takes: Iterable[str]) -> dict[tuple[str, ...], inspect.Parameter]:
     """Make the options of the settings that a command takes, each with the path of its setting."""
     wanted = {entry for entry in takes if not entry.startswith("-")}

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pipeline.errors import StorageError
+from pipeline.events import tell
 from pipeline.stages.plan import read_plan_record
 from pipeline.store.bicliques import MASK
 from pipeline.store.layout import Commit, Store, partition_name
@@ -77,6 +78,8 @@ def publish(store: Store, run: str, max_bicliques: int | None = None) -> Manifes
         files=[_file(commit) for commit in commits.values()],
     )
     folder.write_record("manifest.json", asdict(manifest))
+    found: dict[str, Any] = {"bicliques": bicliques, "digest": manifest.digest, "complete": manifest.complete}
+    tell("run published", run=run, **found, bytes=manifest.bytes)
     return manifest
 
 
