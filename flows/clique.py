@@ -7,6 +7,7 @@ from typing import Any
 from prefect import flow, task
 from prefect.artifacts import create_table_artifact
 
+from flows.notices import HOOKS
 from flows.tasks import STAGE, ended, settings_of
 from flows.words import many
 from pipeline.events import tell
@@ -35,7 +36,7 @@ def clique_task(
     return record
 
 
-@flow(name="bicliq-clique", flow_run_name="clique {source}", persist_result=False)
+@flow(name="bicliq-clique", flow_run_name="clique {source}", persist_result=False, **HOOKS)
 def clique(
     source: str,
     question: dict[str, Any] | None = None,

@@ -7,6 +7,7 @@ from typing import Any
 from prefect import flow, task
 from prefect.artifacts import create_table_artifact
 
+from flows.notices import HOOKS
 from flows.progress import ProgressArtifact
 from flows.tasks import STAGE, ended, ingest_task, quiet_dask, settings_of
 from flows.words import many
@@ -49,7 +50,7 @@ def publish_counts_task(
     return publish_counts(store, run, CountAsked(**asked), method, counted).record()
 
 
-@flow(name="bicliq-count", flow_run_name="count {source}", persist_result=False)
+@flow(name="bicliq-count", flow_run_name="count {source}", persist_result=False, **HOOKS)
 def count_flow(source: str, asked: dict[str, Any], settings: dict[str, Any] | None = None) -> dict[str, Any]:
     """Take an edge table to (p,q)-counts in the store.
 

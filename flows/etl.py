@@ -11,6 +11,7 @@ from typing import Any
 from prefect import flow, get_run_logger
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
+from flows.notices import HOOKS
 from flows.tasks import (
     ended,
     ingest_task,
@@ -23,6 +24,7 @@ from flows.tasks import (
     verify_task,
 )
 from flows.words import graph_size, many
+from pipeline.notify import notify_finished
 from pipeline.placement.where import Placement, check_backends
 from pipeline.run import StageClock, summary
 from pipeline.settings import Settings
@@ -50,7 +52,7 @@ FIGURES = (
 """What the table of a run shows, besides the seconds."""
 
 
-@flow(name="bicliq-etl", flow_run_name="etl {source}", persist_result=False)
+@flow(name="bicliq-etl", flow_run_name="etl {source}", persist_result=False, **HOOKS)
 def etl(source: str, settings: dict[str, Any] | None = None, verify: bool = False) -> dict[str, Any]:
     """Take an edge table all the way to published, and if asked verified, bicliques.
 
@@ -103,6 +105,7 @@ def search_and_publish(
     record = summary(store, read_manifest(store, run), searched, placement, clock.seconds, None).record()
     record["ingest"] = ingested
     _leave_artifacts(store, record)
+    notify_finished(asked, record)
     return ended(_in_words(record), record)
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pipeline.errors import InputError
+from pipeline.notify import failures_notified, notify_finished
 from pipeline.placement.where import Placement, check_backends
 from pipeline.settings import SearchSettings, Settings
 from pipeline.stages.ingest import GraphRecord, ingest
@@ -126,7 +127,11 @@ def run(source: str | os.PathLike[str], settings: Settings, observer: Observer |
     LimitReached
         Where `max_bicliques` was reached and the settings ask for an error.
     """
-    observer = observer or Observer()
+    with failures_notified(settings, os.fspath(source)):
+        return _run(os.fspath(source), settings, observer or Observer())
+
+
+def _run(source: str, settings: Settings, observer: Observer) -> RunSummary:
     check_backends(
         settings.data_backend,
         settings.search.backend,
@@ -136,7 +141,7 @@ def run(source: str | os.PathLike[str], settings: Settings, observer: Observer |
     clock = StageClock(observer)
     store = Store.open(settings.store)
     with clock("ingest"):
-        graph = ingest(os.fspath(source), store, settings.ingest, observer.rows, settings.data_backend)
+        graph = ingest(source, store, settings.ingest, observer.rows, settings.data_backend)
     with clock("profile"):
         profile(store, graph.graph, settings.data_backend)
     with clock("plan"):
@@ -151,6 +156,11 @@ def resume(run_id: str, settings: Settings, observer: Observer | None = None) ->
     The thresholds are those of the run; threads, backends, cluster and a limit are those of the
     settings.
     """
+    with failures_notified(settings, f"run {run_id}"):
+        return _resume(run_id, settings, observer or Observer())
+
+
+def _resume(run_id: str, settings: Settings, observer: Observer) -> RunSummary:
     check_backends(
         settings.data_backend,
         settings.search.backend,
@@ -164,7 +174,7 @@ def resume(run_id: str, settings: Settings, observer: Observer | None = None) ->
     if folder.read_record("run.json")["asks"] != "bicliques":
         raise InputError(f"{folder.uri}: this run is a count; it goes on when `bicliq count` asks the same again")
     planned = plan_run(store, run_id, settings.data_backend, settings.cluster)
-    return finish(store, planned, settings, observer or Observer(), {}, None)
+    return finish(store, planned, settings, observer, {}, None)
 
 
 def finish(
@@ -184,7 +194,9 @@ def finish(
         searched = search_run(store, planned.run, client, observer.search, placement=placement, **asked)
     with clock("publish"):
         manifest = publish(store, planned.run, settings.search.max_bicliques)
-    return summary(store, manifest, searched.searched, placement, clock.seconds, graph, searched.busy)
+    found = summary(store, manifest, searched.searched, placement, clock.seconds, graph, searched.busy)
+    notify_finished(settings, found.record())
+    return found
 
 
 def summary(

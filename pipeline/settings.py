@@ -212,6 +212,28 @@ class ClusterSettings(_Frozen):
     )
 
 
+def _webhook(url: str) -> str:
+    if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", url):
+        raise ValueError("write a URL, as in https://hooks.example.com/services/x")
+    return url
+
+
+class NotifySettings(_Frozen):
+    """Who is told that a run has ended."""
+
+    webhook: Annotated[str, AfterValidator(_webhook)] | None = Field(
+        None,
+        description="URL that is sent JSON (Slack reads it) when a run has ended; better a variable than an option.",
+    )
+    webhook_on: Literal["all", "finished", "failed"] = Field("all", description="The runs that the webhook is told of.")
+    webhook_groups: int = Field(
+        0, ge=0, lt=2**63, description="Of finished runs, tell only of those with at least so many bicliques."
+    )
+    webhook_edges: int = Field(
+        1, ge=1, lt=2**63, description="Edges of a biclique from which on it counts for webhook_groups, and is listed."
+    )
+
+
 def _somewhere(store: str) -> str:
     if not store.strip() or "\0" in store:
         raise ValueError("names no place; give a path or an fsspec URL")
@@ -241,6 +263,7 @@ class Settings(BaseSettings):
     search: SearchSettings = SearchSettings()
     plan: PlanSettings = PlanSettings()
     cluster: ClusterSettings = ClusterSettings()
+    notify: NotifySettings = NotifySettings()
 
     @field_validator("store", mode="before")
     @classmethod

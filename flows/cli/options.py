@@ -25,6 +25,7 @@ PANELS = {
     "plan": "Partitions",
     "cluster": "Cluster",
     "data_backend": "Cluster",
+    "notify": "Notifications",
     "store": "Store",
 }
 """Panel of `--help` in which the options of a group, or of a setting that is in none, are shown."""
@@ -41,7 +42,7 @@ TAKES: dict[str, tuple[str, ...]] = {
     "ingest": ("ingest", "data_backend", "store"),
     "profile": ("data_backend", "store"),
     "plan": ("search", *(f"-{of_a_call}" for of_a_call in CALL), "plan", "cluster", "data_backend", "store"),
-    "resume": (*CALL, "cluster", "data_backend", "store"),
+    "resume": (*CALL, "cluster", "notify", "data_backend", "store"),
     "runs": ("store",),
     "top": ("store",),
     "verify": (*HOW, "cluster", "data_backend", "store"),

@@ -6,14 +6,14 @@ all that is below it too. Modules of one room import each other freely, as long 
 it.
 
 Three storeys: flows above pipeline above kernels. In the pipeline, from below: errors, events,
-settings, formats and placement, store, graphs, stages, run, questions, repair, bench.
+settings, formats and placement, store, graphs, stages, notify, run, questions, repair, bench.
 """
 
 from __future__ import annotations
 
 BASE = ["pipeline.errors", "pipeline.events", "pipeline.settings"]
 BELOW_STAGES = [*BASE, "pipeline.formats.*", "pipeline.placement.*", "pipeline.store.*", "pipeline.graphs.*"]
-BELOW_FLOWS = [*BELOW_STAGES, "pipeline.stages.*", "pipeline.run", "pipeline.questions.*"]
+BELOW_FLOWS = [*BELOW_STAGES, "pipeline.stages.*", "pipeline.notify", "pipeline.run", "pipeline.questions.*"]
 
 MAY_IMPORT: dict[str, list[str]] = {
     "kernels": ["kernels.*"],
@@ -27,7 +27,8 @@ MAY_IMPORT: dict[str, list[str]] = {
     "pipeline.store": [*BASE, "kernels", "pipeline.placement.*"],
     "pipeline.graphs": [*BASE, "kernels", "pipeline.formats.*", "pipeline.placement.*", "pipeline.store.*"],
     "pipeline.stages": [*BELOW_STAGES, "kernels"],
-    "pipeline.run": [*BELOW_STAGES, "kernels", "pipeline.stages.*"],
+    "pipeline.notify": [*BASE, "pipeline.store.*"],
+    "pipeline.run": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.notify"],
     "pipeline.questions": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.run"],
     "pipeline.repair": BELOW_FLOWS,
     "pipeline.bench": ["pipeline.*", "kernels.*"],
