@@ -13,6 +13,7 @@ from prefect.artifacts import create_link_artifact, create_markdown_artifact, cr
 
 from flows.notices import HOOKS
 from flows.tasks import (
+    check_task,
     ended,
     ingest_task,
     plan_task,
@@ -85,6 +86,7 @@ def etl(source: str, settings: dict[str, Any] | None = None, verify: bool = Fals
         profile_task(ingested["graph"], values)
     with clock("plan"):
         planned = plan_task(ingested["graph"], values)
+        check_task(planned["run"], ingested["summary"], values)
     return search_and_publish(planned["run"], asked, ingested["summary"], verify, clock)
 
 
@@ -148,6 +150,9 @@ def _leave_artifacts(store: Store, record: dict[str, Any]) -> None:
         key=f"summary-{run}",
         description=f"run {run} in figures",
     )
+    if record["checks"]:
+        shown = [{name: _readable(value) for name, value in check.items()} for check in record["checks"]]
+        create_table_artifact(shown, key=f"checks-{run}", description=f"checks of the input of run {run}")
     create_markdown_artifact(
         _report(store, record), key=f"report-{run}", description=f"run {run}, and its largest bicliques"
     )

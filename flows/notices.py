@@ -1,4 +1,4 @@
-"""Hooks of the flows: a webhook is told how a run ended, if settings ask for it (`pipeline.notify`).
+"""Hooks of the flows: a webhook is told how a run ended, where settings ask for it.
 
 Prefect calls them at the end of a run, or, where the process was killed or cancelled, its worker
 does.

@@ -7,6 +7,7 @@ only the rest. It is tried again only where that may help (`pipeline.errors.may_
 from __future__ import annotations
 
 import logging
+from dataclasses import asdict
 from typing import Any, cast
 
 from prefect import get_run_logger, task
@@ -21,6 +22,7 @@ from pipeline.events import LOGGER, tell
 from pipeline.placement.cluster import open_cluster
 from pipeline.run import call_options
 from pipeline.settings import Settings, load_settings
+from pipeline.stages.checks import check_input
 from pipeline.stages.ingest import ingest
 from pipeline.stages.plan import plan, read_plan_record
 from pipeline.stages.profile import profile
@@ -96,6 +98,13 @@ def plan_task(graph: str, settings: dict[str, Any]) -> dict[str, Any]:
     store = Store.open(asked.store, create=False)
     record = plan(store, graph, asked.search, asked.plan, asked.data_backend, asked.cluster)
     return {"run": record.run, "partitions": record.partitions, "side": record.side}
+
+
+@task(name="check", **STAGE)
+def check_task(run: str, summary: dict[str, Any], settings: dict[str, Any]) -> list[dict[str, Any]]:
+    """Checks of the input; one that fails stops the run, where the settings say so."""
+    asked = settings_of(settings)
+    return [asdict(check) for check in check_input(Store.open(asked.store, create=False), run, summary, asked.checks)]
 
 
 @task(name="search", task_run_name="search {run} batch {number}", **STAGE)

@@ -12,6 +12,7 @@ from pipeline.errors import InputError
 from pipeline.notify import failures_notified, notify_finished
 from pipeline.placement.where import Placement, check_backends
 from pipeline.settings import SearchSettings, Settings
+from pipeline.stages.checks import check_input
 from pipeline.stages.ingest import GraphRecord, ingest
 from pipeline.stages.plan import PlanRecord, plan, plan_run
 from pipeline.stages.profile import profile
@@ -53,6 +54,8 @@ class RunSummary:
         The biclique with most edges: n_left, n_right, n_edges.
     busy
         Share of the search in which each worker of the cluster searched.
+    checks
+        One record a check of the input (`pipeline.stages.checks.Check`).
     """
 
     run: str
@@ -75,6 +78,7 @@ class RunSummary:
     ingest: dict[str, Any] | None
     largest: dict[str, int] | None
     busy: dict[str, float]
+    checks: list[dict[str, Any]]
 
     def record(self) -> dict[str, Any]:
         """Plain record for JSON."""
@@ -147,6 +151,7 @@ def _run(source: str, settings: Settings, observer: Observer) -> RunSummary:
     with clock("plan"):
         asked = settings.search, settings.plan, settings.data_backend, settings.cluster
         planned = plan(store, graph.graph, *asked)
+        check_input(store, planned.run, graph.summary, settings.checks)
     return finish(store, planned, settings, observer, clock.seconds, graph)
 
 
@@ -230,6 +235,7 @@ def summary(
         ingest=None if graph is None else graph.summary,
         largest=manifest.largest,
         busy=busy or {},
+        checks=manifest.checks,
     )
 
 

@@ -212,6 +212,48 @@ class ClusterSettings(_Frozen):
     )
 
 
+class CheckSettings(_Frozen):
+    """Thresholds of the checks of the input; without one, a value is measured and passes."""
+
+    rows_warn: float | None = Field(
+        None,
+        ge=0,
+        description="Change of the number of rows since the last run of this source, as a share, above which a check warns.",
+    )
+    rows_fail: float | None = Field(
+        None,
+        ge=0,
+        description="Change of the number of rows since the last run of this source, as a share, above which a check fails.",
+    )
+    dropped_warn: float | None = Field(
+        None, ge=0, description="Share of the rows that ingest drops, above which a check warns."
+    )
+    dropped_fail: float | None = Field(
+        None, ge=0, description="Share of the rows that ingest drops, above which a check fails."
+    )
+    labels_warn: float | None = Field(
+        None,
+        ge=0,
+        description="Share of the labels that the last run of this source did not have, above which a check warns.",
+    )
+    labels_fail: float | None = Field(
+        None,
+        ge=0,
+        description="Share of the labels that the last run of this source did not have, above which a check fails.",
+    )
+    degree_warn: float | None = Field(None, ge=0, description="Most edges of a vertex, above which a check warns.")
+    degree_fail: float | None = Field(None, ge=0, description="Most edges of a vertex, above which a check fails.")
+    paths_warn: float | None = Field(
+        None, ge=0, description="Estimated work of the search in paths of two edges, above which a check warns."
+    )
+    paths_fail: float | None = Field(
+        None, ge=0, description="Estimated work of the search in paths of two edges, above which a check fails."
+    )
+    on_fail: Literal["stop", "flag"] = Field(
+        "stop", description="Whether a failed check stops the run before its search, or is marked in the manifest."
+    )
+
+
 def _webhook(url: str) -> str:
     if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", url):
         raise ValueError("write a URL, as in https://hooks.example.com/services/x")
@@ -263,6 +305,7 @@ class Settings(BaseSettings):
     search: SearchSettings = SearchSettings()
     plan: PlanSettings = PlanSettings()
     cluster: ClusterSettings = ClusterSettings()
+    checks: CheckSettings = CheckSettings()
     notify: NotifySettings = NotifySettings()
 
     @field_validator("store", mode="before")

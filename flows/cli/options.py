@@ -25,6 +25,7 @@ PANELS = {
     "plan": "Partitions",
     "cluster": "Cluster",
     "data_backend": "Cluster",
+    "checks": "Checks of the input",
     "notify": "Notifications",
     "store": "Store",
 }

@@ -10,6 +10,7 @@ A store is a folder behind any fsspec URL (a local path, ``memory://``, ``s3://b
     <store>/runs/<run>/                  a run over a graph
         run.json                         what is asked
         plan.parquet reduced.parquet plan.json
+        checks.json                      how the input compares with earlier ones (`pipeline.stages.checks`)
         partitions/part-00012.arrow      a closed subgraph, and part-00012.json, which names it
         bicliques/partition=00012/part-0.parquet    (or part-<attempt>.parquet)
         commits/partition-00012.json     written after the data: without it the data is invisible
@@ -46,6 +47,7 @@ READERS = 8
 """Data files whose checksums are compared side by side."""
 
 STORE_FILE = "bicliq-store.json"
+CHECKS_RECORD = "checks.json"
 COMMIT = re.compile(r"commits/partition-(\d{5,})\.json")
 FAILURE = re.compile(r"failures/partition-(\d{5,})\.json")
 ATTEMPT = re.compile(r"bicliques/partition=(\d{5,})/part-(\w+)\.parquet")
