@@ -116,7 +116,7 @@ def _search(store: Store, run: str, placement: Placement, values: dict[str, Any]
     searched = 0
     if placement.cluster is not None:
         quiet_dask()
-    with placement.opened() as client:
+    with store.run(run).claim_run(settings_of(values).second_run), placement.opened() as client:
         if client is not None:
             get_run_logger().info("Dask dashboard: %s", client.dashboard_link)
             create_link_artifact(

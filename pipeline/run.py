@@ -193,7 +193,8 @@ def finish(
     """Search what is not committed of a planned run, and publish it."""
     clock = StageClock(observer, seconds)
     placement, asked = planned.placement(settings), call_options(settings.search)
-    with clock("search"), placement.opened() as client:
+    claim = store.run(planned.run).claim_run(settings.second_run)
+    with clock("search"), claim, placement.opened() as client:
         if client is not None:
             observer.dashboard(client.dashboard_link)
         searched = search_run(store, planned.run, client, observer.search, placement=placement, **asked)

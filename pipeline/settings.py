@@ -301,6 +301,11 @@ class Settings(BaseSettings):
         "auto",
         description="Where ingest, reduce, profile, plan and projections run; auto takes a GPU for large tables.",
     )
+    second_run: Literal["share", "wait", "refuse"] = Field(
+        "share",
+        description="What to do where another process searches the same run: share its partitions, wait for its end or"
+        " its death, or refuse.",
+    )
     ingest: IngestSettings = IngestSettings()
     search: SearchSettings = SearchSettings()
     plan: PlanSettings = PlanSettings()

@@ -19,6 +19,7 @@ from typing import Any
 from kernels import available_threads
 from pipeline.errors import BicliqError, may_heal, sentence
 from pipeline.events import LOGGER, Message, passed_on, tell
+from pipeline.placement.stopping import stopped_when_cancelled
 
 RETRIES = 2
 """Attempts at a task after its first one failed in a way that may heal."""
@@ -159,7 +160,9 @@ def _done_by(
             yield _ended(*running.pop(event.key))
             start()
     finally:
-        with suppress(Exception):  # a client that was lost cannot unsubscribe
+        with suppress(Exception):  # a client that was lost can neither release nor unsubscribe
+            for _, future in running.values():
+                future.release()  # whoever stops listening stops the work
             client.unsubscribe_topic(topic)
 
 
@@ -186,7 +189,7 @@ def _on_worker(task: Task, topic: str, slots: dict[str, int], level: int) -> tup
         worker.log_event(topic, {"worker": str(worker.name), "event": event})
 
     try:
-        with passed_on(send, level):
+        with stopped_when_cancelled(worker), passed_on(send, level):
             return str(worker.name), task(Here(partial(_tell, worker, topic), sharers)), None
     except Exception as error:
         if may_heal(error):
