@@ -18,7 +18,7 @@ LOOK_SECONDS = 0.5
 
 
 class NobodyWaits(BaseException):
-    """Raised in a task that was cancelled; no error, so that nobody takes it for one of the task's."""
+    """Raised in a task that was cancelled; it is no error, and so nobody takes it for one."""
 
 
 @contextmanager

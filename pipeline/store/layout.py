@@ -194,7 +194,7 @@ class RunFolder(Folder):
 
     @contextlib.contextmanager
     def claim_run(self, second_run: Literal["share", "wait", "refuse"]) -> Iterator[None]:
-        """Hold the search of the run for this process; a claim ends with its process, dead or alive.
+        """Hold the search of the run for this process; the claim ends with the process.
 
         Parameters
         ----------
