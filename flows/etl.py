@@ -11,7 +11,9 @@ from typing import Any
 from prefect import flow, get_run_logger
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
+from flows.notices import HOOKS
 from flows.tasks import (
+    check_task,
     ended,
     ingest_task,
     plan_task,
@@ -23,6 +25,7 @@ from flows.tasks import (
     verify_task,
 )
 from flows.words import graph_size, many
+from pipeline.notify import notify_finished
 from pipeline.placement.where import Placement, check_backends
 from pipeline.run import StageClock, summary
 from pipeline.settings import Settings
@@ -50,7 +53,7 @@ FIGURES = (
 """What the table of a run shows, besides the seconds."""
 
 
-@flow(name="bicliq-etl", flow_run_name="etl {source}", persist_result=False)
+@flow(name="bicliq-etl", flow_run_name="etl {source}", persist_result=False, **HOOKS)
 def etl(source: str, settings: dict[str, Any] | None = None, verify: bool = False) -> dict[str, Any]:
     """Take an edge table all the way to published, and if asked verified, bicliques.
 
@@ -83,6 +86,7 @@ def etl(source: str, settings: dict[str, Any] | None = None, verify: bool = Fals
         profile_task(ingested["graph"], values)
     with clock("plan"):
         planned = plan_task(ingested["graph"], values)
+        check_task(planned["run"], ingested["summary"], values)
     return search_and_publish(planned["run"], asked, ingested["summary"], verify, clock)
 
 
@@ -103,6 +107,7 @@ def search_and_publish(
     record = summary(store, read_manifest(store, run), searched, placement, clock.seconds, None).record()
     record["ingest"] = ingested
     _leave_artifacts(store, record)
+    notify_finished(asked, record)
     return ended(_in_words(record), record)
 
 
@@ -111,7 +116,7 @@ def _search(store: Store, run: str, placement: Placement, values: dict[str, Any]
     searched = 0
     if placement.cluster is not None:
         quiet_dask()
-    with placement.opened() as client:
+    with store.run(run).claim_run(settings_of(values).second_run), placement.opened() as client:
         if client is not None:
             get_run_logger().info("Dask dashboard: %s", client.dashboard_link)
             create_link_artifact(
@@ -145,6 +150,9 @@ def _leave_artifacts(store: Store, record: dict[str, Any]) -> None:
         key=f"summary-{run}",
         description=f"run {run} in figures",
     )
+    if record["checks"]:
+        shown = [{name: _readable(value) for name, value in check.items()} for check in record["checks"]]
+        create_table_artifact(shown, key=f"checks-{run}", description=f"checks of the input of run {run}")
     create_markdown_artifact(
         _report(store, record), key=f"report-{run}", description=f"run {run}, and its largest bicliques"
     )

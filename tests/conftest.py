@@ -8,6 +8,15 @@ import pytest
 
 from kernels import BackendError
 from kernels.cpu import INSTRUCTION_SETS, load_extension
+from pipeline.events import LOGGER
+
+
+@pytest.fixture(autouse=True)
+def who_logs_what(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that a test calls sets up the log for itself, and not for the tests after it."""
+    monkeypatch.setattr(LOGGER, "handlers", list(LOGGER.handlers))
+    monkeypatch.setattr(LOGGER, "level", LOGGER.level)
+    LOGGER.manager._clear_cache()
 
 
 @pytest.fixture(params=INSTRUCTION_SETS)

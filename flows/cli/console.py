@@ -132,6 +132,13 @@ def summary_table(record: Record) -> Table:
         largest = record["largest"]
         edges = many(largest["n_edges"], "edge")
         table.add_row("largest", f"{largest['n_left']:,} × {largest['n_right']:,} = {edges}")
+    doubts = [
+        f"{check['name']} {check['state']}s ({check['value']:g})"
+        for check in record["checks"]
+        if check["state"] != "pass"
+    ]
+    if doubts:
+        table.add_row("checks", ", ".join(doubts))
     table.add_row("partitions", f"{record['partitions']:,} ({record['searched']:,} searched now)")
     table.add_row("seconds", ", ".join(f"{name} {value:.2f}" for name, value in record["seconds"].items()))
     if record.get("busy"):

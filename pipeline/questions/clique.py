@@ -8,7 +8,6 @@ proven stands until there is a better one.
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 import uuid
@@ -23,6 +22,7 @@ import xxhash
 
 import kernels
 from pipeline.errors import DamageError, InputError
+from pipeline.events import tell, warn
 from pipeline.graphs.bipartite import Int32s, Int64s
 from pipeline.graphs.cores import cores_by_halving
 from pipeline.graphs.undirected import UndirectedGraph
@@ -37,7 +37,6 @@ from pipeline.store.layout import Store
 from pipeline.store.records import STORED, named_files
 
 RECORD = "clique.json"
-LOGGER = logging.getLogger("bicliq")
 
 AUTO_SECONDS = 1.0
 """With "auto", a GPU goes on with what the CPU has not proven in so many seconds: about what it
@@ -198,7 +197,7 @@ def _search_csr(
     if backend != "auto":
         return place.run(lambda chosen: searched(chosen, limit))
     if place.backend == "cpu" or (limit is not None and limit <= AUTO_SECONDS):
-        LOGGER.info("cliques are searched on the CPU: %s", place.why)
+        tell("cliques are searched on the CPU", reason=place.why)
         return searched("cpu", limit)
     first = searched("cpu", AUTO_SECONDS)
     if first.proven:
@@ -323,7 +322,7 @@ def _known(folder: Folder) -> dict[str, Any] | None:
         (file,) = named_files(record).values()
         cliques = folder.read_table(file)["members"].to_pylist()
     except DamageError as error:
-        LOGGER.warning("the clique is searched again: %s", error)
+        warn("clique is searched again", reason=error)
         return None
     del record[STORED]
     listed = {"cliques": cliques} if record["question"]["all"] else {}

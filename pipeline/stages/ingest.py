@@ -10,7 +10,6 @@ Memory: 16 bytes an edge while it reads and 24 while it sorts, whatever the size
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 import time
@@ -27,6 +26,7 @@ import pyarrow.compute as pc
 import xxhash
 
 from pipeline.errors import InputError
+from pipeline.events import tell, warn
 from pipeline.formats import EdgeBatch, EdgeSource, open_edges, read_batches
 from pipeline.formats.words import shown
 from pipeline.placement.where import Backend, Place, place_data
@@ -51,7 +51,6 @@ HIGH = 1 if sys.byteorder == "little" else 0
 """Place of the upper half of a 64-bit word."""
 
 Int64s = npt.NDArray[np.int64]
-LOGGER = logging.getLogger("bicliq")
 
 
 @dataclass(frozen=True)
@@ -128,12 +127,16 @@ def ingest(
     with folder.claim("ingest"):
         damage = folder.why_damaged() if folder.exists() else None
         if damage is not None:
-            LOGGER.warning("%s: the graph is written again", damage)
+            warn("graph is written again", graph=name, reason=damage)
         if damage is not None or not folder.exists():
             _write(folder, table, seconds, started, place_data(backend))
     seconds["write"] = round(time.perf_counter() - started, 6)
-    sizes = len(table.left_ids), len(table.right_ids), len(table.left)
-    return GraphRecord(name, folder.uri, *sizes, table.summary, seconds)
+    record = GraphRecord(
+        name, folder.uri, len(table.left_ids), len(table.right_ids), len(table.left), table.summary, seconds
+    )
+    counted = {"rows": table.summary["rows_read"], "left": record.n_left, "right": record.n_right}
+    tell("table ingested", graph=name, **counted, edges=record.n_edges, seconds=sum(seconds.values()))
+    return record
 
 
 def read_edge_table(

@@ -7,7 +7,6 @@ against their checksums when they are read: what does not fit is a `DamageError`
 
 from __future__ import annotations
 
-import logging
 import os
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +19,7 @@ import pyarrow.dataset as ds
 import pyarrow.fs as pafs
 
 from pipeline.errors import InputError
+from pipeline.events import warn
 from pipeline.store.bicliques import SCHEMA
 from pipeline.store.folder import Folder
 from pipeline.store.layout import Commit, RunFolder, Store
@@ -28,7 +28,6 @@ from pipeline.store.records import StoredFile
 from pipeline.store.states import OpenedRun, RunState, latest_run, read_run
 
 By = Literal["edges", "left", "right"]
-LOGGER = logging.getLogger("bicliq")
 
 
 @dataclass(frozen=True)
@@ -298,7 +297,7 @@ def open_run(store: Store | str | os.PathLike[str], run: str | None = None) -> R
         store = Store.open(store, create=False)
     opened = Run(store, latest_run(store) if run is None else store.find_run(run))
     if not opened.state.complete:
-        LOGGER.warning("run %s: %s", opened.run, opened.state)
+        warn("run is not complete", run=opened.run, state=opened.state)
     return opened
 
 
