@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from pipeline.errors import InputError
+from pipeline.formats import Edges
 from pipeline.placement.where import Placement, check_backends
 from pipeline.settings import SearchSettings, Settings
 from pipeline.stages.ingest import GraphRecord, ingest
@@ -102,13 +102,13 @@ class Observer:
     dashboard: Callable[[str], None] = lambda address: None
 
 
-def run(source: str | os.PathLike[str], settings: Settings, observer: Observer | None = None) -> RunSummary:
+def run(source: Edges, settings: Settings, observer: Observer | None = None) -> RunSummary:
     """Take an edge table all the way to published bicliques.
 
     Parameters
     ----------
     source
-        Path or fsspec URL of the edge table.
+        Path or fsspec URL of the edge table, or a table in memory (`pipeline.formats.tables`).
     settings
         Where to, what and how. The same table and settings give the same run, which is then
         resumed.
@@ -136,7 +136,7 @@ def run(source: str | os.PathLike[str], settings: Settings, observer: Observer |
     clock = StageClock(observer)
     store = Store.open(settings.store)
     with clock("ingest"):
-        graph = ingest(os.fspath(source), store, settings.ingest, observer.rows, settings.data_backend)
+        graph = ingest(source, store, settings.ingest, observer.rows, settings.data_backend)
     with clock("profile"):
         profile(store, graph.graph, settings.data_backend)
     with clock("plan"):

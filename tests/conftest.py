@@ -1,13 +1,19 @@
-"""What tests of all rooms share: the kernels with each instruction set that this machine has."""
+"""What tests of all rooms share: the kernels with each instruction set that this machine has, and
+`import bicliq` in the processes that tests start."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from kernels import BackendError
 from kernels.cpu import INSTRUCTION_SETS, load_extension
+
+FACE = str(Path(__file__).parents[1] / "pipeline" / "face")
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (FACE, os.environ.get("PYTHONPATH"))))
 
 
 @pytest.fixture(params=INSTRUCTION_SETS)

@@ -44,6 +44,8 @@ TAKES: dict[str, tuple[str, ...]] = {
     "resume": (*CALL, "cluster", "data_backend", "store"),
     "runs": ("store",),
     "top": ("store",),
+    "show": ("store",),
+    "export": ("store",),
     "verify": (*HOW, "cluster", "data_backend", "store"),
     "serve": ALL,
     "bench run": ("ingest", "search", "-search.backend", "plan", "cluster"),

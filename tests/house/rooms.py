@@ -13,7 +13,7 @@ from __future__ import annotations
 
 BASE = ["pipeline.errors", "pipeline.settings"]
 BELOW_STAGES = [*BASE, "pipeline.formats.*", "pipeline.placement.*", "pipeline.store.*", "pipeline.graphs.*"]
-BELOW_FLOWS = [*BELOW_STAGES, "pipeline.stages.*", "pipeline.run", "pipeline.questions.*"]
+BELOW_FLOWS = [*BELOW_STAGES, "pipeline.stages.*", "pipeline.run", "pipeline.questions.*", "pipeline.results.*"]
 
 MAY_IMPORT: dict[str, list[str]] = {
     "kernels": ["kernels.*"],
@@ -24,6 +24,7 @@ MAY_IMPORT: dict[str, list[str]] = {
     "pipeline.formats": [*BASE, "kernels"],
     "pipeline.placement": [*BASE, "kernels", "kernels.cpu", "kernels.cuda.*"],  # it knows what can run where
     "pipeline.store": [*BASE, "kernels", "pipeline.placement.*"],
+    "pipeline.results": [*BASE, "pipeline.store.*"],
     "pipeline.graphs": [*BASE, "kernels", "pipeline.formats.*", "pipeline.placement.*", "pipeline.store.*"],
     "pipeline.stages": [*BELOW_STAGES, "kernels"],
     "pipeline.run": [*BELOW_STAGES, "kernels", "pipeline.stages.*"],
@@ -31,6 +32,7 @@ MAY_IMPORT: dict[str, list[str]] = {
     "pipeline.repair": BELOW_FLOWS,
     "pipeline.bench": ["pipeline.*", "kernels.*"],
     "flows": BELOW_FLOWS,
+    "bicliq": BELOW_FLOWS,  # pipeline/face: what `import bicliq` gives
     "flows.cli": ["flows.*", "pipeline.*"],
 }
 
