@@ -46,6 +46,7 @@ TAKES: dict[str, tuple[str, ...]] = {
     "top": ("store",),
     "show": ("store",),
     "export": ("store",),
+    "report": ("store",),
     "verify": (*HOW, "cluster", "data_backend", "store"),
     "serve": ALL,
     "bench run": ("ingest", "search", "-search.backend", "plan", "cluster"),

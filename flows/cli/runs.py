@@ -1,4 +1,4 @@
-"""Commands about what is in the store: `runs`, `resume`, `top`, `show`, `export`, `verify`."""
+"""Commands about what is in the store: runs, resume, top, show, export, report, verify."""
 
 from __future__ import annotations
 
@@ -157,6 +157,31 @@ def _chosen(settings: Settings, run: str | None, *bounds: Any) -> Bicliques:
     names = [entry.name for entry in fields(Choice)]
     choice = Choice(**{name: value for name, value in zip(names, bounds, strict=True) if value is not None})
     return Bicliques(open_run(settings.store, run), choice)
+
+
+@room.command("report", "bicliq report --store wiki-store --out wiki.html")
+def report(
+    settings: Settings,
+    run: RunName = None,
+    out: Annotated[
+        str | None, typer.Option("--out", help="Where to; by default reports/<run>.html in the store.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file of --out that is there.")] = False,
+    json: Json = False,
+) -> None:
+    """Write a run as one page of HTML: what went in, sizes, the largest groups, times.
+
+    The page needs no server and no network. It holds labels of the table: send it to those who may
+    see them.
+    """
+    from flows.cli import console
+    from pipeline.report.page import write_report
+    from pipeline.store.results import open_run
+
+    opened = open_run(settings.store, run)
+    written = write_report(opened, out, overwrite=overwrite or out is None)
+    record = {"run": opened.run, **opened.state.record(), "report": written}
+    console.answer(record, json, lambda found: str(found["report"]))
 
 
 @room.command("verify", "bicliq verify --store wiki-store", "bicliq verify --repair --store wiki-store")

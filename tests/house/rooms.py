@@ -6,14 +6,21 @@ all that is below it too. Modules of one room import each other freely, as long 
 it.
 
 Three storeys: flows above pipeline above kernels. In the pipeline, from below: errors, settings,
-formats and placement, store, graphs, stages, run, questions, repair, bench.
+formats and placement, store, graphs, stages, report, run, questions, repair, bench.
 """
 
 from __future__ import annotations
 
 BASE = ["pipeline.errors", "pipeline.settings"]
 BELOW_STAGES = [*BASE, "pipeline.formats.*", "pipeline.placement.*", "pipeline.store.*", "pipeline.graphs.*"]
-BELOW_FLOWS = [*BELOW_STAGES, "pipeline.stages.*", "pipeline.run", "pipeline.questions.*", "pipeline.results.*"]
+BELOW_FLOWS = [
+    *BELOW_STAGES,
+    "pipeline.stages.*",
+    "pipeline.run",
+    "pipeline.questions.*",
+    "pipeline.results.*",
+    "pipeline.report.*",
+]
 
 MAY_IMPORT: dict[str, list[str]] = {
     "kernels": ["kernels.*"],
@@ -27,6 +34,7 @@ MAY_IMPORT: dict[str, list[str]] = {
     "pipeline.results": [*BASE, "pipeline.store.*"],
     "pipeline.graphs": [*BASE, "kernels", "pipeline.formats.*", "pipeline.placement.*", "pipeline.store.*"],
     "pipeline.stages": [*BELOW_STAGES, "kernels"],
+    "pipeline.report": [*BELOW_STAGES, "pipeline.stages.*"],
     "pipeline.run": [*BELOW_STAGES, "kernels", "pipeline.stages.*"],
     "pipeline.questions": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.run"],
     "pipeline.repair": BELOW_FLOWS,
