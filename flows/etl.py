@@ -27,6 +27,7 @@ from flows.tasks import (
 from flows.words import graph_size, many
 from pipeline.notify import notify_finished
 from pipeline.placement.where import Placement, check_backends
+from pipeline.report.page import write_report
 from pipeline.run import StageClock, summary
 from pipeline.settings import Settings
 from pipeline.stages.plan import read_plan_record
@@ -141,7 +142,7 @@ def _in_words(record: dict[str, Any]) -> str:
 
 
 def _leave_artifacts(store: Store, record: dict[str, Any]) -> None:
-    """Show the figures of a run as a table, and its largest bicliques as a report."""
+    """Show the figures of a run as a table, its largest bicliques, and a link to its page."""
     run = record["run"]
     figures = {name: record[name] for name in FIGURES}
     figures |= {f"{stage} seconds": took for stage, took in record["seconds"].items()}
@@ -153,6 +154,8 @@ def _leave_artifacts(store: Store, record: dict[str, Any]) -> None:
     if record["checks"]:
         shown = [{name: _readable(value) for name, value in check.items()} for check in record["checks"]]
         create_table_artifact(shown, key=f"checks-{run}", description=f"checks of the input of run {run}")
+    page = write_report(open_run(store.uri, run))
+    create_link_artifact(page, "report", key=f"page-{run}", description=f"run {run} as one page of HTML")
     create_markdown_artifact(
         _report(store, record), key=f"report-{run}", description=f"run {run}, and its largest bicliques"
     )

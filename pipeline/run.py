@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from pipeline.errors import InputError
+from pipeline.formats import Edges, name_of
 from pipeline.notify import failures_notified, notify_finished
 from pipeline.placement.where import Placement, check_backends
 from pipeline.settings import SearchSettings, Settings
@@ -107,13 +107,13 @@ class Observer:
     dashboard: Callable[[str], None] = lambda address: None
 
 
-def run(source: str | os.PathLike[str], settings: Settings, observer: Observer | None = None) -> RunSummary:
+def run(source: Edges, settings: Settings, observer: Observer | None = None) -> RunSummary:
     """Take an edge table all the way to published bicliques.
 
     Parameters
     ----------
     source
-        Path or fsspec URL of the edge table.
+        Path or fsspec URL of the edge table, or a table in memory (`pipeline.formats.tables`).
     settings
         Where to, what and how. The same table and settings give the same run, which is then
         resumed.
@@ -131,11 +131,11 @@ def run(source: str | os.PathLike[str], settings: Settings, observer: Observer |
     LimitReached
         Where `max_bicliques` was reached and the settings ask for an error.
     """
-    with failures_notified(settings, os.fspath(source)):
-        return _run(os.fspath(source), settings, observer or Observer())
+    with failures_notified(settings, name_of(source)):
+        return _run(source, settings, observer or Observer())
 
 
-def _run(source: str, settings: Settings, observer: Observer) -> RunSummary:
+def _run(source: Edges, settings: Settings, observer: Observer) -> RunSummary:
     check_backends(
         settings.data_backend,
         settings.search.backend,

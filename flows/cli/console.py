@@ -311,7 +311,7 @@ def _verified_run(r: Record) -> str:
     )
 
 
-def biclique_table(record: Record, state: str) -> Table:
+def biclique_table(record: Record, state: str, first: int = 1) -> Table:
     """Bicliques with their members, the longer lists cut; what a run's state is stands above."""
     rows = record["bicliques"]
     largest = f"the {len(rows):,} largest" if len(rows) != 1 else "the largest"
@@ -321,7 +321,7 @@ def biclique_table(record: Record, state: str) -> Table:
         table.add_column(name, justify="right")
     table.add_column("left members", overflow="fold")
     table.add_column("right members", overflow="fold")
-    for rank, row in enumerate(rows, 1):
+    for rank, row in enumerate(rows, first):
         sizes = (f"{row[name]:,}" for name in ("n_left", "n_right", "n_edges"))
         table.add_row(str(rank), *sizes, _members(row["left"]), _members(row["right"]))
     return table
@@ -347,6 +347,23 @@ def groups_table(record: Record) -> Group:
             "left out: " + ", ".join(f"{n:,} ({why.replace('_', ' ')})" for why, n in record["left_out"].items())
         )
     return Group(*said)
+
+
+def page_table(record: Record, state: str) -> Table:
+    """A page of bicliques; how many there are stands above."""
+    table = biclique_table(record, state, 1 + (record["page"] - 1) * record["size"])
+    pages = -(-record["matching"] // record["size"])
+    of = "" if record["complete"] else f" ({state})"
+    found = many(record["matching"], "biclique")
+    table.title = f"{found} of run {record['run']}{of}, by {record['by']}; page {record['page']:,} of {pages:,}"
+    return table
+
+
+def exported(record: Record) -> str:
+    """What an export wrote, as one line."""
+    more = "" if record["complete"] else "; the run is not complete: there are more"
+    found = f"{many(record['bicliques'], 'biclique')} with {many(record['members'], 'member')}"
+    return f"{record['path']}: {found}, {record['bytes']:,} bytes of {record['format']}{more}"
 
 
 def _members(members: list[Any]) -> str:

@@ -8,7 +8,6 @@ proven stands until there is a better one.
 
 from __future__ import annotations
 
-import os
 import time
 import uuid
 from collections.abc import Callable
@@ -23,6 +22,7 @@ import xxhash
 import kernels
 from pipeline.errors import DamageError, InputError
 from pipeline.events import tell, warn
+from pipeline.formats import Edges, name_of
 from pipeline.graphs.bipartite import Int32s, Int64s
 from pipeline.graphs.cores import cores_by_halving
 from pipeline.graphs.undirected import UndirectedGraph
@@ -77,7 +77,7 @@ class CliqueQuestion:
 
 
 def read_graph_of(
-    source: str,
+    source: Edges,
     question: CliqueQuestion,
     settings: IngestSettings | None = None,
     store: Store | None = None,
@@ -213,7 +213,7 @@ def _cannot(all: bool) -> str | None:
 
 
 def answer(
-    source: str | os.PathLike[str],
+    source: Edges,
     question: CliqueQuestion,
     settings: IngestSettings | None = None,
     *,
@@ -246,7 +246,6 @@ def answer(
     if stored and store is None:
         raise InputError(f"{source}: a graph of a store was named, but no store; add --store")
     check_backends(data_backend, backend, threads, cannot=_cannot(question.all))
-    source = os.fspath(source)
     read = partial(read_graph_of, source, question, settings, store if stored else None, threads)
     search = partial(find_clique, question=question, threads=threads, backend=backend, devices=devices)
     started = time.perf_counter()
@@ -263,7 +262,7 @@ def answer(
 
 
 def _known_or_found(
-    source: str,
+    source: Edges,
     graph: UndirectedGraph,
     question: CliqueQuestion,
     store: Store | None,
@@ -275,7 +274,7 @@ def _known_or_found(
     known = None if folder is None else _known(folder)
     if known is not None and known["proven"]:
         return {**known, "found": True}
-    record = {"source": source, "question": asdict(question), **search(graph)}
+    record = {"source": name_of(source), "question": asdict(question), **search(graph)}
     record["seconds"]["read"] = round(took, 6)
     return record if folder is None else _keep_the_better(folder, record, graph.ids.type)
 

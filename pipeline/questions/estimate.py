@@ -17,7 +17,7 @@ from pipeline.graphs.reduce import reduce
 from pipeline.settings import SearchSettings, Settings
 from pipeline.stages.in_memory import bipartite_of
 from pipeline.stages.ingest import read_edge_table
-from pipeline.store.bicliques import parquet_writer, record_batch
+from pipeline.store.biclique_file import BicliqueWriter
 from pipeline.store.sink import hashing_sink
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 50)
@@ -148,9 +148,9 @@ def writing_rate(graph: Any, asked: SearchSettings, side: Any) -> WritingRate:
             batches += list(stream)
     ids = sum(len(batch.left) + len(batch.right) for batch in batches)
     started = time.process_time()
-    with hashing_sink(io.BytesIO()) as sink, parquet_writer(sink, 1) as writer:
+    with hashing_sink(io.BytesIO()) as sink, BicliqueWriter(sink, 1) as writer:
         for batch in batches:
-            writer.write_batch(record_batch(batch))
+            writer.write(batch)
     seconds = time.process_time() - started
     return WritingRate(sink.bytes / ids, seconds / ids) if ids else WritingRate(0.0, 0.0)
 

@@ -10,7 +10,6 @@ Memory: 16 bytes an edge while it reads and 24 while it sorts, whatever the size
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -27,7 +26,7 @@ import xxhash
 
 from pipeline.errors import InputError
 from pipeline.events import tell, warn
-from pipeline.formats import EdgeBatch, EdgeSource, open_edges, read_batches
+from pipeline.formats import EdgeBatch, Edges, EdgeSource, open_edges, read_batches
 from pipeline.formats.words import shown
 from pipeline.placement.where import Backend, Place, place_data
 from pipeline.settings import IngestSettings
@@ -81,7 +80,7 @@ class GraphRecord:
 
 
 def ingest(
-    source: str | os.PathLike[str],
+    source: Edges,
     store: Store,
     settings: IngestSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -92,7 +91,7 @@ def ingest(
     Parameters
     ----------
     source
-        Path or fsspec URL of a file, a glob, or a folder of tables.
+        Path or fsspec URL of a file, a glob, or a folder of tables; or a table in memory.
     store
         Where the graph goes; the same table gives the same graph, which is then not written again.
     settings
@@ -140,7 +139,7 @@ def ingest(
 
 
 def read_edge_table(
-    source: str | os.PathLike[str],
+    source: Edges,
     settings: IngestSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
     backend: str = "cpu",

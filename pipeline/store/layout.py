@@ -20,6 +20,7 @@ A store is a folder behind any fsspec URL (a local path, ``memory://``, ``s3://b
         manifest.json                    written last
         counts/…                         counts of (p,q)-bicliques (`pipeline.store.counts`)
     <store>/cliques/<name>/              a maximum clique (`pipeline.questions.clique`)
+    <store>/reports/<run>.html           a page for people (`pipeline.report`), made again at any time
 
 Every JSON file is a sealed record (`pipeline.store.records`), and every other file but locks is
 named by one of them, with its size and its checksum. What no record names is not read by anybody.

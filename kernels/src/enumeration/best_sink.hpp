@@ -53,7 +53,8 @@ class BestSink {
     });
   }
   /// The columns that the lanes of the coming leaf stand for.
-  void leaf(const u32* ids, u32 n) {
+  template <class M>
+  void leaf(const M&, const u32* ids, u32 n) {
     std::copy(ids, ids + n, leaf_columns_);
     if (!scores_.by_size())
       for (u32 i = 0; i < n; ++i) leaf_terms_[i] = static_cast<u64>(scores_.column_terms[ids[i]]);

@@ -49,7 +49,8 @@ class SizeSink {
   }
   void root(u32) {}
   void rows(const u32*, u32) {}
-  void leaf(const u32*, u32) {}
+  template <class M>
+  void leaf(const M&, const u32*, u32) {}
   u64 column_hash(u32) const { return 0; }
   template <class M>
   void found(u32 rows, const M& members) {
