@@ -226,19 +226,21 @@ class CheckSettings(_Frozen):
         description="Change of the number of rows since the last run of this source, as a share, above which a check fails.",
     )
     dropped_warn: float | None = Field(
-        None, ge=0, description="Share of the rows that ingest drops, above which a check warns."
+        None, ge=0, le=1, description="Share of the rows that ingest drops, above which a check warns."
     )
     dropped_fail: float | None = Field(
-        None, ge=0, description="Share of the rows that ingest drops, above which a check fails."
+        None, ge=0, le=1, description="Share of the rows that ingest drops, above which a check fails."
     )
     labels_warn: float | None = Field(
         None,
         ge=0,
+        le=1,
         description="Share of the labels that the last run of this source did not have, above which a check warns.",
     )
     labels_fail: float | None = Field(
         None,
         ge=0,
+        le=1,
         description="Share of the labels that the last run of this source did not have, above which a check fails.",
     )
     degree_warn: float | None = Field(None, ge=0, description="Most edges of a vertex, above which a check warns.")

@@ -187,7 +187,8 @@ def bench_estimate(
         int | None, typer.Option("--work", min=1, max=2**50, help="Nodes that an estimate may search.")
     ] = None,
     share: Annotated[
-        float | None, typer.Option("--share", help="Share of a search that it may take where that is more.")
+        float | None,
+        typer.Option("--share", min=0, max=0.999, help="Share of a search that it may take where that is more."),
     ] = None,
     threads: Threads = 2,
     json: Json = False,

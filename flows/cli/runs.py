@@ -66,8 +66,8 @@ def top(
     console.answer(record, json, lambda shown: console.biclique_table(shown, str(opened.state)))
 
 
-Least = Annotated[int, typer.Option(min=1, help="At least so many.", rich_help_panel=CHOICE)]
-Most = Annotated[int | None, typer.Option(min=1, help="At most so many.", rich_help_panel=CHOICE)]
+Least = Annotated[int, typer.Option(min=1, max=2**62, help="At least so many.", rich_help_panel=CHOICE)]
+Most = Annotated[int | None, typer.Option(min=1, max=2**62, help="At most so many.", rich_help_panel=CHOICE)]
 Members = Annotated[
     list[str] | None, typer.Option(metavar="LABEL", help="Only those with this member; may be given again.",
                                    rich_help_panel=CHOICE)
@@ -86,8 +86,8 @@ def show(
     max_edges: Most = None,
     with_left: Members = None,
     with_right: Members = None,
-    page: Annotated[int, typer.Option("--page", min=1, help="Which page, largest first.")] = 1,
-    size: Annotated[int, typer.Option("--size", min=1, help="Bicliques on a page.")] = 20,
+    page: Annotated[int, typer.Option("--page", min=1, max=2**62, help="Which page, largest first.")] = 1,
+    size: Annotated[int, typer.Option("--size", min=1, max=2**24, help="Bicliques on a page.")] = 20,
     by: Annotated[Literal["edges", "left", "right"], typer.Option("--by", help="What is large.")] = "edges",
     json: Json = False,
 ) -> None:

@@ -108,10 +108,12 @@ def find(
         str | None, typer.Option("--within", metavar="FILE", help="Only the members in this file, a label a line.")
     ] = None,
     max_left_degree: Annotated[
-        int | None, typer.Option("--max-left-degree", min=0, help="Leave out left vertices with more edges.")
+        int | None,
+        typer.Option("--max-left-degree", min=0, max=2**31 - 1, help="Leave out left vertices with more edges."),
     ] = None,
     max_right_degree: Annotated[
-        int | None, typer.Option("--max-right-degree", min=0, help="Leave out right vertices with more edges.")
+        int | None,
+        typer.Option("--max-right-degree", min=0, max=2**31 - 1, help="Leave out right vertices with more edges."),
     ] = None,
     min_surprise: Annotated[
         float | None, typer.Option("--min-surprise", help="Least surprise in nats, with --by surprise.")

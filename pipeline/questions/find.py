@@ -77,6 +77,8 @@ class FindAsked:
             raise InputError(f"weights are for --by weight, not for --by {self.by}")
         if self.by != "surprise" and self.min_surprise is not None:
             raise InputError(f"--min-surprise is for --by surprise, not for --by {self.by}")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise InputError(f"time_limit is {self.time_limit}; it must be a number of seconds above 0")
 
 
 def find_in_table(source: str | os.PathLike[str], asked: FindAsked, settings: Settings) -> dict[str, Any]:
