@@ -38,7 +38,8 @@ def test_v_logs_a_line_for_each_stage_and_partition(tmp_path, capsys):
     assert [stage for stage in STAGES if any(line.startswith(stage + " ") for line in words)] == STAGES
     committed = [line for line in words if line.startswith("partition committed ")]
     assert sorted(re.findall(r" partition=(\d+) worker=\S+ ", " ".join(committed))) == ["0", "1", "2"]
-    assert len(words) == len(STAGES) + len(committed)
+    checked = [line for line in words if line.startswith("input checked ")]
+    assert len(words) == len(STAGES) + len(committed) + len(checked)
 
 
 def test_json_lines_have_the_same_words_and_keep_standard_output_clean(tmp_path, capsys):
@@ -47,7 +48,7 @@ def test_json_lines_have_the_same_words_and_keep_standard_output_clean(tmp_path,
     said = capsys.readouterr()
     record = json.loads(said.out)
     events = [json.loads(line) for line in said.err.splitlines()]
-    assert {event["event"] for event in events} == {*STAGES, "partition committed"}
+    assert {event["event"] for event in events} == {*STAGES, "partition committed", "input checked"}
     assert {event["run"] for event in events if "run" in event} == {record["run"]}
     assert {event["level"] for event in events} == {"info"}
     committed = [event for event in events if event["event"] == "partition committed"]
