@@ -74,8 +74,9 @@ demo: setup
 	$(BIN)/bicliq verify --store $(STORE)
 	$(BIN)/bicliq top -k 10 --store $(STORE)
 
+# A process a core, at most four; a file's tests stay together, for they share servers.
 test: setup-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 # The kernels built with the checks of the C++ library, in an environment of their own: what reads
 # beyond a vector ends the test.
