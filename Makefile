@@ -7,7 +7,7 @@ WHEEL ?=
 SANITIZER ?= compute-sanitizer
 SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/*)
 
-.PHONY: setup setup-dev wheel demo test test-checked test-gpu sanitize-gpu lint bench clean
+.PHONY: setup setup-dev wheel demo test test-checked test-gpu sanitize-gpu lint docs bench clean
 
 # What a run needs: the kernels for the best instruction set of this processor.
 # `make demo WHEEL=dist/….whl` compiles nothing.
@@ -74,8 +74,9 @@ demo: setup
 	$(BIN)/bicliq verify --store $(STORE)
 	$(BIN)/bicliq top -k 10 --store $(STORE)
 
+# A process a core, at most four; a file's tests stay together, for they share servers.
 test: setup-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 # The kernels built with the checks of the C++ library, in an environment of their own: what reads
 # beyond a vector ends the test.
@@ -110,6 +111,12 @@ lint: setup-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/house
+
+# The pages of docs/ as a site in build/site, with search; a link that leads nowhere is an error.
+# The references of settings and commands are generated first.
+docs: setup-dev
+	$(BIN)/python -m flows.cli.reference docs/reference
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # Our seconds beside the published programs'; BICLIQ_DATA names the folder of the larger graphs.
 bench: setup

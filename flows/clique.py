@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from prefect import flow, get_run_logger, task
+from prefect import flow, task
 from prefect.artifacts import create_table_artifact
 
+from flows.notices import HOOKS
 from flows.tasks import STAGE, ended, settings_of
 from flows.words import many
+from pipeline.events import tell
 from pipeline.questions.clique import CliqueQuestion, answer
 from pipeline.store.layout import Store
 
@@ -30,11 +32,11 @@ def clique_task(
         devices=devices,
         data_backend=asked.data_backend,
     )
-    get_run_logger().info("%s", _in_words(record))
+    tell("clique found", **{name: record[name] for name in ("size", "proven", "n_vertices", "n_edges")})
     return record
 
 
-@flow(name="bicliq-clique", flow_run_name="clique {source}", persist_result=False)
+@flow(name="bicliq-clique", flow_run_name="clique {source}", persist_result=False, **HOOKS)
 def clique(
     source: str,
     question: dict[str, Any] | None = None,

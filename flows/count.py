@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from prefect import flow, get_run_logger, task
+from prefect import flow, task
 from prefect.artifacts import create_table_artifact
 
+from flows.notices import HOOKS
 from flows.progress import ProgressArtifact
 from flows.tasks import STAGE, ended, ingest_task, quiet_dask, settings_of
 from flows.words import many
+from pipeline.events import tell
 from pipeline.questions.count_asked import CountAsked, check_count_backends
 from pipeline.questions.count_partitions import count_partitions, plan_count
 from pipeline.questions.count_tables import publish_counts
@@ -34,7 +36,7 @@ def count_task(run: str, method: str, asked: dict[str, Any], settings: dict[str,
     store = Store.open(values.store, create=False)
     with ProgressArtifact(f"count-{run}", f"partitions of run {run} that are counted") as bar:
         counted = count_partitions(store, run, CountAsked(**asked), method, values, bar.tell)
-    get_run_logger().info("run %s: %s counted", run, many(counted, "partition"))
+    tell("partitions counted", run=run, counted=counted)
     return counted
 
 
@@ -48,7 +50,7 @@ def publish_counts_task(
     return publish_counts(store, run, CountAsked(**asked), method, counted).record()
 
 
-@flow(name="bicliq-count", flow_run_name="count {source}", persist_result=False)
+@flow(name="bicliq-count", flow_run_name="count {source}", persist_result=False, **HOOKS)
 def count_flow(source: str, asked: dict[str, Any], settings: dict[str, Any] | None = None) -> dict[str, Any]:
     """Take an edge table to (p,q)-counts in the store.
 

@@ -7,13 +7,14 @@ from typing import Any
 from prefect import flow
 
 from flows.etl import search_and_publish
+from flows.notices import HOOKS
 from flows.tasks import plan_task, profile_task, settings_of
 from pipeline.placement.where import check_backends
 from pipeline.run import StageClock
 from pipeline.store.layout import Store
 
 
-@flow(name="bicliq-enumerate", flow_run_name="enumerate {graph}", persist_result=False)
+@flow(name="bicliq-enumerate", flow_run_name="enumerate {graph}", persist_result=False, **HOOKS)
 def enumerate_graph(graph: str, settings: dict[str, Any] | None = None, verify: bool = False) -> dict[str, Any]:
     """Plan and search a graph that is in the store already; otherwise as `etl`."""
     asked = settings_of(settings)

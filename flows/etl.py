@@ -11,7 +11,9 @@ from typing import Any
 from prefect import flow, get_run_logger
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
+from flows.notices import HOOKS
 from flows.tasks import (
+    check_task,
     ended,
     ingest_task,
     plan_task,
@@ -23,7 +25,9 @@ from flows.tasks import (
     verify_task,
 )
 from flows.words import graph_size, many
+from pipeline.notify import notify_finished
 from pipeline.placement.where import Placement, check_backends
+from pipeline.report.page import write_report
 from pipeline.run import StageClock, summary
 from pipeline.settings import Settings
 from pipeline.stages.plan import read_plan_record
@@ -50,7 +54,7 @@ FIGURES = (
 """What the table of a run shows, besides the seconds."""
 
 
-@flow(name="bicliq-etl", flow_run_name="etl {source}", persist_result=False)
+@flow(name="bicliq-etl", flow_run_name="etl {source}", persist_result=False, **HOOKS)
 def etl(source: str, settings: dict[str, Any] | None = None, verify: bool = False) -> dict[str, Any]:
     """Take an edge table all the way to published, and if asked verified, bicliques.
 
@@ -83,6 +87,7 @@ def etl(source: str, settings: dict[str, Any] | None = None, verify: bool = Fals
         profile_task(ingested["graph"], values)
     with clock("plan"):
         planned = plan_task(ingested["graph"], values)
+        check_task(planned["run"], ingested["summary"], values)
     return search_and_publish(planned["run"], asked, ingested["summary"], verify, clock)
 
 
@@ -103,6 +108,7 @@ def search_and_publish(
     record = summary(store, read_manifest(store, run), searched, placement, clock.seconds, None).record()
     record["ingest"] = ingested
     _leave_artifacts(store, record)
+    notify_finished(asked, record)
     return ended(_in_words(record), record)
 
 
@@ -111,7 +117,7 @@ def _search(store: Store, run: str, placement: Placement, values: dict[str, Any]
     searched = 0
     if placement.cluster is not None:
         quiet_dask()
-    with placement.opened() as client:
+    with store.run(run).claim_run(settings_of(values).second_run), placement.opened() as client:
         if client is not None:
             get_run_logger().info("Dask dashboard: %s", client.dashboard_link)
             create_link_artifact(
@@ -136,7 +142,7 @@ def _in_words(record: dict[str, Any]) -> str:
 
 
 def _leave_artifacts(store: Store, record: dict[str, Any]) -> None:
-    """Show the figures of a run as a table, and its largest bicliques as a report."""
+    """Show the figures of a run as a table, its largest bicliques, and a link to its page."""
     run = record["run"]
     figures = {name: record[name] for name in FIGURES}
     figures |= {f"{stage} seconds": took for stage, took in record["seconds"].items()}
@@ -145,6 +151,11 @@ def _leave_artifacts(store: Store, record: dict[str, Any]) -> None:
         key=f"summary-{run}",
         description=f"run {run} in figures",
     )
+    if record["checks"]:
+        shown = [{name: _readable(value) for name, value in check.items()} for check in record["checks"]]
+        create_table_artifact(shown, key=f"checks-{run}", description=f"checks of the input of run {run}")
+    page = write_report(open_run(store.uri, run))
+    create_link_artifact(page, "report", key=f"page-{run}", description=f"run {run} as one page of HTML")
     create_markdown_artifact(
         _report(store, record), key=f"report-{run}", description=f"run {run}, and its largest bicliques"
     )

@@ -7,11 +7,12 @@ from typing import Any
 from prefect import flow
 from prefect.artifacts import create_table_artifact
 
+from flows.notices import HOOKS
 from flows.tasks import ended, ingest_task, profile_task, settings_of
 from flows.words import graph_size
 
 
-@flow(name="bicliq-ingest", flow_run_name="ingest {source}", persist_result=False)
+@flow(name="bicliq-ingest", flow_run_name="ingest {source}", persist_result=False, **HOOKS)
 def ingest(source: str, settings: dict[str, Any] | None = None) -> dict[str, Any]:
     """Read an edge table into the store."""
     values = settings_of(settings).model_dump(mode="json")

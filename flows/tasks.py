@@ -7,18 +7,22 @@ only the rest. It is tried again only where that may help (`pipeline.errors.may_
 from __future__ import annotations
 
 import logging
+from dataclasses import asdict
 from typing import Any, cast
 
 from prefect import get_run_logger, task
 from prefect.cache_policies import NO_CACHE
+from prefect.exceptions import MissingContextError
 from prefect.states import Completed
 
 from flows.progress import ProgressArtifact
-from flows.words import graph_size, many
+from flows.words import many
 from pipeline.errors import BicliqError, may_heal
+from pipeline.events import LOGGER, tell
 from pipeline.placement.cluster import open_cluster
 from pipeline.run import call_options
 from pipeline.settings import Settings, load_settings
+from pipeline.stages.checks import check_input
 from pipeline.stages.ingest import ingest
 from pipeline.stages.plan import plan, read_plan_record
 from pipeline.stages.profile import profile
@@ -51,12 +55,24 @@ class _OneLine(logging.Filter):
         return True
 
 
+def _to_prefect(record: logging.LogRecord) -> bool:
+    """Hand an event to the logger of the Prefect run that it happens in, and to nobody else."""
+    try:
+        logger = get_run_logger()
+    except MissingContextError:  # no run, or a thread that knows of none
+        return True
+    logger.log(record.levelno, record.getMessage())
+    return False
+
+
+LOGGER.addFilter(_to_prefect)
 for _name in ("prefect.flow_runs", "prefect.task_runs"):
     logging.getLogger(_name).addFilter(_OneLine())
 
 
 def settings_of(values: dict[str, Any] | None) -> Settings:
-    """Settings from plain values over environment, file and defaults."""
+    """Settings from plain values over environment, file and defaults; Prefect hears all events."""
+    LOGGER.setLevel(logging.INFO)
     return load_settings(**(values or {}))
 
 
@@ -65,7 +81,6 @@ def ingest_task(source: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Edge table to canonical graph."""
     asked = settings_of(settings)
     record = ingest(source, Store.open(asked.store), asked.ingest, backend=asked.data_backend)
-    get_run_logger().info("graph %s: %s", record.graph, graph_size(vars(record)))
     return {"graph": record.graph, "summary": record.summary, "seconds": record.seconds}
 
 
@@ -82,9 +97,14 @@ def plan_task(graph: str, settings: dict[str, Any]) -> dict[str, Any]:
     asked = settings_of(settings)
     store = Store.open(asked.store, create=False)
     record = plan(store, graph, asked.search, asked.plan, asked.data_backend, asked.cluster)
-    roots, partitions = many(record.n_roots, "root"), many(record.partitions, "partition")
-    get_run_logger().info("run %s: %s of the %s side in %s", record.run, roots, record.side, partitions)
     return {"run": record.run, "partitions": record.partitions, "side": record.side}
+
+
+@task(name="check", **STAGE)
+def check_task(run: str, summary: dict[str, Any], settings: dict[str, Any]) -> list[dict[str, Any]]:
+    """Checks of the input; one that fails stops the run, where the settings say so."""
+    asked = settings_of(settings)
+    return [asdict(check) for check in check_input(Store.open(asked.store, create=False), run, summary, asked.checks)]
 
 
 @task(name="search", task_run_name="search {run} batch {number}", **STAGE)
@@ -100,9 +120,6 @@ def search_task(run: str, number: int, partitions: list[int], settings: dict[str
         else:
             with open_cluster(asked.cluster.model_copy(update={"scheduler": scheduler})) as client:
                 record = search_run(store, run, client, bar.tell, **options)
-    there = len(partitions) - record.searched
-    said = f"{many(record.searched, 'partition')} searched" + (f", {there:,} were there already" if there else "")
-    get_run_logger().info("batch %d: %s", number, said)
     return record.searched
 
 
@@ -110,10 +127,7 @@ def search_task(run: str, number: int, partitions: list[int], settings: dict[str
 def publish_task(run: str, settings: dict[str, Any]) -> str:
     """Write the manifest; the run is now whole."""
     asked = settings_of(settings)
-    manifest = publish(Store.open(asked.store, create=False), run, asked.search.max_bicliques)
-    found = many(manifest.bicliques, "maximal biclique")
-    get_run_logger().info("run %s is published: %s, digest %s", run, found, manifest.digest)
-    return manifest.digest
+    return publish(Store.open(asked.store, create=False), run, asked.search.max_bicliques).digest
 
 
 @task(name="verify", **STAGE)
@@ -122,7 +136,7 @@ def verify_task(run: str, settings: dict[str, Any]) -> int:
     found = verify(Store.open(settings_of(settings).store, create=False), run)
     if not found.ok:
         raise BicliqError(f"run {run}: {many(len(found.problems), 'problem')}: {'; '.join(found.problems[:5])}")
-    get_run_logger().info("run %s is sound: %s checked", run, many(found.partitions, "file"))
+    tell("run verified", run=run, files=found.partitions)
     return found.bicliques
 
 

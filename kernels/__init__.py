@@ -15,8 +15,11 @@ from kernels.cpu import BicliqueStream
 from kernels.digest import set_digest
 from kernels.enumeration import enumerate_maximal_bicliques, stream_maximal_bicliques
 from kernels.errors import BackendError, BicliqError, CapacityError
+from kernels.estimate import BicliqueEstimate, estimate_bicliques
+from kernels.finding import FindResult, Group, top_bicliques
 from kernels.grouping import group_roots
 from kernels.machine import available_threads
+from kernels.output import RowGroup, check_bicliques, encode_bicliques, has_codec
 from kernels.side import choose_side
 
 __all__ = [
@@ -24,6 +27,7 @@ __all__ = [
     "BackendError",
     "BicliqError",
     "BicliqueBatch",
+    "BicliqueEstimate",
     "BicliqueLists",
     "BicliqueStream",
     "CapacityError",
@@ -33,19 +37,27 @@ __all__ = [
     "CountResult",
     "CountTable",
     "EnumerationResult",
+    "FindResult",
+    "Group",
     "Progress",
+    "RowGroup",
     "available_threads",
+    "check_bicliques",
     "check_table",
     "choose_count",
     "choose_side",
     "count_all_bicliques",
     "count_bicliques",
+    "encode_bicliques",
     "enumerate_maximal_bicliques",
+    "estimate_bicliques",
     "group_roots",
+    "has_codec",
     "maximum_clique",
     "number_of_threads",
     "project_one_mode",
     "set_digest",
     "stream_maximal_bicliques",
+    "top_bicliques",
     "why_not",
 ]

@@ -121,7 +121,7 @@ def enumerate_maximal_bicliques(
     2
     """
     one_of("mode", mode, ("count", "digest"))  # stream_maximal_bicliques enumerates
-    request = _checked_request(
+    request = checked_request(
         indptr,
         indices,
         n_right,
@@ -188,7 +188,7 @@ def stream_maximal_bicliques(
     ...     [(batch.left.tolist(), batch.right.tolist()) for batch in stream]
     [([0, 1], [0, 1])]
     """
-    request = _checked_request(
+    request = checked_request(
         indptr,
         indices,
         n_right,
@@ -216,23 +216,23 @@ def stream_maximal_bicliques(
     return BicliqueStream(CpuSearch(request, "enumerate"), max_bicliques)
 
 
-def _checked_request(
+def checked_request(
     indptr: Any,
     indices: Any,
     n_right: int,
     backend: str,
     *,
     side: str,
-    roots: Any,
-    left_ids: Any,
-    right_ids: Any,
-    left_hashes: Any,
-    right_hashes: Any,
     min_left: int,
     min_right: int,
     min_edges: int,
-    max_bicliques: int | None,
     threads: int,
+    roots: Any = None,
+    left_ids: Any = None,
+    right_ids: Any = None,
+    left_hashes: Any = None,
+    right_hashes: Any = None,
+    max_bicliques: int | None = None,
     batch_bicliques: int = 65_536,
     batch_ids: int = 1 << 20,
 ) -> EnumerationRequest:

@@ -23,14 +23,23 @@ from pipeline.stages.verify import examine, places_of
 from pipeline.store.counts import COUNT, COUNT_ATTEMPT, COUNTS_FILE, COUNTS_RECORD, VERTICES_FILE, keys_of
 from pipeline.store.folder import claim_name, writer_lives
 from pipeline.store.inventory import FOLDERS, LOCK, Inventory, is_forgotten, take_inventory
-from pipeline.store.layout import ATTEMPT, COMMIT, FAILURE, FORMAT, STORE_FILE, RunFolder, Store
+from pipeline.store.layout import ATTEMPT, CHECKS_RECORD, COMMIT, FAILURE, FORMAT, STORE_FILE, RunFolder, Store
 from pipeline.store.records import STORED
 
 SUBGRAPH = re.compile(r"partitions/part-(\d{5,})\.(arrow|json)")
 """Names of a partition's subgraph and of its record."""
 
 INGESTED = {"graph.json", "edges.parquet", "left_ids.parquet", "right_ids.parquet"}
-DERIVED = {"plan.json", "plan.parquet", "reduced.parquet", "manifest.json", COUNTS_RECORD, COUNTS_FILE, VERTICES_FILE}
+DERIVED = {
+    "plan.json",
+    "plan.parquet",
+    "reduced.parquet",
+    "manifest.json",
+    CHECKS_RECORD,
+    COUNTS_RECORD,
+    COUNTS_FILE,
+    VERTICES_FILE,
+}
 """Files of a graph that are in no other file, and files of a run that are made of others."""
 
 
@@ -150,7 +159,11 @@ def _prepared(folder: RunFolder, bad: set[str], settings: Settings) -> tuple[Pla
         subgraph = SUBGRAPH.fullmatch(name)
         if subgraph:
             folder.remove(*(f"partitions/part-{subgraph[1]}.{kind}" for kind in ("json", "arrow")))
-        elif name in ("manifest.json", "plan.json", COUNTS_RECORD) or FAILURE.fullmatch(name) or COUNT.fullmatch(name):
+        elif (
+            name in ("manifest.json", "plan.json", CHECKS_RECORD, COUNTS_RECORD)
+            or FAILURE.fullmatch(name)
+            or COUNT.fullmatch(name)
+        ):
             folder.remove(name)
         elif not (
             name in DERIVED or COMMIT.fullmatch(name) or ATTEMPT.fullmatch(name) or COUNT_ATTEMPT.fullmatch(name)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from pipeline.errors import InputError
+from pipeline.formats import Edges, name_of
+from pipeline.notify import failures_notified, notify_finished
 from pipeline.placement.where import Placement, check_backends
 from pipeline.settings import SearchSettings, Settings
+from pipeline.stages.checks import check_input
 from pipeline.stages.ingest import GraphRecord, ingest
 from pipeline.stages.plan import PlanRecord, plan, plan_run
 from pipeline.stages.profile import profile
@@ -52,6 +54,8 @@ class RunSummary:
         The biclique with most edges: n_left, n_right, n_edges.
     busy
         Share of the search in which each worker of the cluster searched.
+    checks
+        One record a check of the input (`pipeline.stages.checks.Check`).
     """
 
     run: str
@@ -74,6 +78,7 @@ class RunSummary:
     ingest: dict[str, Any] | None
     largest: dict[str, int] | None
     busy: dict[str, float]
+    checks: list[dict[str, Any]]
 
     def record(self) -> dict[str, Any]:
         """Plain record for JSON."""
@@ -102,13 +107,13 @@ class Observer:
     dashboard: Callable[[str], None] = lambda address: None
 
 
-def run(source: str | os.PathLike[str], settings: Settings, observer: Observer | None = None) -> RunSummary:
+def run(source: Edges, settings: Settings, observer: Observer | None = None) -> RunSummary:
     """Take an edge table all the way to published bicliques.
 
     Parameters
     ----------
     source
-        Path or fsspec URL of the edge table.
+        Path or fsspec URL of the edge table, or a table in memory (`pipeline.formats.tables`).
     settings
         Where to, what and how. The same table and settings give the same run, which is then
         resumed.
@@ -126,7 +131,11 @@ def run(source: str | os.PathLike[str], settings: Settings, observer: Observer |
     LimitReached
         Where `max_bicliques` was reached and the settings ask for an error.
     """
-    observer = observer or Observer()
+    with failures_notified(settings, name_of(source)):
+        return _run(source, settings, observer or Observer())
+
+
+def _run(source: Edges, settings: Settings, observer: Observer) -> RunSummary:
     check_backends(
         settings.data_backend,
         settings.search.backend,
@@ -136,12 +145,13 @@ def run(source: str | os.PathLike[str], settings: Settings, observer: Observer |
     clock = StageClock(observer)
     store = Store.open(settings.store)
     with clock("ingest"):
-        graph = ingest(os.fspath(source), store, settings.ingest, observer.rows, settings.data_backend)
+        graph = ingest(source, store, settings.ingest, observer.rows, settings.data_backend)
     with clock("profile"):
         profile(store, graph.graph, settings.data_backend)
     with clock("plan"):
         asked = settings.search, settings.plan, settings.data_backend, settings.cluster
         planned = plan(store, graph.graph, *asked)
+        check_input(store, planned.run, graph.summary, settings.checks)
     return finish(store, planned, settings, observer, clock.seconds, graph)
 
 
@@ -151,6 +161,11 @@ def resume(run_id: str, settings: Settings, observer: Observer | None = None) ->
     The thresholds are those of the run; threads, backends, cluster and a limit are those of the
     settings.
     """
+    with failures_notified(settings, f"run {run_id}"):
+        return _resume(run_id, settings, observer or Observer())
+
+
+def _resume(run_id: str, settings: Settings, observer: Observer) -> RunSummary:
     check_backends(
         settings.data_backend,
         settings.search.backend,
@@ -164,7 +179,7 @@ def resume(run_id: str, settings: Settings, observer: Observer | None = None) ->
     if folder.read_record("run.json")["asks"] != "bicliques":
         raise InputError(f"{folder.uri}: this run is a count; it goes on when `bicliq count` asks the same again")
     planned = plan_run(store, run_id, settings.data_backend, settings.cluster)
-    return finish(store, planned, settings, observer or Observer(), {}, None)
+    return finish(store, planned, settings, observer, {}, None)
 
 
 def finish(
@@ -178,13 +193,16 @@ def finish(
     """Search what is not committed of a planned run, and publish it."""
     clock = StageClock(observer, seconds)
     placement, asked = planned.placement(settings), call_options(settings.search)
-    with clock("search"), placement.opened() as client:
+    claim = store.run(planned.run).claim_run(settings.second_run)
+    with clock("search"), claim, placement.opened() as client:
         if client is not None:
             observer.dashboard(client.dashboard_link)
         searched = search_run(store, planned.run, client, observer.search, placement=placement, **asked)
     with clock("publish"):
         manifest = publish(store, planned.run, settings.search.max_bicliques)
-    return summary(store, manifest, searched.searched, placement, clock.seconds, graph, searched.busy)
+    found = summary(store, manifest, searched.searched, placement, clock.seconds, graph, searched.busy)
+    notify_finished(settings, found.record())
+    return found
 
 
 def summary(
@@ -218,6 +236,7 @@ def summary(
         ingest=None if graph is None else graph.summary,
         largest=manifest.largest,
         busy=busy or {},
+        checks=manifest.checks,
     )
 
 

@@ -212,6 +212,72 @@ class ClusterSettings(_Frozen):
     )
 
 
+class CheckSettings(_Frozen):
+    """Thresholds of the checks of the input; without one, a value is measured and passes."""
+
+    rows_warn: float | None = Field(
+        None,
+        ge=0,
+        description="Change of the number of rows since the last run of this source, as a share, above which a check warns.",
+    )
+    rows_fail: float | None = Field(
+        None,
+        ge=0,
+        description="Change of the number of rows since the last run of this source, as a share, above which a check fails.",
+    )
+    dropped_warn: float | None = Field(
+        None, ge=0, le=1, description="Share of the rows that ingest drops, above which a check warns."
+    )
+    dropped_fail: float | None = Field(
+        None, ge=0, le=1, description="Share of the rows that ingest drops, above which a check fails."
+    )
+    labels_warn: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Share of the labels that the last run of this source did not have, above which a check warns.",
+    )
+    labels_fail: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Share of the labels that the last run of this source did not have, above which a check fails.",
+    )
+    degree_warn: float | None = Field(None, ge=0, description="Most edges of a vertex, above which a check warns.")
+    degree_fail: float | None = Field(None, ge=0, description="Most edges of a vertex, above which a check fails.")
+    paths_warn: float | None = Field(
+        None, ge=0, description="Estimated work of the search in paths of two edges, above which a check warns."
+    )
+    paths_fail: float | None = Field(
+        None, ge=0, description="Estimated work of the search in paths of two edges, above which a check fails."
+    )
+    on_fail: Literal["stop", "flag"] = Field(
+        "stop", description="Whether a failed check stops the run before its search, or is marked in the manifest."
+    )
+
+
+def _webhook(url: str) -> str:
+    if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", url):
+        raise ValueError("write a URL, as in https://hooks.example.com/services/x")
+    return url
+
+
+class NotifySettings(_Frozen):
+    """Who is told that a run has ended."""
+
+    webhook: Annotated[str, AfterValidator(_webhook)] | None = Field(
+        None,
+        description="URL that is sent JSON (Slack reads it) when a run has ended; better a variable than an option.",
+    )
+    webhook_on: Literal["all", "finished", "failed"] = Field("all", description="The runs that the webhook is told of.")
+    webhook_groups: int = Field(
+        0, ge=0, lt=2**63, description="Of finished runs, tell only of those with at least so many bicliques."
+    )
+    webhook_edges: int = Field(
+        1, ge=1, lt=2**63, description="Edges of a biclique from which on it counts for webhook_groups, and is listed."
+    )
+
+
 def _somewhere(store: str) -> str:
     if not store.strip() or "\0" in store:
         raise ValueError("names no place; give a path or an fsspec URL")
@@ -237,10 +303,17 @@ class Settings(BaseSettings):
         "auto",
         description="Where ingest, reduce, profile, plan and projections run; auto takes a GPU for large tables.",
     )
+    second_run: Literal["share", "wait", "refuse"] = Field(
+        "share",
+        description="What to do where another process searches the same run: share its partitions, wait for its end or"
+        " its death, or refuse.",
+    )
     ingest: IngestSettings = IngestSettings()
     search: SearchSettings = SearchSettings()
     plan: PlanSettings = PlanSettings()
     cluster: ClusterSettings = ClusterSettings()
+    checks: CheckSettings = CheckSettings()
+    notify: NotifySettings = NotifySettings()
 
     @field_validator("store", mode="before")
     @classmethod

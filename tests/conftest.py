@@ -1,13 +1,29 @@
-"""What tests of all rooms share: the kernels with each instruction set that this machine has."""
+"""What tests of all rooms share: the kernels with each instruction set that this machine has, and
+`import bicliq` in the processes that tests start."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from kernels import BackendError
 from kernels.cpu import INSTRUCTION_SETS, load_extension
+from pipeline.events import LOGGER
+
+
+@pytest.fixture(autouse=True)
+def who_logs_what(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that a test calls sets up the log for itself, and not for the tests after it."""
+    monkeypatch.setattr(LOGGER, "handlers", list(LOGGER.handlers))
+    monkeypatch.setattr(LOGGER, "level", LOGGER.level)
+    LOGGER.manager._clear_cache()
+
+
+FACE = str(Path(__file__).parents[1] / "pipeline" / "face")
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (FACE, os.environ.get("PYTHONPATH"))))
 
 
 @pytest.fixture(params=INSTRUCTION_SETS)

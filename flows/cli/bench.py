@@ -175,6 +175,39 @@ def bench_choice(
     console.answer({"machine": machine_facts(), "counts": records}, json, bench_tables.choices, wide_table=True)
 
 
+@room.command("estimate", "BICLIQ_DATA=graphs bicliq bench estimate --random 10 --seeds 5")
+def bench_estimate(
+    graphs: Graphs = None,
+    random: Annotated[
+        int, typer.Option("--random", min=0, max=100_000, help="Random graphs of each of three shapes.")
+    ] = 10,
+    first_seed: Annotated[int, typer.Option("--first-seed", min=0, max=2**62, help="The first of their seeds.")] = 1,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, max=1000, help="Estimates of each graph.")] = 5,
+    work: Annotated[
+        int | None, typer.Option("--work", min=1, max=2**50, help="Nodes that an estimate may search.")
+    ] = None,
+    share: Annotated[
+        float | None,
+        typer.Option("--share", min=0, max=0.999, help="Share of a search that it may take where that is more."),
+    ] = None,
+    threads: Threads = 2,
+    json: Json = False,
+) -> None:
+    """Estimate searches whose outcome is known, and say how often the interval holds the truth."""
+    from flows.cli import bench_tables, console
+    from pipeline.bench.estimates import SHARE, WORK, measure_estimates
+    from pipeline.bench.graphs import find_graphs
+    from pipeline.bench.machine import machine_facts
+
+    records = []
+    drawn = range(first_seed, first_seed + random)
+    allowed = work or WORK, SHARE if share is None else share
+    for measured in measure_estimates(find_graphs(graphs or []), drawn, seeds, *allowed, threads):
+        records.append(measured.record())
+        console.note(f"{measured.graph}: {measured.held} of {measured.seeds} hold {measured.bicliques:,}")
+    console.answer({"machine": machine_facts(), "graphs": records}, json, bench_tables.estimates, wide_table=True)
+
+
 @room.command("clique", "BICLIQ_DATA=graphs bicliq bench clique brock400_4 --threads 2")
 def bench_clique(
     graphs: Annotated[

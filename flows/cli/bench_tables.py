@@ -133,6 +133,26 @@ def cliques(bounds: str) -> Callable[[Record], Group]:
     return shown
 
 
+def estimates(record: Record) -> Group:
+    """How often intervals hold the truth, how wide they are, and what they took."""
+    heads = ("bicliques", "held", "exact", "error", "width", "seconds", "search")
+    table = _table("estimates of a search", ("graph",), heads)
+    for r in record["graphs"]:
+        off = (f"{math.expm1(r[name]):.1%}" for name in ("error", "width"))
+        of = f" of {r['seeds']}"
+        table.add_row(
+            r["graph"], f"{r['bicliques']:,}", f"{r['held']}{of}", f"{r['exact']}{of}", *off, f"{r['seconds']:.2f}",
+            _or_dash(r["search"], ".2f"),
+        )  # fmt: skip
+    sampled = [r for r in record["graphs"] if r["exact"] < r["seeds"]]
+    said = []
+    for what, rows in (("all graphs", record["graphs"]), ("graphs that were not searched whole", sampled)):
+        held, n = (sum(r[name] for r in rows) for name in ("held", "seeds"))
+        if n:
+            said.append(f"{what}: {held} of {n} intervals hold the truth ({held / n:.0%})")
+    return Group(table, *said, _facts(record))
+
+
 def random_cliques(record: Record) -> Group:
     """Seconds and how many times as fast as one thread; a dash where the time did not suffice."""
     records = record["cells"]

@@ -10,7 +10,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from flows.cli.options import TAKES, settings_from, settings_options
+from flows.cli.options import LOG_OPTIONS, TAKES, settings_from, settings_options
+from pipeline.events import show
 
 Command = Callable[..., None]
 
@@ -70,10 +71,11 @@ def _with_options(function: Command, takes: tuple[str, ...]) -> Command:
     own = [p for p in inspect.signature(function, eval_str=True).parameters.values() if p.name != "settings"]
 
     def filled(**given: Any) -> None:
+        show(verbose=bool(given.pop("verbose")), as_json=bool(given.pop("log_json")))
         settings = settings_from({path: given.pop(option.name) for path, option in options.items()})
         function(settings=settings, **given)
 
-    parameters = [*(p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own), *options.values()]
+    parameters = [*(p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own), *options.values(), *LOG_OPTIONS]
     filled.__name__, filled.__doc__ = function.__name__, function.__doc__
     filled.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     filled.__annotations__ = {p.name: p.annotation for p in parameters}

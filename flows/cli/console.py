@@ -132,6 +132,13 @@ def summary_table(record: Record) -> Table:
         largest = record["largest"]
         edges = many(largest["n_edges"], "edge")
         table.add_row("largest", f"{largest['n_left']:,} × {largest['n_right']:,} = {edges}")
+    doubts = [
+        f"{check['name']} {check['state']}s ({check['value']:g})"
+        for check in record["checks"]
+        if check["state"] != "pass"
+    ]
+    if doubts:
+        table.add_row("checks", ", ".join(doubts))
     table.add_row("partitions", f"{record['partitions']:,} ({record['searched']:,} searched now)")
     table.add_row("seconds", ", ".join(f"{name} {value:.2f}" for name, value in record["seconds"].items()))
     if record.get("busy"):
@@ -169,6 +176,28 @@ def enumerated(record: Record) -> str:
     return (
         f"{many(record['bicliques'], 'maximal biclique')}{more}{digest} in {record['seconds']['search']:.3f} s ({how})"
     )
+
+
+def estimated(record: Record) -> Group:
+    """What a run would find and cost, and what is left of it by thresholds."""
+    from pipeline.questions.estimate import short
+
+    seconds = record["seconds"]
+    said = f"{many(record['bicliques'], 'maximal biclique')}"
+    if not record["exact"]:
+        said = f"about {short(record['bicliques'])} maximal bicliques (90 %: {short(record['low'])} to {short(record['high'])})"
+    cost = (
+        f"{short(record['ids'])} ids in about {record['bytes'] / 2**20:,.1f} MiB; search {seconds['search']:,.1f} s and"
+        f" writing {seconds['write']:,.1f} s on {many(record['threads'], 'thread')} (estimated in {seconds['estimate']:.1f} s)"
+    )
+    rows = record["thresholds"]
+    rights = sorted({row["min_right"] for row in rows})
+    table = Table(title="bicliques by least left (down) and right vertices (across)", title_justify="left")
+    for name in ("", *map(str, rights)):
+        table.add_column(name, justify="right")
+    for left in sorted({row["min_left"] for row in rows}):
+        table.add_row(str(left), *(short(row["bicliques"]) for row in rows if row["min_left"] == left))
+    return Group(said, cost, table)
 
 
 def counted(record: Record) -> Group:
@@ -282,7 +311,7 @@ def _verified_run(r: Record) -> str:
     )
 
 
-def biclique_table(record: Record, state: str) -> Table:
+def biclique_table(record: Record, state: str, first: int = 1) -> Table:
     """Bicliques with their members, the longer lists cut; what a run's state is stands above."""
     rows = record["bicliques"]
     largest = f"the {len(rows):,} largest" if len(rows) != 1 else "the largest"
@@ -292,10 +321,49 @@ def biclique_table(record: Record, state: str) -> Table:
         table.add_column(name, justify="right")
     table.add_column("left members", overflow="fold")
     table.add_column("right members", overflow="fold")
-    for rank, row in enumerate(rows, 1):
+    for rank, row in enumerate(rows, first):
         sizes = (f"{row[name]:,}" for name in ("n_left", "n_right", "n_edges"))
         table.add_row(str(rank), *sizes, _members(row["left"]), _members(row["right"]))
     return table
+
+
+def groups_table(record: Record) -> Group:
+    """The best groups with their members, and what restrictions left out."""
+    groups = record["groups"]
+    said: list[RenderableType] = []
+    known = "" if record["proven"] else ", the best in time: not proven"
+    table = Table(title=f"{many(len(groups), 'group')} by {record['by']}{known}", title_justify="left")
+    for name in ("#", "left", "right", record["by"]):
+        table.add_column(name, justify="right")
+    table.add_column("left members", overflow="fold")
+    table.add_column("right members", overflow="fold")
+    for rank, group in enumerate(groups, 1):
+        value = f"{group['value']:,.2f}" if isinstance(group["value"], float) else f"{group['value']:,}"
+        sizes = f"{group['n_left']:,}", f"{group['n_right']:,}"
+        table.add_row(str(rank), *sizes, value, _members(group["left"]), _members(group["right"]))
+    said.append(table if groups else f"no group{known or ' of these sizes'}")
+    if record["left_out"]:
+        said.append(
+            "left out: " + ", ".join(f"{n:,} ({why.replace('_', ' ')})" for why, n in record["left_out"].items())
+        )
+    return Group(*said)
+
+
+def page_table(record: Record, state: str) -> Table:
+    """A page of bicliques; how many there are stands above."""
+    table = biclique_table(record, state, 1 + (record["page"] - 1) * record["size"])
+    pages = -(-record["matching"] // record["size"])
+    of = "" if record["complete"] else f" ({state})"
+    found = many(record["matching"], "biclique")
+    table.title = f"{found} of run {record['run']}{of}, by {record['by']}; page {record['page']:,} of {pages:,}"
+    return table
+
+
+def exported(record: Record) -> str:
+    """What an export wrote, as one line."""
+    more = "" if record["complete"] else "; the run is not complete: there are more"
+    found = f"{many(record['bicliques'], 'biclique')} with {many(record['members'], 'member')}"
+    return f"{record['path']}: {found}, {record['bytes']:,} bytes of {record['format']}{more}"
 
 
 def _members(members: list[Any]) -> str:

@@ -25,6 +25,9 @@ PANELS = {
     "plan": "Partitions",
     "cluster": "Cluster",
     "data_backend": "Cluster",
+    "second_run": "Cluster",
+    "checks": "Checks of the input",
+    "notify": "Notifications",
     "store": "Store",
 }
 """Panel of `--help` in which the options of a group, or of a setting that is in none, are shown."""
@@ -36,14 +39,25 @@ ALL = tuple(Settings.model_fields)
 TAKES: dict[str, tuple[str, ...]] = {
     "run": ALL,
     "enumerate": ("ingest", "search", "data_backend"),
+    "estimate": ("ingest", "search", "-search.backend", "-search.max_bicliques", "-search.on_limit", "-search.check"),
     "count": ("ingest", "search.side", *HOW, "plan", "cluster", "data_backend", "store"),
+    "find": (
+        "ingest",
+        *(f"search.{name}" for name in ("min_left", "min_right", "min_edges", "side")),
+        *HOW,
+        "data_backend",
+        "store",
+    ),
     "clique": ("ingest", *HOW, "data_backend", "store"),
     "ingest": ("ingest", "data_backend", "store"),
     "profile": ("data_backend", "store"),
     "plan": ("search", *(f"-{of_a_call}" for of_a_call in CALL), "plan", "cluster", "data_backend", "store"),
-    "resume": (*CALL, "cluster", "data_backend", "store"),
+    "resume": (*CALL, "cluster", "second_run", "notify", "data_backend", "store"),
     "runs": ("store",),
     "top": ("store",),
+    "show": ("store",),
+    "export": ("store",),
+    "report": ("store",),
     "verify": (*HOW, "cluster", "data_backend", "store"),
     "serve": ALL,
     "bench run": ("ingest", "search", "-search.backend", "plan", "cluster"),
@@ -70,6 +84,33 @@ Threads = Annotated[
 Limit = Annotated[float | None, typer.Option("--time-limit", help="Seconds; then the best so far, not proven.")]
 Side = Literal["auto", "left", "right"]
 Backend = Literal["cpu", "cuda"]
+
+
+LOG_OPTIONS = (
+    inspect.Parameter(
+        "verbose",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False,
+        annotation=Annotated[
+            bool,
+            typer.Option(
+                "--verbose",
+                "-v",
+                help="Log every event on standard error, and not only warnings.",
+                rich_help_panel="Log",
+            ),
+        ],
+    ),
+    inspect.Parameter(
+        "log_json",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False,
+        annotation=Annotated[
+            bool, typer.Option("--log-json", help="Log one JSON object an event.", rich_help_panel="Log")
+        ],
+    ),
+)
+"""Options of every command that takes settings: what is logged, and how (`pipeline.events`)."""
 
 
 def settings_options(takes: Iterable[str]) -> dict[tuple[str, ...], inspect.Parameter]:

@@ -1,8 +1,8 @@
-"""Commands about what is in the store: `runs`, `resume`, `top`, `verify`."""
+"""Commands about what is in the store: runs, resume, top, show, export, report, verify."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -10,6 +10,10 @@ from flows.cli.commands import Room
 from flows.cli.options import EXIT_OTHER, Json, RunName
 from pipeline.settings import Settings
 
+if TYPE_CHECKING:
+    from pipeline.results.bicliques import Bicliques
+
+CHOICE = "Which bicliques"
 room = Room("Runs of the store")
 
 
@@ -60,6 +64,124 @@ def top(
     rows = opened.top(k, by, ids=not dense).to_pylist()
     record = {"run": opened.run, "by": by, **opened.state.record(), "bicliques": rows}
     console.answer(record, json, lambda shown: console.biclique_table(shown, str(opened.state)))
+
+
+Least = Annotated[int, typer.Option(min=1, max=2**62, help="At least so many.", rich_help_panel=CHOICE)]
+Most = Annotated[int | None, typer.Option(min=1, max=2**62, help="At most so many.", rich_help_panel=CHOICE)]
+Members = Annotated[
+    list[str] | None, typer.Option(metavar="LABEL", help="Only those with this member; may be given again.",
+                                   rich_help_panel=CHOICE)
+]  # fmt: skip
+
+
+@room.command("show", "bicliq show --with-left ann --min-right 3 --page 2 --store wiki-store")
+def show(
+    settings: Settings,
+    run: RunName = None,
+    min_left: Least = 1,
+    max_left: Most = None,
+    min_right: Least = 1,
+    max_right: Most = None,
+    min_edges: Least = 1,
+    max_edges: Most = None,
+    with_left: Members = None,
+    with_right: Members = None,
+    page: Annotated[int, typer.Option("--page", min=1, max=2**62, help="Which page, largest first.")] = 1,
+    size: Annotated[int, typer.Option("--size", min=1, max=2**24, help="Bicliques on a page.")] = 20,
+    by: Annotated[Literal["edges", "left", "right"], typer.Option("--by", help="What is large.")] = "edges",
+    json: Json = False,
+) -> None:
+    """Show the bicliques of a run that were chosen, page by page, with their original ids."""
+    from flows.cli import console
+
+    bounds = (min_left, max_left, min_right, max_right, min_edges, max_edges, with_left, with_right)
+    groups = _chosen(settings, run, *bounds)
+    rows = groups.page(page, size, by).to_pylist()
+    state = groups.run.state
+    record = {"run": groups.run.run, "by": by, **state.record(), "matching": len(groups), "page": page, "size": size}
+    console.answer({**record, "bicliques": rows}, json, lambda shown: console.page_table(shown, str(state)))
+
+
+@room.command(
+    "export",
+    "bicliq export groups.parquet --store wiki-store",
+    "bicliq export big.csv --min-left 5 --min-right 5 --run 3f2a --store wiki-store",
+)
+def export(
+    settings: Settings,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to: a path or an fsspec URL.")],
+    run: Annotated[
+        str | None, typer.Option("--run", help="A run, or how its name begins; by default the latest.")
+    ] = None,
+    format: Annotated[
+        Literal["parquet", "csv", "jsonl", "graphml", "duckdb"] | None,
+        typer.Option("--format", help="By default what the name of the file ends on."),
+    ] = None,
+    long: Annotated[bool, typer.Option("--long", help="A row a member (CSV in any case).")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
+    min_left: Least = 1,
+    max_left: Most = None,
+    min_right: Least = 1,
+    max_right: Most = None,
+    min_edges: Least = 1,
+    max_edges: Most = None,
+    with_left: Members = None,
+    with_right: Members = None,
+    json: Json = False,
+) -> None:
+    """Write the bicliques of a run that were chosen to one file, with their original ids.
+
+    Parquet and JSON Lines have a row a biclique, CSV a row a member; GraphML ties a node for each
+    biclique to its members; DuckDB has the tables bicliques and members.
+    """
+    from dataclasses import asdict
+
+    from flows.cli import console
+    from pipeline.results.export import export as write
+
+    bounds = (min_left, max_left, min_right, max_right, min_edges, max_edges, with_left, with_right)
+    groups = _chosen(settings, run, *bounds)
+    written = write(groups, file, format, long=long, overwrite=overwrite)
+    record = {"run": groups.run.run, **groups.run.state.record(), **asdict(written)}
+    console.answer(record, json, console.exported)
+
+
+def _chosen(settings: Settings, run: str | None, *bounds: Any) -> Bicliques:
+    """The bicliques of a run within the bounds that were given, in the order of `Choice`."""
+    from dataclasses import fields
+
+    from pipeline.results.bicliques import Bicliques
+    from pipeline.store.choice import Choice
+    from pipeline.store.results import open_run
+
+    names = [entry.name for entry in fields(Choice)]
+    choice = Choice(**{name: value for name, value in zip(names, bounds, strict=True) if value is not None})
+    return Bicliques(open_run(settings.store, run), choice)
+
+
+@room.command("report", "bicliq report --store wiki-store --out wiki.html")
+def report(
+    settings: Settings,
+    run: RunName = None,
+    out: Annotated[
+        str | None, typer.Option("--out", help="Where to; by default reports/<run>.html in the store.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file of --out that is there.")] = False,
+    json: Json = False,
+) -> None:
+    """Write a run as one page of HTML: what went in, sizes, the largest groups, times.
+
+    The page needs no server and no network. It holds labels of the table: send it to those who may
+    see them.
+    """
+    from flows.cli import console
+    from pipeline.report.page import write_report
+    from pipeline.store.results import open_run
+
+    opened = open_run(settings.store, run)
+    written = write_report(opened, out, overwrite=overwrite or out is None)
+    record = {"run": opened.run, **opened.state.record(), "report": written}
+    console.answer(record, json, lambda found: str(found["report"]))
 
 
 @room.command("verify", "bicliq verify --store wiki-store", "bicliq verify --repair --store wiki-store")

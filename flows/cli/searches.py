@@ -1,7 +1,8 @@
-"""Commands that take an edge table and search it: `run`, `enumerate`, `count`, `clique`."""
+"""Commands about an edge table: `run`, `enumerate`, `estimate`, `find`, `count`, `clique`."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -57,6 +58,101 @@ def enumerate_bicliques(
         raise InputError("--count-only and --digest contradict each other; give one of them")
     record = enumerate_table(edges, settings, "digest" if digest else "count")
     console.answer(record, json, console.enumerated)
+
+
+@room.command("estimate", "bicliq estimate gowalla.parquet --left u --right v --min-left 3 --picture gowalla.svg")
+def estimate(
+    settings: Settings,
+    edges: Edges,
+    picture: Annotated[str | None, typer.Option("--picture", help="File to draw to: .svg, .png or .pdf.")] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**50, help="Of the sample.")] = 0,
+    json: Json = False,
+) -> None:
+    """Say what a run would find, write and take, and what other thresholds would leave."""
+    from flows.cli import console
+    from pipeline.errors import InputError
+    from pipeline.questions.estimate import draw_thresholds, estimate_table
+
+    if picture is not None and not (picture.endswith((".svg", ".png", ".pdf")) and Path(picture).parent.is_dir()):
+        raise InputError(f"--picture {picture!r}: name a .svg, .png or .pdf file in a folder that is there")
+    record = estimate_table(edges, settings, seed)
+    if picture is not None:
+        draw_thresholds(record, picture)
+    console.answer(record, json, console.estimated, wide_table=True)
+
+
+@room.command(
+    "find",
+    "bicliq find purchases.csv --top 20 --by surprise --min-left 3 --min-right 3",
+    "bicliq find purchases.csv --top 5 --containing ann --containing tea",
+    "bicliq find --run 3f2a --store wiki-store --by balanced",
+)
+def find(
+    settings: Settings,
+    edges: Annotated[
+        str | None, typer.Argument(metavar="EDGES", help="Edge table: a path or an fsspec URL; or give --run.")
+    ] = None,
+    run: Annotated[str | None, typer.Option("--run", help="A run of the store, or how its name begins.")] = None,
+    top: Annotated[int, typer.Option("--top", min=1, max=2**24, help="How many.")] = 20,
+    by: Annotated[
+        Literal["edges", "vertices", "balanced", "weight", "surprise"], typer.Option("--by", help="What is good.")
+    ] = "edges",
+    max_left: Annotated[int | None, typer.Option("--max-left", min=1, max=2**31 - 1, help="Most left members.")] = None,
+    max_right: Annotated[
+        int | None, typer.Option("--max-right", min=1, max=2**31 - 1, help="Most right members.")
+    ] = None,
+    containing: Annotated[
+        list[str] | None, typer.Option("--containing", metavar="LABEL", help="A member of all answers; repeatable.")
+    ] = None,
+    within: Annotated[
+        str | None, typer.Option("--within", metavar="FILE", help="Only the members in this file, a label a line.")
+    ] = None,
+    max_left_degree: Annotated[
+        int | None,
+        typer.Option("--max-left-degree", min=0, max=2**31 - 1, help="Leave out left vertices with more edges."),
+    ] = None,
+    max_right_degree: Annotated[
+        int | None,
+        typer.Option("--max-right-degree", min=0, max=2**31 - 1, help="Leave out right vertices with more edges."),
+    ] = None,
+    min_surprise: Annotated[
+        float | None, typer.Option("--min-surprise", help="Least surprise in nats, with --by surprise.")
+    ] = None,
+    left_weights: Annotated[
+        str | None, typer.Option("--left-weights", metavar="FILE", help="Lines of LABEL,WEIGHT, for --by weight.")
+    ] = None,
+    right_weights: Annotated[
+        str | None, typer.Option("--right-weights", metavar="FILE", help="The same for the right side.")
+    ] = None,
+    time_limit: Limit = None,
+    json: Json = False,
+) -> None:
+    """Find the best maximal bicliques, without listing all: of an edge table, or of a run."""
+    from flows.cli import console
+    from pipeline.errors import InputError
+    from pipeline.questions.find import FindAsked, find_in_run, find_in_table
+
+    asked = FindAsked(
+        top=top,
+        by=by,
+        max_left=max_left,
+        max_right=max_right,
+        containing=tuple(containing or ()),
+        within=within,
+        max_left_degree=max_left_degree,
+        max_right_degree=max_right_degree,
+        min_surprise=min_surprise,
+        left_weights=left_weights,
+        right_weights=right_weights,
+        time_limit=time_limit,
+    )
+    if edges is not None and run is None:
+        record = find_in_table(edges, asked, settings)
+    elif run is not None and edges is None:
+        record = find_in_run(run, asked, settings)
+    else:
+        raise InputError("name an edge table, or a run of the store with --run, one of the two")
+    console.answer(record, json, console.groups_table)
 
 
 @room.command(

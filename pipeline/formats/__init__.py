@@ -5,10 +5,26 @@ declared sizes, column names) and in what their ids mean: a `Layout` says both (
 and one reader serves them all (`text`), block by block (`blocks`). It checks whole columns at once;
 where something is wrong, the block is read again line by line to say where (`problems`). `labels`
 says when an id is a number and when it is text.
+
+Tables in memory (`tables`: pandas, Polars, Arrow, DuckDB, SciPy, networkx, baskets) are sources
+like files: their columns go through the reader of Parquet's, so labels, checks and policies are the
+same.
 """
 
 from pipeline.formats.files import bare_name, input_errors, open_bytes
 from pipeline.formats.reading import open_edges, read_batches
 from pipeline.formats.source import EdgeBatch, EdgeSource, Layout
+from pipeline.formats.tables import Edges, name_of
 
-__all__ = ["EdgeBatch", "EdgeSource", "Layout", "bare_name", "input_errors", "open_bytes", "open_edges", "read_batches"]
+__all__ = [
+    "EdgeBatch",
+    "EdgeSource",
+    "Edges",
+    "Layout",
+    "bare_name",
+    "input_errors",
+    "name_of",
+    "open_bytes",
+    "open_edges",
+    "read_batches",
+]

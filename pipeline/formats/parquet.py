@@ -1,11 +1,12 @@
-"""Edge tables in Parquet: columns by name or number.
+"""Edge tables in Parquet, and what else has typed columns: which are meant, by name or number.
 
-What the ids of each type of column are called.
+What the ids of each type of column are called. Tables in memory (`pipeline.formats.tables`) go the
+same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -34,8 +35,31 @@ def open_parquet(source: str, size: int, settings: IngestSettings) -> EdgeSource
     """Recognise a Parquet table by its schema."""
     with _opened(source) as file:
         schema = file.schema_arrow
-        names = tuple(schema.names)
-        chosen = choose_columns(source, settings, names, True, partial(_first_rows, file))
+        layout = typed_layout(source, settings, schema.names, partial(_first_rows, file))
+    kinds = {side: schema.field(layout.wanted[side]).type for side in ("left", "right")}
+    return EdgeSource(source, "parquet", size, settings, layout, text_sides(kinds, settings))
+
+
+def typed_layout(
+    source: str, settings: IngestSettings, names: Sequence[str], first_rows: Callable[[], Sequence[Sequence[str]]]
+) -> Layout:
+    """Choose the columns of a table whose columns have names and types, as Parquet's have.
+
+    Parameters
+    ----------
+    source
+        The table, for messages.
+    settings
+        What was named.
+    names, first_rows
+        Names of its columns, and what returns some first rows, for messages.
+
+    Raises
+    ------
+    InputError
+        Where the columns that are meant are not clear, or share a name.
+    """
+    chosen = choose_columns(source, settings, names, True, first_rows)
     layout = Layout(
         skip=0,
         delimiter=None,
@@ -45,16 +69,19 @@ def open_parquet(source: str, size: int, settings: IngestSettings) -> EdgeSource
         time=chosen.time,
         ids="labels",
         columns=len(names),
-        names=names,
+        names=tuple(names),
         header=True,
         by_name=chosen.by_name,
     )
     for at in layout.wanted.values():
         if names.count(names[at]) > 1:
             raise InputError(f"{source}: {names.count(names[at])} columns are called {shown(names[at])}; rename them")
-    kinds = {side: schema.field(layout.wanted[side]).type for side in ("left", "right")}
-    text = frozenset(side for side, kind in kinds.items() if settings.ids == "text" or _is_text(_plain(kind)))
-    return EdgeSource(source, "parquet", size, settings, layout, text)
+    return layout
+
+
+def text_sides(kinds: dict[str, pa.DataType], settings: IngestSettings) -> frozenset[str]:
+    """Sides whose labels are text, by the types of their columns."""
+    return frozenset(side for side, kind in kinds.items() if settings.ids == "text" or _is_text(_plain(kind)))
 
 
 @contextmanager
@@ -85,13 +112,17 @@ def _first_rows(file: pq.ParquetFile) -> list[list[str]]:
 
 def parquet_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of a Parquet file, a million rows at a time."""
-    assert source.layout is not None
-    first = 0
     with _opened(source.uri) as file:
-        for batch in file.iter_batches(BATCH_ROWS, columns=list(source.columns.values())):
-            columns = {role: _column(source, role, batch.column(name), first) for role, name in source.columns.items()}
-            yield EdgeBatch(pa.record_batch(columns), partial(_place, source.uri, first))
-            first += batch.num_rows
+        yield from typed_batches(source, file.iter_batches(BATCH_ROWS, columns=list(source.columns.values())))
+
+
+def typed_batches(source: EdgeSource, batches: Iterable[pa.RecordBatch]) -> Iterator[EdgeBatch]:
+    """Labels, weights and times of batches whose columns have types; rows are counted from 0."""
+    first = 0
+    for batch in batches:
+        columns = {role: _column(source, role, batch.column(name), first) for role, name in source.columns.items()}
+        yield EdgeBatch(pa.record_batch(columns), partial(_place, source.uri, first))
+        first += batch.num_rows
 
 
 def _place(uri: str, first: int, row: int) -> str:

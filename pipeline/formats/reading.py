@@ -13,21 +13,23 @@ from pipeline.formats.heads import csv_layout, konect_layout, mtx_layout, refuse
 from pipeline.formats.parquet import open_parquet, parquet_batches
 from pipeline.formats.recognise import recognise, text_head
 from pipeline.formats.source import EdgeBatch, EdgeSource
+from pipeline.formats.tables import Edges, open_table, table_batches
 from pipeline.formats.text import text_batches
 from pipeline.formats.words import listed
 from pipeline.settings import IngestSettings
 
 LAYOUTS = {"konect": konect_layout, "snap": snap_layout, "mtx": mtx_layout, "csv": csv_layout, "tsv": csv_layout}
+READERS = {"parquet": parquet_batches, "adjacency": adjacency_batches, "table": table_batches}
 
 
-def open_edges(source: str | os.PathLike[str], settings: IngestSettings) -> EdgeSource:
+def open_edges(source: Edges, settings: IngestSettings) -> EdgeSource:
     """Recognise an edge table.
 
     Parameters
     ----------
     source
         Path or fsspec URL; ``.gz`` and ``.zst`` are decompressed. A glob names several files of one
-        format, a folder all the tables below it.
+        format, a folder all the tables below it. Or a table in memory (`pipeline.formats.tables`).
     settings
         Format, columns and what is needed of weights and times.
 
@@ -37,6 +39,8 @@ def open_edges(source: str | os.PathLike[str], settings: IngestSettings) -> Edge
         If a file is missing, empty, binary or of unknown format, lacks a named column or does not
         say which columns are meant, or if several files are not one table.
     """
+    if not isinstance(source, str | os.PathLike):
+        return open_table(source, settings)
     uri = os.fspath(source)
     names = files_of(uri)
     return _open_file(uri, settings) if names == [uri] else _open_several(uri, names, settings)
@@ -141,6 +145,6 @@ def read_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
         At the first bad line, naming file, line, column, value and remedy.
     """
     for part in source.files:
-        read = {"parquet": parquet_batches, "adjacency": adjacency_batches}.get(part.format, text_batches)
+        read = READERS.get(part.format, text_batches)
         with input_errors(part.uri):
             yield from read(part)

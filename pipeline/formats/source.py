@@ -101,6 +101,8 @@ class EdgeSource:
         Sides whose labels are text, whatever they look like.
     parts
         The files of a glob or folder; none for a single file.
+    table
+        The columns that are read, where the table is in memory; None: they are in the file.
     """
 
     uri: str
@@ -110,6 +112,7 @@ class EdgeSource:
     layout: Layout | None
     text_sides: frozenset[str] = frozenset()
     parts: tuple[EdgeSource, ...] = ()
+    table: pa.Table | None = None
 
     @property
     def files(self) -> tuple[EdgeSource, ...]:

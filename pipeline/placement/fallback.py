@@ -6,14 +6,12 @@ stage, too.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal, TypeVar
 
 from pipeline.errors import AskedBackendError, BackendError
-
-LOGGER = logging.getLogger("bicliq")
+from pipeline.events import warn
 
 Result = TypeVar("Result")
 
@@ -80,5 +78,5 @@ def gpu_errors() -> Iterator[None]:
 
 def _give_up(reason: str) -> None:
     if not _reasons:
-        LOGGER.warning("the GPU is given up, the CPU goes on (nothing committed is lost): %s", reason)
+        warn("the GPU is given up, the CPU goes on (nothing committed is lost)", reason=reason)
     _reasons.append(reason)

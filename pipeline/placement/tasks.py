@@ -18,6 +18,8 @@ from typing import Any
 
 from kernels import available_threads
 from pipeline.errors import BicliqError, may_heal, sentence
+from pipeline.events import LOGGER, Message, passed_on, tell
+from pipeline.placement.stopping import stopped_when_cancelled
 
 RETRIES = 2
 """Attempts at a task after its first one failed in a way that may heal."""
@@ -140,7 +142,9 @@ def _done_by(
             return
         if client.status == "closed":
             raise _lost("it closed its connections")
-        future = client.submit(_on_worker, task[1], topic, slots, pure=False, retries=RETRIES)
+        future = client.submit(
+            _on_worker, task[1], topic, slots, LOGGER.getEffectiveLevel(), pure=False, retries=RETRIES
+        )
         running[future.key] = task[0], future
         future.add_done_callback(events.put)
 
@@ -151,16 +155,27 @@ def _done_by(
         while running:
             event = _next_event(client, events)
             if isinstance(event, tuple):  # time and message of a running task
-                hear(event[1]["told"])
+                _hear(event[1], hear)
                 continue
             yield _ended(*running.pop(event.key))
             start()
     finally:
-        with suppress(Exception):  # a client that was lost cannot unsubscribe
+        with suppress(Exception):  # a client that was lost can neither release nor unsubscribe
+            for _, future in running.values():
+                future.release()  # whoever stops listening stops the work
             client.unsubscribe_topic(topic)
 
 
-def _on_worker(task: Task, topic: str, slots: dict[str, int]) -> tuple[str, Any, BicliqError | None]:
+def _hear(message: dict[str, Any], hear: Callable[[Any], None]) -> None:
+    """Pass on what a task tells, and log what its worker would have logged."""
+    if "event" in message:
+        level, event, facts = message["event"]
+        tell(event, level, **facts | {"worker": message["worker"]})
+    else:
+        hear(message["told"])
+
+
+def _on_worker(task: Task, topic: str, slots: dict[str, int], level: int) -> tuple[str, Any, BicliqError | None]:
     """Do a task on a Dask worker.
 
     An error that would come again is returned, since Dask tries again what is raised.
@@ -169,8 +184,13 @@ def _on_worker(task: Task, topic: str, slots: dict[str, int]) -> tuple[str, Any,
 
     worker = get_worker()
     sharers = slots.get(_host(worker.address), worker.state.nthreads)
+
+    def send(event: Message) -> None:
+        worker.log_event(topic, {"worker": str(worker.name), "event": event})
+
     try:
-        return str(worker.name), task(Here(partial(_tell, worker, topic), sharers)), None
+        with stopped_when_cancelled(worker), passed_on(send, level):
+            return str(worker.name), task(Here(partial(_tell, worker, topic), sharers)), None
     except Exception as error:
         if may_heal(error):
             raise

@@ -8,8 +8,6 @@ proven stands until there is a better one.
 
 from __future__ import annotations
 
-import logging
-import os
 import time
 import uuid
 from collections.abc import Callable
@@ -23,6 +21,8 @@ import xxhash
 
 import kernels
 from pipeline.errors import DamageError, InputError
+from pipeline.events import tell, warn
+from pipeline.formats import Edges, name_of
 from pipeline.graphs.bipartite import Int32s, Int64s
 from pipeline.graphs.cores import cores_by_halving
 from pipeline.graphs.undirected import UndirectedGraph
@@ -37,7 +37,6 @@ from pipeline.store.layout import Store
 from pipeline.store.records import STORED, named_files
 
 RECORD = "clique.json"
-LOGGER = logging.getLogger("bicliq")
 
 AUTO_SECONDS = 1.0
 """With "auto", a GPU goes on with what the CPU has not proven in so many seconds: about what it
@@ -78,7 +77,7 @@ class CliqueQuestion:
 
 
 def read_graph_of(
-    source: str,
+    source: Edges,
     question: CliqueQuestion,
     settings: IngestSettings | None = None,
     store: Store | None = None,
@@ -198,7 +197,7 @@ def _search_csr(
     if backend != "auto":
         return place.run(lambda chosen: searched(chosen, limit))
     if place.backend == "cpu" or (limit is not None and limit <= AUTO_SECONDS):
-        LOGGER.info("cliques are searched on the CPU: %s", place.why)
+        tell("cliques are searched on the CPU", reason=place.why)
         return searched("cpu", limit)
     first = searched("cpu", AUTO_SECONDS)
     if first.proven:
@@ -214,7 +213,7 @@ def _cannot(all: bool) -> str | None:
 
 
 def answer(
-    source: str | os.PathLike[str],
+    source: Edges,
     question: CliqueQuestion,
     settings: IngestSettings | None = None,
     *,
@@ -247,7 +246,6 @@ def answer(
     if stored and store is None:
         raise InputError(f"{source}: a graph of a store was named, but no store; add --store")
     check_backends(data_backend, backend, threads, cannot=_cannot(question.all))
-    source = os.fspath(source)
     read = partial(read_graph_of, source, question, settings, store if stored else None, threads)
     search = partial(find_clique, question=question, threads=threads, backend=backend, devices=devices)
     started = time.perf_counter()
@@ -264,7 +262,7 @@ def answer(
 
 
 def _known_or_found(
-    source: str,
+    source: Edges,
     graph: UndirectedGraph,
     question: CliqueQuestion,
     store: Store | None,
@@ -276,7 +274,7 @@ def _known_or_found(
     known = None if folder is None else _known(folder)
     if known is not None and known["proven"]:
         return {**known, "found": True}
-    record = {"source": source, "question": asdict(question), **search(graph)}
+    record = {"source": name_of(source), "question": asdict(question), **search(graph)}
     record["seconds"]["read"] = round(took, 6)
     return record if folder is None else _keep_the_better(folder, record, graph.ids.type)
 
@@ -323,7 +321,7 @@ def _known(folder: Folder) -> dict[str, Any] | None:
         (file,) = named_files(record).values()
         cliques = folder.read_table(file)["members"].to_pylist()
     except DamageError as error:
-        LOGGER.warning("the clique is searched again: %s", error)
+        warn("clique is searched again", reason=error)
         return None
     del record[STORED]
     listed = {"cliques": cliques} if record["question"]["all"] else {}

@@ -8,7 +8,6 @@ up (`count_tables`).
 
 from __future__ import annotations
 
-import os
 import time
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 import kernels
 from pipeline.errors import InputError
+from pipeline.formats import Edges
 from pipeline.placement.where import place_search
 from pipeline.questions.count_asked import NOT_WORTH, CountAsked, CountRecord, check_count_backends, why_none
 from pipeline.questions.count_partitions import count_partitions, plan_count
@@ -27,13 +27,13 @@ from pipeline.stages.ingest import ingest, read_edge_table
 from pipeline.store.layout import Store
 
 
-def count_table(source: str | os.PathLike[str], asked: CountAsked, settings: Settings) -> CountRecord:
+def count_table(source: Edges, asked: CountAsked, settings: Settings) -> CountRecord:
     """Count the (p,q)-bicliques of an edge table in memory, and publish nothing.
 
     Parameters
     ----------
     source
-        Path or fsspec URL of the edge table.
+        Path or fsspec URL of the edge table, or a table in memory.
     asked
         What to count.
     settings
@@ -55,7 +55,7 @@ def count_table(source: str | os.PathLike[str], asked: CountAsked, settings: Set
         raise InputError("counts of vertices are written to a store; name one with --store")
     check_count_backends(asked, settings)
     started = time.perf_counter()
-    table = read_edge_table(os.fspath(source), settings.ingest, backend=settings.data_backend)
+    table = read_edge_table(source, settings.ingest, backend=settings.data_backend)
     graph = bipartite_of(table)
     read = time.perf_counter()
     place = place_search(settings.search.backend, cannot=asked.gpu_cannot, not_worth=NOT_WORTH)
@@ -85,15 +85,13 @@ def count_table(source: str | os.PathLike[str], asked: CountAsked, settings: Set
     )
 
 
-def count_run(
-    source: str | os.PathLike[str], asked: CountAsked, settings: Settings, observer: Observer | None = None
-) -> CountRecord:
+def count_run(source: Edges, asked: CountAsked, settings: Settings, observer: Observer | None = None) -> CountRecord:
     """Take an edge table all the way to counts in the store, partition by partition.
 
     Parameters
     ----------
     source
-        Path or fsspec URL of the edge table.
+        Path or fsspec URL of the edge table, or a table in memory.
     asked
         What to count.
     settings
@@ -118,7 +116,7 @@ def count_run(
     store = Store.open(settings.store)
     observer.stage("ingest")
     started = time.perf_counter()
-    graph = ingest(os.fspath(source), store, settings.ingest, observer.rows, settings.data_backend).graph
+    graph = ingest(source, store, settings.ingest, observer.rows, settings.data_backend).graph
     ingested = time.perf_counter()
     observer.stage("plan")
     run, method = plan_count(store, graph, asked, settings)

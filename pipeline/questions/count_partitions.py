@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
 from functools import partial
@@ -12,6 +11,7 @@ import numpy as np
 
 import kernels
 from pipeline.errors import BicliqError, sentence
+from pipeline.events import warn
 from pipeline.graphs.bipartite import read_graph, stored_edges
 from pipeline.graphs.reduce import reduce
 from pipeline.placement.tasks import Here, hand_out
@@ -25,8 +25,6 @@ from pipeline.stages.profile import profile
 from pipeline.stages.search_run import SearchProgress
 from pipeline.store.counts import commit_count, count_name, examine_counts, vertices_name
 from pipeline.store.layout import RunFolder, Store
-
-LOGGER = logging.getLogger("bicliq")
 
 NEEDED_SETTINGS: dict[str, Any] = {"min_edges": 1}
 """What a count asks of a run's plan besides p, q and the side: nothing."""
@@ -112,7 +110,7 @@ def _count_missing(
     roots = np.bincount(planned.partition)
     sound, damaged = examine_counts(folder, asked.key, check)
     for number, reason in damaged.items():
-        LOGGER.warning("partition %d is counted again: %s", number, reason)
+        warn("partition is counted again", run=run, partition=number, reason=reason)
         folder.remove(count_name(asked.key, number))
     waiting = [n for n in np.argsort(-cost, kind="stable").tolist() if n not in sound]
     done, failures = set(range(cost.size)) - set(waiting), dict[int, str]()

@@ -7,7 +7,6 @@ id, count); counts are text, since 2^128 - 1 has 39 digits.
 from __future__ import annotations
 
 import datetime as dt
-import logging
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.errors import CapacityError, DamageError, StorageError
+from pipeline.events import warn
 from pipeline.questions.count_asked import CountAsked, CountRecord, why_none
 from pipeline.stages.plan import read_plan_record
 from pipeline.store.counts import (
@@ -31,8 +31,6 @@ from pipeline.store.labels import read_labels
 from pipeline.store.layout import RunFolder, Store
 from pipeline.store.manifest import ran_on
 from pipeline.store.records import named_files
-
-LOGGER = logging.getLogger("bicliq")
 
 SCHEMA = pa.schema([("p", pa.int64()), ("q", pa.int64()), ("count", pa.string())])
 VERTEX_SCHEMA = pa.schema(
@@ -149,7 +147,7 @@ def _published(folder: RunFolder) -> tuple[dict[str, str], Sizes, pa.Table]:
             )
             return dict(record["keys"]), {(row["p"], row["q"]): int(row["count"]) for row in rows}, vertices
     except DamageError as error:
-        LOGGER.warning("the counts are put together again: %s", error)
+        warn("counts are put together again", reason=error)
     return {}, {}, VERTEX_SCHEMA.empty_table()
 
 

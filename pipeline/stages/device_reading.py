@@ -75,6 +75,8 @@ def frames_of(source: EdgeSource) -> Iterator[Any]:
     for part in source.files:
         if part.format == "adjacency":
             raise NotOnDevice("adjacency lists are read by the CPU")
+        if part.table is not None:
+            raise NotOnDevice("tables in memory are read by the CPU")
         yield from _parquet_frames(part) if part.format == "parquet" else _text_frames(part)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.formats import bare_name
+from pipeline.formats import Edges, bare_name
 from pipeline.formats.numbered import DIMACS_SUFFIXES, NumberedEdges, read_dimacs, read_matrix_market
 from pipeline.graphs.bipartite import BipartiteGraph, read_graph, stored_edges
 from pipeline.graphs.undirected import UndirectedGraph, expected_ties, project
@@ -28,16 +28,14 @@ def bipartite_of(table: EdgeTable, backend: str = "cpu") -> BipartiteGraph:
     return BipartiteGraph.from_edges(left, right, len(table.left_ids), len(table.right_ids))
 
 
-def read_undirected(
-    source: str | os.PathLike[str], settings: IngestSettings | None = None, backend: str = "cpu"
-) -> UndirectedGraph:
+def read_undirected(source: Edges, settings: IngestSettings | None = None, backend: str = "cpu") -> UndirectedGraph:
     """Read a file of edges as an undirected graph.
 
     Parameters
     ----------
     source
         Path or fsspec URL: DIMACS, MatrixMarket (square), or any edge table that `read_edge_table`
-        reads.
+        reads, tables in memory as well.
     settings
         Format, columns and filters of an edge table.
     backend
@@ -52,12 +50,9 @@ def read_undirected(
         If "cuda" cannot run here.
     """
     settings = settings or IngestSettings()
-    source = os.fspath(source)
-    name = bare_name(source)
-    if settings.format == "auto" and name.endswith(DIMACS_SUFFIXES):
-        return _of_numbers(read_dimacs(source))
-    if settings.format == "mtx" or (settings.format == "auto" and name.endswith(".mtx")):
-        return _of_numbers(read_matrix_market(source))
+    numbered = _numbered_file(source, settings) if isinstance(source, str | os.PathLike) else None
+    if numbered is not None:
+        return _of_numbers(numbered)
     settings = settings.model_copy(update={"sides": settings.sides or "source-target"})
     table = read_edge_table(source, settings, backend=backend)
     left_ids, right_ids = table.left_ids, table.right_ids
@@ -72,13 +67,24 @@ def read_undirected(
     return place.run(lambda chosen: _graph_on(chosen, u, v, ids))
 
 
+def _numbered_file(source: str | os.PathLike[str], settings: IngestSettings) -> NumberedEdges | None:
+    """The edges of a DIMACS or MatrixMarket file, None where the file is no such one."""
+    uri = os.fspath(source)
+    name = bare_name(uri)
+    if settings.format == "auto" and name.endswith(DIMACS_SUFFIXES):
+        return read_dimacs(uri)
+    if settings.format == "mtx" or (settings.format == "auto" and name.endswith(".mtx")):
+        return read_matrix_market(uri)
+    return None
+
+
 def _graph_on(backend: Backend, u: Any, v: Any, ids: pa.Array) -> UndirectedGraph:
     u, v = on(backend, u, v)
     return UndirectedGraph.from_edges(u, v, ids)
 
 
 def project_table(
-    source: str,
+    source: Edges,
     side: Literal["left", "right"],
     min_shared: int,
     settings: IngestSettings | None = None,
@@ -91,8 +97,8 @@ def project_table(
     Parameters
     ----------
     source
-        Path or fsspec URL of an edge table; with a store, the name of one of its graphs, or how it
-        begins.
+        Path or fsspec URL of an edge table, or a table in memory; with a store, the name of one of
+        its graphs, or how it begins.
     side, min_shared
         The side to keep, and how many common neighbours make an edge.
     settings
@@ -126,7 +132,7 @@ def project_table(
 
 
 def read_sides(
-    source: str,
+    source: Edges,
     side: Literal["left", "right"],
     settings: IngestSettings | None = None,
     store: Store | None = None,
@@ -134,7 +140,7 @@ def read_sides(
 ) -> tuple[BipartiteGraph, pa.Array]:
     """Read a bipartite graph and the labels of one side; parameters as of `project_table`."""
     if store is not None:
-        folder = store.graph(store.find_graph(source))
+        folder = store.graph(store.find_graph(str(source)))
         place = place_graph(backend, stored_edges(folder))
         graph = place.run(lambda chosen: read_graph(folder, chosen))
         return graph, read_labels(folder)[0 if side == "left" else 1]

@@ -10,8 +10,6 @@ Memory: 16 bytes an edge while it reads and 24 while it sorts, whatever the size
 
 from __future__ import annotations
 
-import logging
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -27,7 +25,8 @@ import pyarrow.compute as pc
 import xxhash
 
 from pipeline.errors import InputError
-from pipeline.formats import EdgeBatch, EdgeSource, open_edges, read_batches
+from pipeline.events import tell, warn
+from pipeline.formats import EdgeBatch, Edges, EdgeSource, open_edges, read_batches
 from pipeline.formats.words import shown
 from pipeline.placement.where import CPU_DATA, Backend, Place, place_data
 from pipeline.settings import IngestSettings
@@ -52,7 +51,6 @@ HIGH = 1 if sys.byteorder == "little" else 0
 """Place of the upper half of a 64-bit word."""
 
 Int64s = npt.NDArray[np.int64]
-LOGGER = logging.getLogger("bicliq")
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ class GraphRecord:
 
 
 def ingest(
-    source: str | os.PathLike[str],
+    source: Edges,
     store: Store,
     settings: IngestSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -94,7 +92,7 @@ def ingest(
     Parameters
     ----------
     source
-        Path or fsspec URL of a file, a glob, or a folder of tables.
+        Path or fsspec URL of a file, a glob, or a folder of tables; or a table in memory.
     store
         Where the graph goes; the same table gives the same graph, which is then not written again.
     settings
@@ -145,16 +143,20 @@ def store_table(store: Store, table: EdgeTable, started: float, place: Place = C
     with folder.claim("ingest"):
         damage = folder.why_damaged() if folder.exists() else None
         if damage is not None:
-            LOGGER.warning("%s: the graph is written again", damage)
+            warn("graph is written again", graph=name, reason=damage)
         if damage is not None or not folder.exists():
             _write(folder, table, seconds, started, place)
     seconds["write"] = round(time.perf_counter() - started, 6)
-    sizes = len(table.left_ids), len(table.right_ids), len(table.left)
-    return GraphRecord(name, folder.uri, *sizes, table.summary, seconds)
+    record = GraphRecord(
+        name, folder.uri, len(table.left_ids), len(table.right_ids), len(table.left), table.summary, seconds
+    )
+    counted = {"rows": table.summary["rows_read"], "left": record.n_left, "right": record.n_right}
+    tell("table ingested", graph=name, **counted, edges=record.n_edges, seconds=sum(seconds.values()))
+    return record
 
 
 def read_edge_table(
-    source: str | os.PathLike[str],
+    source: Edges,
     settings: IngestSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
     backend: str = "cpu",

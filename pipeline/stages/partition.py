@@ -8,7 +8,6 @@ file's graph are those of the canonical left side, whichever side is enumerated.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +16,7 @@ from typing import Any, cast
 import pyarrow as pa
 
 from pipeline.errors import DamageError
+from pipeline.events import warn
 from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
 from pipeline.placement.arrays import library_of, starts_of, to_host
 from pipeline.placement.tasks import Here, hand_out
@@ -26,8 +26,6 @@ from pipeline.store.folder import MEND
 from pipeline.store.labels import Hashes, read_hashes
 from pipeline.store.layout import COMMIT, RunFolder, Store, partition_name, partition_record_name
 from pipeline.store.records import StoredFile, named_files
-
-LOGGER = logging.getLogger("bicliq")
 
 BATCHES_PER_THREAD = 4
 """Batches of partitions for each thread of a cluster: few, since each batch reads the graph
@@ -184,7 +182,7 @@ def ready_partition(folder: RunFolder, number: int) -> Partition:
     try:
         return read_partition(folder, number)
     except DamageError as error:
-        LOGGER.warning("partition %d is cut again: %s", number, error)
+        warn("partition is cut again", run=folder.run, partition=number, reason=error)
     write_partition(folder.store, folder.run, number)
     return read_partition(folder, number)
 

@@ -12,7 +12,6 @@ import datetime as dt
 import hashlib
 import itertools
 import json
-import logging
 import math
 import time
 from dataclasses import asdict, dataclass, fields
@@ -25,6 +24,7 @@ import xxhash
 
 import kernels
 from pipeline.errors import BackendError, DamageError, InputError
+from pipeline.events import tell, warn
 from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_edges, read_graph, stored_edges
 from pipeline.graphs.paths import wedges
 from pipeline.graphs.reduce import reduce
@@ -44,7 +44,6 @@ OF_THE_CALL = {"max_bicliques", "on_limit", "check"}
 """Settings of a search that are no part of its run: where this call stops, and what it checks
 before."""
 
-LOGGER = logging.getLogger("bicliq")
 
 BYTES_PER_EDGE = 12
 """Memory of an edge while its partition is searched: the file's 4 bytes, and 4 in each
@@ -237,7 +236,10 @@ def plan(
             "plan": plan_settings.model_dump(mode="json"),
         },
     )
-    return plan_run(store, run, backend, cluster)
+    record = plan_run(store, run, backend, cluster)
+    sizes = {"roots": record.n_roots, "partitions": record.partitions}
+    tell("run planned", run=run, graph=graph_id, side=record.side, **sizes, seconds=sum(record.seconds.values()))
+    return record
 
 
 def plan_run(store: Store, run: str, backend: str = "cpu", cluster: ClusterSettings | None = None) -> PlanRecord:
@@ -299,7 +301,7 @@ def _write_what_is_asked(folder: RunFolder, asked: dict[str, Any]) -> None:
             folder.read_record("run.json")
             return
         except DamageError as error:
-            LOGGER.warning("what is asked is written again: %s", error)
+            warn("what is asked is written again", run=folder.run, reason=error)
     folder.write_record("run.json", {**asked, "created": dt.datetime.now(dt.UTC).isoformat()})
 
 
@@ -311,7 +313,7 @@ def _known(folder: RunFolder) -> PlanRecord | None:
         for file in named_files(folder.read_record("plan.json")).values():
             folder.check(file)
     except DamageError as error:
-        LOGGER.warning("the run is planned again: %s", error)
+        warn("run is planned again", run=folder.run, reason=error)
         return None
     return read_plan_record(folder)
 

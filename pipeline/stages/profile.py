@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -14,14 +13,13 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from pipeline.errors import CapacityError, DamageError
+from pipeline.events import tell, warn
 from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph, stored_edges
 from pipeline.graphs.paths import PATHS_AT_A_TIME, cut_evenly, row_blocks, wedges
 from pipeline.placement.arrays import library_of, to_host
 from pipeline.placement.where import place_graph
 from pipeline.stages import device_profile
 from pipeline.store.layout import GraphFolder, Store
-
-LOGGER = logging.getLogger("bicliq")
 
 MOST_PATHS = 1 << 38
 """Most paths of two edges that are followed: three quarters of an hour of a core, a minute of an
@@ -90,6 +88,8 @@ def profile(store: Store, graph_id: str, backend: str = "cpu") -> Profile:
     found, table = place.run(lambda chosen: profile_graph(read_graph(folder, chosen)))
     written = folder.write_table("profile.parquet", table, durable=False)
     folder.write_record("profile.json", asdict(found), [written], durable=False)
+    degrees = {"max_left_degree": found.max_left_degree, "max_right_degree": found.max_right_degree}
+    tell("graph profiled", graph=graph_id, components=found.components, **degrees, seconds=found.seconds)
     return found
 
 
@@ -286,7 +286,7 @@ def _known(folder: GraphFolder) -> Profile | None:
     try:
         record = folder.read_record("profile.json")
     except DamageError as error:
-        LOGGER.warning("the graph is profiled again: %s", error)
+        warn("graph is profiled again", graph=folder.place.rsplit("/", 1)[-1], reason=error)
         return None
     for name in ("left_degree_histogram", "right_degree_histogram"):
         record[name] = [(int(value), int(count)) for value, count in record[name]]

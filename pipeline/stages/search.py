@@ -10,8 +10,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
-import pyarrow.parquet as pq
-
 import kernels
 from pipeline.errors import LimitReached
 from pipeline.graphs.bipartite import BipartiteGraph
@@ -23,7 +21,8 @@ from pipeline.stages.in_memory import bipartite_of
 from pipeline.stages.ingest import EdgeTable, read_edge_table
 from pipeline.stages.partition import ready_partition
 from pipeline.stages.plan import read_plan_record
-from pipeline.store.bicliques import MASK, PARQUET, parquet_writer, record_batch, table_digest
+from pipeline.store.biclique_file import BicliqueWriter
+from pipeline.store.bicliques import MASK, batches_of
 from pipeline.store.labels import Hashes, label_hashes, read_hashes
 from pipeline.store.layout import Commit, RunFolder, Store
 from pipeline.store.sizes import Sizes
@@ -110,13 +109,13 @@ def _search_and_commit(
     sizes = Sizes()
     file = folder.attempt_name(number)
     with stream, folder.sink(file) as sink:
-        batches = _counted(stream, sizes, progress)
+        batches = _counted(stream, sizes, None if progress is None else lambda: progress(stream.progress()))
         digest = None
         if on_device:
             _write_on_device(batches, sink)
         else:
             hashes = None if max_bicliques is None else _hashes(folder)
-            digest = _write_bicliques(batches, parquet_writer(sink, threads), hashes)
+            digest = _write_bicliques(batches, BicliqueWriter(sink, threads), hashes)
     result = stream.result
     commit = Commit(
         partition=number,
@@ -135,13 +134,13 @@ def _search_and_commit(
     return folder.commit_partition(commit, replaces)
 
 
-def _counted(stream: Any, sizes: Sizes, progress: Callable[[Any], None] | None) -> Iterator[Any]:
+def _counted(batches: Any, sizes: Sizes, tell: Callable[[], None] | None = None) -> Iterator[Any]:
     """Pass batches on, and count the sizes of their bicliques."""
-    for batch in stream:
+    for batch in batches:
         sizes.add(*(offsets[1:] - offsets[:-1] for offsets in (batch.left_offsets, batch.right_offsets)))
         yield batch
-        if progress is not None:
-            progress(stream.progress())
+        if tell is not None:
+            tell()
 
 
 def _write_bicliques(batches: Iterator[Any], writer: Any, hashes: Any | None) -> int | None:
@@ -153,9 +152,9 @@ def _write_bicliques(batches: Iterator[Any], writer: Any, hashes: Any | None) ->
     digest = 0
     with writer:
         for batch in batches:
-            writer.write_batch(record_batch(batch))
+            writer.write(batch)
             if hashes is not None:
-                digest += kernels.set_digest(batch.left_offsets, batch.left, batch.right_offsets, batch.right, *hashes)
+                digest += kernels.check_bicliques(batch, *hashes)[0]
     return digest & MASK if hashes is not None else None
 
 
@@ -174,23 +173,33 @@ def _write_on_device(batches: Iterator[Any], sink: Any) -> None:
 def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:
     """Write a partition's data file anew with its first rows only, and commit it as incomplete."""
     with folder.claim_partition(commit.partition):
-        table = folder.read_table(commit.stored).slice(0, rows).combine_chunks()
         file = folder.attempt_name(commit.partition)
-        with folder.sink(file) as sink:
-            pq.write_table(table, sink, **PARQUET)
         sizes = Sizes()
-        sizes.add(table["n_left"].to_numpy(), table["n_right"].to_numpy())
+        with folder.sink(file) as sink:
+            digest = _write_bicliques(
+                _counted(_first(folder, commit, rows), sizes), BicliqueWriter(sink, 1), _hashes(folder)
+            )
         short = replace(
             commit,
             file=file,
             rows=rows,
             bytes=sink.bytes,
             checksum=sink.checksum,
-            digest=f"{table_digest(table, _hashes(folder)):016x}",
+            digest=f"{digest:016x}",
             complete=False,
             sizes=sizes.record(),
         )
         return folder.commit_partition(short, replaces=commit)
+
+
+def _first(folder: RunFolder, commit: Commit, rows: int) -> Iterator[kernels.BicliqueBatch]:
+    """The first rows of a data file."""
+    with folder.open_parquet(commit.stored) as file:
+        for group in range(file.num_row_groups):
+            if rows > 0:
+                table = file.read_row_group(group).slice(0, rows)
+                rows -= table.num_rows
+                yield from batches_of(table)
 
 
 def enumerate_table(

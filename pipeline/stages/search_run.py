@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ import numpy as np
 
 import kernels
 from pipeline.errors import BicliqError, LimitReached, sentence
+from pipeline.events import tell, warn
 from pipeline.placement.tasks import Ended, Here, Task, hand_out
 from pipeline.placement.where import Placement, place_run
 from pipeline.settings import ClusterSettings
@@ -21,8 +21,6 @@ from pipeline.stages.plan import Plan, read_plan, read_plan_record
 from pipeline.stages.search import keep_first, search_partition, search_settings
 from pipeline.store.bicliques import MASK
 from pipeline.store.layout import Commit, RunFolder, Store
-
-LOGGER = logging.getLogger("bicliq")
 
 BATCHES = 4
 """Batches of partitions that an orchestrator sees as tasks: enough to retry and to watch, few
@@ -177,7 +175,9 @@ def search_run(
     state = _State(folder, read_plan(folder), max_bicliques, progress, started, only, check)
     if state.left != 0 and state.waiting():
         folder.unpublish()
-    waiting = iter(state.waiting())
+    missing = state.waiting()
+    tell("search begun", run=run, partitions=len(state.wanted), missing=len(missing))
+    waiting = iter(missing)
 
     def next_task() -> tuple[int, Task] | None:
         number = None if state.left == 0 else next(waiting, None)
@@ -205,6 +205,14 @@ def search_run(
             "search": round(duration, 6),
         },
         busy={name: round(busy / duration, 4) for name, busy in sorted(state.busy.items())},
+    )
+    tell(
+        "search ended",
+        run=run,
+        searched=searched,
+        bicliques=record.bicliques,
+        complete=record.complete,
+        seconds=duration,
     )
     if state.cut_off and on_limit == "error":
         raise LimitReached(
@@ -301,11 +309,20 @@ class _State:
             self.commits[number] = commit
             self.done.add(number)
             self.searched.add(number)
+            did = {
+                "bicliques": commit.rows,
+                "bytes": commit.bytes,
+                "backend": commit.backend,
+                "seconds": commit.seconds,
+            }
+            tell("partition committed", run=self.folder.run, partition=number, worker=ended.worker, **did)
             if ended.worker is not None:
                 self.busy[ended.worker] = self.busy.get(ended.worker, 0.0) + commit.seconds
         else:
             self.failures[number] = sentence(ended.error)
             self.folder.record_failure(number, self.failures[number])
+            reason = self.failures[number]
+            warn("partition failed", run=self.folder.run, partition=number, worker=ended.worker, reason=reason)
         self.report()
 
     def advance(self, told: list[int]) -> None:
@@ -372,7 +389,7 @@ def _sound_commits(folder: RunFolder, check: bool, only: list[int] | None) -> di
     """Commits of a run; a partition that is damaged loses its own, so that it is searched again."""
     found = folder.examine(check, only)
     for number, reason in found.damaged.items():
-        LOGGER.warning("partition %d is searched again: %s", number, reason)
+        warn("partition is searched again", run=folder.run, partition=number, reason=reason)
         folder.uncommit_partition(number)
     return found.sound
 

@@ -6,19 +6,21 @@ Bicliques compared with their graph.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+import kernels
 from pipeline.errors import BicliqError, DamageError, InputError, StorageError
 from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.stages.plan import read_run_graph
 from pipeline.stages.publish import named, total_digest
-from pipeline.store.bicliques import MASK, SCHEMA, table_digest
+from pipeline.store.bicliques import MASK, SCHEMA, batches_of
 from pipeline.store.counts import COUNT, COUNTS_FILE, COUNTS_RECORD, sizes_of_key, sums_of
 from pipeline.store.inventory import FOLDERS, Inventory, take_inventory
 from pipeline.store.labels import Hashes, read_hashes
@@ -211,6 +213,40 @@ class _Read:
     sampled: int = 0
 
 
+class _Rows:
+    """What was found of some row groups of a data file."""
+
+    def __init__(self) -> None:
+        self.rows = self.digest = self.sampled = 0
+        self.sizes = Sizes()
+        self.problems: list[str] = []
+
+    def add(self, table: pa.Table, name: str, sampled: int, hashes: tuple[Hashes, Hashes] | None) -> None:
+        """Count a row group in, of which so many rows were compared with the graph."""
+        unordered = 0
+        for batch in batches_of(table):
+            try:
+                digest, falling = kernels.check_bicliques(batch, *(hashes or ()))
+            except ValueError as error:
+                self.problems.append(f"{name}: {error}")
+                break
+            self.digest += digest
+            unordered += falling
+        if unordered:
+            self.problems.append(f"{name}: {unordered} bicliques have a side that is not ascending")
+        self.rows += table.num_rows
+        self.sampled += sampled
+        self.sizes.add(table["n_left"].to_numpy(), table["n_right"].to_numpy())
+
+    def merge(self, other: _Rows) -> None:
+        """Count in what another has found."""
+        self.rows += other.rows
+        self.digest += other.digest
+        self.sampled += other.sampled
+        self.sizes.merge(other.sizes.record())
+        self.problems += other.problems
+
+
 class _RunCheck:
     """Checks of a run that look at several records, or into its data files."""
 
@@ -274,23 +310,36 @@ class _RunCheck:
         return problems
 
     def _data(self, commit: Commit, checker: _Checker, read: _Read, picked: Any) -> list[str]:
-        """Check a data file, whose bytes are those of its record."""
+        """Check a data file, whose bytes are those of its record, by all threads."""
         name = f"{self._folder.place}/{commit.file}"
-        rows = digest = 0
-        sizes = Sizes()
-        problems = []
+        threads = kernels.available_threads()
+        found = _Rows()
         try:
-            for table in _row_groups(self._folder, commit):
-                here = picked[(picked >= rows) & (picked < rows + table.num_rows)] - rows
-                problems += checker.check_rows(name, table, here)
-                read.sampled += here.size
-                rows += table.num_rows
-                digest += checker.digest(table)
-                sizes.add(table["n_left"].to_numpy(), table["n_right"].to_numpy())
+            with ThreadPoolExecutor(threads, "verify") as pool:
+                share = partial(self._share, commit, checker, name, picked, of=threads)
+                for part in pool.map(share, range(threads)):
+                    found.merge(part)
         except (StorageError, KeyError) as error:
-            return [*problems, f"{name}: cannot be read: {error}"]
-        read.rows, read.digest, read.files = read.rows + rows, read.digest + digest, read.files + 1
-        return problems + checker.compare(name, commit, rows, f"{digest & MASK:016x}", sizes)
+            return [f"{name}: cannot be read: {error}"]
+        read.rows, read.digest, read.files = read.rows + found.rows, read.digest + found.digest, read.files + 1
+        read.sampled += found.sampled
+        return found.problems + checker.compare(name, commit, found.rows, f"{found.digest & MASK:016x}", found.sizes)
+
+    def _share(self, commit: Commit, checker: _Checker, name: str, picked: Any, first: int, of: int) -> _Rows:
+        """Check every so many row groups of a data file, from the first on."""
+        found = _Rows()
+        with self._folder.open_parquet(commit.stored, check=False) as file:  # it was, when the inventory was taken
+            groups = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+            starts = np.cumsum([0, *groups])
+            for group in range(first, len(groups), of):
+                table = file.read_row_group(group, use_threads=False)
+                here = picked[(picked >= starts[group]) & (picked < starts[group + 1])] - starts[group]
+                if _columns(table.schema) != _columns(SCHEMA):
+                    found.problems.append(f"{name}: its columns are not those of a run: {table.schema.names}")
+                else:
+                    found.problems += checker.check_rows(name, table, here)
+                    found.add(table, name, here.size, checker.hashes)
+        return found
 
     def _totals(self) -> list[str]:
         """Compare commit records, plan and manifest."""
@@ -384,21 +433,14 @@ class _Checker:
         self.graphs = None if graph is None else (graph, graph.transpose())
         self.side = side
         self.settings = settings
-        self._hashes = hashes
-
-    def digest(self, table: pa.Table) -> int:
-        """Set digest of a table; 0 where labels are missing, or ids have none."""
-        try:
-            return 0 if self._hashes is None else table_digest(table, self._hashes)
-        except ValueError:  # ids beyond the labels: no digest fits them
-            return 0
+        self.hashes = hashes
 
     def compare(self, name: str, commit: Commit, rows: int, digest: str, sizes: Sizes) -> list[str]:
         """Say where a data file differs from its commit record."""
         problems = []
         if rows != commit.rows:
             problems.append(f"{name}: {rows} rows, its commit record says {commit.rows}")
-        if self._hashes is not None and digest != commit.digest:
+        if self.hashes is not None and digest != commit.digest:
             problems.append(f"{name}: digest {digest}, its commit record says {commit.digest}")
         recorded = Sizes()
         recorded.merge(commit.sizes)
@@ -408,8 +450,6 @@ class _Checker:
 
     def check_rows(self, name: str, table: pa.Table, picked: Any) -> list[str]:
         """Check a row group of a data file, and the picked rows of it against the graph."""
-        if _columns(table.schema) != _columns(SCHEMA):
-            return [f"{name}: its columns are not those of a run: {table.schema.names}"]
         problems = []
         left, right = (
             table["n_left"].to_numpy().astype(np.int64),
@@ -455,12 +495,6 @@ def _common(graph: BipartiteGraph, rows: list[int]) -> list[int]:
     found, counts = np.unique(graph.rows_of(np.array(rows))[1], return_counts=True)
     common: list[int] = found[counts == len(rows)].tolist()
     return common
-
-
-def _row_groups(folder: RunFolder, commit: Commit) -> Iterator[pa.Table]:
-    with folder.open_parquet(commit.stored, check=False) as file:  # it was, when the inventory was taken
-        for group in range(file.num_row_groups):
-            yield file.read_row_group(group)
 
 
 def _clique_problems(store: Store, place: str, found: Inventory) -> list[str]:

@@ -337,13 +337,16 @@ class Folder:
         if not self.is_local:
             yield
             return
+        with self.lock_file(name) as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def lock_file(self, name: str) -> Any:
+        """Open the empty file, on a local disk, that is locked by who holds a claim."""
         path = self.path_of(claim_name(name))
         with storage_errors("lock", path):
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            file = open(path, "a")  # noqa: SIM115
-        with file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+            return open(path, "a")
 
 
 def claim_name(name: str) -> str:

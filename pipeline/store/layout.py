@@ -10,14 +10,17 @@ A store is a folder behind any fsspec URL (a local path, ``memory://``, ``s3://b
     <store>/runs/<run>/                  a run over a graph
         run.json                         what is asked
         plan.parquet reduced.parquet plan.json
+        checks.json                      how the input compares with earlier ones (`pipeline.stages.checks`)
         partitions/part-00012.arrow      a closed subgraph, and part-00012.json, which names it
         bicliques/partition=00012/part-0.parquet    (or part-<attempt>.parquet)
         commits/partition-00012.json     written after the data: without it the data is invisible
         claims/partition-00012.lock      locked by the process that searches the partition (local disks)
+        claims/run.lock                  locked by the processes that search the run (local disks)
         failures/partition-00012.json    why the last attempt failed
         manifest.json                    written last
         counts/…                         counts of (p,q)-bicliques (`pipeline.store.counts`)
     <store>/cliques/<name>/              a maximum clique (`pipeline.questions.clique`)
+    <store>/reports/<run>.html           a page for people (`pipeline.report`), made again at any time
 
 Every JSON file is a sealed record (`pipeline.store.records`), and every other file but locks is
 named by one of them, with its size and its checksum. What no record names is not read by anybody.
@@ -26,6 +29,7 @@ named by one of them, with its size and its checksum. What no record names is no
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import re
@@ -33,9 +37,10 @@ import uuid
 from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from pipeline.errors import DamageError, InputError, StorageError
+from pipeline.events import warn
 from pipeline.store.folder import MEND, Folder, file_system, storage_errors
 from pipeline.store.records import PLACE, SEAL, STORED, StoredFile, named_files
 
@@ -46,6 +51,7 @@ READERS = 8
 """Data files whose checksums are compared side by side."""
 
 STORE_FILE = "bicliq-store.json"
+CHECKS_RECORD = "checks.json"
 COMMIT = re.compile(r"commits/partition-(\d{5,})\.json")
 FAILURE = re.compile(r"failures/partition-(\d{5,})\.json")
 ATTEMPT = re.compile(r"bicliques/partition=(\d{5,})/part-(\w+)\.parquet")
@@ -185,6 +191,44 @@ class RunFolder(Folder):
         commit record stands.
         """
         with self.claim(f"partition-{number:05d}"):
+            yield
+
+    @contextlib.contextmanager
+    def claim_run(self, second_run: Literal["share", "wait", "refuse"]) -> Iterator[None]:
+        """Hold the search of the run for this process; the claim ends with the process.
+
+        Parameters
+        ----------
+        second_run
+            "share": others that share may search at the same time; "wait": this process alone, as
+            soon as no other one does; "refuse": this process alone, or an error.
+
+        Raises
+        ------
+        InputError
+            Where another process has it, and the second one is to be refused; or on an object
+            store, which knows no locks, unless it is shared.
+        """
+        if not self.is_local:
+            if second_run != "share":
+                raise InputError(
+                    f"{self.uri}: second_run is {second_run!r}, but object stores know no locks; leave it at 'share' (each"
+                    " partition counts once), or limit the deployment's concurrency in Prefect"
+                )
+            yield
+            return
+        with self.lock_file("run") as file:
+            kind = fcntl.LOCK_SH if second_run == "share" else fcntl.LOCK_EX
+            try:
+                fcntl.flock(file, kind | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if second_run == "refuse":
+                    raise InputError(
+                        f"{self.uri}: another process searches this run; try later, or let both go on with second_run ="
+                        " 'share' (--second-run share)"
+                    ) from None
+                warn("run waits for another process that searches it", run=self.run)
+                fcntl.flock(file, kind)
             yield
 
     def attempt_name(self, number: int) -> str:

@@ -44,6 +44,9 @@ class Manifest:
         When it was published (ISO, UTC).
     files
         One record a partition: path, rows, bytes, checksum, digest.
+    checks
+        One record a check of the input (`pipeline.stages.checks.Check`); empty where the run was
+        made of a graph of the store, or by an earlier version.
     """
 
     run: str
@@ -66,6 +69,7 @@ class Manifest:
     seconds: dict[str, float]
     created: str
     files: list[dict[str, Any]] = field(repr=False)
+    checks: list[dict[str, Any]] = field(default_factory=list, repr=False)
 
 
 def read_manifest(store: Store, run: str) -> Manifest:
@@ -81,7 +85,7 @@ def read_manifest(store: Store, run: str) -> Manifest:
         raise StorageError(f"{store.run(run).uri}: the run is not published; resume it first")
     for name in ("left_histogram", "right_histogram"):
         found[name] = [(int(size), int(count)) for size, count in found[name]]
-    return Manifest(**{entry.name: found[entry.name] for entry in fields(Manifest)})
+    return Manifest(**{entry.name: found[entry.name] for entry in fields(Manifest) if entry.name in found})
 
 
 def ran_on(backends: Iterable[str]) -> str:

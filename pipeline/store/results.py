@@ -7,8 +7,8 @@ against their checksums when they are read: what does not fit is a `DamageError`
 
 from __future__ import annotations
 
-import logging
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -20,7 +20,9 @@ import pyarrow.dataset as ds
 import pyarrow.fs as pafs
 
 from pipeline.errors import InputError
+from pipeline.events import warn
 from pipeline.store.bicliques import SCHEMA
+from pipeline.store.choice import EVERYTHING, Choice, Int32s, sizes_of
 from pipeline.store.folder import Folder
 from pipeline.store.labels import read_labels
 from pipeline.store.layout import Commit, RunFolder, Store
@@ -29,7 +31,8 @@ from pipeline.store.records import StoredFile
 from pipeline.store.states import OpenedRun, RunState, latest_run, read_run
 
 By = Literal["edges", "left", "right"]
-LOGGER = logging.getLogger("bicliq")
+Side = Literal["left", "right"]
+Members = tuple[Int32s, Int32s]
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class Run:
     @property
     def partitions(self) -> list[int]:
         """Partitions that are committed, ascending."""
-        return list(self._commits)
+        return list(self.commits)
 
     @property
     def manifest(self) -> Manifest:
@@ -95,7 +98,8 @@ class Run:
         return str(self._opened.asked["graph"]), str((self._opened.plan or {"side": "left"})["side"])
 
     @property
-    def _commits(self) -> dict[int, Commit]:
+    def commits(self) -> dict[int, Commit]:
+        """Commit records of the partitions that are committed, by number."""
         if self.state.name == "count":
             raise InputError(
                 f"{self.folder.uri}: this run is a count, not an enumeration, and has no bicliques; its counts are in"
@@ -110,7 +114,7 @@ class Run:
         """
         schema = SCHEMA.append(pa.field("partition", pa.int32()))
         hive = ds.partitioning(pa.schema([("partition", pa.int32())]), flavor="hive")
-        files = {self.folder.path_of(commit.file): commit.stored for commit in self._commits.values()}
+        files = {self.folder.path_of(commit.file): commit.stored for commit in self.commits.values()}
         checked = pafs.PyFileSystem(_CheckedFiles(self.folder, files))
         return ds.dataset(
             list(files),
@@ -140,7 +144,7 @@ class Run:
         import dask.dataframe as dd
 
         meta = _to_pandas(self._labelled(SCHEMA.empty_table(), ids))
-        files = [commit.stored for commit in self._commits.values()]
+        files = [commit.stored for commit in self.commits.values()]
         if not files:
             return dd.from_pandas(meta, npartitions=1)
         labels = self._graph_and_side if ids else None
@@ -151,14 +155,61 @@ class Run:
 
         `InputError` where it was not committed when this run was opened.
         """
-        if number not in self._commits:
+        if number not in self.commits:
             raise InputError(
-                f"{self.run}: partition {number} is not committed; {len(self._commits)} partitions are, open the run again"
+                f"{self.run}: partition {number} is not committed; {len(self.commits)} partitions are, open the run again"
                 " for later ones"
             )
-        return self._labelled(self.folder.read_table(self._commits[number].stored), ids)
+        return self._labelled(self.folder.read_table(self.commits[number].stored), ids)
 
-    def top(self, k: int = 10, by: By = "edges", ids: bool = True) -> pa.Table:
+    def dense(self, side: Side, label: object) -> int:
+        """Return the dense id of an original one.
+
+        Raises
+        ------
+        InputError
+            Where the side has no such vertex.
+        """
+        labels = self.left_ids if side == "left" else self.right_ids
+        wanted = _as_label(label, labels.type)
+        found = -1 if wanted is None else pc.index(labels, wanted).as_py()
+        if found < 0:
+            kind = "numbers" if pa.types.is_integer(labels.type) else "text"
+            raise InputError(f"{self.run}: there is no {side} vertex {label!r}; the {side} ids are {kind}")
+        return int(found)
+
+    def chosen(self, choice: Choice) -> Iterator[pa.Table]:
+        """Yield the bicliques that a choice takes, with dense ids, a row group at a time.
+
+        Returns
+        -------
+        Iterator of pyarrow.Table
+            Columns biclique_id (partition times 2**32 plus the row in its file, so that it stays
+            the same while a run goes on), left, right, n_left, n_right, root.
+        """
+        members = self._members(choice)
+        for commit in self.commits.values():
+            if not choice.may_take(commit.sizes):
+                continue
+            with self.folder.open_parquet(commit.stored) as file:
+                for group, start, rows in choice.rows(file, *members):
+                    ids = pa.array((np.int64(commit.partition) << 32) + start + rows)
+                    yield file.read_row_group(group).take(rows).add_column(0, "biclique_id", ids)
+
+    def count(self, choice: Choice) -> int:
+        """Return how many bicliques a choice takes; without members only sizes are read."""
+        if choice == EVERYTHING:
+            return sum(commit.rows for commit in self.commits.values())
+        members, n = self._members(choice), 0
+        for commit in self.commits.values():
+            if choice.may_take(commit.sizes):
+                with self.folder.open_parquet(commit.stored) as file:
+                    n += sum(len(rows) for _, _, rows in choice.rows(file, *members))
+        return n
+
+    def top(
+        self, k: int = 10, by: By = "edges", ids: bool = True, *, choice: Choice = EVERYTHING, skip: int = 0
+    ) -> pa.Table:
         """Return the k largest bicliques.
 
         Parameters
@@ -169,49 +220,75 @@ class Run:
             "edges" (left times right vertices), "left" or "right".
         ids
             Whether the lists hold original ids; otherwise dense ones.
+        choice
+            Which bicliques to look at; by default all.
+        skip
+            How many of the largest to leave out before these: the pages before.
 
         Returns
         -------
         pyarrow.Table
-            Columns left, right, n_left, n_right, n_edges, root; largest first. Bicliques of equal
-            size come in the order of their dense ids, whatever the partitions: the answer is always
-            the same.
+            Columns left, right, n_left, n_right, n_edges, root, biclique_id; largest first.
+            Bicliques of equal size come in the order of their dense ids, whatever the partitions:
+            the answer is always the same.
 
         Raises
         ------
         InputError
-            Where `k` is below 1 or `by` is none of the three.
+            Where `k` is below 1, `skip` below 0, or `by` is none of the three.
         """
-        if by not in ("edges", "left", "right") or k < 1:
-            raise InputError(f'top {k} by {by!r}: k must be at least 1, and by "edges", "left" or "right"')
+        if by not in ("edges", "left", "right") or k < 1 or skip < 0:
+            raise InputError(
+                f'top {k} by {by!r} after {skip}: k must be at least 1, by "edges", "left" or "right", and what is left out'
+                " at least 0"
+            )
         best: list[dict[str, Any]] = []
-        for most, commit in sorted(((_most(c, by), c) for c in self._commits.values()), key=lambda c: -c[0]):
-            least = best[k - 1]["key"] if len(best) >= k else 0
+        members, many = self._members(choice), k + skip
+        promising = [commit for commit in self.commits.values() if choice.may_take(commit.sizes)]
+        for most, commit in sorted(((_most(c, by), c) for c in promising), key=lambda c: -c[0]):
+            least = best[many - 1]["key"] if len(best) >= many else 0
             if most >= least:
-                best = sorted([*best, *self._largest(commit, k, by, least)], key=_largest_first)[:k]
+                found = self._largest(commit, many, by, least, choice, members)
+                best = sorted([*best, *found], key=_largest_first)[:many]
         schema = SCHEMA.insert(4, pa.field("n_edges", pa.int64(), nullable=False))
-        return self._labelled(pa.Table.from_pylist(best, schema=schema), ids)
+        schema = schema.append(pa.field("biclique_id", pa.int64(), nullable=False))
+        return self._labelled(pa.Table.from_pylist(best[skip:], schema=schema), ids)
 
-    def _largest(self, commit: Commit, k: int, by: By, least: int) -> list[dict[str, Any]]:
+    def _largest(
+        self, commit: Commit, k: int, by: By, least: int, choice: Choice, members: Members
+    ) -> list[dict[str, Any]]:
         """Rows of a partition that can be among the k largest, ties included."""
         with self.folder.open_parquet(commit.stored) as file:
-            sizes = file.read(columns=["n_left", "n_right"])
-            left, right = (sizes[name].to_numpy().astype(np.int64) for name in ("n_left", "n_right"))
-            key = {"edges": left * right, "left": left, "right": right}[by]
-            if key.size > k:
-                least = max(least, int(np.partition(key, key.size - k)[key.size - k]))
-            wanted = np.flatnonzero(key >= least)
-            rows, start = [], 0
-            for group in range(file.num_row_groups):
-                size = file.metadata.row_group(group).num_rows
-                here = wanted[(wanted >= start) & (wanted < start + size)]
-                if here.size:
-                    rows += file.read_row_group(group).take(here - start).to_pylist()
-                start += size
-        return [
-            {**row, "n_edges": int(edges), "key": int(size)}
-            for row, edges, size in zip(rows, (left * right)[wanted], key[wanted], strict=True)
-        ]
+            groups = [(group, start, rows) for group, start, rows in choice.rows(file, *members)]
+            sizes = [sizes_of(file, group, rows) for group, _, rows in groups]
+            keys = [{"edges": left * right, "left": left, "right": right}[by] for left, right in sizes]
+            every = np.concatenate(keys) if keys else np.zeros(0, np.int64)
+            if every.size > k:
+                least = max(least, int(np.partition(every, every.size - k)[every.size - k]))
+            found: list[dict[str, Any]] = []
+            for (group, start, rows), key in zip(groups, keys, strict=True):
+                wanted = rows[key >= least]
+                if wanted.size:
+                    table = file.read_row_group(group).take(wanted)
+                    ids = (np.int64(commit.partition) << 32) + start + wanted
+                    found += [
+                        {**row, "key": int(size), "n_edges": row["n_left"] * row["n_right"], "biclique_id": int(id)}
+                        for row, size, id in zip(table.to_pylist(), key[key >= least], ids, strict=True)
+                    ]
+        return found
+
+    def _members(self, choice: Choice) -> Members:
+        """Dense ids of the members that a choice asks for."""
+        sides: tuple[Side, Side] = ("left", "right")
+        left, right = (
+            np.array([self.dense(side, label) for label in labels], np.int32)
+            for side, labels in zip(sides, (choice.with_left, choice.with_right), strict=True)
+        )
+        return left, right
+
+    def labelled(self, table: pa.Table) -> pa.Table:
+        """Put original ids in the place of dense ones, in the lists and in the column root."""
+        return self._labels.put_into(table)
 
     def _labelled(self, table: pa.Table, ids: bool) -> pa.Table:
         return self._labels.put_into(table) if ids else table
@@ -231,9 +308,11 @@ class _Labels:
 
     def put_into(self, table: pa.Table) -> pa.Table:
         """Original ids in place of dense ones, in the lists and in the root column."""
-        for position, (name, labels) in enumerate((("left", self.left), ("right", self.right))):
+        for name, labels in (("left", self.left), ("right", self.right)):
             chunks = [_take_lists(chunk, labels) for chunk in table[name].chunks]
-            table = table.set_column(position, name, pa.chunked_array(chunks, pa.list_(labels.type)))
+            table = table.set_column(
+                table.schema.get_field_index(name), name, pa.chunked_array(chunks, pa.list_(labels.type))
+            )
         labels = self.left if self.side == "left" else self.right
         roots = pc.take(labels, table["root"].combine_chunks())
         return table.set_column(table.schema.get_field_index("root"), "root", roots)
@@ -294,7 +373,7 @@ def open_run(store: Store | str | os.PathLike[str], run: str | None = None) -> R
         store = Store.open(store, create=False)
     opened = Run(store, latest_run(store) if run is None else store.find_run(run))
     if not opened.state.complete:
-        LOGGER.warning("run %s: %s", opened.run, opened.state)
+        warn("run is not complete", run=opened.run, state=opened.state)
     return opened
 
 
@@ -307,6 +386,17 @@ def _most(commit: Commit, by: By) -> int:
     if by == "edges":
         return int((commit.sizes["largest"] or {"n_edges": 0})["n_edges"])
     return max((int(size) for size, _ in commit.sizes[by]), default=0)
+
+
+def _as_label(label: object, kind: pa.DataType) -> pa.Scalar | None:
+    """A label in the type of its side (12 and "12" are one), or None where it cannot be one."""
+    try:
+        if not pa.types.is_integer(kind):
+            return pa.scalar(str(label), kind)
+        number = int(str(label))
+        return pa.scalar(number, kind) if str(number) == str(label) else None
+    except (ValueError, OverflowError, pa.ArrowInvalid):
+        return None
 
 
 def _take_lists(lists: pa.ListArray, labels: pa.Array) -> pa.ListArray:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import importlib.util
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -19,7 +18,7 @@ from pipeline.settings import IngestSettings, PlanSettings, SearchSettings, load
 from pipeline.stages.ingest import ingest
 from pipeline.stages.plan import plan
 from pipeline.stages.verify import verify
-from pipeline.store.bicliques import SCHEMA, record_batch
+from pipeline.store.biclique_file import BicliqueWriter
 from pipeline.store.layout import Store
 from tests.real_graphs import COUNTS, DATA
 
@@ -48,15 +47,20 @@ def test_the_devices_writer_leaves_what_pyarrow_reads(tmp_path):
     import cupy
 
     rng = np.random.default_rng(0)
-    parts = []
-    with open(tmp_path / "x.parquet", "wb") as sink, DeviceParquetWriter(sink, **LISTS) as writer:
+    on_device, on_host = tmp_path / "device.parquet", tmp_path / "host.parquet"
+    with (
+        open(on_device, "wb") as sink, DeviceParquetWriter(sink, **LISTS) as writer,
+        open(on_host, "wb") as other, BicliqueWriter(other, threads=1) as expected,
+    ):  # fmt: skip
         for n in (0, 700, 1, 5000):
             offsets = [np.concatenate([[0], rng.integers(1, 9, n).cumsum()]).astype(np.int32) for _ in range(2)]
             values = [rng.integers(0, 99, ends[-1]).astype(np.int32) for ends in offsets]
             arrays = [offsets[0], values[0], offsets[1], values[1], np.arange(n, dtype=np.int32)]
             writer.write_bicliques(kernels.BicliqueBatch(*map(cupy.asarray, arrays)))
-            parts.append(record_batch(kernels.BicliqueBatch(*arrays)))
-    assert pq.read_table(tmp_path / "x.parquet").cast(SCHEMA).equals(pa.Table.from_batches(parts))
+            expected.write(kernels.BicliqueBatch(*arrays))
+    host = pq.read_table(on_host)
+    assert host.num_rows == 5701
+    assert pq.read_table(on_device).cast(host.schema).equals(host)
 
 
 @pytest.mark.skipif((REASON or DATA_REASON) is not None, reason=REASON or DATA_REASON or "")

@@ -5,32 +5,46 @@ begins its own. ``room`` allows the face of a package (its ``__init__``) or one 
 all that is below it too. Modules of one room import each other freely, as long as no cycle comes of
 it.
 
-Three storeys: flows above pipeline above kernels. In the pipeline, from below: errors, settings,
-formats and placement, store, graphs, stages, run, questions, repair, bench.
+Three storeys: flows above pipeline above kernels. In the pipeline, from below: errors, events,
+settings, formats and placement, store, graphs, stages, report, notify, run, questions, repair,
+bench.
 """
 
 from __future__ import annotations
 
-BASE = ["pipeline.errors", "pipeline.settings"]
+BASE = ["pipeline.errors", "pipeline.events", "pipeline.settings"]
 BELOW_STAGES = [*BASE, "pipeline.formats.*", "pipeline.placement.*", "pipeline.store.*", "pipeline.graphs.*"]
-BELOW_FLOWS = [*BELOW_STAGES, "pipeline.stages.*", "pipeline.run", "pipeline.questions.*"]
+BELOW_FLOWS = [
+    *BELOW_STAGES,
+    "pipeline.stages.*",
+    "pipeline.notify",
+    "pipeline.run",
+    "pipeline.questions.*",
+    "pipeline.results.*",
+    "pipeline.report.*",
+]
 
 MAY_IMPORT: dict[str, list[str]] = {
     "kernels": ["kernels.*"],
     "kernels.cuda": ["kernels.contracts", "kernels.cpu", "kernels.digest", "kernels.errors"],
     "pipeline": ["pipeline.*"],  # its face: names that are loaded from their rooms when they are asked for
     "pipeline.errors": ["kernels.errors"],
+    "pipeline.events": [],
     "pipeline.settings": ["pipeline.errors"],
     "pipeline.formats": [*BASE, "kernels"],
     "pipeline.placement": [*BASE, "kernels", "kernels.cpu", "kernels.cuda.*"],  # it knows what can run where
     "pipeline.store": [*BASE, "kernels", "pipeline.placement.*"],
+    "pipeline.results": [*BASE, "pipeline.store.*"],
     "pipeline.graphs": [*BASE, "kernels", "pipeline.formats.*", "pipeline.placement.*", "pipeline.store.*"],
     "pipeline.stages": [*BELOW_STAGES, "kernels"],
-    "pipeline.run": [*BELOW_STAGES, "kernels", "pipeline.stages.*"],
+    "pipeline.report": [*BELOW_STAGES, "pipeline.stages.*"],
+    "pipeline.notify": [*BASE, "pipeline.store.*"],
+    "pipeline.run": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.notify"],
     "pipeline.questions": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.run"],
     "pipeline.repair": BELOW_FLOWS,
     "pipeline.bench": ["pipeline.*", "kernels.*"],
     "flows": BELOW_FLOWS,
+    "bicliq": BELOW_FLOWS,  # pipeline/face: what `import bicliq` gives
     "flows.cli": ["flows.*", "pipeline.*"],
 }
 

@@ -9,7 +9,10 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("kernels", "pipeline", "flows")
+PACKAGES = ("kernels", "pipeline", "flows", "bicliq")
+FACE = Path("pipeline/face")
+"""What lies below is on the import path itself: the package `bicliq`."""
+
 CODE = {".py", ".hpp", ".cpp", ".cu"}
 NOT_OURS = {"__pycache__", ".venv", "build", ".git"}
 
@@ -17,7 +20,7 @@ NOT_OURS = {"__pycache__", ".venv", "build", ".git"}
 @cache
 def files(*suffixes: str) -> list[Path]:
     """Files of the house with these suffixes, as paths from its root."""
-    rooms = [ROOT / room for room in (*PACKAGES, "tests", "notebooks", "docs")]
+    rooms = [ROOT / room for room in ("kernels", "pipeline", "flows", "tests", "notebooks", "docs")]
     found = [*ROOT.glob("*"), *(path for room in rooms for path in room.rglob("*"))]
     return sorted(
         path.relative_to(ROOT)
@@ -31,8 +34,9 @@ def modules() -> dict[str, Path]:
     """Modules of the packages by their dotted names."""
     named = {}
     for path in files(".py"):
-        if path.parts[0] in PACKAGES:
-            named[".".join(path.with_suffix("").parts).removesuffix(".__init__")] = path
+        inside = path.relative_to(FACE) if path.is_relative_to(FACE) else path
+        if inside.parts[0] in PACKAGES:
+            named[".".join(inside.with_suffix("").parts).removesuffix(".__init__")] = path
     return named
 
 

@@ -30,6 +30,8 @@ COLUMNS = {"--left": "user", "--right": "item"}
 WORKS: dict[str, tuple[list[str], dict[str, str]]] = {
     "run": (["t.csv"], {**COLUMNS, "--store": "new", "--local": ""}),
     "enumerate": (["t.csv"], COLUMNS),
+    "estimate": (["t.csv"], COLUMNS),
+    "find": (["t.csv"], {**COLUMNS, "--top": "2"}),
     "count": (["t.csv", "2", "2"], {**COLUMNS, "--store": "new"}),
     "clique": (["t.csv"], {**COLUMNS, "--project": "left"}),
     "ingest": (["t.csv"], {**COLUMNS, "--store": "new"}),
@@ -38,6 +40,9 @@ WORKS: dict[str, tuple[list[str], dict[str, str]]] = {
     "resume": ([], {"--store": "store", "--local": ""}),
     "runs": ([], {"--store": "store"}),
     "top": ([], {"--store": "store"}),
+    "show": ([], {"--store": "store"}),
+    "export": (["out.csv"], {"--store": "store"}),
+    "report": ([], {"--store": "store", "--out": "page.html"}),
     "verify": ([], {"--store": "store"}),
     "serve": (["t.csv"], COLUMNS),
     "generate": (["out.csv"], {"--left": "9", "--right": "9", "--edges": "20"}),
@@ -48,6 +53,7 @@ WORKS: dict[str, tuple[list[str], dict[str, str]]] = {
     "bench scale": ([], {"--store": "store", "--workers": "1"}),
     "bench count": (["marvel"], {"--runs": "1"}),
     "bench choice": ([], {"--seeds": "1"}),
+    "bench estimate": ([UC], {"--seeds": "1"}),
     "bench clique": ([str(DATA / "dimacs" / "hamming6-4.clq")], {"--runs": "1"}),
     "bench random-cliques": ([], {"--size": "9", "--density": "0.5"}),
     "bench projected-cliques": ([UC], {"--runs": "1"}),
@@ -72,6 +78,10 @@ TEXTS = {
     "--name": "a/b",
     "--picture": "picture.nonsense",
     "--shape": "nonsense",
+    "--run": "no such run",
+    "--within": "no/such/file",
+    "--left-weights": "no/such/file",
+    "--right-weights": "no/such/file",
 }
 """A value that an option of text refuses."""
 
@@ -80,7 +90,10 @@ MEANT = {
     ("clique", "--time-limit"): {"9" * 25},
     ("top", "-k"): {"9" * 25},
     ("verify", "--sample"): {"9" * 25},
+    ("find", "--time-limit"): {"9" * 25},
+    ("find", "--min-surprise"): {"-1", "9" * 25},
     ("*", "--min-weight"): {"-1", "9" * 25},
+    **{("*", f"--{of}-{then}"): {"9" * 25} for of in ("rows", "degree", "paths") for then in ("warn", "fail")},
 }
 """Numbers above that mean something to an option."""
 

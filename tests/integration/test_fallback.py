@@ -76,7 +76,7 @@ def test_auto_goes_on_with_the_cpu_and_says_why_once(tmp_path: Any, caplog: pyte
         record = search_run(store, run, placement=placed("auto"))
     assert record.complete
     reasons = [entry.getMessage() for entry in caplog.records if entry.name == "bicliq"]
-    assert reasons == ["the GPU is given up, the CPU goes on (nothing committed is lost): the GPU was lost"]
+    assert reasons == ['the GPU is given up, the CPU goes on (nothing committed is lost) reason="the GPU was lost"']
     assert place_search("auto").backend == "cpu"
     assert {commit.backend.split("-")[0] for commit in store.run(run).committed().values()} == {"cpu"}
     publish(store, run)

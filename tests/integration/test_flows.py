@@ -113,13 +113,13 @@ def test_the_last_state_says_what_was_found_and_the_log_what_each_stage_did(tmp_
     )
     assert stored["state"]["message"] == state.message
     deadline = time.monotonic() + 30
-    while "is published" not in (log := logs_of(prefect_server, stored["id"])) and time.monotonic() < deadline:
+    while "run published" not in (log := logs_of(prefect_server, stored["id"])) and time.monotonic() < deadline:
         time.sleep(0.5)
     for said in (
-        "899 left × 522 right, 7,089 edges",
-        "roots of the right side in 1 partition",
-        "1 partition searched",
-        "is published",
+        "left=899 right=522 edges=7089",
+        "side=right roots=522 partitions=1",
+        "search ended",
+        "run published",
     ):
         assert said in log
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -10,12 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 import yaml
 
 from flows.cli import invoke
 from flows.deploy import deployment_name
-from flows.etl import etl
 from pipeline.settings import load_settings
 from pipeline.store.results import open_run
 from tests.integration.server import deployed, published, runs_of, wait_for
@@ -120,17 +121,23 @@ def test_a_schedule_that_makes_no_sense_is_refused(option, value, capsys):
     assert option in capsys.readouterr().err
 
 
-def test_prefect_yaml_declares_a_deployment_of_the_flow():
-    declared = yaml.safe_load((ROOT / "prefect.yaml").read_text())["deployments"][0]
-    module, name = declared["entrypoint"].split(":")
-    assert (module, name) == ("flows/etl.py", etl.fn.__name__)
-    assert set(declared["parameters"]) <= set(etl.parameters.properties)
-    load_settings(**declared["parameters"]["settings"])
+def test_prefect_yaml_declares_a_deployment_a_flow_with_parameters_that_it_takes():
+    declared = yaml.safe_load((ROOT / "prefect.yaml").read_text())["deployments"]
+    flows = {}
+    for deployment in declared:
+        path, name = deployment["entrypoint"].split(":")
+        flow = getattr(importlib.import_module(path.removesuffix(".py").replace("/", ".")), name)
+        assert set(deployment["parameters"]) <= set(flow.parameters.properties)
+        load_settings(**deployment["parameters"]["settings"])
+        flows[deployment["name"]] = flow.name
+    assert flows == {name: name for name in flows}
+    files = {path.stem for path in (ROOT / "flows").glob("*.py") if "@flow(" in path.read_text()}
+    assert files == {deployment["entrypoint"].split("/")[1].split(".")[0] for deployment in declared}
 
 
 def test_a_worker_of_a_pool_does_what_prefect_yaml_schedules(tmp_path, prefect_server):
     declared = yaml.safe_load((ROOT / "prefect.yaml").read_text())
-    (deployment,) = declared["deployments"]
+    deployment, *others = declared["deployments"]
     deployment["schedules"] = [{"interval": 10}]  # every night, as it stands, is too long to wait for
     deployment["parameters"]["settings"] = {"store": str(tmp_path / "store"), "cluster": {"local": True}}
     deployment["parameters"]["source"] = EDGES
@@ -150,8 +157,16 @@ def test_a_worker_of_a_pool_does_what_prefect_yaml_schedules(tmp_path, prefect_s
             timeout=120,
         )
         assert done.returncode == 0, done.stdout + done.stderr
+    count = next(other for other in others if other["name"] == "bicliq-count")
+    registered = deployed(prefect_server, count["name"])
+    given = {"source": EDGES, "settings": deployment["parameters"]["settings"]}
+    asked = {"parameters": {**registered["parameters"], **given}}
+    started = httpx.post(f"{prefect_server}/deployments/{registered['id']}/create_flow_run", json=asked, timeout=60)
+    assert started.is_success
     with running(tmp_path / "worker.log", "prefect", "worker", "start", "--pool", pool):
         run = first_run(prefect_server, deployment["name"])
+        counted = first_run(prefect_server, count["name"])
+    assert counted["state"]["message"].startswith("39,733 complete 3 × 3 subgraphs")
     assert run["auto_scheduled"] is True
     assert run["work_pool_name"] == pool
     assert "16,261 maximal bicliques" in run["state"]["message"]

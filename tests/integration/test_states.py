@@ -77,7 +77,7 @@ def test_a_run_says_how_far_it_is(store, caplog):
         search_run(store, run, only=[number])
         states.append(str(open_run(store, run).state))
     publish(store, run)
-    assert caplog.messages == [f"run {run}: {state}" for state in states]
+    assert caplog.messages == [f'run is not complete run={run} state="{state}"' for state in states]
     states.append(str(open_run(store, run).state))
     searched = [f"{n} of 4 partitions searched" for n in (1, 2, 3)]
     assert states == ["planned, none of 4 partitions searched", *searched, "searched, but not published", "published"]
@@ -89,7 +89,7 @@ def test_commands_say_how_far_a_run_is(store, capsys, caplog):
     search_run(store, run, only=[0, 2])
     top = said(capsys, "top", "--store", store.uri)
     assert (top["state"], top["complete"], top["partitions_searched"], top["partitions"]) == ("searching", False, 2, 4)
-    assert f"run {run}: 2 of 4 partitions searched" in caplog.text
+    assert f'run={run} state="2 of 4 partitions searched"' in caplog.text
     assert invoke(["top", "--store", store.uri]) == 0
     assert "(2 of 4 partitions searched)" in capsys.readouterr().out
     assert invoke(["verify", "--store", store.uri]) == 0
@@ -187,7 +187,7 @@ def test_resume_searches_again_what_is_damaged(store, caplog, damage):
             read()
     with caplog.at_level(logging.WARNING):
         assert search_run(store, run).searched == 1
-    assert "partition 2 is searched again" in caplog.text
+    assert "partition=2 " in caplog.text
     assert publish(store, run).digest == digest_of(ANSWER)
     assert verify(store, run).problems == []
 
@@ -416,7 +416,7 @@ def test_a_damaged_clique_is_searched_again(store, tmp_path, caplog):
     (table,) = (name for name in store.root.files("cliques") if name.endswith(".parquet"))
     flip_a_bit(store.root, table)
     again = answer(str(tmp_path / "square.csv"), CliqueQuestion(), store=store)
-    assert "the clique is searched again" in caplog.text
+    assert "clique is searched again" in caplog.text
     assert again["members"] == first["members"]
     assert answer(str(tmp_path / "square.csv"), CliqueQuestion(), store=store)["found"]
     assert verify_store(store).problems == []

@@ -1,4 +1,4 @@
-"""Every notebook runs from its first cell to its last, and leaves its picture."""
+"""Every notebook runs from its first cell to its last, and says how many groups there are."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def test_a_notebook_runs(path, tmp_path, monkeypatch):
     NotebookClient(
         notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(path.parents[1])}}
     ).execute()
-    assert "maximal groups" in str(notebook.cells)
-    picture = tmp_path / "groups.png"
-    assert picture.stat().st_size > 10_000
+    printed = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert "maximal groups" in str(printed)
+    if path.stem.startswith("01"):
+        assert (tmp_path / "groups.png").stat().st_size > 10_000

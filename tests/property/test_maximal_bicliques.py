@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -133,6 +135,20 @@ def test_the_size_of_the_batches_changes_nothing(graph: Graph, bicliques: int, i
     plain = enumerated(graph)
     small = enumerated(graph, batch_bicliques=bicliques, batch_ids=ids)
     assert sorted(map(repr, small)) == sorted(map(repr, plain))
+
+
+@FEW
+@given(st.one_of(random_graphs(), tall_graphs(), hub_graphs()), st.randoms(use_true_random=False))
+def test_lists_ascend_whatever_the_ids_of_the_vertices_are(graph: Graph, random: Random) -> None:
+    ids = [random.sample(range(1000), n) for n in (graph.n_left, graph.csr[2])]
+    for side in ("left", "right"):
+        named = enumerated(graph, side=side, left_ids=ids[0], right_ids=ids[1])  # it looks at the order
+        plain = [
+            tuple(frozenset(of[v] for v in members) for of, members in zip(ids, pair, strict=True))
+            for pair in enumerated(graph, side=side)
+        ]
+        assert set(named) == set(plain)
+        assert len(named) == len(plain)
 
 
 def test_every_instruction_set_finds_the_same(lanes: str) -> None:

@@ -37,6 +37,7 @@ TEXTS = {
     "scheduler": "tcp://host:8786",
     "dashboard": ":8787",
     "delimiter": ";",
+    "webhook": "https://hooks.example.com/x",
 }
 COMPANIONS = {"search.on_limit": {("search", "max_bicliques"): "7"}}
 """Settings that one needs beside it."""

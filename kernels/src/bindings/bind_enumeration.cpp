@@ -15,6 +15,13 @@ std::vector<To> copy_of(const Input<From>& values) {
   return std::vector<To>(values.data(), values.data() + values.size());
 }
 
+/// A batch that Python reads; when the last of its arrays is gone, its buffers are used again.
+struct Held {
+  std::unique_ptr<Batch> batch;
+  std::shared_ptr<BatchPool> pool;
+  ~Held() { pool->give(std::move(batch)); }
+};
+
 /// Holds references to the arrays for as long as the threads read them.
 class Session {
  public:
@@ -47,12 +54,13 @@ class Session {
       batch = run_->next(seconds);
     }
     if (!batch) return nb::none();
-    Batch* held = batch.release();
-    const nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Batch*>(p); });
-    const auto array = [&](const std::int32_t* data, std::size_t n) { return Output(data, {n}, owner); };
-    return nb::make_tuple(array(held->left_offsets.data(), held->left_offsets.size()), array(held->left.data(), held->left.size()),
-                          array(held->right_offsets.data(), held->right_offsets.size()),
-                          array(held->right.data(), held->right.size()), array(held->root.data(), held->root.size()));
+    auto* held = new Held{std::move(batch), run_->pool()};
+    const nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Held*>(p); });
+    const auto array = [&](const std::int32_t* data, std::size_t n) { return nb::cast(Output(data, {n}, owner)); };
+    const auto values = [&](const std::vector<std::int32_t>& v) { return array(v.data(), v.size()); };
+    const Batch& b = *held->batch;
+    return nb::make_tuple(values(b.left.offsets()), array(b.left.data(), b.left.size()), values(b.right.offsets()),
+                          array(b.right.data(), b.right.size()), values(b.root));
   }
   bool wait(double seconds) {
     const nb::gil_scoped_release release;

@@ -37,8 +37,11 @@ NB_MODULE(BICLIQ_MODULE(BICLIQ_ISA), module) {
   module.attr("isa") = BICLIQ_TEXT(BICLIQ_ISA);
   bicliq::bind_enumeration(module);
   bicliq::bind_count(module);
+  bicliq::bind_estimate(module);
   bicliq::bind_grouping(module);
   bicliq::bind_changes(module);
+  bicliq::bind_finding(module);
   bicliq::bind_clique(module);
   bicliq::bind_clique_plan(module);
+  bicliq::bind_output(module);
 }

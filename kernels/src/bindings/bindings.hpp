@@ -30,10 +30,13 @@ nb::object numpy_of(std::vector<T> values) {
 
 void bind_enumeration(nb::module_& module);
 void bind_count(nb::module_& module);
+void bind_estimate(nb::module_& module);
 void bind_grouping(nb::module_& module);
 void bind_changes(nb::module_& module);
+void bind_finding(nb::module_& module);
 void bind_clique(nb::module_& module);
 void bind_clique_plan(nb::module_& module);
+void bind_output(nb::module_& module);
 
 }  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -282,7 +282,7 @@ class WarpMembers {
     row_ = lane_id() < n ? rows[lane_id()] : 0;
     row_hash_ = lane_id() < n && run_.row_hashes ? run_.row_hashes[row_] : 0;
   }
-  void leaf(const u32* ids, u32 n) {
+  void leaf(const Members&, const u32* ids, u32 n) {
     leaf_ = lane_id() < n ? ids[lane_id()] : 0;
     leaf_hash_ = lane_id() < n ? column_hash(leaf_) : 0;
   }

@@ -45,7 +45,8 @@ struct Request {
 
 class Enumeration {
  public:
-  Enumeration(Request request, const Settings& settings) : request_(std::move(request)), settings_(settings) {
+  Enumeration(Request request, const Settings& settings)
+      : request_(std::move(request)), settings_(settings), pool_(std::make_shared<BatchPool>(settings.threads)) {
     crew_.begin([this] { run(); });
   }
   ~Enumeration() { end(); }
@@ -83,6 +84,9 @@ class Enumeration {
     crew_.end();
     batches_.clear();
   }
+
+  /// Where batches that were read go.
+  const std::shared_ptr<BatchPool>& pool() const { return pool_; }
 
   u64 found() const { return found_.load(std::memory_order_relaxed); }
   u64 roots_done() const { return crew_.roots_done(); }
@@ -134,6 +138,7 @@ class Enumeration {
     const u64 row_seed = columns_are_left ? kRightSeed : kLeftSeed, column_seed = columns_are_left ? kLeftSeed : kRightSeed;
     labels_.columns_are_left = columns_are_left;
     labels_.row_ids = columns_are_left ? request_.right_ids : request_.left_ids;
+    labels_.rows_ascend = std::is_sorted(labels_.row_ids.begin(), labels_.row_ids.end());
     const std::vector<u64>& column_hashes = columns_are_left ? request_.left_hashes : request_.right_hashes;
     for (u64 hash : columns_are_left ? request_.right_hashes : request_.left_hashes)
       labels_.row_hashes.push_back(vertex_hash(hash, row_seed));
@@ -153,7 +158,7 @@ class Enumeration {
     } else {
       MemberSink::Deliver deliver;
       if (settings_.mode == Mode::enumerate) deliver = [this](std::unique_ptr<Batch> b) { this->deliver(std::move(b)); };
-      MemberSink sink(labels_, settings_.limits, tally, deliver, settings_.batch_bicliques, settings_.batch_ids);
+      MemberSink sink(labels_, settings_.limits, tally, deliver, settings_.batch_bicliques, settings_.batch_ids, *pool_);
       search(sink);
     }
   }
@@ -172,6 +177,7 @@ class Enumeration {
 
   Request request_;
   const Settings settings_;
+  const std::shared_ptr<BatchPool> pool_;
   Graph graph_;
   Labels labels_;
   std::atomic<u64> found_{0};

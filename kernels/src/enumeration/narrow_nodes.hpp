@@ -84,6 +84,9 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
   /// a leaf, which may park; or goes on with such a leaf.
   void open_narrow(Next next) {
     NarrowLevel& level = narrow_[n_narrow_];
+    if constexpr (kAims<Sink>)
+      if (!parked_in_leaf() && !sink_.aim(level.candidates, level.ids, level.n_candidates, level.end, members_))
+        return memory_.release(level.mark);
     if (!parked_in_leaf()) drop_dominated(level);
     const bool searched =
         parked_in_leaf() || (level.end && promising(static_cast<u32>(next), members_.n + level.n_candidates));
@@ -347,7 +350,7 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     const Flags real = first_lanes(level.n_candidates);
     const Lanes candidates = load(level.candidates, real);
     const Lanes excluded = load(level.excluded, first_lanes(level.n_excluded));
-    if constexpr (Sink::kMembers) sink_.leaf(level.ids, level.n_candidates);
+    if constexpr (Sink::kMembers) sink_.leaf(members_, level.ids, level.n_candidates);
     LeafState at = {~0u, ballot(nonzero(candidates)), 0, 0};
     if (parked_leaf_) at = unpark_leaf(open);
     for (;;) {
@@ -376,10 +379,12 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
         sink_.found_in_leaf(bits, members_, joined);
       else
         sink_.found(bits, members_);
-      const u32 next = after & ~full & ballot(at_least(inside, rows_needed_));
+      u32 next = after & ~full & ballot(at_least(inside, rows_needed_));
       const u32 tried = at.tried;
       at.tried |= 1u << x;
       if (next && promising(popcount(bits), members_.n + popcount(joined) + popcount(next))) {
+        if constexpr (kAims<Sink>)
+          if (!(next = sink_.aim_leaf(bits, inside, next, members_, joined))) continue;
         if (at.todo) push(open, at);
         at = {bits, next, tried, joined};
       }

@@ -12,6 +12,7 @@
 
 #include "enumeration/crew.hpp"
 #include "enumeration/limits.hpp"
+#include "enumeration/search_state.hpp"
 #include "enumeration/subtree.hpp"
 #include "graphs/graph.hpp"
 #include "lanes/workspace.hpp"
@@ -81,6 +82,8 @@ class Roots {
   }
   bool promising(u32 n_rows, u32 n_columns) const {
     if constexpr (!Sink::kMembers) return true;
+    if constexpr (kAims<Sink>)
+      if (!sink_.hopeful(n_rows, n_columns)) return false;
     return n_columns >= limits_.min_columns && static_cast<u64>(n_rows) * n_columns >= limits_.min_edges;
   }
 
@@ -94,6 +97,8 @@ class Roots {
       const u32* columns = g_.row_columns.data() + g_.row_start[u];
       const u32 n = g_.row_degree(u);
       if (columns[0] != v || !limits_.accepts(1, n)) continue;
+      if constexpr (kAims<Sink>)
+        if (!sink_.hopeful(1, n)) continue;
       if (signatures_.empty())
         for (u32 j = 0; j < d; ++j) signatures_.push_back(g_.row_signature[rows[j]]);
       const u64 own = signatures_[i];
@@ -164,6 +169,8 @@ class Roots {
     ++nodes;
     sink_.found(all, members());
     if (!tree_.n_candidates) return false;
+    if constexpr (kAims<Sink>)
+      if (!sink_.aim(tree_.candidates, tree_.ids, tree_.n_candidates, tree_.to, members())) return false;
     for (u32 bits = reach; bits; bits &= bits - 1)
       touch_before(v, rows[first_set(bits)], [bit = bits & (0u - bits)](u32& mask) { mask |= bit; });
     tree_.excluded = memory_.take(n_touched_);
@@ -222,9 +229,19 @@ class Roots {
     }
     ++nodes;
     sink_.found(rows, d, members());
+    if constexpr (kAims<Sink>) aim(rows, d);
     if (!order_.empty()) build_root(v, rows, d);
     forget_touched();
     return !order_.empty();
+  }
+
+  /// Drops the candidates that are in nothing the sink wants.
+  void aim(const u32* rows, u32 d) {
+    const u32 least = sink_.aim_wide(rows, d, members(), [this](auto add) {
+      for (u64 entry : order_) add(static_cast<u32>(entry >> 32), static_cast<u32>(entry));
+    });
+    const auto dropped = [least](u64 entry) { return !least || (entry >> 32) < least; };
+    order_.erase(std::remove_if(order_.begin(), order_.end(), dropped), order_.end());
   }
 
   /// The bit matrix of a root; `order_` holds its candidates.

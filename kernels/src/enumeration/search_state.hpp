@@ -7,7 +7,8 @@
 //   Self     the whole search, which the layers call to poll and to give up;
 //   Sink     takes the bicliques. `kMembers`: it must know R, not only that there is a biclique;
 //            `kIds`: R's columns by number; `kBounded`: it may lack room, and the search then
-//            parks;
+//            parks; `kAims`, which few have: it wants the best ones only, and bounds nodes
+//            (best_sink.hpp);
 //   Workers  the other workers: how many subtrees they want, memory for one, and how to give it;
 //   Memory   a stack of pieces (`take`, `mark`, `release`), and whether so much more fits.
 #pragma once
@@ -20,6 +21,22 @@
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
+
+/// Does a sink say which nodes are hopeless?
+template <class... T>
+struct VoidOf {
+  using type = void;
+};
+template <class Sink, class = void>
+struct AimsOf {
+  static constexpr bool value = false;
+};
+template <class Sink>
+struct AimsOf<Sink, typename VoidOf<decltype(Sink::kAims)>::type> {
+  static constexpr bool value = Sink::kAims;
+};
+template <class Sink>
+constexpr bool kAims = AimsOf<Sink>::value;
 
 /// What the search does before the next step of its deepest open node.
 enum class Next : u32 {
@@ -108,6 +125,8 @@ class SearchState {
   /// Can a biclique below a node with so many rows, and columns at most, pass the limits?
   bool promising(u32 n_rows, u32 n_columns) const {
     if constexpr (!Sink::kMembers) return true;
+    if constexpr (kAims<Sink>)
+      if (!sink_.hopeful(n_rows, n_columns)) return false;
     return n_columns >= limits_.min_columns && static_cast<u64>(n_rows) * n_columns >= limits_.min_edges;
   }
 

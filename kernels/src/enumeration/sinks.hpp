@@ -1,9 +1,12 @@
 // sinks.hpp: what becomes of a biclique that the search has found.
 //
 // `CountSink` only counts. `MemberSink` knows both sides: it applies the thresholds, adds to the
-// digest and, where a batch is wanted, writes the ids of both sides into it.
+// digest and, where a batch is wanted, writes the ids of both sides into it, ascending. No list is
+// sorted for that as a rule: rows keep their order on the way down, and a leaf orders its columns
+// once, R and candidates together, so that each of its bicliques selects from them.
 #pragma once
 
+#include "enumeration/batch.hpp"
 #include "enumeration/crew.hpp"
 #include "enumeration/limits.hpp"
 #include "lanes/hash.hpp"
@@ -16,35 +19,6 @@
 #include <vector>
 
 namespace bicliq {
-
-/// A growing list of ids with 32 spare places at its end, so that a group of lanes may write there.
-class IdList {
- public:
-  std::size_t size() const { return size_; }
-  const std::int32_t* data() const { return data_.data(); }
-  /// Room for n more ids (and the spare ones), without counting them in.
-  std::int32_t* room(std::size_t n) {
-    if (size_ + n + kSpare > data_.size()) data_.resize(2 * (size_ + n + kSpare));
-    return data_.data() + size_;
-  }
-  void add(std::size_t n) { size_ += n; }
-  void sort_from(std::size_t first) {
-    const auto from = data_.begin() + static_cast<std::ptrdiff_t>(first), to = data_.begin() + static_cast<std::ptrdiff_t>(size_);
-    if (!std::is_sorted(from, to)) std::sort(from, to);
-  }
-
- private:
-  static constexpr std::size_t kSpare = 32;
-  std::vector<std::int32_t> data_;
-  std::size_t size_ = 0;
-};
-
-/// Bicliques in the layout of two Arrow list columns.
-struct Batch {
-  IdList left, right;
-  std::vector<std::int32_t> left_offsets{0}, right_offsets{0}, root;
-  std::size_t size() const { return root.size(); }
-};
 
 inline namespace BICLIQ_ISA {
 
@@ -97,6 +71,7 @@ struct Labels {
   std::vector<std::int32_t> row_ids, column_ids;
   std::vector<u64> row_hashes, column_hashes;
   bool columns_are_left = false;
+  bool rows_ascend = false;  // a later row has a larger id: then lists of rows are ascending as they are found
 };
 
 class MemberSink {
@@ -106,9 +81,9 @@ class MemberSink {
 
   /// `deliver` is empty where only the digest is wanted.
   MemberSink(const Labels& labels, const Limits& limits, Tally tally, Deliver deliver, std::size_t batch_bicliques,
-             std::size_t batch_ids)
+             std::size_t batch_ids, BatchPool& pool)
       : labels_(labels), limits_(limits), tally_(tally), deliver_(std::move(deliver)), batch_bicliques_(batch_bicliques),
-        batch_ids_(batch_ids), batch_(deliver_ ? std::make_unique<Batch>() : nullptr) {}
+        batch_ids_(batch_ids), pool_(pool), batch_(deliver_ ? pool.take() : nullptr) {}
 
   void root(u32 v) { root_ = v; }
   u64 column_hash(u32 c) const { return labels_.column_hashes[c]; }
@@ -120,12 +95,11 @@ class MemberSink {
       subtree_hashes_[i] = labels_.row_hashes[rows[i]];
     }
   }
-  /// The columns that the lanes of the coming leaf stand for.
-  void leaf(const u32* ids, u32 n) {
-    for (u32 i = 0; i < n; ++i) {
-      leaf_columns_[i] = static_cast<u32>(labels_.column_ids[ids[i]]);
-      leaf_hashes_[i] = labels_.column_hashes[ids[i]];
-    }
+  /// The columns that the lanes of the coming leaf stand for; `members` are in each of its R.
+  template <class M>
+  void leaf(const M& members, const u32* ids, u32 n) {
+    for (u32 i = 0; i < n; ++i) leaf_hashes_[i] = labels_.column_hashes[ids[i]];
+    if (batch_) order_leaf(members, ids, n);
   }
 
   /// A biclique of a narrow node: a mask over the rows of its subtree.
@@ -145,9 +119,8 @@ class MemberSink {
     account(sum_selected(subtree_hashes_, rows), members.hash + sum_selected(leaf_hashes_, joined));
     if (!batch_) return;
     put_selected(row_list(), subtree_rows_, rows);
-    put(column_list(), labels_.column_ids, members.ids, members.n);
-    put_selected(column_list(), leaf_columns_, joined);
-    close();
+    put_leaf_columns(joined);
+    close(true);
   }
   /// A biclique of a wide node.
   template <class M>
@@ -179,49 +152,78 @@ class MemberSink {
   u64 digest() const { return digest_; }
 
  private:
-  IdList& row_list() { return labels_.columns_are_left ? batch_->right : batch_->left; }
-  IdList& column_list() { return labels_.columns_are_left ? batch_->left : batch_->right; }
+  IdLists& row_list() { return labels_.columns_are_left ? batch_->right : batch_->left; }
+  IdLists& column_list() { return labels_.columns_are_left ? batch_->left : batch_->right; }
 
-  static void put(IdList& list, const std::vector<std::int32_t>& ids, const u32* vertices, std::size_t n) {
+  static void put(IdLists& list, const std::vector<std::int32_t>& ids, const u32* vertices, std::size_t n) {
     std::int32_t* to = list.room(n);
     for (std::size_t i = 0; i < n; ++i) to[i] = ids[vertices[i]];
     list.add(n);
   }
-  static void put_selected(IdList& list, const u32* ids, u32 bits) {
+  static void put_selected(IdLists& list, const u32* ids, u32 bits) {
     list.add(compact(reinterpret_cast<u32*>(list.room(kLanes)), load(ids), flags(bits)));
+  }
+  /// Puts the columns of a leaf in the order of their ids, the members of R among them.
+  template <class M>
+  void order_leaf(const M& members, const u32* ids, u32 n) {
+    order_.clear();
+    for (u32 i = 0; i < members.n; ++i) order_.push_back(key(members.ids[i], kLanes));
+    for (u32 i = 0; i < n; ++i) order_.push_back(key(ids[i], i));
+    std::sort(order_.begin(), order_.end());
+    const std::size_t n_words = (order_.size() + kLanes - 1) / kLanes;
+    leaf_columns_.resize(kLanes * n_words);
+    always_.assign(n_words, 0);
+    for (u32 k = 0; k < order_.size(); ++k) {
+      leaf_columns_[k] = static_cast<u32>(order_[k] >> 32);
+      const u32 lane = static_cast<u32>(order_[k]);
+      if (lane == kLanes)
+        always_[k / kLanes] |= 1u << k % kLanes;
+      else
+        place_[lane] = k;
+    }
+  }
+  u64 key(u32 column, u32 lane) const { return static_cast<u64>(labels_.column_ids[column]) << 32 | lane; }
+  /// Writes R and the joined lanes of a leaf, ascending.
+  void put_leaf_columns(u32 joined) {
+    selected_ = always_;
+    for (; joined; joined &= joined - 1) {
+      const u32 place = place_[first_set(joined)];
+      selected_[place / kLanes] |= 1u << place % kLanes;
+    }
+    for (std::size_t w = 0; w < selected_.size(); ++w)
+      put_selected(column_list(), leaf_columns_.data() + kLanes * w, selected_[w]);
   }
   void account(u64 rows, u64 columns) {
     tally_.add();
     digest_ += labels_.columns_are_left ? biclique_hash(columns, rows) : biclique_hash(rows, columns);
   }
   /// Ends the row of the batch that was just written; both lists are left in ascending order.
-  void close() {
+  void close(bool columns_ascend = false) {
     Batch& b = *batch_;
-    end_list(b.left, b.left_offsets);
-    end_list(b.right, b.right_offsets);
+    if (!labels_.rows_ascend) row_list().sort_last();
+    if (!columns_ascend) column_list().sort_last();
+    b.left.end_list();
+    b.right.end_list();
     b.root.push_back(labels_.column_ids[root_]);
     if (b.size() < batch_bicliques_ && b.left.size() < batch_ids_ && b.right.size() < batch_ids_) return;
     deliver_(std::move(batch_));
-    batch_ = std::make_unique<Batch>();
+    batch_ = pool_.take();
   }
-  static void end_list(IdList& list, std::vector<std::int32_t>& offsets) {
-    if (list.size() > kMostIds)
-      throw CapacityError("a batch of bicliques has more than 2^31 - 1 ids on one side; ask for smaller batches (batch_ids)");
-    list.sort_from(static_cast<std::size_t>(offsets.back()));
-    offsets.push_back(static_cast<std::int32_t>(list.size()));
-  }
-
-  static constexpr std::size_t kMostIds = 0x7fffffff;  // what an offset of an Arrow list can say
 
   const Labels& labels_;
   const Limits limits_;
   Tally tally_;
   Deliver deliver_;
   const std::size_t batch_bicliques_, batch_ids_;
+  BatchPool& pool_;
   std::unique_ptr<Batch> batch_;
   u64 digest_ = 0;
   u32 root_ = 0;
-  u32 subtree_rows_[kLanes] = {}, leaf_columns_[kLanes] = {};
+  u32 subtree_rows_[kLanes] = {};
+  std::vector<u64> order_;           // columns of a leaf: id, then lane; kLanes for those of R
+  std::vector<u32> leaf_columns_;    // their ids, ascending
+  std::vector<u32> always_, selected_;  // bit sets over these: those of R, and those of a biclique
+  u32 place_[kLanes] = {};           // where in leaf_columns_ the column of a lane is
   u64 subtree_hashes_[kLanes] = {}, leaf_hashes_[kLanes] = {};
 };
 

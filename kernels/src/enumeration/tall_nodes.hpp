@@ -154,13 +154,42 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     }
     join(level.ids[x]);
     u32* kept = memory_.take(words_for(level.n_candidates));
-    const u32 n_open = split_candidates(level, x, rows, kept);
+    u32 n_open = split_candidates(level, x, rows, kept);
     report(level, rows, n);
-    if (!n_open || !promising(n, members_.n + n_open)) {
+    if (!n_open || !promising(n, members_.n + n_open) || !aim(level, rows, n, kept, n_open)) {
       memory_.release(mark);
       return Next::kStep;
     }
     return open_child(level, x, rows, kept, n_open, mark);
+  }
+
+  /// Drops the child's candidates that are in nothing the sink wants; false where none is.
+  bool aim([[maybe_unused]] const TallLevel& level, [[maybe_unused]] const u32* rows, [[maybe_unused]] u32 n,
+           [[maybe_unused]] u32* kept, u32& n_open) {
+    if constexpr (kAims<Sink>) {
+      const u32 n_words = words_for(level.n_candidates);
+      u32* counts = memory_.take(32 * usize{n_words});
+      for (u32 w = 0; w < n_words; ++w) {
+        Lanes sum = splat(0);
+        for (u32 k = 0; kept[w] && k < level.depth; ++k)
+          sum = sum + popcounts(load(level.candidates + usize{k} * level.candidate_stride + 32 * w) & splat(rows[k]));
+        store(counts + 32 * w, sum);
+      }
+      const u32 least = sink_.aim_wide(order_, n, members_, [&](auto add) {
+        for (u32 w = 0; w < n_words; ++w)
+          for (u32 bits = kept[w]; bits; bits &= bits - 1) {
+            const u32 y = 32 * w + first_set(bits);
+            add(counts[y], level.ids[y]);
+          }
+      });
+      if (!least) return false;
+      n_open = 0;
+      for (u32 w = 0; w < n_words; ++w) {
+        kept[w] &= ballot(load(counts + 32 * w) >= splat(least));
+        n_open += popcount(kept[w]);
+      }
+    }
+    return n_open != 0;
   }
 
   /// Writes L' = L ∩ N(x); returns the number of its rows.

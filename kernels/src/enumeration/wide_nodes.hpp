@@ -347,6 +347,12 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
       put(level.tried_above + w, tried_before(from, w, x));
       if (open[w]) put(open + w, count_open(from, level, n, w, open[w]));
     }
+    if constexpr (kAims<Sink>)
+      if (!aim(m, level, n, open)) {
+        wide_ = level.parent;
+        memory_.release(mark);
+        return Next::kStep;
+      }
     const bool may_shrink = kTallNodes || kShorter * n <= m.n_rows || m.stride() > kLanes;
     if (may_shrink && usize{n} * m.stride() <= kLargestPlan) {
       const MatrixPlan p = plan_projection(m, lists(), n, level.tried_above, open);
@@ -377,6 +383,20 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     const u32 inside = ballot(flags(open) & (counts == load(from.counts + 32 * w)));
     if (inside) put(from.alive + w, from.alive[w] & ~inside);
     return ballot(flags(open) & (counts >= splat(rows_needed_)));
+  }
+
+  /// Drops the child's candidates that are in nothing the sink wants; false where none is.
+  bool aim(const BitMatrix& m, const WideLevel& level, u32 n, u32* open) {
+    const u32 least = sink_.aim_wide(order_, n, members_, [&](auto add) {
+      for (u32 w = 0; w < m.candidate_words; ++w)
+        for (u32 bits = open[w]; bits; bits &= bits - 1) {
+          const u32 y = 32 * w + first_set(bits);
+          add(level.counts[y], m.ids[y]);
+        }
+    });
+    if (!least) return false;
+    for (u32 w = 0; w < m.candidate_words; ++w) open[w] &= ballot(load(level.counts + 32 * w) >= splat(least));
+    return true;
   }
 
   // ---- smaller matrices -------------------------------------------------------------------------

@@ -1,0 +1,73 @@
+"""The best maximal bicliques of an edge table, or of a run, as a Prefect flow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prefect import flow, get_run_logger, task
+from prefect.artifacts import create_table_artifact
+
+from flows.tasks import STAGE, ended, settings_of
+from flows.words import many
+from pipeline.errors import InputError
+from pipeline.questions.find import FindAsked, find_in_run, find_in_table
+
+SHOWN = 100
+"""Groups that the artifact lists, at most."""
+
+
+@task(name="find", **STAGE)
+def find_task(
+    source: str | None, run: str | None, asked: dict[str, Any], settings: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Read, bound, search."""
+    values = settings_of(settings)
+    question = FindAsked(**{**asked, "containing": tuple(asked.get("containing", ()))})
+    if (source is None) == (run is None):
+        raise InputError("name an edge table or a run, one of the two")
+    record = find_in_table(source, question, values) if source is not None else find_in_run(str(run), question, values)
+    get_run_logger().info("%s", in_words(record))
+    return record
+
+
+@flow(name="bicliq-find", flow_run_name="find in {source} {run}", persist_result=False)
+def find(
+    source: str | None = None,
+    asked: dict[str, Any] | None = None,
+    settings: dict[str, Any] | None = None,
+    run: str | None = None,
+) -> dict[str, Any]:
+    """Find the best maximal bicliques by an objective.
+
+    Parameters
+    ----------
+    source
+        Path or fsspec URL of an edge table.
+    asked
+        The fields of `pipeline.questions.find.FindAsked`, as ``{"top": 20, "by": "surprise"}``.
+    settings
+        The tree of `pipeline.settings.Settings` as plain values.
+    run
+        In place of a table: a run of the store, or how its name begins.
+
+    Returns
+    -------
+    dict
+        The record of `pipeline.questions.find.find_in_table`, as the data of a state whose message
+        says the best.
+    """
+    record = find_task(source, run, asked or {}, settings)
+    rows = [{name: str(group[name]) for name in ("value", "n_left", "n_right")} for group in record["groups"][:SHOWN]]
+    create_table_artifact(rows, key="groups", description=f"the best groups by {record['by']}, {SHOWN} at most")
+    return ended(in_words(record), record)
+
+
+def in_words(record: dict[str, Any]) -> str:
+    """Say how many were found, how good the best is, and whether that is proven."""
+    groups = record["groups"]
+    if not groups:
+        return "no maximal biclique of these sizes" if record["proven"] else "nothing found in time"
+    best = groups[0]
+    known = "the best" if record["proven"] else "the best in time, not proven,"
+    value = f"{best['value']:,.2f}" if isinstance(best["value"], float) else f"{best['value']:,}"
+    return f"{known} {many(len(groups), 'group')} by {record['by']}, from {value} ({best['n_left']:,} × {best['n_right']:,}) down"

@@ -1,0 +1,27 @@
+"""Hooks of the flows: a webhook is told how a run ended, where settings ask for it.
+
+Prefect calls them at the end of a run, or, where the process was killed or cancelled, its worker
+does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flows.tasks import settings_of
+from pipeline.notify import notify_failed
+
+
+def tell_failure(flow: Any, flow_run: Any, state: Any) -> None:
+    """Tell that a flow failed, crashed or was cancelled."""
+    given = flow_run.parameters
+    what = given.get("source") or f"graph {given.get('graph')}"
+    notify_failed(settings_of(given.get("settings")), what, state.message or "no reason is known", state.name.lower())
+
+
+HOOKS: dict[str, Any] = {
+    "on_failure": [tell_failure],
+    "on_crashed": [tell_failure],
+    "on_cancellation": [tell_failure],
+}
+"""Options of every flow."""

@@ -1,0 +1,294 @@
+"""How many maximal bicliques there are, without finding them all."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from kernels.arguments import whole_number
+from kernels.contracts import EnumerationRequest, Side
+from kernels.cpu import load_extension, wait_for
+from kernels.enumeration import LARGEST_SIZE, checked_request
+from kernels.errors import memory_is_capacity
+
+WORK = 1 << 23
+"""Work that an estimate may take, in nodes of the search: about a second of a core."""
+
+SHARE = 0.02
+"""Of the work of the full search, which the estimate may take instead where that is more."""
+
+NODE_WORK = 4096
+"""Work after which a node is opened instead of searched."""
+
+FIRST_NODES = 2
+PILOT_SHARE = 8
+"""One in so many parts of the work goes to each of two small estimates, one from each side."""
+
+QUANTILE = 1.753
+"""Of Student's t with 15 degrees of freedom: nine in ten lie between it and its negative."""
+
+SKEW = 1.25
+"""Times a normal interval of the logarithm: sums of few heavy parts are skewed
+(docs/results.md)."""
+
+MOST_STEPS, WIDEST_STEPS = 32, 1 << 20
+"""Thresholds of a side, and the largest less the least of them."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate, and where the truth lies in nine cases of ten."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class BicliqueEstimate:
+    """What a search for maximal bicliques is expected to find.
+
+    Attributes
+    ----------
+    bicliques, low, high : int
+        Their number, and the interval that holds the truth in nine cases of ten.
+    ids, low_ids, high_ids : int
+        The same of the sizes of both sides, summed.
+    exact : bool
+        Whether everything was searched; then the intervals are their values.
+    seconds : float
+        What one thread of this machine takes to search it all, preparation included.
+    side : {"left", "right"}
+        The side that a search would have its roots on.
+    left_steps, right_steps : tuple of int
+        Thresholds of the table.
+    table : array of float, shape (len(left_steps), len(right_steps), 3)
+        For each pair of thresholds: bicliques, low, high.
+    ids_table : array of float, of the same shape
+    work : int
+        Nodes that the estimate searched.
+    """
+
+    bicliques: int
+    low: int
+    high: int
+    ids: int
+    low_ids: int
+    high_ids: int
+    exact: bool
+    seconds: float
+    side: Side
+    left_steps: tuple[int, ...]
+    right_steps: tuple[int, ...]
+    table: Any = field(repr=False)
+    ids_table: Any = field(repr=False)
+    work: int = 0
+
+
+@memory_is_capacity
+def estimate_bicliques(
+    indptr: Any,
+    indices: Any,
+    n_right: int,
+    *,
+    side: Literal["auto", "left", "right"] = "auto",
+    min_left: int = 1,
+    min_right: int = 1,
+    min_edges: int = 1,
+    left_steps: Any = (),
+    right_steps: Any = (),
+    work: int = WORK,
+    share: float = SHARE,
+    seed: int = 0,
+    threads: int = 1,
+) -> BicliqueEstimate:
+    """Estimate the number of maximal bicliques, and of the ids in their lists.
+
+    Parameters
+    ----------
+    indptr : array of int, shape (n_left + 1,)
+    indices : array of int, shape (n_edges,)
+        CSR of the left side; each row ascending, without repetition.
+    n_right : int
+        Number of right vertices.
+    side : {"auto", "left", "right"}
+        The side that the search would have its roots on; "auto" takes that of `choose_side`.
+    min_left, min_right, min_edges : int
+        Only bicliques with at least so many left vertices, right vertices, and edges.
+    left_steps, right_steps : sequence of int
+        Higher thresholds for which the number is wanted as well, ascending.
+    work : int
+        What the estimate may take, in nodes of the search; a core does some millions a second.
+    share : float
+        Share of the full search that it may take where that is more, up to sixteen times `work`.
+    seed : int
+        Of the random ways down. Seed and work give the same numbers on every machine, with any
+        number of threads; only `seconds` is measured.
+    threads : int
+        Worker threads; 0 takes all cores that this process may use.
+
+    Returns
+    -------
+    BicliqueEstimate
+
+    Raises
+    ------
+    CapacityError
+        If an id or a size is beyond 32 bits, a thread cannot be started, or memory runs out.
+    ValueError
+        If the arrays are no CSR matrix of whole numbers, a threshold is below 1, or steps do not
+        ascend.
+
+    Notes
+    -----
+    The value is right on average over seeds; the interval comes from 16 independent batches and
+    has been calibrated (docs/results.md). See `src/estimate/sampled_search.hpp` for the method and
+    its papers. Random ways are taken from the side where they scatter less.
+
+    Examples
+    --------
+    A small graph is searched whole:
+
+    >>> found = estimate_bicliques([0, 2, 4, 5], [0, 1, 0, 1, 0], 2)
+    >>> found.bicliques, found.low, found.high, found.ids, found.exact
+    (2, 2, 2, 8, True)
+    """
+    request = checked_request(
+        indptr,
+        indices,
+        n_right,
+        "cpu",
+        side=side,
+        min_left=min_left,
+        min_right=min_right,
+        min_edges=min_edges,
+        threads=threads,
+    )
+    steps = _steps("left_steps", left_steps, request.min_left), _steps("right_steps", right_steps, request.min_right)
+    if not 0 <= share < 1:
+        raise ValueError(f"share is {share}; it must be at least 0 and below 1")
+    allowed = whole_number("work", work, most=2**50)
+    sampler = _Sampler(request, steps, whole_number("seed", seed, least=0, most=2**53))
+    sample = sampler.sample(request.side, allowed // PILOT_SHARE, 0, 0)
+    rate = sample.rate
+    if not sample.exact:
+        other: Side = "left" if request.side == "right" else "right"
+        pilot = sampler.sample(other, allowed // PILOT_SHARE, 0, 0)
+        if pilot.exact or pilot.doubt < sample.doubt:
+            sample = pilot
+        if not sample.exact:
+            sample = sampler.sample(sample.side, allowed - 2 * (allowed // PILOT_SHARE), share, 1)
+    return _estimate(sample, request.side, steps, rate, sampler.work)
+
+
+class _Sample:
+    """What the batches of one run found, over the table of thresholds."""
+
+    def __init__(self, run: Any, side: Side, shape: tuple[int, int]) -> None:
+        self.side = side
+        self.exact = bool(run.exact)
+        sums = [(batch.found, batch.ids) for batch in run.batches]
+        cells = np.array(sums).reshape(len(sums), 2, *(shape if side == "right" else shape[::-1]))
+        if side == "left":
+            cells = cells.swapaxes(2, 3)  # columns were the left side
+        reached = cells[:, :, ::-1, ::-1].cumsum(2).cumsum(3)[:, :, ::-1, ::-1]
+        self.found, self.ids = reached[:, 0], reached[:, 1]
+        self.rate = float(run.searched_seconds) / max(int(run.searched_bicliques), 1)
+        self.seconds = float(np.mean([batch.seconds for batch in run.batches])) + run.prepare_seconds
+
+    @property
+    def doubt(self) -> float:
+        """How much a batch scatters, relative to the mean, and over the mean once more.
+
+        Of two small samples the one that says less is more likely to have missed what is rare.
+        """
+        found = self.found[:, 0, 0]
+        mean = float(found.mean())
+        return float(found.std(ddof=1)) / mean**2 if mean > 0 else math.inf
+
+
+class _Sampler:
+    def __init__(self, request: EnumerationRequest, steps: tuple[list[int], list[int]], seed: int) -> None:
+        self._request, self._steps, self._seed = request, steps, seed
+        self.work = 0
+
+    def sample(self, side: Side, work: int, share: float, part: int) -> _Sample:
+        """One sample; each part has random numbers of its own."""
+        request = self._request
+        run = load_extension().Estimate(
+            request.indptr,
+            request.indices,
+            request.n_right,
+            side == "left",
+            *self._steps,
+            request.min_edges,
+            work,
+            share,
+            NODE_WORK,
+            FIRST_NODES,
+            2 * self._seed + part,
+            request.threads,
+        )
+        wait_for(run)
+        self.work += run.work
+        return _Sample(run, side, (len(self._steps[0]), len(self._steps[1])))
+
+
+def interval(batches: Any) -> Interval:
+    """The mean of batches, and the interval that holds the truth in nine cases of ten."""
+    mean = float(np.mean(batches))
+    if mean == 0:
+        return Interval(0, 0, 0)
+    relative = float(np.std(batches, ddof=1)) / (mean * math.sqrt(len(batches)))
+    reach = math.exp(SKEW * QUANTILE * math.sqrt(math.log1p(relative**2)))
+    return Interval(mean, mean / reach, mean * reach)
+
+
+def _estimate(
+    sample: _Sample, side: Side, steps: tuple[list[int], list[int]], rate: float, work: int
+) -> BicliqueEstimate:
+    """Put the batches together; `rate`: seconds a biclique on the side of the search."""
+    shape = sample.found.shape[1:]
+    table, ids_table = np.zeros((*shape, 3)), np.zeros((*shape, 3))
+    for at in np.ndindex(*shape):
+        for values, to in ((sample.found, table), (sample.ids, ids_table)):
+            found = interval(values[(slice(None), *at)])
+            to[at] = found.value, found.low, found.high
+    seconds = sample.seconds
+    if sample.side != side and table[0, 0, 0] > 0:
+        seconds = float(table[0, 0, 0]) * rate
+    bicliques, low, high = (round(float(value)) for value in table[0, 0])
+    ids, low_ids, high_ids = (round(float(value)) for value in ids_table[0, 0])
+    return BicliqueEstimate(
+        bicliques=bicliques,
+        low=low,
+        high=high,
+        ids=ids,
+        low_ids=low_ids,
+        high_ids=high_ids,
+        exact=sample.exact,
+        seconds=seconds,
+        side=side,
+        left_steps=tuple(steps[0]),
+        right_steps=tuple(steps[1]),
+        table=table,
+        ids_table=ids_table,
+        work=work,
+    )
+
+
+def _steps(name: str, given: Any, least: int) -> list[int]:
+    """Thresholds of one side: the least, and those above it."""
+    steps = [whole_number(name, step, most=LARGEST_SIZE) for step in given]
+    if any(a >= b for a, b in itertools.pairwise(steps)):
+        raise ValueError(f"{name} are {steps}; give them in ascending order, each once")
+    if len(steps) > MOST_STEPS:
+        raise ValueError(f"{name} has {len(steps)} thresholds; {MOST_STEPS} are the most")
+    kept = [least, *(step for step in steps if step > least)]
+    if kept[-1] - least > WIDEST_STEPS:
+        raise ValueError(f"{name} holds {kept[-1]}, more than {WIDEST_STEPS} above the least threshold, {least}")
+    return kept

@@ -1,0 +1,309 @@
+"""The best maximal bicliques by an objective: the largest, the heaviest, the least likely."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from kernels.arguments import checked_csr, number_of_threads, one_of, whole_number
+from kernels.contracts import Int32Array, Int64Array, Packed, Side
+from kernels.cpu import load_extension, wait_for
+from kernels.enumeration import LARGEST_SIZE, UNREACHED
+from kernels.errors import memory_is_capacity
+
+Objective = Literal["edges", "vertices", "balanced", "weight", "surprise"]
+OBJECTIVES: tuple[str, ...] = get_args(Objective)
+
+SURPRISE_UNIT = 2.0**-20
+"""Nats: logarithms are rounded to whole multiples of this, so that sums are exact."""
+
+NO_VALUE = -(2**63)
+MOST_ANSWERS = 2**24
+SUM_BITS = 61  # all weights together stay below two to this power
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """A maximal biclique and its value.
+
+    Attributes
+    ----------
+    left, right : array of int32
+        Its members, ascending.
+    value : int or float
+        In units of the objective: edges or vertices, the weights' own unit, or nats.
+    """
+
+    left: Int32Array
+    right: Int32Array
+    value: float
+
+
+@dataclass(frozen=True)
+class FindResult:
+    """The best maximal bicliques.
+
+    Attributes
+    ----------
+    groups : list of Group
+        The best first.
+    proven : bool
+        Whether there is certainly no better one: False where the time limit ended the search.
+    side : {"left", "right"}
+        The side whose vertices were the roots.
+    nodes, roots : int
+        Nodes of the search, and roots that degrees alone did not rule out.
+    seconds : dict of str to float
+        ``prepare`` (order, adjacency and bounds) and ``search`` (greed and search).
+    threads : int
+    backend : str
+    """
+
+    groups: list[Group]
+    proven: bool
+    side: Side
+    nodes: int
+    roots: int
+    seconds: dict[str, float]
+    threads: int
+    backend: str
+
+
+@memory_is_capacity
+def top_bicliques(
+    indptr: Any,
+    indices: Any,
+    n_right: int,
+    k: int = 1,
+    objective: Objective = "edges",
+    *,
+    min_left: int = 1,
+    min_right: int = 1,
+    min_edges: int = 1,
+    max_left: int | None = None,
+    max_right: int | None = None,
+    min_value: float | None = None,
+    left_weights: Any = None,
+    right_weights: Any = None,
+    left_degrees: Any = None,
+    right_degrees: Any = None,
+    n_edges: int | None = None,
+    side: Literal["auto", "left", "right"] = "auto",
+    threads: int = 1,
+    time_limit: float | None = None,
+) -> FindResult:
+    """Find the `k` best maximal bicliques of a bipartite graph, without listing all.
+
+    Parameters
+    ----------
+    indptr : array of int, shape (n_left + 1,)
+    indices : array of int, shape (n_edges,)
+        CSR of the left side; each row ascending, without repetition.
+    n_right : int
+        Number of right vertices.
+    k : int
+        How many; with 1 a maximum biclique.
+    objective : {"edges", "vertices", "balanced", "weight", "surprise"}
+        What a biclique (L, R) is worth:
+
+        - *edges*: |L| · |R|, in edges.
+        - *vertices*: |L| + |R|, in vertices.
+        - *balanced*: min(|L|, |R|), in vertices.
+        - *weight*: the sum of `left_weights` over L and of `right_weights` over R, in their unit.
+        - *surprise*: the negative log-likelihood of the block where edges fall by degree, in nats:
+          the sum over u in L and v in R of ln(m / (d_u · d_v)), which is
+          |L|·|R|·ln m − |R|·Σ_L ln d_u − |L|·Σ_R ln d_v. See the notes.
+    min_left, min_right, min_edges, max_left, max_right : int
+        Only maximal bicliques of these sizes.
+    min_value : float, optional
+        Only those that are worth at least so much.
+    left_weights, right_weights : array of float
+        A weight a vertex, for ``objective="weight"``; a side without weights counts nothing.
+    left_degrees, right_degrees, n_edges : array of int, int, optional
+        Degrees and edges for *surprise*, where the graph is a part of another one; by default those
+        of the graph itself.
+    side : {"auto", "left", "right"}
+        The side whose vertices are the roots of the search. The answer does not depend on it.
+    threads : int
+        Worker threads; 0 takes all cores. The answer does not depend on it.
+    time_limit : float, optional
+        Seconds after which the search ends; the result then says that it is not proven.
+
+    Returns
+    -------
+    FindResult
+        Ordered by value, equal ones by edges, then by their lists of left vertices (the one that
+        is smaller where they first differ comes first).
+
+    Raises
+    ------
+    ValueError
+        If the arrays are no CSR matrix of whole numbers, or an argument is out of its range.
+    CapacityError
+        If a size is beyond 32 bits, or memory runs out.
+
+    Notes
+    -----
+    Branch and bound in the search of `enumerate_maximal_bicliques`; `src/enumeration/finding.hpp`
+    and `best_sink.hpp` say how. O(edges) before the search; what the search visits are the nodes
+    whose bound reaches the k-th best.
+
+    Surprise is −ln of the probability of all edges of the block under the model of Chung and Lu
+    (2002), where u and v are joined with probability p = d_u · d_v / m independently; a pair with
+    d_u · d_v > m counts against the block. Each vertex's ½ ln m − ln d is rounded to a multiple of
+    2⁻²⁰ nats, so that equal blocks are equal to the last bit. Weights are rounded alike, to a power
+    of two that lets the sum of all fit 61 bits: weights that are whole numbers stay exact.
+
+    Examples
+    --------
+    The complete graph K(2, 2) with one more left vertex that knows one right vertex:
+
+    >>> best = top_bicliques([0, 2, 4, 5], [0, 1, 0, 1, 0], 2, k=2)
+    >>> [(g.left.tolist(), g.right.tolist(), g.value) for g in best.groups]
+    [([0, 1], [0, 1], 4), ([0, 1, 2], [0], 3)]
+    """
+    starts, columns, n_columns = checked_csr(indptr, indices, n_right)
+    one_of("objective", objective, OBJECTIVES)
+    one_of("side", side, ("auto", "left", "right"))
+    wanted = whole_number("k", k, most=MOST_ANSWERS)
+    sizes = [whole_number("min_left", min_left, most=LARGEST_SIZE)]
+    sizes.append(whole_number("min_right", min_right, most=LARGEST_SIZE))
+    sizes.append(min(whole_number("min_edges", min_edges), UNREACHED))
+    sizes.append(_largest("max_left", max_left))
+    sizes.append(_largest("max_right", max_right))
+    workers = number_of_threads(threads)
+    if time_limit is not None and not time_limit >= 0:
+        raise ValueError(f"time_limit is {time_limit!r}; it must be a number of seconds of at least 0")
+    terms, unit = _terms(
+        objective, starts, columns, n_columns, left_weights, right_weights, left_degrees, right_degrees, n_edges
+    )
+    graph = Packed.of(starts, columns, n_columns)
+    left_terms, right_terms = (
+        values if kept is None or not len(values) else values[kept]
+        for values, kept in zip(terms, (graph.left, graph.right), strict=True)
+    )
+    chosen: Side = side if side != "auto" else _faster_side(graph)
+    extension = load_extension()
+    session = extension.FindSession(
+        graph.indptr,
+        graph.indices,
+        graph.n_right,
+        chosen == "left",
+        OBJECTIVES.index(objective),
+        wanted,
+        _least(min_value, unit),
+        left_terms,
+        right_terms,
+        *sizes,
+        workers,
+    )
+    wait_for(session, time_limit=time_limit)
+    return FindResult(
+        groups=[
+            Group(_numbers(graph.left, left), _numbers(graph.right, right), value if unit is None else value * unit)
+            for value, left, right in session.answers()
+        ],
+        proven=session.proven,
+        side=chosen,
+        nodes=session.nodes,
+        roots=session.roots,
+        seconds={"prepare": session.prepare_seconds, "search": session.search_seconds},
+        threads=workers,
+        backend=f"cpu-{extension.isa}",
+    )
+
+
+def _largest(name: str, value: Any) -> int:
+    return 2**32 - 1 if value is None else whole_number(name, value, most=LARGEST_SIZE)
+
+
+def _numbers(kept: Any, vertices: Int32Array) -> Int32Array:
+    return vertices if kept is None else kept[vertices].astype(np.int32)
+
+
+def _faster_side(graph: Packed) -> Side:
+    """The side with fewer paths of two edges.
+
+    Crowded tables are no exception, as they are for an enumeration: few columns over many rows are
+    what bounds are good at (fimi-chess: 1 s, and not within 25 s from the other side).
+    """
+    of_left, of_right = np.diff(graph.indptr), np.bincount(graph.indices, minlength=graph.n_right)
+    from_left, from_right = (float(np.square(each, dtype=np.float64).sum()) for each in (of_right, of_left))
+    return "left" if from_left <= from_right else "right"
+
+
+def _least(value: Any, unit: float | None) -> int:
+    """The least whole number that reaches a value."""
+    if value is None:
+        return NO_VALUE
+    if not isinstance(value, (int, float, np.integer, np.floating)) or value != value:
+        raise ValueError(f"min_value is {value!r}; it must be a number")
+    return int(np.clip(np.ceil(float(value) if unit is None else float(value) / unit), -(2.0**62), 2.0**62))
+
+
+def _terms(
+    objective: str,
+    starts: Int64Array,
+    columns: Int32Array,
+    n_right: int,
+    left_weights: Any,
+    right_weights: Any,
+    left_degrees: Any,
+    right_degrees: Any,
+    n_edges: Any,
+) -> tuple[tuple[Int64Array, Int64Array], float | None]:
+    """A whole number a vertex, and the unit of these numbers; None where sizes alone count."""
+    n_left = len(starts) - 1
+    if objective == "weight":
+        if left_weights is None and right_weights is None:
+            raise ValueError("objective 'weight' needs left_weights, right_weights, or both")
+        return _of_weights(
+            _checked(left_weights, n_left, "left_weights"), _checked(right_weights, n_right, "right_weights")
+        )
+    if left_weights is not None or right_weights is not None:
+        raise ValueError(f"weights are for objective 'weight', not {objective!r}")
+    if objective == "surprise":
+        edges = len(columns) if n_edges is None else whole_number("n_edges", n_edges, least=0)
+        left = np.diff(starts) if left_degrees is None else _checked(left_degrees, n_left, "left_degrees")
+        right = (
+            np.bincount(columns, minlength=n_right)
+            if right_degrees is None
+            else _checked(right_degrees, n_right, "right_degrees")
+        )
+        return (_of_degrees(left, edges), _of_degrees(right, edges)), SURPRISE_UNIT
+    if left_degrees is not None or right_degrees is not None or n_edges is not None:
+        raise ValueError(f"degrees are for objective 'surprise', not {objective!r}")
+    return (np.zeros(0, np.int64), np.zeros(0, np.int64)), None
+
+
+def _checked(values: Any, n: int, name: str) -> Any:
+    if values is None:
+        return np.zeros(n)
+    array = np.asarray(values)
+    if array.ndim != 1 or len(array) != n or array.dtype.kind not in "iuf":
+        raise ValueError(f"{name} must be an array of {n} numbers, one a vertex")
+    if not np.isfinite(array).all():
+        place = int(np.argmin(np.isfinite(array)))
+        raise ValueError(f"{name} holds {array[place]} at index {place}; it must be a number")
+    return array
+
+
+def _of_degrees(degrees: Any, n_edges: int) -> Int64Array:
+    logarithms = 0.5 * np.log(max(n_edges, 1)) - np.log(np.maximum(degrees, 1))
+    terms: Int64Array = np.rint(logarithms / SURPRISE_UNIT).astype(np.int64)
+    return terms
+
+
+def _of_weights(left: Any, right: Any) -> tuple[tuple[Int64Array, Int64Array], float]:
+    total = float(np.abs(left).sum(dtype=np.float64) + np.abs(right).sum(dtype=np.float64))
+    unit = 2.0 ** (int(np.ceil(np.log2(total))) - SUM_BITS) if total > 0 else 1.0
+    whole = all(array.dtype.kind in "iu" or (array == np.rint(array)).all() for array in (left, right))
+    if whole and total < 2.0**SUM_BITS:
+        unit = 1.0
+
+    terms = [
+        array.astype(np.int64) if unit == 1.0 else np.rint(array / unit).astype(np.int64) for array in (left, right)
+    ]
+    return (terms[0], terms[1]), unit

@@ -1,0 +1,167 @@
+"""Bicliques as row groups of a Parquet file: encoded, and checked, without Python's lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kernels.arguments import checked_hashes, one_of
+from kernels.contracts import BicliqueBatch
+from kernels.cpu import load_extension
+from kernels.errors import memory_is_capacity
+
+Compression = Literal["zstd", "lz4_raw", "none"]
+
+CODECS = {"none": 0, "zstd": 6, "lz4_raw": 7}
+"""The numbers that the Parquet format gives them."""
+
+
+@dataclass(frozen=True)
+class ColumnChunk:
+    """A column of a row group.
+
+    Attributes
+    ----------
+    begin, data, end : int
+        Bytes of the row group: the dictionary page, if there is one, begins at `begin`, the data
+        pages at `data`.
+    n_values : int
+        Values, over all lists.
+    uncompressed : int
+        Bytes of its pages before they were compressed, headers included.
+    n_pages : int
+        Data pages.
+    least, most : int
+        Its smallest and largest value; 0 without one.
+    """
+
+    begin: int
+    data: int
+    end: int
+    n_values: int
+    uncompressed: int
+    n_pages: int
+    least: int
+    most: int
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """Some bicliques as they stand in a Parquet file: columns left, right, n_left, n_right, root.
+
+    Attributes
+    ----------
+    rows : int
+    codec : int
+        The number that the Parquet format gives its codec.
+    data : array of uint8
+        The bytes.
+    columns : list of ColumnChunk
+        What the footer of the file must say of them.
+    """
+
+    rows: int
+    codec: int
+    data: Any
+    columns: list[ColumnChunk]
+
+
+@memory_is_capacity
+def encode_bicliques(
+    batch: BicliqueBatch,
+    compression: Compression = "zstd",
+    level: int = 1,
+    compress: Callable[[bytes], bytes] | None = None,
+) -> RowGroup:
+    """Encode a batch as a row group of a Parquet file.
+
+    Parameters
+    ----------
+    batch : BicliqueBatch
+        On the host; no side of a biclique is empty.
+    compression : {"zstd", "lz4_raw", "none"}
+    level : int
+        Level of zstd.
+    compress : callable, optional
+        Compresses a page where this machine lacks the library of the codec (`has_codec`).
+
+    Returns
+    -------
+    RowGroup
+
+    Raises
+    ------
+    ValueError
+        If the arrays are no batch, or there is no such codec.
+    RuntimeError
+        If the codec's library is missing, or failed, or a side is empty.
+    CapacityError
+        If a list or a page is longer than the format can say.
+
+    Examples
+    --------
+    >>> from kernels import stream_maximal_bicliques
+    >>> with stream_maximal_bicliques([0, 2, 4], [0, 1, 0, 1], 2) as stream:
+    ...     [encode_bicliques(batch, "none").rows for batch in stream]
+    [1]
+    """
+    one_of("compression", compression, tuple(CODECS))
+    if compress is None and not has_codec(compression):
+        raise RuntimeError(f"this machine has no library for {compression}; give a function that compresses")
+    arrays = batch.left_offsets, batch.left, batch.right_offsets, batch.right, batch.root
+    data, columns = load_extension().encode_bicliques(*arrays, CODECS[compression], level, compress)
+    return RowGroup(len(batch), CODECS[compression], data, [ColumnChunk(*column) for column in columns])
+
+
+def check_bicliques(batch: BicliqueBatch, left_hashes: Any = None, right_hashes: Any = None) -> tuple[int, int]:
+    """Digest of a batch, and how many of its bicliques have a side that is not ascending.
+
+    The digest is that of `set_digest`, at the speed of memory and without Python's lock.
+
+    Parameters
+    ----------
+    batch : BicliqueBatch
+    left_hashes, right_hashes : array of uint64, optional
+        The 64-bit hash of each vertex's label, by id; the ids by default.
+
+    Returns
+    -------
+    tuple of int
+        The digest, and how many bicliques have a side that is not ascending.
+
+    Raises
+    ------
+    ValueError
+        If the arrays are no batch, or an id has no hash.
+
+    Notes
+    -----
+    O(ids) time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernels import BicliqueBatch, check_bicliques, set_digest
+    >>> lists = np.array([0, 2], np.int32), np.array([4, 3], np.int32)
+    >>> digest, unordered = check_bicliques(BicliqueBatch(*lists, *lists, np.array([4], np.int32)))
+    >>> digest == set_digest(*lists, *lists), unordered
+    (True, 1)
+    """
+    arrays = batch.left_offsets, batch.left, batch.right_offsets, batch.right
+    hashes = (
+        None if each is None else checked_hashes(each, len(each), "hashes") for each in (left_hashes, right_hashes)
+    )
+    digest, unordered = load_extension().check_bicliques(*arrays, *hashes)
+    return int(digest), int(unordered)
+
+
+def has_codec(compression: Compression) -> bool:
+    """Say whether this machine has the library of a codec (libzstd.so.1, liblz4.so.1).
+
+    Examples
+    --------
+    >>> has_codec("none")
+    True
+    """
+    return bool(load_extension().has_library(CODECS[compression]))

@@ -1,0 +1,104 @@
+// batch.hpp: bicliques on their way out of a search, in buffers that are used again and again.
+//
+// A fresh buffer costs more than what is written into it: the kernel clears its pages, and a vector
+// that grows clears and copies them once more. So a batch that was read goes back to its pool.
+#pragma once
+
+#include "lanes/errors.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <vector>
+
+namespace bicliq {
+
+/// Lists of ids side by side. 32 spare places follow, so that a group of lanes may write there.
+class IdLists {
+ public:
+  IdLists() : offsets_{0} {}
+  std::size_t size() const { return size_; }
+  const std::int32_t* data() const { return data_.get(); }
+  const std::vector<std::int32_t>& offsets() const { return offsets_; }
+  /// Room for n more ids (and the spare ones), without counting them in.
+  std::int32_t* room(std::size_t n) {
+    if (size_ + n + kSpare > capacity_) grow(2 * (size_ + n + kSpare));
+    return data_.get() + size_;
+  }
+  void add(std::size_t n) { size_ += n; }
+  /// Sorts the ids that were added since the last list ended.
+  void sort_last() {
+    std::int32_t *from = data_.get() + offsets_.back(), *to = data_.get() + size_;
+    if (!std::is_sorted(from, to)) std::sort(from, to);
+  }
+  void end_list() {
+    if (size_ > kMostIds)
+      throw CapacityError("a batch of bicliques has more than 2^31 - 1 ids on one side; ask for smaller batches (batch_ids)");
+    offsets_.push_back(static_cast<std::int32_t>(size_));
+  }
+  void clear() {
+    size_ = 0;
+    offsets_.resize(1);
+  }
+
+ private:
+  static constexpr std::size_t kSpare = 32;
+  static constexpr std::size_t kMostIds = 0x7fffffff;  // what an offset of an Arrow list can say
+  struct Free {
+    void operator()(std::int32_t* p) const { std::free(p); }
+  };
+  void grow(std::size_t n) {
+    auto* data = static_cast<std::int32_t*>(std::realloc(data_.get(), n * sizeof(std::int32_t)));
+    if (!data) throw std::bad_alloc();
+    static_cast<void>(data_.release());
+    data_.reset(data);
+    capacity_ = n;
+  }
+  std::unique_ptr<std::int32_t[], Free> data_;
+  std::size_t size_ = 0, capacity_ = 0;
+  std::vector<std::int32_t> offsets_;
+};
+
+/// Bicliques in the layout of two Arrow list columns.
+struct Batch {
+  IdLists left, right;
+  std::vector<std::int32_t> root;
+  std::size_t size() const { return root.size(); }
+  void clear() {
+    left.clear();
+    right.clear();
+    root.clear();
+  }
+};
+
+/// Batches that were read, for the workers to fill again. Readers may outlive the search.
+class BatchPool {
+ public:
+  explicit BatchPool(std::size_t most) : most_(most) { free_.reserve(most); }
+  std::unique_ptr<Batch> take() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!free_.empty()) {
+        std::unique_ptr<Batch> batch = std::move(free_.back());
+        free_.pop_back();
+        return batch;
+      }
+    }
+    return std::make_unique<Batch>();
+  }
+  void give(std::unique_ptr<Batch> batch) {
+    batch->clear();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (free_.size() < most_) free_.push_back(std::move(batch));
+  }
+
+ private:
+  const std::size_t most_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Batch>> free_;
+};
+
+}  // namespace bicliq

@@ -1,0 +1,226 @@
+// finding.hpp: the best maximal bicliques of a graph, by branch and bound.
+//
+// What it finds: of all maximal bicliques of wanted sizes the k best of an objective
+// (objective.hpp), ordered as best_list.hpp says; with k = 1 a maximum biclique.
+//
+// Method: greedy climbs say what is wanted (greedy.hpp). By size, the search then goes from range
+// to range of numbers of rows, each in the core of the graph that can hold such answers
+// (core_part.hpp), which is small; by terms it is one search. Degrees bound what each root can hold
+// (root_bounds.hpp), and roots are searched from the largest bound down. The search below a root is
+// the enumeration's (mbe.hpp), whose nodes are bounded by best_sink.hpp.
+//
+// Cost: O(edges) before the search, for graph, bounds and greed; the search visits the nodes whose
+// bound reaches the k-th best. Memory: that of an enumeration, and the k answers.
+//
+// Papers: Lyu et al., VLDB 2020, "Maximum biclique search at billion scale" (ranges of sizes, each
+// with its core).
+#pragma once
+
+#include "enumeration/core_part.hpp"
+#include "enumeration/crew.hpp"
+#include "enumeration/greedy.hpp"
+#include "enumeration/root_bounds.hpp"
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+/// What is searched: a CSR matrix of the left side, which the caller keeps, and terms a vertex.
+struct FindRequest {
+  const std::int64_t* indptr;
+  const std::int32_t* indices;
+  u32 n_left, n_right;
+  bool columns_are_left;
+  std::vector<i64> left_terms, right_terms;  // of weight and surprise
+  usize k;
+  i64 least;  // what an answer must be worth, in units of the objective
+  u32 threads;
+};
+
+class Finding {
+ public:
+  Finding(FindRequest request, Objective objective, const Sizes& sizes)
+      : request_(std::move(request)), scores_{objective, sizes, {}, {}, 0},
+        best_(request_.k, scores_.least(request_.least)) {
+    crew_.begin([this] { run(); });
+  }
+  ~Finding() { end(); }
+  Finding(const Finding&) = delete;
+  Finding& operator=(const Finding&) = delete;
+
+  /// Waits at most so long; true when the search has ended. Rethrows what ended it.
+  bool wait(double seconds) { return crew_.wait(seconds); }
+  void end() { crew_.end(); }
+
+  // ---- once it has ended ------------------------------------------------------------------------
+
+  const std::vector<Answer>& answers() const { return best_.answers(); }
+  i64 value(const Answer& answer) const { return scores_.plain(answer.value); }
+  /// Was everything searched, or ruled out?
+  bool proven() const { return proven_; }
+  u64 nodes() const { return nodes_; }
+  u64 roots_opened() const { return roots_opened_; }
+  double prepare_seconds() const { return prepare_seconds_; }
+  double search_seconds() const { return search_seconds_; }
+
+ private:
+  static constexpr usize kGreedyRoots = 64;
+  static constexpr u64 kGreedyEdges = 1 << 20;  // of greed, besides two looks at every edge: 2 ms
+
+  /// A part of the graph with what is wanted of it, ready to be searched.
+  struct Stage {
+    Scores scores;
+    Graph graph;
+    Numbers numbers;
+    u32 most_rows = 0;
+    std::vector<i64> bounds;  // a column
+    std::vector<u32> order;   // roots that are not ruled out, the most promising first
+  };
+
+  void run() {
+    const FindRequest& r = request_;
+    CorePart base;
+    std::vector<u32> left, right;
+    {
+      const Stopwatch watch(prepare_seconds_);
+      left = left_degrees(r.indptr, r.n_left);
+      right = right_degrees(r.indptr, r.indices, r.n_left, r.n_right);
+      expect_star(left, right);
+      base = part_of(r.indptr, r.indices, left, r.n_right, scores_.sizes.min_rows, scores_.sizes.min_columns);
+      if (!scores_.by_size() || best_.least() == INT64_MIN) open_stage(base, scores_.sizes);
+    }
+    const Stopwatch watch(search_seconds_);
+    if (!scores_.by_size() || best_.least() == INT64_MIN) climb();
+    if (!scores_.by_size() || best_.least() == INT64_MIN)
+      search();
+    else
+      search_by_rows(base);
+    proven_ = !crew_.stopped();
+  }
+
+  /// Where one vertex suffices for a side: with k = 1 a vertex and all its neighbours, or what is
+  /// larger, is an answer.
+  void expect_star(const std::vector<u32>& left, const std::vector<u32>& right) {
+    const Sizes& sizes = scores_.sizes;
+    if (request_.k > 1 || !scores_.by_size() || sizes.max_rows != ~0u || sizes.max_columns != ~0u) return;
+    const std::vector<u32>&rows = request_.columns_are_left ? right : left, &columns = request_.columns_are_left ? left : right;
+    const auto expect = [&](u32 n_rows, u32 n_columns) {
+      if (sizes.accept(n_rows, n_columns)) best_.expect(scores_.most(n_rows, n_columns));
+    };
+    if (!rows.empty()) expect(1, *std::max_element(rows.begin(), rows.end()));
+    if (!columns.empty()) expect(*std::max_element(columns.begin(), columns.end()), 1);
+  }
+
+  CorePart part_of(const std::int64_t* indptr, const std::int32_t* indices, const std::vector<u32>& left,
+                   u32 n_right, u32 min_rows, u32 min_columns) {
+    const bool columns_are_left = request_.columns_are_left;
+    return core_part(indptr, indices, left, n_right, columns_are_left ? min_rows : min_columns,
+                     columns_are_left ? min_columns : min_rows, [this] { crew_.check(); });
+  }
+
+  /// Searches range after range of numbers of rows, each half as large as the one before: an answer
+  /// with so many rows needs so many columns to be wanted that nearly all of the graph cannot hold
+  /// it. Many rows come first: they are had by few columns, so that good answers are found soon.
+  void search_by_rows(const CorePart& base) {
+    const std::vector<u32> left = left_degrees(base.indptr.data(), base.n_left()),
+                           right = right_degrees(base.indptr.data(), base.indices.data(), base.n_left(), base.n_right());
+    const Degrees of_rows(request_.columns_are_left ? right : left), of_columns(request_.columns_are_left ? left : right);
+    const u32 fewest = std::max(scores_.sizes.min_rows, 1u);
+    u32 last = std::min(of_columns.largest(), scores_.sizes.max_rows);
+    while (last >= fewest) {
+      crew_.check();
+      const i64 least = best_.least();
+      const Sizes sizes = range_below(last, fewest, of_rows.largest());
+      CorePart part;
+      if (of_rows.at_least(sizes.min_columns) >= sizes.min_rows && of_columns.at_least(sizes.min_rows) >= sizes.min_columns)
+        part = part_of(base.indptr.data(), base.indices.data(), left, base.n_right(), sizes.min_rows, sizes.min_columns);
+      if (!part.indices.empty()) {
+        part.number_by(base);
+        open_stage(part, sizes);
+        climb();
+        if (best_.least() > least) continue;  // more is wanted now: the range holds less
+        search();
+      }
+      last = sizes.min_rows - 1;
+    }
+  }
+  /// The range of numbers of rows up to `last`, and the columns that are needed there.
+  Sizes range_below(u32 last, u32 fewest, u32 most_columns) const {
+    Sizes sizes = scores_.sizes;
+    sizes.max_rows = last;
+    sizes.min_columns = columns_needed(last, most_columns);
+    sizes.min_rows = std::max(last / 2 + 1, fewest);
+    while (sizes.min_rows > fewest && columns_needed(sizes.min_rows - 1, most_columns) == sizes.min_columns)
+      sizes.min_rows = std::max(sizes.min_rows / 2, fewest);
+    return sizes;
+  }
+  /// Columns without which nothing of so many rows is wanted; one more than the most where all of
+  /// these do not suffice.
+  u32 columns_needed(u64 rows, u32 most) const {
+    u32 low = scores_.sizes.min_columns, high = std::max(low, most) + 1;
+    while (low < high) {
+      const u32 middle = low + (high - low) / 2;
+      if (scores_.most(rows, middle) >= best_.least())
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    return low;
+  }
+
+  void open_stage(const CorePart& part, const Sizes& sizes) {
+    const FindRequest& r = request_;
+    const auto check = [this] { crew_.check(); };
+    stage_ = Stage();
+    Stage& s = stage_;
+    s.scores.objective = scores_.objective;
+    s.scores.sizes = sizes;
+    s.graph = prepare(part.indptr.data(), part.indices.data(), part.n_left(), part.n_right(), r.columns_are_left, false, check);
+    s.numbers.columns_are_left = r.columns_are_left;
+    s.numbers.of_row = r.columns_are_left ? part.right : part.left;
+    const std::vector<u32>& columns = r.columns_are_left ? part.left : part.right;
+    for (u32 c : s.graph.vertex_of_column) s.numbers.of_column.push_back(columns[c]);
+    if (s.graph.n_columns) s.most_rows = s.graph.column_degree(s.graph.n_columns - 1);  // by ascending degree
+    if (!scores_.by_size()) {
+      const std::vector<i64>&row_terms = r.columns_are_left ? r.right_terms : r.left_terms,
+                       &column_terms = r.columns_are_left ? r.left_terms : r.right_terms;
+      for (u32 row : s.numbers.of_row) s.scores.row_terms.push_back(row_terms[row]);
+      for (u32 column : s.numbers.of_column) s.scores.column_terms.push_back(column_terms[column]);
+      s.scores.largest_pair = largest(s.scores.row_terms) + largest(s.scores.column_terms);
+    }
+    s.bounds = RootBounds(s.graph, s.scores).all(check);
+    for (u32 v = 0; v < s.graph.n_columns; ++v)
+      if (s.bounds[v] >= best_.least() && s.bounds[v] != INT64_MIN) s.order.push_back(v);
+    std::sort(s.order.begin(), s.order.end(),
+              [&s](u32 a, u32 b) { return std::make_pair(s.bounds[a], a) > std::make_pair(s.bounds[b], b); });
+  }
+  static i64 largest(const std::vector<i64>& terms) {
+    return terms.empty() ? 0 : *std::max_element(terms.begin(), terms.end());
+  }
+  void climb() {
+    const Stage& s = stage_;
+    BestSink sink(s.scores, s.numbers, s.most_rows, best_);
+    Greedy greedy(s.graph, s.scores, sink, 2 * s.graph.column_rows.size() + kGreedyEdges);
+    for (usize i = 0; i < s.order.size() && i < kGreedyRoots && greedy.has_budget(); ++i) {
+      crew_.check();
+      if (s.bounds[s.order[i]] >= best_.least()) greedy.climb(s.order[i]);
+    }
+  }
+  void search() {
+    crew_.check();
+    crew_.search(request_.threads, stage_.order.size(), [this](u32) { work(); });
+  }
+  void work();  // find_search.cpp
+
+  FindRequest request_;
+  const Scores scores_;  // without terms, which a stage has
+  BestList best_;
+  Stage stage_;
+  std::mutex mutex_;
+  u64 nodes_ = 0, roots_opened_ = 0;
+  bool proven_ = false;
+  double prepare_seconds_ = 0, search_seconds_ = 0;
+  Crew crew_;  // last: its threads use all that is above
+};
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

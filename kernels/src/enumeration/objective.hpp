@@ -1,0 +1,103 @@
+// objective.hpp: what makes one biclique better than another, and what is the most that one with
+// given rows and columns can reach.
+//
+// A biclique of r rows and c columns is worth
+//
+//   edges      r · c
+//   vertices   r + c, of equal ones the one with more edges first
+//   balanced   min(r, c), of equal ones the one with more edges first
+//   weight     the sum of its rows' and its columns' terms
+//   surprise   c · (sum of its rows' terms) + r · (sum of its columns' terms)
+//
+// Terms and sums are whole numbers (weights and logarithms in fixed point), so that the value of a
+// biclique does not depend on the order in which it is summed up: threads, sides and lanes agree to
+// the last bit.
+#pragma once
+
+#include "lanes/types.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace bicliq {
+
+enum class Objective { edges, vertices, balanced, weight, surprise };
+
+/// Which bicliques count: besides the least sizes (limits.hpp) the largest ones.
+struct Sizes {
+  u32 min_rows = 1, min_columns = 1;
+  u64 min_edges = 1;
+  u32 max_rows = ~0u, max_columns = ~0u;
+
+  bool accept(u64 rows, u64 columns) const {
+    return rows >= min_rows && columns >= min_columns && rows * columns >= min_edges && rows <= max_rows &&
+           columns <= max_columns;
+  }
+};
+
+struct Scores {
+  Objective objective = Objective::edges;
+  Sizes sizes;
+  std::vector<i64> row_terms, column_terms;  // of weight and surprise
+  i64 largest_pair = 0;                      // surprise: the largest row term and the largest column term together
+
+  bool by_size() const { return objective < Objective::weight; }
+
+  /// The value of a biclique, from its sizes and the sums of its terms.
+  i64 value(u64 rows, u64 columns, i64 row_sum, i64 column_sum) const {
+    switch (objective) {
+      case Objective::weight: return row_sum + column_sum;
+      case Objective::surprise: return static_cast<i64>(columns) * row_sum + static_cast<i64>(rows) * column_sum;
+      default: return of_sizes(rows, columns);
+    }
+  }
+  /// The most that a biclique of exactly so many rows and at most so many columns is worth, where
+  /// no such rows have a larger sum of terms, and no such columns a larger one.
+  i64 most(u64 rows, u64 columns, i64 row_sum, i64 column_sum) const {
+    switch (objective) {
+      case Objective::weight: return row_sum + column_sum;
+      case Objective::surprise:
+        return rounded_up(static_cast<double>(columns) * static_cast<double>(row_sum) +
+                          static_cast<double>(rows) * static_cast<double>(column_sum));
+      default: return of_sizes(rows, std::min<u64>(columns, sizes.max_columns));
+    }
+  }
+  /// The most that one of at most so many rows and columns is worth, whatever their terms.
+  i64 most(u64 rows, u64 columns) const {
+    if (objective == Objective::weight) return kUnbounded;
+    rows = std::min<u64>(rows, sizes.max_rows);
+    columns = std::min<u64>(columns, sizes.max_columns);
+    if (objective == Objective::surprise)
+      return rounded_up(static_cast<double>(rows) * static_cast<double>(columns) *
+                        static_cast<double>(std::max<i64>(largest_pair, 0)));
+    return of_sizes(rows, columns);
+  }
+  /// A biclique's value in the objective's own units, without what only orders equal ones.
+  i64 plain(i64 value) const {
+    return objective == Objective::vertices || objective == Objective::balanced ? value >> kTieBits : value;
+  }
+  /// The least value of a biclique that reaches so many units.
+  i64 least(i64 units) const {
+    return objective == Objective::vertices || objective == Objective::balanced ? units << kTieBits : units;
+  }
+
+  static constexpr i64 kUnbounded = INT64_MAX;
+
+ private:
+  static constexpr u32 kTieBits = 30;
+
+  i64 of_sizes(u64 rows, u64 columns) const {
+    const u64 edges = rows * columns;
+    if (objective == Objective::edges) return static_cast<i64>(edges);
+    const u64 size = objective == Objective::vertices ? rows + columns : std::min(rows, columns);
+    return static_cast<i64>(size << kTieBits | std::min<u64>(edges, (u64{1} << kTieBits) - 1));
+  }
+  /// A bound that was summed in floating point, made safe.
+  static i64 rounded_up(double x) {
+    const double safe = x + std::fabs(x) * 1e-12 + 2;
+    return safe < 9e18 ? static_cast<i64>(safe) : kUnbounded;
+  }
+};
+
+}  // namespace bicliq

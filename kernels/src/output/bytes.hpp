@@ -1,0 +1,79 @@
+// bytes.hpp: a growing buffer that is never cleared, and Thrift's compact protocol into it.
+#pragma once
+
+#include "lanes/types.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+
+namespace bicliq {
+
+class Bytes {
+ public:
+  std::size_t size() const { return size_; }
+  char* data() { return data_.get(); }
+  const char* data() const { return data_.get(); }
+  /// Room for n more bytes, without counting them in.
+  char* room(std::size_t n) {
+    if (size_ + n > capacity_) grow(2 * (size_ + n));
+    return data_.get() + size_;
+  }
+  void add(std::size_t n) { size_ += n; }
+  void clear() { size_ = 0; }
+  void put(const void* from, std::size_t n) {
+    std::memcpy(room(n), from, n);
+    size_ += n;
+  }
+  void put_byte(u32 byte) {
+    *room(1) = static_cast<char>(byte);
+    ++size_;
+  }
+  /// A number of seven bits a byte, the lowest first.
+  void put_varint(u64 x) {
+    for (; x > 0x7f; x >>= 7) put_byte(static_cast<u32>(x & 0x7f) | 0x80);
+    put_byte(static_cast<u32>(x));
+  }
+
+ private:
+  struct Free {
+    void operator()(char* p) const { std::free(p); }
+  };
+  void grow(std::size_t n) {
+    auto* data = static_cast<char*>(std::realloc(data_.get(), n));
+    if (!data) throw std::bad_alloc();
+    static_cast<void>(data_.release());
+    data_.reset(data);
+    capacity_ = n;
+  }
+  std::unique_ptr<char[], Free> data_;
+  std::size_t size_ = 0, capacity_ = 0;
+};
+
+/// Writes a struct of Thrift's compact protocol whose fields are numbers of 32 bits, or structs.
+class ThriftStruct {
+ public:
+  explicit ThriftStruct(Bytes& to) : to_(to) {}
+  ThriftStruct& number(u32 field, u32 value) {
+    head(field, 5);
+    to_.put_varint(u64{value} << 1);  // zigzag
+    return *this;
+  }
+  /// Begins a field that is a struct, which the caller writes and ends.
+  ThriftStruct inner(u32 field) {
+    head(field, 12);
+    return ThriftStruct(to_);
+  }
+  void end() { to_.put_byte(0); }
+
+ private:
+  void head(u32 field, u32 kind) {
+    to_.put_byte((field - last_) << 4 | kind);  // fields are numbered below 16, and come in order
+    last_ = field;
+  }
+  Bytes& to_;
+  u32 last_ = 0;
+};
+
+}  // namespace bicliq

@@ -1,0 +1,92 @@
+// codec.hpp: how pages are compressed: by the zstd or LZ4 of the system, or by what a caller gives.
+//
+// The libraries are opened when they are first asked for (nearly every Linux has them: package
+// managers need them), so the extension is built and loaded without them. Their functions below
+// have not changed since their first stable versions.
+#pragma once
+
+#include "output/bytes.hpp"
+
+#include <dlfcn.h>
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+namespace bicliq {
+
+/// As parquet.thrift numbers them.
+enum class Codec : u32 { none = 0, zstd = 6, lz4_raw = 7 };
+
+/// Appends the compressed bytes to a buffer.
+using Compress = std::function<void(const Bytes& from, Bytes& to)>;
+
+template <class F>
+F* function_of(void* library, const char* name) {
+  return library ? reinterpret_cast<F*>(dlsym(library, name)) : nullptr;
+}
+
+struct Zstd {
+  std::size_t (*bound)(std::size_t);
+  std::size_t (*compress)(void*, std::size_t, const void*, std::size_t, int);
+  unsigned (*is_error)(std::size_t);
+  explicit operator bool() const { return bound && compress && is_error; }
+
+  static const Zstd& library() {
+    static const Zstd zstd = open();
+    return zstd;
+  }
+  void operator()(const Bytes& from, Bytes& to, int level) const {
+    const std::size_t room = bound(from.size());
+    const std::size_t n = compress(to.room(room), room, from.data(), from.size(), level);
+    if (is_error(n)) throw std::runtime_error("zstd could not compress a page of " + std::to_string(from.size()) + " bytes");
+    to.add(n);
+  }
+
+ private:
+  static Zstd open() {
+    void* library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
+    return {function_of<std::size_t(std::size_t)>(library, "ZSTD_compressBound"),
+            function_of<std::size_t(void*, std::size_t, const void*, std::size_t, int)>(library, "ZSTD_compress"),
+            function_of<unsigned(std::size_t)>(library, "ZSTD_isError")};
+  }
+};
+
+struct Lz4 {
+  int (*bound)(int);
+  int (*compress)(const char*, char*, int, int);
+  explicit operator bool() const { return bound && compress; }
+
+  static const Lz4& library() {
+    static const Lz4 lz4 = open();
+    return lz4;
+  }
+  void operator()(const Bytes& from, Bytes& to) const {
+    const int size = static_cast<int>(from.size()), room = from.size() > kMost ? 0 : bound(size);
+    const int n = room ? compress(from.data(), to.room(static_cast<std::size_t>(room)), size, room) : 0;
+    if (n <= 0) throw std::runtime_error("LZ4 could not compress a page of " + std::to_string(from.size()) + " bytes");
+    to.add(static_cast<std::size_t>(n));
+  }
+
+ private:
+  static constexpr std::size_t kMost = 0x7e000000;  // bytes that LZ4 takes at once
+  static Lz4 open() {
+    void* library = dlopen("liblz4.so.1", RTLD_NOW | RTLD_LOCAL);
+    return {function_of<int(int)>(library, "LZ4_compressBound"),
+            function_of<int(const char*, char*, int, int)>(library, "LZ4_compress_default")};
+  }
+};
+
+/// Has this machine the codec's library?
+inline bool has_library(Codec codec) {
+  return codec == Codec::none || (codec == Codec::zstd ? bool(Zstd::library()) : bool(Lz4::library()));
+}
+
+/// The codec's own library; `has_library` holds.
+inline Compress library_of(Codec codec, int level) {
+  if (codec == Codec::zstd) return [level](const Bytes& from, Bytes& to) { Zstd::library()(from, to, level); };
+  if (codec == Codec::lz4_raw) return [](const Bytes& from, Bytes& to) { Lz4::library()(from, to); };
+  return [](const Bytes& from, Bytes& to) { to.put(from.data(), from.size()); };
+}
+
+}  // namespace bicliq

@@ -1,0 +1,204 @@
+// row_group.hpp: bicliques as a row group of a Parquet file, laid out straight from a batch.
+//
+// What is written: five columns, none of which has a null: the lists `left` and `right`, then
+// `n_left`, `n_right` and `root`. A general writer finds out for each id what is known here: no
+// list is empty, so the definition levels of a page are one run, and its repetition levels are a
+// bit an id, 0 where a list begins.
+//
+// Ids below 65,536 are written in 8 or 16 bits: as places in a dictionary that holds 0, 1, 2, …,
+// where the column has enough ids to outweigh it. They keep their byte boundaries, so a codec finds
+// in them what it would find in 32 bits, in half of the time (docs/methods.md). Larger ids are
+// written plain.
+//
+// Cost: a pass over the ids, and the codec. Memory: the row group, and a page.
+//
+// Reference: Apache Parquet format, parquet.thrift and Encodings.md (RLE, bit-packing hybrid).
+#pragma once
+
+#include "lanes/errors.hpp"
+#include "output/codec.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace bicliq {
+
+/// What the footer says of a column of a row group; places count from the row group's first byte.
+struct ColumnChunk {
+  u64 begin = 0, data = 0, end = 0;  // the dictionary, if there is one, lies between begin and data
+  u64 n_values = 0, uncompressed = 0;
+  u32 n_pages = 0;
+  i32 least = 0, most = 0;
+};
+
+struct ListColumn {
+  const i32 *offsets, *ids;
+};
+
+inline namespace BICLIQ_ISA {
+
+class RowGroup {
+ public:
+  static constexpr u32 kColumns = 5;
+  const Bytes& bytes() const { return bytes_; }
+  const std::array<ColumnChunk, kColumns>& columns() const { return columns_; }
+
+  RowGroup(const ListColumn& left, const ListColumn& right, const i32* root, std::size_t n, Compress compress)
+      : compress_(std::move(compress)), n_rows_(n) {
+    put_lists(columns_[0], left);
+    put_lists(columns_[1], right);
+    std::vector<i32> sizes(n);
+    for (u32 side = 0; side < 2; ++side) {
+      const i32* offsets = (side ? right : left).offsets;
+      for (std::size_t i = 0; i < n; ++i) sizes[i] = offsets[i + 1] - offsets[i];
+      put_numbers(columns_[2 + side], sizes.data());
+    }
+    put_numbers(columns_[4], root);
+  }
+
+ private:
+  enum Encoding : u32 { kPlain = 0, kRle = 3, kDictionary = 8 };
+  enum PageType : u32 { kDataPage = 0, kDictionaryPage = 2 };
+  static constexpr std::size_t kPageValues = std::size_t{1} << 17;  // a page ends with the list that reaches this
+  static constexpr u64 kDictionaryPays = 16;                        // ids for each entry of the dictionary
+  static constexpr std::size_t kMostPageBytes = 0x7fffffff;
+
+  const Compress compress_;
+  const std::size_t n_rows_;
+  Bytes bytes_, page_, packed_;
+  std::array<ColumnChunk, kColumns> columns_;
+
+  void put_lists(ColumnChunk& chunk, const ListColumn& lists) {
+    const std::size_t first = static_cast<std::size_t>(lists.offsets[0]), last = static_cast<std::size_t>(lists.offsets[n_rows_]);
+    begin(chunk, last - first);
+    range(chunk, lists.ids + first, last - first);
+    const u64 entries = static_cast<u64>(chunk.most) + 1;
+    const u32 width = chunk.least < 0 || entries > 65536 || chunk.n_values < kDictionaryPays * entries ? 32 : entries <= 256 ? 8 : 16;
+    if (width < 32) put_dictionary(chunk, static_cast<u32>(entries));
+    chunk.data = bytes_.size();
+    for (std::size_t from = 0; from < n_rows_;) from = put_list_page(chunk, lists, from, width);
+    chunk.end = bytes_.size();
+  }
+  /// Writes lists from `from` on as a page; returns the first that is not in it.
+  std::size_t put_list_page(ColumnChunk& chunk, const ListColumn& lists, std::size_t from, u32 width) {
+    const i64 enough = i64{lists.offsets[from]} + static_cast<i64>(kPageValues);
+    const i32* end = std::lower_bound(lists.offsets + from + 1, lists.offsets + n_rows_, enough,
+                                      [](i32 offset, i64 wanted) { return offset < wanted; });
+    const std::size_t to = static_cast<std::size_t>(end - lists.offsets);
+    const i32* ids = lists.ids + lists.offsets[from];
+    const std::size_t n = static_cast<std::size_t>(*end - lists.offsets[from]);
+    if (n > kMostPageBytes / 5)
+      throw CapacityError("a biclique has " + std::to_string(n) + " vertices on one side, more than a page of a Parquet file holds");
+    page_.clear();
+    put_repetition_levels(lists.offsets, from, to, n);
+    put_definition_levels(n);
+    if (width == 8)
+      put_packed<std::uint8_t>(ids, n);
+    else if (width == 16)
+      put_packed<std::uint16_t>(ids, n);
+    else
+      page_.put(ids, n * sizeof(i32));
+    put_data_page(chunk, n, width == 32 ? kPlain : kDictionary);
+    return to;
+  }
+  /// A bit an id: 0 where a list begins.
+  void put_repetition_levels(const i32* offsets, std::size_t from, std::size_t to, std::size_t n) {
+    const std::size_t groups = (n + 7) / 8, at = begin_levels();
+    page_.put_varint(u64{groups} << 1 | 1);
+    auto* bits = reinterpret_cast<unsigned char*>(page_.room(groups));
+    std::memset(bits, 0xff, groups);
+    for (std::size_t i = from; i < to; ++i) {
+      if (offsets[i + 1] <= offsets[i]) throw std::runtime_error("a biclique has an empty side");
+      const u32 place = static_cast<u32>(offsets[i] - offsets[from]);
+      bits[place / 8] = static_cast<unsigned char>(bits[place / 8] & ~(1u << place % 8));
+    }
+    page_.add(groups);
+    end_levels(at);
+  }
+  /// One run: nothing is null, nothing is empty.
+  void put_definition_levels(std::size_t n) {
+    const std::size_t at = begin_levels();
+    page_.put_varint(u64{n} << 1);
+    page_.put_byte(1);
+    end_levels(at);
+  }
+  std::size_t begin_levels() {
+    page_.put("\0\0\0", 4);
+    return page_.size();
+  }
+  void end_levels(std::size_t at) {
+    const u32 length = static_cast<u32>(page_.size() - at);
+    std::memcpy(page_.data() + at - 4, &length, 4);
+  }
+  /// Places in the dictionary as one bit-packed run, whose groups of eight are filled up.
+  template <class T>
+  void put_packed(const i32* ids, std::size_t n) {
+    const std::size_t groups = (n + 7) / 8;
+    page_.put_byte(8 * sizeof(T));
+    page_.put_varint(u64{groups} << 1 | 1);
+    char* to = page_.room(8 * groups * sizeof(T));
+    for (std::size_t i = 0; i < n; ++i) {
+      const T id = static_cast<T>(ids[i]);
+      std::memcpy(to + i * sizeof(T), &id, sizeof(T));
+    }
+    std::memset(to + n * sizeof(T), 0, (8 * groups - n) * sizeof(T));
+    page_.add(8 * groups * sizeof(T));
+  }
+  /// The dictionary in which each id has its own place.
+  void put_dictionary(ColumnChunk& chunk, u32 entries) {
+    page_.clear();
+    char* to = page_.room(entries * sizeof(i32));
+    for (u32 id = 0; id < entries; ++id) std::memcpy(to + id * sizeof(i32), &id, sizeof(i32));
+    page_.add(entries * sizeof(i32));
+    put_page(chunk, kDictionaryPage, [entries](ThriftStruct& page) { page.inner(7).number(1, entries).number(2, kPlain).end(); });
+  }
+  void put_numbers(ColumnChunk& chunk, const i32* values) {
+    begin(chunk, n_rows_);
+    range(chunk, values, n_rows_);
+    for (std::size_t from = 0; from < n_rows_; from += kPageValues) {
+      const std::size_t n = std::min(kPageValues, n_rows_ - from);
+      page_.clear();
+      page_.put(values + from, n * sizeof(i32));
+      put_data_page(chunk, n, kPlain);
+    }
+    chunk.end = bytes_.size();
+  }
+
+  void begin(ColumnChunk& chunk, std::size_t n_values) {
+    chunk.begin = chunk.data = bytes_.size();
+    chunk.n_values = n_values;
+  }
+  static void range(ColumnChunk& chunk, const i32* values, std::size_t n) {
+    i32 least = n ? values[0] : 0, most = least;
+    for (std::size_t i = 0; i < n; ++i) {
+      least = values[i] < least ? values[i] : least;
+      most = values[i] > most ? values[i] : most;
+    }
+    chunk.least = least;
+    chunk.most = most;
+  }
+  void put_data_page(ColumnChunk& chunk, std::size_t n, Encoding encoding) {
+    ++chunk.n_pages;
+    put_page(chunk, kDataPage, [n, encoding](ThriftStruct& page) {
+      page.inner(5).number(1, static_cast<u32>(n)).number(2, encoding).number(3, kRle).number(4, kRle).end();
+    });
+  }
+  /// Compresses the page at hand, and appends it behind its header, whose last field `rest` writes.
+  template <class F>
+  void put_page(ColumnChunk& chunk, PageType type, F rest) {
+    packed_.clear();
+    compress_(page_, packed_);
+    if (packed_.size() > kMostPageBytes) throw CapacityError("a page of a Parquet file is longer than 2^31 - 1 bytes");
+    const std::size_t at = bytes_.size();
+    ThriftStruct page(bytes_);
+    page.number(1, type).number(2, static_cast<u32>(page_.size())).number(3, static_cast<u32>(packed_.size()));
+    rest(page);
+    page.end();
+    chunk.uncompressed += bytes_.size() - at + page_.size();
+    bytes_.put(packed_.data(), packed_.size());
+  }
+};
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

@@ -1,0 +1,135 @@
+"""What happens, as one line an event: the same words in a terminal, in JSON and in Prefect.
+
+An event is a few fixed words ("partition committed") and facts by name (run, partition, worker,
+…). Modules tell events to the logger ``bicliq``; who runs them decides where lines go. Nothing is
+shown below a warning unless it is asked for.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import logging
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+LOGGER = logging.getLogger("bicliq")
+
+Message = tuple[int, str, dict[str, Any]]
+"""An event that travels between processes: its level, its words and its facts."""
+
+
+def tell(event: str, level: int = logging.INFO, **facts: Any) -> None:
+    """Log an event, with facts; one that is None is left out.
+
+    Parameters
+    ----------
+    event
+        The words, which are the same each time.
+    level
+        Of `logging`: INFO for what was done, WARNING for what somebody should know.
+    facts
+        ``run``, ``partition`` and ``worker`` where they are known, and what else there is to say.
+
+    Examples
+    --------
+    >>> LOGGER.handlers, LOGGER.level = [logging.StreamHandler(sys.stdout)], logging.INFO
+    >>> tell("partition committed", run="3f2a", partition=12, worker=None, seconds=0.25)
+    partition committed run=3f2a partition=12 seconds=0.25
+    >>> LOGGER.handlers, LOGGER.level = [], logging.NOTSET
+    """
+    if LOGGER.isEnabledFor(level):
+        known = {name: _plain(value) for name, value in facts.items() if value is not None}
+        words = " ".join([event, *(f"{name}={_shown(value)}" for name, value in known.items())])
+        LOGGER.log(level, "%s", words, extra={"event": event, "facts": known})
+
+
+def warn(event: str, **facts: Any) -> None:
+    """Log an event that somebody should know of; see `tell`.
+
+    Examples
+    --------
+    >>> LOGGER.handlers = [logging.StreamHandler(sys.stdout)]
+    >>> warn("partition is cut again", partition=3, reason="its file is missing")
+    partition is cut again partition=3 reason="its file is missing"
+    >>> LOGGER.handlers = []
+    """
+    tell(event, logging.WARNING, **facts)
+
+
+class JsonLines(logging.Formatter):
+    """Events as JSON objects, one a line: time (ISO, UTC), level, event and the facts."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the object of a record; one that is no event has its message for the event."""
+        line = {
+            "time": dt.datetime.fromtimestamp(record.created, dt.UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "event": getattr(record, "event", None) or record.getMessage(),
+            **getattr(record, "facts", {}),
+        }
+        return json.dumps(line, default=str, ensure_ascii=False)
+
+
+def show(*, verbose: bool, as_json: bool) -> None:
+    """Write events to standard error from now on, instead of where they went before.
+
+    Parameters
+    ----------
+    verbose
+        Whether all of them, or only warnings.
+    as_json
+        Whether as JSON objects, or as words with the time before them.
+    """
+    handler = _ToStandardError()
+    handler.setFormatter(JsonLines() if as_json else logging.Formatter("%(asctime)s %(levelname)-7s %(message)s"))
+    LOGGER.handlers = [handler]
+    LOGGER.setLevel(logging.INFO if verbose else logging.WARNING)
+
+
+@contextmanager
+def passed_on(send: Callable[[Message], None], level: int) -> Iterator[None]:
+    """Send the events of this thread, from a level on, instead of writing them here."""
+    handler = _Sender(send, threading.get_ident())
+    LOGGER.addHandler(handler)
+    if LOGGER.getEffectiveLevel() > level:
+        LOGGER.setLevel(level)
+    try:
+        yield
+    finally:
+        LOGGER.removeHandler(handler)
+
+
+class _ToStandardError(logging.Handler):
+    """Writes to what standard error is at the moment: a progress bar takes its place for a time."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(self.format(record), file=sys.stderr, flush=True)
+
+
+class _Sender(logging.Handler):
+    def __init__(self, send: Callable[[Message], None], thread: int) -> None:
+        super().__init__()
+        self._send, self._thread = send, thread
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.thread == self._thread:
+            event = getattr(record, "event", None) or record.getMessage()
+            self._send((record.levelno, event, getattr(record, "facts", {})))
+
+
+def _plain(value: Any) -> Any:
+    """A number or text, which can travel between processes."""
+    return value if isinstance(value, bool | int | float | str) else str(value)
+
+
+def _shown(value: Any) -> str:
+    """A fact as a word; text of several words is quoted, and stays one line."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    text = str(value)
+    plain = text and not any(letter.isspace() or letter in '"=' for letter in text)
+    return text if plain else json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,57 @@
+"""Bicliq: the dense structure of large edge tables, exactly.
+
+Who bought what, who edited which page, which gene in which sample: an edge table ties left vertices
+to right ones. Bicliq finds every **maximal biclique** in it (a group of left vertices and the right
+vertices that all of them share, which can be extended on neither side), counts complete p × q
+subgraphs, and finds maximum cliques.
+
+A table is a path, a glob, a URL, a pandas or Polars frame, an Arrow table or stream, a DuckDB
+relation, a SciPy sparse matrix, a networkx graph, a list of baskets, or a dict of them. Answers
+have the original ids.
+
+Examples
+--------
+>>> import bicliq
+>>> shop = {"ann": ["jam", "tea"], "bob": ["jam", "tea"], "cid": ["tea"]}
+>>> groups: bicliq.Bicliques = bicliq.enumerate(shop, min_left=2)
+>>> groups.top(2).select(["left", "right"]).to_pylist()  # doctest: +NORMALIZE_WHITESPACE
+[{'left': ['ann', 'bob'], 'right': ['jam', 'tea']},
+ {'left': ['ann', 'bob', 'cid'], 'right': ['tea']}]
+>>> bicliq.count(shop, 2, 2)
+1
+>>> found: bicliq.Clique = bicliq.clique(shop, project="left", min_shared=2)
+>>> found.members
+['ann', 'bob']
+
+What is wrong is one sentence; every error is a `BicliqError`:
+
+>>> try:
+...     bicliq.enumerate([["jam", None]])
+... except bicliq.InputError as error:
+...     print(error)
+list of baskets, row 1, column right (right): a value is missing (null); fill it in, or drop such rows with nulls = 'drop'
+>>> errors = bicliq.BackendError, bicliq.CapacityError, bicliq.LimitReached, bicliq.StorageError
+>>> all(issubclass(error, bicliq.BicliqError) for error in errors)
+True
+"""
+
+from bicliq.asking import Clique, clique, count, enumerate, open
+from pipeline.errors import BackendError, BicliqError, CapacityError, InputError, LimitReached, StorageError
+from pipeline.formats.tables import from_matrix
+from pipeline.results.bicliques import Bicliques
+
+__all__ = [
+    "BackendError",
+    "BicliqError",
+    "Bicliques",
+    "CapacityError",
+    "Clique",
+    "InputError",
+    "LimitReached",
+    "StorageError",
+    "clique",
+    "count",
+    "enumerate",
+    "from_matrix",
+    "open",
+]

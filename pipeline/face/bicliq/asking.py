@@ -1,0 +1,347 @@
+"""The questions: each takes a table of any kind, and gives an answer with the original ids."""
+
+from __future__ import annotations
+
+import os
+import uuid
+import weakref
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypedDict, Unpack, overload
+
+import fsspec
+
+from pipeline.formats import Edges
+from pipeline.questions.clique import CliqueQuestion, answer
+from pipeline.questions.count import count_run, count_table
+from pipeline.questions.count_asked import CountAsked
+from pipeline.results.bicliques import Bicliques
+from pipeline.run import run
+from pipeline.settings import Settings, load_settings
+from pipeline.store.layout import Store
+from pipeline.store.results import open_run
+
+Place = str | os.PathLike[str]
+Backend = Literal["auto", "cpu", "cuda"]
+
+
+class Reading(TypedDict, total=False):
+    """How a table is read, and what of it is kept: the fields of `pipeline.IngestSettings`."""
+
+    format: Literal["auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency"]
+    left: str | None
+    right: str | None
+    weight: str | None
+    time: str | None
+    ids: Literal["auto", "text"]
+    delimiter: str | None
+    header: bool | None
+    quotes: bool
+    multiline: bool
+    null_values: Iterable[str]
+    duplicates: Literal["first", "sum", "max", "error"]
+    min_weight: float | None
+    since: str | None
+    until: str | None
+    ragged: Literal["error", "drop"]
+    nulls: Literal["error", "drop"]
+    self_labels: Literal["keep", "error", "drop"]
+    sides: Literal["columns", "source-target"] | None
+    sample: float | None
+
+
+@dataclass(frozen=True)
+class Clique:
+    """A maximum clique.
+
+    Parameters
+    ----------
+    size
+        Number of its members.
+    members
+        Their original ids.
+    proven
+        Whether no larger one exists; False where a time limit ended the search.
+    cliques
+        Every maximum clique, where all were asked for.
+    record
+        The whole record: sizes of the graph, backend, threads, seconds.
+    """
+
+    size: int
+    members: list[Any]
+    proven: bool
+    cliques: list[list[Any]] | None
+    record: dict[str, Any] = field(repr=False)
+
+
+def enumerate(
+    edges: Edges,
+    *,
+    min_left: int = 1,
+    min_right: int = 1,
+    min_edges: int = 1,
+    max_bicliques: int | None = None,
+    on_limit: Literal["error", "flag"] = "flag",
+    store: Place | None = None,
+    backend: Backend = "auto",
+    threads: int = 0,
+    **reading: Unpack[Reading],
+) -> Bicliques:
+    """Find every maximal biclique of an edge table.
+
+    Parameters
+    ----------
+    edges
+        A path, glob or URL; a pandas or Polars frame; an Arrow table or stream; a DuckDB relation;
+        a SciPy sparse matrix; a networkx graph; a list of baskets, or a dict of them.
+    min_left, min_right, min_edges
+        Least numbers of left vertices, right vertices and edges. High ones make a search fast.
+    max_bicliques, on_limit
+        Stop after so many: then the answer is not `complete`, or, with "error", there is none.
+    store
+        A folder or URL that keeps the answer, and lets a search go on where it was stopped. Without
+        one the answer lies in this process, compressed, and goes with it.
+    backend, threads
+        "auto", "cpu" or "cuda", and the threads of the CPU; 0 takes all cores.
+    **reading
+        How the table is read: ``left`` and ``right`` name the columns, ``min_weight``, ``since``
+        and the like drop rows; `help(bicliq.asking.Reading)` lists all.
+
+    Returns
+    -------
+    Bicliques
+        With the original ids; `to_pandas`, `to_polars`, `to_arrow`, `where`, `top`, `page`, `long`.
+
+    Raises
+    ------
+    InputError
+        At anything wrong in the table or the arguments: what, where, and what to do.
+    LimitReached
+        Where `max_bicliques` was reached and `on_limit` is "error".
+
+    Notes
+    -----
+    There can be exponentially many: try ``sample=0.01`` or thresholds first.
+
+    Examples
+    --------
+    >>> import bicliq
+    >>> groups = bicliq.enumerate([["jam", "tea"], ["jam", "tea"], ["tea"]])
+    >>> groups.top(2).select(["left", "right"]).to_pylist()
+    [{'left': [0, 1], 'right': ['jam', 'tea']}, {'left': [0, 1, 2], 'right': ['tea']}]
+    """
+    search = {
+        "min_left": min_left,
+        "min_right": min_right,
+        "min_edges": min_edges,
+        "max_bicliques": max_bicliques,
+        "on_limit": on_limit,
+        "backend": backend,
+        "threads": threads,
+    }
+    if store is not None:
+        settings = load_settings(store=store, ingest=_read_as(reading), search=search)
+        return Bicliques(open_run(settings.store, run(edges, settings).run))
+    return _in_memory(edges, load_settings(ingest=_read_as(reading), search=search))
+
+
+def _in_memory(edges: Edges, settings: Settings) -> Bicliques:
+    """Run in a store of this process, which is emptied when its answer is no longer used."""
+    store = f"memory://bicliq-{uuid.uuid4().hex}"
+    here = settings.cluster.model_copy(update={"local": True, "scheduler": None, "workers": None})
+    try:
+        found = open_run(store, run(edges, settings.model_copy(update={"store": store, "cluster": here})).run)
+    except BaseException:
+        _forget(store)
+        raise
+    weakref.finalize(found, _forget, store)
+    return Bicliques(found)
+
+
+def _forget(store: str) -> None:
+    """Empty a store in memory."""
+    system, path = fsspec.core.url_to_fs(store)
+    if system.exists(path):
+        system.rm(path, recursive=True)
+
+
+@overload
+def count(
+    edges: Edges,
+    p: int,
+    q: int,
+    *,
+    up_to: Literal[False] = False,
+    store: Place | None = None,
+    backend: Backend = "auto",
+    threads: int = 0,
+    **reading: Unpack[Reading],
+) -> int: ...
+@overload
+def count(
+    edges: Edges,
+    p: int,
+    q: int,
+    *,
+    up_to: Literal[True],
+    store: Place | None = None,
+    backend: Backend = "auto",
+    threads: int = 0,
+    **reading: Unpack[Reading],
+) -> dict[tuple[int, int], int]: ...
+def count(
+    edges: Edges,
+    p: int,
+    q: int,
+    *,
+    up_to: bool = False,
+    store: Place | None = None,
+    backend: Backend = "auto",
+    threads: int = 0,
+    **reading: Unpack[Reading],
+) -> int | dict[tuple[int, int], int]:
+    """Count the complete p × q subgraphs of an edge table exactly.
+
+    Parameters
+    ----------
+    edges
+        As in `enumerate`.
+    p, q
+        Numbers of left and of right vertices.
+    up_to
+        Whether every size up to p × q is counted, in one pass.
+    store
+        A folder or URL where the count is kept, partition by partition; None: in memory.
+    backend, threads
+        As in `enumerate`.
+    **reading
+        How the table is read, as in `enumerate`.
+
+    Returns
+    -------
+    int, or with `up_to` a dict of counts by (p, q)
+        Of any size: Python's integers do not wrap.
+
+    Raises
+    ------
+    InputError
+        At anything wrong in the table or the arguments.
+    CapacityError
+        Where a count is 2**128 or more.
+
+    Examples
+    --------
+    >>> import bicliq
+    >>> shop = [["jam", "tea"], ["jam", "tea"], ["tea"]]
+    >>> bicliq.count(shop, 2, 1), bicliq.count(shop, 2, 2, up_to=True)
+    (4, {(1, 1): 5, (1, 2): 2, (2, 1): 4, (2, 2): 1})
+    """
+    asked = CountAsked(p, q, all_sizes=up_to)
+    search = {"backend": backend, "threads": threads}
+    if store is None:
+        counts = count_table(edges, asked, load_settings(ingest=_read_as(reading), search=search)).counts
+    else:
+        counts = count_run(edges, asked, load_settings(store=store, ingest=_read_as(reading), search=search)).counts
+    return {size: int(n) for size, n in counts.items()} if up_to else int(counts[p, q])
+
+
+def clique(
+    edges: Edges,
+    *,
+    project: Literal["left", "right"] | None = None,
+    min_shared: int = 1,
+    all: bool = False,
+    time_limit: float | None = None,
+    store: Place | None = None,
+    backend: Backend = "auto",
+    threads: int = 0,
+    **reading: Unpack[Reading],
+) -> Clique:
+    """Find a maximum clique of an undirected graph, or of one side of a bipartite table.
+
+    Parameters
+    ----------
+    edges
+        As in `enumerate`; also a DIMACS or MatrixMarket file, and any networkx graph. Direction and
+        repetition mean nothing, unless one side is projected.
+    project, min_shared
+        The side whose vertices are tied where they share so many vertices of the other side; None:
+        the edges are those of the graph.
+    all
+        Whether every maximum clique is wanted.
+    time_limit
+        Seconds, after which the best so far is given, not proven.
+    store
+        A folder or URL where the answer is kept, and found again.
+    backend, threads
+        As in `enumerate`.
+    **reading
+        How the table is read, as in `enumerate`.
+
+    Returns
+    -------
+    Clique
+
+    Raises
+    ------
+    InputError
+        At anything wrong in the table or the arguments.
+
+    Examples
+    --------
+    >>> import bicliq
+    >>> friends = {"ann": ["bob", "cid"], "bob": ["cid"], "cid": ["dan"]}
+    >>> bicliq.clique(friends)
+    Clique(size=3, members=['ann', 'bob', 'cid'], proven=True, cliques=None)
+    """
+    if project is None and "sides" not in reading:
+        reading = {**reading, "sides": "source-target"}
+    settings = load_settings(ingest=_read_as(reading), search={"backend": backend, "threads": threads})
+    record = answer(
+        edges,
+        CliqueQuestion(project, min_shared, all, time_limit),
+        settings.ingest,
+        store=None if store is None else Store.open(store),
+        threads=settings.search.threads,
+        backend=settings.search.backend,
+        data_backend=settings.data_backend,
+    )
+    return Clique(record["size"], record["members"], record["proven"], record.get("cliques"), record)
+
+
+def open(store: Place, run: str | None = None) -> Bicliques:
+    """Open the bicliques of a store.
+
+    Parameters
+    ----------
+    store
+        Its folder or URL.
+    run
+        Name of a run, or how it begins; by default the one that was published last.
+
+    Returns
+    -------
+    Bicliques
+        Of the partitions that are committed: a run can be looked at while it is searched.
+
+    Raises
+    ------
+    InputError
+        Where there is no such run, or several begin so.
+    StorageError
+        Where there is no store, or its records are damaged.
+
+    Examples
+    --------
+    >>> import bicliq
+    >>> _ = bicliq.enumerate([["jam", "tea"], ["tea"]], store="memory://open-example")
+    >>> len(bicliq.open("memory://open-example"))
+    2
+    """
+    return Bicliques(open_run(store, run))
+
+
+def _read_as(reading: Reading) -> dict[str, Any]:
+    """Settings of ingest, without those that were left to the environment and the settings file."""
+    return {name: value for name, value in reading.items() if value is not None}

@@ -1,0 +1,214 @@
+"""Find the best maximal bicliques of an edge table, or of a published run.
+
+The answer of a run is that of its graph, searched for bicliques of the run's sizes: the run lists
+all of these, so none is missed, and none of its files has to be read.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import Any, cast
+
+import pyarrow as pa
+
+import kernels
+from pipeline.errors import BackendError, InputError
+from pipeline.graphs.bipartite import BipartiteGraph, read_graph
+from pipeline.questions.members import Part
+from pipeline.settings import SearchSettings, Settings
+from pipeline.stages.in_memory import bipartite_of
+from pipeline.stages.ingest import read_edge_table
+from pipeline.stages.search import search_settings
+from pipeline.store.results import open_run
+
+
+@dataclass(frozen=True)
+class FindAsked:
+    """What is looked for.
+
+    Parameters
+    ----------
+    top
+        How many.
+    by
+        "edges", "vertices", "balanced", "weight" or "surprise": see `kernels.top_bicliques`.
+    max_left, max_right
+        Most members of a side.
+    containing
+        Labels that every answer has, of either side; "left:…" or "right:…" for one that both have.
+    within
+        A file of labels, one a line: answers have no others of the sides that it names.
+    max_left_degree, max_right_degree
+        Vertices with more neighbours in the table are left out.
+    min_surprise
+        Least surprise in nats, with ``by="surprise"``.
+    left_weights, right_weights
+        Files of LABEL,WEIGHT lines, with ``by="weight"``.
+    time_limit
+        Seconds; then the best so far, which are not proven.
+    """
+
+    top: int = 20
+    by: str = "edges"
+    max_left: int | None = None
+    max_right: int | None = None
+    containing: tuple[str, ...] = ()
+    within: str | None = None
+    max_left_degree: int | None = None
+    max_right_degree: int | None = None
+    min_surprise: float | None = None
+    left_weights: str | None = None
+    right_weights: str | None = None
+    time_limit: float | None = None
+
+    def check(self) -> None:
+        """Refuse what contradicts itself.
+
+        Raises
+        ------
+        InputError
+        """
+        has_weights = self.left_weights is not None or self.right_weights is not None
+        if self.by == "weight" and not has_weights:
+            raise InputError("--by weight needs weights: name a file with --left-weights, --right-weights, or both")
+        if self.by != "weight" and has_weights:
+            raise InputError(f"weights are for --by weight, not for --by {self.by}")
+        if self.by != "surprise" and self.min_surprise is not None:
+            raise InputError(f"--min-surprise is for --by surprise, not for --by {self.by}")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise InputError(f"time_limit is {self.time_limit}; it must be a number of seconds above 0")
+
+
+def find_in_table(source: str | os.PathLike[str], asked: FindAsked, settings: Settings) -> dict[str, Any]:
+    """Find the best maximal bicliques of an edge table, and publish nothing.
+
+    Parameters
+    ----------
+    source
+        Path or fsspec URL of the edge table.
+    asked
+        What is looked for.
+    settings
+        Its `ingest` and `search` parts are used, and `data_backend`.
+
+    Returns
+    -------
+    dict
+        ``groups``: a list of left, right (labels), n_left, n_right, value; the best first; and
+        proven, by, left_out (vertices that each restriction left out), n_left, n_right, n_edges,
+        side, nodes, backend, threads, seconds.
+
+    Raises
+    ------
+    InputError
+        At bad input, an unknown label, or a restriction that contradicts another.
+    BackendError
+        If a GPU is asked for: this search runs on the CPU.
+    """
+    asked.check()
+    _check_backend(settings.search)
+    started = time.perf_counter()
+    table = read_edge_table(os.fspath(source), settings.ingest, backend=settings.data_backend)
+    return _find(bipartite_of(table), table.left_ids, table.right_ids, asked, settings.search, started)
+
+
+def find_in_run(run: str, asked: FindAsked, settings: Settings) -> dict[str, Any]:
+    """Find the best bicliques of a run of the store; see `find_in_table`.
+
+    Parameters
+    ----------
+    run
+        Name of the run, or how it begins.
+    asked
+        What is looked for.
+    settings
+        `store`, and sizes that are larger than those of the run.
+
+    Returns
+    -------
+    dict
+        As of `find_in_table`, and ``run``.
+    """
+    asked.check()
+    _check_backend(settings.search)
+    started = time.perf_counter()
+    opened = open_run(settings.store, run)
+    sizes = search_settings(opened.folder)
+    wanted = {name: max(getattr(sizes, name), getattr(settings.search, name)) for name in _SIZES}
+    folder = opened.store.graph(str(opened.folder.read_record("run.json")["graph"]))
+    left_ids, right_ids = (
+        folder.read_table(folder.stored()[f"{side}_ids.parquet"])["id"].combine_chunks() for side in ("left", "right")
+    )
+    search = settings.search.model_copy(update=wanted)
+    return {"run": opened.run, **_find(read_graph(folder), left_ids, right_ids, asked, search, started)}
+
+
+_SIZES = ("min_left", "min_right", "min_edges")
+
+
+def _check_backend(search: SearchSettings) -> None:
+    if search.backend == "cuda":
+        raise BackendError("find runs on the CPU; leave --backend out, or say --backend cpu")
+
+
+def _find(
+    graph: BipartiteGraph,
+    left_ids: pa.Array,
+    right_ids: pa.Array,
+    asked: FindAsked,
+    search: SearchSettings,
+    started: float,
+) -> dict[str, Any]:
+    part = Part(graph, left_ids, right_ids)
+    part.limit_degree("left", asked.max_left_degree)
+    part.limit_degree("right", asked.max_right_degree)
+    part.stay_within(asked.within)
+    part.contain(asked.containing)
+    options: dict[str, Any] = {name: getattr(search, name) for name in _SIZES}
+    if asked.by == "weight":
+        options["left_weights"] = part.weights("left", asked.left_weights)
+        options["right_weights"] = part.weights("right", asked.right_weights)
+    if asked.by == "surprise":  # degrees are those of the whole table
+        options |= {"left_degrees": graph.left_degrees, "right_degrees": graph.right_degrees, "n_edges": graph.n_edges}
+    searched = part.edges()
+    read = time.perf_counter()
+    result = kernels.top_bicliques(
+        searched.indptr,
+        searched.indices,
+        searched.n_right,
+        asked.top,
+        cast(Any, asked.by),
+        max_left=asked.max_left,
+        max_right=asked.max_right,
+        min_value=asked.min_surprise,
+        side=search.side,
+        threads=search.threads,
+        time_limit=asked.time_limit,
+        **options,
+    )
+    return {
+        "groups": [_labelled(group, asked.by, part) for group in result.groups],
+        "proven": result.proven,
+        "by": asked.by,
+        "left_out": part.left_out,
+        "n_left": graph.n_left,
+        "n_right": graph.n_right,
+        "n_edges": graph.n_edges,
+        "side": result.side,
+        "nodes": result.nodes,
+        "backend": result.backend,
+        "threads": result.threads,
+        "seconds": {"ingest": read - started, **result.seconds, "total": time.perf_counter() - started},
+    }
+
+
+def _labelled(group: kernels.Group, by: str, part: Part) -> dict[str, Any]:
+    return {
+        "left": part.labels("left", group.left),
+        "right": part.labels("right", group.right),
+        "n_left": len(group.left),
+        "n_right": len(group.right),
+        "value": group.value if by == "surprise" or group.value != int(group.value) else int(group.value),
+    }

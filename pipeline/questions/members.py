@@ -1,0 +1,167 @@
+"""Members of a graph that a question names by their labels, and the part that they leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import fsspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.errors import InputError
+from pipeline.graphs.bipartite import BipartiteGraph
+
+Flags = npt.NDArray[np.bool_]
+SIDES = ("left", "right")
+
+
+@dataclass(eq=False)
+class Part:
+    """The vertices of a graph that may be in an answer, and what was left out.
+
+    Parameters
+    ----------
+    graph
+        The whole graph.
+    left_ids, right_ids
+        Arrow arrays (int64 or string) of the labels.
+    """
+
+    graph: BipartiteGraph
+    left_ids: pa.Array
+    right_ids: pa.Array
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.kept = {"left": np.ones(self.graph.n_left, np.bool_), "right": np.ones(self.graph.n_right, np.bool_)}
+        self._ids = {"left": self.left_ids, "right": self.right_ids}
+
+    def limit_degree(self, side: str, most: int | None) -> None:
+        """Leave out the vertices of a side with more neighbours, in the whole graph."""
+        if most is None:
+            return
+        degrees = self.graph.left_degrees if side == "left" else self.graph.right_degrees
+        self._leave(f"max_{side}_degree", side, degrees <= most)
+
+    def stay_within(self, path: str | None) -> None:
+        """Keep what a file names, a label a line; a side of which it names nothing stays whole."""
+        if path is None:
+            return
+        named = {side: np.zeros(len(self.kept[side]), np.bool_) for side in SIDES}
+        for number, label in enumerate(_lines(path), 1):
+            places = {side: place for side in SIDES if (place := self._place(side, label)) is not None}
+            if not places:
+                raise InputError(f"{path}, line {number}: {label!r} is no label of either side; one label a line")
+            for side, place in places.items():
+                named[side][place] = True
+        for side in SIDES:
+            if named[side].any():
+                self._leave("within", side, named[side])
+
+    def contain(self, labels: tuple[str, ...]) -> None:
+        """Keep what is joined to all of these members: the subgraph that they span."""
+        whole = {side: self.kept[side].copy() for side in SIDES}
+        for label in labels:
+            side, place = self._member(label)
+            if not whole[side][place]:
+                raise InputError(f"--containing {label!r}: other options leave this member out")
+            other = "right" if side == "left" else "left"
+            self._leave("containing", other, self._neighbours(side, place))
+
+    def weights(self, side: str, path: str | None) -> npt.NDArray[np.float64] | None:
+        """Read weights of a side: lines of label, comma or tab, number. Others weigh 0."""
+        if path is None:
+            return None
+        weights = np.zeros(len(self.kept[side]))
+        listed = np.zeros(len(weights), np.bool_)
+        for number, line in enumerate(_lines(path), 1):
+            label, separator, text = line.rpartition("\t" if "\t" in line else ",")
+            place = self._place(side, label.strip()) if separator else None
+            value = _number(text)
+            if place is None or value is None or listed[place]:
+                wrong = (
+                    "is listed twice" if place is not None and listed[place] else f"is no {side} label and its weight"
+                )
+                raise InputError(f"{path}, line {number}: {line!r} {wrong}; write LABEL,WEIGHT, each label once")
+            weights[place], listed[place] = value, True
+        self.left_out[f"{side}_without_weight"] = int((~listed).sum())
+        return weights
+
+    def edges(self) -> BipartiteGraph:
+        """The graph with only the edges between vertices that were kept; ids stay."""
+        if not self.left_out or (self.kept["left"].all() and self.kept["right"].all()):
+            return self.graph
+        left, right = self.graph.edge_left, self.graph.indices
+        stay = self.kept["left"][left] & self.kept["right"][right]
+        return BipartiteGraph.from_edges(left[stay], right[stay], self.graph.n_left, self.graph.n_right)
+
+    def labels(self, side: str, vertices: Any) -> list[Any]:
+        """Labels of some vertices."""
+        found: list[Any] = self._ids[side].take(pa.array(vertices)).to_pylist()
+        return found
+
+    def _leave(self, reason: str, side: str, stay: Flags) -> None:
+        before = int(self.kept[side].sum())
+        self.kept[side] &= stay
+        self.left_out[reason] = self.left_out.get(reason, 0) + before - int(self.kept[side].sum())
+
+    def _neighbours(self, side: str, place: int) -> Flags:
+        graph = self.graph
+        if side == "left":
+            flags = np.zeros(graph.n_right, np.bool_)
+            flags[graph.indices[graph.indptr[place] : graph.indptr[place + 1]]] = True
+        else:
+            flags = np.zeros(graph.n_left, np.bool_)
+            owners = np.searchsorted(graph.indptr, np.flatnonzero(graph.indices == place), side="right") - 1
+            flags[owners] = True
+        return flags
+
+    def _member(self, label: str) -> tuple[str, int]:
+        """The one vertex of this label; "left:…" and "right:…" say which side is meant."""
+        found = [(side, place) for side in SIDES if (place := self._place(side, label)) is not None]
+        if not found and label.partition(":")[0] in SIDES:
+            side, _, name = label.partition(":")
+            place = self._place(side, name)
+            found = [] if place is None else [(side, place)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise InputError(f"--containing {label!r} is a label of both sides; say 'left:{label}' or 'right:{label}'")
+        raise InputError(f"--containing {label!r} is no label of either side of this table")
+
+    def _place(self, side: str, label: str) -> int | None:
+        ids = self._ids[side]
+        value: Any = label
+        if pa.types.is_integer(ids.type):
+            try:
+                value = int(label)
+            except ValueError:
+                return None
+            if not -(2**63) <= value < 2**63:
+                return None
+        place = pc.index(ids, pa.scalar(value, ids.type)).as_py()
+        return None if place < 0 else int(place)
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        with fsspec.open(path, "rt", encoding="utf-8") as file:
+            lines: list[str] = file.read().splitlines()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+    while lines and not lines[-1]:
+        lines.pop()
+    if not lines:
+        raise InputError(f"{path} names nothing; write one label a line")
+    return lines
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if np.isfinite(value) else None

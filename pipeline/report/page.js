@@ -1,0 +1,49 @@
+"use strict";
+// The table of groups: filtered and sorted here, without a server. Labels go in as text, never as HTML.
+const groups = JSON.parse(document.getElementById("data").textContent);
+const body = document.querySelector("#groups tbody");
+const said = document.getElementById("matching");
+const fields = ["member", "least-left", "least-right"].map((id) => document.getElementById(id));
+let order = { key: "rank", up: true };
+
+function members(labels, n) {
+  const more = n - labels.length;
+  return labels.join(" · ") + (more > 0 ? ` · … ${more.toLocaleString("en")} more` : "");
+}
+
+function fits(group) {
+  const [word, left, right] = [fields[0].value.trim().toLowerCase(), +fields[1].value, +fields[2].value];
+  const named = !word || group.left.concat(group.right).some((label) => label.toLowerCase().includes(word));
+  return named && group.n_left >= left && group.n_right >= right;
+}
+
+function show() {
+  const chosen = groups.filter(fits);
+  chosen.sort((a, b) => (order.up ? 1 : -1) * (a[order.key] - b[order.key]) || a.rank - b.rank);
+  body.replaceChildren(...chosen.map((group) => {
+    const row = document.createElement("tr");
+    for (const key of ["rank", "n_left", "n_right", "n_edges"]) {
+      const cell = row.insertCell();
+      cell.className = "n";
+      cell.textContent = group[key].toLocaleString("en");
+    }
+    row.insertCell().textContent = members(group.left, group.n_left);
+    row.insertCell().textContent = members(group.right, group.n_right);
+    return row;
+  }));
+  said.textContent = `${chosen.length.toLocaleString("en")} of ${groups.length.toLocaleString("en")} groups`;
+  for (const head of document.querySelectorAll("#groups th[data-key]")) {
+    const sorted = head.dataset.key === order.key;
+    head.setAttribute("aria-sort", sorted ? (order.up ? "ascending" : "descending") : "none");
+  }
+}
+
+for (const field of fields) field.addEventListener("input", show);
+for (const head of document.querySelectorAll("#groups th[data-key]")) {
+  head.querySelector("button").addEventListener("click", () => {
+    const key = head.dataset.key;
+    order = { key, up: order.key === key ? !order.up : key === "rank" };
+    show();
+  });
+}
+show();

@@ -1,0 +1,1 @@
+"""What people do with the bicliques of a run: choose among them, page, convert, export."""

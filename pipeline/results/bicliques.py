@@ -1,0 +1,219 @@
+"""The bicliques of a run as people use them: chosen, paged, in the table library that they know."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.errors import InputError
+from pipeline.store.choice import EVERYTHING, Choice
+from pipeline.store.results import By, Run
+
+if TYPE_CHECKING:
+    from pipeline.results.export import Exported, Format
+
+SHOWN = 5
+"""Bicliques that the text of an object shows."""
+
+
+class Bounds(TypedDict, total=False):
+    """What `Bicliques.where` takes: the fields of `pipeline.store.choice.Choice`."""
+
+    min_left: int
+    max_left: int | None
+    min_right: int
+    max_right: int | None
+    min_edges: int
+    max_edges: int | None
+    with_left: Iterable[Any]
+    with_right: Iterable[Any]
+
+
+@dataclass(frozen=True, repr=False)
+class Bicliques:
+    """Maximal bicliques with their original ids; all of a run, or those that were chosen.
+
+    Parameters
+    ----------
+    run
+        Where they lie: on disk, on an object store, or in memory. Nothing is read before it is
+        asked for.
+    choice
+        Which of them; `where` narrows it.
+
+    Examples
+    --------
+    >>> import bicliq
+    >>> shop = {"ann": ["jam", "tea"], "bob": ["jam", "tea"], "cid": ["tea"]}
+    >>> groups = bicliq.enumerate(shop)
+    >>> len(groups), groups.complete
+    (2, True)
+    >>> groups.top(1).to_pylist()[0]["left"]
+    ['ann', 'bob']
+    >>> groups.where(with_left=["cid"]).to_arrow()["right"].to_pylist()
+    [['tea']]
+    >>> groups.where(max_left=2).long().select(["side", "label"]).to_pylist()[0]
+    {'side': 'left', 'label': 'ann'}
+    """
+
+    run: Run
+    choice: Choice = EVERYTHING
+
+    def __len__(self) -> int:
+        """How many there are; a choice by sizes reads two columns for it."""
+        return self.run.count(self.choice)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield each as a dict: biclique_id, left, right, n_left, n_right, n_edges."""
+        for batch in self.batches():
+            yield from batch.to_pylist()
+
+    def __repr__(self) -> str:
+        of = "all" if self.choice == EVERYTHING else "chosen"
+        more = "" if self.complete else ", not all there are"
+        shown = [f"  {row['left']} × {row['right']}" for row in self.top(SHOWN).to_pylist()]
+        lines = [line if len(line) <= 100 else line[:99] + "…" for line in shown]
+        return "\n".join([f"<{len(self):,} bicliques ({of}{more}) of run {self.run.run}; the largest:", *lines]) + ">"
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run found all that was asked for: no limit, nothing left to search."""
+        return self.run.state.complete
+
+    @property
+    def digest(self) -> str:
+        """Set digest of the whole run, 16 hex digits: equal digests, equal sets."""
+        return self.run.manifest.digest
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of their tables: biclique_id, left, right, n_left, n_right, n_edges."""
+        left, right = (pa.list_(ids.type) for ids in (self.run.left_ids, self.run.right_ids))
+        kinds = (pa.int64(), left, right, pa.int32(), pa.int32(), pa.int64())
+        return pa.schema(list(zip(COLUMNS, kinds, strict=True)))
+
+    def where(self, **bounds: Unpack[Bounds]) -> Bicliques:
+        """Choose among them.
+
+        Parameters
+        ----------
+        **bounds
+            ``min_left``, ``max_left``, ``min_right``, ``max_right``, ``min_edges``, ``max_edges``:
+            numbers of members and edges, both ends included. ``with_left``, ``with_right``: lists
+            of original ids that must all be members. What was chosen before stays, unless it is
+            given again.
+
+        Returns
+        -------
+        Bicliques
+
+        Raises
+        ------
+        InputError
+            Where bounds contradict each other, or an id is not in the graph.
+        """
+        try:
+            choice = replace(self.choice, **bounds)  # type: ignore[arg-type]
+        except TypeError:
+            unknown = sorted(set(bounds) - Bounds.__annotations__.keys())
+            raise InputError(f"where: there is no {', '.join(unknown)}; there are {', '.join(Bounds.__annotations__)}")\
+                from None  # fmt: skip
+        for label in choice.with_left:
+            self.run.dense("left", label)
+        for label in choice.with_right:
+            self.run.dense("right", label)
+        return Bicliques(self.run, choice)
+
+    def top(self, k: int = 10, by: By = "edges") -> pa.Table:
+        """Return the k largest as an Arrow table, by "edges", "left" or "right"."""
+        return self.page(1, k, by)
+
+    def page(self, number: int, size: int = 20, by: By = "edges") -> pa.Table:
+        """Return one page of them, largest first, as an Arrow table.
+
+        Parameters
+        ----------
+        number
+            The page, from 1.
+        size
+            Bicliques on a page.
+        by
+            "edges", "left" or "right".
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns biclique_id, left, right, n_left, n_right, n_edges. Bicliques of equal size
+            always come in the same order, so that no page repeats or leaves out one.
+
+        Notes
+        -----
+        O(number × size) rows are held; for all of them take `batches`.
+        """
+        if number < 1 or size < 1:
+            raise InputError(f"page {number} of {size} bicliques: both must be at least 1")
+        table = self.run.top(size, by, choice=self.choice, skip=(number - 1) * size)
+        return table.select(COLUMNS)
+
+    def batches(self) -> Iterator[pa.Table]:
+        """Yield all of them as Arrow tables of bounded size, in the order of the files."""
+        for part in self.run.chosen(self.choice):
+            edges = pc.multiply(part["n_left"].cast(pa.int64()), part["n_right"].cast(pa.int64()))
+            yield self.run.labelled(part).append_column("n_edges", edges).select(COLUMNS).cast(self.schema)
+
+    def in_long_form(self, batch: pa.Table) -> pa.Table:
+        """Return a table of bicliques in long form, as `long`."""
+        kinds = self.run.left_ids.type, self.run.right_ids.type
+        kind = kinds[0] if kinds[0] == kinds[1] else pa.string()
+        parts = []
+        for side in ("left", "right"):
+            lists = batch[side].combine_chunks()
+            ids = batch["biclique_id"].combine_chunks().take(pc.list_parent_indices(lists))
+            labels = pc.cast(lists.flatten(), kind)
+            parts.append(pa.table({"biclique_id": ids, "side": pa.repeat(side, len(ids)), "label": labels}))
+        return pa.concat_tables(parts)
+
+    def to_arrow(self) -> pa.Table:
+        """Return all of them as one Arrow table, with the columns of `page`."""
+        return pa.concat_tables([self.schema.empty_table(), *self.batches()])
+
+    def to_pandas(self) -> Any:
+        """Return all of them as a pandas DataFrame; left and right are Arrow lists."""
+        import pandas as pd
+
+        return self.to_arrow().to_pandas(
+            types_mapper=lambda kind: pd.ArrowDtype(kind) if pa.types.is_list(kind) else None
+        )
+
+    def to_polars(self) -> Any:
+        """Return all of them as a Polars DataFrame, which needs Polars."""
+        import polars as pl
+
+        return pl.from_arrow(self.to_arrow())
+
+    def long(self) -> pa.Table:
+        """Return a row a member, for joins: biclique_id, side ("left" or "right"), label.
+
+        Where the ids of one side are numbers and those of the other text, all are text.
+        """
+        return self.in_long_form(self.to_arrow())
+
+    def export(
+        self, path: str | os.PathLike[str], format: Format | None = None, *, long: bool = False, overwrite: bool = False
+    ) -> Exported:
+        """Write them to a file: Parquet, CSV, JSON Lines, GraphML or DuckDB, by its name.
+
+        Parameters and errors as of `pipeline.results.export.export`.
+        """
+        from pipeline.results.export import export
+
+        return export(self, path, format, long=long, overwrite=overwrite)
+
+
+COLUMNS = ["biclique_id", "left", "right", "n_left", "n_right", "n_edges"]
+"""Columns of a table of bicliques."""

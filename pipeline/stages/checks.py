@@ -1,0 +1,157 @@
+"""Checks of the input, between plan and search: what changed since the last run of the same source.
+
+Each check has a name, a value, and passes, warns or fails by the thresholds of the settings. They
+are kept with the run (checks.json) and shown in its manifest; a check that fails stops the run
+before the search, unless it is only to be marked.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.errors import DamageError, InputError
+from pipeline.events import tell, warn
+from pipeline.settings import CheckSettings
+from pipeline.stages.plan import read_plan_record
+from pipeline.store.layout import CHECKS_RECORD, Store
+
+CheckState = Literal["pass", "warn", "fail"]
+SIDES = ("left", "right")
+
+
+@dataclass(frozen=True)
+class Check:
+    """What came of one check.
+
+    Parameters
+    ----------
+    name
+        "rows": share by which the number of rows changed since the last run of this source;
+        "dropped": share of the rows that ingest dropped; "labels": share of the labels that the
+        last run did not have; "degree": most edges of a vertex; "paths": estimated work of the
+        search, as paths of two edges.
+    state
+        "pass", "warn" or "fail".
+    value
+        What was measured; None where there is no earlier run to compare with.
+    warn, fail
+        The thresholds: a value above one warns, or fails.
+    """
+
+    name: str
+    state: CheckState
+    value: float | None
+    warn: float | None
+    fail: float | None
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"{self.name}: no earlier run of this source"
+        limit = {"warn": self.warn, "fail": self.fail}.get(self.state)
+        return f"{self.name}: {self.value:g}" + ("" if limit is None else f" is above {limit:g}")
+
+
+def check_input(store: Store, run: str, summary: dict[str, Any], asked: CheckSettings) -> list[Check]:
+    """Check the input of a planned run, and write its checks.json.
+
+    Parameters
+    ----------
+    store, run
+        A planned run whose graph is profiled.
+    summary
+        What ingest read and dropped (`pipeline.stages.ingest.GraphRecord.summary`).
+    asked
+        The thresholds.
+
+    Returns
+    -------
+    list of Check
+
+    Raises
+    ------
+    InputError
+        Where a check failed and the settings say that this stops the run.
+
+    Notes
+    -----
+    The last run of the same source is the one that was checked last among those that are published.
+    Labels are compared only where a threshold asks for it, since that reads the labels of both.
+    """
+    folder, planned = store.run(run), read_plan_record(store.run(run))
+    source = summary["source"]["uri"]
+    last = _last_run(store, source)
+    profile = store.graph(planned.graph).read_record("profile.json")
+    rows = int(summary["rows_read"])
+    dropped = sum(int(n) for name, n in summary.items() if name.startswith("dropped_"))
+    compare_labels = last is not None and (asked.labels_warn, asked.labels_fail) != (None, None)
+    values: dict[str, float | None] = {
+        "rows": None if last is None else abs(rows - int(last["rows"])) / max(int(last["rows"]), 1),
+        "dropped": dropped / max(rows, 1),
+        "labels": _share_of_new_labels(store, planned.graph, last["graph"]) if last and compare_labels else None,
+        "degree": max(int(profile["max_left_degree"]), int(profile["max_right_degree"])),
+        "paths": planned.est_cost,
+    }
+    checks = [_judged(name, value, asked) for name, value in values.items()]
+    created = dt.datetime.now(dt.UTC).isoformat()
+    listed = [asdict(check) for check in checks]
+    about = {"source": source, "rows": rows, "graph": planned.graph, "created": created}
+    folder.write_record(CHECKS_RECORD, {**about, "last": last and last["run"], "checks": listed})
+    for check in checks:
+        said = warn if check.state != "pass" else tell
+        facts: dict[str, Any] = {"check": check.name, "state": check.state, "value": check.value}
+        said("input checked", run=run, **facts, warn=check.warn, fail=check.fail)
+    failed = [str(check) for check in checks if check.state == "fail"]
+    if failed and asked.on_fail == "stop":
+        raise InputError(
+            f"{source}: the input fails its checks: {'; '.join(failed)}; mend the table or the threshold, or search it all"
+            f" the same: bicliq resume {run}"
+        )
+    return checks
+
+
+def _judged(name: str, value: float | None, asked: CheckSettings) -> Check:
+    limits = {level: getattr(asked, f"{name}_{level}") for level in ("warn", "fail")}
+    over = [
+        level for level in ("fail", "warn") if value is not None and limits[level] is not None and value > limits[level]
+    ]
+    state: Any = over[0] if over else "pass"
+    return Check(name, state, value, **limits)
+
+
+def _last_run(store: Store, source: str) -> dict[str, Any] | None:
+    """The checks.json, and the name, of the last published run of a source."""
+    found = []
+    for run in store.runs():
+        folder = store.run(run)
+        try:
+            if folder.has(CHECKS_RECORD) and folder.has("manifest.json"):
+                record = folder.read_record(CHECKS_RECORD)
+                if record["source"] == source:
+                    found.append({**record, "run": run})
+        except DamageError as error:  # `verify` tells of it; it is no reason not to search
+            warn("run is left out of the checks", run=run, reason=error)
+    return max(found, key=lambda record: str(record["created"]), default=None)
+
+
+def _share_of_new_labels(store: Store, graph: str, last: str) -> float:
+    """Share of the labels of a graph, both sides together, that another one does not have."""
+    if graph == last:
+        return 0.0
+    new = total = 0
+    for side in SIDES:
+        labels, before = _labels(store, graph, side), _labels(store, last, side)
+        if labels.type != before.type:
+            labels, before = labels.cast(pa.string()), before.cast(pa.string())
+        new += len(labels) - (pc.sum(pc.is_in(labels, value_set=before)).as_py() or 0)
+        total += len(labels)
+    return new / max(total, 1)
+
+
+def _labels(store: Store, graph: str, side: str) -> Any:
+    folder = store.graph(graph)
+    return folder.read_table(folder.stored()[f"{side}_ids.parquet"])["id"].combine_chunks()

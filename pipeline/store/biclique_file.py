@@ -1,0 +1,161 @@
+"""A data file of bicliques: row groups that the kernels encode side by side, and a footer.
+
+What the footer says of the columns is what pyarrow says of them in an empty file; the row groups
+are added to it.
+
+References
+----------
+Apache Parquet format, ``parquet.thrift`` (FileMetaData, RowGroup, ColumnChunk, ColumnMetaData).
+"""
+
+from __future__ import annotations
+
+import io
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import kernels
+from pipeline.store.bicliques import SCHEMA
+from pipeline.store.folder import COMPRESSION_LEVEL
+from pipeline.store.thrift import BINARY, I32, I64, LIST, STRUCT, TRUE, Struct, decode_struct, encode_struct
+
+Compression = Literal["zstd", "lz4_raw", "none"]
+MAGIC = b"PAR1"
+BATCHES_A_THREAD = 2
+"""Batches that wait for each thread, or for their turn to be written."""
+
+PATHS = [["left", "list", "element"], ["right", "list", "element"], ["n_left"], ["n_right"], ["root"]]
+PLAIN, RLE, RLE_DICTIONARY = 0, 3, 8
+DATA_PAGE, DICTIONARY_PAGE = 0, 2
+INT32 = 1
+
+
+class BicliqueWriter:
+    """Writes batches of bicliques as row groups of one Parquet file, in their order.
+
+    Parameters
+    ----------
+    sink
+        A binary file, empty; it is not closed.
+    threads
+        Threads that encode; 0: all that this process may use. At most twice as many batches are
+        held at a time.
+    compression
+        "zstd", "lz4_raw" or "none".
+
+    Examples
+    --------
+    >>> file = io.BytesIO()
+    >>> with kernels.stream_maximal_bicliques([0, 2, 4], [0, 1, 0, 1], 2) as stream:
+    ...     with BicliqueWriter(file, threads=1) as writer:
+    ...         for batch in stream:
+    ...             writer.write(batch)
+    >>> pq.read_table(file).to_pylist()
+    [{'left': [0, 1], 'right': [0, 1], 'n_left': 2, 'n_right': 2, 'root': 0}]
+    """
+
+    def __init__(self, sink: Any, threads: int, compression: Compression = "zstd") -> None:
+        self._sink, self._compression = sink, compression
+        self._compress = None if kernels.has_codec(compression) else _arrow_codec(compression)
+        self._threads = threads or kernels.available_threads()
+        self._pool = ThreadPoolExecutor(self._threads, "encode")
+        self._encoding: deque[Future[kernels.RowGroup]] = deque()
+        self._groups: list[Struct] = []
+        self._rows = 0
+        self._at = self._sink.write(MAGIC)
+
+    def __enter__(self) -> BicliqueWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+        try:
+            if kind is None:
+                self.close()
+        finally:
+            self._pool.shutdown(cancel_futures=True)
+
+    def write(self, batch: kernels.BicliqueBatch) -> None:
+        """Append a batch as a row group; returns when it waits its turn."""
+        if len(batch):
+            self._encoding.append(self._pool.submit(self._encode, batch))
+        while len(self._encoding) > BATCHES_A_THREAD * self._threads or (self._encoding and self._encoding[0].done()):
+            self._append(self._encoding.popleft().result())
+
+    def close(self) -> None:
+        """Write what waits, and the footer."""
+        while self._encoding:
+            self._append(self._encoding.popleft().result())
+        footer = encode_struct(
+            {**_empty_footer(), 3: (I64, self._rows), 4: (LIST, (STRUCT, self._groups))}  # num_rows, row_groups
+        )
+        self._sink.write(footer + len(footer).to_bytes(4, "little") + MAGIC)
+
+    def _encode(self, batch: kernels.BicliqueBatch) -> kernels.RowGroup:
+        return kernels.encode_bicliques(batch, self._compression, COMPRESSION_LEVEL, self._compress)
+
+    def _append(self, group: kernels.RowGroup) -> None:
+        columns = [
+            _column_chunk(path, chunk, self._at, group.codec) for path, chunk in zip(PATHS, group.columns, strict=True)
+        ]
+        self._groups.append(
+            {
+                1: (LIST, (STRUCT, columns)),
+                2: (I64, sum(chunk.uncompressed for chunk in group.columns)),
+                3: (I64, group.rows),
+                5: (I64, self._at),  # file_offset
+                6: (I64, len(group.data)),
+            }
+        )
+        self._rows += group.rows
+        self._at += self._sink.write(group.data)
+
+
+def _column_chunk(path: list[str], chunk: Any, at: int, codec: int) -> Struct:
+    """What the footer says of a column of the row group that begins at a place of the file."""
+    has_dictionary, is_list = chunk.data > chunk.begin, len(path) > 1
+    encodings = [PLAIN, RLE, RLE_DICTIONARY] if has_dictionary else [PLAIN, RLE]
+    pages = [(DATA_PAGE, RLE_DICTIONARY if has_dictionary else PLAIN, chunk.n_pages)]
+    if has_dictionary:
+        pages.insert(0, (DICTIONARY_PAGE, PLAIN, 1))
+    data: Struct = {
+        1: (I32, INT32),
+        2: (LIST, (I32, encodings)),
+        3: (LIST, (BINARY, [name.encode() for name in path])),
+        4: (I32, codec),
+        5: (I64, chunk.n_values),
+        6: (I64, chunk.uncompressed),
+        7: (I64, chunk.end - chunk.begin),
+        9: (I64, at + chunk.data),
+        13: (LIST, (STRUCT, [{1: (I32, kind), 2: (I32, how), 3: (I32, n)} for kind, how, n in pages])),
+    }
+    if has_dictionary:
+        data[11] = (I64, at + chunk.begin)
+    if not is_list:
+        data[12] = (STRUCT, _statistics(chunk.least, chunk.most))
+    return {2: (I64, 0), 3: (STRUCT, data)}
+
+
+def _statistics(least: int, most: int) -> Struct:
+    low, high = (value.to_bytes(4, "little", signed=True) for value in (least, most))
+    return {3: (I64, 0), 5: (BINARY, high), 6: (BINARY, low), 7: (TRUE, True), 8: (TRUE, True)}
+
+
+@cache
+def _empty_footer() -> Struct:
+    """What pyarrow says of the columns: their types, and the schema of Arrow."""
+    file = io.BytesIO()
+    pq.ParquetWriter(file, SCHEMA).close()
+    data = file.getvalue()
+    footer, _ = decode_struct(data[-8 - int.from_bytes(data[-8:-4], "little") : -8], 0)
+    return footer
+
+
+def _arrow_codec(compression: Compression) -> Any:
+    """The codec of pyarrow, from bytes to bytes."""
+    codec = pa.Codec(compression, COMPRESSION_LEVEL) if compression == "zstd" else pa.Codec(compression)
+    return lambda data: codec.compress(data, asbytes=True)

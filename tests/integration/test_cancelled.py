@@ -1,0 +1,183 @@
+"""Runs that are cancelled: the work stops on all workers, what is committed stays, and the next run
+goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import httpx
+import numpy as np
+import pytest
+
+import kernels
+from pipeline.errors import InputError
+from pipeline.placement.cluster import open_cluster
+from pipeline.placement.tasks import hand_out
+from pipeline.run import run
+from pipeline.settings import ClusterSettings, load_settings
+from pipeline.store.layout import Store
+from tests.integration.server import deployed, runs_of, wait_for
+from tests.integration.stored_graphs import random_graph
+
+SECONDS = 10.0
+"""Within which work that nobody waits for must have stopped."""
+
+
+def search_for_hours(here):
+    here.tell("begun")
+    graph = random_graph(400, 400, 0.5, seed=1)
+    return kernels.enumerate_maximal_bicliques(graph.indptr, graph.indices, graph.n_right, threads=1).bicliques
+
+
+def stream_nothing_for_hours(here):
+    here.tell("begun")
+    graph = random_graph(400, 400, 0.5, seed=1)
+    stream = kernels.stream_maximal_bicliques(graph.indptr, graph.indices, graph.n_right, threads=1, min_edges=10**4)
+    return sum(len(batch) for batch in stream)
+
+
+def answer_seven(here):
+    return 7
+
+
+def running_tasks(client) -> int:
+    return sum(client.run(lambda dask_worker: dask_worker.state.executing_count).values())
+
+
+def stop_at_once(message):
+    raise KeyboardInterrupt
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with open_cluster(ClusterSettings(workers=2, dashboard=False)) as client:
+        yield client
+
+
+@pytest.mark.parametrize("task", [search_for_hours, stream_nothing_for_hours])
+def test_work_stops_when_nobody_waits_for_it(cluster, task):
+    tasks = iter([(0, task), (1, task), (2, task), (3, task)])
+    with pytest.raises(KeyboardInterrupt):
+        list(hand_out(cluster, lambda: next(tasks, None), stop_at_once))
+    assert running_tasks(cluster) > 0
+    deadline = time.monotonic() + SECONDS
+    while running_tasks(cluster) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert running_tasks(cluster) == 0
+    assert cluster.call_stack() == {}
+    later = iter([(n, answer_seven) for n in range(20)])
+    assert [ended.value for ended in hand_out(cluster, lambda: next(later, None))] == [7] * 20
+
+
+def test_work_stops_when_the_process_that_waits_for_it_is_killed(cluster):
+    code = (
+        "import sys; from distributed import Client; from pipeline.placement.tasks import hand_out;"
+        "from tests.integration.test_cancelled import search_for_hours;"
+        "tasks = iter([(0, search_for_hours)]);"
+        "list(hand_out(Client(sys.argv[1]), lambda: next(tasks, None), lambda said: print(said, flush=True)))"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, cluster.scheduler.address], stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"begun\n"
+    assert running_tasks(cluster) == 1
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    deadline = time.monotonic() + SECONDS
+    while running_tasks(cluster) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert running_tasks(cluster) == 0
+
+
+# ---- the whole way -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def table(tmp_path):
+    """An edge table with five million bicliques: some seconds of one core."""
+    graph = random_graph(130, 130, 0.4, seed=1)
+    rows = np.stack([graph.edge_left, graph.indices], axis=1)
+    np.savetxt(tmp_path / "edges.csv", rows, "%d", ",", header="l,r", comments="")
+    return str(tmp_path / "edges.csv")
+
+
+@contextmanager
+def running(log, *command, ended_by=signal.SIGINT):
+    with log.open("w") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "flows.cli", *command],
+            env={**os.environ, "PREFECT_RUNNER_POLL_FREQUENCY": "1"},
+            stdout=said,
+            stderr=said,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+    try:
+        yield process
+    finally:
+        process.send_signal(ended_by)
+        process.wait(60)
+
+
+def committed(store: str) -> set[str]:
+    """Names of the commit records that are there."""
+    try:
+        opened = Store.open(store, create=False)
+        return {name for run in opened.runs() for name in opened.run(run).files("commits")}
+    except Exception:  # the store is being made
+        return set()
+
+
+def test_a_flow_that_is_cancelled_stops_its_workers_keeps_commits_and_resumes(tmp_path, cluster, prefect_server, table):
+    store, url = str(tmp_path / "store"), prefect_server
+    serve = ("serve", table, "--store", store, "--name", "to-cancel", "--partitions", "16", "--threads", "1")
+    with running(tmp_path / "serve.log", *serve, "--scheduler", cluster.scheduler.address):
+        deployment = wait_for(lambda: deployed(url, "to-cancel"), 120)["id"]
+        httpx.post(f"{url}/deployments/{deployment}/create_flow_run", json={}, timeout=60).raise_for_status()
+        wait_for(lambda: len(committed(store)) >= 2, 180)
+        (flow_run,) = runs_of(url, deployment)
+        asked = {"state": {"type": "CANCELLING"}, "force": False}
+        httpx.post(f"{url}/flow_runs/{flow_run['id']}/set_state", json=asked, timeout=60).raise_for_status()
+        cancelled = time.monotonic()
+        wait_for(lambda: running_tasks(cluster) == 0, 30)
+        stopped_after = time.monotonic() - cancelled
+        kept = committed(store)
+        wait_for(lambda: runs_of(url, deployment)[0]["state_type"] == "CANCELLED", 60)
+    assert stopped_after < SECONDS
+    assert 2 <= len(kept) < 16
+    assert committed(store) == kept
+    record = run(table, load_settings(store=store, plan={"partitions": 16}, cluster={"local": True}))
+    assert (record.bicliques, record.searched) == (5_415_539, 16 - len(kept))
+
+
+def test_a_second_run_waits_is_refused_or_takes_over_from_a_dead_one(tmp_path, table):
+    store = str(tmp_path / "store")
+    settings = {"store": store, "plan": {"partitions": 8}, "search": {"threads": 1}, "cluster": {"local": True}}
+    first = ("run", table, "--store", store, "--partitions", "8", "--threads", "1", "--local", "--second-run", "wait")
+    with running(tmp_path / "first.log", *first, ended_by=signal.SIGKILL):
+        wait_for(lambda: len(committed(store)) >= 1, 120)
+        with pytest.raises(InputError, match="another process searches this run"):
+            run(table, load_settings(**settings, second_run="refuse"))
+    kept = len(committed(store))
+    record = run(table, load_settings(**settings, second_run="refuse"))  # the lock died with its process
+    assert (record.bicliques, record.searched) == (5_415_539, 8 - kept)
+
+
+def test_a_run_that_waits_finds_everything_done(tmp_path, table, caplog):
+    store = str(tmp_path / "store")
+    command = ("run", table, "--store", store, "--partitions", "4", "--local", "--second-run", "refuse")
+    with running(tmp_path / "first.log", *command):
+        wait_for(lambda: len(committed(store)) >= 1, 120)
+        settings = {"store": store, "plan": {"partitions": 4}, "cluster": {"local": True}, "second_run": "wait"}
+        record = run(table, load_settings(**settings))
+    assert (record.bicliques, record.searched) == (5_415_539, 0)
+    assert "run waits for another process" in caplog.text
+
+
+def test_locks_that_an_object_store_does_not_have_are_refused(table):
+    settings = load_settings(store="memory://no-locks", cluster={"local": True}, second_run="wait")
+    with pytest.raises(InputError, match="object stores know no locks"):
+        run(table, settings)

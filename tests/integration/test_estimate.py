@@ -1,0 +1,78 @@
+"""`bicliq estimate`: what a run would find and cost, compared with the run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kernels
+from flows.cli.app import invoke
+from pipeline.bench.choice import random_graph
+from pipeline.bench.estimates import SHARE, WORK, MeasuredEstimate, measure_estimates
+from pipeline.questions.estimate import estimate_table
+from pipeline.run import run
+from pipeline.settings import ClusterSettings, SearchSettings, Settings
+
+BUNDLED = Path("tests/data/UCforum.parquet")
+
+
+def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    """What a command prints as JSON."""
+    assert invoke(["estimate", *arguments, "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_an_estimate_says_what_the_run_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    thresholds = "--min-left", "3", "--min-right", "2"
+    found = asked(capsys, str(BUNDLED), "--threads", "1", *thresholds)
+    settings = Settings(
+        store=str(tmp_path / "store"),
+        search=SearchSettings(min_left=3, min_right=2),
+        cluster=ClusterSettings(local=True),
+    )
+    summary = run(str(BUNDLED), settings)
+    assert found["exact"]
+    assert found["low"] == found["bicliques"] == found["high"] == summary.bicliques
+    assert summary.bytes / 2 < found["bytes"] < 2 * summary.bytes
+    assert {"search", "write", "ingest", "estimate", "total"} == set(found["seconds"])
+
+
+def test_thresholds_are_those_that_a_search_would_have(capsys: pytest.CaptureFixture[str]) -> None:
+    found = asked(capsys, str(BUNDLED), "--min-left", "2")
+    assert min(row["min_left"] for row in found["thresholds"]) == 2
+    for row in found["thresholds"][::17]:
+        search = SearchSettings(min_left=row["min_left"], min_right=row["min_right"])
+        assert row["bicliques"] == estimate_table(BUNDLED, Settings(search=search))["bicliques"]
+
+
+def test_a_table_is_printed_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    picture = tmp_path / "thresholds.svg"
+    assert invoke(["estimate", str(BUNDLED), "--picture", str(picture)]) == 0
+    printed = capsys.readouterr().out
+    assert "16,261 maximal bicliques" in printed
+    assert "least left (down)" in printed
+    assert picture.read_text().startswith("<?xml")
+
+
+def test_a_picture_that_cannot_be_written_is_refused_before_the_search(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["estimate", str(BUNDLED), "--picture", "thresholds.txt"]) == 2
+    assert "--picture 'thresholds.txt'" in capsys.readouterr().err
+
+
+def test_a_table_that_thresholds_empty_takes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    found = asked(capsys, str(BUNDLED), "--min-left", "5000")
+    assert (found["bicliques"], found["ids"], found["bytes"], found["exact"]) == (0, 0, 0, True)
+
+
+def test_estimates_are_measured_against_the_truth() -> None:
+    by_name: dict[str, MeasuredEstimate] = {}
+    for found in measure_estimates({"UCforum": BUNDLED}, [1], 2, WORK, SHARE, 1):
+        by_name[found.graph] = found
+    forum = by_name["UCforum"]
+    assert (forum.bicliques, forum.held, forum.exact, forum.error, forum.width) == (16_261, 2, 2, 0, 0)
+    counted = kernels.enumerate_maximal_bicliques(*random_graph("rmat", 1)).bicliques
+    assert by_name["rmat 1"].record()["bicliques"] == counted

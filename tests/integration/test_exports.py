@@ -1,0 +1,150 @@
+"""Every format of an export holds every biclique and every label, whatever is in it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import duckdb
+import fsspec
+import networkx as nx
+import pyarrow.parquet as pq
+import pytest
+
+import bicliq
+from flows.cli import invoke
+from pipeline.results.export import SUFFIXES, export
+
+ODD = ['a, "b"', "<jam>", "&amp;", "two\nlines", "tab\there", "ret\rurn", "Ünï ☕", "' OR 1=1", "=1+1", "-", " x "]
+SHOP = {f"p{n}": [item for at, item in enumerate(ODD) if (n >> (at % 4)) & 1 or at == n] for n in range(11)}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    place = tmp_path_factory.mktemp("store")
+    bicliq.enumerate(SHOP, store=place)
+    return place
+
+
+@pytest.fixture
+def groups(store):
+    return bicliq.open(store)
+
+
+def members(rows) -> list[tuple[int, str, str]]:
+    return sorted(
+        (row["biclique_id"], side, label) for row in rows for side in ("left", "right") for label in row[side]
+    )
+
+
+def read(path: str, kind: str) -> list[tuple[int, str, str]]:
+    """Members as another program reads them from a file."""
+    data = fsspec.open(path, "rb").open().read() if kind != "duckdb" else b""
+    if kind == "parquet":
+        return members(pq.read_table(io.BytesIO(data)).to_pylist())
+    if kind == "jsonl":
+        return members(json.loads(line) for line in data.decode().split("\n") if line)
+    if kind == "csv":
+        rows = csv.DictReader(io.StringIO(data.decode(), newline=""))
+        return sorted((int(row["biclique_id"]), row["side"], row["label"]) for row in rows)
+    if kind == "graphml":
+        graph = nx.read_graphml(io.BytesIO(data))
+        nodes = graph.nodes(data=True)
+        ends = [(u, v) if nodes[u]["kind"] == "biclique" else (v, u) for u, v in graph.edges]
+        return sorted((int(u.split()[1]), nodes[v]["kind"], nodes[v]["label"]) for u, v in ends)
+    with duckdb.connect(path, read_only=True) as database:
+        assert database.sql("SELECT count(*) FROM bicliques").fetchall()[0][0] > 0
+        return sorted(database.sql("SELECT biclique_id, side, label FROM members").fetchall())
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_another_program_reads_every_member(groups, tmp_path, suffix):
+    path = str(tmp_path / f"groups{suffix}")
+    written = groups.export(path)
+    expected = members(groups)
+    assert read(path, SUFFIXES[suffix]) == expected
+    assert (written.bicliques, written.members) == (len(groups), len(expected))
+    assert written.bytes == (tmp_path / f"groups{suffix}").stat().st_size
+
+
+def test_the_long_form_of_parquet_and_json_lines(groups, tmp_path):
+    groups.export(tmp_path / "long.parquet", long=True)
+    groups.export(tmp_path / "long.jsonl", long=True)
+    expected = groups.long().to_pylist()
+    key = lambda row: tuple(row.values())  # noqa: E731
+    lines = (tmp_path / "long.jsonl").read_text().split("\n")[:-1]
+    assert sorted(pq.read_table(tmp_path / "long.parquet").to_pylist(), key=key) == sorted(expected, key=key)
+    assert sorted(map(json.loads, lines), key=key) == sorted(expected, key=key)
+
+
+def test_what_was_chosen_is_exported_and_nothing_else(groups):
+    chosen = groups.where(min_left=3, with_right=["<jam>"])
+    assert 0 < len(chosen) < len(groups)
+    chosen.export("memory://chosen.jsonl", overwrite=True)
+    assert read("memory://chosen.jsonl", "jsonl") == members(chosen)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_nothing_chosen_is_a_file_without_rows(groups, tmp_path, suffix):
+    path = tmp_path / f"none{suffix}"
+    written = groups.where(min_edges=1000).export(path)
+    assert (written.bicliques, written.members) == (0, 0)
+    assert path.exists()
+
+
+def test_a_file_that_is_there_stays_unless_it_may_be_replaced(groups, tmp_path):
+    path = tmp_path / "groups.csv"
+    path.write_text("precious")
+    with pytest.raises(bicliq.InputError, match="is there already"):
+        groups.export(path)
+    assert path.read_text() == "precious"
+    groups.export(path, overwrite=True)
+    assert path.read_text().startswith('"biclique_id"')
+    assert [each.name for each in tmp_path.iterdir()] == ["groups.csv"]
+
+
+def test_an_export_that_fails_leaves_no_file(tmp_path):
+    groups = bicliq.enumerate({"a": ["bell\x07"]})
+    with pytest.raises(bicliq.InputError, match="GraphML cannot hold"):
+        groups.export(tmp_path / "groups.graphml")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "said"),
+    [
+        ("groups.txt", {}, "which format"),
+        ("groups.graphml", {"long": True}, "leave long out"),
+        ("memory://groups.duckdb", {}, "local disk only"),
+    ],
+)
+def test_what_cannot_be_exported_is_refused(groups, path, asked, said):
+    with pytest.raises(bicliq.InputError, match=said):
+        export(groups, path, **asked)
+
+
+def test_show_pages_through_what_was_chosen(store, groups, capsys):
+    place = str(store)
+    assert invoke(["show", "--store", place, "--min-left", "2", "--size", "3", "--page", "2", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    chosen = groups.where(min_left=2)
+    assert record["matching"] == len(chosen)
+    assert record["bicliques"] == chosen.page(2, 3).to_pylist()
+    assert invoke(["show", "--store", place, "--with-left", "p3", "--with-right", "<jam>"]) == 0
+    shown = capsys.readouterr().out
+    assert f"{len(groups.where(with_left=['p3'], with_right=['<jam>']))} biclique" in shown
+    assert invoke(["show", "--store", place, "--with-left", "nobody"]) == 2
+    assert "there is no left vertex 'nobody'" in capsys.readouterr().err
+
+
+def test_export_writes_and_says_what(store, groups, tmp_path, capsys):
+    path = str(tmp_path / "groups.csv")
+    assert invoke(["export", path, "--store", str(store), "--min-edges", "4", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["bicliques"] == len(groups.where(min_edges=4))
+    assert read(path, "csv") == members(groups.where(min_edges=4))
+    assert invoke(["export", path, "--store", str(store)]) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert invoke(["export", path, "--store", str(store), "--overwrite"]) == 0
+    assert f"{len(groups)} bicliques" in capsys.readouterr().out

@@ -1,0 +1,189 @@
+"""`bicliq find`: labels, restrictions pushed into the search, runs of a store, and the flow."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flows.cli.app import app
+from pipeline.errors import BackendError, InputError
+from pipeline.questions.find import FindAsked, find_in_run, find_in_table
+from pipeline.run import run
+from pipeline.settings import Settings, load_settings
+from tests.reference.brute_force import maximal_bicliques
+
+Groups = list[tuple[list[Any], list[Any], float]]
+
+
+def settings_of(**search: Any) -> Settings:
+    return load_settings(search={"backend": "cpu", "threads": 1, **search})
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> tuple[str, list[tuple[str, str]]]:
+    random = np.random.default_rng(3)
+    left, right = np.nonzero(random.random((14, 12)) < 0.45)
+    edges = [(f"user{u:02}", f"item{v:02}") for u, v in zip(left.tolist(), right.tolist(), strict=True)]
+    path = tmp_path / "edges.csv"
+    path.write_text("user,item\n" + "".join(f"{u},{v}\n" for u, v in edges))
+    return str(path), edges
+
+
+def all_groups(edges: list[tuple[str, str]]) -> set[tuple[frozenset[str], frozenset[str]]]:
+    lefts, rights = sorted({u for u, _ in edges}), sorted({v for _, v in edges})
+    numbered = [(lefts.index(u), rights.index(v)) for u, v in edges]
+    return {
+        (frozenset(lefts[u] for u in left), frozenset(rights[v] for v in right))
+        for left, right in maximal_bicliques(numbered, len(lefts))
+    }
+
+
+def groups_of(record: dict[str, Any]) -> Groups:
+    assert record["proven"]
+    return [(group["left"], group["right"], group["value"]) for group in record["groups"]]
+
+
+def largest(groups: set[tuple[frozenset[str], frozenset[str]]], k: int) -> Groups:
+    listed = [(sorted(left), sorted(right), len(left) * len(right)) for left, right in groups]
+    return sorted(listed, key=lambda group: (-group[2], group[0]))[:k]
+
+
+def test_the_groups_of_a_table_carry_its_labels(table):
+    path, edges = table
+    record = find_in_table(path, FindAsked(top=7), settings_of(min_left=2))
+    expected = {group for group in all_groups(edges) if len(group[0]) >= 2}
+    assert groups_of(record) == largest(expected, 7)
+    assert all((g["n_left"], g["n_right"]) == (len(g["left"]), len(g["right"])) for g in record["groups"])
+    assert record["n_edges"] == len(edges)
+
+
+@pytest.mark.parametrize("labels", [("user03",), ("item05",), ("user03", "user07", "item05"), ("right:item05",)])
+def test_groups_that_contain_members_are_the_maximal_ones_of_the_table(table, labels):
+    path, edges = table
+    record = find_in_table(path, FindAsked(top=1000, containing=labels), settings_of())
+    wanted = {label.removeprefix("right:") for label in labels}
+    expected = {group for group in all_groups(edges) if wanted <= group[0] | group[1]}
+    assert groups_of(record) == largest(expected, 1000)
+
+
+def test_groups_within_some_members_are_those_of_their_subgraph(table, tmp_path):
+    path, edges = table
+    names = [f"user{u:02}" for u in range(9)]
+    (tmp_path / "names.txt").write_text("\n".join(names) + "\n")
+    record = find_in_table(path, FindAsked(top=1000, within=str(tmp_path / "names.txt")), settings_of())
+    assert groups_of(record) == largest(all_groups([edge for edge in edges if edge[0] in names]), 1000)
+    assert record["left_out"] == {"within": len({u for u, _ in edges}) - len(names)}
+
+
+def test_vertices_of_high_degree_are_left_out_and_counted(table):
+    path, edges = table
+    degree = {v: sum(edge[1] == v for edge in edges) for _, v in edges}
+    most = sorted(degree.values())[-4]
+    record = find_in_table(path, FindAsked(top=1000, max_right_degree=most), settings_of())
+    assert groups_of(record) == largest(all_groups([edge for edge in edges if degree[edge[1]] <= most]), 1000)
+    assert record["left_out"] == {"max_right_degree": sum(d > most for d in degree.values())}
+
+
+def test_surprise_counts_with_the_degrees_of_the_whole_table(table):
+    path, _ = table
+    everything = find_in_table(path, FindAsked(top=1000, by="surprise"), settings_of())
+    some = find_in_table(path, FindAsked(top=1000, by="surprise", containing=("user03",)), settings_of())
+    assert groups_of(some) == [group for group in groups_of(everything) if "user03" in group[0]]
+    least = everything["groups"][4]["value"]
+    above = find_in_table(path, FindAsked(top=1000, by="surprise", min_surprise=least), settings_of())
+    assert groups_of(above) == [group for group in groups_of(everything) if group[2] >= least]
+
+
+def test_weights_of_labels_come_from_files(table, tmp_path):
+    path, edges = table
+    (tmp_path / "weights.csv").write_text("item01,2.5\nitem04,7\nitem05,-1\n")
+    weights = {"item01": 2.5, "item04": 7, "item05": -1}
+    asked = FindAsked(top=1, by="weight", right_weights=str(tmp_path / "weights.csv"))
+    record = find_in_table(path, asked, settings_of())
+    best = max(sum(weights.get(v, 0) for v in right) for _, right in all_groups(edges))
+    assert record["groups"][0]["value"] == best
+    assert record["left_out"] == {"right_without_weight": len({v for _, v in edges}) - 3}
+
+
+def test_a_run_gives_the_best_of_its_own_bicliques(table, tmp_path):
+    path, edges = table
+    search = {"min_left": 3, "min_right": 2, "backend": "cpu"}
+    settings = load_settings(store=str(tmp_path / "store"), search=search, cluster={"local": True})
+    name = run(path, settings).run
+    record = find_in_run(name[:6], FindAsked(top=5), load_settings(store=str(tmp_path / "store")))
+    expected = {group for group in all_groups(edges) if len(group[0]) >= 3 and len(group[1]) >= 2}
+    assert record["run"] == name
+    assert groups_of(record) == largest(expected, 5)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (FindAsked(by="weight"), "needs weights"),
+        (FindAsked(left_weights="w.csv"), "weights are for --by weight"),
+        (FindAsked(min_surprise=1.0), "--min-surprise is for --by surprise"),
+        (FindAsked(containing=("nobody",)), "no label of either side"),
+        (FindAsked(containing=("user03",), max_left_degree=0), "leave this member out"),
+        (FindAsked(within="nowhere.txt"), "nowhere.txt cannot be read"),
+    ],
+)
+def test_wrong_questions_say_what_to_do(table, asked, words):
+    with pytest.raises(InputError, match=words):
+        find_in_table(table[0], asked, settings_of())
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "words"),
+    [
+        ("within", "user01\nnobody\n", "line 2: 'nobody' is no label"),
+        ("within", "", "names nothing"),
+        ("left_weights", "user01,1\nuser01,2\n", "line 2: .* is listed twice"),
+        ("left_weights", "user01,much\n", "line 1: .* is no left label and its weight"),
+        ("left_weights", "user01\n", "write LABEL,WEIGHT"),
+    ],
+)
+def test_wrong_lines_of_files_are_named(table, tmp_path, option, text, words):
+    (tmp_path / "file.txt").write_text(text)
+    asked: dict[str, Any] = {option: str(tmp_path / "file.txt")}
+    if option == "left_weights":
+        asked["by"] = "weight"
+    with pytest.raises(InputError, match=words):
+        find_in_table(table[0], FindAsked(**asked), settings_of())
+
+
+def test_a_label_of_both_sides_must_say_which_is_meant(tmp_path):
+    path = tmp_path / "edges.csv"
+    path.write_text("user,item\n1,1\n1,2\n2,2\n")
+    with pytest.raises(InputError, match="say 'left:1' or 'right:1'"):
+        find_in_table(str(path), FindAsked(containing=("1",)), settings_of())
+    record = find_in_table(str(path), FindAsked(containing=("left:1",)), settings_of())
+    assert groups_of(record) == [([1], [1, 2], 2), ([1, 2], [2], 2)]
+
+
+def test_find_says_that_it_runs_on_the_cpu(table):
+    with pytest.raises(BackendError, match="find runs on the CPU"):
+        find_in_table(table[0], FindAsked(), settings_of(backend="cuda"))
+
+
+def test_the_command_prints_groups_as_the_contract_says(table, capsys):
+    app(["find", table[0], "--top", "2", "--by", "balanced", "--json"], standalone_mode=False)
+    record = json.loads(capsys.readouterr().out)
+    assert record["proven"] is True
+    assert [set(group) for group in record["groups"]] == [{"left", "right", "n_left", "n_right", "value"}] * 2
+    app(["find", table[0], "--top", "2", "--max-left", "3", "--max-right-degree", "5"], standalone_mode=False)
+    shown = capsys.readouterr().out
+    assert "2 groups by edges" in shown
+    assert "left out: " in shown
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_the_flow_finds_what_the_function_finds(table):
+    from flows.find import find
+
+    record = find(table[0], {"top": 3, "by": "surprise", "containing": ["user03"]})
+    plain = find_in_table(table[0], FindAsked(top=3, by="surprise", containing=("user03",)), load_settings())
+    assert groups_of(record) == groups_of(plain)

@@ -1,0 +1,128 @@
+"""`import bicliq`: answers of every question, where they lie, and what its names promise."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from pathlib import Path
+
+import fsspec
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import bicliq
+from bicliq.asking import Reading
+from pipeline.results.bicliques import Bounds
+from pipeline.settings import IngestSettings
+from pipeline.store.choice import Choice
+
+DATA = Path(__file__).parents[1] / "data"
+SHOP = {"ann": ["jam", "tea"], "bob": ["jam", "tea"], "cid": ["tea"]}
+
+
+def names_in_memory() -> set[str]:
+    return {name for name in fsspec.filesystem("memory").store if name.startswith("/bicliq-")}
+
+
+def test_an_answer_in_memory_goes_with_the_last_who_uses_it():
+    before = names_in_memory()
+    groups = bicliq.enumerate(SHOP)
+    chosen = groups.where(min_left=3)
+    del groups
+    assert names_in_memory() > before
+    assert [group["right"] for group in chosen] == [["tea"]]
+    del chosen
+    assert names_in_memory() == before
+
+
+def test_a_question_that_fails_leaves_nothing_in_memory():
+    before = names_in_memory()
+    with pytest.raises(bicliq.LimitReached):
+        bicliq.enumerate(SHOP, max_bicliques=1, on_limit="error")
+    assert names_in_memory() == before
+
+
+def test_with_and_without_a_store_the_answer_is_the_same(tmp_path):
+    path = DATA / "moreno_crime.parquet"
+    here = bicliq.enumerate(path, min_left=2)
+    stored = bicliq.enumerate(path, min_left=2, store=tmp_path)
+    again = bicliq.open(tmp_path)
+    assert here.digest == stored.digest == again.digest
+    assert len(here) == len(again) > 0
+    members = ["left", "right"]  # biclique_id names a row of one stored run
+    assert here.top(5).select(members).to_pylist() == again.top(5).select(members).to_pylist()
+
+
+def test_answers_come_in_every_table_library():
+    groups = bicliq.enumerate(SHOP)
+    expected = groups.to_arrow()
+    assert isinstance(groups.to_pandas(), pd.DataFrame)
+    assert pa.Table.from_pandas(groups.to_pandas())["left"].to_pylist() == expected["left"].to_pylist()
+    assert isinstance(groups.to_polars(), pl.DataFrame)
+    assert groups.to_polars().to_dicts() == expected.to_pylist() == list(groups)
+
+
+def test_a_limit_is_seen_in_the_answer():
+    groups = bicliq.enumerate(SHOP, max_bicliques=1)
+    assert not groups.complete
+    assert "not all there are" in repr(groups)
+    assert bicliq.enumerate(SHOP).complete
+
+
+def test_counts_are_whole_numbers_of_any_size(tmp_path):
+    assert bicliq.count(SHOP, 2, 1) == 4  # (ann, bob) with jam; the three pairs with tea
+    assert bicliq.count(SHOP, 2, 1, store=tmp_path) == 4
+    assert bicliq.count(SHOP, 2, 2, up_to=True) == {(1, 1): 5, (1, 2): 2, (2, 1): 4, (2, 2): 1}
+    full = [range(64)] * 64
+    assert bicliq.count(full, 16, 16) == 488526937079580**2  # C(64, 16) squared, beyond 64 bits
+
+
+def test_cliques_of_a_graph_and_of_one_side(tmp_path):
+    friends = {"ann": ["bob", "cid"], "bob": ["cid"], "cid": ["dan"]}
+    assert bicliq.clique(friends).members == ["ann", "bob", "cid"]
+    found = bicliq.clique(SHOP, project="left", all=True, store=tmp_path)
+    assert (found.size, found.members, found.proven) == (3, ["ann", "bob", "cid"], True)
+    assert found.cliques == [found.members]
+    assert bicliq.clique(SHOP, project="left", all=True, store=tmp_path).record["found"]
+
+
+def test_what_is_left_to_none_comes_from_the_settings(tmp_path, monkeypatch):
+    table = pd.DataFrame({"user": ["ann"], "item": ["jam"], "n": [1]})
+    monkeypatch.setenv("BICLIQ__INGEST__LEFT", "user")
+    monkeypatch.setenv("BICLIQ__INGEST__RIGHT", "item")
+    assert next(iter(bicliq.enumerate(table, left=None)))["left"] == ["ann"]
+
+
+def test_every_error_is_one_of_bicliq():
+    errors = (bicliq.BackendError, bicliq.CapacityError, bicliq.InputError, bicliq.LimitReached, bicliq.StorageError)
+    assert all(issubclass(error, bicliq.BicliqError) for error in errors)
+    assert isinstance(bicliq.clique(SHOP), bicliq.Clique)
+    assert isinstance(bicliq.enumerate(SHOP), bicliq.Bicliques)
+
+
+def test_an_argument_that_is_none_is_refused():
+    with pytest.raises(bicliq.InputError, match=r"there is no such setting \(did you mean ingest.left\?\)"):
+        bicliq.enumerate(SHOP, lft="user")
+    with pytest.raises(bicliq.InputError, match="there is no min_lft"):
+        bicliq.enumerate(SHOP).where(min_lft=2)
+
+
+def test_the_options_of_reading_are_those_of_the_settings():
+    hinted = typing.get_type_hints(Reading)
+    assert set(hinted) == set(IngestSettings.model_fields)
+    for name, entry in IngestSettings.model_fields.items():
+        if name != "null_values":  # any iterable of words becomes a tuple
+            assert hinted[name] == entry.annotation, name
+    assert set(typing.get_type_hints(Bounds)) == set(inspect.signature(Choice).parameters)
+
+
+@pytest.mark.parametrize("name", ["clique", "count", "enumerate", "from_matrix", "open"])
+def test_every_question_has_hints_and_says_what_it_takes(name):
+    function = getattr(bicliq, name)
+    signature = inspect.signature(function)
+    assert all(each.annotation is not inspect.Parameter.empty for each in signature.parameters.values())
+    assert signature.return_annotation is not inspect.Signature.empty
+    for part in ("Parameters", "Returns", "Raises", "Examples"):
+        assert f"{part}\n" in inspect.getdoc(function)

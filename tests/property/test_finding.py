@@ -1,0 +1,189 @@
+"""The best bicliques against all of them, sorted."""
+
+from __future__ import annotations
+
+import os
+from itertools import product
+from math import log
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import kernels
+from kernels.finding import OBJECTIVES, SURPRISE_UNIT
+from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, tall_graphs
+from tests.reference.brute_force import maximal_bicliques
+
+MANY = settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
+SOME = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+
+Found = tuple[int, list[int], list[int]]
+
+
+class Reference:
+    """All maximal bicliques of a graph with their values, from the definitions."""
+
+    def __init__(self, graph: Graph, objective: str, weights: tuple[np.ndarray, np.ndarray]) -> None:
+        self.objective = objective
+        self.weights = weights
+        pairs = np.array(graph.edges, dtype=np.int64).reshape(-1, 2)
+        m = max(len(pairs), 1)
+        self.terms = [
+            [round((0.5 * log(m) - log(max(d, 1))) / SURPRISE_UNIT) for d in np.bincount(ends, minlength=n).tolist()]
+            for ends, n in ((pairs[:, 0], graph.n_left), (pairs[:, 1], graph.n_right))
+        ]
+        self.all = [
+            (self.value(left, right), sorted(left), sorted(right))
+            for left, right in maximal_bicliques(graph.edges, graph.n_left)
+        ]
+
+    def value(self, left: frozenset[int], right: frozenset[int]) -> int:
+        n, k = len(left), len(right)
+        if self.objective == "weight":
+            return int(sum(self.weights[0][u] for u in left) + sum(self.weights[1][v] for v in right))
+        if self.objective == "surprise":
+            return k * sum(self.terms[0][u] for u in left) + n * sum(self.terms[1][v] for v in right)
+        return {"edges": n * k, "vertices": n + k, "balanced": min(n, k)}[self.objective]
+
+    def best(self, k: int, sizes: dict[str, int]) -> list[Found]:
+        fits = [
+            (value, left, right)
+            for value, left, right in self.all
+            if len(left) >= sizes.get("min_left", 1)
+            and len(right) >= sizes.get("min_right", 1)
+            and len(left) * len(right) >= sizes.get("min_edges", 1)
+            and len(left) <= sizes.get("max_left", 10**9)
+            and len(right) <= sizes.get("max_right", 10**9)
+        ]
+        return sorted(fits, key=lambda found: (-found[0], -len(found[1]) * len(found[2]), found[1]))[:k]
+
+
+def found(graph: Graph, k: int, objective: str, **options: Any) -> list[Found]:
+    result = kernels.top_bicliques(*graph.csr, k, objective, **options)  # type: ignore[arg-type]
+    assert result.proven
+    unit = SURPRISE_UNIT if objective == "surprise" else 1.0
+    return [(round(g.value / unit), g.left.tolist(), g.right.tolist()) for g in result.groups]
+
+
+def check(graph: Graph, k: int, seed: int, sizes: dict[str, int], threads: int = 1) -> None:
+    random = np.random.default_rng(seed)
+    weights = random.integers(-3, 9, graph.n_left), random.integers(-3, 9, graph.n_right)
+    for objective in OBJECTIVES:
+        expected = Reference(graph, objective, weights).best(k, sizes)
+        asked: dict[str, Any] = dict(sizes)
+        if objective == "weight":
+            asked |= {"left_weights": weights[0], "right_weights": weights[1]}
+        for side in ("left", "right"):
+            assert found(graph, k, objective, side=side, threads=threads, **asked) == expected
+
+
+@st.composite
+def some_sizes(draw: st.DrawFn) -> dict[str, int]:
+    names = draw(st.lists(st.sampled_from(["min_left", "min_right", "min_edges", "max_left", "max_right"]), max_size=3))
+    return {name: draw(st.integers(1, 12 if name == "min_edges" else 5)) for name in names}
+
+
+@MANY
+@given(random_graphs(), st.integers(1, 30), st.integers(0, 2**32), some_sizes())
+def test_the_best_of_small_graphs_are_the_first_of_all_sorted(
+    graph: Graph, k: int, seed: int, sizes: dict[str, int]
+) -> None:
+    check(graph, k, seed, sizes)
+
+
+@SOME
+@given(st.one_of(tall_graphs(), hub_graphs()), st.integers(1, 30), st.integers(0, 2**32), some_sizes())
+def test_the_best_of_tall_graphs_and_hubs_are_the_first_of_all_sorted(
+    graph: Graph, k: int, seed: int, sizes: dict[str, int]
+) -> None:
+    check(graph, k, seed, sizes)
+
+
+@FEW
+@given(broad_graphs(), st.integers(1, 10), st.integers(0, 2**32), some_sizes())
+def test_the_best_of_broad_graphs_are_the_first_of_all_sorted(
+    graph: Graph, k: int, seed: int, sizes: dict[str, int]
+) -> None:
+    check(graph, k, seed, sizes)
+
+
+@FEW
+@given(st.one_of(random_graphs(), tall_graphs(), hub_graphs()), st.integers(1, 30), st.integers(0, 2**32))
+def test_threads_find_the_same_in_the_same_order(graph: Graph, k: int, seed: int) -> None:
+    check(graph, k, seed, {}, threads=2)
+
+
+@FEW
+@given(random_graphs(), st.integers(1, 20))
+def test_a_least_value_leaves_out_what_is_worth_less(graph: Graph, least: int) -> None:
+    weights = np.zeros(graph.n_left, int), np.zeros(graph.n_right, int)
+    for objective in ("edges", "vertices", "balanced"):
+        expected = [each for each in Reference(graph, objective, weights).best(50, {}) if each[0] >= least]
+        assert found(graph, 50, objective, min_value=least) == expected
+
+
+@pytest.mark.parametrize("lanes", ["portable", "avx2", "avx512"])
+def test_lanes_find_the_same(lanes: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(5)
+    left, right = np.nonzero(random.random((80, 60)) < 0.2)
+    graph = Graph(80, 60, tuple(zip(left.tolist(), right.tolist(), strict=True)))
+    expected = {objective: found(graph, 25, objective) for objective in ("edges", "balanced", "surprise")}
+    assert os.environ.get("BICLIQ_LANES") is None
+    monkeypatch.setenv("BICLIQ_LANES", lanes)
+    kernels.cpu.load_extension.cache_clear()
+    try:
+        kernels.cpu.load_extension()
+    except kernels.BackendError as unavailable:
+        pytest.skip(str(unavailable))
+    try:
+        for objective, best in expected.items():
+            assert found(graph, 25, objective) == best
+    finally:
+        kernels.cpu.load_extension.cache_clear()
+
+
+def test_large_sides_that_are_nearly_empty_keep_their_numbers() -> None:
+    indptr = np.zeros(5_000_001, np.int64)
+    indptr[4_000_001:] = 2
+    best = kernels.top_bicliques(indptr, [7, 300_000_000], 300_000_001)
+    assert [(g.left.tolist(), g.right.tolist()) for g in best.groups] == [([4_000_000], [7, 300_000_000])]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"objective": "size"}, "objective is 'size'"),
+        ({"k": 0}, "k is 0"),
+        ({"max_left": 0}, "max_left is 0"),
+        ({"objective": "weight"}, "needs left_weights"),
+        ({"left_weights": [1, 2, 3]}, "weights are for objective 'weight'"),
+        ({"objective": "weight", "left_weights": [1.0, float("nan"), 0.0]}, "nan at index 1"),
+        ({"objective": "weight", "right_weights": [1]}, "an array of 2 numbers"),
+        ({"left_degrees": [1, 1, 1]}, "degrees are for objective 'surprise'"),
+        ({"min_value": "much"}, "min_value is 'much'"),
+        ({"time_limit": -1}, "time_limit is -1"),
+    ],
+)
+def test_wrong_arguments_are_named(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        kernels.top_bicliques([0, 2, 4, 5], [0, 1, 0, 1, 0], 2, **options)
+
+
+def test_a_search_that_is_out_of_time_says_so() -> None:
+    random = np.random.default_rng(1)
+    left, right = np.nonzero(random.random((400, 400)) < 0.5)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(left, minlength=400))])
+    result = kernels.top_bicliques(indptr, right, 400, 5, "balanced", time_limit=0.05)
+    assert isinstance(result, kernels.FindResult)
+    assert not result.proven
+    assert all(isinstance(group, kernels.Group) for group in result.groups)
+
+
+def test_every_size_has_an_answer() -> None:
+    for n_left, n_right in product(range(3), repeat=2):
+        graph = Graph(n_left, n_right, tuple(product(range(n_left), range(n_right))))
+        assert len(found(graph, 3, "edges")) == (1 if n_left and n_right else 0)

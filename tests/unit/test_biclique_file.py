@@ -1,0 +1,184 @@
+"""A data file of bicliques says the same to every reader: pyarrow, DuckDB and Polars."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kernels
+from kernels import RowGroup, check_bicliques, encode_bicliques, has_codec, set_digest
+from kernels.output import CODECS
+from pipeline.store import biclique_file
+from pipeline.store.biclique_file import BicliqueWriter, Compression
+from pipeline.store.bicliques import SCHEMA, batches_of
+
+Biclique = tuple[list[int], list[int], int]
+
+
+def batch_of(bicliques: list[Biclique]) -> kernels.BicliqueBatch:
+    sides = [[row[side] for row in bicliques] for side in (0, 1)]
+    offsets = [np.cumsum([0, *map(len, lists)]).astype(np.int32) for lists in sides]
+    ids = [np.array([x for one in lists for x in one], np.int32) for lists in sides]
+    return kernels.BicliqueBatch(
+        offsets[0], ids[0], offsets[1], ids[1], np.array([row[2] for row in bicliques], np.int32)
+    )
+
+
+def rows_of(bicliques: list[Biclique]) -> list[dict[str, Any]]:
+    return [
+        {"left": left, "right": right, "n_left": len(left), "n_right": len(right), "root": root}
+        for left, right, root in bicliques
+    ]
+
+
+def written(batches: list[list[Biclique]], threads: int = 1, compression: Compression = "zstd") -> bytes:
+    file = io.BytesIO()
+    with BicliqueWriter(file, threads, compression) as writer:
+        for bicliques in batches:
+            writer.write(batch_of(bicliques))
+    return file.getvalue()
+
+
+def some(n: int, most: int, ids: int, seed: int = 0) -> list[Biclique]:
+    random = np.random.default_rng(seed)
+    sides = [
+        [np.unique(random.integers(0, ids, random.integers(1, most + 1))).tolist() for _ in range(n)] for _ in (0, 1)
+    ]
+    return [(left, right, left[0]) for left, right in zip(*sides, strict=True)]
+
+
+def read_by_all(path: Any) -> list[list[dict[str, Any]]]:
+    import duckdb
+    import polars as pl
+
+    return [
+        pq.read_table(path).to_pylist(),
+        duckdb.sql(f"select * from read_parquet('{path}')").to_arrow_table().to_pylist(),
+        pl.read_parquet(path).to_dicts(),
+        pl.read_parquet(path, use_pyarrow=True).to_dicts(),
+    ]
+
+
+# Ids of 8 and 16 bits with a dictionary, ids that are too many for one, lists longer than a page,
+# and lengths that end in the middle of a group of eight.
+FILES = {
+    "none": [],
+    "one": [[([0], [0], 0)]],
+    "8 bits": [some(3000, 9, 200)],
+    "16 bits": [some(30000, 60, 60000)],
+    "plain": [some(2000, 20, 1 << 30)],
+    "65,536 and one more": [[(list(range(65536)) * 20, [65536] * 7, 0)]],
+    "a list of several pages": [[([3], [5], 3), (list(range(300_000)), [1], 0), ([2], [7], 2)]],
+    "many groups": [some(100, 5, 50, seed) for seed in range(40)],
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("compression", CODECS)
+def test_every_reader_reads_what_was_written(tmp_path, name: str, compression: Compression) -> None:
+    (tmp_path / "file.parquet").write_bytes(written(FILES[name], 2, compression))
+    expected = rows_of([row for batch in FILES[name] for row in batch])
+    for rows in read_by_all(tmp_path / "file.parquet"):
+        assert rows == expected
+
+
+BICLIQUES = st.tuples(
+    st.lists(st.integers(0, 300), min_size=1, max_size=30),
+    st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=30),
+    st.integers(0, 2**31 - 1),
+)
+
+
+@given(st.lists(st.lists(BICLIQUES, max_size=40), max_size=4), st.integers(1, 3), st.sampled_from(list(CODECS)))
+@settings(max_examples=60, deadline=None)
+def test_any_lists_are_read_back(batches: list[list[Biclique]], threads: int, compression: Compression) -> None:
+    table = pq.read_table(pa.BufferReader(written(batches, threads, compression)))
+    assert table.schema.equals(SCHEMA)
+    assert table.to_pylist() == rows_of([row for batch in batches for row in batch])
+
+
+def test_the_footer_says_where_bicliques_are() -> None:
+    batches = [some(100, 9, 50, 1), some(200, 9, 50, 2)]
+    parquet = pq.ParquetFile(pa.BufferReader(written(batches)))
+    assert [parquet.metadata.row_group(i).num_rows for i in range(2)] == [100, 200]
+    for i, bicliques in enumerate(batches):
+        rows = rows_of(bicliques)
+        for k in range(2, 5):
+            column = parquet.metadata.row_group(i).column(k)
+            values = [row[column.path_in_schema] for row in rows]
+            assert (column.statistics.min, column.statistics.max) == (min(values), max(values))
+            assert column.statistics.null_count == 0
+        assert parquet.read_row_group(i).to_pylist() == rows
+
+
+@pytest.mark.parametrize("compression", ["zstd", "lz4_raw"])
+def test_a_machine_without_the_library_writes_by_pyarrow(monkeypatch, compression: Compression) -> None:
+    monkeypatch.setattr(kernels, "has_codec", lambda name: False)
+    bicliques = some(3000, 9, 200)
+    table = pq.read_table(pa.BufferReader(written([bicliques], 2, compression)))
+    assert table.to_pylist() == rows_of(bicliques)
+
+
+def test_a_codec_that_fails_is_heard_of(monkeypatch) -> None:
+    def fail(page: bytes) -> bytes:
+        raise ValueError("this codec is broken")
+
+    monkeypatch.setattr(kernels, "has_codec", lambda name: False)
+    monkeypatch.setattr(biclique_file, "_arrow_codec", lambda name: fail)
+    with pytest.raises(ValueError, match="broken"):
+        written([some(5, 5, 5)])
+
+
+def test_an_empty_side_or_arrays_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(RuntimeError, match="empty side"):
+        encode_bicliques(batch_of([([], [1], 0)]))
+    sound = batch_of([([1], [1], 0)])
+    for left_offsets in ([0], [0, 2], [-1, 1], [0, 1, 1]):
+        batch = kernels.BicliqueBatch(
+            np.array(left_offsets, np.int32), sound.left, sound.right_offsets, sound.right, sound.root
+        )
+        with pytest.raises(ValueError, match="do not fit"):
+            encode_bicliques(batch)
+    with pytest.raises(ValueError, match="compression"):
+        encode_bicliques(sound, "gzip")  # type: ignore[arg-type]
+
+
+def test_a_row_group_says_where_its_columns_are() -> None:
+    assert has_codec("none")
+    group = encode_bicliques(batch_of(some(1000, 9, 20)), "none")
+    assert isinstance(group, RowGroup)
+    left, right, *numbers = group.columns
+    assert group.rows == 1000
+    assert [column.n_values for column in numbers] == [1000] * 3
+    assert left.begin < left.data < left.end == right.begin  # a dictionary first
+    assert numbers[-1].end == len(group.data) == sum(column.uncompressed for column in group.columns)
+
+
+LISTS = st.lists(st.integers(0, 2**31 - 1) | st.integers(16380, 16390), min_size=1, max_size=9)
+
+
+@given(st.lists(st.tuples(LISTS, LISTS, st.just(0)), max_size=20))
+@settings(max_examples=100, deadline=None)
+def test_lists_are_checked_as_numpy_would(bicliques: list[Biclique]) -> None:
+    batch = batch_of(bicliques)
+    unordered = sum(sorted(set(left)) != left or sorted(set(right)) != right for left, right, _ in bicliques)
+    digest = set_digest(batch.left_offsets, batch.left, batch.right_offsets, batch.right)
+    assert check_bicliques(batch) == (digest, unordered)
+
+
+def test_a_table_gives_back_its_batches() -> None:
+    bicliques = some(50, 9, 70)
+    table = pq.read_table(pa.BufferReader(written([bicliques]))).slice(7, 20)
+    (batch,) = batches_of(table)
+    assert encode_bicliques(batch, "none").rows == 20
+    file = io.BytesIO()
+    with BicliqueWriter(file, 1) as writer:
+        writer.write(batch)
+    assert pq.read_table(file).to_pylist() == rows_of(bicliques[7:27])

@@ -1,0 +1,28 @@
+"""The pages that are made of the code are those that lie in docs/, and say all that there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flows.cli.reference import PAGES, commands_page, main, settings_page
+from pipeline.settings import fields_of, variable_of
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_what_the_code_makes_today(name, tmp_path):
+    main(str(tmp_path))
+    made = (tmp_path / name).read_text(encoding="utf-8")
+    assert made == (REFERENCE / name).read_text(encoding="utf-8"), "run `make docs`"
+
+
+def test_every_setting_and_command_is_there():
+    assert all(f"`{variable_of(path)}`" in settings_page() for path, _ in fields_of())
+    page = commands_page()
+    assert all(f"\n## bicliq {name}\n" in page for name in ("run", "show", "export", "report", "bench enumerate"))
+    assert "| `--min-left` | " in page
+    assert "$ bicliq export FILE [OPTIONS]" in page
+    assert "$ bicliq top [RUN] [OPTIONS]" in page
