@@ -88,6 +88,7 @@ def estimate(
     "bicliq find --run 3f2a --store wiki-store --by balanced",
 )
 def find(
+    context: typer.Context,
     settings: Settings,
     edges: Annotated[
         str | None, typer.Argument(metavar="EDGES", help="Edge table: a path or an fsspec URL; or give --run.")
@@ -147,8 +148,12 @@ def find(
         time_limit=time_limit,
     )
     if edges is not None and run is None:
+        if context.params["store"] is not None:
+            raise InputError("--store is where the run of --run lies; an edge table is searched without one")
         record = find_in_table(edges, asked, settings)
     elif run is not None and edges is None:
+        if settings.ingest != load_settings().ingest:
+            raise InputError("--run: the graph has been read already; leave the options of the input out")
         record = find_in_run(run, asked, settings)
     else:
         raise InputError("name an edge table, or a run of the store with --run, one of the two")

@@ -225,6 +225,8 @@ def test_an_option_given_twice_is_refused(name, flag, folder, capsys):
             ["clique", "{graph}", "--stored", "--store", "store", "--min-weight", "3"],
             "leave the options of the input out",
         ),
+        (["find", "t.csv", "--store", "store"], "--store is where the run"),
+        (["find", "--run", "x", "--store", "store", "--left", "user"], "leave the options of the input out"),
         (["serve", "t.csv", "--cron", "0 3 * * *", "--interval", "60"], "contradict"),
         (["bench", "enumerate", "UCforum", "--side", "foo"], "'foo'"),
     ],
