@@ -269,8 +269,9 @@ class _RunCheck:
     def records(self) -> list[str]:
         """Say which records are missing that others ask for."""
         missing = [name for name in ("run.json", "plan.json") if not self._is_there(name)]
-        if missing == ["plan.json"] and not self._commits and self._manifest is None:
-            missing = []  # planned in part: nothing was searched
+        answered = self._commits or self._manifest or self._record(COUNTS_RECORD) or self._records(COUNT)
+        if missing == ["plan.json"] and not answered:
+            missing = []  # planned in part: nothing was searched or counted
         problems = [f"{self._folder.place}/{name}: it is missing" for name in missing]
         if self._asked is not None:
             graph = f"graphs/{self._asked['graph']}/graph.json"
@@ -278,9 +279,7 @@ class _RunCheck:
                 problems.append(f"{graph}: it is missing, and this run is of that graph; ingest its edge table again")
         if self._plan is None:
             return problems
-        for number in range(
-            self._plan["partitions"] if self._commits or self._manifest or self._record(COUNTS_RECORD) else 0
-        ):
+        for number in range(self._plan["partitions"] if answered else 0):
             if not self._is_there(partition_record_name(number)):
                 problems.append(f"{self._folder.place}/{partition_record_name(number)}: it is missing")
         return problems

@@ -159,6 +159,8 @@ class Search : public WidthSearch {
 template <u32 W>
 void Search<W>::narrow(const Bits<W>& candidates, const Bits<W>& branches, u32 n) {
   std::vector<u32> vertices, ids;
+  vertices.reserve(n);
+  ids.reserve(n);
   each_member(candidates, [&](u32 v) {
     vertices.push_back(v);
     ids.push_back(graph_->ids[v]);
