@@ -63,6 +63,25 @@ def test_the_devices_writer_leaves_what_pyarrow_reads(tmp_path):
     assert pq.read_table(on_device).cast(host.schema).equals(host)
 
 
+@pytest.mark.skipif(DATA_REASON is not None, reason=DATA_REASON or "")
+@pytest.mark.parametrize("compression", ["zstd", "lz4_raw", "none"])
+@pytest.mark.parametrize("largest_id", [99, 60_000, 1_000_000])
+def test_cudf_reads_the_pages_of_the_extension(compression, largest_id, tmp_path):
+    import cudf
+
+    rng = np.random.default_rng(1)
+    with open(tmp_path / "x.parquet", "wb") as sink, BicliqueWriter(sink, threads=2, compression=compression) as writer:
+        for n in (0, 1, 700, 50_000):
+            offsets = [np.concatenate([[0], rng.integers(1, 40, n).cumsum()]).astype(np.int32) for _ in range(2)]
+            values = [rng.integers(0, largest_id, ends[-1]).astype(np.int32) for ends in offsets]
+            roots = np.arange(n, dtype=np.int32)
+            writer.write(kernels.BicliqueBatch(offsets[0], values[0], offsets[1], values[1], roots))
+    expected = pq.read_table(tmp_path / "x.parquet")
+    read = cudf.read_parquet(tmp_path / "x.parquet").to_arrow()
+    assert expected.num_rows == 50_701
+    assert all(read[name].to_pylist() == expected[name].to_pylist() for name in expected.column_names)
+
+
 @pytest.mark.skipif((REASON or DATA_REASON) is not None, reason=REASON or DATA_REASON or "")
 def test_a_run_that_stays_on_the_gpu_publishes_what_the_cpu_does(tmp_path):
     records = {}
