@@ -154,7 +154,7 @@ def _left_to_you(place: str, names: set[str]) -> list[str]:
 
 def _prepared(folder: RunFolder, bad: set[str], settings: Settings) -> tuple[PlanRecord, list[str]]:
     """Remove what will be derived again, and make plan and partitions."""
-    foreign = set()
+    foreign, said = set[str](), list[str]()
     for name in bad:
         subgraph = SUBGRAPH.fullmatch(name)
         if subgraph:
@@ -165,11 +165,13 @@ def _prepared(folder: RunFolder, bad: set[str], settings: Settings) -> tuple[Pla
             or COUNT.fullmatch(name)
         ):
             folder.remove(name)
+            if name == CHECKS_RECORD:
+                said.append(f"{folder.place}/{name}: removed; the next run checks its input again")
         elif not (
             name in DERIVED or COMMIT.fullmatch(name) or ATTEMPT.fullmatch(name) or COUNT_ATTEMPT.fullmatch(name)
         ):
             foreign.add(name)
-    said = _left_to_you(folder.place, foreign)
+    said += _left_to_you(folder.place, foreign)
     if not folder.has("plan.json") or {"plan.parquet", "reduced.parquet"} & bad:
         said.append(f"{folder.place}: planned again")
     planned = plan_run(folder.store, folder.run, settings.data_backend, settings.cluster)

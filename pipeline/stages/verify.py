@@ -24,7 +24,16 @@ from pipeline.store.bicliques import MASK, SCHEMA, batches_of
 from pipeline.store.counts import COUNT, COUNTS_FILE, COUNTS_RECORD, sizes_of_key, sums_of
 from pipeline.store.inventory import FOLDERS, Inventory, take_inventory
 from pipeline.store.labels import Hashes, read_hashes
-from pipeline.store.layout import COMMIT, Commit, RunFolder, Store, commit_name, commit_of, partition_record_name
+from pipeline.store.layout import (
+    CHECKS_RECORD,
+    COMMIT,
+    Commit,
+    RunFolder,
+    Store,
+    commit_name,
+    commit_of,
+    partition_record_name,
+)
 from pipeline.store.sizes import Sizes
 from pipeline.store.states import RunState, compare, state_of
 
@@ -277,6 +286,8 @@ class _RunCheck:
             graph = f"graphs/{self._asked['graph']}/graph.json"
             if graph not in {**self._found.records, **self._found.problems}:
                 problems.append(f"{graph}: it is missing, and this run is of that graph; ingest its edge table again")
+        if self._manifest and self._manifest.get("checks") and not self._is_there(CHECKS_RECORD):
+            problems.append(f"{self._folder.place}/{CHECKS_RECORD}: it is missing")
         if self._plan is None:
             return problems
         for number in range(self._plan["partitions"] if answered else 0):
@@ -384,15 +395,18 @@ class _RunCheck:
             whole = [key for key, records in by_key.items() if self._plan and len(records) == self._plan["partitions"]]
             return [f"{place}/{COUNTS_RECORD}: it is missing, though {key} is counted; count again" for key in whole]
         expected: dict[tuple[int, int], int] = {}
+        whole_keys = True
         for key in record["keys"]:
-            missing = self._plan["partitions"] - len(by_key.get(key, []))
-            if missing:
-                problems.append(
-                    f"{place}/counts/{key}: {missing} of {self._plan['partitions']} partitions are missing or damaged"
-                )
+            counted = {int(entry["partition"]) for entry in by_key.get(key, [])}
+            missing = sorted(set(range(self._plan["partitions"])) - counted)
+            whole_keys &= not missing
+            for number in missing:
+                name = f"{place}/counts/{key}/partition-{number:05d}.json"
+                if name not in self._found.problems:
+                    problems.append(f"{name}: it is missing")
             expected |= {**dict.fromkeys(sizes_of_key(key), 0), **sums_of(by_key.get(key, []))}
         table = self._found.files.get(f"{place}/{COUNTS_FILE}")
-        if table is not None and not problems:
+        if table is not None and whole_keys:
             rows = self._folder.store.root.read_table(table, check=False).to_pylist()
             if {(row["p"], row["q"]): int(row["count"]) for row in rows} != expected:
                 problems.append(f"{place}/{COUNTS_FILE}: its counts are not the sums of the partitions")

@@ -23,6 +23,9 @@ FOLDERS = ("graphs", "runs", "cliques")
 LOCK = re.compile(r".*/claims/[\w-]+\.lock")
 """Files that are locked, and empty."""
 
+WITH_RECORDS = ("two_hop.parquet", "plan.parquet", "counts.parquet")
+"""Tables that a record of the same name names."""
+
 CLIQUE_ATTEMPT = re.compile(r"cliques-\w+\.parquet")
 
 FORGOTTEN_SECONDS = 3600
@@ -128,7 +131,9 @@ def _classify(root: Folder, path: str, size: int, found: Inventory) -> None:
     elif ATTEMPT.fullmatch(inside) or COUNT_ATTEMPT.fullmatch(inside) or CLIQUE_ATTEMPT.fullmatch(name):
         found.leftovers[path] = "a file of an attempt that was not committed"
     else:
-        found.problems[path] = "it is foreign: no record names it, and nobody reads it"
+        record = path.removesuffix(".parquet") + ".json"
+        told = f", and there is no {record}" if name in WITH_RECORDS and record not in found.records else ""
+        found.problems[path] = f"it is foreign: no record names it{told}, and nobody reads it"
 
 
 def is_forgotten(root: Folder, path: str) -> bool:
