@@ -196,6 +196,39 @@ class Bicliques:
 
         return pl.from_arrow(self.to_arrow())
 
+    def to_cudf(self) -> Any:
+        """Return all of them as a cuDF DataFrame on the GPU, which needs cuDF."""
+        import cudf
+
+        return cudf.DataFrame.from_arrow(self.to_arrow())
+
+    def to_networkx(self) -> Any:
+        """Return a bipartite networkx Graph of groups and members, which needs networkx.
+
+        Nodes are ("biclique", id), with its sizes, ("left", label) and ("right", label); each has
+        its `kind`, and `bipartite` is 0 for bicliques and 1 for members. An edge says who is in
+        what.
+
+        Examples
+        --------
+        >>> import bicliq
+        >>> graph = bicliq.enumerate({"ann": ["jam", "tea"], "bob": ["jam"]}, min_left=2).to_networkx()
+        >>> sorted(graph.nodes)
+        [('biclique', 0), ('left', 'ann'), ('left', 'bob'), ('right', 'jam')]
+        """
+        import networkx
+
+        graph = networkx.Graph()
+        for batch in self.batches():
+            for row in batch.to_pylist():
+                group = "biclique", row["biclique_id"]
+                sizes = {name: row[name] for name in ("n_left", "n_right", "n_edges")}
+                graph.add_node(group, kind="biclique", bipartite=0, **sizes)
+                for side in ("left", "right"):
+                    graph.add_nodes_from(((side, label) for label in row[side]), kind=side, bipartite=1)
+                    graph.add_edges_from((group, (side, label)) for label in row[side])
+        return graph
+
     def long(self) -> pa.Table:
         """Return a row a member, for joins: biclique_id, side ("left" or "right"), label.
 

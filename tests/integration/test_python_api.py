@@ -7,6 +7,7 @@ import typing
 from pathlib import Path
 
 import fsspec
+import networkx as nx
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -62,6 +63,17 @@ def test_answers_come_in_every_table_library():
     assert pa.Table.from_pandas(groups.to_pandas())["left"].to_pylist() == expected["left"].to_pylist()
     assert isinstance(groups.to_polars(), pl.DataFrame)
     assert groups.to_polars().to_dicts() == expected.to_pylist() == list(groups)
+
+
+def test_a_graph_of_networkx_says_who_is_in_what():
+    groups = bicliq.enumerate(SHOP)
+    graph = groups.to_networkx()
+    for row in groups:
+        members = {("left", label) for label in row["left"]} | {("right", label) for label in row["right"]}
+        assert set(graph["biclique", row["biclique_id"]]) == members
+        assert graph.nodes["biclique", row["biclique_id"]]["n_edges"] == len(row["left"]) * len(row["right"])
+    assert nx.is_bipartite(graph)
+    assert sum(kind == "biclique" for _, kind in graph.nodes(data="kind")) == len(groups) > 1
 
 
 def test_a_limit_is_seen_in_the_answer():
