@@ -7,7 +7,7 @@ WHEEL ?=
 SANITIZER ?= compute-sanitizer
 SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/*)
 
-.PHONY: setup setup-dev wheel demo test test-checked test-gpu sanitize-gpu lint docs bench clean
+.PHONY: setup setup-dev wheel demo test test-checked test-gpu sanitize-gpu faults lint docs bench clean
 
 # What a run needs: the kernels for the best instruction set of this processor.
 # `make demo WHEEL=dist/….whl` compiles nothing.
@@ -103,6 +103,10 @@ sanitize-gpu: setup-dev
 	$(SANITIZE) --tool racecheck --kernel-regex kns=build $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool racecheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool synccheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize
+
+# A longer campaign of faults than the tests have: processes killed or stopped, full disks.
+faults: setup-dev
+	BICLIQ_FAULTS=300 $(BIN)/python -m pytest tests/faults
 
 # Style, types, and the rules of the house (tests/house): who imports whom, long files, wide prose,
 # names that nobody tests.

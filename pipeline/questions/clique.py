@@ -295,9 +295,17 @@ def _keep_the_better(folder: Folder, record: dict[str, Any], kind: pa.DataType) 
         if known is not None and _worth(known) > _worth(record):
             return {**known, "earlier": True}
         _commit(folder, record, kind)
-        if known is not None:
+        if folder.is_local:
+            _sweep(folder)
+        elif known is not None:
             folder.remove(known["table"])
     return {**record, "output": folder.uri}
+
+
+def _sweep(folder: Folder) -> None:
+    """Remove earlier answers and what killed processes left, while the claim is held."""
+    stands = {RECORD, *named_files(folder.read_record(RECORD))}
+    folder.remove(*(name for name in folder.files() if name not in stands and not name.startswith("claims/")))
 
 
 def _worth(record: dict[str, Any]) -> tuple[bool, int, int]:

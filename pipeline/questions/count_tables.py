@@ -129,6 +129,8 @@ def publish_all_counts(folder: RunFolder, again: str | None = None) -> None:
                 files.append(folder.write_table(VERTICES_FILE, vertices.sort_by(by_size)))
             created = dt.datetime.now(dt.UTC).isoformat()
             folder.write_record(COUNTS_RECORD, {"keys": {**done, **new}, "created": created}, files)
+            folder.sweep()
+            folder.store.graph(str(folder.read_record("run.json")["graph"])).sweep()
             again = None
 
 

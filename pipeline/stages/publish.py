@@ -80,6 +80,8 @@ def publish(store: Store, run: str, max_bicliques: int | None = None) -> Manifes
     )
     folder.write_record("manifest.json", asdict(manifest))
     found: dict[str, Any] = {"bicliques": bicliques, "digest": manifest.digest, "complete": manifest.complete}
+    folder.sweep()
+    graph.sweep()
     tell("run published", run=run, **found, bytes=manifest.bytes)
     return manifest
 

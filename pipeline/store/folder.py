@@ -130,6 +130,12 @@ class Folder:
             with storage_errors("remove", self.path_of(name)), contextlib.suppress(FileNotFoundError):
                 self.fs.rm_file(self.path_of(name))
 
+    def sweep(self) -> None:
+        """Remove temporary files whose writers were killed, on a local disk."""
+        if self.is_local:
+            left = (name for name in self.files() if TEMPORARY.fullmatch(name.rsplit("/", 1)[-1]))
+            self.remove(*(name for name in left if not writer_lives(self.path_of(name))))
+
     # ---- writing ---------------------------------------------------------------------------------
 
     @contextlib.contextmanager
@@ -383,8 +389,7 @@ def _local_sink(path: str, durable: bool) -> Iterator[HashingSink]:
     os.makedirs(folder, exist_ok=True)
     temporary = f"{folder}/.{name}.{uuid.uuid4().hex}.tmp"
     try:
-        with open(temporary, "wb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # says that its writer lives
+        with _held(temporary) as file:
             with hashing_sink(file, on_disk=durable) as sink:
                 yield sink
             file.flush()
@@ -395,6 +400,20 @@ def _local_sink(path: str, durable: bool) -> Iterator[HashingSink]:
         raise
     if durable:
         _sync_folder(folder)
+
+
+def _held(path: str) -> Any:
+    """Make a file and lock it, which says that its writer lives.
+
+    Another process may take it for forgotten, and remove it, before it is locked.
+    """
+    while True:
+        file = open(path, "wb")  # noqa: SIM115  who calls closes it
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.stat(path), os.fstat(file.fileno())):
+                return file
+        file.close()
 
 
 def _sync_folder(folder: str) -> None:

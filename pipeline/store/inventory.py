@@ -23,7 +23,7 @@ FOLDERS = ("graphs", "runs", "cliques")
 LOCK = re.compile(r".*/claims/[\w-]+\.lock")
 """Files that are locked, and empty."""
 
-WITH_RECORDS = ("two_hop.parquet", "plan.parquet", "counts.parquet")
+WITH_RECORDS = ("profile.parquet", "two_hop.parquet", "plan.parquet", "counts.parquet")
 """Tables that a record of the same name names."""
 
 CLIQUE_ATTEMPT = re.compile(r"cliques-\w+\.parquet")

@@ -161,6 +161,8 @@ def damaged(random: np.random.Generator, finished: Finished, store: Path) -> tup
         data.clear()
     if how == "gone":
         file.unlink()
+        if file.name == "clique.json":  # without it there is no answer, but an attempt that was not committed
+            named = {str(next(file.parent.glob("cliques-*.parquet")).relative_to(store))}
     elif how == "copy":
         copy = file.with_name(file.name.replace("0000", "0007") if "0000" in file.name else f"copy-{file.name}")
         copy.write_bytes(data)
