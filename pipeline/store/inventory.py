@@ -23,8 +23,13 @@ FOLDERS = ("graphs", "runs", "cliques")
 LOCK = re.compile(r".*/claims/[\w-]+\.lock")
 """Files that are locked, and empty."""
 
-WITH_RECORDS = ("profile.parquet", "two_hop.parquet", "plan.parquet", "counts.parquet")
-"""Tables that a record of the same name names."""
+RECORDS_OF = {
+    **dict.fromkeys(("edges.parquet", "left_ids.parquet", "right_ids.parquet"), "graph.json"),
+    "profile.parquet": "profile.json",
+    "two_hop.parquet": "two_hop.json",
+    **dict.fromkeys(("plan.parquet", "reduced.parquet"), "plan.json"),
+}
+"""Tables that are written before the record that names them, and that record."""
 
 CLIQUE_ATTEMPT = re.compile(r"cliques-\w+\.parquet")
 
@@ -130,10 +135,23 @@ def _classify(root: Folder, path: str, size: int, found: Inventory) -> None:
             found.leftovers[path] = "a temporary file of a process that was killed"
     elif ATTEMPT.fullmatch(inside) or COUNT_ATTEMPT.fullmatch(inside) or CLIQUE_ATTEMPT.fullmatch(name):
         found.leftovers[path] = "a file of an attempt that was not committed"
+    elif _is_unfinished(path, found):
+        found.leftovers[path] = f"a table without its {RECORDS_OF[name]}, which comes after it"
     else:
-        record = path.removesuffix(".parquet") + ".json"
-        told = f", and there is no {record}" if name in WITH_RECORDS and record not in found.records else ""
-        found.problems[path] = f"it is foreign: no record names it{told}, and nobody reads it"
+        found.problems[path] = "it is foreign: no record names it, and nobody reads it"
+
+
+def _is_unfinished(path: str, found: Inventory) -> bool:
+    """Whether a table's record is not there, and nothing that was committed needs it."""
+    kind, name, *inside = path.split("/")
+    place, record = f"{kind}/{name}", RECORDS_OF.get("/".join(inside))
+    if record is None or f"{place}/{record}" in {**found.records, **found.problems}:
+        return False
+    if record == "graph.json":
+        return all(known.get("graph") != name for known in found.records.values())
+    if record == "plan.json":
+        return {other for other in found.records if other.startswith(f"{place}/")} <= {f"{place}/run.json"}
+    return True
 
 
 def is_forgotten(root: Folder, path: str) -> bool:
