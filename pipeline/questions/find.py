@@ -1,7 +1,8 @@
 """Find the best maximal bicliques of an edge table, or of a published run.
 
 The answer of a run is that of its graph, searched for bicliques of the run's sizes: the run lists
-all of these, so none is missed, and none of its files has to be read.
+all of these, so none is missed, and none of its files has to be read. A run that is cut off does
+not hold all of them; the answer says so.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pyarrow as pa
 
 import kernels
 from pipeline.errors import BackendError, InputError
+from pipeline.events import warn
 from pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from pipeline.questions.members import Part
 from pipeline.settings import SearchSettings, Settings
@@ -129,7 +131,9 @@ def find_in_run(run: str, asked: FindAsked, settings: Settings) -> dict[str, Any
     Returns
     -------
     dict
-        As of `find_in_table`, and ``run``.
+        As of `find_in_table`, and run, state, complete, partitions_searched, partitions: how far
+        the run is. Where it is not complete, the answer is still that of its whole graph, as the
+        run would have it in the end, and a warning says so.
     """
     asked.check()
     _check_backend(settings.search)
@@ -142,7 +146,13 @@ def find_in_run(run: str, asked: FindAsked, settings: Settings) -> dict[str, Any
         folder.read_table(folder.stored()[f"{side}_ids.parquet"])["id"].combine_chunks() for side in ("left", "right")
     )
     search = settings.search.model_copy(update=wanted)
-    return {"run": opened.run, **_find(read_graph(folder), left_ids, right_ids, asked, search, started)}
+    if not opened.state.complete:
+        warn("groups are the best of the whole graph; the run may not hold them yet", run=opened.run)
+    return {
+        "run": opened.run,
+        **opened.state.record(),
+        **_find(read_graph(folder), left_ids, right_ids, asked, search, started),
+    }
 
 
 _SIZES = ("min_left", "min_right", "min_edges")

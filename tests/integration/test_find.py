@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flows.cli.app import app
+from flows.cli.app import app, invoke
 from pipeline.errors import BackendError, InputError
 from pipeline.questions.find import FindAsked, find_in_run, find_in_table
 from pipeline.run import run
 from pipeline.settings import Settings, load_settings
+from pipeline.store.layout import Store
+from pipeline.store.states import latest_run
 from tests.reference.brute_force import maximal_bicliques
 
 Groups = list[tuple[list[Any], list[Any], float]]
@@ -187,3 +189,15 @@ def test_the_flow_finds_what_the_function_finds(table):
     record = find(table[0], {"top": 3, "by": "surprise", "containing": ["user03"]})
     plain = find_in_table(table[0], FindAsked(top=3, by="surprise", containing=("user03",)), load_settings())
     assert groups_of(record) == groups_of(plain)
+
+
+def test_a_run_that_was_cut_off_is_answered_for_its_graph_and_says_so(tmp_path, capsys):
+    store = str(tmp_path / "store")
+    assert invoke(["run", "tests/data/UCforum.parquet", "--store", store, "--local", "--max-bicliques", "50"]) == 0
+    name = latest_run(Store.open(store))
+    capsys.readouterr()
+    assert invoke(["find", "--run", name, "--store", store, "--top", "1", "--json"]) == 0
+    printed = capsys.readouterr()
+    record = json.loads(printed.out)
+    assert (record["complete"], record["state"], record["groups"][0]["value"]) == (False, "limited", 126)
+    assert "the run may not hold them" in printed.err
