@@ -353,15 +353,18 @@ def groups_table(record: Record) -> Group:
     groups = record["groups"]
     said: list[RenderableType] = []
     known = "" if record["proven"] else ", the best in time: not proven"
-    table = Table(title=f"{many(len(groups), 'group')} by {record['by']}{known}", title_justify="left")
-    for name in ("#", "left", "right", record["by"]):
+    covers = record["diverse"]
+    cover = f", together {groups[-1]['share']:.1%} of all edges" if covers and groups else ""
+    table = Table(title=f"{many(len(groups), 'group')} by {record['by']}{cover}{known}", title_justify="left")
+    for name in ("#", "left", "right", f"{record['by']} added" if covers else record["by"], *(["covered"] * covers)):
         table.add_column(name, justify="right")
     table.add_column("left members", overflow="fold")
     table.add_column("right members", overflow="fold")
     for rank, group in enumerate(groups, 1):
         value = f"{group['value']:,.2f}" if isinstance(group["value"], float) else f"{group['value']:,}"
         sizes = f"{group['n_left']:,}", f"{group['n_right']:,}"
-        table.add_row(str(rank), *sizes, value, _members(group["left"]), _members(group["right"]))
+        share = [f"{group['share']:.2%}"] if covers else []
+        table.add_row(str(rank), *sizes, value, *share, _members(group["left"]), _members(group["right"]))
     said.append(table if groups else f"no group{known or ' of these sizes'}")
     if record["left_out"]:
         said.append(

@@ -85,6 +85,7 @@ def estimate(
     "find",
     "bicliq find purchases.csv --top 20 --by surprise --min-left 3 --min-right 3",
     "bicliq find purchases.csv --top 5 --containing ann --containing tea",
+    "bicliq find purchases.csv --top 12 --diverse",
     "bicliq find --run 3f2a --store wiki-store --by balanced",
 )
 def find(
@@ -125,6 +126,9 @@ def find(
     right_weights: Annotated[
         str | None, typer.Option("--right-weights", metavar="FILE", help="The same for the right side.")
     ] = None,
+    diverse: Annotated[
+        bool, typer.Option("--diverse", help="Each next group is the one that adds most to those before it.")
+    ] = False,
     time_limit: Limit = None,
     json: Json = False,
 ) -> None:
@@ -145,6 +149,7 @@ def find(
         min_surprise=min_surprise,
         left_weights=left_weights,
         right_weights=right_weights,
+        diverse=diverse,
         time_limit=time_limit,
     )
     if edges is not None and run is None:

@@ -48,6 +48,9 @@ class FindAsked:
         Least surprise in nats, with ``by="surprise"``.
     left_weights, right_weights
         Files of LABEL,WEIGHT lines, with ``by="weight"``.
+    diverse
+        Each next group is the one that adds most to those before it, by edges or surprise that none
+        of them holds.
     time_limit
         Seconds; then the best so far, which are not proven.
     """
@@ -63,6 +66,7 @@ class FindAsked:
     min_surprise: float | None = None
     left_weights: str | None = None
     right_weights: str | None = None
+    diverse: bool = False
     time_limit: float | None = None
 
     def check(self) -> None:
@@ -79,6 +83,8 @@ class FindAsked:
             raise InputError(f"weights are for --by weight, not for --by {self.by}")
         if self.by != "surprise" and self.min_surprise is not None:
             raise InputError(f"--min-surprise is for --by surprise, not for --by {self.by}")
+        if self.diverse and self.by not in ("edges", "surprise"):
+            raise InputError(f"--diverse is for --by edges and --by surprise, not for --by {self.by}")
         if self.time_limit is not None and not self.time_limit > 0:
             raise InputError(f"time_limit is {self.time_limit}; it must be a number of seconds above 0")
 
@@ -98,9 +104,11 @@ def find_in_table(source: str | os.PathLike[str], asked: FindAsked, settings: Se
     Returns
     -------
     dict
-        ``groups``: a list of left, right (labels), n_left, n_right, value; the best first; and
-        proven, by, left_out (vertices that each restriction left out), n_left, n_right, n_edges,
-        side, nodes, backend, threads, seconds.
+        ``groups``: a list of left, right (labels), n_left, n_right, value; the best first; with
+        `diverse` value is what a group adds, and covered and share are the edges that it and those
+        before it hold together, and their share of all edges of the table. Further proven, by,
+        diverse, left_out (vertices that each restriction left out), n_left, n_right, n_edges, side,
+        nodes, backend, threads, seconds.
 
     Raises
     ------
@@ -195,13 +203,15 @@ def _find(
         min_value=asked.min_surprise,
         side=search.side,
         threads=search.threads,
+        diverse=asked.diverse,
         time_limit=asked.time_limit,
         **options,
     )
     return {
-        "groups": [_labelled(group, asked.by, part) for group in result.groups],
+        "groups": [_labelled(group, asked.by, part, graph.n_edges) for group in result.groups],
         "proven": result.proven,
         "by": asked.by,
+        "diverse": asked.diverse,
         "left_out": part.left_out,
         "n_left": graph.n_left,
         "n_right": graph.n_right,
@@ -214,11 +224,14 @@ def _find(
     }
 
 
-def _labelled(group: kernels.Group, by: str, part: Part) -> dict[str, Any]:
-    return {
+def _labelled(group: kernels.Group, by: str, part: Part, n_edges: int) -> dict[str, Any]:
+    record: dict[str, Any] = {
         "left": part.labels("left", group.left),
         "right": part.labels("right", group.right),
         "n_left": len(group.left),
         "n_right": len(group.right),
         "value": group.value if by == "surprise" or group.value != int(group.value) else int(group.value),
     }
+    if group.covered is not None:
+        record |= {"covered": group.covered, "share": group.covered / n_edges}
+    return record
