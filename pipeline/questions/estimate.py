@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 import kernels
 from pipeline.errors import InputError
+from pipeline.formats import Edges
 from pipeline.graphs.reduce import reduce
 from pipeline.settings import Settings
 from pipeline.stages.expected import expected_output, short
@@ -18,13 +18,13 @@ from pipeline.stages.in_memory import bipartite_of
 from pipeline.stages.ingest import read_edge_table
 
 
-def estimate_table(source: str | os.PathLike[str], settings: Settings, seed: int = 0) -> dict[str, Any]:
+def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str, Any]:
     """Estimate what a run of an edge table finds and costs, in about a second.
 
     Parameters
     ----------
     source
-        Path or fsspec URL of the edge table.
+        Path or fsspec URL of the edge table, or a table in memory (`pipeline.formats.tables`).
     settings
         Its `ingest` and `search` parts are used.
     seed
@@ -45,7 +45,7 @@ def estimate_table(source: str | os.PathLike[str], settings: Settings, seed: int
     """
     started = time.perf_counter()
     asked = settings.search
-    table = read_edge_table(os.fspath(source), settings.ingest, backend="cpu")
+    table = read_edge_table(source, settings.ingest, backend="cpu")
     core = reduce(bipartite_of(table, "cpu"), asked.min_left, asked.min_right).on_host()
     threads = kernels.number_of_threads(asked.threads)
     read = time.perf_counter()

@@ -7,8 +7,8 @@ not hold all of them; the answer says so.
 
 from __future__ import annotations
 
-import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -17,6 +17,7 @@ import pyarrow as pa
 import kernels
 from pipeline.errors import BackendError, InputError
 from pipeline.events import warn
+from pipeline.formats import Edges
 from pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from pipeline.questions.members import Part
 from pipeline.settings import SearchSettings, Settings
@@ -41,13 +42,14 @@ class FindAsked:
     containing
         Labels that every answer has, of either side; "left:…" or "right:…" for one that both have.
     within
-        A file of labels, one a line: answers have no others of the sides that it names.
+        A file of labels, one a line, or the labels themselves: answers have no others of the sides
+        that these are of.
     max_left_degree, max_right_degree
         Vertices with more neighbours in the table are left out.
     min_surprise
         Least surprise in nats, with ``by="surprise"``.
     left_weights, right_weights
-        Files of LABEL,WEIGHT lines, with ``by="weight"``.
+        Files of LABEL,WEIGHT lines, or weights by label, with ``by="weight"``.
     diverse
         Each next group is the one that adds most to those before it, by edges or surprise that none
         of them holds.
@@ -60,12 +62,12 @@ class FindAsked:
     max_left: int | None = None
     max_right: int | None = None
     containing: tuple[str, ...] = ()
-    within: str | None = None
+    within: str | tuple[str, ...] | None = None
     max_left_degree: int | None = None
     max_right_degree: int | None = None
     min_surprise: float | None = None
-    left_weights: str | None = None
-    right_weights: str | None = None
+    left_weights: str | Mapping[Any, float] | None = None
+    right_weights: str | Mapping[Any, float] | None = None
     diverse: bool = False
     time_limit: float | None = None
 
@@ -89,13 +91,13 @@ class FindAsked:
             raise InputError(f"time_limit is {self.time_limit}; it must be a number of seconds above 0")
 
 
-def find_in_table(source: str | os.PathLike[str], asked: FindAsked, settings: Settings) -> dict[str, Any]:
+def find_in_table(source: Edges, asked: FindAsked, settings: Settings) -> dict[str, Any]:
     """Find the best maximal bicliques of an edge table, and publish nothing.
 
     Parameters
     ----------
     source
-        Path or fsspec URL of the edge table.
+        Path or fsspec URL of the edge table, or a table in memory (`pipeline.formats.tables`).
     asked
         What is looked for.
     settings
@@ -120,7 +122,7 @@ def find_in_table(source: str | os.PathLike[str], asked: FindAsked, settings: Se
     asked.check()
     _check_backend(settings.search)
     started = time.perf_counter()
-    table = read_edge_table(os.fspath(source), settings.ingest, backend=settings.data_backend)
+    table = read_edge_table(source, settings.ingest, backend=settings.data_backend)
     return _find(bipartite_of(table), table.left_ids, table.right_ids, asked, settings.search, started)
 
 
@@ -212,6 +214,10 @@ def _find(
         "proven": result.proven,
         "by": asked.by,
         "diverse": asked.diverse,
+        "labels": {
+            side: "numbers" if pa.types.is_integer(ids.type) else "text"
+            for side, ids in (("left", left_ids), ("right", right_ids))
+        },
         "left_out": part.left_out,
         "n_left": graph.n_left,
         "n_right": graph.n_right,
