@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from flows.cli.commands import Room
-from flows.cli.options import EXIT_OTHER, Backend, Devices, Edges, Json, RunName, Side, Threads
+from flows.cli.options import EXIT_OTHER, Backend, Devices, Edges, Json, RunName, Side, Threads, check_picture
 from pipeline.settings import MOST_THREADS, Settings
 
 Graphs = Annotated[
@@ -228,6 +227,7 @@ def bench_planted(
     from pipeline.bench.machine import machine_facts
     from pipeline.bench.planted import draw_planted, measure_planted
 
+    check_picture(picture)
     records = []
     for measured in measure_planted(find_graphs(graphs) if graphs else {}, rings, seeds, density):
         records.append(measured.record())
@@ -285,10 +285,8 @@ def bench_random_cliques(
     from flows.cli import bench_tables, console
     from pipeline.bench.machine import machine_facts
     from pipeline.bench.random_cliques import DENSITIES, SIZES, draw_cells, measure_random
-    from pipeline.errors import InputError
 
-    if picture is not None and not (picture.endswith((".svg", ".png", ".pdf")) and Path(picture).parent.is_dir()):
-        raise InputError(f"--picture {picture!r}: name a .svg, .png or .pdf file in a folder that is there")
+    check_picture(picture)
     cells = []
     for cell in measure_random(sizes or SIZES, densities or DENSITIES, threads, time_limit, seed, backend, devices):
         cells.append(cell)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -139,6 +140,14 @@ def settings_from(given: dict[tuple[str, ...], Any]) -> Settings:
         if all(cluster.get(name) for name in pair):
             raise InputError(f"--{pair[0]} and --{pair[1]} contradict each other; give one of them")
     return load_settings(**tree)
+
+
+def check_picture(path: str | None) -> None:
+    """Refuse a picture that cannot be written, before the work that it shows."""
+    from pipeline.errors import InputError
+
+    if path is not None and not (path.endswith((".svg", ".png", ".pdf")) and Path(path).parent.is_dir()):
+        raise InputError(f"--picture {path!r}: name a .svg, .png or .pdf file in a folder that is there")
 
 
 def _option(path: tuple[str, ...], field: FieldInfo) -> inspect.Parameter:

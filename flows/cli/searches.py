@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from flows.cli.commands import Room
-from flows.cli.options import Devices, Edges, Json, Limit
+from flows.cli.options import Devices, Edges, Json, Limit, check_picture
 from pipeline.settings import ClusterSettings, PlanSettings, Settings, load_settings
 
 room = Room("From an edge table to answers")
@@ -70,11 +69,9 @@ def estimate(
 ) -> None:
     """Say what a run would find, write and take, and what other thresholds would leave."""
     from flows.cli import console
-    from pipeline.errors import InputError
     from pipeline.questions.estimate import draw_thresholds, estimate_table
 
-    if picture is not None and not (picture.endswith((".svg", ".png", ".pdf")) and Path(picture).parent.is_dir()):
-        raise InputError(f"--picture {picture!r}: name a .svg, .png or .pdf file in a folder that is there")
+    check_picture(picture)
     record = estimate_table(edges, settings, seed)
     if picture is not None:
         draw_thresholds(record, picture)
