@@ -15,6 +15,7 @@ from flows.notices import HOOKS
 from flows.tasks import (
     check_task,
     ended,
+    forecast_task,
     ingest_task,
     plan_task,
     profile_task,
@@ -98,6 +99,7 @@ def search_and_publish(
     values = asked.model_dump(mode="json")
     store = Store.open(asked.store, create=False)
     placement = read_plan_record(store.run(run)).placement(asked)
+    expected = forecast_task(run, values)
     with clock("search"):
         searched = _search(store, run, placement, values)
     with clock("publish"):
@@ -105,7 +107,9 @@ def search_and_publish(
     if verify:
         with clock("verify"):
             verify_task(run, values)
-    record = summary(store, read_manifest(store, run), searched, placement, clock.seconds, None).record()
+    record = summary(
+        store, read_manifest(store, run), searched, placement, clock.seconds, None, expected=expected
+    ).record()
     record["ingest"] = ingested
     _leave_artifacts(store, record)
     notify_finished(asked, record)

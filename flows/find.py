@@ -57,7 +57,8 @@ def find(
         says the best.
     """
     record = find_task(source, run, asked or {}, settings)
-    rows = [{name: str(group[name]) for name in ("value", "n_left", "n_right")} for group in record["groups"][:SHOWN]]
+    shown = ("value", "n_left", "n_right", *(["share"] if record["diverse"] else []))
+    rows = [{name: str(group[name]) for name in shown} for group in record["groups"][:SHOWN]]
     create_table_artifact(rows, key="groups", description=f"the best groups by {record['by']}, {SHOWN} at most")
     return ended(in_words(record), record)
 
@@ -70,4 +71,8 @@ def in_words(record: dict[str, Any]) -> str:
     best = groups[0]
     known = "the best" if record["proven"] else "the best in time, not proven,"
     value = f"{best['value']:,.2f}" if isinstance(best["value"], float) else f"{best['value']:,}"
-    return f"{known} {many(len(groups), 'group')} by {record['by']}, from {value} ({best['n_left']:,} × {best['n_right']:,}) down"
+    first = f"from {value} ({best['n_left']:,} × {best['n_right']:,}) down"
+    if record["diverse"]:
+        first += f", together {groups[-1]['share']:.1%} of all edges"
+        known = "greed's" if record["proven"] else "greed's first"
+    return f"{known} {many(len(groups), 'group')} by {record['by']}, {first}"

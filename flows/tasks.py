@@ -23,6 +23,7 @@ from pipeline.placement.cluster import open_cluster
 from pipeline.run import call_options
 from pipeline.settings import Settings, load_settings
 from pipeline.stages.checks import check_input
+from pipeline.stages.forecast import forecast
 from pipeline.stages.ingest import ingest
 from pipeline.stages.plan import plan, read_plan_record
 from pipeline.stages.profile import profile
@@ -105,6 +106,14 @@ def check_task(run: str, summary: dict[str, Any], settings: dict[str, Any]) -> l
     """Checks of the input; one that fails stops the run, where the settings say so."""
     asked = settings_of(settings)
     return [asdict(check) for check in check_input(Store.open(asked.store, create=False), run, summary, asked.checks)]
+
+
+@task(name="forecast", **STAGE)
+def forecast_task(run: str, settings: dict[str, Any]) -> dict[str, Any] | None:
+    """What the search will find and cost; what does not fit the disk is refused."""
+    asked = settings_of(settings)
+    store = Store.open(asked.store, create=False)
+    return forecast(store, read_plan_record(store.run(run)), asked)
 
 
 @task(name="search", task_run_name="search {run} batch {number}", **STAGE)

@@ -62,12 +62,16 @@ class BicliqueEstimate:
         Whether everything was searched; then the intervals are their values.
     seconds : float
         What one thread of this machine takes to search it all, preparation included.
+    nodes : int
+        Nodes of the full search, estimated.
     side : {"left", "right"}
         The side that a search would have its roots on.
     left_steps, right_steps : tuple of int
         Thresholds of the table.
     table : array of float, shape (len(left_steps), len(right_steps), 3)
-        For each pair of thresholds: bicliques, low, high.
+        For each pair of thresholds: bicliques, low, high. Where the sample had none but is not
+        everything, the high end is that of the lower thresholds next to it, which is certainly no
+        less; and 0 where no thresholds had any.
     ids_table : array of float, of the same shape
     work : int
         Nodes that the estimate searched.
@@ -81,6 +85,7 @@ class BicliqueEstimate:
     high_ids: int
     exact: bool
     seconds: float
+    nodes: int
     side: Side
     left_steps: tuple[int, ...]
     right_steps: tuple[int, ...]
@@ -199,6 +204,7 @@ class _Sample:
         self.found, self.ids = reached[:, 0], reached[:, 1]
         self.rate = float(run.searched_seconds) / max(int(run.searched_bicliques), 1)
         self.seconds = float(np.mean([batch.seconds for batch in run.batches])) + run.prepare_seconds
+        self.nodes = round(float(np.mean([batch.work for batch in run.batches])))
 
     @property
     def doubt(self) -> float:
@@ -258,6 +264,9 @@ def _estimate(
         for values, to in ((sample.found, table), (sample.ids, ids_table)):
             found = interval(values[(slice(None), *at)])
             to[at] = found.value, found.low, found.high
+    if not sample.exact:
+        for values in (table, ids_table):
+            _bound_unseen(values)
     seconds = sample.seconds
     if sample.side != side and table[0, 0, 0] > 0:
         seconds = float(table[0, 0, 0]) * rate
@@ -272,6 +281,7 @@ def _estimate(
         high_ids=high_ids,
         exact=sample.exact,
         seconds=seconds,
+        nodes=sample.nodes,
         side=side,
         left_steps=tuple(steps[0]),
         right_steps=tuple(steps[1]),
@@ -279,6 +289,12 @@ def _estimate(
         ids_table=ids_table,
         work=work,
     )
+
+
+def _bound_unseen(table: Any) -> None:
+    """Thresholds of which nothing was seen leave no more than lower ones do."""
+    for i, j in zip(*np.nonzero(table[..., 0] == 0), strict=True):
+        table[i, j, 2] = min((table[at][2] for at in ((i - 1, j), (i, j - 1)) if min(at) >= 0), default=0)
 
 
 def _steps(name: str, given: Any, least: int) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -33,12 +33,16 @@ class Group:
     left, right : array of int32
         Its members, ascending.
     value : int or float
-        In units of the objective: edges or vertices, the weights' own unit, or nats.
+        In units of the objective: edges or vertices, the weights' own unit, or nats. Of a cover:
+        what it adds to the groups before it.
+    covered : int, optional
+        Of a cover: edges of it and of the groups before it, each counted once.
     """
 
     left: Int32Array
     right: Int32Array
     value: float
+    covered: int | None = None
 
 
 @dataclass(frozen=True)
@@ -87,9 +91,11 @@ def top_bicliques(
     min_value: float | None = None,
     left_weights: Any = None,
     right_weights: Any = None,
+    edge_weights: Any = None,
     left_degrees: Any = None,
     right_degrees: Any = None,
     n_edges: int | None = None,
+    diverse: bool = False,
     side: Literal["auto", "left", "right"] = "auto",
     threads: int = 1,
     time_limit: float | None = None,
@@ -111,7 +117,8 @@ def top_bicliques(
         - *edges*: |L| · |R|, in edges.
         - *vertices*: |L| + |R|, in vertices.
         - *balanced*: min(|L|, |R|), in vertices.
-        - *weight*: the sum of `left_weights` over L and of `right_weights` over R, in their unit.
+        - *weight*: the sum of `left_weights` over L and of `right_weights` over R, in their unit;
+          or the sum of `edge_weights` over L × R.
         - *surprise*: the negative log-likelihood of the block where edges fall by degree, in nats:
           the sum over u in L and v in R of ln(m / (d_u · d_v)), which is
           |L|·|R|·ln m − |R|·Σ_L ln d_u − |L|·Σ_R ln d_v. See the notes.
@@ -121,9 +128,16 @@ def top_bicliques(
         Only those that are worth at least so much.
     left_weights, right_weights : array of float
         A weight a vertex, for ``objective="weight"``; a side without weights counts nothing.
+    edge_weights : array of float, shape (n_edges,)
+        A weight an edge, for ``objective="weight"``, in place of weights of vertices.
     left_degrees, right_degrees, n_edges : array of int, int, optional
         Degrees and edges for *surprise*, where the graph is a part of another one; by default those
         of the graph itself.
+    diverse : bool
+        Cover the graph by greed: the best biclique, then again and again the one that adds most to
+        the groups before it, by *edges*, *surprise* or *weight* of edges that none of these has.
+        Each step is exact; it ends early where no biclique adds anything. `min_value` is then the
+        least that one adds.
     side : {"auto", "left", "right"}
         The side whose vertices are the roots of the search. The answer does not depend on it.
     threads : int
@@ -135,7 +149,8 @@ def top_bicliques(
     -------
     FindResult
         Ordered by value, equal ones by edges, then by their lists of left vertices (the one that
-        is smaller where they first differ comes first).
+        is smaller where they first differ comes first). A step of a cover takes the first in this
+        order.
 
     Raises
     ------
@@ -156,6 +171,9 @@ def top_bicliques(
     2⁻²⁰ nats, so that equal blocks are equal to the last bit. Weights are rounded alike, to a power
     of two that lets the sum of all fit 61 bits: weights that are whole numbers stay exact.
 
+    A greedy cover of k groups holds at least 1 − 1/e of the edges that the best k hold (Nemhauser,
+    Wolsey and Fisher 1978). `src/enumeration/edge_finding.hpp` says how it is found.
+
     Examples
     --------
     The complete graph K(2, 2) with one more left vertex that knows one right vertex:
@@ -163,6 +181,12 @@ def top_bicliques(
     >>> best = top_bicliques([0, 2, 4, 5], [0, 1, 0, 1, 0], 2, k=2)
     >>> [(g.left.tolist(), g.right.tolist(), g.value) for g in best.groups]
     [([0, 1], [0, 1], 4), ([0, 1, 2], [0], 3)]
+
+    Of the second one two edges lie in the first:
+
+    >>> cover = top_bicliques([0, 2, 4, 5], [0, 1, 0, 1, 0], 2, k=2, diverse=True)
+    >>> [(g.value, g.covered) for g in cover.groups]
+    [(4, 4), (1, 5)]
     """
     starts, columns, n_columns = checked_csr(indptr, indices, n_right)
     one_of("objective", objective, OBJECTIVES)
@@ -176,35 +200,41 @@ def top_bicliques(
     workers = number_of_threads(threads)
     if time_limit is not None and not time_limit >= 0:
         raise ValueError(f"time_limit is {time_limit!r}; it must be a number of seconds of at least 0")
-    terms, unit = _terms(
-        objective, starts, columns, n_columns, left_weights, right_weights, left_degrees, right_degrees, n_edges
-    )
+    if edge_weights is not None or diverse:
+        if edge_weights is not None and (left_weights is not None or right_weights is not None):
+            raise ValueError("weights are those of edges or those of vertices, not both")
+        if diverse and (objective not in ("edges", "surprise", "weight") or left_weights is not None):
+            raise ValueError("diverse needs an objective that is a sum over edges: edges, surprise, or edge_weights")
+        weights, unit = _of_edges(
+            objective, starts, columns, n_columns, edge_weights, left_degrees, right_degrees, n_edges
+        )
+    else:
+        terms, unit = _terms(
+            objective, starts, columns, n_columns, left_weights, right_weights, left_degrees, right_degrees, n_edges
+        )
     graph = Packed.of(starts, columns, n_columns)
-    left_terms, right_terms = (
-        values if kept is None or not len(values) else values[kept]
-        for values, kept in zip(terms, (graph.left, graph.right), strict=True)
-    )
     chosen: Side = side if side != "auto" else _faster_side(graph)
+    csr = graph.indptr, graph.indices, graph.n_right, chosen == "left"
     extension = load_extension()
-    session = extension.FindSession(
-        graph.indptr,
-        graph.indices,
-        graph.n_right,
-        chosen == "left",
-        OBJECTIVES.index(objective),
-        wanted,
-        _least(min_value, unit),
-        left_terms,
-        right_terms,
-        *sizes,
-        workers,
-    )
+    least = _least(min_value, unit)
+    if edge_weights is not None or diverse:
+        session = extension.EdgeFindSession(
+            *csr, weights, bool(diverse), wanted, max(least, 1) if diverse else least, *sizes, workers
+        )
+    else:
+        left_terms, right_terms = (
+            values if kept is None or not len(values) else values[kept]
+            for values, kept in zip(terms, (graph.left, graph.right), strict=True)
+        )
+        by = OBJECTIVES.index(objective)
+        session = extension.FindSession(*csr, by, wanted, least, left_terms, right_terms, *sizes, workers)
     wait_for(session, time_limit=time_limit)
+    groups = [
+        Group(_numbers(graph.left, left), _numbers(graph.right, right), value if unit is None else value * unit)
+        for value, left, right in session.answers()
+    ]
     return FindResult(
-        groups=[
-            Group(_numbers(graph.left, left), _numbers(graph.right, right), value if unit is None else value * unit)
-            for value, left, right in session.answers()
-        ],
+        groups=_counted(groups, starts, columns) if diverse else groups,
         proven=session.proven,
         side=chosen,
         nodes=session.nodes,
@@ -243,6 +273,43 @@ def _least(value: Any, unit: float | None) -> int:
     return int(np.clip(np.ceil(float(value) if unit is None else float(value) / unit), -(2.0**62), 2.0**62))
 
 
+def _counted(groups: list[Group], starts: Int64Array, columns: Int32Array) -> list[Group]:
+    """The groups of a cover, each with the edges that are covered once it is taken."""
+    covered = np.zeros(len(columns), np.bool_)
+    counted = []
+    for group in groups:
+        for row in group.left:
+            first = starts[row]
+            covered[first + np.searchsorted(columns[first : starts[row + 1]], group.right)] = True
+        counted.append(replace(group, covered=int(np.count_nonzero(covered))))
+    return counted
+
+
+def _of_edges(
+    objective: str,
+    starts: Int64Array,
+    columns: Int32Array,
+    n_right: int,
+    edge_weights: Any,
+    left_degrees: Any,
+    right_degrees: Any,
+    n_edges: Any,
+) -> tuple[Int64Array, float | None]:
+    """A whole number an edge, and the unit of these numbers; None where edges are counted."""
+    if edge_weights is not None:
+        if objective != "weight":
+            raise ValueError(f"weights are for objective 'weight', not {objective!r}")
+        given = _checked(edge_weights, len(columns), "edge_weights", "an edge")
+        (weights, _), unit_of_weights = _of_weights(given, np.zeros(0))
+        return weights, unit_of_weights
+    if objective == "weight":
+        raise ValueError("diverse by weight needs edge_weights")
+    (left, right), unit = _terms(objective, starts, columns, n_right, None, None, left_degrees, right_degrees, n_edges)
+    if unit is None:
+        return np.ones(len(columns), np.int64), None
+    return np.repeat(left, np.diff(starts)) + right[columns], unit
+
+
 def _terms(
     objective: str,
     starts: Int64Array,
@@ -278,12 +345,12 @@ def _terms(
     return (np.zeros(0, np.int64), np.zeros(0, np.int64)), None
 
 
-def _checked(values: Any, n: int, name: str) -> Any:
+def _checked(values: Any, n: int, name: str, of: str = "a vertex") -> Any:
     if values is None:
         return np.zeros(n)
     array = np.asarray(values)
     if array.ndim != 1 or len(array) != n or array.dtype.kind not in "iuf":
-        raise ValueError(f"{name} must be an array of {n} numbers, one a vertex")
+        raise ValueError(f"{name} must be an array of {n} numbers, one {of}")
     if not np.isfinite(array).all():
         place = int(np.argmin(np.isfinite(array)))
         raise ValueError(f"{name} holds {array[place]} at index {place}; it must be a number")

@@ -13,6 +13,7 @@ from pipeline.notify import failures_notified, notify_finished
 from pipeline.placement.where import Placement, check_backends
 from pipeline.settings import SearchSettings, Settings
 from pipeline.stages.checks import check_input
+from pipeline.stages.forecast import forecast
 from pipeline.stages.ingest import GraphRecord, ingest
 from pipeline.stages.plan import PlanRecord, plan, plan_run
 from pipeline.stages.profile import profile
@@ -56,6 +57,9 @@ class RunSummary:
         Share of the search in which each worker of the cluster searched.
     checks
         One record a check of the input (`pipeline.stages.checks.Check`).
+    expected
+        What this call expected to find and to cost, before its search (`pipeline.stages.forecast`);
+        None where there was nothing to search.
     """
 
     run: str
@@ -79,6 +83,7 @@ class RunSummary:
     largest: dict[str, int] | None
     busy: dict[str, float]
     checks: list[dict[str, Any]]
+    expected: dict[str, Any] | None
 
     def record(self) -> dict[str, Any]:
         """Plain record for JSON."""
@@ -99,12 +104,15 @@ class Observer:
         Called while the partitions are searched.
     dashboard
         Called with the address of the Dask dashboard.
+    expected
+        Called before the search with what it is expected to find and to cost.
     """
 
     stage: Callable[[str], None] = lambda name: None
     rows: Callable[[int, int], None] | None = None
     search: Callable[[SearchProgress], None] | None = None
     dashboard: Callable[[str], None] = lambda address: None
+    expected: Callable[[dict[str, Any]], None] = lambda record: None
 
 
 def run(source: Edges, settings: Settings, observer: Observer | None = None) -> RunSummary:
@@ -192,6 +200,8 @@ def finish(
 ) -> RunSummary:
     """Search what is not committed of a planned run, and publish it."""
     clock = StageClock(observer, seconds)
+    if (expected := forecast(store, planned, settings)) is not None:
+        observer.expected(expected)
     placement, asked = planned.placement(settings), call_options(settings.search)
     claim = store.run(planned.run).claim_run(settings.second_run)
     with clock("search"), claim, placement.opened() as client:
@@ -200,7 +210,7 @@ def finish(
         searched = search_run(store, planned.run, client, observer.search, placement=placement, **asked)
     with clock("publish"):
         manifest = publish(store, planned.run, settings.search.max_bicliques)
-    found = summary(store, manifest, searched.searched, placement, clock.seconds, graph, searched.busy)
+    found = summary(store, manifest, searched.searched, placement, clock.seconds, graph, searched.busy, expected)
     notify_finished(settings, found.record())
     return found
 
@@ -213,6 +223,7 @@ def summary(
     seconds: dict[str, float],
     graph: GraphRecord | None,
     busy: dict[str, float] | None = None,
+    expected: dict[str, Any] | None = None,
 ) -> RunSummary:
     """Put the records of the stages together."""
     return RunSummary(
@@ -237,6 +248,7 @@ def summary(
         largest=manifest.largest,
         busy=busy or {},
         checks=manifest.checks,
+        expected=expected,
     )
 
 

@@ -308,6 +308,9 @@ class Settings(BaseSettings):
         description="What to do where another process searches the same run: share its partitions, wait for its end or"
         " its death, or refuse.",
     )
+    force: bool = Field(
+        False, description="Search even where the results are expected to be larger than what the disk has free."
+    )
     ingest: IngestSettings = IngestSettings()
     search: SearchSettings = SearchSettings()
     plan: PlanSettings = PlanSettings()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from flows.cli.commands import Room
-from flows.cli.options import EXIT_OTHER, Backend, Devices, Edges, Json, RunName, Side, Threads
+from flows.cli.options import EXIT_OTHER, Backend, Devices, Edges, Json, RunName, Side, Threads, check_picture
 from pipeline.settings import MOST_THREADS, Settings
 
 Graphs = Annotated[
@@ -208,6 +207,36 @@ def bench_estimate(
     console.answer({"machine": machine_facts(), "graphs": records}, json, bench_tables.estimates, wide_table=True)
 
 
+@room.command("planted", "bicliq bench planted UCforum movielens-ui --seeds 5 --picture planted.svg")
+def bench_planted(
+    graphs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[GRAPH]...", help="Names of known graphs, or Parquet files, besides a generated one."),
+    ] = None,
+    rings: Annotated[int, typer.Option("--rings", min=1, max=1000, help="Rings that are planted in a graph.")] = 10,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, max=1000, help="Graphs made of each background.")] = 5,
+    density: Annotated[
+        float, typer.Option("--density", min=0.01, max=1, help="Share of a ring's pairs that are edges.")
+    ] = 1.0,
+    picture: Annotated[str | None, typer.Option("--picture", help="File to draw to: .svg, .png or .pdf.")] = None,
+    json: Json = False,
+) -> None:
+    """Plant fraud rings in graphs, and say who finds them first."""
+    from flows.cli import bench_tables, console
+    from pipeline.bench.graphs import find_graphs
+    from pipeline.bench.machine import machine_facts
+    from pipeline.bench.planted import draw_planted, measure_planted
+
+    check_picture(picture)
+    records = []
+    for measured in measure_planted(find_graphs(graphs) if graphs else {}, rings, seeds, density):
+        records.append(measured.record())
+        console.note(f"{measured.graph}, {measured.way}: {measured.found:g} of {rings} rings")
+    if picture is not None:
+        draw_planted(records, picture)
+    console.answer({"machine": machine_facts(), "graphs": records}, json, bench_tables.planted, wide_table=True)
+
+
 @room.command("clique", "BICLIQ_DATA=graphs bicliq bench clique brock400_4 --threads 2")
 def bench_clique(
     graphs: Annotated[
@@ -256,10 +285,8 @@ def bench_random_cliques(
     from flows.cli import bench_tables, console
     from pipeline.bench.machine import machine_facts
     from pipeline.bench.random_cliques import DENSITIES, SIZES, draw_cells, measure_random
-    from pipeline.errors import InputError
 
-    if picture is not None and not (picture.endswith((".svg", ".png", ".pdf")) and Path(picture).parent.is_dir()):
-        raise InputError(f"--picture {picture!r}: name a .svg, .png or .pdf file in a folder that is there")
+    check_picture(picture)
     cells = []
     for cell in measure_random(sizes or SIZES, densities or DENSITIES, threads, time_limit, seed, backend, devices):
         cells.append(cell)

@@ -133,6 +133,15 @@ def cliques(bounds: str) -> Callable[[Record], Group]:
     return shown
 
 
+def planted(record: Record) -> Group:
+    """Rings that each way found, and how many of those whom it named are in one."""
+    table = _table("planted rings", ("graph", "way"), ("rings found", "of", "precision", "recall", "seconds"))
+    for r in record["graphs"]:
+        shares = (f"{r[name][-1]:.2f}" for name in ("precision", "recall"))
+        table.add_row(r["graph"], r["way"], f"{r['found']:g}", str(r["rings"]), *shares, f"{r['seconds']:.2f}")
+    return Group(table, _facts(record))
+
+
 def estimates(record: Record) -> Group:
     """How often intervals hold the truth, how wide they are, and what they took."""
     heads = ("bicliques", "held", "exact", "error", "width", "seconds", "search")

@@ -19,6 +19,7 @@ from rich.table import Table
 
 from flows.words import graph_size, many
 from pipeline.run import Observer
+from pipeline.stages.forecast import in_words
 
 MEMBERS_SHOWN = 8
 """Members of a side that a table shows before it says how many more there are."""
@@ -66,9 +67,15 @@ def complain(problems: Iterable[str]) -> None:
 
 @contextmanager
 def observed(quiet: bool) -> Iterator[Observer]:
-    """An observer that draws a progress bar on the standard error of a terminal, unless `quiet`."""
-    if quiet or not err.is_terminal:
+    """An observer that tells on standard error what is expected, unless `quiet`.
+
+    On a terminal it draws a progress bar, too.
+    """
+    if quiet:
         yield Observer()
+        return
+    if not err.is_terminal:
+        yield Observer(expected=lambda record: note(in_words(record)))
         return
     columns = (
         SpinnerColumn(),
@@ -80,7 +87,7 @@ def observed(quiet: bool) -> Iterator[Observer]:
     )
     with Progress(*columns, console=err, transient=True) as progress:
         bar = _Bar(progress)
-        yield Observer(bar.stage, bar.rows, bar.search, bar.dashboard)
+        yield Observer(bar.stage, bar.rows, bar.search, bar.dashboard, bar.expected)
 
 
 @dataclass
@@ -112,6 +119,9 @@ class _Bar:
 
     def dashboard(self, address: str) -> None:
         self.progress.console.print(f"Dask dashboard: {address}")
+
+    def expected(self, record: Record) -> None:
+        self.progress.console.print(in_words(record))
 
 
 # ---- answers of the commands ---------------------------------------------------------------------
@@ -180,12 +190,14 @@ def enumerated(record: Record) -> str:
 
 def estimated(record: Record) -> Group:
     """What a run would find and cost, and what is left of it by thresholds."""
-    from pipeline.questions.estimate import short
+    from pipeline.stages.expected import short
 
     seconds = record["seconds"]
     said = f"{many(record['bicliques'], 'maximal biclique')}"
     if not record["exact"]:
         said = f"about {short(record['bicliques'])} maximal bicliques (90 %: {short(record['low'])} to {short(record['high'])})"
+        if not record["bicliques"]:
+            said = "none seen in the sample, which is not all"
     cost = (
         f"{short(record['ids'])} ids in about {record['bytes'] / 2**20:,.1f} MiB; search {seconds['search']:,.1f} s and"
         f" writing {seconds['write']:,.1f} s on {many(record['threads'], 'thread')} (estimated in {seconds['estimate']:.1f} s)"
@@ -196,8 +208,17 @@ def estimated(record: Record) -> Group:
     for name in ("", *map(str, rights)):
         table.add_column(name, justify="right")
     for left in sorted({row["min_left"] for row in rows}):
-        table.add_row(str(left), *(short(row["bicliques"]) for row in rows if row["min_left"] == left))
+        table.add_row(str(left), *(_seen(row, record["exact"]) for row in rows if row["min_left"] == left))
     return Group(said, cost, table)
+
+
+def _seen(row: Record, exact: bool) -> str:
+    """The bicliques that thresholds leave; of those of which a sample had none, what is known."""
+    from pipeline.stages.expected import short
+
+    if row["bicliques"] or exact:
+        return short(row["bicliques"])
+    return f"≤ {short(row['high'])}" if row["high"] else "none seen"
 
 
 def counted(record: Record) -> Group:
@@ -332,15 +353,18 @@ def groups_table(record: Record) -> Group:
     groups = record["groups"]
     said: list[RenderableType] = []
     known = "" if record["proven"] else ", the best in time: not proven"
-    table = Table(title=f"{many(len(groups), 'group')} by {record['by']}{known}", title_justify="left")
-    for name in ("#", "left", "right", record["by"]):
+    covers = record["diverse"]
+    cover = f", together {groups[-1]['share']:.1%} of all edges" if covers and groups else ""
+    table = Table(title=f"{many(len(groups), 'group')} by {record['by']}{cover}{known}", title_justify="left")
+    for name in ("#", "left", "right", f"{record['by']} added" if covers else record["by"], *(["covered"] * covers)):
         table.add_column(name, justify="right")
     table.add_column("left members", overflow="fold")
     table.add_column("right members", overflow="fold")
     for rank, group in enumerate(groups, 1):
         value = f"{group['value']:,.2f}" if isinstance(group["value"], float) else f"{group['value']:,}"
         sizes = f"{group['n_left']:,}", f"{group['n_right']:,}"
-        table.add_row(str(rank), *sizes, value, _members(group["left"]), _members(group["right"]))
+        share = [f"{group['share']:.2%}"] if covers else []
+        table.add_row(str(rank), *sizes, value, *share, _members(group["left"]), _members(group["right"]))
     said.append(table if groups else f"no group{known or ' of these sizes'}")
     if record["left_out"]:
         said.append(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -26,6 +27,7 @@ PANELS = {
     "cluster": "Cluster",
     "data_backend": "Cluster",
     "second_run": "Cluster",
+    "force": "Search",
     "checks": "Checks of the input",
     "notify": "Notifications",
     "store": "Store",
@@ -52,7 +54,7 @@ TAKES: dict[str, tuple[str, ...]] = {
     "ingest": ("ingest", "data_backend", "store"),
     "profile": ("data_backend", "store"),
     "plan": ("search", *(f"-{of_a_call}" for of_a_call in CALL), "plan", "cluster", "data_backend", "store"),
-    "resume": (*CALL, "cluster", "second_run", "notify", "data_backend", "store"),
+    "resume": (*CALL, "cluster", "second_run", "force", "notify", "data_backend", "store"),
     "runs": ("store",),
     "top": ("store",),
     "show": ("store",),
@@ -138,6 +140,14 @@ def settings_from(given: dict[tuple[str, ...], Any]) -> Settings:
         if all(cluster.get(name) for name in pair):
             raise InputError(f"--{pair[0]} and --{pair[1]} contradict each other; give one of them")
     return load_settings(**tree)
+
+
+def check_picture(path: str | None) -> None:
+    """Refuse a picture that cannot be written, before the work that it shows."""
+    from pipeline.errors import InputError
+
+    if path is not None and not (path.endswith((".svg", ".png", ".pdf")) and Path(path).parent.is_dir()):
+        raise InputError(f"--picture {path!r}: name a .svg, .png or .pdf file in a folder that is there")
 
 
 def _option(path: tuple[str, ...], field: FieldInfo) -> inspect.Parameter:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from flows.cli.commands import Room
-from flows.cli.options import Devices, Edges, Json, Limit
+from flows.cli.options import Devices, Edges, Json, Limit, check_picture
 from pipeline.settings import ClusterSettings, PlanSettings, Settings, load_settings
 
 room = Room("From an edge table to answers")
@@ -70,11 +69,9 @@ def estimate(
 ) -> None:
     """Say what a run would find, write and take, and what other thresholds would leave."""
     from flows.cli import console
-    from pipeline.errors import InputError
     from pipeline.questions.estimate import draw_thresholds, estimate_table
 
-    if picture is not None and not (picture.endswith((".svg", ".png", ".pdf")) and Path(picture).parent.is_dir()):
-        raise InputError(f"--picture {picture!r}: name a .svg, .png or .pdf file in a folder that is there")
+    check_picture(picture)
     record = estimate_table(edges, settings, seed)
     if picture is not None:
         draw_thresholds(record, picture)
@@ -85,6 +82,7 @@ def estimate(
     "find",
     "bicliq find purchases.csv --top 20 --by surprise --min-left 3 --min-right 3",
     "bicliq find purchases.csv --top 5 --containing ann --containing tea",
+    "bicliq find purchases.csv --top 12 --diverse",
     "bicliq find --run 3f2a --store wiki-store --by balanced",
 )
 def find(
@@ -125,6 +123,9 @@ def find(
     right_weights: Annotated[
         str | None, typer.Option("--right-weights", metavar="FILE", help="The same for the right side.")
     ] = None,
+    diverse: Annotated[
+        bool, typer.Option("--diverse", help="Each next group is the one that adds most to those before it.")
+    ] = False,
     time_limit: Limit = None,
     json: Json = False,
 ) -> None:
@@ -145,6 +146,7 @@ def find(
         min_surprise=min_surprise,
         left_weights=left_weights,
         right_weights=right_weights,
+        diverse=diverse,
         time_limit=time_limit,
     )
     if edges is not None and run is None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,49 +10,21 @@ import numpy as np
 
 import kernels
 from pipeline.errors import InputError
+from pipeline.formats import Edges
 from pipeline.graphs.reduce import reduce
-from pipeline.settings import SearchSettings, Settings
+from pipeline.settings import Settings
+from pipeline.stages.expected import expected_output, short
 from pipeline.stages.in_memory import bipartite_of
 from pipeline.stages.ingest import read_edge_table
-from pipeline.store.biclique_file import BicliqueWriter
-from pipeline.store.sink import hashing_sink
-
-LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 50)
-"""Thresholds that are tried on both sides, from the ones asked for on."""
-
-WRITTEN, PARTS = 1 << 16, 8
-"""Bicliques that are written to memory to see how many bytes an id takes, and how long; so many
-searches find an equal share of them each."""
-
-WRITTEN_ROOTS = 256
-"""Roots below which they are taken; bicliques of one root are more alike than those of a run."""
-
-SEED = 20_260_101
 
 
-@dataclass(frozen=True)
-class WritingRate:
-    """What writing bicliques takes.
-
-    Parameters
-    ----------
-    bytes
-        Bytes of Parquet an id.
-    seconds
-        Seconds of one thread an id, the search left out.
-    """
-
-    bytes: float
-    seconds: float
-
-
-def estimate_table(source: str | os.PathLike[str], settings: Settings, seed: int = 0) -> dict[str, Any]:
+def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str, Any]:
     """Estimate what a run of an edge table finds and costs, in about a second.
 
     Parameters
     ----------
     source
-        Path or fsspec URL of the edge table.
+        Path or fsspec URL of the edge table, or a table in memory (`pipeline.formats.tables`).
     settings
         Its `ingest` and `search` parts are used.
     seed
@@ -71,88 +40,34 @@ def estimate_table(source: str | os.PathLike[str], settings: Settings, seed: int
 
     Notes
     -----
-    Sizes of files are those of a sample of `WRITTEN` bicliques below roots drawn by their degree.
+    A number of bicliques of 0 of which `exact` is false was not seen in the sample; ``high`` is
+    then what lower thresholds leave, and 0 where that is not known either.
     """
     started = time.perf_counter()
     asked = settings.search
-    table = read_edge_table(os.fspath(source), settings.ingest, backend="cpu")
+    table = read_edge_table(source, settings.ingest, backend="cpu")
     core = reduce(bipartite_of(table, "cpu"), asked.min_left, asked.min_right).on_host()
-    graph = core.graph
     threads = kernels.number_of_threads(asked.threads)
     read = time.perf_counter()
-    found = kernels.estimate_bicliques(
-        graph.indptr,
-        graph.indices,
-        graph.n_right,
-        side=asked.side,
-        min_left=asked.min_left,
-        min_right=asked.min_right,
-        min_edges=asked.min_edges,
-        left_steps=_steps(asked.min_left),
-        right_steps=_steps(asked.min_right),
-        seed=seed,
-        threads=threads,
-    )
-    rate = writing_rate(graph, asked, found.side)
+    found = expected_output(core.graph, asked, asked.side, threads=threads, seed=seed)
     ended = time.perf_counter()
     return {
-        "bicliques": found.bicliques,
-        "low": found.low,
-        "high": found.high,
-        "ids": found.ids,
-        "low_ids": found.low_ids,
-        "high_ids": found.high_ids,
-        "bytes": round(rate.bytes * found.ids),
-        "low_bytes": round(rate.bytes * found.low_ids),
-        "high_bytes": round(rate.bytes * found.high_ids),
-        "exact": found.exact,
+        **{name: value for name, value in found.record().items() if "seconds" not in name and name != "nodes"},
         "n_left": len(table.left_ids),
         "n_right": len(table.right_ids),
         "n_edges": len(table.left),
         "side": found.side,
         "backend": "cpu",
         "threads": threads,
-        "thresholds": _thresholds(found, rate),
+        "thresholds": found.thresholds,
         "seconds": {
-            "search": found.seconds / threads,
-            "write": rate.seconds * found.ids / threads,
+            "search": found.search_seconds / threads,
+            "write": found.write_seconds / threads,
             "ingest": read - started,
             "estimate": ended - read,
             "total": ended - started,
         },
     }
-
-
-def writing_rate(graph: Any, asked: SearchSettings, side: Any) -> WritingRate:
-    """Write some bicliques of a graph to memory, as a run would, and see what an id takes."""
-    degrees = np.asarray(graph.left_degrees if side == "left" else graph.right_degrees, np.float64)
-    if not degrees.any():
-        return WritingRate(0.0, 0.0)
-    random = np.random.default_rng(SEED)
-    n = min(WRITTEN_ROOTS, int((degrees > 0).sum()))
-    roots = np.sort(random.choice(degrees.size, n, replace=False, p=degrees / degrees.sum())).astype(np.int32)
-    batches = []
-    for chosen in np.array_split(random.permutation(roots), min(n, PARTS)):
-        stream = kernels.stream_maximal_bicliques(
-            graph.indptr,
-            graph.indices,
-            graph.n_right,
-            side=side,
-            roots=np.sort(chosen),
-            min_left=asked.min_left,
-            min_right=asked.min_right,
-            min_edges=asked.min_edges,
-            max_bicliques=WRITTEN // PARTS,
-        )
-        with stream:
-            batches += list(stream)
-    ids = sum(len(batch.left) + len(batch.right) for batch in batches)
-    started = time.process_time()
-    with hashing_sink(io.BytesIO()) as sink, BicliqueWriter(sink, 1) as writer:
-        for batch in batches:
-            writer.write(batch)
-    seconds = time.process_time() - started
-    return WritingRate(sink.bytes / ids, seconds / ids) if ids else WritingRate(0.0, 0.0)
 
 
 def draw_thresholds(record: dict[str, Any], path: str | Path) -> None:
@@ -189,33 +104,3 @@ def draw_thresholds(record: dict[str, Any], path: str | Path) -> None:
         figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None)
     except (ValueError, OSError) as error:
         raise InputError(f"{path}: the picture cannot be written: {error}") from error
-
-
-def short(value: float) -> str:
-    """A number in a few characters.
-
-    Examples
-    --------
-    >>> short(930_851_335), short(8_910), short(63), short(0)
-    ('931M', '8.91k', '63', '0')
-    """
-    for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= 0.9995 * size:
-            scaled = value / size
-            return f"{scaled:.{max(0, 2 - int(np.log10(max(scaled, 1))))}f}{letter}"
-    return f"{value:.0f}"
-
-
-def _steps(least: int) -> list[int]:
-    return [step for step in LADDER if step > least]
-
-
-def _thresholds(found: kernels.BicliqueEstimate, rate: WritingRate) -> list[dict[str, int]]:
-    rows = []
-    for i, left in enumerate(found.left_steps):
-        for j, right in enumerate(found.right_steps):
-            value, low, high = (round(float(x)) for x in found.table[i, j])
-            ids = round(float(found.ids_table[i, j, 0]))
-            of = {"min_left": left, "min_right": right, "bicliques": value, "low": low, "high": high}
-            rows.append({**of, "ids": ids, "bytes": round(rate.bytes * ids)})
-    return rows

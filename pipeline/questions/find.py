@@ -1,13 +1,14 @@
 """Find the best maximal bicliques of an edge table, or of a published run.
 
 The answer of a run is that of its graph, searched for bicliques of the run's sizes: the run lists
-all of these, so none is missed, and none of its files has to be read.
+all of these, so none is missed, and none of its files has to be read. A run that is cut off does
+not hold all of them; the answer says so.
 """
 
 from __future__ import annotations
 
-import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -15,6 +16,8 @@ import pyarrow as pa
 
 import kernels
 from pipeline.errors import BackendError, InputError
+from pipeline.events import warn
+from pipeline.formats import Edges
 from pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from pipeline.questions.members import Part
 from pipeline.settings import SearchSettings, Settings
@@ -39,13 +42,17 @@ class FindAsked:
     containing
         Labels that every answer has, of either side; "left:…" or "right:…" for one that both have.
     within
-        A file of labels, one a line: answers have no others of the sides that it names.
+        A file of labels, one a line, or the labels themselves: answers have no others of the sides
+        that these are of.
     max_left_degree, max_right_degree
         Vertices with more neighbours in the table are left out.
     min_surprise
         Least surprise in nats, with ``by="surprise"``.
     left_weights, right_weights
-        Files of LABEL,WEIGHT lines, with ``by="weight"``.
+        Files of LABEL,WEIGHT lines, or weights by label, with ``by="weight"``.
+    diverse
+        Each next group is the one that adds most to those before it, by edges or surprise that none
+        of them holds.
     time_limit
         Seconds; then the best so far, which are not proven.
     """
@@ -55,12 +62,13 @@ class FindAsked:
     max_left: int | None = None
     max_right: int | None = None
     containing: tuple[str, ...] = ()
-    within: str | None = None
+    within: str | tuple[str, ...] | None = None
     max_left_degree: int | None = None
     max_right_degree: int | None = None
     min_surprise: float | None = None
-    left_weights: str | None = None
-    right_weights: str | None = None
+    left_weights: str | Mapping[Any, float] | None = None
+    right_weights: str | Mapping[Any, float] | None = None
+    diverse: bool = False
     time_limit: float | None = None
 
     def check(self) -> None:
@@ -77,17 +85,19 @@ class FindAsked:
             raise InputError(f"weights are for --by weight, not for --by {self.by}")
         if self.by != "surprise" and self.min_surprise is not None:
             raise InputError(f"--min-surprise is for --by surprise, not for --by {self.by}")
+        if self.diverse and self.by not in ("edges", "surprise"):
+            raise InputError(f"--diverse is for --by edges and --by surprise, not for --by {self.by}")
         if self.time_limit is not None and not self.time_limit > 0:
             raise InputError(f"time_limit is {self.time_limit}; it must be a number of seconds above 0")
 
 
-def find_in_table(source: str | os.PathLike[str], asked: FindAsked, settings: Settings) -> dict[str, Any]:
+def find_in_table(source: Edges, asked: FindAsked, settings: Settings) -> dict[str, Any]:
     """Find the best maximal bicliques of an edge table, and publish nothing.
 
     Parameters
     ----------
     source
-        Path or fsspec URL of the edge table.
+        Path or fsspec URL of the edge table, or a table in memory (`pipeline.formats.tables`).
     asked
         What is looked for.
     settings
@@ -96,9 +106,11 @@ def find_in_table(source: str | os.PathLike[str], asked: FindAsked, settings: Se
     Returns
     -------
     dict
-        ``groups``: a list of left, right (labels), n_left, n_right, value; the best first; and
-        proven, by, left_out (vertices that each restriction left out), n_left, n_right, n_edges,
-        side, nodes, backend, threads, seconds.
+        ``groups``: a list of left, right (labels), n_left, n_right, value; the best first; with
+        `diverse` value is what a group adds, and covered and share are the edges that it and those
+        before it hold together, and their share of all edges of the table. Further proven, by,
+        diverse, left_out (vertices that each restriction left out), n_left, n_right, n_edges, side,
+        nodes, backend, threads, seconds.
 
     Raises
     ------
@@ -110,7 +122,7 @@ def find_in_table(source: str | os.PathLike[str], asked: FindAsked, settings: Se
     asked.check()
     _check_backend(settings.search)
     started = time.perf_counter()
-    table = read_edge_table(os.fspath(source), settings.ingest, backend=settings.data_backend)
+    table = read_edge_table(source, settings.ingest, backend=settings.data_backend)
     return _find(bipartite_of(table), table.left_ids, table.right_ids, asked, settings.search, started)
 
 
@@ -129,7 +141,9 @@ def find_in_run(run: str, asked: FindAsked, settings: Settings) -> dict[str, Any
     Returns
     -------
     dict
-        As of `find_in_table`, and ``run``.
+        As of `find_in_table`, and run, state, complete, partitions_searched, partitions: how far
+        the run is. Where it is not complete, the answer is still that of its whole graph, as the
+        run would have it in the end, and a warning says so.
     """
     asked.check()
     _check_backend(settings.search)
@@ -142,7 +156,13 @@ def find_in_run(run: str, asked: FindAsked, settings: Settings) -> dict[str, Any
         folder.read_table(folder.stored()[f"{side}_ids.parquet"])["id"].combine_chunks() for side in ("left", "right")
     )
     search = settings.search.model_copy(update=wanted)
-    return {"run": opened.run, **_find(read_graph(folder), left_ids, right_ids, asked, search, started)}
+    if not opened.state.complete:
+        warn("groups are the best of the whole graph; the run may not hold them yet", run=opened.run)
+    return {
+        "run": opened.run,
+        **opened.state.record(),
+        **_find(read_graph(folder), left_ids, right_ids, asked, search, started),
+    }
 
 
 _SIZES = ("min_left", "min_right", "min_edges")
@@ -185,13 +205,19 @@ def _find(
         min_value=asked.min_surprise,
         side=search.side,
         threads=search.threads,
+        diverse=asked.diverse,
         time_limit=asked.time_limit,
         **options,
     )
     return {
-        "groups": [_labelled(group, asked.by, part) for group in result.groups],
+        "groups": [_labelled(group, asked.by, part, graph.n_edges) for group in result.groups],
         "proven": result.proven,
         "by": asked.by,
+        "diverse": asked.diverse,
+        "labels": {
+            side: "numbers" if pa.types.is_integer(ids.type) else "text"
+            for side, ids in (("left", left_ids), ("right", right_ids))
+        },
         "left_out": part.left_out,
         "n_left": graph.n_left,
         "n_right": graph.n_right,
@@ -204,11 +230,14 @@ def _find(
     }
 
 
-def _labelled(group: kernels.Group, by: str, part: Part) -> dict[str, Any]:
-    return {
+def _labelled(group: kernels.Group, by: str, part: Part, n_edges: int) -> dict[str, Any]:
+    record: dict[str, Any] = {
         "left": part.labels("left", group.left),
         "right": part.labels("right", group.right),
         "n_left": len(group.left),
         "n_right": len(group.right),
         "value": group.value if by == "surprise" or group.value != int(group.value) else int(group.value),
     }
+    if group.covered is not None:
+        record |= {"covered": group.covered, "share": group.covered / n_edges}
+    return record

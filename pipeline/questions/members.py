@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,15 +47,16 @@ class Part:
         degrees = self.graph.left_degrees if side == "left" else self.graph.right_degrees
         self._leave(f"max_{side}_degree", side, degrees <= most)
 
-    def stay_within(self, path: str | None) -> None:
-        """Keep what a file names, a label a line; a side of which it names nothing stays whole."""
-        if path is None:
+    def stay_within(self, labels: str | tuple[str, ...] | None) -> None:
+        """Keep what a file names, a label a line, or what is named; a side without stays whole."""
+        if labels is None:
             return
         named = {side: np.zeros(len(self.kept[side]), np.bool_) for side in SIDES}
-        for number, label in enumerate(_lines(path), 1):
+        for number, label in enumerate(_lines(labels) if isinstance(labels, str) else labels, 1):
             places = {side: place for side in SIDES if (place := self._place(side, label)) is not None}
             if not places:
-                raise InputError(f"{path}, line {number}: {label!r} is no label of either side; one label a line")
+                where = f"{labels}, line {number}" if isinstance(labels, str) else "within"
+                raise InputError(f"{where}: {label!r} is no label of either side; name labels of the table")
             for side, place in places.items():
                 named[side][place] = True
         for side in SIDES:
@@ -71,12 +73,26 @@ class Part:
             other = "right" if side == "left" else "left"
             self._leave("containing", other, self._neighbours(side, place))
 
-    def weights(self, side: str, path: str | None) -> npt.NDArray[np.float64] | None:
-        """Read weights of a side: lines of label, comma or tab, number. Others weigh 0."""
-        if path is None:
+    def weights(self, side: str, of: str | Mapping[Any, float] | None) -> npt.NDArray[np.float64] | None:
+        """Weights of a side: of a file or by label; vertices that are not listed weigh 0."""
+        if of is None:
             return None
-        weights = np.zeros(len(self.kept[side]))
-        listed = np.zeros(len(weights), np.bool_)
+        weights, listed = self._read_weights(side, of) if isinstance(of, str) else self._given_weights(side, of)
+        self.left_out[f"{side}_without_weight"] = int((~listed).sum())
+        return weights
+
+    def _given_weights(self, side: str, by_label: Mapping[Any, float]) -> tuple[npt.NDArray[np.float64], Flags]:
+        weights, listed = np.zeros(len(self.kept[side])), np.zeros(len(self.kept[side]), np.bool_)
+        for label, weight in by_label.items():
+            place = self._place(side, str(label))
+            if place is None:
+                raise InputError(f"{side}_weights: {label!r} is no {side} label of this table")
+            weights[place], listed[place] = weight, True
+        return weights, listed
+
+    def _read_weights(self, side: str, path: str) -> tuple[npt.NDArray[np.float64], Flags]:
+        """Lines of label, comma or tab, number."""
+        weights, listed = np.zeros(len(self.kept[side])), np.zeros(len(self.kept[side]), np.bool_)
         for number, line in enumerate(_lines(path), 1):
             label, separator, text = line.rpartition("\t" if "\t" in line else ",")
             place = self._place(side, label.strip()) if separator else None
@@ -87,8 +103,7 @@ class Part:
                 )
                 raise InputError(f"{path}, line {number}: {line!r} {wrong}; write LABEL,WEIGHT, each label once")
             weights[place], listed[place] = value, True
-        self.left_out[f"{side}_without_weight"] = int((~listed).sum())
-        return weights
+        return weights, listed
 
     def edges(self) -> BipartiteGraph:
         """The graph with only the edges between vertices that were kept; ids stay."""

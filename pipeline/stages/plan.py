@@ -32,7 +32,7 @@ from pipeline.placement.arrays import largest_of_rows, library_of, starts_of, to
 from pipeline.placement.device import gpu_count
 from pipeline.placement.where import Placement, place_graph, place_run
 from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, Settings
-from pipeline.stages.expected import Expected, expected_output
+from pipeline.stages.expected import PLANNED_WORK, PLANNED_WRITTEN, Expected, expected_output, would_do
 from pipeline.store.layout import FORMAT, RunFolder, Store
 from pipeline.store.records import named_files
 
@@ -81,10 +81,10 @@ SPARE_PARTITIONS = 32
 """With no number asked for, work is cut in up to so many partitions, to keep that many cores
 busy."""
 
-FOUND_A_PARTITION, IDS_A_PARTITION, SEARCHED_A_PARTITION = 8 << 20, 256 << 20, 32 << 20
+FOUND_A_PARTITION, IDS_A_PARTITION, NODES_A_PARTITION = 8 << 20, 256 << 20, 32 << 20
 """What a partition may be expected to find, so that a long run commits as it goes: bicliques, ids
-in their lists (some 200 MB of Parquet), and bicliques of all sizes, also those below the
-thresholds. Ten seconds of two cores, half a second of sixteen."""
+in their lists (some 200 MB of Parquet), and nodes of the search, also of what thresholds leave out.
+Ten seconds of two cores, half a second of sixteen."""
 
 MOST_PARTITIONS = 1024
 """Partitions that are made for that, at most."""
@@ -118,6 +118,9 @@ class PlanRecord:
         it.
     seconds
         Duration: ``reduce`` and ``plan``.
+    expected
+        What the search will find and cost, as a record of `pipeline.stages.expected.Expected`, and
+        ``would_do``: thresholds that leave few bicliques. None of a count.
     """
 
     run: str
@@ -132,6 +135,7 @@ class PlanRecord:
     est_cost: int
     digest: str
     seconds: dict[str, float]
+    expected: dict[str, Any] | None = None
 
     def placement(self, settings: Settings, cannot: str | None = None, not_worth: str | None = None) -> Placement:
         """Decide where the partitions are cut, and searched or counted.
@@ -273,8 +277,8 @@ def _plan(
     others = graph.right_degrees if side == "left" else graph.left_degrees
     cut = _worthwhile(data_backend, search, cluster, graph.n_edges, int((others**2).sum()))
     wanted = plan_settings.partitions, plan_settings.memory_budget
-    thresholds = search if asked["asks"] == "bicliques" else None
-    found, est_bytes = plan_partitions(graph, side, *wanted, cut, thresholds)
+    expected = _expected(graph, search, side) if asked["asks"] == "bicliques" else None
+    found, est_bytes = plan_partitions(graph, side, *wanted, cut, expected)
     written.append(folder.write_table("plan.parquet", found.to_table()))
     record = PlanRecord(
         run=str(asked["run"]),
@@ -288,6 +292,7 @@ def _plan(
         est_bytes=est_bytes,
         est_cost=int(found.cost.sum()),
         digest=found.digest,
+        expected=None if expected is None else {**expected.record(), "would_do": would_do(expected.thresholds)},
         seconds={"reduce": round(reduced - started, 6), "plan": round(time.perf_counter() - reduced, 6)},
     )
     folder.write_record("plan.json", asdict(record), written)
@@ -350,7 +355,7 @@ def plan_partitions(
     partitions: int | None,
     memory_budget: int,
     cut: tuple[int, int] = (WEDGES_PER_PARTITION, SPARE_PARTITIONS),
-    search: SearchSettings | None = None,
+    expected: Expected | None = None,
 ) -> tuple[Plan, int]:
     """Order the roots and group them.
 
@@ -370,9 +375,8 @@ def plan_partitions(
     cut
         Where `partitions` is None: the work (paths of two edges) that a partition is worth, and the
         most of them.
-    search
-        Thresholds of a search for bicliques, of which a sample is searched to see how long it will
-        be; None: there is none.
+    expected
+        What a search for bicliques is expected to find; None: there is none.
 
     Returns
     -------
@@ -394,8 +398,7 @@ def plan_partitions(
     if partitions is None:
         worth, most = cut
         wanted = int(np.clip(int(cost.sum()) // worth, 1, most))
-        if search is not None:
-            expected = expected_output(by_root, order, cost, search, side)
+        if expected is not None:
             wanted = max(wanted, min(_partitions_for(expected), MOST_PARTITIONS))
         wanted = min(wanted, order.size)
     else:
@@ -414,7 +417,7 @@ def plan_partitions(
 def read_plan_record(folder: RunFolder) -> PlanRecord:
     """Read plan.json of a run."""
     record: dict[str, Any] = folder.read_record("plan.json")
-    return PlanRecord(**{field.name: record[field.name] for field in fields(PlanRecord)})
+    return PlanRecord(**{field.name: record[field.name] for field in fields(PlanRecord) if field.name in record})
 
 
 def read_plan(folder: RunFolder) -> Plan:
@@ -438,12 +441,17 @@ def read_run_graph(store: Store, run: str, backend: str = "cpu") -> BipartiteGra
     return read_edges(folder, reduced, int(record["n_left"]), int(record["n_right"]), backend)
 
 
+def _expected(graph: BipartiteGraph, search: SearchSettings, side: Side) -> Expected:
+    sample = {"work": PLANNED_WORK, "written": PLANNED_WRITTEN}
+    return expected_output(graph, search, side, threads=kernels.number_of_threads(search.threads), **sample)
+
+
 def _partitions_for(expected: Expected) -> int:
     """Partitions that keep what each of them finds within bounds."""
     shares = (
-        expected.found / FOUND_A_PARTITION,
+        expected.bicliques / FOUND_A_PARTITION,
         expected.ids / IDS_A_PARTITION,
-        expected.bicliques / SEARCHED_A_PARTITION,
+        expected.nodes / NODES_A_PARTITION,
     )
     return math.ceil(max(shares))
 

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flows.cli.app import app
+from flows.cli.app import app, invoke
 from pipeline.errors import BackendError, InputError
 from pipeline.questions.find import FindAsked, find_in_run, find_in_table
 from pipeline.run import run
 from pipeline.settings import Settings, load_settings
+from pipeline.store.layout import Store
+from pipeline.store.states import latest_run
 from tests.reference.brute_force import maximal_bicliques
 
 Groups = list[tuple[list[Any], list[Any], float]]
@@ -187,3 +189,39 @@ def test_the_flow_finds_what_the_function_finds(table):
     record = find(table[0], {"top": 3, "by": "surprise", "containing": ["user03"]})
     plain = find_in_table(table[0], FindAsked(top=3, by="surprise", containing=("user03",)), load_settings())
     assert groups_of(record) == groups_of(plain)
+
+
+def test_a_run_that_was_cut_off_is_answered_for_its_graph_and_says_so(tmp_path, capsys):
+    store = str(tmp_path / "store")
+    assert invoke(["run", "tests/data/UCforum.parquet", "--store", store, "--local", "--max-bicliques", "50"]) == 0
+    name = latest_run(Store.open(store))
+    capsys.readouterr()
+    assert invoke(["find", "--run", name, "--store", store, "--top", "1", "--json"]) == 0
+    printed = capsys.readouterr()
+    record = json.loads(printed.out)
+    assert (record["complete"], record["state"], record["groups"][0]["value"]) == (False, "limited", 126)
+    assert "the run may not hold them" in printed.err
+
+
+def test_diverse_groups_cover_more_and_more_of_the_table(table, capsys):
+    path, edges = table
+    assert invoke(["find", path, "--top", "4", "--diverse", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    held: set[tuple[str, str]] = set()
+    for group in record["groups"]:
+        added = {(u, v) for u in group["left"] for v in group["right"]} - held
+        assert added <= set(edges)
+        assert (
+            group["value"]
+            == len(added)
+            == max(len({(u, v) for u in left for v in right} - held) for left, right in all_groups(edges))
+        )
+        held |= added
+        assert (group["covered"], group["share"]) == (len(held), len(held) / len(edges))
+    assert invoke(["find", path, "--top", "4", "--diverse"]) == 0
+    assert f"together {len(held) / len(edges):.1%} of all edges" in capsys.readouterr().out
+
+
+def test_diverse_is_refused_where_nothing_is_summed_over_edges(table, capsys):
+    assert invoke(["find", table[0], "--diverse", "--by", "balanced"]) == 2
+    assert "--diverse is for" in capsys.readouterr().err

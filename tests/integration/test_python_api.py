@@ -130,7 +130,7 @@ def test_the_options_of_reading_are_those_of_the_settings():
     assert set(typing.get_type_hints(Bounds)) == set(inspect.signature(Choice).parameters)
 
 
-@pytest.mark.parametrize("name", ["clique", "count", "enumerate", "from_matrix", "open"])
+@pytest.mark.parametrize("name", ["clique", "count", "enumerate", "estimate", "find", "from_matrix", "open"])
 def test_every_question_has_hints_and_says_what_it_takes(name):
     function = getattr(bicliq, name)
     signature = inspect.signature(function)
@@ -138,3 +138,42 @@ def test_every_question_has_hints_and_says_what_it_takes(name):
     assert signature.return_annotation is not inspect.Signature.empty
     for part in ("Parameters", "Returns", "Raises", "Examples"):
         assert f"{part}\n" in inspect.getdoc(function)
+
+
+def test_the_best_groups_come_in_every_table_library():
+    best = bicliq.find(SHOP, top=5, by="surprise")
+    assert isinstance(best, bicliq.Groups)
+    assert best.proven
+    expected = best.to_arrow()
+    assert expected.schema == best.schema
+    assert len(best) == 2
+    assert pa.Table.from_pandas(best.to_pandas())["left"].to_pylist() == expected["left"].to_pylist()
+    assert best.to_polars().to_dicts() == expected.to_pylist() == list(best)
+    assert "2 groups by surprise" in repr(best)
+
+
+def test_no_group_is_a_table_without_rows_of_the_same_schema():
+    none = bicliq.find([["jam"], ["tea"]], min_left=2, diverse=True)
+    assert (len(none), none.to_arrow().schema, none.to_arrow().num_rows) == (0, none.schema, 0)
+    assert none.schema.field("left").type == pa.list_(pa.int64())
+    assert none.schema.field("right").type == pa.list_(pa.string())
+
+
+def test_members_and_weights_are_named_by_their_labels():
+    assert [group["left"] for group in bicliq.find(SHOP, containing=["cid"])] == [["ann", "bob", "cid"]]
+    assert [group["right"] for group in bicliq.find(SHOP, within=["jam"])] == [["jam"]]
+    heavy = bicliq.find(SHOP, top=1, by="weight", left_weights={"cid": 2.5})
+    assert [(group["left"], group["value"]) for group in heavy] == [(["ann", "bob", "cid"], 2.5)]
+    with pytest.raises(bicliq.InputError, match="'dan' is no left label"):
+        bicliq.find(SHOP, by="weight", left_weights={"dan": 1})
+    with pytest.raises(bicliq.InputError, match="'dan' is no label of either side"):
+        bicliq.find(SHOP, within=["dan"])
+
+
+def test_an_estimate_says_what_the_search_finds():
+    path = DATA / "moreno_crime.parquet"
+    expected = bicliq.estimate(path, min_left=2)
+    assert isinstance(expected, bicliq.Estimate)
+    assert expected.low == expected.bicliques == expected.high == len(bicliq.enumerate(path, min_left=2))
+    assert expected.to_pandas()["bicliques"].max() == expected.bicliques
+    assert expected.to_polars().to_dicts() == expected.to_arrow().to_pylist()

@@ -54,7 +54,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A machine whose GPU searches so many partitions before it is lost."""
     stream, left = kernels.stream_maximal_bicliques, [10**9]
 
-    def search(*graph: Any, backend: str, on_device: bool, **options: Any) -> Any:
+    def search(*graph: Any, backend: str = "cpu", on_device: bool = False, **options: Any) -> Any:
         if backend == "cpu":
             return stream(*graph, **options)
         left[0] -= 1

@@ -1,5 +1,6 @@
-// bind_finding.cpp: the best maximal bicliques for Python.
+// bind_finding.cpp: the best maximal bicliques for Python, by an objective or by weights of edges.
 #include "bindings/bindings.hpp"
+#include "enumeration/edge_finding.hpp"
 #include "enumeration/finding.hpp"
 
 namespace bicliq {
@@ -8,19 +9,18 @@ namespace {
 
 std::vector<i64> copy_of(const Input<std::int64_t>& terms) { return {terms.data(), terms.data() + terms.size()}; }
 
+/// Sizes in terms of rows and columns.
+Sizes sizes_of(bool columns_are_left, u32 min_left, u32 min_right, u64 min_edges, u32 max_left, u32 max_right) {
+  if (columns_are_left) return {min_right, min_left, min_edges, max_right, max_left};
+  return {min_left, min_right, min_edges, max_left, max_right};
+}
+
 /// Holds references to the arrays for as long as the threads read them.
-class FindSession {
+template <class Run>
+class Session {
  public:
-  FindSession(Input<std::int64_t> indptr, Input<std::int32_t> indices, u32 n_right, bool columns_are_left, int objective, u64 k,
-              i64 least, const Input<std::int64_t>& left_terms, const Input<std::int64_t>& right_terms, u32 min_left,
-              u32 min_right, u64 min_edges, u32 max_left, u32 max_right, u32 threads)
-      : indptr_(std::move(indptr)), indices_(std::move(indices)) {
-    Sizes sizes{min_left, min_right, min_edges, max_left, max_right};
-    if (columns_are_left) sizes = {min_right, min_left, min_edges, max_right, max_left};
-    FindRequest request{indptr_.data(), indices_.data(), static_cast<u32>(indptr_.size() - 1), n_right, columns_are_left,
-                        copy_of(left_terms), copy_of(right_terms), k, least, threads};
-    run_ = std::make_unique<Finding>(std::move(request), static_cast<Objective>(objective), sizes);
-  }
+  Session(Input<std::int64_t> indptr, Input<std::int32_t> indices, Input<std::int64_t> weights)
+      : indptr_(std::move(indptr)), indices_(std::move(indices)), weights_(std::move(weights)) {}
 
   bool wait(double seconds) {
     const nb::gil_scoped_release release;
@@ -37,28 +37,64 @@ class FindSession {
     for (const Answer& a : run_->answers()) list.append(nb::make_tuple(run_->value(a), numpy_of(a.left), numpy_of(a.right)));
     return list;
   }
-  const Finding& run() const { return *run_; }
+  const Run& run() const { return *run_; }
 
- private:
+ protected:
+  u32 n_left() const { return static_cast<u32>(indptr_.size() - 1); }
+
   const Input<std::int64_t> indptr_;
   const Input<std::int32_t> indices_;
-  std::unique_ptr<Finding> run_;
+  const Input<std::int64_t> weights_;
+  std::unique_ptr<Run> run_;
 };
+
+class FindSession : public Session<Finding> {
+ public:
+  FindSession(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, bool columns_are_left, int objective,
+              u64 k, i64 least, const Input<std::int64_t>& left_terms, const Input<std::int64_t>& right_terms, u32 min_left,
+              u32 min_right, u64 min_edges, u32 max_left, u32 max_right, u32 threads)
+      : Session(indptr, indices, left_terms) {
+    FindRequest request{indptr_.data(), indices_.data(), n_left(), n_right, columns_are_left,
+                        copy_of(left_terms), copy_of(right_terms), k, least, threads};
+    run_ = std::make_unique<Finding>(std::move(request), static_cast<Objective>(objective),
+                                     sizes_of(columns_are_left, min_left, min_right, min_edges, max_left, max_right));
+  }
+};
+
+class EdgeFindSession : public Session<EdgeFinding> {
+ public:
+  EdgeFindSession(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, bool columns_are_left,
+                  const Input<std::int64_t>& weights, bool cover, u64 k, i64 least, u32 min_left, u32 min_right, u64 min_edges,
+                  u32 max_left, u32 max_right, u32 threads)
+      : Session(indptr, indices, weights) {
+    run_ = std::make_unique<EdgeFinding>(
+        EdgeFindRequest{indptr_.data(), indices_.data(), weights_.data(), n_left(), n_right, columns_are_left, cover, k, least,
+                        sizes_of(columns_are_left, min_left, min_right, min_edges, max_left, max_right), threads});
+  }
+};
+
+template <class S, class Class>
+void define(Class session) {
+  session.def("wait", &S::wait)
+      .def("stop", &S::stop)
+      .def("answers", &S::answers)
+      .def_prop_ro("proven", [](const S& s) { return s.run().proven(); })
+      .def_prop_ro("nodes", [](const S& s) { return s.run().nodes(); })
+      .def_prop_ro("roots", [](const S& s) { return s.run().roots_opened(); })
+      .def_prop_ro("prepare_seconds", [](const S& s) { return s.run().prepare_seconds(); })
+      .def_prop_ro("search_seconds", [](const S& s) { return s.run().search_seconds(); });
+}
 
 }  // namespace
 
 void bind_finding(nb::module_& module) {
-  nb::class_<FindSession>(module, "FindSession")
-      .def(nb::init<Input<std::int64_t>, Input<std::int32_t>, u32, bool, int, u64, i64, const Input<std::int64_t>&,
-                    const Input<std::int64_t>&, u32, u32, u64, u32, u32, u32>())
-      .def("wait", &FindSession::wait)
-      .def("stop", &FindSession::stop)
-      .def("answers", &FindSession::answers)
-      .def_prop_ro("proven", [](const FindSession& s) { return s.run().proven(); })
-      .def_prop_ro("nodes", [](const FindSession& s) { return s.run().nodes(); })
-      .def_prop_ro("roots", [](const FindSession& s) { return s.run().roots_opened(); })
-      .def_prop_ro("prepare_seconds", [](const FindSession& s) { return s.run().prepare_seconds(); })
-      .def_prop_ro("search_seconds", [](const FindSession& s) { return s.run().search_seconds(); });
+  define<FindSession>(
+      nb::class_<FindSession>(module, "FindSession")
+          .def(nb::init<const Input<std::int64_t>&, const Input<std::int32_t>&, u32, bool, int, u64, i64, const Input<std::int64_t>&,
+                        const Input<std::int64_t>&, u32, u32, u64, u32, u32, u32>()));
+  define<EdgeFindSession>(nb::class_<EdgeFindSession>(module, "EdgeFindSession")
+                              .def(nb::init<const Input<std::int64_t>&, const Input<std::int32_t>&, u32, bool,
+                                            const Input<std::int64_t>&, bool, u64, i64, u32, u32, u64, u32, u32, u32>()));
 }
 
 }  // namespace BICLIQ_ISA

@@ -25,6 +25,18 @@ namespace bicliq {
 struct Numbers {
   std::vector<u32> of_row, of_column;
   bool columns_are_left = false;
+
+  Answer answer(i64 value, const u32* rows, u32 n_rows, const u32* columns, u32 n_columns) const {
+    Answer answer;
+    answer.value = value;
+    std::vector<i32>& row_list = columns_are_left ? answer.right : answer.left;
+    std::vector<i32>& column_list = columns_are_left ? answer.left : answer.right;
+    for (u32 i = 0; i < n_rows; ++i) row_list.push_back(static_cast<i32>(of_row[rows[i]]));
+    for (u32 i = 0; i < n_columns; ++i) column_list.push_back(static_cast<i32>(of_column[columns[i]]));
+    std::sort(row_list.begin(), row_list.end());
+    std::sort(column_list.begin(), column_list.end());
+    return answer;
+  }
 };
 
 inline namespace BICLIQ_ISA {
@@ -98,6 +110,20 @@ class BestSink {
     if (value >= best_.least() && scores_.sizes.accept(n_rows, n_columns)) offer(value, rows, n_rows, columns, n_columns);
   }
 
+  // ---- greed ------------------------------------------------------------------------------------
+
+  /// Prepares `promise` for these rows.
+  void weigh(const std::vector<u32>& rows) {
+    if (scores_.by_size()) return;
+    i64 sum = 0;
+    for (u32 row : rows) sum += scores_.row_terms[row];
+    mean_term_ = static_cast<double>(sum) / static_cast<double>(rows.size());
+  }
+  /// How good a column is that so many of the rows have.
+  double promise(u32 column, u32 count) const {
+    return scores_.by_size() ? count : count * (mean_term_ + static_cast<double>(scores_.column_terms[column]));
+  }
+
   // ---- what is hopeless -------------------------------------------------------------------------
 
   /// Can one of at most so many rows and columns be wanted?
@@ -156,15 +182,7 @@ class BestSink {
 
  private:
   void offer(i64 value, const u32* rows, u32 n_rows, const u32* columns, u32 n_columns) {
-    Answer answer;
-    answer.value = value;
-    std::vector<i32>& row_list = numbers_.columns_are_left ? answer.right : answer.left;
-    std::vector<i32>& column_list = numbers_.columns_are_left ? answer.left : answer.right;
-    for (u32 i = 0; i < n_rows; ++i) row_list.push_back(static_cast<i32>(numbers_.of_row[rows[i]]));
-    for (u32 i = 0; i < n_columns; ++i) column_list.push_back(static_cast<i32>(numbers_.of_column[columns[i]]));
-    std::sort(row_list.begin(), row_list.end());
-    std::sort(column_list.begin(), column_list.end());
-    best_.offer(std::move(answer));
+    best_.offer(numbers_.answer(value, rows, n_rows, columns, n_columns));
   }
 
   /// Prepares the bound of a node over some rows of the subtree.
@@ -218,6 +236,7 @@ class BestSink {
   std::vector<i64> sum_at_;  // and the sum of their terms
   std::vector<i64> prefix_, terms_;
   i64 floor_ = 0;
+  double mean_term_ = 0;
   u32 n_prefix_ = 0, n_subtree_rows_ = 0;
   const u32 rows_needed_;
   u32 subtree_rows_[kLanes] = {}, leaf_columns_[kLanes] = {}, by_term_[kLanes] = {};

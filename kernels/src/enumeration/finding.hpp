@@ -199,7 +199,7 @@ class Finding {
   void climb() {
     const Stage& s = stage_;
     BestSink sink(s.scores, s.numbers, s.most_rows, best_);
-    Greedy greedy(s.graph, s.scores, sink, 2 * s.graph.column_rows.size() + kGreedyEdges);
+    Greedy<BestSink> greedy(s.graph, s.scores.sizes, sink, 2 * s.graph.column_rows.size() + kGreedyEdges);
     for (usize i = 0; i < s.order.size() && i < kGreedyRoots && greedy.has_budget(); ++i) {
       crew_.check();
       if (s.bounds[s.order[i]] >= best_.least()) greedy.climb(s.order[i]);

@@ -11,17 +11,18 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
+template <class Sink>
 class Greedy {
  public:
-  Greedy(const Graph& graph, const Scores& scores, BestSink& sink, u64 budget)
-      : g_(graph), scores_(scores), sink_(sink), budget_(budget), counts_(graph.n_columns, 0) {}
+  Greedy(const Graph& graph, const Sizes& sizes, Sink& sink, u64 budget)
+      : g_(graph), sizes_(sizes), sink_(sink), budget_(budget), counts_(graph.n_columns, 0) {}
 
   bool has_budget() const { return spent_ < budget_; }
 
   void climb(u32 root) {
     rows_.assign(g_.column_rows.begin() + static_cast<i64>(g_.column_start[root]),
                  g_.column_rows.begin() + static_cast<i64>(g_.column_start[root + 1]));
-    while (!rows_.empty() && rows_.size() >= scores_.sizes.min_rows && has_budget()) {
+    while (!rows_.empty() && rows_.size() >= sizes_.min_rows && has_budget()) {
       const u32 best = count_columns();
       sink_.consider(rows_.data(), static_cast<u32>(rows_.size()), closed_.data(), static_cast<u32>(closed_.size()));
       if (best == kNone || !worth_going_on()) return;
@@ -35,9 +36,8 @@ class Greedy {
   /// Sets `closed_` to the columns that all rows have; returns the one that is to join next.
   u32 count_columns() {
     touched_.clear();
-    i64 row_sum = 0;
+    sink_.weigh(rows_);
     for (u32 u : rows_) {
-      if (!scores_.by_size()) row_sum += scores_.row_terms[u];
       for (u64 e = g_.row_start[u]; e < g_.row_start[u + 1]; ++e)
         if (!counts_[g_.row_columns[e]]++) touched_.push_back(g_.row_columns[e]);
       spent_ += g_.row_degree(u);
@@ -49,15 +49,13 @@ class Greedy {
     double most = 0;
     for (u32 w : touched_) {
       const u32 count = std::exchange(counts_[w], 0);
-      columns_in_reach_ += count >= scores_.sizes.min_rows;
+      columns_in_reach_ += count >= sizes_.min_rows;
       if (count == n) {
         closed_.push_back(w);
         continue;
       }
-      if (count < scores_.sizes.min_rows) continue;
-      double promise = count;
-      if (!scores_.by_size())
-        promise = count * (static_cast<double>(row_sum) / n + static_cast<double>(scores_.column_terms[w]));
+      if (count < sizes_.min_rows) continue;
+      const double promise = sink_.promise(w, count);
       if (best == kNone || promise > most || (promise == most && w < best)) {
         best = w;
         most = promise;
@@ -75,8 +73,8 @@ class Greedy {
   }
 
   const Graph& g_;
-  const Scores& scores_;
-  BestSink& sink_;
+  const Sizes& sizes_;
+  Sink& sink_;
   const u64 budget_;
   u64 spent_ = 0;
   u32 columns_in_reach_ = 0;

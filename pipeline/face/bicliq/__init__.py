@@ -17,6 +17,12 @@ Examples
 >>> groups.top(2).select(["left", "right"]).to_pylist()  # doctest: +NORMALIZE_WHITESPACE
 [{'left': ['ann', 'bob'], 'right': ['jam', 'tea']},
  {'left': ['ann', 'bob', 'cid'], 'right': ['tea']}]
+>>> best: bicliq.Groups = bicliq.find(shop, top=1)
+>>> [(group["left"], group["right"], group["value"]) for group in best]
+[(['ann', 'bob'], ['jam', 'tea'], 4)]
+>>> expected: bicliq.Estimate = bicliq.estimate(shop)
+>>> expected.bicliques
+2
 >>> bicliq.count(shop, 2, 2)
 1
 >>> found: bicliq.Clique = bicliq.clique(shop, project="left", min_shared=2)
@@ -36,8 +42,10 @@ True
 """
 
 from bicliq.asking import Clique, clique, count, enumerate, open
+from bicliq.choosing import estimate, find
 from pipeline.errors import BackendError, BicliqError, CapacityError, InputError, LimitReached, StorageError
 from pipeline.formats.tables import from_matrix
+from pipeline.results.answers import Estimate, Groups
 from pipeline.results.bicliques import Bicliques
 
 __all__ = [
@@ -46,12 +54,16 @@ __all__ = [
     "Bicliques",
     "CapacityError",
     "Clique",
+    "Estimate",
+    "Groups",
     "InputError",
     "LimitReached",
     "StorageError",
     "clique",
     "count",
     "enumerate",
+    "estimate",
+    "find",
     "from_matrix",
     "open",
 ]

@@ -141,9 +141,9 @@ def enumerate(
         "threads": threads,
     }
     if store is not None:
-        settings = load_settings(store=store, ingest=_read_as(reading), search=search)
+        settings = load_settings(store=store, ingest=read_as(reading), search=search)
         return Bicliques(open_run(settings.store, run(edges, settings).run))
-    return _in_memory(edges, load_settings(ingest=_read_as(reading), search=search))
+    return _in_memory(edges, load_settings(ingest=read_as(reading), search=search))
 
 
 def _in_memory(edges: Edges, settings: Settings) -> Bicliques:
@@ -240,9 +240,9 @@ def count(
     asked = CountAsked(p, q, all_sizes=up_to)
     search = {"backend": backend, "threads": threads}
     if store is None:
-        counts = count_table(edges, asked, load_settings(ingest=_read_as(reading), search=search)).counts
+        counts = count_table(edges, asked, load_settings(ingest=read_as(reading), search=search)).counts
     else:
-        counts = count_run(edges, asked, load_settings(store=store, ingest=_read_as(reading), search=search)).counts
+        counts = count_run(edges, asked, load_settings(store=store, ingest=read_as(reading), search=search)).counts
     return {size: int(n) for size, n in counts.items()} if up_to else int(counts[p, q])
 
 
@@ -297,7 +297,7 @@ def clique(
     """
     if project is None and "sides" not in reading:
         reading = {**reading, "sides": "source-target"}
-    settings = load_settings(ingest=_read_as(reading), search={"backend": backend, "threads": threads})
+    settings = load_settings(ingest=read_as(reading), search={"backend": backend, "threads": threads})
     record = answer(
         edges,
         CliqueQuestion(project, min_shared, all, time_limit),
@@ -342,6 +342,6 @@ def open(store: Place, run: str | None = None) -> Bicliques:
     return Bicliques(open_run(store, run))
 
 
-def _read_as(reading: Reading) -> dict[str, Any]:
+def read_as(reading: Reading) -> dict[str, Any]:
     """Settings of ingest, without those that were left to the environment and the settings file."""
     return {name: value for name, value in reading.items() if value is not None}

@@ -1,0 +1,176 @@
+// edge_finding.hpp: the maximal bicliques whose edges weigh most, and covers by them.
+//
+// What it finds: the k best; or, as a cover, k times the best one, after which its edges weigh
+// nothing any more. With weights of 1 that is the biclique with most edges that are not covered
+// yet; it is the greedy cover, each step of which is exact. A cover ends where nothing adds to it.
+//
+// Method: that of finding.hpp, with the bounds of edge_sink.hpp. Positive weights only fall while a
+// cover grows, so that what bounds a root in one round bounds it in all later ones: the root is not
+// opened again before the answer has come down to its bound (lazy evaluation). Of each round a new
+// bound a root is known as well, the positive weights of its rows from the root on.
+//
+// Cost: O(edges) a round, for greed and bounds, and the nodes whose bound reaches the answer.
+//
+// Papers: Minoux 1978 (lazy evaluation of greedy steps); Nemhauser, Wolsey and Fisher 1978 (a
+// greedy cover of k sets holds at least 1 − 1/e of what the best k do).
+#pragma once
+
+#include "enumeration/crew.hpp"
+#include "enumeration/edge_sink.hpp"
+#include "enumeration/greedy.hpp"
+#include "enumeration/root_bounds.hpp"
+
+#include <memory>
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+/// What is searched: a CSR matrix of the left side and its weights, which the caller keeps.
+struct EdgeFindRequest {
+  const std::int64_t* indptr;
+  const std::int32_t* indices;
+  const i64* weights;
+  u32 n_left, n_right;
+  bool columns_are_left, cover;
+  usize k;
+  i64 least;  // what an answer must be worth
+  Sizes sizes;
+  u32 threads;
+};
+
+class EdgeFinding {
+ public:
+  explicit EdgeFinding(EdgeFindRequest request) : request_(std::move(request)) {
+    crew_.begin([this] { run(); });
+  }
+  ~EdgeFinding() { end(); }
+  EdgeFinding(const EdgeFinding&) = delete;
+  EdgeFinding& operator=(const EdgeFinding&) = delete;
+
+  /// Waits at most so long; true when the search has ended. Rethrows what ended it.
+  bool wait(double seconds) { return crew_.wait(seconds); }
+  void end() { crew_.end(); }
+
+  // ---- once it has ended ------------------------------------------------------------------------
+
+  const std::vector<Answer>& answers() const { return request_.cover || !best_ ? answers_ : best_->answers(); }
+  i64 value(const Answer& answer) const { return answer.value; }
+  /// Was everything searched, or ruled out?
+  bool proven() const { return proven_; }
+  u64 nodes() const { return nodes_; }
+  u64 roots_opened() const { return roots_opened_; }
+  double prepare_seconds() const { return prepare_seconds_; }
+  double search_seconds() const { return search_seconds_; }
+
+ private:
+  static constexpr usize kGreedyRoots = 64;
+  static constexpr u64 kGreedyEdges = 1 << 20;  // of greed, besides two looks at every edge: 2 ms
+
+  void run() {
+    {
+      const Stopwatch watch(prepare_seconds_);
+      open();
+    }
+    const Stopwatch watch(search_seconds_);
+    if (request_.cover) {
+      while (answers_.size() < request_.k) {
+        search(1);
+        if (crew_.stopped()) return;  // a step is exact, or none
+        if (best_->answers().empty()) break;
+        answers_.push_back(best_->answers().front());
+        cover(answers_.back());
+      }
+    } else {
+      search(request_.k);
+    }
+    proven_ = !crew_.stopped();
+  }
+
+  void open() {
+    const EdgeFindRequest& r = request_;
+    const auto check = [this] { crew_.check(); };
+    const std::vector<u32> left = left_degrees(r.indptr, r.n_left);
+    CorePart part = core_part(r.indptr, r.indices, left, r.n_right, r.columns_are_left ? r.sizes.min_rows : r.sizes.min_columns,
+                              r.columns_are_left ? r.sizes.min_columns : r.sizes.min_rows, check);
+    graph_ = prepare(part.indptr.data(), part.indices.data(), part.n_left(), part.n_right(), r.columns_are_left, false, check);
+    weights_ = EdgeWeights(part, graph_, r.columns_are_left, r.indptr, r.indices, r.weights);
+    numbers_.columns_are_left = r.columns_are_left;
+    numbers_.of_row = r.columns_are_left ? part.right : part.left;
+    const std::vector<u32>& columns = r.columns_are_left ? part.left : part.right;
+    for (u32 c : graph_.vertex_of_column) numbers_.of_column.push_back(columns[c]);
+    if (graph_.n_columns) most_rows_ = graph_.column_degree(graph_.n_columns - 1);  // by ascending degree
+    Scores edges;
+    edges.sizes = r.sizes;
+    bounds_ = RootBounds(graph_, edges).all(check);  // in edges
+    for (i64& bound : bounds_)
+      if (bound != INT64_MIN) bound = capped_product(static_cast<u64>(bound), weights_.largest());
+  }
+
+  /// One round: greed, then the roots whose bound reaches the best.
+  void search(usize k) {
+    best_ = std::make_unique<BestList>(k, request_.least);
+    lower_bounds();
+    order_.clear();
+    for (u32 v = 0; v < graph_.n_columns; ++v)
+      if (bounds_[v] >= best_->least() && bounds_[v] != INT64_MIN) order_.push_back(v);
+    std::sort(order_.begin(), order_.end(),
+              [this](u32 a, u32 b) { return std::make_pair(bounds_[a], a) > std::make_pair(bounds_[b], b); });
+    climb();
+    crew_.check();
+    crew_.search(request_.threads, order_.size(), [this](u32) { work(); });
+  }
+  /// A root's bicliques have no edges but those of its rows to columns from the root on.
+  void lower_bounds() {
+    std::vector<i64> left(graph_.n_rows, 0);
+    std::vector<u32> at(graph_.n_rows, 0);
+    for (u32 r = 0; r < graph_.n_rows; ++r)
+      for (const auto& edge : weights_.row(r)) left[r] += std::max<i64>(edge.second, 0);
+    each_vertex(graph_.n_columns, [this] { crew_.check(); }, [&](u32 v) {
+      i64 sum = 0;
+      for (u64 e = graph_.column_start[v]; e < graph_.column_start[v + 1]; ++e) {
+        const u32 r = graph_.column_rows[e];
+        if (__builtin_add_overflow(sum, left[r], &sum)) sum = INT64_MAX;
+        const EdgeWeights::Row& row = weights_.row(r);
+        if (at[r] < row.size() && row[at[r]].first == v) left[r] -= std::max<i64>(row[at[r]++].second, 0);
+      }
+      bounds_[v] = std::min(bounds_[v], sum);
+    });
+  }
+  void climb() {
+    EdgeSink sink(request_.sizes, weights_, numbers_, most_rows_, *best_);
+    Greedy<EdgeSink> greedy(graph_, request_.sizes, sink, 2 * graph_.column_rows.size() + kGreedyEdges);
+    for (usize i = 0; i < order_.size() && i < kGreedyRoots && greedy.has_budget(); ++i) {
+      crew_.check();
+      if (bounds_[order_[i]] >= best_->least()) greedy.climb(order_[i]);
+    }
+  }
+  void work();  // edge_search.cpp
+
+  /// The answer's edges weigh nothing any more.
+  void cover(const Answer& answer) {
+    const std::vector<i32>&rows = request_.columns_are_left ? answer.right : answer.left,
+          &columns = request_.columns_are_left ? answer.left : answer.right;
+    std::vector<u32> own;
+    for (u32 r = 0; r < graph_.n_rows; ++r)
+      if (std::binary_search(rows.begin(), rows.end(), static_cast<i32>(numbers_.of_row[r]))) own.push_back(r);
+    weights_.cover(own, [&](u32 c) { return std::binary_search(columns.begin(), columns.end(), static_cast<i32>(numbers_.of_column[c])); });
+  }
+
+  const EdgeFindRequest request_;
+  Graph graph_;
+  EdgeWeights weights_;
+  Numbers numbers_;
+  u32 most_rows_ = 0;
+  std::vector<i64> bounds_;  // a column
+  std::vector<u32> order_;   // roots that are not ruled out, the most promising first
+  std::unique_ptr<BestList> best_;
+  std::vector<Answer> answers_;
+  std::mutex mutex_;
+  u64 nodes_ = 0, roots_opened_ = 0;
+  bool proven_ = false;
+  double prepare_seconds_ = 0, search_seconds_ = 0;
+  Crew crew_;  // last: its threads use all that is above
+};
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

@@ -1,0 +1,120 @@
+"""Planted groups: fraud rings with a known membership, in a graph that a seed or a table gives.
+
+A ring is what review and payment fraud looks like in an edge table: some accounts that all touch
+the same items. It is hidden as in practice. A part of its accounts are honest ones that were taken
+over, with all that they bought before; the others are new, and buy popular items as camouflage. A
+part of its items are old ones, and honest customers, who buy more the more active they are, touch
+the new ones as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.errors import InputError
+from pipeline.graphs.bipartite import BipartiteGraph
+
+ACCOUNTS, ITEMS = (8, 30), (5, 40)
+"""Least and most accounts and items of a ring."""
+
+TAKEN_OVER, OLD_ITEMS = 0.3, 0.5
+"""Shares of a ring's accounts and items that were in the graph before."""
+
+CAMOUFLAGE = 1.0
+"""Popular items that a new account buys, as a share of the ring's items."""
+
+HONEST = 0.5
+"""Honest customers of a new item, as a share of the ring's accounts."""
+
+Int64s = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Ring:
+    """Members of a planted ring, ascending.
+
+    Parameters
+    ----------
+    left, right
+        Its accounts and its items.
+    """
+
+    left: Int64s
+    right: Int64s
+
+
+def plant_rings(
+    graph: BipartiteGraph, n_rings: int, seed: int = 0, density: float = 1.0
+) -> tuple[BipartiteGraph, list[Ring]]:
+    """Add fraud rings to a graph.
+
+    Parameters
+    ----------
+    graph
+        The honest traffic: left are accounts, right items. Its vertices keep their numbers; new
+        ones follow.
+    n_rings
+        How many; no two share a member.
+    seed
+        The same graph and seed give the same rings on every machine.
+    density
+        Share of a ring's pairs that are edges; with less than 1 a ring is no biclique.
+
+    Returns
+    -------
+    BipartiteGraph
+        With the edges of the rings, their camouflage and their honest customers.
+    list of Ring
+
+    Raises
+    ------
+    InputError
+        If the graph has too few vertices with an edge for so many rings, or density is out of
+        range.
+
+    Examples
+    --------
+    >>> whole, rings = plant_rings(BipartiteGraph.from_edges(range(500), range(500), 500, 500), 3, seed=1)
+    >>> [(ring.left.size, ring.right.size) for ring in rings]
+    [(18, 23), (25, 39), (8, 10)]
+    >>> whole.n_edges > sum(ring.left.size * ring.right.size for ring in rings)
+    True
+    """
+    if not 0 < density <= 1:
+        raise InputError(f"density is {density}; it must be above 0 and at most 1")
+    random = np.random.default_rng(seed)
+    sizes = [[int(random.integers(least, most + 1)) for least, most in (ACCOUNTS, ITEMS)] for _ in range(n_rings)]
+    old_sizes = [(round(TAKEN_OVER * a), round(OLD_ITEMS * b)) for a, b in sizes]
+    taken = [
+        _old(random, degrees, [pair[side] for pair in old_sizes], side)
+        for side, degrees in enumerate((graph.left_degrees, graph.right_degrees))
+    ]
+    buyers, bought = graph.edge_left.astype(np.int64), graph.indices.astype(np.int64)
+    left, right, rings = [buyers], [bought], []
+    n_left, n_right = graph.n_left, graph.n_right
+    for (accounts, items), (old_accounts, old_items), a, b in zip(sizes, old_sizes, *taken, strict=True):
+        new_accounts = np.arange(n_left, n_left := n_left + accounts - old_accounts)
+        new_items = np.arange(n_right, n_right := n_right + items - old_items)
+        ring = Ring(np.sort(np.concatenate([a, new_accounts])), np.sort(np.concatenate([b, new_items])))
+        rings.append(ring)
+        inside = random.random((accounts, items)) < density
+        popular = bought[random.integers(0, graph.n_edges, (new_accounts.size, round(CAMOUFLAGE * items)))]
+        active = buyers[random.integers(0, graph.n_edges, (new_items.size, round(HONEST * accounts)))]
+        left += [ring.left[np.nonzero(inside)[0]], np.repeat(new_accounts, popular.shape[1]), active.ravel()]
+        right += [ring.right[np.nonzero(inside)[1]], popular.ravel(), np.repeat(new_items, active.shape[1])]
+    pairs = np.unique(np.concatenate(left) * n_right + np.concatenate(right))
+    return BipartiteGraph.from_edges(pairs // n_right, pairs % n_right, n_left, n_right), rings
+
+
+def _old(random: np.random.Generator, degrees: Int64s, sizes: list[int], side: int) -> list[Int64s]:
+    """Different vertices of a side that have edges, so many for each ring."""
+    there = np.flatnonzero(degrees)
+    if there.size < sum(sizes):
+        raise InputError(
+            f"{('left', 'right')[side]} has {there.size} vertices with an edge; so many rings need {sum(sizes)}"
+        )
+    drawn = random.permutation(there)[: sum(sizes)]
+    return [np.sort(part) for part in np.split(drawn, np.cumsum(sizes)[:-1])] if sizes else []

@@ -1,0 +1,107 @@
+"""Before the search of a run: what it will find and cost is said, warned of, or refused.
+
+The estimate is that of the plan (`pipeline.stages.expected`). A run that is complete needs none;
+of one that is partly there, what is committed already counts as paid.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Any
+
+import kernels
+from pipeline.errors import CapacityError
+from pipeline.events import tell, warn
+from pipeline.placement.where import Placement
+from pipeline.settings import Settings
+from pipeline.stages.expected import short
+from pipeline.stages.plan import PlanRecord
+from pipeline.store.layout import Store
+
+MANY = 10_000_000
+"""Bicliques that are warned of: nobody reads so many, and lower numbers are written in seconds."""
+
+
+def forecast(store: Store, planned: PlanRecord, settings: Settings) -> dict[str, Any] | None:
+    """Say what the search of a run will find and cost; refuse what does not fit the disk.
+
+    Parameters
+    ----------
+    store
+        The store; only the disk of a local one is looked at.
+    planned
+        The plan of the run.
+    settings
+        `force` searches in any case; a limit of bicliques bounds what is written.
+
+    Returns
+    -------
+    dict or None
+        The estimate of the plan, and seconds: those of this machine, or None where another one or a
+        GPU searches. None where nothing is left to search, or where a plan has no estimate.
+
+    Raises
+    ------
+    CapacityError
+        If the results are expected to be larger than what the disk has free.
+    """
+    expected = planned.expected
+    if expected is None or not planned.partitions:
+        return None
+    committed = store.run(planned.run).committed()
+    if len(committed) >= planned.partitions:
+        return None
+    record = {**expected, "seconds": _seconds(expected, planned.placement(settings), settings.search.threads)}
+    limit = settings.search.max_bicliques
+    tell("run expected", run=planned.run, said=in_words(record))
+    if expected["bicliques"] >= MANY and (limit is None or limit >= MANY):
+        named = _proposed(expected["would_do"])
+        warn("many bicliques are expected", run=planned.run, bicliques=short(expected["bicliques"]), **named)
+    if store.root.is_local and not settings.force:
+        share = 1.0 if limit is None else min(1.0, limit / max(expected["bicliques"], 1))
+        _must_fit(store.root.path, share * expected["bytes"] - sum(of.bytes for of in committed.values()), record)
+    return record
+
+
+def in_words(record: dict[str, Any]) -> str:
+    """The estimate of a run as one line."""
+    said = f"expected: {record['bicliques']:,} bicliques"
+    if not record["exact"]:
+        said = f"expected: about {short(record['bicliques'])} bicliques (90 %: {short(record['low'])} to {short(record['high'])})"
+    seconds = record["seconds"]
+    took = (
+        f"{record['search_seconds'] + record['write_seconds']:,.1f} s of one CPU thread"
+        if seconds is None
+        else f"{seconds:,.1f} s"
+    )
+    return f"{said}, {short(record['ids'])} ids, {record['bytes'] / 2**20:,.1f} MiB, {took}"
+
+
+def _seconds(expected: dict[str, Any], placement: Placement, threads: int) -> float | None:
+    """Seconds of the search on this machine, where it is this machine's CPU that searches."""
+    shared = placement.cluster
+    if placement.search.backend != "cpu" or (shared is not None and shared.scheduler is not None):
+        return None
+    taken = 0 if shared is not None else threads
+    return float(expected["search_seconds"] + expected["write_seconds"]) / kernels.number_of_threads(taken)
+
+
+def _proposed(rows: list[dict[str, int]]) -> dict[str, str]:
+    """Thresholds that would do, as a fact of an event; nothing where none is known."""
+    shown = [
+        f"--min-left {row['min_left']} --min-right {row['min_right']} (about {short(row['bicliques'])})" for row in rows
+    ]
+    return {"thresholds_that_would_do": " or ".join(shown)} if shown else {}
+
+
+def _must_fit(path: str, needed: float, record: dict[str, Any]) -> None:
+    free = shutil.disk_usage(os.path.realpath(path)).free
+    if needed <= free:
+        return
+    do = "raise --min-left and --min-right, give --max-bicliques or a store on another disk, or search with --force"
+    proposed = _proposed(record["would_do"]).get("thresholds_that_would_do")
+    raise CapacityError(
+        f"{path}: the disk has {free / 2**30:,.1f} GiB free, and the results are expected to take {needed / 2**30:,.1f}"
+        f" GiB ({in_words(record)}); {do}" + (f"; fewer: {proposed}" if proposed else "")
+    )

@@ -1,0 +1,122 @@
+"""Planted rings, who finds them, and the published ways that they are compared with."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from flows.cli.app import invoke
+from pipeline.bench.planted import WAYS, measure_planted
+from pipeline.bench.suspects import COLUMN_WEIGHT, dense_blocks, frequent_itemsets
+from pipeline.errors import InputError
+from pipeline.graphs.bipartite import BipartiteGraph
+from pipeline.graphs.rings import ACCOUNTS, ITEMS, plant_rings
+from tests.property.graphs import Graph, random_graphs
+from tests.reference.brute_force import maximal_bicliques
+
+
+def random_background(seed: int = 0) -> BipartiteGraph:
+    left, right = np.nonzero(np.random.default_rng(seed).random((300, 200)) < 0.02)
+    return BipartiteGraph.from_edges(left, right, 300, 200)
+
+
+def edges_of(graph: BipartiteGraph) -> set[tuple[int, int]]:
+    return set(zip(graph.edge_left.tolist(), graph.indices.tolist(), strict=True))
+
+
+def test_rings_are_whole_hidden_and_the_same_for_a_seed() -> None:
+    background = random_background()
+    graph, rings = plant_rings(background, 4, seed=7)
+    again, _ = plant_rings(background, 4, seed=7)
+    other, _ = plant_rings(background, 4, seed=8)
+    assert edges_of(graph) == edges_of(again) != edges_of(other)
+    assert edges_of(background) < edges_of(graph)
+    for ring in rings:
+        assert ACCOUNTS[0] <= ring.left.size <= ACCOUNTS[1]
+        assert ITEMS[0] <= ring.right.size <= ITEMS[1]
+        assert {(u, v) for u in ring.left.tolist() for v in ring.right.tolist()} <= edges_of(graph)
+        assert (ring.left < background.n_left).any()  # accounts that were taken over
+        assert graph.left_degrees[ring.left].min() > ring.right.size  # each has honest traffic as well
+    members = [u for ring in rings for u in ring.left.tolist()]
+    assert len(members) == len(set(members))
+
+
+def test_a_sparser_ring_has_that_share_of_its_pairs() -> None:
+    graph, rings = plant_rings(random_background(), 6, seed=1, density=0.8)
+    pairs = [(u, v) for ring in rings for u in ring.left.tolist() for v in ring.right.tolist()]
+    assert 0.75 < len(set(pairs) & edges_of(graph)) / len(pairs) < 0.87
+
+
+def test_what_cannot_be_planted_is_refused() -> None:
+    with pytest.raises(InputError, match="so many rings need"):
+        plant_rings(BipartiteGraph.from_edges([0], [0], 1, 1), 5)
+    with pytest.raises(InputError, match="density is 0"):
+        plant_rings(random_background(), 1, density=0)
+
+
+def test_surprise_finds_the_rings_of_a_random_graph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    picture = tmp_path / "planted.svg"
+    asked = ["bench", "planted", "southern-women", "--rings", "1", "--seeds", "2", "--picture", str(picture), "--json"]
+    assert invoke(asked) == 0
+    records = json.loads(capsys.readouterr().out)["graphs"]
+    assert [(r["graph"], r["way"]) for r in records[: len(WAYS)]] == [("generated", way) for way in WAYS]
+    first = records[0]
+    assert (first["way"], first["found"], first["precision"], first["recall"]) == ("surprise, diverse", 1, [1], [1])
+    assert picture.read_text().startswith("<?xml")
+
+
+def test_a_way_that_names_nobody_has_no_precision() -> None:
+    measured = {of.way: of for of in measure_planted({}, 1, 1)}
+    assert set(measured) == set(WAYS)
+    assert all(0 <= of.precision[0] <= 1 and 0 <= of.recall[0] <= 1 for of in measured.values())
+
+
+def density(block: tuple[frozenset[int], frozenset[int]], graph: Graph) -> float:
+    """FRAUDAR's measure: the weight of a block's edges over its vertices."""
+    degrees = np.bincount([v for _, v in graph.edges], minlength=graph.n_right)
+    left, right = block
+    weight = sum(1 / np.log(degrees[v] + COLUMN_WEIGHT) for u, v in graph.edges if u in left and v in right)
+    return float(weight) / max(len(left) + len(right), 1)
+
+
+@settings(max_examples=150, deadline=None)
+@given(random_graphs())
+def test_greed_finds_at_least_half_of_the_best_density(graph: Graph) -> None:
+    """Theorem 1 of the paper, against all blocks of small graphs."""
+    if not graph.edges or graph.n_left + graph.n_right > 11:
+        return
+    bipartite = BipartiteGraph.from_edges(*zip(*graph.edges, strict=True), graph.n_left, graph.n_right)
+    left, right = dense_blocks(bipartite, 1)[0]
+    vertices = [("left", u) for u in range(graph.n_left)] + [("right", v) for v in range(graph.n_right)]
+    best = max(
+        density(
+            (frozenset(x for side, x in some if side == "left"), frozenset(x for side, x in some if side == "right")),
+            graph,
+        )
+        for n in range(1, len(vertices) + 1)
+        for some in combinations(vertices, n)
+    )
+    found = density((frozenset(left), frozenset(right)), graph)
+    assert best / 2 - 1e-9 <= found <= best + 1e-9
+
+
+@settings(max_examples=300, deadline=None)
+@given(random_graphs())
+def test_itemsets_are_the_closed_ones_that_most_have(graph: Graph) -> None:
+    if not graph.edges:
+        return
+    bipartite = BipartiteGraph.from_edges(*zip(*graph.edges, strict=True), graph.n_left, graph.n_right)
+    closed = [
+        (sorted(left), sorted(right))
+        for left, right in maximal_bicliques(graph.edges, graph.n_left)
+        if len(right) >= 2 and len(left) >= 2
+    ]
+    supports = sorted((len(left) for left, _ in closed), reverse=True)[:3]
+    found = frequent_itemsets(bipartite, 3, 2)
+    assert [len(left) for left, _ in found] == supports
+    assert all((left, right) in closed for left, right in found)

@@ -1,0 +1,168 @@
+"""Covers and weights of edges against a greedy choice among all maximal bicliques, listed."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import log
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import kernels
+from kernels.finding import SURPRISE_UNIT
+from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, tall_graphs
+from tests.reference.brute_force import maximal_bicliques
+
+MANY = settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+SOME = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+
+Weights = dict[tuple[int, int], int]
+Found = tuple[int, list[int], list[int]]
+
+
+def surprises(graph: Graph) -> Weights:
+    """What each edge adds to the surprise of a block, in units of `SURPRISE_UNIT`."""
+    pairs = np.array(graph.edges, dtype=np.int64).reshape(-1, 2)
+    m = max(len(pairs), 1)
+    left, right = (
+        [round((0.5 * log(m) - log(max(d, 1))) / SURPRISE_UNIT) for d in np.bincount(ends, minlength=n).tolist()]
+        for ends, n in ((pairs[:, 0], graph.n_left), (pairs[:, 1], graph.n_right))
+    )
+    return {(u, v): left[u] + right[v] for u, v in graph.edges}
+
+
+def bicliques(graph: Graph, sizes: dict[str, int]) -> list[tuple[list[int], list[int]]]:
+    """All maximal bicliques of these sizes."""
+    return [
+        (sorted(left), sorted(right))
+        for left, right in maximal_bicliques(graph.edges, graph.n_left)
+        if sizes.get("min_left", 1) <= len(left) <= sizes.get("max_left", 10**9)
+        and sizes.get("min_right", 1) <= len(right) <= sizes.get("max_right", 10**9)
+        and len(left) * len(right) >= sizes.get("min_edges", 1)
+    ]
+
+
+def ranked(groups: list[tuple[list[int], list[int]]], weights: Weights) -> list[Found]:
+    """The heaviest first; of equal ones that with more edges, then with the smaller left list."""
+    valued = [(sum(weights[pair] for pair in product(left, right)), left, right) for left, right in groups]
+    return sorted(valued, key=lambda found: (-found[0], -len(found[1]) * len(found[2]), found[1]))
+
+
+def greedy_cover(groups: list[tuple[list[int], list[int]]], weights: Weights, k: int) -> list[Found]:
+    """Again and again the group whose edges weigh most, after which they weigh nothing."""
+    left_over, chosen = dict(weights), []
+    while groups and len(chosen) < k:
+        best = ranked(groups, left_over)[0]
+        if best[0] < 1:
+            break
+        chosen.append(best)
+        left_over |= dict.fromkeys(product(best[1], best[2]), 0)
+    return chosen
+
+
+def found(graph: Graph, k: int, unit: float = 1.0, **options: Any) -> list[Found]:
+    result = kernels.top_bicliques(*graph.csr, k, **options)
+    assert result.proven
+    return [(round(g.value / unit), g.left.tolist(), g.right.tolist()) for g in result.groups]
+
+
+def check(graph: Graph, k: int, seed: int, sizes: dict[str, int], threads: int = 1) -> None:
+    random = np.random.default_rng(seed)
+    edges = sorted(graph.edges)
+    ones = dict.fromkeys(edges, 1)
+    given_weights = dict(zip(edges, random.integers(-3, 9, len(edges)).tolist(), strict=True))
+    as_array = np.array([given_weights[edge] for edge in edges], np.int64)
+    groups = bicliques(graph, sizes)
+    for side in ("left", "right"):
+        options: dict[str, Any] = {"side": side, "threads": threads, **sizes}
+        cover = options | {"diverse": True}
+        assert found(graph, k, **cover) == greedy_cover(groups, ones, k)
+        assert found(graph, k, SURPRISE_UNIT, objective="surprise", **cover) == greedy_cover(
+            groups, surprises(graph), k
+        )
+        heavy = {"objective": "weight", "edge_weights": as_array}
+        assert found(graph, k, **heavy, **options) == ranked(groups, given_weights)[:k]
+        assert found(graph, k, **heavy, **cover) == greedy_cover(groups, given_weights, k)
+
+
+@st.composite
+def some_sizes(draw: st.DrawFn) -> dict[str, int]:
+    names = draw(st.lists(st.sampled_from(["min_left", "min_right", "min_edges", "max_left", "max_right"]), max_size=2))
+    return {name: draw(st.integers(1, 9 if name == "min_edges" else 4)) for name in names}
+
+
+@MANY
+@given(random_graphs(), st.integers(1, 12), st.integers(0, 2**32), some_sizes())
+def test_covers_of_small_graphs_are_those_of_greed_among_all(
+    graph: Graph, k: int, seed: int, sizes: dict[str, int]
+) -> None:
+    check(graph, k, seed, sizes)
+
+
+@SOME
+@given(st.one_of(tall_graphs(), hub_graphs()), st.integers(1, 8), st.integers(0, 2**32), some_sizes())
+def test_covers_of_tall_graphs_and_hubs_are_those_of_greed_among_all(
+    graph: Graph, k: int, seed: int, sizes: dict[str, int]
+) -> None:
+    check(graph, k, seed, sizes)
+
+
+@FEW
+@given(broad_graphs(), st.integers(1, 5), st.integers(0, 2**32), some_sizes())
+def test_covers_of_broad_graphs_are_those_of_greed_among_all(
+    graph: Graph, k: int, seed: int, sizes: dict[str, int]
+) -> None:
+    check(graph, k, seed, sizes)
+
+
+@FEW
+@given(st.one_of(random_graphs(), tall_graphs(), hub_graphs()), st.integers(1, 8), st.integers(0, 2**32))
+def test_threads_find_the_same_cover(graph: Graph, k: int, seed: int) -> None:
+    check(graph, k, seed, {}, threads=2)
+
+
+@SOME
+@given(random_graphs())
+def test_a_whole_cover_holds_every_edge_once(graph: Graph) -> None:
+    groups = kernels.top_bicliques(*graph.csr, 1000, diverse=True).groups
+    held: set[tuple[int, int]] = set()
+    for group in groups:
+        before = len(held)
+        held |= set(product(group.left.tolist(), group.right.tolist()))
+        assert (group.value, group.covered) == (len(held) - before, len(held))
+    assert held == set(graph.edges)
+
+
+def test_weights_that_are_fractions_keep_their_unit() -> None:
+    best = kernels.top_bicliques([0, 2, 4], [0, 1, 0, 1], 2, 1, "weight", edge_weights=[0.5, 0.25, 1.0, 2.0])
+    assert best.groups[0].value == pytest.approx(3.75, rel=1e-12)
+
+
+def test_a_cover_that_is_out_of_time_keeps_its_steps() -> None:
+    random = np.random.default_rng(1)
+    left, right = np.nonzero(random.random((300, 300)) < 0.5)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(left, minlength=300))])
+    result = kernels.top_bicliques(indptr, right, 300, 50, diverse=True, time_limit=0.3)
+    assert not result.proven
+    assert len(result.groups) < 50
+    assert all(group.covered is not None for group in result.groups)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"objective": "vertices", "diverse": True}, "sum over edges"),
+        ({"objective": "weight", "diverse": True, "left_weights": [1, 1, 1]}, "sum over edges"),
+        ({"objective": "weight", "diverse": True}, "needs edge_weights"),
+        ({"objective": "weight", "edge_weights": [1, 2]}, "5 numbers, one an edge"),
+        ({"objective": "edges", "edge_weights": [1, 2, 3, 4, 5]}, "weights are for objective 'weight'"),
+        ({"objective": "weight", "edge_weights": [1] * 5, "right_weights": [1, 1]}, "not both"),
+    ],
+)
+def test_wrong_arguments_of_covers_are_named(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        kernels.top_bicliques([0, 2, 4, 5], [0, 1, 0, 1, 0], 2, **options)
