@@ -17,7 +17,7 @@ from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from flows.words import graph_size, many
+from flows.words import graph_size, many, update_in_words
 from pipeline.run import Observer
 
 MEMBERS_SHOWN = 8
@@ -267,23 +267,42 @@ def planned(record: Record) -> str:
     )
 
 
+def updated(record: Record) -> str:
+    """What an update changed, and what it read."""
+    seconds = ", ".join(f"{name} {took:.2f}" for name, took in record["seconds"].items())
+    read = f"{many(record['rows_read'], 'row')} read, {many(record['unchanged'], 'edge')} changed nothing; "
+    return f"{update_in_words(record)}\n{read if record['rows_read'] else ''}seconds: {seconds}"
+
+
 def runs_table(record: Record) -> Table:
     """Runs with their states, a row each; the last used one last."""
     table = Table(title=f"runs of {record['store']}", title_justify="left")
-    for name in ("run", "graph", "state", "at least", "partitions", "bicliques", "MiB", "search s", "last used (UTC)"):
-        table.add_column(name, justify="right" if name in ("partitions", "bicliques", "MiB", "search s") else "left")
+    figures = ("partitions", "bicliques", "MiB", "search s")
+    for name in ("run", "graph", "state", "at least", *figures, "last used (UTC)", "made of"):
+        table.add_column(name, justify="right" if name in figures else "left")
     for r in record["runs"]:
         if r["state"] == "damaged":
-            table.add_row(r["run"], "", "damaged", "", "", "", "", "", r["reason"], style="red")
+            table.add_row(r["run"], "", "damaged", "", "", "", "", "", "", r["reason"], style="red")
             continue
         state = "cut off" if r["state"] == "limited" else r["state"]
         least = f"{r['min_left']} × {r['min_right']}" + (f", {r['min_edges']:,} edges" if r["min_edges"] > 1 else "")
         done = ", ".join(r["counts"]) if r["state"] == "count" else f"{r['bicliques']:,}"
         table.add_row(
             r["run"], r["graph"], state, least, f"{r['partitions_searched']:,} of {r['partitions']:,}", done,
-            f"{r['bytes'] / 2**20:,.1f}", f"{r['seconds']:,.1f}", (r["published"] or r["created"])[:19],
+            f"{r['bytes'] / 2**20:,.1f}", f"{r['seconds']:,.1f}", (r["published"] or r["created"])[:19], _made_of(r),
         )  # fmt: skip
     return table
+
+
+def _made_of(r: Record) -> str:
+    """The parent of a version, the files that it took, and what they changed."""
+    update = r["update"]
+    if update is None:
+        return ""
+    names = [source.rsplit("/", 1)[-1] for source in update["sources"]]
+    files = ", ".join(names[:2]) + (f", … ({len(names)} files)" if len(names) > 2 else "")
+    changed = "full run" if update["appeared"] is None else f"+{update['appeared']:,} -{update['vanished']:,}"
+    return f"{r['parent']} {'without' if update['deleted'] else 'and'} {files} ({changed})"
 
 
 def verified(record: Record) -> str:
