@@ -9,8 +9,13 @@ from prefect.artifacts import create_table_artifact
 
 from flows.notices import HOOKS
 from flows.tasks import STAGE, ended, settings_of
-from flows.words import update_in_words
+from flows.words import some, update_in_words
+from pipeline.results.changes import changes_between
+from pipeline.store.results import open_run
 from pipeline.versions.update import update
+
+SHOWN = 10
+"""Groups of each kind that an artifact lists."""
 
 FIGURES = ("version", "parent", "how", "reason", "edges", "unchanged", "appeared", "vanished", "bicliques", "digest")
 """What the table of an update shows, besides the seconds."""
@@ -53,4 +58,19 @@ def update_flow(
     rows += [{"figure": f"{stage} seconds", "value": f"{took:.2f}"} for stage, took in record["seconds"].items()]
     key = f"update-{record['version']}"
     create_table_artifact(rows, key=key, description=f"what {source} changed")
+    if record["how"] == "changes":
+        _show_groups(record)
     return ended(update_in_words(record), record)
+
+
+def _show_groups(record: dict[str, Any]) -> None:
+    """Show the largest groups that appeared or vanished, with what they were or became."""
+    changes = changes_between(open_run(record["store"], record["version"]))
+    rows = []
+    for kind in ("appeared", "vanished"):
+        for group in changes.top(kind, SHOWN):
+            other = group["other"]
+            size = "" if other is None else f"{other['n_left']:,} × {other['n_right']:,}"
+            about = {"change": kind, "how": group["how"], "size": f"{group['n_left']:,} × {group['n_right']:,}"}
+            rows.append({**about, "was or became": size, "left": some(group["left"]), "right": some(group["right"])})
+    create_table_artifact(rows, key=f"changes-{record['version']}", description="the largest groups that changed")

@@ -21,6 +21,17 @@ def graph_size(record: dict[str, Any]) -> str:
     return f"{record['n_left']:,} left × {record['n_right']:,} right, {many(record['n_edges'], 'edge')}"
 
 
+def some(members: list[Any], n: int = 6) -> str:
+    """Name the first members of a side, and say how many there are.
+
+    Examples
+    --------
+    >>> some(["ann", "bob", "cid"], 2)
+    'ann, bob, … (3)'
+    """
+    return ", ".join(map(str, members[:n])) + (f", … ({len(members):,})" if len(members) > n else "")
+
+
 def update_in_words(record: dict[str, Any]) -> str:
     """Say what an update changed, in one line."""
     if record["how"] in ("nothing", "taken"):

@@ -368,6 +368,28 @@ def groups_table(record: Record) -> Group:
     return Group(*said)
 
 
+def changes_tables(record: Record) -> Group:
+    """What appeared and what vanished, each beside what it was or became."""
+    said: list[RenderableType] = []
+    for kind, became in (("appeared", "was"), ("vanished", "became")):
+        rows, n = record[kind], record[f"n_{kind}"]
+        title = f"{many(n, 'group')} {kind} from {record['before']} to {record['after']}; by {record['by']}"
+        table = Table(title=title, title_justify="left")
+        for name in ("#", "left", "right", "how", became):
+            table.add_column(name, justify="left" if name == "how" else "right")
+        table.add_column("left members", overflow="fold")
+        table.add_column("right members", overflow="fold")
+        for rank, row in enumerate(rows, 1):
+            other = row["other"]
+            size = "" if other is None else f"{other['n_left']:,} × {other['n_right']:,}"
+            sizes = f"{row['n_left']:,}", f"{row['n_right']:,}"
+            table.add_row(str(rank), *sizes, row["how"], size, _members(row["left"]), _members(row["right"]))
+        said.append(table if rows else title.split(";")[0])
+    if "out" in record:
+        said.append(f"{record['out']}: {many(record['rows'], 'group')}")
+    return Group(*said)
+
+
 def page_table(record: Record, state: str) -> Table:
     """A page of bicliques; how many there are stands above."""
     table = biclique_table(record, state, 1 + (record["page"] - 1) * record["size"])

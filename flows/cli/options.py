@@ -54,6 +54,8 @@ TAKES: dict[str, tuple[str, ...]] = {
     "plan": ("search", *(f"-{of_a_call}" for of_a_call in CALL), "plan", "cluster", "data_backend", "store"),
     "resume": (*CALL, "cluster", "second_run", "notify", "data_backend", "store"),
     "runs": ("store",),
+    "diff": ("store",),
+    "rollback": ("store",),
     "update": ("ingest", *HOW, "cluster", "notify", "data_backend", "store"),
     "top": ("store",),
     "show": ("store",),

@@ -200,13 +200,13 @@ class _Gone:
 
     @classmethod
     def of(cls, table: pa.Table) -> _Gone:
-        hashes = _hashes(table)
+        hashes = hashes_of(table)
         order = np.argsort(hashes)
         return cls(np.unique(_kinds(table)), hashes[order], table.select(["left", "right"]).take(pa.array(order)))
 
     def holds(self, lists: pa.Table) -> npt.NDArray[np.bool_]:
         """Whether each biclique is among these: equal by hash, and then list by list."""
-        found, places = _are_in(self.hashes, _hashes(lists))
+        found, places = _are_in(self.hashes, hashes_of(lists))
         same = self.lists.take(pa.array(places[found]))
         for side in ("left", "right"):
             if not _equal_lists(lists[side].filter(pa.array(found)), same[side]):
@@ -228,13 +228,22 @@ def _equal_lists(some: pa.ChunkedArray, others: pa.ChunkedArray) -> bool:
     return bool(np.array_equal(*lengths) and np.array_equal(*values))
 
 
-def _hashes(table: pa.Table) -> UInt64s:
-    """Hash of each biclique, made of dense ids, which are the same in all versions of a graph."""
+def hashes_of(table: pa.Table, labels: tuple[UInt64s, UInt64s] | None = None) -> UInt64s:
+    """Return the hash of each biclique of a table of dense ids.
+
+    Parameters
+    ----------
+    table
+        Columns left and right.
+    labels
+        Hashes of the labels of both sides; None: dense ids stand for them, which are the same in
+        all versions of a graph.
+    """
     columns: list[Any] = []
     for side in ("left", "right"):
         lengths = pc.list_value_length(table[side]).to_numpy().astype(np.int64)
         columns += [np.concatenate([[0], np.cumsum(lengths)]), pc.list_flatten(table[side]).to_numpy()]
-    found: UInt64s = kernels.biclique_hashes(*columns)
+    found: UInt64s = kernels.biclique_hashes(*columns, *(labels or ()))
     return found
 
 

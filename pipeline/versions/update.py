@@ -32,6 +32,7 @@ from pipeline.store.records import STORED
 from pipeline.store.states import OpenedRun, latest_run, read_run
 from pipeline.store.versions import APPEARED, VANISHED, layers_of, parts_of
 from pipeline.versions.layer import ChangeFile, Roots, histogram_after, largest_after, write_changes
+from pipeline.versions.rollback import make_latest
 from pipeline.versions.sources import SourceFile, reading_of, source_files
 from pipeline.versions.way import Way, choose_way
 
@@ -208,7 +209,8 @@ class _Update:
         last = [taken.get(file.key) for file in self._files]
         if all(entry is not None and entry["deleted"] == self._delete for entry in last):
             return str(last[-1]["version"])
-        if self._folder.exists() and self._folder.manifest() is not None:
+        if self._folder.exists() and self._folder.manifest() is not None:  # its parent was rolled back to
+            make_latest(self._store, self._folder.run)
             return self._folder.run
         return None
 

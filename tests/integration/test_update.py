@@ -25,8 +25,10 @@ from pipeline.store.results import open_run
 from pipeline.store.versions import VANISHED, Layer
 from pipeline.versions import way
 from pipeline.versions.layer import histogram_after
+from pipeline.versions.rollback import make_latest
 from pipeline.versions.sources import reading_of, source_files
 from pipeline.versions.update import UpdateRecord, update, version_id
+from tests.integration.server import artifacts
 from tests.real_graphs import DATA
 
 HERE = {"cluster": {"local": True}}
@@ -270,11 +272,55 @@ def test_hashes_of_bicliques_add_up_to_the_digest():
     assert int(kernels.biclique_hashes(*lists).sum(dtype=np.uint64)) == kernels.set_digest(*lists)
 
 
-@pytest.mark.usefixtures("prefect_server")
-def test_the_flow_updates_as_the_command_does(tmp_path, shop):
+def test_the_flow_updates_as_the_command_does(tmp_path, shop, prefect_server):
     from flows.update import update_flow
 
     new = csv(tmp_path / "new.csv", [("cid", "jam"), ("dan", "rum")])
     record = update_flow(new, {"store": shop.store, **HERE})
     assert record["digest"] == from_scratch(tmp_path, [*SHOP, ("cid", "jam"), ("dan", "rum")]).digest
+    left = artifacts(prefect_server)
+    assert record["digest"] in left[f"update-{record['version']}"]["data"]
+    assert "grown" in left[f"changes-{record['version']}"]["data"]
     assert update_flow(new, {"store": shop.store, **HERE})["how"] == "taken"
+
+
+def test_a_history_of_edits_is_replayed_day_by_day(tmp_path):
+    lines = [line.split() for line in (DATA / "out.edit-nawiki").read_text().splitlines() if line[0] != "%"]
+    lines.sort(key=lambda fields: int(fields[3]))
+    days = [int(fields[3]) // 86_400 for fields in lines]
+    some = sorted(set(days))[220:223]
+
+    def konect(name, first, last):
+        rows = ["\t".join(fields) for day, fields in zip(days, lines, strict=True) if first <= day < last]
+        (tmp_path / f"out.{name}").write_text("% bip positive\n" + "\n".join(rows) + "\n")
+        return str(tmp_path / f"out.{name}")
+
+    settings = load_settings(store=str(tmp_path / "s"), search={"min_left": 2, "min_right": 2}, **HERE)
+    run(konect("base", 0, some[0]), settings)
+    for day in some:
+        found = update(konect(f"day{day}", day, day + 1), settings)
+        whole = run(konect("all", 0, day + 1), settings.model_copy(update={"store": str(tmp_path / f"t{day}")}))
+        assert (found.bicliques, found.digest) == (whole.bicliques, whole.digest)
+    assert verify_store(Store.open(settings.store)).problems == []
+
+
+def test_a_version_that_is_rolled_back_to_is_what_readers_and_updates_take(tmp_path, shop, capsys):
+    new = csv(tmp_path / "new.csv", [("cid", "jam")])
+    first = update(csv(tmp_path / "first.csv", [("dan", "rum")]), shop)
+    second = update(new, shop)
+    for run_, latest in ((first.parent, second), (first.version, first)):
+        record = said(capsys, "rollback", run_, "--store", shop.store)
+        assert (record["run"], record["before"]) == (run_, second.version if latest is second else first.parent)
+        assert open_run(shop.store).run == run_
+    again = update(new, shop)
+    assert (again.how, again.version) == ("taken", second.version)
+    assert open_run(shop.store).run == second.version
+    assert verify_store(Store.open(shop.store)).problems == []
+    assert invoke(["rollback", "zzz", "--store", shop.store]) == 2
+
+
+def test_only_what_is_published_is_rolled_back_to(tmp_path):
+    settings = load_settings(store=str(tmp_path / "s"), search={"max_bicliques": 1}, **HERE)
+    found = run(csv(tmp_path / "base.csv", SHOP), settings)
+    with pytest.raises(InputError, match="only what is published"):
+        make_latest(Store.open(settings.store), found.run)

@@ -1,5 +1,7 @@
 """Versions made by updates, one after the other, against the bicliques of all edges by force."""
 
+import itertools
+
 import fsspec
 import pyarrow as pa
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from pipeline.results.bicliques import Bicliques
+from pipeline.results.changes import changes_between
 from pipeline.run import run
 from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, Settings
 from pipeline.stages.verify import verify
@@ -149,9 +152,25 @@ class Versions(RuleBasedStateMachine):
         ]
         assert opened.sizes() == other.sizes()
 
+    def differences(self):
+        """Every version beside the one before, the first beside the last, and backwards."""
+        names = list(self.known)
+        pairs = [*itertools.pairwise(names), (names[0], names[-1]), (names[-1], names[0])]
+        for before, after in pairs:
+            changes = changes_between(open_run(self.settings.store, after), before)
+            for kind, wanted in (
+                ("appeared", self.known[after] - self.known[before]),
+                ("vanished", self.known[before] - self.known[after]),
+            ):
+                rows = changes.top(kind, 1000)
+                found = [tuple(frozenset(map(str, row[side])) for side in ("left", "right")) for row in rows]
+                assert (len(found), set(found)) == (len(wanted), wanted)
+                assert changes.count(kind) == len(wanted)
+
     def teardown(self):
         if not hasattr(self, "known"):
             return
+        self.differences()
         for version, bicliques in self.known.items():
             assert read_back(open_run(self.settings.store, version)) == bicliques
             found = verify(Store.open(self.settings.store), version)
