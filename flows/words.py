@@ -19,3 +19,26 @@ def many(n: int, one: str, several: str | None = None) -> str:
 def graph_size(record: dict[str, Any]) -> str:
     """Say how large a bipartite graph is."""
     return f"{record['n_left']:,} left × {record['n_right']:,} right, {many(record['n_edges'], 'edge')}"
+
+
+def some(members: list[Any], n: int = 6) -> str:
+    """Name the first members of a side, and say how many there are.
+
+    Examples
+    --------
+    >>> some(["ann", "bob", "cid"], 2)
+    'ann, bob, … (3)'
+    """
+    return ", ".join(map(str, members[:n])) + (f", … ({len(members):,})" if len(members) > n else "")
+
+
+def update_in_words(record: dict[str, Any]) -> str:
+    """Say what an update changed, in one line."""
+    if record["how"] in ("nothing", "taken"):
+        return f"nothing changed: {record['reason']}"
+    moved = f"{many(record['edges'], 'edge')} {'taken away' if record['deleted'] else 'joined'}"
+    found = f"{many(record['bicliques'], 'maximal biclique')}, digest {record['digest']}"
+    if record["how"] == "full run":
+        return f"version {record['version']} of run {record['parent']}: {moved}; {found} ({record['reason']})"
+    changed = f"{record['appeared']:,} appeared, {record['vanished']:,} vanished"
+    return f"version {record['version']} of run {record['parent']}: {moved}; {changed}; now {found}"

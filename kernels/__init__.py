@@ -12,7 +12,7 @@ from kernels.clique import CliqueResult, maximum_clique, project_one_mode
 from kernels.contracts import BicliqueBatch, CountResult, CountTable, EnumerationResult, Progress
 from kernels.counting import check_table, choose_count, count_all_bicliques, count_bicliques
 from kernels.cpu import BicliqueStream
-from kernels.digest import set_digest
+from kernels.digest import biclique_hashes, set_digest
 from kernels.enumeration import enumerate_maximal_bicliques, stream_maximal_bicliques
 from kernels.errors import BackendError, BicliqError, CapacityError
 from kernels.estimate import BicliqueEstimate, estimate_bicliques
@@ -42,6 +42,7 @@ __all__ = [
     "Progress",
     "RowGroup",
     "available_threads",
+    "biclique_hashes",
     "check_bicliques",
     "check_table",
     "choose_count",

@@ -61,12 +61,35 @@ def set_digest(
     >>> set_digest([0, 2], [0, 1], [0, 1], [5]) == set_digest([0, 2], [1, 0], [0, 1], [5])
     True
     """
+    hashes = biclique_hashes(left_offsets, left, right_offsets, right, left_hashes, right_hashes)
+    return int(np.sum(hashes, dtype=np.uint64))
+
+
+@memory_is_capacity
+def biclique_hashes(
+    left_offsets: Any, left: Any, right_offsets: Any, right: Any, left_hashes: Any = None, right_hashes: Any = None
+) -> U64:
+    """Hash of each biclique given in two list columns: what `set_digest` adds up.
+
+    Parameters and errors as of `set_digest`.
+
+    Returns
+    -------
+    array of uint64, shape (n,)
+
+    Examples
+    --------
+    >>> one, other = biclique_hashes([0, 2, 4], [0, 1, 1, 0], [0, 1, 2], [5, 5])
+    >>> bool(one == other)
+    True
+    """
     left_sums = _list_sums(left_offsets, left, LEFT_SEED, "left", left_hashes)
     right_sums = _list_sums(right_offsets, right, RIGHT_SEED, "right", right_hashes)
     if len(left_sums) != len(right_sums):
         raise ValueError(f"there are {len(left_sums)} left sides and {len(right_sums)} right sides")
     with np.errstate(over="ignore"):
-        return int(np.sum(_mix(_mix(left_sums ^ LEFT_SEED) + right_sums), dtype=np.uint64))
+        found: U64 = _mix(_mix(left_sums ^ LEFT_SEED) + right_sums)
+    return found
 
 
 def vertex_hashes(label_hashes: U64, seed: np.uint64) -> U64:

@@ -23,7 +23,7 @@ from pipeline.stages.verify import examine, places_of
 from pipeline.store.counts import COUNT, COUNT_ATTEMPT, COUNTS_FILE, COUNTS_RECORD, VERTICES_FILE, keys_of
 from pipeline.store.folder import claim_name, writer_lives
 from pipeline.store.inventory import FOLDERS, LOCK, Inventory, is_forgotten, take_inventory
-from pipeline.store.layout import ATTEMPT, CHECKS_RECORD, COMMIT, FAILURE, FORMAT, STORE_FILE, RunFolder, Store
+from pipeline.store.layout import ATTEMPT, CHANGES, CHECKS_RECORD, COMMIT, FAILURE, FORMAT, STORE_FILE, RunFolder, Store
 from pipeline.store.records import STORED
 
 SUBGRAPH = re.compile(r"partitions/part-(\d{5,})\.(arrow|json)")
@@ -92,6 +92,8 @@ def _cleaned(store: Store, found: Inventory) -> list[str]:
         place, inside = "/".join(path.split("/")[:2]), "/".join(path.split("/")[2:])
         data, count = ATTEMPT.fullmatch(inside), COUNT_ATTEMPT.fullmatch(inside)
         claim = f"partition-{data[1]}" if data else f"{count['key']}-{count['partition']}" if count else "clique"
+        if CHANGES.fullmatch(inside):
+            claim = "update"
         lock = store.root.path_of(f"{place}/{claim_name(claim)}")
         if is_forgotten(store.root, path) and not (store.root.is_local and writer_lives(lock)):
             store.root.remove(path)
@@ -130,6 +132,12 @@ def _mended_run(folder: RunFolder, found: Inventory, settings: Settings) -> list
     asked = found.records.get(f"{place}/run.json")
     if asked is None:
         return [f"{place}/run.json: cannot be mended; give the command of that run again, with the same settings"]
+    if "layers" in asked:
+        files = ", ".join(file["uri"] for file in asked["update"]["files"])
+        return [
+            f"{place}: a version cannot be mended, only what it stands on; update its parent {asked['parent']} with {files}"
+            " again, in another store if need be"
+        ]
     graph = f"graphs/{asked['graph']}"
     if any(f"{graph}/{name}" not in {**found.records, **found.files} for name in ("graph.json", "edges.parquet")):
         return [f"{place}: is not mended before {graph} is"]
@@ -208,7 +216,7 @@ def _searched_again(folder: RunFolder, planned: PlanRecord, settings: Settings) 
             search_run(folder.store, folder.run, client, placement=placement, **options)
         said.append(f"{folder.place}: partitions {', '.join(map(str, again))} searched again")
     try:
-        publish(folder.store, folder.run, limit)
+        publish(folder.store, folder.run, limit, None if manifest is None else manifest["created"])
         said.append(f"{folder.place}/manifest.json: published again")
     except DamageError:
         raise

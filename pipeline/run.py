@@ -184,7 +184,12 @@ def _resume(run_id: str, settings: Settings, observer: Observer) -> RunSummary:
     folder = store.run(run_id)
     if not folder.exists():
         raise InputError(f"{folder.uri}: there is no such run; the store has: {', '.join(store.runs()) or 'none'}")
-    if folder.read_record("run.json")["asks"] != "bicliques":
+    asked = folder.read_record("run.json")
+    if "layers" in asked:
+        raise InputError(
+            f"{folder.uri}: this run is a version that an update committed whole; there is nothing to resume"
+        )
+    if asked["asks"] != "bicliques":
         raise InputError(f"{folder.uri}: this run is a count; it goes on when `bicliq count` asks the same again")
     planned = plan_run(store, run_id, settings.data_backend, settings.cluster)
     return finish(store, planned, settings, observer, {}, None)

@@ -18,7 +18,7 @@ from typing import Any
 import typer
 import typer.main
 
-from flows.cli import bench, graphs, runs, schedule, searches, tries
+from flows.cli import bench, graphs, runs, schedule, searches, tries, versions
 from flows.cli.options import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_OTHER
 
 app = typer.Typer(
@@ -29,7 +29,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-for commands in (searches, graphs, runs, schedule, tries):
+for commands in (searches, graphs, runs, versions, schedule, tries):
     app.add_typer(commands.room.app)
 app.add_typer(bench.room.app, name="bench", rich_help_panel=tries.room.panel)
 

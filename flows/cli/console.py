@@ -17,7 +17,7 @@ from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from flows.words import graph_size, many
+from flows.words import graph_size, many, update_in_words
 from pipeline.run import Observer
 from pipeline.stages.forecast import in_words
 
@@ -288,23 +288,42 @@ def planned(record: Record) -> str:
     )
 
 
+def updated(record: Record) -> str:
+    """What an update changed, and what it read."""
+    seconds = ", ".join(f"{name} {took:.2f}" for name, took in record["seconds"].items())
+    read = f"{many(record['rows_read'], 'row')} read, {many(record['unchanged'], 'edge')} changed nothing; "
+    return f"{update_in_words(record)}\n{read if record['rows_read'] else ''}seconds: {seconds}"
+
+
 def runs_table(record: Record) -> Table:
     """Runs with their states, a row each; the last used one last."""
     table = Table(title=f"runs of {record['store']}", title_justify="left")
-    for name in ("run", "graph", "state", "at least", "partitions", "bicliques", "MiB", "search s", "last used (UTC)"):
-        table.add_column(name, justify="right" if name in ("partitions", "bicliques", "MiB", "search s") else "left")
+    figures = ("partitions", "bicliques", "MiB", "search s")
+    for name in ("run", "graph", "state", "at least", *figures, "last used (UTC)", "made of"):
+        table.add_column(name, justify="right" if name in figures else "left")
     for r in record["runs"]:
         if r["state"] == "damaged":
-            table.add_row(r["run"], "", "damaged", "", "", "", "", "", r["reason"], style="red")
+            table.add_row(r["run"], "", "damaged", "", "", "", "", "", "", r["reason"], style="red")
             continue
         state = "cut off" if r["state"] == "limited" else r["state"]
         least = f"{r['min_left']} × {r['min_right']}" + (f", {r['min_edges']:,} edges" if r["min_edges"] > 1 else "")
         done = ", ".join(r["counts"]) if r["state"] == "count" else f"{r['bicliques']:,}"
         table.add_row(
             r["run"], r["graph"], state, least, f"{r['partitions_searched']:,} of {r['partitions']:,}", done,
-            f"{r['bytes'] / 2**20:,.1f}", f"{r['seconds']:,.1f}", (r["published"] or r["created"])[:19],
+            f"{r['bytes'] / 2**20:,.1f}", f"{r['seconds']:,.1f}", (r["published"] or r["created"])[:19], _made_of(r),
         )  # fmt: skip
     return table
+
+
+def _made_of(r: Record) -> str:
+    """The parent of a version, the files that it took, and what they changed."""
+    update = r["update"]
+    if update is None:
+        return ""
+    names = [source.rsplit("/", 1)[-1] for source in update["sources"]]
+    files = ", ".join(names[:2]) + (f", … ({len(names)} files)" if len(names) > 2 else "")
+    changed = "full run" if update["appeared"] is None else f"+{update['appeared']:,} -{update['vanished']:,}"
+    return f"{r['parent']} {'without' if update['deleted'] else 'and'} {files} ({changed})"
 
 
 def verified(record: Record) -> str:
@@ -370,6 +389,28 @@ def groups_table(record: Record) -> Group:
         said.append(
             "left out: " + ", ".join(f"{n:,} ({why.replace('_', ' ')})" for why, n in record["left_out"].items())
         )
+    return Group(*said)
+
+
+def changes_tables(record: Record) -> Group:
+    """What appeared and what vanished, each beside what it was or became."""
+    said: list[RenderableType] = []
+    for kind, became in (("appeared", "was"), ("vanished", "became")):
+        rows, n = record[kind], record[f"n_{kind}"]
+        title = f"{many(n, 'group')} {kind} from {record['before']} to {record['after']}; by {record['by']}"
+        table = Table(title=title, title_justify="left")
+        for name in ("#", "left", "right", "how", became):
+            table.add_column(name, justify="left" if name == "how" else "right")
+        table.add_column("left members", overflow="fold")
+        table.add_column("right members", overflow="fold")
+        for rank, row in enumerate(rows, 1):
+            other = row["other"]
+            size = "" if other is None else f"{other['n_left']:,} × {other['n_right']:,}"
+            sizes = f"{row['n_left']:,}", f"{row['n_right']:,}"
+            table.add_row(str(rank), *sizes, row["how"], size, _members(row["left"]), _members(row["right"]))
+        said.append(table if rows else title.split(";")[0])
+    if "out" in record:
+        said.append(f"{record['out']}: {many(record['rows'], 'group')}")
     return Group(*said)
 
 

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from pipeline.stages.profile import Profile, profile
-from pipeline.store.choice import sizes_of
 from pipeline.store.manifest import Manifest
 from pipeline.store.results import Run
 
@@ -107,21 +106,10 @@ def gather(run: Run) -> Facts:
         asked=run.folder.read_record("run.json"),
         graph=folder.read_record("graph.json"),
         profile=profile(run.store, manifest.graph),
-        sizes=_sizes(run),
+        sizes=run.sizes(),
         rows=[_row(rank, group, labels) for rank, group in enumerate(groups, 1)],
         pictures=[_picture(graph, labels, groups[:DRAWN], at) for at in range(len(groups[:DRAWN]))],
     )
-
-
-def _sizes(run: Run) -> dict[tuple[int, int], int]:
-    found: dict[tuple[int, int], int] = {}
-    for commit in run.commits.values():
-        with run.folder.open_parquet(commit.stored) as file:
-            for group in range(file.num_row_groups):
-                keys, counts = np.unique(np.stack(sizes_of(file, group)), axis=1, return_counts=True)
-                for left, right, n in zip(*keys.tolist(), counts.tolist(), strict=True):
-                    found[left, right] = found.get((left, right), 0) + n
-    return found
 
 
 def _row(rank: int, group: tuple[Ids, Ids], labels: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pipeline.store.choice import EVERYTHING, Choice
 from pipeline.store.results import By, Run
 
 if TYPE_CHECKING:
+    from pipeline.results.changes import Changes
     from pipeline.results.export import Exported, Format
 
 SHOWN = 5
@@ -235,6 +236,23 @@ class Bicliques:
         Where the ids of one side are numbers and those of the other text, all are text.
         """
         return self.in_long_form(self.to_arrow())
+
+    def changes(self, before: str | None = None) -> Changes:
+        """Return what changed since another run of the store.
+
+        Parameters
+        ----------
+        before
+            Its name, or how it begins; by default the run that this one is a version of.
+
+        Raises
+        ------
+        InputError
+            Where there is no such run, or this one is no version and none is named.
+        """
+        from pipeline.results.changes import changes_between
+
+        return changes_between(self.run, before, self.choice)
 
     def export(
         self, path: str | os.PathLike[str], format: Format | None = None, *, long: bool = False, overwrite: bool = False

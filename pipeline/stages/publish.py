@@ -18,7 +18,7 @@ NAMED = 10
 """Missing partitions that a message names before it stops."""
 
 
-def publish(store: Store, run: str, max_bicliques: int | None = None) -> Manifest:
+def publish(store: Store, run: str, max_bicliques: int | None = None, created: str | None = None) -> Manifest:
     """Write the manifest of a run whose partitions are all committed.
 
     Published again, it is the latest run.
@@ -29,6 +29,8 @@ def publish(store: Store, run: str, max_bicliques: int | None = None) -> Manifes
         A run that was searched.
     max_bicliques
         The limit that it was searched with: a run that reached it needs no more than it has.
+    created
+        When it was published before, where it is only mended: it is no later run for it.
 
     Returns
     -------
@@ -74,7 +76,7 @@ def publish(store: Store, run: str, max_bicliques: int | None = None) -> Manifes
         left_histogram=sizes.left,
         right_histogram=sizes.right,
         seconds={**plan.seconds, "search": round(sum(c.seconds for c in commits.values()), 6)},
-        created=dt.datetime.now(dt.UTC).isoformat(),
+        created=created or dt.datetime.now(dt.UTC).isoformat(),
         files=[_file(commit) for commit in commits.values()],
         checks=folder.read_record(CHECKS_RECORD)["checks"] if folder.has(CHECKS_RECORD) else [],
     )

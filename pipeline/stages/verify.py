@@ -12,18 +12,17 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 import kernels
 from pipeline.errors import BicliqError, DamageError, InputError, StorageError
-from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.stages.plan import read_run_graph
 from pipeline.stages.publish import named, total_digest
-from pipeline.store.bicliques import MASK, SCHEMA, batches_of
+from pipeline.stages.verify_rows import RowChecker, RowsRead, columns_of
+from pipeline.stages.verify_version import VersionCheck
+from pipeline.store.bicliques import MASK, SCHEMA
 from pipeline.store.counts import COUNT, COUNTS_FILE, COUNTS_RECORD, sizes_of_key, sums_of
 from pipeline.store.inventory import FOLDERS, Inventory, take_inventory
-from pipeline.store.labels import Hashes, read_hashes
+from pipeline.store.labels import read_hashes
 from pipeline.store.layout import (
     CHECKS_RECORD,
     COMMIT,
@@ -34,8 +33,7 @@ from pipeline.store.layout import (
     commit_of,
     partition_record_name,
 )
-from pipeline.store.sizes import Sizes
-from pipeline.store.states import RunState, compare, state_of
+from pipeline.store.states import RunState, compare, state_of, version_state
 
 SAMPLE = 1_000
 """Bicliques of a run whose maximality `verify` checks, unless told otherwise."""
@@ -163,7 +161,7 @@ def verify(store: Store, run: str, sample: int = SAMPLE, seed: int = 0) -> Verif
 def verify_store(store: Store, run: str | None = None, sample: int = SAMPLE, seed: int = 0) -> StoreVerification:
     """Verify a store, or one of its runs with the graph of that run."""
     found = take_inventory(store, FOLDERS if run is None else places_of(store, run))
-    runs = examine(store, found, sample, seed)
+    runs = [one for one in examine(store, found, sample, seed) if run in (None, one.run)]
     problems = [*found.sentences(), *(problem for run in runs for problem in run.problems)]
     there = _places(found)
     for kind, name in there:
@@ -179,7 +177,21 @@ def verify_store(store: Store, run: str | None = None, sample: int = SAMPLE, see
 
 def examine(store: Store, found: Inventory, sample: int = SAMPLE, seed: int = 0) -> list[Verification]:
     """Check what the runs of an inventory say, of whose files that knows already what is wrong."""
-    return [_verified(store, name, found, sample, seed) for kind, name in _places(found) if kind == "runs"]
+    names = [name for kind, name in _places(found) if kind == "runs"]
+    asked = {name: found.records.get(f"runs/{name}/run.json") for name in names}
+    parents = {record.get("parent") for record in asked.values() if record is not None}
+    verified = []
+    for name in names:
+        record = asked[name]
+        if record is not None and "layers" in record:  # rows of others are read for the last version only
+            check = VersionCheck(store, record, found)
+            problems = check.problems(sample, seed, whole=name not in parents)
+            state = version_state(record)
+            about = (str(state), state.complete, check.rows, check.digest, check.files, check.sampled)
+            verified.append(Verification(name, *about, problems, []))
+        else:
+            verified.append(_verified(store, name, found, sample, seed))
+    return verified
 
 
 def _places(found: Inventory) -> list[list[str]]:
@@ -190,11 +202,18 @@ def _places(found: Inventory) -> list[list[str]]:
 
 
 def places_of(store: Store, run: str) -> list[str]:
-    """Return the folders of a run and of its graph, as far as its record tells."""
+    """Return the folders of a run and of its graph, as far as its record tells.
+
+    Those of a version are followed by the folders of the runs that it stands on.
+    """
     places = [f"runs/{run}"]
     with contextlib.suppress(DamageError):  # it is reported with the folder
-        places.append(f"graphs/{store.run(run).read_record('run.json')['graph']}")
-    return places
+        asked = store.run(run).read_record("run.json")
+        places.append(f"graphs/{asked['graph']}")
+        if "layers" in asked:
+            below = {asked["base"], asked["parent"], *asked["layers"]} - {run}
+            places += [place for other in sorted(below) for place in places_of(store, other) if place not in places]
+    return list(dict.fromkeys(places))
 
 
 def _verified(store: Store, run: str, found: Inventory, sample: int, seed: int) -> Verification:
@@ -220,40 +239,6 @@ class _Read:
     digest: int = 0
     files: int = 0
     sampled: int = 0
-
-
-class _Rows:
-    """What was found of some row groups of a data file."""
-
-    def __init__(self) -> None:
-        self.rows = self.digest = self.sampled = 0
-        self.sizes = Sizes()
-        self.problems: list[str] = []
-
-    def add(self, table: pa.Table, name: str, sampled: int, hashes: tuple[Hashes, Hashes] | None) -> None:
-        """Count a row group in, of which so many rows were compared with the graph."""
-        unordered = 0
-        for batch in batches_of(table):
-            try:
-                digest, falling = kernels.check_bicliques(batch, *(hashes or ()))
-            except ValueError as error:
-                self.problems.append(f"{name}: {error}")
-                break
-            self.digest += digest
-            unordered += falling
-        if unordered:
-            self.problems.append(f"{name}: {unordered} bicliques have a side that is not ascending")
-        self.rows += table.num_rows
-        self.sampled += sampled
-        self.sizes.add(table["n_left"].to_numpy(), table["n_right"].to_numpy())
-
-    def merge(self, other: _Rows) -> None:
-        """Count in what another has found."""
-        self.rows += other.rows
-        self.digest += other.digest
-        self.sampled += other.sampled
-        self.sizes.merge(other.sizes.record())
-        self.problems += other.problems
 
 
 class _RunCheck:
@@ -309,7 +294,7 @@ class _RunCheck:
             hashes = read_hashes(self._folder.store.graph(str(self._asked["graph"])))
         except BicliqError:  # the inventory names what is damaged of the graph
             hashes = None
-        checker = _Checker(graph, str(self._plan["side"]), self._asked["search"], hashes)
+        checker = RowChecker(graph, str(self._plan["side"]), self._asked["search"], hashes)
         total = sum(commit.rows for commit in self._commits.values())
         generator = np.random.default_rng(seed)
         for commit in self._commits.values():
@@ -319,11 +304,11 @@ class _RunCheck:
                 problems += self._data(commit, checker, read, picked)
         return problems
 
-    def _data(self, commit: Commit, checker: _Checker, read: _Read, picked: Any) -> list[str]:
+    def _data(self, commit: Commit, checker: RowChecker, read: _Read, picked: Any) -> list[str]:
         """Check a data file, whose bytes are those of its record, by all threads."""
         name = f"{self._folder.place}/{commit.file}"
         threads = kernels.available_threads()
-        found = _Rows()
+        found = RowsRead()
         try:
             with ThreadPoolExecutor(threads, "verify") as pool:
                 share = partial(self._share, commit, checker, name, picked, of=threads)
@@ -335,16 +320,16 @@ class _RunCheck:
         read.sampled += found.sampled
         return found.problems + checker.compare(name, commit, found.rows, f"{found.digest & MASK:016x}", found.sizes)
 
-    def _share(self, commit: Commit, checker: _Checker, name: str, picked: Any, first: int, of: int) -> _Rows:
+    def _share(self, commit: Commit, checker: RowChecker, name: str, picked: Any, first: int, of: int) -> RowsRead:
         """Check every so many row groups of a data file, from the first on."""
-        found = _Rows()
+        found = RowsRead()
         with self._folder.open_parquet(commit.stored, check=False) as file:  # it was, when the inventory was taken
             groups = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
             starts = np.cumsum([0, *groups])
             for group in range(first, len(groups), of):
                 table = file.read_row_group(group, use_threads=False)
                 here = picked[(picked >= starts[group]) & (picked < starts[group + 1])] - starts[group]
-                if _columns(table.schema) != _columns(SCHEMA):
+                if columns_of(table.schema) != columns_of(SCHEMA):
                     found.problems.append(f"{name}: its columns are not those of a run: {table.schema.names}")
                 else:
                     found.problems += checker.check_rows(name, table, here)
@@ -423,91 +408,6 @@ class _RunCheck:
     def _is_there(self, name: str) -> bool:
         """Whether a record is there, sound or not."""
         return f"{self._folder.place}/{name}" in {**self._found.records, **self._found.problems}
-
-
-def _columns(schema: pa.Schema) -> list[tuple[str, str]]:
-    """Names and types.
-
-    cuDF's writer calls the items of a list otherwise, and lets columns be null.
-    """
-    return [(f.name, f"list of {f.type.value_type}" if pa.types.is_list(f.type) else str(f.type)) for f in schema]
-
-
-class _Checker:
-    """Checks rows of a data file: their lists, their thresholds, and some against the graph."""
-
-    def __init__(
-        self,
-        graph: BipartiteGraph | None,
-        side: str,
-        settings: dict[str, Any],
-        hashes: tuple[Hashes, Hashes] | None,
-    ) -> None:
-        self.graphs = None if graph is None else (graph, graph.transpose())
-        self.side = side
-        self.settings = settings
-        self.hashes = hashes
-
-    def compare(self, name: str, commit: Commit, rows: int, digest: str, sizes: Sizes) -> list[str]:
-        """Say where a data file differs from its commit record."""
-        problems = []
-        if rows != commit.rows:
-            problems.append(f"{name}: {rows} rows, its commit record says {commit.rows}")
-        if self.hashes is not None and digest != commit.digest:
-            problems.append(f"{name}: digest {digest}, its commit record says {commit.digest}")
-        recorded = Sizes()
-        recorded.merge(commit.sizes)
-        if sizes.record() != recorded.record():
-            problems.append(f"{name}: its bicliques have other sizes than its commit record says")
-        return problems
-
-    def check_rows(self, name: str, table: pa.Table, picked: Any) -> list[str]:
-        """Check a row group of a data file, and the picked rows of it against the graph."""
-        problems = []
-        left, right = (
-            table["n_left"].to_numpy().astype(np.int64),
-            table["n_right"].to_numpy().astype(np.int64),
-        )
-        for side, sizes in (("left", left), ("right", right)):
-            wrong = np.flatnonzero(pc.list_value_length(table[side]).to_numpy() != sizes)
-            if wrong.size:
-                problems.append(f"{name}: {wrong.size} rows where n_{side} is not the length of {side}")
-        asked = self.settings
-        small = (left < asked["min_left"]) | (right < asked["min_right"]) | (left * right < asked["min_edges"])
-        if small.any():
-            problems.append(f"{name}: {int(small.sum())} bicliques are smaller than asked for")
-        if self.graphs is None:
-            return problems
-        for row in table.take(picked).to_pylist():
-            reason = self.why_not(*self.graphs, row["left"], row["right"], row["root"])
-            if reason is not None:
-                problems.append(f"{name}: left {row['left'][:5]}…, right {row['right'][:5]}…: {reason}")
-        return problems
-
-    def why_not(
-        self, by_left: BipartiteGraph, by_right: BipartiteGraph, left: list[int], right: list[int], root: int
-    ) -> str | None:
-        """Say why two lists are no maximal biclique of the graph, or None."""
-        if not left or not right or min(left + right) < 0:
-            return "a side is empty or holds a negative id"
-        if max(left) >= by_left.n_left or max(right) >= by_left.n_right:
-            return "an id is not in the graph"
-        if sorted(set(left)) != left or sorted(set(right)) != right:
-            return "a list is not ascending"
-        if root not in (left if self.side == "left" else right):
-            return f"the root {root} is not a member of the {self.side} side"
-        if _common(by_left, left) != right:
-            return "the right side is not the set of all common neighbours of the left side"
-        if _common(by_right, right) != left:
-            return "the left side is not the set of all common neighbours of the right side"
-        return None
-
-
-def _common(graph: BipartiteGraph, rows: list[int]) -> list[int]:
-    """Vertices adjacent to all of some rows, ascending."""
-    found, counts = np.unique(graph.rows_of(np.array(rows))[1], return_counts=True)
-    common: list[int] = found[counts == len(rows)].tolist()
-    return common
 
 
 def _clique_problems(store: Store, place: str, found: Inventory) -> list[str]:

@@ -161,7 +161,8 @@ class Folder:
         except BaseException:
             with contextlib.suppress(Exception):
                 file.discard()
-            file.closed = True  # or the garbage collector would finish the upload
+            with contextlib.suppress(AttributeError):  # files in memory are not writable in that way
+                file.closed = True  # or the garbage collector would finish the upload
             raise
         file.close()
 

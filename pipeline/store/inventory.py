@@ -14,7 +14,7 @@ from typing import Any
 from pipeline.errors import DamageError
 from pipeline.store.counts import COUNT_ATTEMPT
 from pipeline.store.folder import TEMPORARY, Folder, writer_lives
-from pipeline.store.layout import ATTEMPT, STORE_FILE, Store
+from pipeline.store.layout import ATTEMPT, CHANGES, STORE_FILE, Store
 from pipeline.store.records import StoredFile, named_files
 
 FOLDERS = ("graphs", "runs", "cliques")
@@ -133,7 +133,7 @@ def _classify(root: Folder, path: str, size: int, found: Inventory) -> None:
     elif TEMPORARY.fullmatch(name):
         if not writer_lives(root.path_of(path)):
             found.leftovers[path] = "a temporary file of a process that was killed"
-    elif ATTEMPT.fullmatch(inside) or COUNT_ATTEMPT.fullmatch(inside) or CLIQUE_ATTEMPT.fullmatch(name):
+    elif any(pattern.fullmatch(inside) for pattern in (ATTEMPT, CHANGES, COUNT_ATTEMPT, CLIQUE_ATTEMPT)):
         found.leftovers[path] = "a file of an attempt that was not committed"
     elif _is_unfinished(path, found):
         found.leftovers[path] = f"a table without its {RECORDS_OF[name]}, which comes after it"

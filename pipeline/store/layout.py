@@ -19,6 +19,10 @@ A store is a folder behind any fsspec URL (a local path, ``memory://``, ``s3://b
         failures/partition-00012.json    why the last attempt failed
         manifest.json                    written last
         counts/…                         counts of (p,q)-bicliques (`pipeline.store.counts`)
+    <store>/runs/<version>/              a run that an update made (`pipeline.store.versions`)
+        changes/appeared.parquet changes/vanished.parquet    (or appeared-<attempt>.parquet)
+        run.json                         written last: it names both files, and holds the manifest
+        claims/update.lock               locked by the process that makes it (local disks)
     <store>/cliques/<name>/              a maximum clique (`pipeline.questions.clique`)
     <store>/reports/<run>.html           a page for people (`pipeline.report`), made again at any time
 
@@ -55,7 +59,8 @@ CHECKS_RECORD = "checks.json"
 COMMIT = re.compile(r"commits/partition-(\d{5,})\.json")
 FAILURE = re.compile(r"failures/partition-(\d{5,})\.json")
 ATTEMPT = re.compile(r"bicliques/partition=(\d{5,})/part-(\w+)\.parquet")
-"""Names of commit records, of records of failures, and of data files."""
+CHANGES = re.compile(r"changes/(appeared|vanished)(-\w+)?\.parquet")
+"""Names of commit records, of records of failures, of data files, and of those of a version."""
 
 
 @dataclass(frozen=True)
@@ -174,8 +179,14 @@ class RunFolder(Folder):
         return self.has("run.json")
 
     def manifest(self) -> dict[str, Any] | None:
-        """Manifest of the run, or None while it is not published."""
-        return self.read_record("manifest.json") if self.has("manifest.json") else None
+        """Manifest of the run, or None while it is not published.
+
+        That of a version lies in its run.json (`pipeline.store.versions`).
+        """
+        if self.has("manifest.json"):
+            return self.read_record("manifest.json")
+        found: dict[str, Any] | None = self.read_record("run.json").get("manifest") if self.exists() else None
+        return found
 
     def unpublish(self) -> None:
         """Remove the manifest, before anything that it describes is changed."""

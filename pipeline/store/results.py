@@ -8,6 +8,7 @@ against their checksums when they are read: what does not fit is a `DamageError`
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,17 +19,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.fs as pafs
+import pyarrow.parquet as pq
 
 from pipeline.errors import InputError
 from pipeline.events import warn
 from pipeline.store.bicliques import SCHEMA
 from pipeline.store.choice import EVERYTHING, Choice, Int32s, sizes_of
-from pipeline.store.folder import Folder
 from pipeline.store.labels import read_labels
 from pipeline.store.layout import Commit, RunFolder, Store
 from pipeline.store.manifest import Manifest, read_manifest
-from pipeline.store.records import StoredFile
 from pipeline.store.states import OpenedRun, RunState, latest_run, read_run
+from pipeline.store.versions import Part
 
 By = Literal["edges", "left", "right"]
 Side = Literal["left", "right"]
@@ -107,22 +108,29 @@ class Run:
             )
         return self._opened.commits
 
+    @property
+    def parts(self) -> dict[int, Part]:
+        """Data files of the partitions that are committed, by number, as this run sees them."""
+        return {number: self._opened.parts[number] for number in self.commits}
+
     def dataset(self) -> ds.Dataset:
         """Return the bicliques as an Arrow dataset, with dense ids and the column partition.
 
-        Each data file is checked when it is first opened.
+        Each data file is checked when it is first opened. One in which something vanished since is
+        read, and written again in memory without that.
         """
         schema = SCHEMA.append(pa.field("partition", pa.int32()))
         hive = ds.partitioning(pa.schema([("partition", pa.int32())]), flavor="hive")
-        files = {self.folder.path_of(commit.file): commit.stored for commit in self.commits.values()}
-        checked = pafs.PyFileSystem(_CheckedFiles(self.folder, files))
+        files = {
+            f"partition={number:05d}/{part.folder.path_of(part.commit.file)}": part
+            for number, part in self.parts.items()
+        }
         return ds.dataset(
             list(files),
             schema=schema,
             format="parquet",
-            filesystem=checked,
+            filesystem=pafs.PyFileSystem(_CheckedFiles(self.folder.fs, files)),
             partitioning=hive,
-            partition_base_dir=self.folder.path,
         )
 
     def table(self, ids: bool = True) -> pa.Table:
@@ -144,11 +152,11 @@ class Run:
         import dask.dataframe as dd
 
         meta = _to_pandas(self._labelled(SCHEMA.empty_table(), ids))
-        files = [commit.stored for commit in self.commits.values()]
-        if not files:
+        parts = list(self.parts.values())
+        if not parts:
             return dd.from_pandas(meta, npartitions=1)
         labels = self._graph_and_side if ids else None
-        return dd.from_map(_read_frame, files, store_uri=self.store.uri, run=self.run, labels=labels, meta=meta)
+        return dd.from_map(_read_frame, parts, store_uri=self.store.uri, labels=labels, meta=meta)
 
     def read_partition(self, number: int, ids: bool = True) -> pa.Table:
         """Return the bicliques of one partition.
@@ -160,7 +168,7 @@ class Run:
                 f"{self.run}: partition {number} is not committed; {len(self.commits)} partitions are, open the run again"
                 " for later ones"
             )
-        return self._labelled(self.folder.read_table(self.commits[number].stored), ids)
+        return self._labelled(self.parts[number].read(), ids)
 
     def dense(self, side: Side, label: object) -> int:
         """Return the dense id of an original one.
@@ -188,24 +196,35 @@ class Run:
             the same while a run goes on), left, right, n_left, n_right, root.
         """
         members = self._members(choice)
-        for commit in self.commits.values():
-            if not choice.may_take(commit.sizes):
+        for number, part in self.parts.items():
+            if not choice.may_take(part.commit.sizes):
                 continue
-            with self.folder.open_parquet(commit.stored) as file:
-                for group, start, rows in choice.rows(file, *members):
-                    ids = pa.array((np.int64(commit.partition) << 32) + start + rows)
-                    yield file.read_row_group(group).take(rows).add_column(0, "biclique_id", ids)
+            with part.open() as file:
+                for start, rows, table in part.tables(file, choice, *members):
+                    ids = pa.array((np.int64(number) << 32) + start + rows)
+                    yield table.add_column(0, "biclique_id", ids)
 
     def count(self, choice: Choice) -> int:
         """Return how many bicliques a choice takes; without members only sizes are read."""
-        if choice == EVERYTHING:
-            return sum(commit.rows for commit in self.commits.values())
+        manifest = self._opened.manifest
+        if choice == EVERYTHING and self.parts:
+            return int(manifest["bicliques"]) if manifest else sum(commit.rows for commit in self.commits.values())
         members, n = self._members(choice), 0
-        for commit in self.commits.values():
-            if choice.may_take(commit.sizes):
-                with self.folder.open_parquet(commit.stored) as file:
-                    n += sum(len(rows) for _, _, rows in choice.rows(file, *members))
+        for part in self.parts.values():
+            if choice.may_take(part.commit.sizes):
+                with part.open() as file:
+                    n += sum(len(rows) for _, _, rows in part.rows(file, choice, *members))
         return n
+
+    def sizes(self) -> dict[tuple[int, int], int]:
+        """Return how many bicliques there are of each number of left and of right vertices."""
+        found: Counter[tuple[int, int]] = Counter()
+        for part in self.parts.values():
+            with part.open() as file:
+                for group, _, rows in part.rows(file, EVERYTHING):
+                    keys, counts = np.unique(np.stack(sizes_of(file, group, rows)), axis=1, return_counts=True)
+                    found.update(dict(zip(zip(*keys.tolist(), strict=True), counts.tolist(), strict=True)))
+        return dict(found)
 
     def top(
         self, k: int = 10, by: By = "edges", ids: bool = True, *, choice: Choice = EVERYTHING, skip: int = 0
@@ -244,38 +263,36 @@ class Run:
             )
         best: list[dict[str, Any]] = []
         members, many = self._members(choice), k + skip
-        promising = [commit for commit in self.commits.values() if choice.may_take(commit.sizes)]
-        for most, commit in sorted(((_most(c, by), c) for c in promising), key=lambda c: -c[0]):
+        promising = [part for part in self.parts.values() if choice.may_take(part.commit.sizes)]
+        for most, part in sorted(((_most(p.commit, by), p) for p in promising), key=lambda p: -p[0]):
             least = best[many - 1]["key"] if len(best) >= many else 0
             if most >= least:
-                found = self._largest(commit, many, by, least, choice, members)
+                found = self._largest(part, many, by, least, choice, members)
                 best = sorted([*best, *found], key=_largest_first)[:many]
         schema = SCHEMA.insert(4, pa.field("n_edges", pa.int64(), nullable=False))
         schema = schema.append(pa.field("biclique_id", pa.int64(), nullable=False))
         return self._labelled(pa.Table.from_pylist(best[skip:], schema=schema), ids)
 
     def _largest(
-        self, commit: Commit, k: int, by: By, least: int, choice: Choice, members: Members
+        self, part: Part, k: int, by: By, least: int, choice: Choice, members: Members
     ) -> list[dict[str, Any]]:
         """Rows of a partition that can be among the k largest, ties included."""
-        with self.folder.open_parquet(commit.stored) as file:
+        with part.open() as file:
             groups = [(group, start, rows) for group, start, rows in choice.rows(file, *members)]
             sizes = [sizes_of(file, group, rows) for group, _, rows in groups]
             keys = [{"edges": left * right, "left": left, "right": right}[by] for left, right in sizes]
-            every = np.concatenate(keys) if keys else np.zeros(0, np.int64)
-            if every.size > k:
-                least = max(least, int(np.partition(every, every.size - k)[every.size - k]))
-            found: list[dict[str, Any]] = []
-            for (group, start, rows), key in zip(groups, keys, strict=True):
-                wanted = rows[key >= least]
-                if wanted.size:
-                    table = file.read_row_group(group).take(wanted)
-                    ids = (np.int64(commit.partition) << 32) + start + wanted
-                    found += [
-                        {**row, "key": int(size), "n_edges": row["n_left"] * row["n_right"], "biclique_id": int(id)}
-                        for row, size, id in zip(table.to_pylist(), key[key >= least], ids, strict=True)
-                    ]
-        return found
+            every = np.sort(np.concatenate(keys)) if keys else np.zeros(0, np.int64)
+            needed = k
+            while True:
+                bound = max(least, int(every[-k]) if every.size > k else 0)
+                wanted = [
+                    (at, rows[key >= bound]) for at, ((_, _, rows), key) in enumerate(zip(groups, keys, strict=True))
+                ]
+                found = [(at, part.living(file, groups[at][0], rows)) for at, rows in wanted if rows.size]
+                if bound <= least or k >= every.size or sum(rows.size for _, rows in found) >= needed:
+                    break
+                k *= 4  # some of the largest vanished
+            return [row for at, rows in found for row in _rows_of(file, part, groups[at], rows, by)]
 
     def _members(self, choice: Choice) -> Members:
         """Dense ids of the members that a choice asks for."""
@@ -324,15 +341,19 @@ class _CheckedFiles(pafs.FSSpecHandler):  # type: ignore[misc]
     Each is checked against its record when it is first opened.
     """
 
-    def __init__(self, folder: Folder, files: dict[str, StoredFile]) -> None:
-        super().__init__(folder.fs)
-        self._folder, self._files = folder, files
+    def __init__(self, fs: Any, files: dict[str, Part]) -> None:
+        super().__init__(fs)
+        self._files = files
         self._checked: set[str] = set()
 
     def open_input_file(self, path: str) -> Any:
         """Open a data file for reading at any place."""
-        file = self._files[path]
-        source = self._folder.open_source(file, check=path not in self._checked)
+        part = self._files[path]
+        if not part.whole:
+            living = pa.BufferOutputStream()
+            pq.write_table(part.read(), living, compression="none")
+            return pa.BufferReader(living.getvalue())
+        source = part.folder.open_source(part.commit.stored, check=path not in self._checked)
         self._checked.add(path)
         return source if isinstance(source, pa.NativeFile) else pa.PythonFile(source, mode="r")
 
@@ -377,6 +398,17 @@ def open_run(store: Store | str | os.PathLike[str], run: str | None = None) -> R
     return opened
 
 
+def _rows_of(file: pq.ParquetFile, part: Part, group: Any, rows: Any, by: By) -> list[dict[str, Any]]:
+    """Rows of a row group (its number, its first row), with ids and what they are ranked by."""
+    number, start, _ = group
+    ids = (np.int64(part.commit.partition) << 32) + start + rows
+    found = []
+    for row, id in zip(file.read_row_group(number).take(rows).to_pylist(), ids.tolist(), strict=True):
+        sizes = {"edges": row["n_left"] * row["n_right"], "left": row["n_left"], "right": row["n_right"]}
+        found.append({**row, "key": sizes[by], "n_edges": sizes["edges"], "biclique_id": id})
+    return found
+
+
 def _largest_first(row: dict[str, Any]) -> tuple[Any, ...]:
     return (-row["key"], -row["n_edges"], row["left"], row["right"])
 
@@ -414,7 +446,8 @@ def _to_pandas(table: pa.Table) -> Any:
     return table.to_pandas(types_mapper=mapper)
 
 
-def _read_frame(file: StoredFile, store_uri: str, run: str, labels: tuple[str, str] | None) -> Any:
-    store = Store.open(store_uri, create=False)
-    table = store.run(run).read_table(file)
-    return _to_pandas(table if labels is None else _Labels.read(store, *labels).put_into(table))
+def _read_frame(part: Part, store_uri: str, labels: tuple[str, str] | None) -> Any:
+    table = part.read()
+    return _to_pandas(
+        table if labels is None else _Labels.read(Store.open(store_uri, create=False), *labels).put_into(table)
+    )

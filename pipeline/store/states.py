@@ -12,6 +12,7 @@ from pipeline.errors import DamageError, InputError
 from pipeline.store.counts import COUNTS_RECORD
 from pipeline.store.folder import MEND
 from pipeline.store.layout import Commit, RunFolder, Store
+from pipeline.store.versions import Part, layers_of, parts_of
 
 StateName = Literal["planned", "searching", "searched", "published", "limited", "count"]
 
@@ -82,8 +83,8 @@ class OpenedRun:
         What is asked (run.json).
     plan
         What was planned (plan.json), or None.
-    commits
-        Committed partitions by number, ascending.
+    parts
+        Data files of the committed partitions by number, ascending.
     manifest
         The manifest, or None.
     state
@@ -92,9 +93,14 @@ class OpenedRun:
 
     asked: dict[str, Any]
     plan: dict[str, Any] | None
-    commits: dict[int, Commit]
+    parts: dict[int, Part]
     manifest: dict[str, Any] | None
     state: RunState
+
+    @property
+    def commits(self) -> dict[int, Commit]:
+        """Commits of the data files; those of a version count what vanished, too."""
+        return {number: part.commit for number, part in self.parts.items()}
 
 
 def read_run(folder: RunFolder) -> OpenedRun:
@@ -111,13 +117,37 @@ def read_run(folder: RunFolder) -> OpenedRun:
     if not folder.exists():
         raise InputError(f"{folder.uri}: there is no such run")
     asked = folder.read_record("run.json")
+    if "layers" in asked:
+        return _read_version(folder, asked)
     plan = folder.read_record("plan.json") if folder.has("plan.json") else None
     manifest = folder.manifest()
     commits = folder.committed()
     if manifest is not None:
         compare(folder, manifest, commits)
     counts = folder.read_record(COUNTS_RECORD) if folder.has(COUNTS_RECORD) else None
-    return OpenedRun(asked, plan, commits, manifest, state_of(asked, plan, commits, manifest, counts))
+    parts = parts_of(folder, "" if plan is None else str(plan["digest"]), commits, ())
+    return OpenedRun(asked, plan, parts, manifest, state_of(asked, plan, commits, manifest, counts))
+
+
+def _read_version(folder: RunFolder, asked: dict[str, Any]) -> OpenedRun:
+    """Read the records of a version, of its base and of its layers."""
+    base = folder.store.run(str(asked["base"]))
+    if not base.exists():
+        raise DamageError(f"{base.uri}: this run is missing, and the version {folder.run} stands on it; {MEND}")
+    opened = read_run(base)
+    if opened.plan is None or opened.state.name != "published":
+        raise DamageError(
+            f"{base.uri}: it is {opened.state}, and the version {folder.run} stands on it; resume it: bicliq resume {base.run}"
+        )
+    parts = parts_of(base, str(opened.plan["digest"]), opened.commits, layers_of(folder.store, asked))
+    manifest = asked["manifest"]
+    return OpenedRun(asked, opened.plan, parts, manifest, version_state(asked))
+
+
+def version_state(asked: dict[str, Any]) -> RunState:
+    """Return the state of a version, which is there whole or not at all."""
+    manifest = asked["manifest"]
+    return RunState("published", manifest["partitions"], manifest["partitions"], published=manifest["created"])
 
 
 def latest_run(store: Store) -> str:
@@ -166,10 +196,38 @@ def list_runs(store: Store) -> list[dict[str, Any]]:
     for run in store.runs():
         folder = store.run(run)
         try:
-            listed.append(_listed(run, read_run(folder), folder))
+            asked = folder.read_record("run.json")
+            found = _listed_version(asked) if "layers" in asked else _listed(run, read_run(folder), folder)
+            listed.append({**found, **_origin(asked)})
         except DamageError as error:
             listed.append({"run": run, "state": "damaged", "complete": False, "reason": str(error)})
     return sorted(listed, key=lambda r: (r.get("published") or r.get("created") or "", r["run"]))
+
+
+def _listed_version(asked: dict[str, Any]) -> dict[str, Any]:
+    """List a version by its own record: its base is not read."""
+    manifest, search = asked["manifest"], asked["search"]
+    return {
+        "run": asked["run"],
+        "graph": asked["graph"],
+        **version_state(asked).record(),
+        **{name: manifest[name] for name in ("bicliques", "bytes", "limit")},
+        "seconds": manifest["seconds"]["search"],
+        **{name: search[name] for name in ("min_left", "min_right", "min_edges", "side")},
+        "counts": [],
+        "created": asked["created"],
+        "published": manifest["created"],
+    }
+
+
+def _origin(asked: dict[str, Any]) -> dict[str, Any]:
+    """What made a run of another one: its parent, the files, and what they changed."""
+    update = asked.get("update")
+    if update is None:
+        return {"parent": None, "update": None}
+    names = ("how", "deleted", "edges", "appeared", "vanished", "seconds")
+    sources = [file["uri"] for file in update["files"]]
+    return {"parent": asked["parent"], "update": {**{name: update[name] for name in names}, "sources": sources}}
 
 
 def _listed(run: str, opened: OpenedRun, folder: RunFolder) -> dict[str, Any]:

@@ -6,8 +6,8 @@ all that is below it too. Modules of one room import each other freely, as long 
 it.
 
 Three storeys: flows above pipeline above kernels. In the pipeline, from below: errors, events,
-settings, formats and placement, store, graphs, stages, report, notify, run, questions, repair,
-bench.
+settings, formats and placement, store, graphs, stages, report, notify, run, questions, versions,
+repair, bench.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ BELOW_FLOWS = [
     "pipeline.questions.*",
     "pipeline.results.*",
     "pipeline.report.*",
+    "pipeline.versions.*",
 ]
 
 MAY_IMPORT: dict[str, list[str]] = {
@@ -41,6 +42,14 @@ MAY_IMPORT: dict[str, list[str]] = {
     "pipeline.notify": [*BASE, "pipeline.store.*"],
     "pipeline.run": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.notify"],
     "pipeline.questions": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.run"],
+    "pipeline.versions": [
+        *BELOW_STAGES,
+        "kernels",
+        "pipeline.stages.*",
+        "pipeline.results.*",
+        "pipeline.run",
+        "pipeline.notify",
+    ],
     "pipeline.repair": BELOW_FLOWS,
     "pipeline.bench": ["pipeline.*", "kernels.*"],
     "flows": BELOW_FLOWS,

@@ -15,6 +15,8 @@ from pipeline.questions.count_asked import CountAsked
 from pipeline.questions.count_partitions import count_partition, plan_count
 from pipeline.questions.count_tables import publish_counts
 from pipeline.repair import repair
+from pipeline.results.changes import changes_between
+from pipeline.run import run as run_all
 from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, load_settings
 from pipeline.stages.partition import write_partitions
 from pipeline.stages.plan import plan
@@ -24,6 +26,7 @@ from pipeline.stages.search_run import search_run
 from pipeline.stages.verify import verify, verify_store
 from pipeline.store.layout import Commit, Store, commit_name, data_name
 from pipeline.store.results import open_run
+from pipeline.versions.update import update
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, flip_a_bit, put_graph, random_graph
 
 pytest.importorskip("s3fs")
@@ -232,3 +235,23 @@ def test_an_answer_of_a_clique_search_stands_until_there_is_a_better_one(bucket,
     again = answer(str(tmp_path / "square.csv"), CliqueQuestion(), store=store)
     assert (again["found"], again["members"]) == (True, first["members"])
     assert verify_store(store).problems == []
+
+
+def test_a_version_on_an_object_store_is_committed_once_though_two_make_it(bucket):
+    import s3fs
+
+    fs = s3fs.S3FileSystem()
+    fs.pipe_file(f"{bucket}/base.csv", b"user,item\nann,jam\nann,tea\nbob,jam\nbob,tea\ncid,tea\n")
+    fs.pipe_file(f"{bucket}/new.csv", b"user,item\ncid,jam\ndan,rum\n")
+    settings = load_settings(store=f"{bucket}/versions", cluster={"local": True})
+    base = run_all(f"{bucket}/base.csv", settings)
+    with ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(lambda _: update(f"{bucket}/new.csv", settings, base.run), range(2)))
+    assert len({record.version for record in both}) == 1
+    assert {record.how for record in both} <= {"changes", "taken"}
+    opened = open_run(settings.store)
+    assert [row["n_left"] for row in opened.top(2).to_pylist()] == [3, 1]
+    found = verify_store(Store.open(settings.store))
+    assert (found.problems, found.leftovers) == ([], [])
+    assert update(f"{bucket}/new.csv", settings).how == "taken"
+    assert [group["how"] for group in changes_between(opened).top("appeared")] == ["grown", "new"]

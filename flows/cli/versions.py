@@ -1,0 +1,121 @@
+"""Commands about versions of a run: `update`, `diff`, `rollback`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from flows.cli.commands import Room
+from flows.cli.options import Edges, Json
+from pipeline.settings import Settings
+
+room = Room("Versions of a run")
+
+
+@room.command(
+    "update",
+    "bicliq update today.csv --store shop-store",
+    "bicliq update cancelled.csv --delete --store shop-store",
+    "bicliq update today.parquet --run 3f2a --left buyer --right product --store shop-store",
+)
+def update(
+    settings: Settings,
+    edges: Edges,
+    delete: Annotated[bool, typer.Option("--delete", help="Take the edges away.")] = False,
+    run: Annotated[
+        str | None, typer.Option("--run", help="A run, or how its name begins; by default the latest.")
+    ] = None,
+    prefect: Annotated[
+        bool, typer.Option("--prefect", help="Run as a Prefect flow, with its states and artifacts.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Join the edges of a table to a run, or take them away, as a new version of the run.
+
+    Only what they change is searched. The table is read as that of the run was, unless options say
+    otherwise; thresholds are those of the run. Files that were taken are not taken again.
+    """
+    from flows.cli import console
+
+    if prefect:
+        from flows.update import update_flow
+
+        given = settings.model_dump(mode="json", exclude_unset=True)
+        record = update_flow(edges, {**given, "store": settings.store}, run, delete)
+    else:
+        from pipeline.versions.update import update as update_run
+
+        with console.observed(json) as observer:
+            record = update_run(edges, settings, run, delete=delete, observer=observer).record()
+    console.answer(record, json, console.updated)
+
+
+Least = Annotated[int, typer.Option(min=1, max=2**62, help="At least so many.", rich_help_panel="Which groups")]
+Most = Annotated[int | None, typer.Option(min=1, max=2**62, help="At most so many.", rich_help_panel="Which groups")]
+
+
+@room.command(
+    "diff",
+    "bicliq diff --store shop-store",
+    "bicliq diff 3f2a 91bc --min-left 3 --min-right 3 --by balanced --store shop-store",
+    "bicliq diff --out changes.parquet --store shop-store",
+)
+def diff(
+    settings: Settings,
+    before: Annotated[
+        str | None, typer.Argument(metavar="BEFORE", help="A run; by default the parent of AFTER.")
+    ] = None,
+    after: Annotated[str | None, typer.Argument(metavar="AFTER", help="A run; by default the latest.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=2**24, help="Groups that are shown of each kind.")] = 20,
+    by: Annotated[
+        Literal["edges", "vertices", "balanced", "left", "right"], typer.Option("--by", help="What is good.")
+    ] = "edges",
+    min_left: Least = 1,
+    max_left: Most = None,
+    min_right: Least = 1,
+    max_right: Most = None,
+    min_edges: Least = 1,
+    max_edges: Most = None,
+    out: Annotated[str | None, typer.Option("--out", help="Write all of them to this .parquet or .jsonl file.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file of --out that is there.")] = False,
+    json: Json = False,
+) -> None:
+    """Show which groups appeared and vanished between two versions of a run.
+
+    Each is shown beside the one of the other kind that shares most edges with it: what it grew
+    from, or what is left of it.
+    """
+    from flows.cli import console
+    from pipeline.results.changes import changes_between
+    from pipeline.store.choice import Choice
+    from pipeline.store.results import open_run
+
+    choice = Choice(min_left, max_left, min_right, max_right, min_edges, max_edges)
+    changes = changes_between(open_run(settings.store, after), before, choice)
+    record = {"store": settings.store, "by": by, **changes.record(limit, by)}
+    if out is not None:
+        record["out"], record["rows"] = out, changes.write(out, overwrite=overwrite)
+    console.answer(record, json, console.changes_tables)
+
+
+@room.command("rollback", "bicliq rollback 3f2a --store shop-store")
+def rollback(
+    settings: Settings,
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A version or another run, or how its name begins.")],
+    json: Json = False,
+) -> None:
+    """Make an earlier version the latest run again, for all readers and for the next update.
+
+    Nothing is removed: a later version is made the latest again in the same way.
+    """
+    from flows.cli import console
+    from pipeline.store.layout import Store
+    from pipeline.store.states import latest_run
+    from pipeline.versions.rollback import make_latest
+
+    store = Store.open(settings.store, create=False)
+    name, before = store.find_run(run), latest_run(store)
+    make_latest(store, name)
+    record = {"run": name, "before": before, "store": store.uri}
+    console.answer(record, json, lambda found: f"run {found['run']} is the latest now; it was {found['before']}")

@@ -1,0 +1,278 @@
+"""What changed between two versions of a run: groups that appeared, vanished, grew or shrank."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import fsspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pipeline.errors import InputError, StorageError
+from pipeline.store.bicliques import SCHEMA
+from pipeline.store.choice import EVERYTHING, Choice, Int64s
+from pipeline.store.labels import read_hashes
+from pipeline.store.results import Run, open_run
+from pipeline.store.versions import Layer, hashes_of, layers_of
+
+Kind = Literal["appeared", "vanished"]
+Objective = Literal["edges", "vertices", "balanced", "left", "right"]
+
+TEXT = pa.schema(
+    {"left": pa.list_(pa.string()), "right": pa.list_(pa.string()), "n_left": pa.int32(), "n_right": pa.int32()}
+)
+"""Columns of what changed, where the labels are text."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    r"""The maximal bicliques of one run that are none of another, and the other way round.
+
+    Parameters
+    ----------
+    before, after
+        The runs; as a rule two versions of one.
+    choice
+        Sizes of what is wanted.
+
+    Notes
+    -----
+    Versions of one base are compared by their layers, and read nothing else: O(changes). Of other
+    runs all bicliques are read, and compared by the 64-bit hashes of their labels.
+
+    Examples
+    --------
+    >>> import fsspec
+    >>> for name, rows in (("base", "ann,jam bob,jam"), ("new", "cid,jam ann,tea")):
+    ...     with fsspec.open(f"memory://diff-{name}.csv", "w") as table:
+    ...         print("user,item", *rows.split(), sep="\n", file=table)
+    >>> import bicliq
+    >>> groups = bicliq.enumerate("memory://diff-base.csv", store="memory://diff-example")
+    >>> from pipeline.settings import Settings
+    >>> from pipeline.versions.update import update
+    >>> record = update("memory://diff-new.csv", Settings(store="memory://diff-example"))
+    >>> changes: Changes = bicliq.open("memory://diff-example").changes()
+    >>> [(group["how"], group["left"], group["right"]) for group in changes.top("appeared", 2)]
+    [('grown', ['ann', 'bob', 'cid'], ['jam']), ('overlapping', ['ann'], ['jam', 'tea'])]
+    """
+
+    before: Run
+    after: Run
+    choice: Choice = EVERYTHING
+
+    @property
+    def appeared(self) -> pa.Table:
+        """Bicliques of `after` alone, with their original ids: left, right, n_left, n_right."""
+        return self._tables["appeared"]
+
+    @property
+    def vanished(self) -> pa.Table:
+        """Bicliques of `before` alone, as `appeared`."""
+        return self._tables["vanished"]
+
+    def count(self, kind: Kind) -> int:
+        """Return how many of the wanted sizes appeared or vanished."""
+        return len(self._wanted(kind))
+
+    def top(self, kind: Kind, k: int = 20, by: Objective = "edges") -> list[dict[str, Any]]:
+        """Return the k best that appeared or vanished, each with what it was or became.
+
+        Parameters
+        ----------
+        kind
+            "appeared" or "vanished".
+        k
+            How many.
+        by
+            "edges", "vertices", "balanced" (the smaller side), "left" or "right".
+
+        Returns
+        -------
+        list of dict
+            left, right, n_left, n_right, value; ``other``: the vanished group that shares most
+            edges with one that appeared (or the other way round), its sizes and the shared edges;
+            None where no edge is shared; and ``how`` the group came or went: "grown" and "shrunk"
+            where one of both holds the other, "overlapping", "new" and "gone".
+        """
+        if k < 1:
+            raise InputError(f"top {k}: it must be at least 1")
+        table = self._tables[kind]
+        rows = self._wanted(kind)
+        values = _values(table, by)[rows]
+        edges = _values(table, "edges")[rows]
+        best = rows[np.lexsort((rows, -edges, -values))[:k]]
+        found = []
+        for group in table.take(pa.array(best)).to_pylist():
+            value = {"value": int(_values(pa.Table.from_pylist([group]), by)[0])}
+            found.append({**group, **value, **self._counterpart(kind, group)})
+        return found
+
+    def record(self, k: int = 20, by: Objective = "edges") -> dict[str, Any]:
+        """Plain record for JSON: both runs, how much changed, and the k best of each kind."""
+        return {
+            "before": self.before.run,
+            "after": self.after.run,
+            "n_appeared": self.count("appeared"),
+            "n_vanished": self.count("vanished"),
+            "appeared": self.top("appeared", k, by),
+            "vanished": self.top("vanished", k, by),
+        }
+
+    def write(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> int:
+        """Write all of the wanted sizes to a file, .parquet or .jsonl, a row each.
+
+        Returns
+        -------
+        int
+            Rows; column ``change`` says "appeared" or "vanished".
+        """
+        place = os.fspath(path)
+        if not place.lower().endswith((".parquet", ".jsonl")):
+            raise InputError(f"{place}: which format? End the name on .parquet or .jsonl")
+        fs, target = fsspec.core.url_to_fs(place)
+        if fs.exists(target) and not overwrite:
+            raise InputError(f"{place}: is there already; name another file, or overwrite it")
+        kinds: tuple[Kind, Kind] = ("appeared", "vanished")
+        parts = [self._tables[kind].take(pa.array(self._wanted(kind))) for kind in kinds]
+        named = [
+            part.add_column(0, "change", pa.repeat(kind, len(part))) for kind, part in zip(kinds, parts, strict=True)
+        ]
+        table = pa.concat_tables(named)
+        try:
+            with fs.open(target, "wb") as file:
+                if place.lower().endswith(".parquet"):
+                    pq.write_table(table, file, compression="zstd")
+                else:
+                    for row in table.to_pylist():
+                        file.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
+        except OSError as error:
+            raise StorageError(f"{place}: cannot be written: {error}; check the folder and the space") from error
+        return int(table.num_rows)
+
+    def _wanted(self, kind: Kind) -> Int64s:
+        """Rows of the sizes that are wanted."""
+        left, right, edges = (_values(self._tables[kind], by) for by in ("left", "right", "edges"))
+        mask = np.ones(len(edges), np.bool_)
+        for values, what in ((left, "left"), (right, "right"), (edges, "edges")):
+            most = getattr(self.choice, f"max_{what}")
+            mask &= (values >= getattr(self.choice, f"min_{what}")) & (most is None or values <= most)
+        return np.flatnonzero(mask)
+
+    def _counterpart(self, kind: Kind, group: dict[str, Any]) -> dict[str, Any]:
+        """The group of the other kind that shares most edges with one."""
+        others = self._tables["vanished" if kind == "appeared" else "appeared"]
+        shared = _shared(others["left"], group["left"]) * _shared(others["right"], group["right"])
+        if not shared.any():
+            return {"how": "new" if kind == "appeared" else "gone", "other": None}
+        best = int(np.lexsort((_values(others, "edges"), -shared))[0])
+        other = others.slice(best, 1).to_pylist()[0]
+        sizes = group["n_left"] * group["n_right"], other["n_left"] * other["n_right"]
+        how = "overlapping"
+        if shared[best] == min(sizes):
+            how = "grown" if (shared[best] == sizes[1]) == (kind == "appeared") else "shrunk"
+        return {"how": how, "other": {**other, "shared_edges": int(shared[best])}}
+
+    @cached_property
+    def _tables(self) -> dict[Kind, pa.Table]:
+        """What appeared and vanished, with original ids."""
+        (base, old), (other, new) = (_lineage(run) for run in (self.before, self.after))
+        if base == other:
+            same = sum(1 for a, b in zip(old, new, strict=False) if a.folder.run == b.folder.run)
+            appeared, vanished = _net(old[same:], new[same:])
+        else:
+            appeared, vanished = _compared(self.before, self.after)
+        tables = {"appeared": _shown(self.after, appeared), "vanished": _shown(self.before, vanished)}
+        if tables["appeared"].schema != tables["vanished"].schema:  # new labels made numbers text
+            tables = {kind: table.cast(TEXT) for kind, table in tables.items()}
+        return {"appeared": tables["appeared"], "vanished": tables["vanished"]}
+
+
+def changes_between(after: Run, before: str | None = None, choice: Choice = EVERYTHING) -> Changes:
+    """Return what changed from a run (by default the parent of the other) to another one."""
+    parent = after.folder.read_record("run.json").get("parent")
+    if before is None and parent is None:
+        raise InputError(f"{after.folder.uri}: it is no version of another run; name the run to compare it with")
+    return Changes(open_run(after.store, parent if before is None else before), after, choice)
+
+
+def _lineage(run: Run) -> tuple[str, tuple[Layer, ...]]:
+    """The run whose data files a version stands on, and its layers."""
+    asked = run.folder.read_record("run.json")
+    return str(asked.get("base", run.run)), layers_of(run.store, asked)
+
+
+def _net(old: tuple[Layer, ...], new: tuple[Layer, ...]) -> tuple[pa.Table, pa.Table]:
+    """What layers change together: backwards through the old ones, and forwards through the new.
+
+    A biclique comes and goes by turns, so its comings less its goings are -1, 0 or 1.
+    """
+    tables = [SCHEMA.empty_table()]
+    signs = [np.zeros(0, np.int64)]
+    for layers, sign in ((old, -1), (new, 1)):
+        for layer in layers:
+            for table, way in ((layer.appeared(), sign), (layer.vanished(), -sign)):
+                tables.append(table.cast(SCHEMA))
+                signs.append(np.full(table.num_rows, way))
+    whole = pa.concat_tables(tables)
+    _, first, places = np.unique(hashes_of(whole), return_index=True, return_inverse=True)
+    net = np.bincount(places, weights=np.concatenate(signs), minlength=len(first)).astype(np.int64)
+    return tuple(whole.take(pa.array(first[net == way])) for way in (1, -1))
+
+
+def _compared(before: Run, after: Run) -> tuple[pa.Table, pa.Table]:
+    """What is in one run only, by the hashes of all bicliques of both."""
+    hashes = {run.run: np.sort(np.concatenate([np.zeros(0, np.uint64), *_all_hashes(run)])) for run in (before, after)}
+    found = []
+    for run, other in ((after, before), (before, after)):
+        known = hashes[other.run]
+        of_labels = read_hashes(run.store.graph(str(run.folder.read_record("run.json")["graph"])))
+        parts = [SCHEMA.empty_table()]
+        for table in run.chosen(EVERYTHING):
+            some = hashes_of(table, of_labels)
+            at = np.minimum(np.searchsorted(known, some), max(len(known) - 1, 0))
+            alone = known[at] != some if len(known) else np.ones(len(some), np.bool_)
+            parts.append(table.select(SCHEMA.names).filter(pa.array(alone)).cast(SCHEMA))
+        found.append(pa.concat_tables(parts))
+    return found[0], found[1]
+
+
+def _all_hashes(run: Run) -> list[Any]:
+    of_labels = read_hashes(run.store.graph(str(run.folder.read_record("run.json")["graph"])))
+    return [hashes_of(table, of_labels) for table in run.chosen(EVERYTHING)]
+
+
+def _shown(run: Run, table: pa.Table) -> pa.Table:
+    """Original ids in place of dense ones, and the columns that are shown."""
+    shown = run.labelled(table).select(["left", "right", "n_left", "n_right"]).combine_chunks()
+    return shown.cast(pa.schema([(field.name, field.type) for field in shown.schema]))
+
+
+def _values(table: pa.Table, by: Objective) -> Int64s:
+    left, right = (table[name].to_numpy().astype(np.int64) for name in ("n_left", "n_right"))
+    values: dict[str, Int64s] = {
+        "edges": left * right,
+        "vertices": left + right,
+        "balanced": np.minimum(left, right),
+        "left": left,
+        "right": right,
+    }
+    if by not in values:
+        raise InputError(f"by {by!r}: it must be one of {', '.join(values)}")
+    return values[by]
+
+
+def _shared(lists: pa.ChunkedArray, members: list[Any]) -> Int64s:
+    """How many of some members each list holds."""
+    if not len(lists):
+        return np.zeros(0, np.int64)
+    column = lists.combine_chunks()
+    values = column.flatten()
+    there = pc.is_in(values, value_set=pa.array(members, values.type)).to_numpy(zero_copy_only=False)
+    parents = pc.list_parent_indices(column).to_numpy()
+    return np.bincount(parents[there], minlength=len(column)).astype(np.int64)

@@ -1,0 +1,135 @@
+"""Verify, row by row: what data files hold, compared with their records and with the graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import kernels
+from pipeline.graphs.bipartite import BipartiteGraph
+from pipeline.store.bicliques import batches_of
+from pipeline.store.labels import Hashes
+from pipeline.store.layout import Commit
+from pipeline.store.sizes import Sizes
+
+
+class RowsRead:
+    """What was found of some row groups of a data file."""
+
+    def __init__(self) -> None:
+        self.rows = self.digest = self.sampled = 0
+        self.sizes = Sizes()
+        self.problems: list[str] = []
+
+    def add(self, table: pa.Table, name: str, sampled: int, hashes: tuple[Hashes, Hashes] | None) -> None:
+        """Count a row group in, of which so many rows were compared with the graph."""
+        unordered = 0
+        for batch in batches_of(table):
+            try:
+                digest, falling = kernels.check_bicliques(batch, *(hashes or ()))
+            except ValueError as error:
+                self.problems.append(f"{name}: {error}")
+                break
+            self.digest += digest
+            unordered += falling
+        if unordered:
+            self.problems.append(f"{name}: {unordered} bicliques have a side that is not ascending")
+        self.rows += table.num_rows
+        self.sampled += sampled
+        self.sizes.add(table["n_left"].to_numpy(), table["n_right"].to_numpy())
+
+    def merge(self, other: RowsRead) -> None:
+        """Count in what another has found."""
+        self.rows += other.rows
+        self.digest += other.digest
+        self.sampled += other.sampled
+        self.sizes.merge(other.sizes.record())
+        self.problems += other.problems
+
+
+def columns_of(schema: pa.Schema) -> list[tuple[str, str]]:
+    """Names and types.
+
+    cuDF's writer calls the items of a list otherwise, and lets columns be null.
+    """
+    return [(f.name, f"list of {f.type.value_type}" if pa.types.is_list(f.type) else str(f.type)) for f in schema]
+
+
+class RowChecker:
+    """Checks rows of a data file: their lists, their thresholds, and some against the graph."""
+
+    def __init__(
+        self,
+        graph: BipartiteGraph | None,
+        side: str,
+        settings: dict[str, Any],
+        hashes: tuple[Hashes, Hashes] | None,
+    ) -> None:
+        self.graphs = None if graph is None else (graph, graph.transpose())
+        self.side = side
+        self.settings = settings
+        self.hashes = hashes
+
+    def compare(self, name: str, commit: Commit, rows: int, digest: str, sizes: Sizes) -> list[str]:
+        """Say where a data file differs from its commit record."""
+        problems = []
+        if rows != commit.rows:
+            problems.append(f"{name}: {rows} rows, its commit record says {commit.rows}")
+        if self.hashes is not None and digest != commit.digest:
+            problems.append(f"{name}: digest {digest}, its commit record says {commit.digest}")
+        recorded = Sizes()
+        recorded.merge(commit.sizes)
+        if sizes.record() != recorded.record():
+            problems.append(f"{name}: its bicliques have other sizes than its commit record says")
+        return problems
+
+    def check_rows(self, name: str, table: pa.Table, picked: Any) -> list[str]:
+        """Check a row group of a data file, and the picked rows of it against the graph."""
+        problems = []
+        left, right = (
+            table["n_left"].to_numpy().astype(np.int64),
+            table["n_right"].to_numpy().astype(np.int64),
+        )
+        for side, sizes in (("left", left), ("right", right)):
+            wrong = np.flatnonzero(pc.list_value_length(table[side]).to_numpy() != sizes)
+            if wrong.size:
+                problems.append(f"{name}: {wrong.size} rows where n_{side} is not the length of {side}")
+        asked = self.settings
+        small = (left < asked["min_left"]) | (right < asked["min_right"]) | (left * right < asked["min_edges"])
+        if small.any():
+            problems.append(f"{name}: {int(small.sum())} bicliques are smaller than asked for")
+        if self.graphs is None:
+            return problems
+        for row in table.take(picked).to_pylist():
+            reason = self.why_not(*self.graphs, row["left"], row["right"], row["root"])
+            if reason is not None:
+                problems.append(f"{name}: left {row['left'][:5]}…, right {row['right'][:5]}…: {reason}")
+        return problems
+
+    def why_not(
+        self, by_left: BipartiteGraph, by_right: BipartiteGraph, left: list[int], right: list[int], root: int
+    ) -> str | None:
+        """Say why two lists are no maximal biclique of the graph, or None."""
+        if not left or not right or min(left + right) < 0:
+            return "a side is empty or holds a negative id"
+        if max(left) >= by_left.n_left or max(right) >= by_left.n_right:
+            return "an id is not in the graph"
+        if sorted(set(left)) != left or sorted(set(right)) != right:
+            return "a list is not ascending"
+        if root not in (left if self.side == "left" else right):
+            return f"the root {root} is not a member of the {self.side} side"
+        if _common(by_left, left) != right:
+            return "the right side is not the set of all common neighbours of the left side"
+        if _common(by_right, right) != left:
+            return "the left side is not the set of all common neighbours of the right side"
+        return None
+
+
+def _common(graph: BipartiteGraph, rows: list[int]) -> list[int]:
+    """Vertices adjacent to all of some rows, ascending."""
+    found, counts = np.unique(graph.rows_of(np.array(rows))[1], return_counts=True)
+    common: list[int] = found[counts == len(rows)].tolist()
+    return common

@@ -1,0 +1,126 @@
+"""Verify a version: its own two files, its sums, and all that a reader of it sees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pipeline.errors import BicliqError
+from pipeline.graphs.bipartite import read_graph
+from pipeline.stages.verify_rows import RowChecker, RowsRead
+from pipeline.store.bicliques import MASK
+from pipeline.store.choice import EVERYTHING
+from pipeline.store.inventory import Inventory
+from pipeline.store.labels import read_hashes
+from pipeline.store.layout import Store
+from pipeline.store.states import read_run
+from pipeline.store.versions import APPEARED, VANISHED, Layer
+
+
+class VersionCheck:
+    """Checks of a version.
+
+    Parameters
+    ----------
+    store, record
+        The version's run.json, which is sound.
+    found
+        What is known of the files.
+    """
+
+    def __init__(self, store: Store, record: dict[str, Any], found: Inventory) -> None:
+        self._store, self._record, self._found = store, record, found
+        self._layer = Layer(store.run(str(record["run"])), record)
+        self.rows = int(record["manifest"]["bicliques"])
+        self.digest = str(record["manifest"]["digest"])
+        self.files = self.sampled = 0
+
+    def problems(self, sample: int, seed: int, *, whole: bool) -> list[str]:
+        """Compare the version with its records and its graph.
+
+        Parameters
+        ----------
+        sample, seed
+            Bicliques to check against the graph, and how they are chosen.
+        whole
+            Whether to read the files of its base and its layers as well, and to leave out what
+            vanished: rows and digest are then those that were read.
+        """
+        wrong = self._missing()
+        if wrong:
+            return wrong
+        try:
+            graph = self._store.graph(str(self._record["graph"]))
+            side = str(self._record["manifest"]["side"])
+            checker = RowChecker(read_graph(graph), side, self._record["search"], read_hashes(graph))
+            generator = np.random.default_rng(seed)
+            wrong = self._own_files(checker, sample, generator) + self._sums()
+            if whole and not wrong:
+                wrong = self._as_read(checker, sample, generator)
+        except BicliqError as error:
+            wrong = [f"{self._layer.folder.place}: it is not checked to its end: {error}"]
+        return wrong
+
+    def _missing(self) -> list[str]:
+        """Records that the version stands on, and that are not there."""
+        place, record = self._layer.folder.place, self._record
+        needed = [f"graphs/{record['graph']}/graph.json"]
+        needed += [f"runs/{run}/run.json" for run in dict.fromkeys([record["base"], *record["layers"]])]
+        known = {**self._found.records, **self._found.problems}
+        return [f"{path}: it is missing, and the version {place} stands on it" for path in needed if path not in known]
+
+    def _own_files(self, checker: RowChecker, sample: int, generator: Any) -> list[str]:
+        """Compare both files with the record, and what appeared with the graph."""
+        wrong = []
+        place = self._layer.folder.place
+        for kind in (APPEARED, VANISHED):
+            commit = self._layer.commit(0, "", kind)
+            name = f"{place}/{commit.file}"
+            if name not in self._found.files:  # it is damaged, which is known
+                continue
+            table = self._layer.folder.read_table(commit.stored, check=False)
+            share = min(sample, table.num_rows) if kind == APPEARED else 0
+            read = RowsRead()
+            wrong += checker.check_rows(name, table, np.sort(generator.choice(table.num_rows, share, replace=False)))
+            read.add(table, name, share, checker.hashes)
+            wrong += read.problems
+            wrong += checker.compare(name, commit, read.rows, f"{read.digest & MASK:016x}", read.sizes)
+            self.files, self.sampled = self.files + 1, self.sampled + share
+        return wrong
+
+    def _sums(self) -> list[str]:
+        """Compare number and digest with those of the parent."""
+        parent = self._store.run(str(self._record["parent"]))
+        before = parent.manifest() if parent.exists() else None
+        if before is None:  # it was removed: the version does not need it
+            return []
+        came, went, now = self._record["appeared"], self._record["vanished"], self._record["manifest"]
+        digest = int(before["digest"], 16) + int(came["digest"], 16) - int(went["digest"], 16)
+        if (before["bicliques"] + came["rows"] - went["rows"], f"{digest & MASK:016x}") == (
+            now["bicliques"],
+            now["digest"],
+        ):
+            return []
+        return [f"{self._layer.folder.place}/run.json: its bicliques are not those of {parent.run} and what changed"]
+
+    def _as_read(self, checker: RowChecker, sample: int, generator: Any) -> list[str]:
+        """Read what a reader sees, and compare it with the manifest and with the graph."""
+        opened, read, wrong = read_run(self._layer.folder), RowsRead(), []
+        for part in opened.parts.values():
+            name = f"{part.folder.place}/{part.commit.file}"
+            with part.open(check=False) as file:
+                for _, _, table in part.tables(file, EVERYTHING):
+                    share = min(table.num_rows, -(-sample * table.num_rows // max(self.rows, 1)))
+                    picked = np.sort(generator.choice(table.num_rows, share, replace=False))
+                    wrong += checker.check_rows(name, table, picked)
+                    read.add(table, name, share, checker.hashes)
+            self.files += 1
+        self.sampled += read.sampled
+        now, self.rows, self.digest = (self.rows, self.digest), read.rows, f"{read.digest & MASK:016x}"
+        if (self.rows, self.digest) != now:
+            wrong.append(
+                f"{self._layer.folder.place}/run.json: it says {now[0]} bicliques, digest {now[1]}; without what vanished"
+                f" {self.rows} are read, digest {self.digest}"
+            )
+        return wrong + read.problems

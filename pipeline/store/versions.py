@@ -1,0 +1,288 @@
+"""Versions of a run: the files of an earlier run, without what vanished, and with what appeared.
+
+An update does not touch what is there. It makes a run of its own, whose record names the run that
+the data files are of (its *base*) and the *layers* above it: the updates since then, the last one
+its own. A layer holds two files of bicliques: what appeared and what vanished. A reader takes the
+base's partitions and, as further partitions, what appeared in each layer, and leaves out what
+vanished in a later one. Ids never move, and an update keeps the plan of its base, so that the root
+of a biclique, and by it the partition, is known without looking for it: what vanished is sorted by
+partition, and who reads one looks at its own share alone. A layer therefore costs what changed, and
+no file of the base is read to make one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+import kernels
+from pipeline.errors import DamageError
+from pipeline.store.bicliques import SCHEMA
+from pipeline.store.choice import EVERYTHING, Choice, Int32s, Int64s
+from pipeline.store.layout import Commit, RunFolder, Store
+from pipeline.store.records import StoredFile, named_files
+
+APPEARED, VANISHED = "changes/appeared", "changes/vanished"
+"""Beginnings of the names of a layer's files in the folder of its run."""
+
+UInt64s = npt.NDArray[np.uint64]
+NOBODY = np.zeros(0, np.int32)
+"""Members that a choice asks for, where it asks for none."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What one update changed: its record, which names the two files.
+
+    Parameters
+    ----------
+    folder
+        The run that the update made.
+    record
+        Its run.json.
+    """
+
+    folder: RunFolder
+    record: dict[str, Any]
+
+    def file(self, kind: str) -> StoredFile:
+        """Return the file of what appeared or vanished (`APPEARED`, `VANISHED`)."""
+        return next(file for name, file in named_files(self.record).items() if name.startswith(kind))
+
+    @property
+    def shares(self) -> list[tuple[int, int]]:
+        """Partition of the base, and rows, of each row group of what vanished.
+
+        What can be in no partition of the base stands under the number after its last.
+        """
+        return [(int(partition), int(rows)) for partition, rows in self.record["vanished"]["partitions"]]
+
+    def vanished(self, partition: int | None = None) -> pa.Table:
+        """Read what vanished: all of it, or what a partition of the base may hold."""
+        groups = [at for at, (number, _) in enumerate(self.shares) if partition in (None, number)]
+        if not groups:
+            return SCHEMA.empty_table()
+        with self.folder.open_parquet(self.file(VANISHED)) as file:
+            return file.read_row_groups(groups)
+
+    def appeared(self) -> pa.Table:
+        """Read what appeared."""
+        return self.folder.read_table(self.file(APPEARED))
+
+    def commit(self, number: int, plan: str, kind: str = APPEARED) -> Commit:
+        """Describe one of the files as that of a partition."""
+        file, manifest = self.file(kind), self.record["manifest"]
+        changed = self.record[kind.removeprefix("changes/")]
+        return Commit(
+            partition=number,
+            file=file.name,
+            rows=int(changed["rows"]),
+            bytes=file.bytes,
+            checksum=file.checksum,
+            digest=str(changed["digest"]),
+            seconds=float(manifest["seconds"]["search"]),
+            complete=True,
+            sizes=changed["sizes"],
+            plan=plan,
+            backend=str(manifest["backend"]),
+            threads=int(manifest["threads"]),
+        )
+
+
+@dataclass(frozen=True)
+class Part:
+    """A data file as one version sees it.
+
+    Parameters
+    ----------
+    folder
+        The run that wrote the file.
+    commit
+        Its commit, with the number that its partition has in the version. Rows and sizes count what
+        vanished, too.
+    later
+        Layers in which something of it may have vanished.
+    base
+        The partition of the base that it is; None: what appeared in a layer.
+    """
+
+    folder: RunFolder
+    commit: Commit
+    later: tuple[Layer, ...] = ()
+    base: int | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing of it can have vanished."""
+        return not any(self.base in (None, number) for layer in self.later for number, _ in layer.shares)
+
+    @contextmanager
+    def open(self, check: bool = True) -> Iterator[pq.ParquetFile]:
+        """Open the file, as `Folder.open_parquet`; it holds what vanished, too: see `rows`."""
+        with self.folder.open_parquet(self.commit.stored, check) as file:
+            yield file
+
+    def rows(
+        self, file: pq.ParquetFile, choice: Choice, left: Int32s = NOBODY, right: Int32s = NOBODY
+    ) -> Iterator[tuple[int, int, Int64s]]:
+        """Yield the rows that a choice takes and that did not vanish, as `Choice.rows`."""
+        for group, start, rows in choice.rows(file, left, right):
+            living = self.living(file, group, rows)
+            if living.size:
+                yield group, start, living
+
+    def living(self, file: pq.ParquetFile, group: int, rows: Int64s, table: pa.Table | None = None) -> Int64s:
+        """Return those of some rows of a row group that did not vanish.
+
+        Parameters
+        ----------
+        file, group, rows
+            The rows.
+        table
+            The row group, where it was read already.
+
+        Notes
+        -----
+        Root and sizes tell most of them; lists are read, hashed and compared only of the rows that
+        share these with something that vanished.
+        """
+        if self._gone is None:
+            return rows
+        kinds = file.read_row_group(group, columns=["root", "n_left", "n_right"]) if table is None else table
+        doubtful = _are_in(self._gone.kinds, _kinds(kinds)[rows])[0]
+        if not doubtful.any():
+            return rows
+        lists = file.read_row_group(group, columns=["left", "right"]) if table is None else table
+        doubtful[doubtful] = self._gone.holds(lists.select(["left", "right"]).take(pa.array(rows[doubtful])))
+        return rows[~doubtful]
+
+    def tables(
+        self, file: pq.ParquetFile, choice: Choice, left: Int32s = NOBODY, right: Int32s = NOBODY
+    ) -> Iterator[tuple[int, Int64s, pa.Table]]:
+        """Yield the first row of a row group, the rows that `rows` takes of it, and their table."""
+        for group, start, rows in choice.rows(file, left, right):
+            table = file.read_row_group(group)
+            living = self.living(file, group, rows, table)
+            if living.size:
+                yield start, living, table if living.size == table.num_rows else table.take(pa.array(living))
+
+    def read(self) -> pa.Table:
+        """Read all rows that did not vanish."""
+        with self.open() as file:
+            if self._gone is None:
+                return file.read()
+            parts = [table.cast(SCHEMA) for _, _, table in self.tables(file, EVERYTHING)]
+        return pa.concat_tables([SCHEMA.empty_table(), *parts])
+
+    @cached_property
+    def _gone(self) -> _Gone | None:
+        if self.whole:
+            return None
+        return _Gone.of(pa.concat_tables([layer.vanished(self.base) for layer in self.later]))
+
+
+@dataclass(frozen=True)
+class _Gone:
+    """Bicliques that vanished: hashes of root and sizes, and of the lists, both ascending."""
+
+    kinds: UInt64s
+    hashes: UInt64s
+    lists: pa.Table
+
+    @classmethod
+    def of(cls, table: pa.Table) -> _Gone:
+        hashes = hashes_of(table)
+        order = np.argsort(hashes)
+        return cls(np.unique(_kinds(table)), hashes[order], table.select(["left", "right"]).take(pa.array(order)))
+
+    def holds(self, lists: pa.Table) -> npt.NDArray[np.bool_]:
+        """Whether each biclique is among these: equal by hash, and then list by list."""
+        found, places = _are_in(self.hashes, hashes_of(lists))
+        same = self.lists.take(pa.array(places[found]))
+        for side in ("left", "right"):
+            if not _equal_lists(lists[side].filter(pa.array(found)), same[side]):
+                raise DamageError(
+                    "two different bicliques have the same 64-bit hash; give the full run of this version"
+                )
+        return found
+
+
+def _are_in(ascending: UInt64s, values: UInt64s) -> tuple[npt.NDArray[np.bool_], Int64s]:
+    """Whether each value is among the ascending ones, and where it would be."""
+    places = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return ascending[places] == values, places
+
+
+def _equal_lists(some: pa.ChunkedArray, others: pa.ChunkedArray) -> bool:
+    lengths = (pc.list_value_length(lists).to_numpy() for lists in (some, others))
+    values = (pc.list_flatten(lists).to_numpy() for lists in (some, others))
+    return bool(np.array_equal(*lengths) and np.array_equal(*values))
+
+
+def hashes_of(table: pa.Table, labels: tuple[UInt64s, UInt64s] | None = None) -> UInt64s:
+    """Return the hash of each biclique of a table of dense ids.
+
+    Parameters
+    ----------
+    table
+        Columns left and right.
+    labels
+        Hashes of the labels of both sides; None: dense ids stand for them, which are the same in
+        all versions of a graph.
+    """
+    columns: list[Any] = []
+    for side in ("left", "right"):
+        lengths = pc.list_value_length(table[side]).to_numpy().astype(np.int64)
+        columns += [np.concatenate([[0], np.cumsum(lengths)]), pc.list_flatten(table[side]).to_numpy()]
+    found: UInt64s = kernels.biclique_hashes(*columns, *(labels or ()))
+    return found
+
+
+def _kinds(table: pa.Table) -> UInt64s:
+    """Root and sizes in one number: equal where these are, and seldom otherwise."""
+    root, left, right = (table[name].to_numpy().astype(np.uint64) for name in ("root", "n_left", "n_right"))
+    found: UInt64s = (root << np.uint64(32)) ^ (left << np.uint64(16)) ^ right
+    return found
+
+
+def layers_of(store: Store, record: dict[str, Any]) -> tuple[Layer, ...]:
+    """Return the layers of a version, the oldest first; none where the run is no version.
+
+    Parameters
+    ----------
+    store, record
+        The run.json of a run.
+    """
+    own = str(record.get("run"))
+    return tuple(
+        Layer(store.run(run), record if run == own else store.run(run).read_record("run.json"))
+        for run in record.get("layers", ())
+    )
+
+
+def parts_of(folder: RunFolder, plan: str, commits: dict[int, Commit], layers: tuple[Layer, ...]) -> dict[int, Part]:
+    """Return the data files of a version by the number of their partition.
+
+    Parameters
+    ----------
+    folder, plan, commits
+        The run whose files these are (the version's base, or the run itself), and the digest of its
+        plan.
+    layers
+        What changed since.
+    """
+    found = {number: Part(folder, commit, layers, number) for number, commit in commits.items()}
+    first = max(commits, default=-1) + 1
+    for at, layer in enumerate(layers):
+        commit = layer.commit(first + at, plan)
+        found[commit.partition] = Part(layer.folder, commit, layers[at + 1 :])
+    return found

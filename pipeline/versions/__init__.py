@@ -1,0 +1,1 @@
+"""Versions of a run: made by updates, compared with each other."""

@@ -1,0 +1,44 @@
+"""Roll back: an earlier version is the latest again; nothing is removed."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from pipeline.errors import InputError
+from pipeline.events import tell
+from pipeline.stages.publish import publish
+from pipeline.store.layout import Store
+from pipeline.store.records import STORED, named_files
+from pipeline.store.states import read_run
+
+
+def make_latest(store: Store, run: str) -> None:
+    """Publish a run again, so that readers and updates take it by default.
+
+    Parameters
+    ----------
+    store, run
+        A published run, or a version of one.
+
+    Raises
+    ------
+    InputError
+        Where it is not published whole.
+    StorageError
+        Where something that it stands on is missing.
+
+    Notes
+    -----
+    Later versions stay as they are, and can be made the latest in the same way.
+    """
+    folder = store.run(run)
+    opened = read_run(folder)
+    if opened.state.name != "published":
+        raise InputError(f"{folder.uri}: it is {opened.state}; only what is published can be the latest run")
+    if "layers" in opened.asked:
+        content = {name: value for name, value in opened.asked.items() if name != STORED}
+        manifest = {**opened.asked["manifest"], "created": dt.datetime.now(dt.UTC).isoformat()}
+        folder.write_record("run.json", {**content, "manifest": manifest}, named_files(opened.asked).values())
+        tell("version published", run=run, bicliques=manifest["bicliques"], digest=manifest["digest"])
+    else:
+        publish(store, run)

@@ -1,0 +1,106 @@
+"""What an update reads: files that are taken once, in the way in which the base's table was."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import xxhash
+
+from pipeline.formats.columns import wants_time, wants_weight
+from pipeline.formats.files import file_system, files_of, input_errors, size_of
+from pipeline.formats.recognise import recognise
+from pipeline.settings import IngestSettings
+
+CHOSEN = ("csv", "tsv", "parquet")
+"""Formats whose columns are chosen; others have fixed ones."""
+
+BLOCK = 1 << 22
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file that an update takes.
+
+    Parameters
+    ----------
+    uri, bytes, checksum
+        Its name, its size, and the xxh3-128 of its bytes, in hex.
+    """
+
+    uri: str
+    bytes: int
+    checksum: str
+
+    @property
+    def key(self) -> str:
+        """What tells it from others: all three."""
+        return f"{self.checksum} {self.bytes} {self.uri}"
+
+    def record(self) -> dict[str, Any]:
+        """Plain record for JSON."""
+        return asdict(self)
+
+
+def source_files(source: str) -> tuple[SourceFile, ...]:
+    """Read the files of an edge table, and say what tells them from others.
+
+    Parameters
+    ----------
+    source
+        Path or fsspec URL, a glob or a folder, as of `pipeline.formats.open_edges`.
+
+    Raises
+    ------
+    InputError
+        Where one is missing, empty or unreadable.
+
+    Notes
+    -----
+    Each byte is read once more than its rows are, at memory speed on a local disk.
+    """
+    return tuple(_file(uri) for uri in files_of(source))
+
+
+def _file(uri: str) -> SourceFile:
+    size_of(uri)  # refuses what is no file
+    fs, path = file_system(uri)
+    state, size = xxhash.xxh3_128(), 0
+    with input_errors(uri), fs.open(path, "rb") as file:
+        while block := file.read(BLOCK):
+            state.update(block)
+            size += len(block)
+    return SourceFile(str(fs.unstrip_protocol(path)), size, state.hexdigest())
+
+
+def reading_of(source: str, known: dict[str, Any], asked: IngestSettings, *, delete: bool) -> IngestSettings:
+    """Return how an update's table is read: as the base's was, but for what is given.
+
+    Parameters
+    ----------
+    source
+        The table.
+    known
+        What is recorded of the base's table: its ``format``, ``columns`` and ``policies``.
+    asked
+        What is given for this table: only fields that were set count.
+    delete
+        Whether its edges are taken away: weights are then read only to filter by.
+
+    Notes
+    -----
+    Columns are those of the base where both tables are of formats in which columns are chosen. A
+    format with fixed columns has its own.
+    """
+    given = {name: getattr(asked, name) for name in asked.model_fields_set}
+    before = {name: value for name, value in known["policies"].items() if value is not None}
+    if delete and before["duplicates"] in ("sum", "max"):
+        before["duplicates"] = "first"
+    policies = IngestSettings.model_validate({**before, **given})
+    kind = recognise(files_of(source)[0]) if policies.format == "auto" else policies.format
+    columns = dict(known["columns"]) if {kind, known["format"]} <= set(CHOSEN) else {}
+    if delete and not wants_weight(policies):
+        columns.pop("weight", None)
+    if not wants_time(policies):
+        columns.pop("time", None)
+    return IngestSettings.model_validate({**before, **columns, **given})

@@ -1,0 +1,415 @@
+"""Update: new edges of a table joined to a run, or taken out of it, as a new version of the run.
+
+The graph is extended, what appears and vanishes is searched around the changed edges alone, and a
+run is committed that names the earlier one's files beside its own two (`pipeline.store.versions`).
+Its record is written last. So a process that is killed leaves the version before; run again, it
+does the same once more. Where a full search of the new graph is cheaper, that is done, and said.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import kernels
+from pipeline.errors import InputError
+from pipeline.events import tell
+from pipeline.graphs.bipartite import read_graph
+from pipeline.notify import failures_notified
+from pipeline.placement.where import check_backends
+from pipeline.run import Observer, StageClock, finish
+from pipeline.settings import Settings
+from pipeline.stages.extend import Extended, extend
+from pipeline.stages.plan import plan_run, read_plan
+from pipeline.stages.search import search_settings
+from pipeline.store.bicliques import MASK
+from pipeline.store.labels import read_hashes
+from pipeline.store.layout import FORMAT, RunFolder, Store
+from pipeline.store.records import STORED
+from pipeline.store.states import OpenedRun, latest_run, read_run
+from pipeline.store.versions import APPEARED, VANISHED, layers_of, parts_of
+from pipeline.versions.layer import ChangeFile, Roots, histogram_after, largest_after, write_changes
+from pipeline.versions.rollback import make_latest
+from pipeline.versions.sources import SourceFile, reading_of, source_files
+from pipeline.versions.way import Way, choose_way
+
+How = Literal["changes", "full run", "nothing", "taken"]
+
+
+@dataclass(frozen=True)
+class UpdateRecord:
+    """What an update did.
+
+    Parameters
+    ----------
+    version, parent, store
+        The new run, the run that it is a version of, and the store's URL. Where nothing was
+        committed, `version` is the run that holds all of the table.
+    graph
+        The graph of the version.
+    how, reason
+        "changes": searched around the changed edges. "full run": the new graph was searched whole.
+        "nothing": the table changes nothing, and no version was made. "taken": an earlier update
+        took these files. And why, in words.
+    deleted
+        Whether edges were taken away.
+    sources
+        URLs of the files.
+    rows_read, edges, unchanged
+        Rows of the table; different edges that were joined or taken away; those that were there
+        already, or were not there.
+    appeared, vanished
+        Maximal bicliques that are new, and that are no longer; None: a full run does not tell.
+    bicliques, digest
+        Those of the version, and their set digest, 16 hex digits.
+    n_left, n_right, n_edges
+        Size of its graph.
+    bytes
+        Size of the files that the version added.
+    seconds
+        Duration of each stage, and ``total``.
+    """
+
+    version: str
+    parent: str
+    store: str
+    graph: str
+    how: How
+    reason: str
+    deleted: bool
+    sources: list[str]
+    rows_read: int
+    edges: int
+    unchanged: int
+    appeared: int | None
+    vanished: int | None
+    bicliques: int
+    digest: str
+    n_left: int
+    n_right: int
+    n_edges: int
+    bytes: int
+    seconds: dict[str, float]
+
+    def record(self) -> dict[str, Any]:
+        """Plain record for JSON."""
+        return asdict(self)
+
+
+def update(
+    source: str, settings: Settings, run: str | None = None, *, delete: bool = False, observer: Observer | None = None
+) -> UpdateRecord:
+    """Join the edges of a table to a run of a store, or take them away, as a new version of it.
+
+    Parameters
+    ----------
+    source
+        Path or fsspec URL of an edge table, in any format that ingest reads.
+    settings
+        `store`; fields of `ingest` that are set describe this table, all others are those of the
+        base's table; threads, backend and cluster of the search.
+    run
+        Name of the run, or how it begins; by default the one that was published last.
+    delete
+        Take the edges away.
+    observer
+        Whom to tell how far the work is.
+
+    Returns
+    -------
+    UpdateRecord
+
+    Raises
+    ------
+    InputError
+        At anything wrong in the table, where the run is not complete, or no edge would be left.
+    StorageError
+        Where the run is damaged.
+
+    Notes
+    -----
+    One update of a store at a time: on a local disk a second one waits. Thresholds, side and plan
+    are those of the run. O(edges) to extend the graph; the rest is in proportion to what changes.
+    """
+    with failures_notified(settings, source):
+        check_backends(
+            settings.data_backend,
+            settings.search.backend,
+            settings.search.threads,
+            remote=settings.cluster.scheduler is not None,
+        )
+        store = Store.open(settings.store, create=False)
+        with store.root.claim("update"):
+            parent = latest_run(store) if run is None else store.find_run(run)
+            return _Update(store, parent, source, settings, delete, observer or Observer()).done()
+
+
+class _Update:
+    """One update: its table, its parent, and what is found on the way."""
+
+    def __init__(
+        self, store: Store, parent: str, source: str, settings: Settings, delete: bool, observer: Observer
+    ) -> None:
+        self._store, self._source, self._settings, self._delete = store, source, settings, delete
+        self._observer, self._clock = observer, StageClock(observer)
+        self._parent = store.run(parent)
+        self._before = read_run(self._parent)
+        _refuse_unfit(self._parent, self._before)
+
+    def done(self) -> UpdateRecord:
+        """Take the table, unless it was taken."""
+        with self._clock("look"):
+            self._files = source_files(self._source)
+            self._folder = self._store.run(version_id(self._parent.run, self._files, delete=self._delete))
+        taken = self._taken_by()
+        if taken is not None:
+            return self._without_change(taken, "taken", f"version {taken} took the same files in the same way")
+        known = self._known_reading()
+        reading = reading_of(self._source, known, self._settings.ingest, delete=self._delete)
+        with self._clock("extend"):
+            extended = extend(self._store, self._graph, self._source, reading, delete=self._delete)
+        if extended.record.graph == self._graph:
+            why = "none of its edges is there" if self._delete else "all of its edges are there already"
+            return self._without_change(self._parent.run, "nothing", why, extended)
+        with self._folder.claim("update"):
+            return self._commit(extended, {"reading": known})
+
+    # ---- what was there --------------------------------------------------------------------------
+
+    @property
+    def _graph(self) -> str:
+        return str(self._before.asked["graph"])
+
+    @property
+    def _published(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Manifest of the parent, and the plan of its base."""
+        manifest, plan = self._before.manifest, self._before.plan
+        if manifest is None or plan is None:  # such a run was refused
+            raise InputError(f"{self._parent.uri}: it is not published")
+        return manifest, plan
+
+    @property
+    def _base(self) -> RunFolder:
+        return self._store.run(str(self._before.asked.get("base", self._parent.run)))
+
+    def _known_reading(self) -> dict[str, Any]:
+        """How the table of the first run was read."""
+        if "reading" in self._before.asked:
+            return dict(self._before.asked["reading"])
+        graph = self._store.graph(self._graph).read_record("graph.json")
+        summary = graph["summary"]
+        return {"format": graph["source"]["format"], "columns": summary["columns"], "policies": summary["policies"]}
+
+    def _taken_by(self) -> str | None:
+        """The version that took these files already, if one did and nothing undid it since."""
+        taken = self._before.asked.get("taken", {})
+        last = [taken.get(file.key) for file in self._files]
+        if all(entry is not None and entry["deleted"] == self._delete for entry in last):
+            return str(last[-1]["version"])
+        if self._folder.exists() and self._folder.manifest() is not None:  # its parent was rolled back to
+            make_latest(self._store, self._folder.run)
+            return self._folder.run
+        return None
+
+    def _without_change(self, run: str, how: How, reason: str, extended: Extended | None = None) -> UpdateRecord:
+        """Say why nothing was committed."""
+        tell("update changes nothing", run=run, how=how, reason=reason)
+        manifest = self._store.run(run).manifest()
+        assert manifest is not None  # a version that took something is published
+        return self._record(run, manifest, how, reason, extended, None, 0)
+
+    # ---- what is committed -----------------------------------------------------------------------
+
+    def _commit(self, extended: Extended, about: dict[str, Any]) -> UpdateRecord:
+        search = search_settings(self._parent)
+        with self._clock("prepare"):
+            larger = self._graph if self._delete else extended.record.graph
+            graph = read_graph(self._store.graph(larger))
+            least = {name: getattr(search, name) for name in ("min_left", "min_right", "min_edges")}
+            changes = kernels.ChangeSearch(
+                graph.indptr, graph.indices, graph.n_right, extended.left, extended.right, **least
+            )
+            bicliques = int(self._published[0]["bicliques"])
+            way = choose_way(graph, extended.left, extended.right, changes.cost, bicliques, least)
+        asked = {
+            "run": self._folder.run,
+            "graph": extended.record.graph,
+            **{name: self._before.asked[name] for name in ("asks", "search", "plan")},
+            "created": dt.datetime.now(dt.UTC).isoformat(),
+            "parent": self._parent.run,
+            **about,
+            "taken": self._taken_now(),
+            "update": {
+                "how": way.how,
+                "reason": way.reason,
+                "deleted": self._delete,
+                "files": [file.record() for file in self._files],
+                "rows_read": extended.record.summary["rows_read"],
+                "edges": len(extended.left),
+                "unchanged": extended.unchanged,
+                "appeared": None,
+                "vanished": None,
+                "seconds": None,
+            },
+        }
+        if way.how == "full run":
+            return self._searched_whole(asked, way, extended)
+        return self._changed(asked, changes, way, extended)
+
+    def _taken_now(self) -> dict[str, Any]:
+        """The files that versions took, and whether they were last taken away."""
+        now = {file.key: {"version": self._folder.run, "deleted": self._delete} for file in self._files}
+        return {**self._before.asked.get("taken", {}), **now}
+
+    def _searched_whole(self, asked: dict[str, Any], way: Way, extended: Extended) -> UpdateRecord:
+        """Search the new graph like any run, which goes on where it was killed."""
+        if not self._folder.exists():
+            self._folder.write_record("run.json", asked)
+        planned = plan_run(self._store, self._folder.run, self._settings.data_backend, self._settings.cluster)
+        call = self._settings.model_copy(
+            update={"search": self._settings.search.model_copy(update={"max_bicliques": None})}
+        )
+        summary = finish(self._store, planned, call, self._observer, self._clock.seconds, None)
+        self._clock.seconds = {name: took for name, took in summary.seconds.items() if name != "total"}
+        manifest = self._folder.manifest()
+        assert manifest is not None  # it was just published
+        return self._record(self._folder.run, manifest, "full run", way.reason, extended, None, summary.bytes)
+
+    def _changed(
+        self, asked: dict[str, Any], changes: kernels.ChangeSearch, way: Way, extended: Extended
+    ) -> UpdateRecord:
+        """Search what appears and vanishes, write it, and commit the version."""
+        threads = kernels.number_of_threads(self._settings.search.threads)
+        with self._clock("search"):
+            found = changes.find(threads=threads)
+        appeared, vanished = found.appeared, found.vanished
+        if self._delete:
+            appeared, vanished = vanished, appeared
+        with self._clock("write"):
+            graph = self._store.graph(extended.record.graph)
+            hashes = read_hashes(graph)
+            plan = read_plan(self._base)
+            roots = Roots(plan, len(hashes[0 if plan.side == "left" else 1]))
+            written = [
+                write_changes(self._folder, name, lists, roots, hashes, by_partition=name == VANISHED)
+                for name, lists in ((APPEARED, appeared), (VANISHED, vanished))
+            ]
+        record = self._described(asked, written, found.backend, threads, extended)
+        stands = self._folder.commit("run.json", record, [change.file for change in written])
+        did: dict[str, Any] = {
+            "appeared": written[0].rows,
+            "vanished": written[1].rows,
+            "seconds": sum(self._clock.seconds.values()),
+        }
+        tell("version committed", run=self._folder.run, parent=self._parent.run, **did)
+        added = sum(change.file.bytes for change in written)
+        return self._record(self._folder.run, stands["manifest"], "changes", way.reason, extended, stands, added)
+
+    def _described(
+        self, asked: dict[str, Any], written: list[ChangeFile], backend: str, threads: int, extended: Extended
+    ) -> dict[str, Any]:
+        """The record of a version: what was asked, its layers, what changed, and its manifest."""
+        appeared, vanished = written
+        before, plan = self._published
+        layers = [*self._before.asked.get("layers", []), self._folder.run]
+        seconds = {**self._clock.seconds}
+        record = {
+            **asked,
+            "base": self._base.run,
+            "layers": layers,
+            "update": {**asked["update"], "appeared": appeared.rows, "vanished": vanished.rows, "seconds": seconds},
+            "appeared": appeared.record(),
+            "vanished": vanished.record(),
+        }
+        total = int(before["digest"], 16) + appeared.digest - vanished.digest
+        made = extended.record
+        record["manifest"] = {
+            "run": self._folder.run,
+            "graph": made.graph,
+            "side": plan["side"],
+            "n_left": made.n_left,
+            "n_right": made.n_right,
+            "n_edges": made.n_edges,
+            "bicliques": int(before["bicliques"]) + appeared.rows - vanished.rows,
+            "digest": f"{total & MASK:016x}",
+            "complete": True,
+            "limit": None,
+            "partitions": int(before["partitions"]) + 1,
+            "bytes": int(before["bytes"]) + sum(change.file.bytes for change in written),
+            "backend": backend or "none",
+            "threads": threads,
+            **{
+                f"{side}_histogram": histogram_after(
+                    before[f"{side}_histogram"], vanished.sizes[side], appeared.sizes[side]
+                )
+                for side in ("left", "right")
+            },
+            "seconds": seconds,
+            "created": dt.datetime.now(dt.UTC).isoformat(),
+            "files": [],
+            "checks": [],
+        }
+        record["manifest"]["largest"] = self._largest(record, written)
+        return record
+
+    def _largest(self, record: dict[str, Any], written: list[ChangeFile]) -> Any:
+        """The largest biclique of the version, which is not committed yet."""
+        before, plan = self._published
+        named = {change.file.name: {"bytes": change.file.bytes, "checksum": change.file.checksum} for change in written}
+        layers = layers_of(self._store, {**record, STORED: named})
+        commits = {number: part.commit for number, part in self._before.parts.items() if part.base is not None}
+        parts = parts_of(self._base, str(plan["digest"]), commits, layers)
+        largest = before["largest"]
+        lefts, rights = (dict(written[1].sizes[side]) for side in ("left", "right"))
+        may_be_gone = largest is not None and largest["n_left"] in lefts and largest["n_right"] in rights
+        return largest_after(largest, parts, read=may_be_gone)
+
+    def _record(
+        self,
+        run: str,
+        manifest: dict[str, Any],
+        how: How,
+        reason: str,
+        extended: Extended | None,
+        stands: dict[str, Any] | None,
+        added: int,
+    ) -> UpdateRecord:
+        nothing = 0 if how in ("nothing", "taken") else None
+        changed: dict[str, Any] = {
+            name: nothing if stands is None else int(stands["update"][name]) for name in ("appeared", "vanished")
+        }
+        seconds = self._clock.seconds
+        return UpdateRecord(
+            version=run,
+            parent=self._parent.run,
+            store=self._store.uri,
+            how=how,
+            reason=reason,
+            deleted=self._delete,
+            sources=[file.uri for file in self._files],
+            rows_read=0 if extended is None else int(extended.record.summary["rows_read"]),
+            edges=0 if extended is None else len(extended.left),
+            unchanged=0 if extended is None else extended.unchanged,
+            **changed,
+            **{name: manifest[name] for name in ("graph", "bicliques", "digest", "n_left", "n_right", "n_edges")},
+            bytes=added,
+            seconds={**seconds, "total": round(sum(seconds.values()), 6)},
+        )
+
+
+def version_id(parent: str, files: tuple[SourceFile, ...], *, delete: bool) -> str:
+    """Name a version: a hash of its parent, and of what is taken in which way."""
+    what = {"format": FORMAT, "parent": parent, "files": [file.key for file in files], "delete": delete}
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _refuse_unfit(folder: RunFolder, opened: OpenedRun) -> None:
+    """Refuse to update what is no whole enumeration."""
+    if opened.state.name != "published":
+        raise InputError(
+            f"{folder.uri}: only a published run can be updated, and this one is {opened.state};"
+            f" finish it first: bicliq resume {folder.run}"
+        )

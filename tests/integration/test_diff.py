@@ -1,0 +1,91 @@
+"""`bicliq diff`: what appeared and vanished between versions, and what it was or became."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+import bicliq
+from flows.cli.app import invoke
+from pipeline.errors import InputError
+from pipeline.results.changes import Changes, changes_between
+from pipeline.run import run
+from pipeline.settings import load_settings
+from pipeline.store.results import open_run
+from pipeline.versions.update import update
+from tests.integration.test_update import HERE, SHOP, csv, said, shop
+
+__all__ = ["shop"]
+
+
+def test_groups_that_grew_shrank_came_and_went_are_told_apart(tmp_path, shop, capsys):
+    update(csv(tmp_path / "new.csv", [("cid", "jam"), ("dan", "rum")]), shop)
+    record = said(capsys, "diff", "--store", shop.store)
+    ways = {(*group["left"], *group["right"]): group["how"] for group in record["appeared"]}
+    assert ways == {("ann", "bob", "cid", "jam", "tea"): "grown", ("dan", "rum"): "new"}
+    was = record["appeared"][0]["other"]
+    assert (was["left"], was["right"], was["shared_edges"]) == (["ann", "bob"], ["jam", "tea"], 4)
+    update(csv(tmp_path / "old.csv", [("ann", "jam"), ("ann", "tea"), ("dan", "rum")]), shop, delete=True)
+    record = said(capsys, "diff", "--store", shop.store)
+    assert [(group["left"], group["how"]) for group in record["appeared"]] == [(["bob", "cid"], "shrunk")]
+    assert {tuple(group["left"]): group["how"] for group in record["vanished"]} == {
+        ("ann", "bob", "cid"): "shrunk",
+        ("dan",): "gone",
+    }
+
+
+def test_sizes_choose_and_objectives_rank(tmp_path, shop, capsys):
+    more = [(user, item) for user in ("x", "y", "z") for item in ("p", "q")] + [("w", item) for item in "abcdefgh"]
+    update(csv(tmp_path / "new.csv", more), shop)
+    record = said(capsys, "diff", "--by", "balanced", "--limit", "1", "--store", shop.store)
+    assert (record["n_appeared"], record["appeared"][0]["left"], record["appeared"][0]["value"]) == (
+        2,
+        ["x", "y", "z"],
+        2,
+    )
+    changes = bicliq.open(shop.store).where(max_left=1, min_edges=8).changes()
+    assert isinstance(changes, Changes)
+    assert (changes.count("appeared"), changes.count("vanished")) == (1, 0)
+    assert changes.top("appeared", by="vertices")[0]["value"] == 9
+    with pytest.raises(InputError, match="by 'size'"):
+        changes.top("appeared", by="size")
+
+
+def test_all_changes_go_to_a_file(tmp_path, shop, capsys):
+    update(csv(tmp_path / "new.csv", [("cid", "jam"), ("dan", "rum")]), shop)
+    for name in ("c.parquet", "c.jsonl"):
+        record = said(capsys, "diff", "--out", str(tmp_path / name), "--store", shop.store)
+        assert record["rows"] == 4
+    rows = pq.read_table(tmp_path / "c.parquet").to_pylist()
+    assert rows == [json.loads(line) for line in (tmp_path / "c.jsonl").read_text().splitlines()]
+    assert [row["change"] for row in rows] == ["appeared", "appeared", "vanished", "vanished"]
+    assert invoke(["diff", "--out", str(tmp_path / "c.jsonl"), "--store", shop.store]) == 2
+    assert invoke(["diff", "--out", str(tmp_path / "c.txt"), "--store", shop.store]) == 2
+    assert "is there already" in (error := capsys.readouterr().err)
+    assert "which format?" in error
+    assert invoke(["diff", "--store", shop.store]) == 0
+    assert "2 groups appeared" in capsys.readouterr().out
+
+
+def test_a_run_that_is_no_version_needs_another_to_be_compared_with(tmp_path, shop, capsys):
+    assert invoke(["diff", "--store", shop.store]) == 2
+    assert "name the run to compare it with" in capsys.readouterr().err
+
+
+def test_any_two_runs_are_compared_by_their_labels(tmp_path, shop):
+    settings = load_settings(store=shop.store, ingest={"left": "user", "right": "item"}, **HERE)
+    other = run(csv(tmp_path / "other.csv", [("aaa", "tea"), *SHOP[:4]]), settings)
+    before = next(name for name in open_run(shop.store).store.runs() if name != other.run)
+    changes = changes_between(open_run(shop.store, other.run), before)
+    assert [row["left"] for row in changes.appeared.to_pylist()] == [["aaa", "ann", "bob"]]
+    assert [row["left"] for row in changes.vanished.to_pylist()] == [["ann", "bob", "cid"]]
+
+
+def test_numbers_that_became_text_are_the_same_labels(tmp_path):
+    settings = load_settings(store=str(tmp_path / "s"), **HERE)
+    run(csv(tmp_path / "base.csv", [(1, 10), (2, 10)], "left,right"), settings)
+    update(csv(tmp_path / "new.csv", [("x", 10)], "left,right"), settings)
+    (grown,) = bicliq.open(settings.store).changes().top("appeared")
+    assert (grown["how"], grown["left"], grown["other"]["left"]) == ("grown", ["1", "2", "x"], ["1", "2"])

@@ -1,0 +1,326 @@
+"""`bicliq update`: tables joined to a run or taken out of it, and what readers see."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import kernels
+from flows.cli.app import invoke
+from pipeline.errors import BicliqError, InputError
+from pipeline.run import resume, run
+from pipeline.settings import Settings, load_settings
+from pipeline.stages.verify import verify_store
+from pipeline.store.layout import Store
+from pipeline.store.results import open_run
+from pipeline.store.versions import VANISHED, Layer
+from pipeline.versions import way
+from pipeline.versions.layer import histogram_after
+from pipeline.versions.rollback import make_latest
+from pipeline.versions.sources import reading_of, source_files
+from pipeline.versions.update import UpdateRecord, update, version_id
+from tests.integration.server import artifacts
+from tests.real_graphs import DATA
+
+HERE = {"cluster": {"local": True}}
+
+
+def csv(path, rows, head="user,item"):
+    path.write_text("\n".join([head, *(",".join(map(str, row)) for row in rows)]) + "\n")
+    return str(path)
+
+
+SHOP = [("ann", "jam"), ("ann", "tea"), ("bob", "jam"), ("bob", "tea"), ("cid", "tea")]
+
+
+@pytest.fixture
+def shop(tmp_path):
+    settings = load_settings(store=str(tmp_path / "store"), ingest={"left": "user", "right": "item"}, **HERE)
+    run(csv(tmp_path / "base.csv", SHOP), settings)
+    return load_settings(store=settings.store, **HERE)
+
+
+def from_scratch(tmp_path, rows, **asked):
+    settings = load_settings(store=str(tmp_path / "scratch"), ingest={"left": "user", "right": "item"}, **HERE, **asked)
+    return run(csv(tmp_path / "all.csv", rows), settings)
+
+
+def said(capsys, *arguments):
+    capsys.readouterr()
+    assert invoke([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_command_prints_the_contract_and_runs_lists_the_version(tmp_path, shop, capsys):
+    new = csv(tmp_path / "new.csv", [("cid", "jam"), ("dan", "rum"), ("ann", "jam")])
+    record = said(capsys, "update", new, "--store", shop.store)
+    whole = from_scratch(tmp_path, [*SHOP, ("cid", "jam"), ("dan", "rum")])
+    assert (record["bicliques"], record["digest"]) == (whole.bicliques, whole.digest)
+    assert (record["how"], record["edges"], record["unchanged"], record["rows_read"]) == ("changes", 2, 1, 3)
+    listed = said(capsys, "runs", "--store", shop.store)["runs"]
+    assert [entry["parent"] for entry in listed] == [None, record["parent"]]
+    assert listed[1]["update"]["sources"] == [f"file://{new}"]
+    assert invoke(["update", new, "--store", shop.store]) == 0
+    assert "took the same files" in capsys.readouterr().out
+    assert invoke(["runs", "--store", shop.store]) == 0
+    assert f"{record['parent']} and new.csv (+2 -2)" in capsys.readouterr().out
+    for command in (
+        ["top"],
+        ["show", "--with-left", "dan"],
+        ["report"],
+        ["verify"],
+        ["export", str(tmp_path / "g.csv")],
+    ):
+        assert invoke([*command, "--store", shop.store]) == 0
+    assert (tmp_path / "g.csv").read_text().count("dan") == 1
+    found = said(capsys, "find", "--run", record["version"], "--store", shop.store)
+    assert len(found["groups"]) == whole.bicliques
+
+
+def test_what_is_taken_away_is_what_a_run_without_it_gives(tmp_path, shop):
+    found = update(csv(tmp_path / "old.csv", [("ann", "jam"), ("zoe", "jam")]), shop, delete=True)
+    assert (found.edges, found.unchanged) == (1, 1)
+    assert found.digest == from_scratch(tmp_path, SHOP[1:]).digest
+    again = update(csv(tmp_path / "new.csv", [("ann", "jam")]), shop)
+    assert again.digest == from_scratch(tmp_path, SHOP).digest
+
+
+def test_files_that_were_taken_are_taken_again_only_after_they_were_taken_away(tmp_path, shop):
+    new = csv(tmp_path / "new.csv", [("dan", "jam")])
+    first = update(new, shop)
+    assert isinstance(first, UpdateRecord)
+    again = update(new, shop)
+    assert (again.how, again.version, again.appeared) == ("taken", first.version, 0)
+    assert again.record()["bytes"] == 0
+    assert update(new, shop, delete=True).how == "changes"
+    assert update(new, shop).how == "changes"
+    csv(tmp_path / "new.csv", [("eve", "jam")])
+    assert update(new, shop).edges == 1
+
+
+@pytest.mark.parametrize("delete", [False, True])
+def test_a_table_that_changes_nothing_makes_no_version(tmp_path, shop, delete):
+    rows = [("dan", "rum")] if delete else SHOP[:2]
+    found = update(csv(tmp_path / "same.csv", rows), shop, delete=delete)
+    assert (found.how, found.edges, found.unchanged) == ("nothing", 0, len(rows))
+    assert len(Store.open(shop.store).runs()) == 1
+
+
+def test_new_rows_come_in_every_format(tmp_path, shop):
+    pq.write_table(pa.table({"item": ["jam"], "user": ["cid"]}), tmp_path / "a.parquet")
+    (tmp_path / "b.tsv").write_text("user\titem\ndan\ttea\n")
+    (tmp_path / "c.csv.gz").write_bytes(gzip.compress(b"stars,item,user\n5,jam,eve\n"))
+    for name in ("a.parquet", "b.tsv", "c.csv.gz"):
+        assert update(str(tmp_path / name), shop).edges == 1
+    more = [("cid", "jam"), ("dan", "tea"), ("eve", "jam")]
+    assert open_run(shop.store).manifest.digest == from_scratch(tmp_path, [*SHOP, *more]).digest
+
+
+def test_columns_policies_and_thresholds_are_those_of_the_run(tmp_path):
+    head = "when,user,item,stars"
+    rows = [(1, "ann", "jam", 5), (2, "bob", "jam", 4), (3, "ann", "tea", 1), (4, "bob", "tea", 5)]
+    ingest = {"left": "user", "right": "item", "weight": "stars", "duplicates": "sum", "min_weight": 3}
+    search = {"min_left": 2}
+    settings = load_settings(store=str(tmp_path / "s"), ingest=ingest, search=search, **HERE)
+    run(csv(tmp_path / "base.csv", rows, head), settings)
+    later = load_settings(store=settings.store, **HERE)
+    more = [(5, "cid", "tea", 2), (6, "cid", "jam", 3), (7, "ann", "tea", 3)]
+    found = update(csv(tmp_path / "more.csv", more, head), later)
+    assert found.edges == 2
+    whole = run(
+        csv(tmp_path / "all.csv", rows + more, head), settings.model_copy(update={"store": str(tmp_path / "t")})
+    )
+    assert (found.bicliques, found.digest) == (whole.bicliques, whole.digest)
+    known = {"format": "csv", "columns": {"left": "user", "right": "item", "weight": "stars"},
+             "policies": {"duplicates": "sum", "min_weight": None}}  # fmt: skip
+    reading = reading_of(str(tmp_path / "more.csv"), known, load_settings().ingest, delete=True)
+    assert (reading.left, reading.weight, reading.duplicates) == ("user", None, "first")
+    with pytest.raises(InputError, match="min_weight 2"):
+        update(str(tmp_path / "base.csv"), load_settings(store=settings.store, ingest={"min_weight": 2}, **HERE))
+
+
+@pytest.mark.parametrize(
+    ("rows", "head", "options", "problem"),
+    [
+        ([("a", "b")], "buyer,product", [], "there is no column 'user'"),
+        ([], "user,item", [], "no edge is left"),
+        (SHOP, "user,item", ["--delete"], "no edge of the graph would be left"),
+        (SHOP, "user,item", ["--run", "zzz"], "is no run of this store"),
+    ],
+)
+def test_what_cannot_be_taken_is_one_line_and_changes_nothing(tmp_path, shop, capsys, rows, head, options, problem):
+    new = csv(tmp_path / "new.csv", rows, head)
+    assert invoke(["update", new, "--store", shop.store, *options]) == 2
+    error = capsys.readouterr().err
+    assert problem in error
+    assert error.count("\n") == 1
+    assert len(Store.open(shop.store).runs()) == 1
+
+
+def test_a_run_that_is_not_whole_is_not_updated(tmp_path):
+    settings = load_settings(store=str(tmp_path / "s"), search={"max_bicliques": 1}, **HERE)
+    run(csv(tmp_path / "base.csv", SHOP), settings)
+    with pytest.raises(InputError, match="cut off by its limit"):
+        update(csv(tmp_path / "new.csv", [("x", "y")]), settings)
+
+
+def test_a_version_has_nothing_to_resume(tmp_path, shop):
+    found = update(csv(tmp_path / "new.csv", [("dan", "jam")]), shop)
+    with pytest.raises(InputError, match="nothing to resume"):
+        resume(found.version, shop)
+
+
+KILL = """
+import os, signal, sys
+from pipeline.settings import load_settings
+from pipeline.store.layout import RunFolder
+from pipeline.versions.update import update
+real, at = RunFolder.write_record, sys.argv[3]
+def killed(self, *args, **kw):
+    if at == "after": real(self, *args, **kw)
+    os.kill(os.getpid(), signal.SIGKILL)
+RunFolder.write_record = killed
+update(sys.argv[1], load_settings(store=sys.argv[2], cluster={"local": True}))
+"""
+
+
+@pytest.mark.parametrize("at", ["before", "after"])
+def test_an_update_that_is_killed_leaves_a_whole_version_and_takes_nothing_twice(tmp_path, shop, at):
+    new = csv(tmp_path / "new.csv", [("cid", "jam"), ("dan", "rum")])
+    killed = subprocess.run(
+        [sys.executable, "-c", KILL, new, shop.store, at], env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    )
+    assert killed.returncode == -signal.SIGKILL
+    store = Store.open(shop.store)
+    assert len(store.runs()) == (1 if at == "before" else 2)
+    found = verify_store(store)
+    assert (found.problems, len(found.leftovers)) == ([], 2 if at == "before" else 0)
+    assert update(new, shop).how == ("changes" if at == "before" else "taken")
+    whole = from_scratch(tmp_path, [*SHOP, ("cid", "jam"), ("dan", "rum")])
+    assert open_run(shop.store).manifest.digest == whole.digest
+    assert verify_store(store).leftovers == []
+
+
+def test_a_damaged_layer_is_found_and_said(tmp_path, shop, capsys):
+    found = update(csv(tmp_path / "new.csv", [("cid", "jam"), ("dan", "rum")]), shop)
+    folder = Store.open(shop.store).run(found.version)
+    layer = Layer(folder, folder.read_record("run.json"))
+    assert layer.vanished().num_rows == found.vanished
+    path = layer.folder.path_of(layer.file(VANISHED).name)
+    with open(path, "r+b") as file:
+        file.seek(8)
+        file.write(b"xxxx")
+    assert invoke(["verify", "--store", shop.store, "--repair"]) == 1
+    shown = capsys.readouterr()
+    assert "a version cannot be mended" in shown.out
+    assert "vanished.parquet" in shown.err
+    with pytest.raises(BicliqError, match="checksum"):
+        open_run(shop.store).table()
+
+
+def test_a_base_that_is_mended_is_not_the_latest_run_for_it(tmp_path, shop):
+    found = update(csv(tmp_path / "new.csv", [("dan", "jam")]), shop)
+    base = Store.open(shop.store).run(found.parent)
+    with open(base.path_of(base.committed()[0].file), "ab") as file:
+        file.write(b"x")
+    assert invoke(["verify", "--store", shop.store, "--repair"]) == 0
+    assert open_run(shop.store).run == found.version
+
+
+def test_more_that_vanished_than_there_was_is_an_error():
+    assert histogram_after([(1, 2), (3, 1)], [(3, 1)], [(2, 1)]) == [(1, 2), (2, 1)]
+    with pytest.raises(BicliqError, match="more bicliques of a size vanished"):
+        histogram_after([(1, 2)], [(1, 3)], [])
+
+
+def test_versions_are_named_by_what_they_take(tmp_path):
+    files = source_files(csv(tmp_path / "a.csv", SHOP))
+    names = {version_id(parent, files, delete=delete) for parent in "ab" for delete in (False, True)}
+    assert len(names) == 4
+
+
+def test_a_full_run_is_made_where_it_is_cheaper_and_said(tmp_path, monkeypatch):
+    edges = pq.read_table(DATA / "UCforum.parquet")
+    order = np.random.default_rng(1).permutation(len(edges))
+    for name, rows in (("base", order[300:]), ("some", order[:3]), ("many", order[3:300])):
+        pq.write_table(edges.take(rows), tmp_path / f"{name}.parquet")
+    settings: Settings = load_settings(store=str(tmp_path / "s"), **HERE)
+    run(str(tmp_path / "base.parquet"), settings)
+    monkeypatch.setattr(way, "FEW", 0)
+    some = update(str(tmp_path / "some.parquet"), settings)
+    many = update(str(tmp_path / "many.parquet"), settings)
+    assert (some.how, many.how) == ("changes", "full run")
+    assert "a full run is cheaper" in many.reason
+    whole = run(str(DATA / "UCforum.parquet"), load_settings(store=str(tmp_path / "t"), **HERE))
+    assert (many.bicliques, many.digest, many.appeared) == (whole.bicliques, whole.digest, None)
+    assert open_run(settings.store).run == many.version
+    assert update(str(tmp_path / "many.parquet"), settings).how == "taken"
+    assert verify_store(Store.open(settings.store)).problems == []
+
+
+def test_hashes_of_bicliques_add_up_to_the_digest():
+    lists = [0, 2, 3], [0, 1, 1], [0, 1, 3], [0, 0, 1]
+    assert int(kernels.biclique_hashes(*lists).sum(dtype=np.uint64)) == kernels.set_digest(*lists)
+
+
+def test_the_flow_updates_as_the_command_does(tmp_path, shop, prefect_server):
+    from flows.update import update_flow
+
+    new = csv(tmp_path / "new.csv", [("cid", "jam"), ("dan", "rum")])
+    record = update_flow(new, {"store": shop.store, **HERE})
+    assert record["digest"] == from_scratch(tmp_path, [*SHOP, ("cid", "jam"), ("dan", "rum")]).digest
+    left = artifacts(prefect_server)
+    assert record["digest"] in left[f"update-{record['version']}"]["data"]
+    assert "grown" in left[f"changes-{record['version']}"]["data"]
+    assert update_flow(new, {"store": shop.store, **HERE})["how"] == "taken"
+
+
+def test_a_history_of_edits_is_replayed_day_by_day(tmp_path):
+    lines = [line.split() for line in (DATA / "out.edit-nawiki").read_text().splitlines() if line[0] != "%"]
+    lines.sort(key=lambda fields: int(fields[3]))
+    days = [int(fields[3]) // 86_400 for fields in lines]
+    some = sorted(set(days))[220:223]
+
+    def konect(name, first, last):
+        rows = ["\t".join(fields) for day, fields in zip(days, lines, strict=True) if first <= day < last]
+        (tmp_path / f"out.{name}").write_text("% bip positive\n" + "\n".join(rows) + "\n")
+        return str(tmp_path / f"out.{name}")
+
+    settings = load_settings(store=str(tmp_path / "s"), search={"min_left": 2, "min_right": 2}, **HERE)
+    run(konect("base", 0, some[0]), settings)
+    for day in some:
+        found = update(konect(f"day{day}", day, day + 1), settings)
+        whole = run(konect("all", 0, day + 1), settings.model_copy(update={"store": str(tmp_path / f"t{day}")}))
+        assert (found.bicliques, found.digest) == (whole.bicliques, whole.digest)
+    assert verify_store(Store.open(settings.store)).problems == []
+
+
+def test_a_version_that_is_rolled_back_to_is_what_readers_and_updates_take(tmp_path, shop, capsys):
+    new = csv(tmp_path / "new.csv", [("cid", "jam")])
+    first = update(csv(tmp_path / "first.csv", [("dan", "rum")]), shop)
+    second = update(new, shop)
+    for run_, latest in ((first.parent, second), (first.version, first)):
+        record = said(capsys, "rollback", run_, "--store", shop.store)
+        assert (record["run"], record["before"]) == (run_, second.version if latest is second else first.parent)
+        assert open_run(shop.store).run == run_
+    again = update(new, shop)
+    assert (again.how, again.version) == ("taken", second.version)
+    assert open_run(shop.store).run == second.version
+    assert verify_store(Store.open(shop.store)).problems == []
+    assert invoke(["rollback", "zzz", "--store", shop.store]) == 2
+
+
+def test_only_what_is_published_is_rolled_back_to(tmp_path):
+    settings = load_settings(store=str(tmp_path / "s"), search={"max_bicliques": 1}, **HERE)
+    found = run(csv(tmp_path / "base.csv", SHOP), settings)
+    with pytest.raises(InputError, match="only what is published"):
+        make_latest(Store.open(settings.store), found.run)

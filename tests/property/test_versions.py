@@ -1,0 +1,201 @@
+"""Versions made by updates, one after the other, against the bicliques of all edges by force."""
+
+import itertools
+
+import fsspec
+import pyarrow as pa
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from pipeline.results.bicliques import Bicliques
+from pipeline.results.changes import changes_between
+from pipeline.run import run
+from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, Settings
+from pipeline.stages.verify import verify
+from pipeline.store.layout import RunFolder, Store
+from pipeline.store.results import open_run
+from pipeline.versions.update import update
+from tests.reference.brute_force import maximal_bicliques, passing
+
+LABELS = st.sampled_from([*"abcdefg", "10", "9", "é"])
+TABLES = st.sets(st.tuples(LABELS, LABELS), min_size=1, max_size=14)
+PLACE = "memory://versions"
+
+
+class Killed(BaseException):
+    """What a process is killed by."""
+
+
+def put(name, rows):
+    with fsspec.open(f"{PLACE}/{name}", "w") as file:
+        file.write("\n".join(["user,item", *(",".join(row) for row in sorted(rows))]) + "\n")
+    return f"{PLACE}/{name}"
+
+
+def by_force(edges, least):
+    """Pairs of frozen sets of labels."""
+    left, right = (sorted({edge[side] for edge in edges}) for side in (0, 1))
+    dense = sorted((left.index(u), right.index(v)) for u, v in edges)
+    return {
+        (frozenset(left[u] for u in some), frozenset(right[v] for v in others))
+        for some, others in passing(maximal_bicliques(dense, len(left)), *least)
+    }
+
+
+def read_back(opened):
+    rows = Bicliques(opened).to_arrow().to_pylist()
+    found = [tuple(frozenset(map(str, row[side])) for side in ("left", "right")) for row in rows]
+    assert len(set(found)) == len(found)
+    assert len({row["biclique_id"] for row in rows}) == len(rows)
+    return set(found)
+
+
+class Versions(RuleBasedStateMachine):
+    """Insertions, deletions, kills and repetitions; every version is what a run would give."""
+
+    @initialize(
+        rows=TABLES,
+        least=st.tuples(st.integers(1, 2), st.integers(1, 2), st.integers(1, 4)),
+        partitions=st.integers(1, 3),
+        side=st.sampled_from(["left", "right"]),
+    )
+    def begin(self, rows, least, partitions, side):
+        fs = fsspec.filesystem("memory")
+        if fs.exists("/versions"):
+            fs.rm("/versions", recursive=True)
+        self.least, self.edges, self.files = least, set(rows), 0
+        asked = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
+        self.settings = Settings(
+            store=f"{PLACE}/store",
+            search=SearchSettings(side=side, threads=1, **asked),
+            plan=PlanSettings(partitions=partitions),
+            cluster=ClusterSettings(local=True),
+        )
+        self.latest = run(put("base.csv", rows), self.settings).run
+        self.known = {self.latest: by_force(self.edges, least)}
+
+    def table(self, rows):
+        self.files += 1
+        return put(f"{self.files}.csv", rows)
+
+    def take(self, source, edges, *, delete=False):
+        before = self.known[self.latest]
+        found = update(source, self.settings, delete=delete)
+        self.edges = edges
+        after = by_force(edges, self.least)
+        if found.how == "changes":
+            assert found.parent == self.latest
+            assert (found.appeared, found.vanished) == (len(after - before), len(before - after))
+        self.latest = found.version
+        self.known[self.latest] = after
+        return found
+
+    @rule(rows=TABLES)
+    def insert(self, rows):
+        found = self.take(self.table(rows), self.edges | rows)
+        assert found.edges + found.unchanged == len(rows) if found.how == "changes" else found.edges == 0
+
+    @precondition(lambda self: len(self.edges) > 1)
+    @rule(data=st.data())
+    def delete(self, data):
+        some = data.draw(st.sets(st.sampled_from(sorted(self.edges)), min_size=1, max_size=len(self.edges) - 1))
+        self.take(self.table(some), self.edges - some, delete=True)
+
+    @rule(rows=TABLES)
+    def search_whole(self, rows):
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("SAMPLED", "FEW"):
+                patch.setattr(f"pipeline.versions.way.{name}", -1)
+            patch.setattr("pipeline.versions.way.SAMPLED", 0)
+            patch.setattr("pipeline.versions.way.PRICE", 10**9)
+            self.take(self.table(rows), self.edges | rows)
+
+    @rule(rows=TABLES, where=st.sampled_from(["commit", "sink", "write_record"]))
+    def be_killed_and_do_it_again(self, rows, where):
+        source, latest = self.table(rows), self.latest
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(RunFolder, where, lambda *_, **__: (_ for _ in ()).throw(Killed))
+            try:
+                update(source, self.settings)
+            except Killed:
+                assert open_run(self.settings.store).run == latest
+        self.take(source, self.edges | rows)
+
+    @precondition(lambda self: self.files)
+    @rule()
+    def take_the_last_file_again(self):
+        source = f"{PLACE}/again.csv"
+        rows = put("again.csv", self.edges) and self.edges
+        first = update(source, self.settings)
+        second = update(source, self.settings)
+        assert first.how == "nothing"
+        assert second.how in ("nothing", "taken")
+        assert (second.version, set(rows)) == (self.latest, self.edges)
+
+    @invariant()
+    def the_latest_is_what_a_run_would_give(self):
+        opened = open_run(self.settings.store)
+        assert opened.run == self.latest
+        assert read_back(opened) == self.known[self.latest]
+        scratch = self.settings.model_copy(update={"store": f"{PLACE}/scratch"})
+        whole = run(put("all.csv", self.edges), scratch)
+        assert (opened.manifest.digest, opened.manifest.bicliques) == (whole.digest, whole.bicliques)
+        other = open_run(f"{PLACE}/scratch", whole.run)
+        assert opened.manifest.left_histogram == other.manifest.left_histogram
+        largest, wanted = (found.manifest.largest for found in (opened, other))
+        assert largest == wanted or {**largest, "partition": 0} == {**wanted, "partition": 0}
+        sizes = ["n_left", "n_right"]
+        assert [sum(row.values()) for row in opened.top(4, "left").select(sizes[:1]).to_pylist()] == [
+            sum(row.values()) for row in other.top(4, "left").select(sizes[:1]).to_pylist()
+        ]
+        assert opened.sizes() == other.sizes()
+
+    def differences(self):
+        """Every version beside the one before, the first beside the last, and backwards."""
+        names = list(self.known)
+        pairs = [*itertools.pairwise(names), (names[0], names[-1]), (names[-1], names[0])]
+        for before, after in pairs:
+            changes = changes_between(open_run(self.settings.store, after), before)
+            for kind, wanted in (
+                ("appeared", self.known[after] - self.known[before]),
+                ("vanished", self.known[before] - self.known[after]),
+            ):
+                rows = changes.top(kind, 1000)
+                found = [tuple(frozenset(map(str, row[side])) for side in ("left", "right")) for row in rows]
+                assert (len(found), set(found)) == (len(wanted), wanted)
+                assert changes.count(kind) == len(wanted)
+
+    def teardown(self):
+        if not hasattr(self, "known"):
+            return
+        self.differences()
+        for version, bicliques in self.known.items():
+            assert read_back(open_run(self.settings.store, version)) == bicliques
+            found = verify(Store.open(self.settings.store), version)
+            assert found.ok, found.problems
+            assert found.bicliques == len(bicliques)
+
+
+Versions.TestCase.settings = settings(max_examples=25, stateful_step_count=6, deadline=None)
+TestVersions = Versions.TestCase
+
+
+def test_readers_of_every_kind_see_one_version():
+    settings = Settings(store=f"{PLACE}/readers", cluster=ClusterSettings(local=True), plan=PlanSettings(partitions=2))
+    run(put("r.csv", [(u, v) for u in "abcde" for v in "vwxyz" if u + v not in ("av", "bw", "cx", "dy")]), settings)
+    update(put("r1.csv", [("a", "v"), ("f", "v"), ("f", "w")]), settings)
+    update(put("r2.csv", [("e", "z")]), settings, delete=True)
+    opened = open_run(settings.store)
+    wanted = read_back(opened)
+    tables = [
+        opened.table(),
+        opened.dataset().to_table(),
+        pa.concat_tables(map(opened.read_partition, opened.partitions)),
+    ]
+    tables.append(pa.Table.from_pandas(opened.to_dask().compute(scheduler="sync")))
+    assert [table.num_rows for table in tables] == [len(wanted)] * 4
+    assert opened.dataset().count_rows() == opened.count(Bicliques(opened).choice) == len(wanted)
+    big = Bicliques(opened).where(min_left=3, with_right=["w"])
+    assert len(big) == big.to_arrow().num_rows == sum(len(a) >= 3 and "w" in b for a, b in wanted)
