@@ -1,4 +1,4 @@
-"""A page of the Dask dashboard that shows searches: partitions, bicliques a second, workers, the end.
+"""A page of the Dask dashboard that shows searches: partitions, rates, workers, the end.
 
 Clusters that we start have it at ``/bicliq``. A scheduler that others start gets it by::
 
