@@ -11,7 +11,7 @@ from typing import Any
 from prefect import flow, get_run_logger
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
-from flows.notices import HOOKS
+from flows.notices import HOOKS, tell_prefect
 from flows.tasks import (
     check_task,
     ended,
@@ -108,7 +108,7 @@ def search_and_publish(
     record = summary(store, read_manifest(store, run), searched, placement, clock.seconds, None).record()
     record["ingest"] = ingested
     _leave_artifacts(store, record)
-    notify_finished(asked, record)
+    tell_prefect(notify_finished(asked, record))
     return ended(_in_words(record), record)
 
 

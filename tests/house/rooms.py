@@ -6,7 +6,7 @@ all that is below it too. Modules of one room import each other freely, as long 
 it.
 
 Three storeys: flows above pipeline above kernels. In the pipeline, from below: errors, events,
-settings, formats and placement, store, graphs, stages, report, notify, run, questions, repair,
+settings, formats and placement, store, graphs, stages, report, rules, notify, run, questions, repair,
 bench.
 """
 
@@ -38,7 +38,8 @@ MAY_IMPORT: dict[str, list[str]] = {
     "pipeline.graphs": [*BASE, "kernels", "pipeline.formats.*", "pipeline.placement.*", "pipeline.store.*"],
     "pipeline.stages": [*BELOW_STAGES, "kernels"],
     "pipeline.report": [*BELOW_STAGES, "pipeline.stages.*"],
-    "pipeline.notify": [*BASE, "pipeline.store.*"],
+    "pipeline.rules": [*BASE, "pipeline.store.*", "pipeline.graphs.*"],
+    "pipeline.notify": [*BASE, "pipeline.store.*", "pipeline.rules"],
     "pipeline.run": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.notify"],
     "pipeline.questions": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.run"],
     "pipeline.repair": BELOW_FLOWS,
