@@ -1,7 +1,7 @@
 """Which groups of a run are worth telling of, and why: by size, by member, by surprise.
 
-All rules that are set must hold for a group. They look at lists of dense ids, a row group at a time,
-so they can be asked of any bicliques of a graph, and not only of all those of a run.
+All rules that are set must hold for a group. They look at lists of dense ids, a row group at a
+time, so they can be asked of any bicliques of a graph, and not only of all those of a run.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Fitting:
     groups
         How many there are.
     shown
-        The first of them, by surprise where a rule asks for it, else by edges: left, right (labels),
-        n_left, n_right, n_edges, surprise where it was asked for, and reasons in words.
+        The first of them, by surprise where a rule asks for it, else by edges: left, right
+        (labels), n_left, n_right, n_edges, surprise where it was asked for, and reasons in words.
     """
 
     groups: int
@@ -146,7 +146,7 @@ class Rules:
         return Fitting(groups, [_described(row, self._asked, watched) for _, row in best])
 
     def surprise(self, table: pa.Table) -> Numbers:
-        """How unlikely each biclique is where edges fall by degree, in nats: as `kernels.top_bicliques` says."""
+        """How unlikely each biclique is, in nats: the surprise of `kernels.top_bicliques`."""
         n_left, n_right = (table[name].to_numpy().astype(float) for name in ("n_left", "n_right"))
         left, right = (_sums(table[side], self._logarithms[side]) for side in ("left", "right"))
         return np.asarray(n_left * n_right * self._edges - n_right * left - n_left * right)

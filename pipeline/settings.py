@@ -276,6 +276,9 @@ class NotifySettings(_Frozen):
     webhook_edges: int = Field(
         1, ge=1, lt=2**63, description="Edges of a biclique from which on it counts for webhook_groups, and is listed."
     )
+    lineage: Annotated[str, AfterValidator(_webhook)] | None = Field(
+        None, description="URL of a server of OpenLineage that is told of each run; needs bicliq[openlineage]."
+    )
     webhook_members: tuple[str, ...] = Field(
         (),
         description="Labels of either side, with commas between them: only a biclique that has one of them counts and is"

@@ -6,8 +6,8 @@ all that is below it too. Modules of one room import each other freely, as long 
 it.
 
 Three storeys: flows above pipeline above kernels. In the pipeline, from below: errors, events,
-settings, formats and placement, store, graphs, stages, report, rules, notify, run, questions, repair,
-bench.
+settings, formats and placement, store, graphs, stages, report, rules, notify, lineage, run,
+questions, repair, bench.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ BELOW_FLOWS = [
     *BELOW_STAGES,
     "pipeline.stages.*",
     "pipeline.notify",
+    "pipeline.lineage",
     "pipeline.run",
     "pipeline.questions.*",
     "pipeline.results.*",
@@ -39,8 +40,9 @@ MAY_IMPORT: dict[str, list[str]] = {
     "pipeline.stages": [*BELOW_STAGES, "kernels"],
     "pipeline.report": [*BELOW_STAGES, "pipeline.stages.*"],
     "pipeline.rules": [*BASE, "pipeline.store.*", "pipeline.graphs.*"],
+    "pipeline.lineage": BASE,
     "pipeline.notify": [*BASE, "pipeline.store.*", "pipeline.rules"],
-    "pipeline.run": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.notify"],
+    "pipeline.run": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.notify", "pipeline.lineage"],
     "pipeline.questions": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.run"],
     "pipeline.repair": BELOW_FLOWS,
     "pipeline.bench": ["pipeline.*", "kernels.*"],
