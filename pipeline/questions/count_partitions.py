@@ -88,7 +88,7 @@ def count_partitions(
         Where partitions failed, after all others were counted; or where the cluster was lost.
     """
     placement = read_plan_record(store.run(run)).placement(settings, asked.gpu_cannot, NOT_WORTH)
-    with placement.opened() as client:
+    with store.run(run).claim_run(settings.second_run), placement.opened() as client:
         if client is not None:
             dashboard(client.dashboard_link)
         cut_partitions(store, run, client, placement)
