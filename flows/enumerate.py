@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from prefect import flow
+from prefect.runtime import flow_run
 
-from flows.etl import search_and_publish
+from flows.etl import in_words, search_and_publish
 from flows.notices import HOOKS
-from flows.tasks import plan_task, profile_task, settings_of
+from flows.tasks import ended, plan_task, profile_task, settings_of
+from pipeline.lineage import lineage_told
 from pipeline.placement.where import check_backends
 from pipeline.run import StageClock
 from pipeline.store.layout import Store
@@ -23,9 +25,13 @@ def enumerate_graph(graph: str, settings: dict[str, Any] | None = None, verify: 
     )
     values = asked.model_dump(mode="json")
     clock = StageClock()
-    name = Store.open(asked.store, create=False).find_graph(graph)
-    with clock("profile"):
-        profile_task(name, values)
-    with clock("plan"):
-        planned = plan_task(name, values)
-    return search_and_publish(planned["run"], asked, None, verify, clock)
+    store = Store.open(asked.store, create=False)
+    name = store.find_graph(graph)
+    with lineage_told(asked, store.graph(name).uri, flow_run.id) as told:
+        with clock("profile"):
+            profile_task(name, values)
+        with clock("plan"):
+            planned = plan_task(name, values)
+        record = search_and_publish(planned["run"], asked, None, verify, clock)
+        told.finished(record)
+    return ended(in_words(record), record)

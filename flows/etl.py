@@ -10,8 +10,9 @@ from typing import Any
 
 from prefect import flow, get_run_logger
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
+from prefect.runtime import flow_run
 
-from flows.notices import HOOKS
+from flows.notices import HOOKS, tell_prefect
 from flows.tasks import (
     check_task,
     ended,
@@ -26,6 +27,7 @@ from flows.tasks import (
     verify_task,
 )
 from flows.words import graph_size, many
+from pipeline.lineage import lineage_told
 from pipeline.notify import notify_finished
 from pipeline.placement.where import Placement, check_backends
 from pipeline.report.page import write_report
@@ -82,20 +84,23 @@ def etl(source: str, settings: dict[str, Any] | None = None, verify: bool = Fals
     )
     values = asked.model_dump(mode="json")
     clock = StageClock()
-    with clock("ingest"):
-        ingested = ingest_task(source, values)
-    with clock("profile"):
-        profile_task(ingested["graph"], values)
-    with clock("plan"):
-        planned = plan_task(ingested["graph"], values)
-        check_task(planned["run"], ingested["summary"], values)
-    return search_and_publish(planned["run"], asked, ingested["summary"], verify, clock)
+    with lineage_told(asked, source, flow_run.id) as told:
+        with clock("ingest"):
+            ingested = ingest_task(source, values)
+        with clock("profile"):
+            profile_task(ingested["graph"], values)
+        with clock("plan"):
+            planned = plan_task(ingested["graph"], values)
+            check_task(planned["run"], ingested["summary"], values)
+        record = search_and_publish(planned["run"], asked, ingested["summary"], verify, clock)
+        told.finished(record)
+    return ended(in_words(record), record)
 
 
 def search_and_publish(
     run: str, asked: Settings, ingested: dict[str, Any] | None, verify: bool, clock: StageClock
 ) -> dict[str, Any]:
-    """Search a planned run in batches, publish it, leave its artifacts, and give the last state."""
+    """Search a planned run in batches, publish it, leave its artifacts, and return its record."""
     values = asked.model_dump(mode="json")
     store = Store.open(asked.store, create=False)
     placement = read_plan_record(store.run(run)).placement(asked)
@@ -112,8 +117,8 @@ def search_and_publish(
     ).record()
     record["ingest"] = ingested
     _leave_artifacts(store, record)
-    notify_finished(asked, record)
-    return ended(_in_words(record), record)
+    tell_prefect(notify_finished(asked, record))
+    return record
 
 
 def _search(store: Store, run: str, placement: Placement, values: dict[str, Any]) -> int:
@@ -136,7 +141,7 @@ def _search(store: Store, run: str, placement: Placement, values: dict[str, Any]
     return searched
 
 
-def _in_words(record: dict[str, Any]) -> str:
+def in_words(record: dict[str, Any]) -> str:
     """What a run found and took, as one line."""
     more = "" if record["complete"] else " (a limit was reached: there are more)"
     return (

@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from prefect.events import emit_event
+
 from flows.tasks import settings_of
 from pipeline.notify import notify_failed
+
+TOLD = "bicliq.run.told"
+"""Name of the event of a run that fits the rules."""
 
 
 def tell_failure(flow: Any, flow_run: Any, state: Any) -> None:
@@ -17,6 +22,13 @@ def tell_failure(flow: Any, flow_run: Any, state: Any) -> None:
     given = flow_run.parameters
     what = given.get("source") or f"graph {given.get('graph')}"
     notify_failed(settings_of(given.get("settings")), what, state.message or "no reason is known", state.name.lower())
+
+
+def tell_prefect(told: dict[str, Any] | None) -> None:
+    """Emit what a notification says as an event of Prefect, which automations can wait for."""
+    if told is not None:
+        named = {"prefect.resource.id": f"bicliq.run.{told['run']}", "prefect.resource.name": told["run"]}
+        emit_event(TOLD, resource=named, payload=told)
 
 
 HOOKS: dict[str, Any] = {

@@ -16,11 +16,9 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-import pyarrow as pa
-import pyarrow.dataset as ds
-
 from pipeline.errors import sentence
 from pipeline.events import tell, warn
+from pipeline.rules import Fitting, find_fitting, has_rules, least_groups, rules_in_words
 from pipeline.settings import NotifySettings, Settings
 from pipeline.store.results import open_run
 
@@ -31,11 +29,11 @@ TRIES, SECONDS_APART = 2, 2.0
 """Attempts at a webhook that does not answer, and the time between them."""
 
 GROUPS, MEMBERS = 5, 8
-"""Largest groups that a notification lists, and members of a side that it names."""
+"""Groups that a notification lists, and members of a side that it names."""
 
 
-def notify_finished(settings: Settings, record: dict[str, Any]) -> None:
-    """Tell that a run is published, if it fits the rules: with its largest groups, and why.
+def notify_finished(settings: Settings, record: dict[str, Any]) -> dict[str, Any] | None:
+    """Tell that a run is published, if it fits the rules: with its groups that do, and why.
 
     Parameters
     ----------
@@ -43,20 +41,27 @@ def notify_finished(settings: Settings, record: dict[str, Any]) -> None:
         `settings.notify` says where to, and which runs are told.
     record
         Of `pipeline.run.RunSummary`.
+
+    Returns
+    -------
+    dict or None
+        What is worth telling, whether there is a webhook or not; None where nothing is.
     """
     asked = settings.notify
-    if asked.webhook is None or asked.webhook_on == "failed":
-        return
+    if (asked.webhook is None and not has_rules(asked)) or asked.webhook_on == "failed":
+        return None
     try:
-        fitting = _groups_of(asked, record)
-        if fitting < asked.webhook_groups:
-            tell("no notification", run=record["run"], groups=fitting, webhook_groups=asked.webhook_groups)
-            return
-        content = _finished(asked, record, fitting)
+        found = find_fitting(open_run(record["store"], record["run"]), asked, GROUPS)
+        if found.groups < least_groups(asked):
+            tell("no notification", run=record["run"], groups=found.groups, webhook_groups=least_groups(asked))
+            return None
+        content = _finished(asked, record, found)
     except Exception as error:  # the run is published, whatever is wrong with what is read of it here
         warn("notification failed", run=record["run"], reason=sentence(error))
-        return
-    _post(asked.webhook, content, record["run"])
+        return None
+    if asked.webhook is not None:
+        _post(asked.webhook, content, record["run"])
+    return content
 
 
 def notify_failed(settings: Settings, what: str, reason: str, event: str = "failed") -> None:
@@ -91,34 +96,20 @@ def failures_notified(settings: Settings, what: str) -> Iterator[None]:
         raise
 
 
-def _groups_of(asked: NotifySettings, record: dict[str, Any]) -> int:
-    """Bicliques of a run that have at least the edges that are asked for."""
-    if asked.webhook_edges <= 1 or not record["bicliques"]:
-        return int(record["bicliques"])
-    sizes = [ds.field(name).cast(pa.int64()) for name in ("n_left", "n_right")]
-    found = open_run(record["store"], record["run"]).dataset()
-    return int(found.count_rows(filter=sizes[0] * sizes[1] >= asked.webhook_edges))
-
-
-def _finished(asked: NotifySettings, record: dict[str, Any], fitting: int) -> dict[str, Any]:
-    rows = open_run(record["store"], record["run"]).top(GROUPS).to_pylist() if record["bicliques"] else []
-    rows = [row for row in rows if row["n_edges"] >= asked.webhook_edges]
+def _finished(asked: NotifySettings, record: dict[str, Any], found: Fitting) -> dict[str, Any]:
     reasons = [f"run {record['run']} is published"]
-    if asked.webhook_groups:
-        least = f" of at least {asked.webhook_edges:,} edges" if asked.webhook_edges > 1 else ""
-        reasons.append(f"{fitting:,} bicliques{least}, and {asked.webhook_groups:,} are worth a notification")
+    if least_groups(asked):
+        wanted = " ".join(["bicliques", *rules_in_words(asked)])
+        reasons.append(f"{found.groups:,} {wanted}, and {least_groups(asked):,} are worth a notification")
     more = "" if record["complete"] else " (a limit was reached: there are more)"
     lines = [
         f"Bicliq: run {record['run']} finished: {record['bicliques']:,} maximal bicliques{more} of"
         f" {record['n_left']:,} left × {record['n_right']:,} right, {record['n_edges']:,} edges;"
         f" {_escaped(record['output'])}",
-        *(f"• {row['n_left']:,} × {row['n_right']:,}: {_some(row['left'])} | {_some(row['right'])}" for row in rows),
+        *(_line(group) for group in found.shown),
     ]
     figures = ("run", "graph", "store", "output", "bicliques", "digest", "complete", "n_left", "n_right", "n_edges")
-    groups = [
-        {**{size: row[size] for size in ("n_left", "n_right")}, **{s: row[s][:MEMBERS] for s in ("left", "right")}}
-        for row in rows
-    ]
+    groups = [{**group, **{side: group[side][:MEMBERS] for side in ("left", "right")}} for group in found.shown]
     return {
         "text": "\n".join(lines),
         "event": "finished",
@@ -126,6 +117,11 @@ def _finished(asked: NotifySettings, record: dict[str, Any], fitting: int) -> di
         **{name: record[name] for name in figures},
         "groups": groups,
     }
+
+
+def _line(group: dict[str, Any]) -> str:
+    why = f" ({_escaped('; '.join(group['reasons']))})" if group["reasons"] else ""
+    return f"• {group['n_left']:,} × {group['n_right']:,}: {_some(group['left'])} | {_some(group['right'])}{why}"
 
 
 def _some(members: list[Any]) -> str:

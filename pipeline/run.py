@@ -9,6 +9,7 @@ from typing import Any
 
 from pipeline.errors import InputError
 from pipeline.formats import Edges, name_of
+from pipeline.lineage import lineage_told
 from pipeline.notify import failures_notified, notify_finished
 from pipeline.placement.where import Placement, check_backends
 from pipeline.settings import SearchSettings, Settings
@@ -139,8 +140,11 @@ def run(source: Edges, settings: Settings, observer: Observer | None = None) -> 
     LimitReached
         Where `max_bicliques` was reached and the settings ask for an error.
     """
-    with failures_notified(settings, name_of(source)):
-        return _run(source, settings, observer or Observer())
+    name = name_of(source)
+    with failures_notified(settings, name), lineage_told(settings, name) as told:
+        found = _run(source, settings, observer or Observer())
+        told.finished(found.record())
+    return found
 
 
 def _run(source: Edges, settings: Settings, observer: Observer) -> RunSummary:
@@ -169,8 +173,11 @@ def resume(run_id: str, settings: Settings, observer: Observer | None = None) ->
     The thresholds are those of the run; threads, backends, cluster and a limit are those of the
     settings.
     """
-    with failures_notified(settings, f"run {run_id}"):
-        return _resume(run_id, settings, observer or Observer())
+    source = f"{settings.store.rstrip('/')}/runs/{run_id}"
+    with failures_notified(settings, f"run {run_id}"), lineage_told(settings, source) as told:
+        found = _resume(run_id, settings, observer or Observer())
+        told.finished(found.record())
+    return found
 
 
 def _resume(run_id: str, settings: Settings, observer: Observer) -> RunSummary:

@@ -276,6 +276,26 @@ class NotifySettings(_Frozen):
     webhook_edges: int = Field(
         1, ge=1, lt=2**63, description="Edges of a biclique from which on it counts for webhook_groups, and is listed."
     )
+    lineage: Annotated[str, AfterValidator(_webhook)] | None = Field(
+        None, description="URL of a server of OpenLineage that is told of each run; needs bicliq[openlineage]."
+    )
+    webhook_members: tuple[str, ...] = Field(
+        (),
+        description="Labels of either side, with commas between them: only a biclique that has one of them counts and is"
+        " listed.",
+    )
+    webhook_surprise: float | None = Field(
+        None,
+        ge=0,
+        allow_inf_nan=False,
+        description="Surprise of a biclique, in nats as in find, from which on it counts and is listed.",
+    )
+
+    @field_validator("webhook_members", mode="before")
+    @classmethod
+    def _labels(cls, value: Any) -> Any:
+        labels = value.split(",") if isinstance(value, str) else value
+        return tuple(str(label) for label in labels if label != "") if isinstance(labels, list | tuple) else labels
 
 
 def _somewhere(store: str) -> str:

@@ -74,8 +74,17 @@ def open_cluster(settings: ClusterSettings, backend: str = "cpu") -> Iterator[An
             return
         cluster = _gpu_cluster(settings) if backend == "cuda" else _core_cluster(settings)
         with cluster, Client(cluster) as client:
+            if settings.dashboard:
+                cluster.sync(_show_searches, cluster.scheduler)
             client.register_worker_callbacks(_leave_interrupts_to_the_client)
             yield client
+
+
+async def _show_searches(scheduler: Any) -> None:
+    """Add our page to the dashboard of a scheduler of this process, in its event loop."""
+    from pipeline.placement.dashboard import dask_setup
+
+    dask_setup(scheduler)
 
 
 def why_no_gpu_cluster() -> str | None:

@@ -20,6 +20,7 @@ from kernels import available_threads
 from pipeline.errors import BicliqError, may_heal, sentence
 from pipeline.events import LOGGER, Message, passed_on, tell
 from pipeline.placement.stopping import stopped_when_cancelled
+from pipeline.placement.work import metrics_on
 
 RETRIES = 2
 """Attempts at a task after its first one failed in a way that may heal."""
@@ -183,6 +184,7 @@ def _on_worker(task: Task, topic: str, slots: dict[str, int], level: int) -> tup
     from distributed import get_worker
 
     worker = get_worker()
+    metrics_on(worker)
     sharers = slots.get(_host(worker.address), worker.state.nthreads)
 
     def send(event: Message) -> None:

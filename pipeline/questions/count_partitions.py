@@ -15,7 +15,9 @@ from pipeline.events import warn
 from pipeline.graphs.bipartite import read_graph, stored_edges
 from pipeline.graphs.reduce import reduce
 from pipeline.placement.tasks import Here, hand_out
+from pipeline.placement.watching import Watched, standing
 from pipeline.placement.where import CPU_SEARCH, Place, Placement, place_graph
+from pipeline.placement.work import WORK
 from pipeline.questions.count_asked import NOT_WORTH, CountAsked
 from pipeline.questions.count_tables import vertex_table
 from pipeline.settings import Settings
@@ -86,7 +88,7 @@ def count_partitions(
         Where partitions failed, after all others were counted; or where the cluster was lost.
     """
     placement = read_plan_record(store.run(run)).placement(settings, asked.gpu_cannot, NOT_WORTH)
-    with placement.opened() as client:
+    with store.run(run).claim_run(settings.second_run), placement.opened() as client:
         if client is not None:
             dashboard(client.dashboard_link)
         cut_partitions(store, run, client, placement)
@@ -114,8 +116,13 @@ def _count_missing(
         folder.remove(count_name(asked.key, number))
     waiting = [n for n in np.argsort(-cost, kind="stable").tolist() if n not in sound]
     done, failures = set(range(cost.size)) - set(waiting), dict[int, str]()
+    watched, running = Watched(client, run, "counts"), set[int]()
+
+    def how_far() -> dict[str, Any]:
+        return standing(cost, done, dict.fromkeys(running - failures.keys(), 0.0), failures)
 
     def report() -> None:
+        watched.tell(how_far)
         if progress is not None:
             chosen = sorted(done)
             figures = (int(roots[chosen].sum()), int(roots.sum()), int(cost[chosen].sum()), int(cost.sum()))
@@ -123,12 +130,13 @@ def _count_missing(
 
     report()
     tasks = ((number, partial(_count, store.uri, run, number, asked, method, placement)) for number in waiting)
-    for ended in hand_out(client, lambda: next(tasks, None)):
+    for ended in hand_out(client, lambda: next(tasks, None), running.add):
         if ended.error is None:
             done.add(ended.number)
         else:
             failures[ended.number] = sentence(ended.error)
         report()
+    watched.tell(how_far, last=True)
     if failures:
         named = "; ".join(f"partition {number}: {error}" for number, error in sorted(failures.items())[:5])
         raise BicliqError(
@@ -141,8 +149,9 @@ def _count_missing(
 def _count(
     store_uri: str, run: str, number: int, asked: CountAsked, method: str, placement: Placement, here: Here
 ) -> int:
-    threads = here.threads(placement.threads)
-    return count_partition(store_uri, run, number, asked, method, threads, placement.search)
+    here.tell(number)
+    with WORK.on(number):
+        return count_partition(store_uri, run, number, asked, method, here.threads(placement.threads), placement.search)
 
 
 def count_partition(

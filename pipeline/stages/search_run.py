@@ -14,7 +14,9 @@ import kernels
 from pipeline.errors import BicliqError, LimitReached, sentence
 from pipeline.events import tell, warn
 from pipeline.placement.tasks import Ended, Here, Task, hand_out
+from pipeline.placement.watching import Watched, standing
 from pipeline.placement.where import Placement, place_run
+from pipeline.placement.work import WORK
 from pipeline.settings import ClusterSettings
 from pipeline.stages.partition import cut_partitions
 from pipeline.stages.plan import Plan, read_plan, read_plan_record
@@ -172,7 +174,8 @@ def search_run(
     placement = placement or _own_placement(folder, client)
     cut_partitions(store, run, client, placement)
     partitioned = time.perf_counter()
-    state = _State(folder, read_plan(folder), max_bicliques, progress, started, only, check)
+    watched = Watched(client, run, "bicliques")
+    state = _State(folder, read_plan(folder), max_bicliques, progress, watched, started, only, check)
     if state.left != 0 and state.waiting():
         folder.unpublish()
     missing = state.waiting()
@@ -246,6 +249,7 @@ class _State:
         plan: Plan,
         limit: int | None,
         progress: Callable[[SearchProgress], None] | None,
+        watched: Watched,
         started: float,
         only: list[int] | None,
         check: bool,
@@ -253,6 +257,7 @@ class _State:
         self.folder = folder
         self.limit = limit
         self.progress = progress
+        self.watched = watched
         self.started = started
         self.reported = float("-inf")
         self.told: SearchProgress | None = None
@@ -337,6 +342,7 @@ class _State:
 
         The last report is made in any case, but for one that would say the same again.
         """
+        self.watched.tell(self._standing, last=last)
         now = time.perf_counter()
         if self.progress is None or (now - self.reported < REPORT_SECONDS and not last):
             return
@@ -364,6 +370,13 @@ class _State:
             bicliques=bicliques,
             seconds=seconds,
         )
+
+    def _standing(self) -> dict[str, Any]:
+        """How far the whole run is, whichever of its partitions this call searches."""
+        shares = {number: kernel.roots_done / max(kernel.n_roots, 1) for number, kernel in self.running.items()}
+        found = sum(kernel.bicliques for number, kernel in self.running.items() if number not in self.done)
+        known = standing(self.cost, self.done, shares, self.failures)
+        return known | {"bicliques": self.bicliques + found}
 
     def raise_failures(self) -> None:
         """Raise an error that names the partitions that failed."""
@@ -396,14 +409,19 @@ def _sound_commits(folder: RunFolder, check: bool, only: list[int] | None) -> di
 
 def _search(store_uri: str, run: str, number: int, limit: int | None, placement: Placement, here: Here) -> Commit:
     """Search a partition, and tell now and then how far it is."""
-    told = float("-inf")
+    here.tell([number, 0, 0, 0])
+    told = time.monotonic()
 
     def tell(kernel: kernels.Progress) -> None:
         nonlocal told
+        found(kernel.bicliques)
         if time.monotonic() - told >= TELL_SECONDS:
             told = time.monotonic()
             here.tell([number, kernel.roots_done, kernel.n_roots, kernel.bicliques])
 
     threads = here.threads(placement.threads)
     places = {"place": placement.search, "data_place": placement.data}
-    return search_partition(store_uri, run, number, threads, limit, tell, **places)
+    with WORK.on(number) as found:
+        commit = search_partition(store_uri, run, number, threads, limit, tell, **places)
+        found(commit.rows)
+    return commit

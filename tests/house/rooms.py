@@ -6,8 +6,8 @@ all that is below it too. Modules of one room import each other freely, as long 
 it.
 
 Three storeys: flows above pipeline above kernels. In the pipeline, from below: errors, events,
-settings, formats and placement, store, graphs, stages, report, notify, run, questions, versions,
-repair, bench.
+settings, formats and placement, store, graphs, stages, report, rules, notify, lineage, run,
+questions, versions, repair, bench.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ BELOW_FLOWS = [
     *BELOW_STAGES,
     "pipeline.stages.*",
     "pipeline.notify",
+    "pipeline.lineage",
     "pipeline.run",
     "pipeline.questions.*",
     "pipeline.results.*",
@@ -39,8 +40,10 @@ MAY_IMPORT: dict[str, list[str]] = {
     "pipeline.graphs": [*BASE, "kernels", "pipeline.formats.*", "pipeline.placement.*", "pipeline.store.*"],
     "pipeline.stages": [*BELOW_STAGES, "kernels"],
     "pipeline.report": [*BELOW_STAGES, "pipeline.stages.*"],
-    "pipeline.notify": [*BASE, "pipeline.store.*"],
-    "pipeline.run": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.notify"],
+    "pipeline.rules": [*BASE, "pipeline.store.*", "pipeline.graphs.*"],
+    "pipeline.lineage": BASE,
+    "pipeline.notify": [*BASE, "pipeline.store.*", "pipeline.rules"],
+    "pipeline.run": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.notify", "pipeline.lineage"],
     "pipeline.questions": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.run"],
     "pipeline.versions": [
         *BELOW_STAGES,

@@ -15,7 +15,19 @@ from tests.house.sources import PACKAGES, imports, modules, tree_of
 
 ABOVE_KERNELS = {"dask", "distributed", "prefect", "pandas", "pyarrow", "fsspec", "typer", "rich"}
 ABOVE_PIPELINE = {"prefect", "typer", "rich"}
-OPTIONAL = {"cupy", "cudf", "cugraph", "dask_cuda", "dask_cudf", "rmm", "s3fs", "duckdb", "polars", "networkx"}
+OPTIONAL = {
+    "cupy",
+    "cudf",
+    "cugraph",
+    "dask_cuda",
+    "dask_cudf",
+    "rmm",
+    "s3fs",
+    "duckdb",
+    "polars",
+    "networkx",
+    "openlineage",
+}
 
 
 def libraries(name: str, *, when_loaded: bool = False) -> set[str]:

@@ -181,3 +181,19 @@ def test_locks_that_an_object_store_does_not_have_are_refused(table):
     settings = load_settings(store="memory://no-locks", cluster={"local": True}, second_run="wait")
     with pytest.raises(InputError, match="object stores know no locks"):
         run(table, settings)
+
+
+def test_a_count_that_another_process_makes_is_refused_or_shared_as_asked(tmp_path, table):
+    from pipeline.questions.count_asked import CountAsked
+    from pipeline.questions.count_partitions import count_partitions, plan_count
+    from pipeline.settings import IngestSettings
+    from pipeline.stages.ingest import ingest
+
+    store = Store.open(str(tmp_path / "store"))
+    settings = {"store": store.uri, "plan": {"partitions": 3}, "cluster": {"local": True}}
+    graph = ingest(table, store, IngestSettings()).graph
+    run, method = plan_count(store, graph, CountAsked(2, 2), load_settings(**settings))
+    with store.run(run).claim_run("share"):  # as another process has it that counts
+        with pytest.raises(InputError, match="another process searches this run"):
+            count_partitions(store, run, CountAsked(2, 2), method, load_settings(**settings, second_run="refuse"))
+        assert count_partitions(store, run, CountAsked(2, 2), method, load_settings(**settings)) == 3

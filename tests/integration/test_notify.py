@@ -11,8 +11,11 @@ import pytest
 import pipeline.notify
 from flows.etl import etl
 from pipeline.errors import InputError
+from pipeline.questions.find import FindAsked, find_in_run
+from pipeline.rules import Fitting, find_fitting
 from pipeline.run import run
-from pipeline.settings import load_settings
+from pipeline.settings import NotifySettings, load_settings
+from pipeline.store.results import open_run
 from tests.real_graphs import COUNTS, DATA
 
 EDGES = str(DATA / "UCforum.adj")
@@ -94,8 +97,6 @@ def test_only_runs_that_fit_the_rules_are_told(tmp_path, webhook, rules, events)
 
 
 def test_groups_count_from_the_edges_that_are_asked_for(tmp_path, webhook):
-    from pipeline.store.results import open_run
-
     record = run(EDGES, settings(tmp_path, webhook, webhook_on="failed"))
     sizes = open_run(record.store).table()
     large = sum(p * q >= 40 for p, q in zip(*(sizes[n].to_pylist() for n in ("n_left", "n_right")), strict=True))
@@ -104,6 +105,66 @@ def test_groups_count_from_the_edges_that_are_asked_for(tmp_path, webhook):
     (told,) = webhook.told
     assert f"{large:,} bicliques of at least 40 edges" in told["reasons"][1]
     assert all(group["n_left"] * group["n_right"] >= 40 for group in told["groups"])
+
+
+@pytest.fixture(scope="module")
+def forum(tmp_path_factory):
+    """The table of a published run, with its labels, and what `find` knows of it."""
+    store = str(tmp_path_factory.mktemp("forum"))
+    record = run(EDGES, load_settings(store=store, cluster={"local": True}))
+    return store, record, open_run(store).table().to_pylist()
+
+
+def fitting(store, most=5, **rules):
+    return find_fitting(open_run(store), NotifySettings(**rules), most)
+
+
+def test_groups_with_one_of_several_members_of_either_side_count_and_say_which(forum):
+    store, _, rows = forum
+    left, right = str(rows[0]["left"][0]), str(rows[-1]["right"][0])
+    watched = {left, right, "nobody"}
+    has = [
+        row
+        for row in rows
+        if {str(x) for x in (*row["left"], *row["right"])} & watched and row["n_left"] * row["n_right"] >= 6
+    ]
+    found = fitting(store, webhook_members=(left, right, "nobody"), webhook_edges=6)
+    assert found.groups == len(has)
+    assert 0 < len(has) < len(rows)
+    assert [group["n_edges"] for group in found.shown] == sorted(
+        (r["n_left"] * r["n_right"] for r in has), reverse=True
+    )[:5]
+    for group in found.shown:
+        named = {reason.split(" ", 1)[1] for reason in group["reasons"][1:]}
+        assert named == {str(x) for x in (*group["left"], *group["right"])} & watched
+        assert group["reasons"][0] == f"{group['n_edges']} edges, at least 6"
+    assert fitting(store, webhook_members=("nobody",)) == Fitting(0, [])
+
+
+def test_surprising_groups_are_those_that_find_finds(forum):
+    store, record, _ = forum
+    best = find_in_run(record.run, FindAsked(top=40, by="surprise"), load_settings(store=store))["groups"]
+    least = (best[29]["value"] + best[30]["value"]) / 2
+    found = fitting(store, 30, webhook_surprise=least)
+    assert found.groups == 30
+    assert [group["surprise"] for group in found.shown] == pytest.approx(
+        [group["value"] for group in best[:30]], abs=2e-3
+    )
+    assert {frozenset(map(str, g["left"])) for g in found.shown} == {frozenset(map(str, g["left"])) for g in best[:30]}
+    assert all(f"at least {least:g}" in group["reasons"][-1] for group in found.shown)
+    both = fitting(store, 5, webhook_surprise=least, webhook_members=(str(best[0]["left"][0]),))
+    assert 1 <= both.groups <= 30
+
+
+def test_a_rule_on_members_tells_only_of_runs_that_have_one(tmp_path, webhook):
+    run(EDGES, settings(tmp_path, webhook, webhook_members="nobody"))
+    assert webhook.told == []
+    record = run(EDGES, settings(tmp_path, webhook, webhook_members="nobody,7", webhook_surprise=20))
+    (told,) = webhook.told
+    assert "with nobody or 7 of a surprise of at least 20, and 1 are worth a notification" in told["reasons"][1]
+    assert all(group["reasons"] and group["surprise"] >= 20 for group in told["groups"])
+    assert told["groups"][0]["reasons"][0] in told["text"]
+    assert told["run"] == record.run
 
 
 def test_who_cannot_be_told_never_fails_a_run(tmp_path, webhook, caplog, monkeypatch):

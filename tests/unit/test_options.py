@@ -38,6 +38,7 @@ TEXTS = {
     "dashboard": ":8787",
     "delimiter": ";",
     "webhook": "https://hooks.example.com/x",
+    "lineage": "http://catalogue.example.com:5000",
 }
 COMPANIONS = {"search.on_limit": {("search", "max_bicliques"): "7"}}
 """Settings that one needs beside it."""

@@ -1,0 +1,183 @@
+"""Which groups of a run are worth telling of, and why: by size, by member, by surprise.
+
+All rules that are set must hold for a group. They look at lists of dense ids, a row group at a
+time, so they can be asked of any bicliques of a graph, and not only of all those of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.errors import InputError
+from pipeline.graphs.bipartite import read_graph
+from pipeline.settings import NotifySettings
+from pipeline.store.choice import Choice
+from pipeline.store.results import Run
+
+Numbers = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """Groups that fit the rules.
+
+    Parameters
+    ----------
+    groups
+        How many there are.
+    shown
+        The first of them, by surprise where a rule asks for it, else by edges: left, right
+        (labels), n_left, n_right, n_edges, surprise where it was asked for, and reasons in words.
+    """
+
+    groups: int
+    shown: list[dict[str, Any]]
+
+
+def has_rules(asked: NotifySettings) -> bool:
+    """Whether settings say which groups are worth telling of."""
+    return bool(least_groups(asked) or rules_in_words(asked))
+
+
+def least_groups(asked: NotifySettings) -> int:
+    """How many groups must fit before a run is told of.
+
+    A rule on members or surprise asks for one at least.
+
+    Examples
+    --------
+    >>> least_groups(NotifySettings()), least_groups(NotifySettings(webhook_members=("ann",)))
+    (0, 1)
+    """
+    looks_for_some = bool(asked.webhook_members) or asked.webhook_surprise is not None
+    return max(asked.webhook_groups, int(looks_for_some))
+
+
+def rules_in_words(asked: NotifySettings) -> list[str]:
+    """Say what a group must be.
+
+    Examples
+    --------
+    >>> rules_in_words(NotifySettings(webhook_edges=40, webhook_members=("ann", "bob")))
+    ['of at least 40 edges', 'with ann or bob']
+    """
+    words = []
+    if asked.webhook_edges > 1:
+        words.append(f"of at least {asked.webhook_edges:,} edges")
+    if asked.webhook_members:
+        words.append(f"with {' or '.join(asked.webhook_members)}")
+    if asked.webhook_surprise is not None:
+        words.append(f"of a surprise of at least {asked.webhook_surprise:g}")
+    return words
+
+
+def find_fitting(run: Run, asked: NotifySettings, most: int) -> Fitting:
+    """Count the groups of a run that fit the rules, and take the first of them.
+
+    Parameters
+    ----------
+    run
+        A published run.
+    asked
+        The rules.
+    most
+        How many to take.
+
+    Notes
+    -----
+    Rules on edges alone read sizes and the groups that are shown. Rules on members or surprise read
+    the lists of all groups with enough edges, once, a row group at a time.
+    """
+    choice = Choice(min_edges=asked.webhook_edges)
+    if not asked.webhook_members and asked.webhook_surprise is None:
+        groups = run.count(choice)
+        rows = run.top(most, choice=choice).to_pylist() if groups else []
+        return Fitting(groups, [_described(row, asked, {}) for row in rows])
+    return Rules(run, asked).fitting(run.chosen(choice), most)
+
+
+class Rules:
+    """The rules on members and surprise, for the dense ids and the degrees of a run's graph."""
+
+    def __init__(self, run: Run, asked: NotifySettings) -> None:
+        self._run, self._asked = run, asked
+        graph = read_graph(run.store.graph(str(run.folder.read_record("run.json")["graph"])))
+        self._members = {side: self._dense(side, n) for side, n in (("left", graph.n_left), ("right", graph.n_right))}
+        degrees = {"left": graph.left_degrees, "right": graph.right_degrees}
+        self._logarithms = {side: np.log(np.maximum(degrees[side], 1)) for side in degrees}
+        self._edges = np.log(max(graph.n_edges, 1))
+
+    def _dense(self, side: Any, n: int) -> Numbers:
+        """Which vertices of a side are watched; a label that it does not have is of no account."""
+        watched = np.zeros(n, bool)
+        for label in self._asked.webhook_members:
+            try:
+                watched[self._run.dense(side, label)] = True
+            except InputError:
+                continue
+        return watched
+
+    def fitting(self, tables: Iterable[pa.Table], most: int) -> Fitting:
+        """Count the bicliques of tables (columns left, right, n_left, n_right) that fit."""
+        groups, best = 0, list[tuple[float, dict[str, Any]]]()
+        for table in tables:
+            surprise = self.surprise(table)
+            fits = np.ones(table.num_rows, bool)
+            if self._asked.webhook_members:
+                fits &= self._has_member(table)
+            if self._asked.webhook_surprise is not None:
+                fits &= surprise >= self._asked.webhook_surprise
+            groups += int(fits.sum())
+            edges = table["n_left"].to_numpy().astype(np.int64) * table["n_right"].to_numpy()
+            value = surprise if self._asked.webhook_surprise is not None else edges.astype(float)
+            first = np.flatnonzero(fits)[np.argsort(-value[fits], kind="stable")[:most]]
+            rows = self._run.labelled(table.take(first)).to_pylist()
+            best += [
+                (float(value[n]), {**row, "n_edges": int(edges[n]), "surprise": round(float(surprise[n]), 3)})
+                for n, row in zip(first, rows, strict=True)
+            ]
+            best = sorted(best, key=lambda found: -found[0])[:most]
+        watched = {side: {str(label) for label in self._labels(side)} for side in ("left", "right")}
+        return Fitting(groups, [_described(row, self._asked, watched) for _, row in best])
+
+    def surprise(self, table: pa.Table) -> Numbers:
+        """How unlikely each biclique is, in nats: the surprise of `kernels.top_bicliques`."""
+        n_left, n_right = (table[name].to_numpy().astype(float) for name in ("n_left", "n_right"))
+        left, right = (_sums(table[side], self._logarithms[side]) for side in ("left", "right"))
+        return np.asarray(n_left * n_right * self._edges - n_right * left - n_left * right)
+
+    def _has_member(self, table: pa.Table) -> Numbers:
+        left, right = (_sums(table[side], self._members[side].astype(float)) for side in ("left", "right"))
+        return np.asarray(left + right > 0)
+
+    def _labels(self, side: str) -> list[Any]:
+        ids = self._run.left_ids if side == "left" else self._run.right_ids
+        return list(ids.filter(pa.array(self._members[side])).to_pylist())
+
+
+def _sums(lists: Any, weights: Numbers) -> Numbers:
+    """The sum of the weights of each list, none of which is empty."""
+    combined = lists.combine_chunks()
+    starts = combined.offsets.to_numpy()
+    if len(combined) == 0:
+        return np.zeros(0)
+    values = weights[combined.values.to_numpy()[starts[0] : starts[-1]]]
+    return np.add.reduceat(values, starts[:-1] - starts[0])
+
+
+def _described(row: dict[str, Any], asked: NotifySettings, watched: dict[str, set[str]]) -> dict[str, Any]:
+    """A group as it is told, with the rules that it fits."""
+    reasons = []
+    if asked.webhook_edges > 1:
+        reasons.append(f"{row['n_edges']:,} edges, at least {asked.webhook_edges:,}")
+    reasons += [f"{side} {label}" for side in watched for label in row[side] if str(label) in watched[side]]
+    if asked.webhook_surprise is not None:
+        reasons.append(f"surprise {row['surprise']:.1f}, at least {asked.webhook_surprise:g}")
+    names = ("n_left", "n_right", "n_edges", "left", "right")
+    value = {"surprise": row["surprise"]} if asked.webhook_surprise is not None else {}
+    return {**{name: row[name] for name in names}, **value, "reasons": reasons}
