@@ -14,7 +14,7 @@ import numpy as np
 import kernels
 from pipeline.errors import InputError
 from pipeline.graphs.reduce import reduce
-from pipeline.settings import SearchSettings, Settings
+from pipeline.settings import PublishSettings, SearchSettings, Settings
 from pipeline.stages.in_memory import bipartite_of
 from pipeline.stages.ingest import read_edge_table
 from pipeline.store.biclique_file import BicliqueWriter
@@ -57,7 +57,7 @@ def estimate_table(source: str | os.PathLike[str], settings: Settings, seed: int
     source
         Path or fsspec URL of the edge table.
     settings
-        Its `ingest` and `search` parts are used.
+        Its `ingest`, `search` and `publish` parts are used.
     seed
         Of the sample; the same gives the same numbers of bicliques and ids.
 
@@ -93,7 +93,7 @@ def estimate_table(source: str | os.PathLike[str], settings: Settings, seed: int
         seed=seed,
         threads=threads,
     )
-    rate = writing_rate(graph, asked, found.side)
+    rate = writing_rate(graph, asked, found.side, settings.publish)
     ended = time.perf_counter()
     return {
         "bicliques": found.bicliques,
@@ -123,7 +123,7 @@ def estimate_table(source: str | os.PathLike[str], settings: Settings, seed: int
     }
 
 
-def writing_rate(graph: Any, asked: SearchSettings, side: Any) -> WritingRate:
+def writing_rate(graph: Any, asked: SearchSettings, side: Any, publish: PublishSettings) -> WritingRate:
     """Write some bicliques of a graph to memory, as a run would, and see what an id takes."""
     degrees = np.asarray(graph.left_degrees if side == "left" else graph.right_degrees, np.float64)
     if not degrees.any():
@@ -148,7 +148,7 @@ def writing_rate(graph: Any, asked: SearchSettings, side: Any) -> WritingRate:
             batches += list(stream)
     ids = sum(len(batch.left) + len(batch.right) for batch in batches)
     started = time.process_time()
-    with hashing_sink(io.BytesIO()) as sink, BicliqueWriter(sink, 1) as writer:
+    with hashing_sink(io.BytesIO()) as sink, BicliqueWriter(sink, 1, publish) as writer:
         for batch in batches:
             writer.write(batch)
     seconds = time.process_time() - started

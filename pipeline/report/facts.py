@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from pipeline.stages.profile import Profile, profile
-from pipeline.store.choice import sizes_of
 from pipeline.store.manifest import Manifest
 from pipeline.store.results import Run
 
@@ -116,9 +115,9 @@ def gather(run: Run) -> Facts:
 def _sizes(run: Run) -> dict[tuple[int, int], int]:
     found: dict[tuple[int, int], int] = {}
     for commit in run.commits.values():
-        with run.folder.open_parquet(commit.stored) as file:
-            for group in range(file.num_row_groups):
-                keys, counts = np.unique(np.stack(sizes_of(file, group)), axis=1, return_counts=True)
+        with run.open(commit) as file:
+            for group in range(len(file.rows)):
+                keys, counts = np.unique(np.stack(file.sizes(group)), axis=1, return_counts=True)
                 for left, right, n in zip(*keys.tolist(), counts.tolist(), strict=True):
                     found[left, right] = found.get((left, right), 0) + n
     return found

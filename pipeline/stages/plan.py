@@ -31,7 +31,7 @@ from pipeline.graphs.reduce import reduce
 from pipeline.placement.arrays import largest_of_rows, library_of, starts_of, to_host
 from pipeline.placement.device import gpu_count
 from pipeline.placement.where import Placement, place_graph, place_run
-from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, Settings
+from pipeline.settings import ClusterSettings, PlanSettings, PublishSettings, SearchSettings, Settings
 from pipeline.stages.expected import Expected, expected_output
 from pipeline.store.layout import FORMAT, RunFolder, Store
 from pipeline.store.records import named_files
@@ -202,6 +202,7 @@ def plan(
     backend: str = "cpu",
     cluster: ClusterSettings | None = None,
     asks: Asks = "bicliques",
+    publish: PublishSettings | None = None,
 ) -> PlanRecord:
     """Plan a run and write run.json, reduced.parquet, plan.parquet and, last, plan.json.
 
@@ -218,6 +219,8 @@ def plan(
         `plan_settings` says how many.
     asks
         Whether the partitions are searched for bicliques or counted.
+    publish
+        How what is found is to lie in its files.
 
     Returns
     -------
@@ -225,7 +228,7 @@ def plan(
         Read back, where the same run was planned before; a plan that is damaged is made again.
     """
     store.graph(graph_id).must_exist()
-    run = run_id(graph_id, search, plan_settings, asks)
+    run = run_id(graph_id, search, plan_settings, asks, publish)
     _write_what_is_asked(
         store.run(run),
         {
@@ -234,6 +237,7 @@ def plan(
             "asks": asks,
             "search": search.model_dump(mode="json", exclude=OF_THE_CALL),
             "plan": plan_settings.model_dump(mode="json"),
+            "publish": (publish or PublishSettings()).model_dump(mode="json"),
         },
     )
     record = plan_run(store, run, backend, cluster)
@@ -318,7 +322,13 @@ def _known(folder: RunFolder) -> PlanRecord | None:
     return read_plan_record(folder)
 
 
-def run_id(graph_id: str, search: SearchSettings, plan_settings: PlanSettings, asks: Asks = "bicliques") -> str:
+def run_id(
+    graph_id: str,
+    search: SearchSettings,
+    plan_settings: PlanSettings,
+    asks: Asks = "bicliques",
+    publish: PublishSettings | None = None,
+) -> str:
     """Name a run: a hash of its graph and of all settings that change the result or its layout.
 
     A limit is none of them: it says where a call stops, and the next one goes on.
@@ -330,6 +340,8 @@ def run_id(graph_id: str, search: SearchSettings, plan_settings: PlanSettings, a
         "search": search.model_dump(mode="json", exclude=OF_THE_CALL | {"threads", "backend"}),
         "plan": plan_settings.model_dump(mode="json"),
     }
+    if publish is not None and publish != PublishSettings():  # runs of earlier versions keep their names
+        what["publish"] = publish.model_dump(mode="json")
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
 
 

@@ -20,7 +20,8 @@ from pipeline.errors import BicliqError, DamageError, InputError, StorageError
 from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.stages.plan import read_run_graph
 from pipeline.stages.publish import named, total_digest
-from pipeline.store.bicliques import MASK, SCHEMA, batches_of
+from pipeline.store.biclique_reader import LargerSides, open_bicliques
+from pipeline.store.bicliques import MASK, SCHEMA, SMALLER_SCHEMA, batches_of, publish_of
 from pipeline.store.counts import COUNT, COUNTS_FILE, COUNTS_RECORD, sizes_of_key, sums_of
 from pipeline.store.inventory import FOLDERS, Inventory, take_inventory
 from pipeline.store.labels import Hashes, read_hashes
@@ -309,7 +310,7 @@ class _RunCheck:
             hashes = read_hashes(self._folder.store.graph(str(self._asked["graph"])))
         except BicliqError:  # the inventory names what is damaged of the graph
             hashes = None
-        checker = _Checker(graph, str(self._plan["side"]), self._asked["search"], hashes)
+        checker = _Checker(graph, str(self._plan["side"]), self._asked, hashes, self._folder.store)
         total = sum(commit.rows for commit in self._commits.values())
         generator = np.random.default_rng(seed)
         for commit in self._commits.values():
@@ -333,22 +334,23 @@ class _RunCheck:
             return [f"{name}: cannot be read: {error}"]
         read.rows, read.digest, read.files = read.rows + found.rows, read.digest + found.digest, read.files + 1
         read.sampled += found.sampled
-        return found.problems + checker.compare(name, commit, found.rows, f"{found.digest & MASK:016x}", found.sizes)
+        told = list(dict.fromkeys(found.problems))  # once, whatever threads met it
+        return told + checker.compare(name, commit, found.rows, f"{found.digest & MASK:016x}", found.sizes)
 
     def _share(self, commit: Commit, checker: _Checker, name: str, picked: Any, first: int, of: int) -> _Rows:
         """Check every so many row groups of a data file, from the first on."""
         found = _Rows()
-        with self._folder.open_parquet(commit.stored, check=False) as file:  # it was, when the inventory was taken
-            groups = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
-            starts = np.cumsum([0, *groups])
-            for group in range(first, len(groups), of):
-                table = file.read_row_group(group, use_threads=False)
+        # its bytes were checked when the inventory was taken
+        with open_bicliques(self._folder, commit.stored, checker.sides, check=False) as file:
+            if _columns(file.schema) != _columns(checker.schema):
+                found.problems.append(f"{name}: its columns are not those of its run: {file.schema.names}")
+                return found
+            starts = np.cumsum([0, *file.rows])
+            for group in range(first, len(file.rows), of):
+                table = file.table(group)
                 here = picked[(picked >= starts[group]) & (picked < starts[group + 1])] - starts[group]
-                if _columns(table.schema) != _columns(SCHEMA):
-                    found.problems.append(f"{name}: its columns are not those of a run: {table.schema.names}")
-                else:
-                    found.problems += checker.check_rows(name, table, here)
-                    found.add(table, name, here.size, checker.hashes)
+                found.problems += checker.check_rows(name, table, here)
+                found.add(table, name, here.size, checker.hashes)
         return found
 
     def _totals(self) -> list[str]:
@@ -440,13 +442,16 @@ class _Checker:
         self,
         graph: BipartiteGraph | None,
         side: str,
-        settings: dict[str, Any],
+        asked: dict[str, Any],
         hashes: tuple[Hashes, Hashes] | None,
+        store: Store,
     ) -> None:
         self.graphs = None if graph is None else (graph, graph.transpose())
         self.side = side
-        self.settings = settings
+        self.settings = asked["search"]
         self.hashes = hashes
+        self.schema = SCHEMA if publish_of(asked).columns == "both" else SMALLER_SCHEMA
+        self.sides = LargerSides(store.graph(str(asked["graph"])))
 
     def compare(self, name: str, commit: Commit, rows: int, digest: str, sizes: Sizes) -> list[str]:
         """Say where a data file differs from its commit record."""

@@ -7,8 +7,10 @@ against their checksums when they are read: what does not fit is a `DamageError`
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -21,8 +23,9 @@ import pyarrow.fs as pafs
 
 from pipeline.errors import InputError
 from pipeline.events import warn
-from pipeline.store.bicliques import SCHEMA
-from pipeline.store.choice import EVERYTHING, Choice, Int32s, sizes_of
+from pipeline.store.biclique_reader import BicliqueReader, Int64s, LargerSides, open_bicliques
+from pipeline.store.bicliques import SCHEMA, SMALLER_SCHEMA, publish_of
+from pipeline.store.choice import EVERYTHING, Choice, Int32s
 from pipeline.store.folder import Folder
 from pipeline.store.labels import read_labels
 from pipeline.store.layout import Commit, RunFolder, Store
@@ -107,12 +110,27 @@ class Run:
             )
         return self._opened.commits
 
-    def dataset(self) -> ds.Dataset:
-        """Return the bicliques as an Arrow dataset, with dense ids and the column partition.
+    @property
+    def stores_smaller_sides(self) -> bool:
+        """Whether the files hold the smaller side of each biclique alone."""
+        return publish_of(self._opened.asked).columns == "smaller"
 
-        Each data file is checked when it is first opened.
+    def open(self, commit: Commit) -> AbstractContextManager[BicliqueReader]:
+        """Open the data file of a partition, which gives both sides whatever is stored."""
+        return open_bicliques(self.folder, commit.stored, self._sides)
+
+    @cached_property
+    def _sides(self) -> LargerSides:
+        return LargerSides(self.store.graph(self._graph_and_side[0]))
+
+    def dataset(self) -> ds.Dataset:
+        """Return the files as an Arrow dataset, with dense ids and the column partition.
+
+        Where the smaller sides alone are stored, it has the column `smaller` instead of left and
+        right, which all other methods give. Each data file is checked when it is first opened.
         """
-        schema = SCHEMA.append(pa.field("partition", pa.int32()))
+        stored = SMALLER_SCHEMA if self.stores_smaller_sides else SCHEMA
+        schema = stored.append(pa.field("partition", pa.int32()))
         hive = ds.partitioning(pa.schema([("partition", pa.int32())]), flavor="hive")
         files = {self.folder.path_of(commit.file): commit.stored for commit in self.commits.values()}
         checked = pafs.PyFileSystem(_CheckedFiles(self.folder, files))
@@ -133,7 +151,8 @@ class Run:
         ids
             Whether the lists hold original ids; otherwise dense ones.
         """
-        return self._labelled(self.dataset().to_table(columns=SCHEMA.names), ids)
+        parts = [_read_all(self.folder, commit.stored, self._sides) for commit in self.commits.values()]
+        return self._labelled(pa.concat_tables([SCHEMA.empty_table(), *parts]), ids)
 
     def to_pandas(self, ids: bool = True) -> Any:
         """Return all bicliques as a pandas DataFrame; `left` and `right` are Arrow list columns."""
@@ -147,8 +166,8 @@ class Run:
         files = [commit.stored for commit in self.commits.values()]
         if not files:
             return dd.from_pandas(meta, npartitions=1)
-        labels = self._graph_and_side if ids else None
-        return dd.from_map(_read_frame, files, store_uri=self.store.uri, run=self.run, labels=labels, meta=meta)
+        graph = self._graph_and_side
+        return dd.from_map(_read_frame, files, store_uri=self.store.uri, run=self.run, graph=graph, ids=ids, meta=meta)
 
     def read_partition(self, number: int, ids: bool = True) -> pa.Table:
         """Return the bicliques of one partition.
@@ -160,7 +179,7 @@ class Run:
                 f"{self.run}: partition {number} is not committed; {len(self.commits)} partitions are, open the run again"
                 " for later ones"
             )
-        return self._labelled(self.folder.read_table(self.commits[number].stored), ids)
+        return self._labelled(_read_all(self.folder, self.commits[number].stored, self._sides), ids)
 
     def dense(self, side: Side, label: object) -> int:
         """Return the dense id of an original one.
@@ -191,10 +210,11 @@ class Run:
         for commit in self.commits.values():
             if not choice.may_take(commit.sizes):
                 continue
-            with self.folder.open_parquet(commit.stored) as file:
+            with self.open(commit) as file:
                 for group, start, rows in choice.rows(file, *members):
                     ids = pa.array((np.int64(commit.partition) << 32) + start + rows)
-                    yield file.read_row_group(group).take(rows).add_column(0, "biclique_id", ids)
+                    wanted = None if len(rows) == file.rows[group] else rows
+                    yield file.table(group, wanted).add_column(0, "biclique_id", ids)
 
     def count(self, choice: Choice) -> int:
         """Return how many bicliques a choice takes; without members only sizes are read."""
@@ -203,7 +223,7 @@ class Run:
         members, n = self._members(choice), 0
         for commit in self.commits.values():
             if choice.may_take(commit.sizes):
-                with self.folder.open_parquet(commit.stored) as file:
+                with self.open(commit) as file:
                     n += sum(len(rows) for _, _, rows in choice.rows(file, *members))
         return n
 
@@ -258,23 +278,15 @@ class Run:
         self, commit: Commit, k: int, by: By, least: int, choice: Choice, members: Members
     ) -> list[dict[str, Any]]:
         """Rows of a partition that can be among the k largest, ties included."""
-        with self.folder.open_parquet(commit.stored) as file:
-            groups = [(group, start, rows) for group, start, rows in choice.rows(file, *members)]
-            sizes = [sizes_of(file, group, rows) for group, _, rows in groups]
-            keys = [{"edges": left * right, "left": left, "right": right}[by] for left, right in sizes]
-            every = np.concatenate(keys) if keys else np.zeros(0, np.int64)
-            if every.size > k:
-                least = max(least, int(np.partition(every, every.size - k)[every.size - k]))
-            found: list[dict[str, Any]] = []
-            for (group, start, rows), key in zip(groups, keys, strict=True):
-                wanted = rows[key >= least]
-                if wanted.size:
-                    table = file.read_row_group(group).take(wanted)
-                    ids = (np.int64(commit.partition) << 32) + start + wanted
-                    found += [
-                        {**row, "key": int(size), "n_edges": row["n_left"] * row["n_right"], "biclique_id": int(id)}
-                        for row, size, id in zip(table.to_pylist(), key[key >= least], ids, strict=True)
-                    ]
+        found: list[dict[str, Any]] = []
+        with self.open(commit) as file:
+            starts = np.cumsum([0, *file.rows])
+            for group, rows, keys in _largest_rows(file, k, by, least, choice, members):
+                ids = (np.int64(commit.partition) << 32) + starts[group] + rows
+                found += [
+                    {**row, "key": int(key), "n_edges": row["n_left"] * row["n_right"], "biclique_id": int(id)}
+                    for row, key, id in zip(file.table(group, rows).to_pylist(), keys, ids, strict=True)
+                ]
         return found
 
     def _members(self, choice: Choice) -> Members:
@@ -381,6 +393,41 @@ def _largest_first(row: dict[str, Any]) -> tuple[Any, ...]:
     return (-row["key"], -row["n_edges"], row["left"], row["right"])
 
 
+def _largest_rows(
+    file: BicliqueReader, k: int, by: By, least: int, choice: Choice, members: Members
+) -> list[tuple[int, Int64s, Int64s]]:
+    """Row groups, rows and sizes of what can be among the k largest of a data file, ties included.
+
+    The row groups that may hold the largest come first, by their statistics; those that cannot hold
+    a large enough one are not read.
+    """
+    most = [
+        _key(by, *(end for _, end in ranges)) if (ranges := file.ranges(group)) else None
+        for group in range(len(file.rows))
+    ]
+    found, best = [], np.zeros(0, np.int64)
+    for group in sorted(range(len(most)), key=lambda group: -(most[group] or math.inf)):
+        if (most[group] or math.inf) < least:
+            break
+        rows = choice.rows_of(file, group, *members)
+        if not rows.size:
+            continue
+        keys = _key(by, *file.sizes(group))[rows]
+        rows, keys = rows[keys >= least], keys[keys >= least]
+        found.append((group, rows, keys))
+        best = np.concatenate([best, keys])
+        if best.size >= k:
+            best = np.partition(best, best.size - k)[-k:]
+            least = max(least, int(best.min()))
+    kept = [(group, rows[keys >= least], keys[keys >= least]) for group, rows, keys in found]
+    return [entry for entry in kept if entry[1].size]
+
+
+def _key(by: By, left: Any, right: Any) -> Any:
+    """What bicliques of so many left and right vertices are ordered by."""
+    return {"edges": left * right, "left": left, "right": right}[by]
+
+
 def _most(commit: Commit, by: By) -> int:
     """Size of the largest biclique of a partition, by its commit record."""
     if by == "edges":
@@ -414,7 +461,12 @@ def _to_pandas(table: pa.Table) -> Any:
     return table.to_pandas(types_mapper=mapper)
 
 
-def _read_frame(file: StoredFile, store_uri: str, run: str, labels: tuple[str, str] | None) -> Any:
+def _read_all(folder: RunFolder, file: StoredFile, sides: LargerSides) -> pa.Table:
+    with open_bicliques(folder, file, sides) as reader:
+        return pa.concat_tables([SCHEMA.empty_table(), *(reader.table(group) for group in range(len(reader.rows)))])
+
+
+def _read_frame(file: StoredFile, store_uri: str, run: str, graph: tuple[str, str], ids: bool) -> Any:
     store = Store.open(store_uri, create=False)
-    table = store.run(run).read_table(file)
-    return _to_pandas(table if labels is None else _Labels.read(store, *labels).put_into(table))
+    table = _read_all(store.run(run), file, LargerSides(store.graph(graph[0])))
+    return _to_pandas(_Labels.read(store, *graph).put_into(table) if ids else table)
