@@ -16,12 +16,10 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-import pyarrow as pa
-import pyarrow.dataset as ds
-
 from pipeline.errors import sentence
 from pipeline.events import tell, warn
 from pipeline.settings import NotifySettings, Settings
+from pipeline.store.choice import Choice
 from pipeline.store.results import open_run
 
 WAIT_SECONDS = 10.0
@@ -95,9 +93,7 @@ def _groups_of(asked: NotifySettings, record: dict[str, Any]) -> int:
     """Bicliques of a run that have at least the edges that are asked for."""
     if asked.webhook_edges <= 1 or not record["bicliques"]:
         return int(record["bicliques"])
-    sizes = [ds.field(name).cast(pa.int64()) for name in ("n_left", "n_right")]
-    found = open_run(record["store"], record["run"]).dataset()
-    return int(found.count_rows(filter=sizes[0] * sizes[1] >= asked.webhook_edges))
+    return open_run(record["store"], record["run"]).count(Choice(min_edges=asked.webhook_edges))
 
 
 def _finished(asked: NotifySettings, record: dict[str, Any], fitting: int) -> dict[str, Any]:

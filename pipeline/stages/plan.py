@@ -19,7 +19,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import scipy.sparse as sp
 import xxhash
 
 import kernels
@@ -567,6 +566,8 @@ def _previous_in_row(rows: Int32s, first_entry: Int64s, degrees: Int64s) -> Any:
     xp = library_of(rows)
     numbers = xp.arange(rows.size, dtype=xp.int64)
     if xp is np:  # a transposition groups in linear time
+        import scipy.sparse as sp  # takes longer than most commands
+
         shape = (first_entry.size - 1, degrees.size)
         by_row = sp.csr_array((numbers, rows, first_entry), shape=shape).tocsc().data
     else:

@@ -18,7 +18,6 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.fs as pafs
 
 from pipeline.errors import InputError
@@ -123,12 +122,14 @@ class Run:
     def _sides(self) -> LargerSides:
         return LargerSides(self.store.graph(self._graph_and_side[0]))
 
-    def dataset(self) -> ds.Dataset:
+    def dataset(self) -> Any:
         """Return the files as an Arrow dataset, with dense ids and the column partition.
 
         Where the smaller sides alone are stored, it has the column `smaller` instead of left and
         right, which all other methods give. Each data file is checked when it is first opened.
         """
+        import pyarrow.dataset as ds  # brings pandas, which takes longer than most commands
+
         stored = SMALLER_SCHEMA if self.stores_smaller_sides else SCHEMA
         schema = stored.append(pa.field("partition", pa.int32()))
         hive = ds.partitioning(pa.schema([("partition", pa.int32())]), flavor="hive")

@@ -126,7 +126,9 @@ def test_duckdb_finds_the_other_sides_as_the_documentation_says(both, smaller) -
     for number, right in duckdb.sql(query).fetchall():
         found.setdefault(number, []).append(right)
     rows = both.table(ids=False).to_pylist()
-    assert sorted(map(sorted, found.values())) == sorted(row["right"] for row in rows if row["n_left"] <= row["n_right"])
+    assert sorted(map(sorted, found.values())) == sorted(
+        row["right"] for row in rows if row["n_left"] <= row["n_right"]
+    )
 
 
 def test_layouts_are_runs_of_their_own_and_the_default_keeps_its_name(tmp_path) -> None:

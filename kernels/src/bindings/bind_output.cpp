@@ -147,7 +147,7 @@ class Restorer {
 using Hashes = std::optional<Input<u64>>;
 
 SideLists side_of(const Input<i32>& offsets, const Input<i32>& ids, const Hashes& hashes, u64 seed) {
-  return {offsets.data(), ids.data(), hashes ? hashes->data() : nullptr, hashes ? hashes->size() : 0, seed};
+  return {offsets.data(), ids.data(), offsets.size() - 1, hashes ? hashes->data() : nullptr, hashes ? hashes->size() : 0, seed};
 }
 
 /// The digest of a batch, and how many of its bicliques have a side that is not ascending.
