@@ -97,7 +97,8 @@ def plan_task(graph: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Side, order, partitions."""
     asked = settings_of(settings)
     store = Store.open(asked.store, create=False)
-    record = plan(store, graph, asked.search, asked.plan, asked.data_backend, asked.cluster)
+    where = asked.data_backend, asked.cluster
+    record = plan(store, graph, asked.search, asked.plan, *where, publish=asked.publish)
     return {"run": record.run, "partitions": record.partitions, "side": record.side}
 
 

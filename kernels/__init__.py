@@ -19,7 +19,8 @@ from kernels.estimate import BicliqueEstimate, estimate_bicliques
 from kernels.finding import FindResult, Group, top_bicliques
 from kernels.grouping import group_roots
 from kernels.machine import available_threads
-from kernels.output import RowGroup, check_bicliques, encode_bicliques, has_codec
+from kernels.output import RowGroup, check_bicliques, encode_bicliques, has_codec, read_columns
+from kernels.restoring import SideRestorer
 from kernels.side import choose_side
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "Group",
     "Progress",
     "RowGroup",
+    "SideRestorer",
     "available_threads",
     "biclique_hashes",
     "check_bicliques",
@@ -57,6 +59,7 @@ __all__ = [
     "maximum_clique",
     "number_of_threads",
     "project_one_mode",
+    "read_columns",
     "set_digest",
     "stream_maximal_bicliques",
     "top_bicliques",

@@ -1,4 +1,4 @@
-"""Bicliques as row groups of a Parquet file: encoded, and checked, without Python's lock."""
+"""Bicliques as row groups of a Parquet file: encoded, read and checked, without Python's lock."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kernels.arguments import checked_hashes, one_of
-from kernels.contracts import BicliqueBatch
+from kernels.contracts import BicliqueBatch, Int32Array
 from kernels.cpu import load_extension
 from kernels.errors import memory_is_capacity
 
 Compression = Literal["zstd", "lz4_raw", "none"]
+Columns = Literal["both", "smaller"]
 
 CODECS = {"none": 0, "zstd": 6, "lz4_raw": 7}
 """The numbers that the Parquet format gives them."""
@@ -48,7 +49,7 @@ class ColumnChunk:
 
 @dataclass(frozen=True)
 class RowGroup:
-    """Some bicliques as they stand in a Parquet file: columns left, right, n_left, n_right, root.
+    """Some bicliques as they stand in a Parquet file: their lists, then n_left, n_right and root.
 
     Attributes
     ----------
@@ -73,6 +74,7 @@ def encode_bicliques(
     compression: Compression = "zstd",
     level: int = 1,
     compress: Callable[[bytes], bytes] | None = None,
+    columns: Columns = "both",
 ) -> RowGroup:
     """Encode a batch as a row group of a Parquet file.
 
@@ -85,6 +87,9 @@ def encode_bicliques(
         Level of zstd.
     compress : callable, optional
         Compresses a page where this machine lacks the library of the codec (`has_codec`).
+    columns : {"both", "smaller"}
+        Whether there is a list column for each side, or one of the smaller sides: the left one
+        where ``n_left <= n_right``. `SideRestorer` finds the others again.
 
     Returns
     -------
@@ -107,11 +112,56 @@ def encode_bicliques(
     [1]
     """
     one_of("compression", compression, tuple(CODECS))
+    one_of("columns", columns, ("both", "smaller"))
     if compress is None and not has_codec(compression):
         raise RuntimeError(f"this machine has no library for {compression}; give a function that compresses")
     arrays = batch.left_offsets, batch.left, batch.right_offsets, batch.right, batch.root
-    data, columns = load_extension().encode_bicliques(*arrays, CODECS[compression], level, compress)
-    return RowGroup(len(batch), CODECS[compression], data, [ColumnChunk(*column) for column in columns])
+    codec, smaller_only = CODECS[compression], columns == "smaller"
+    data, chunks = load_extension().encode_bicliques(*arrays, smaller_only, codec, level, compress)
+    return RowGroup(len(batch), codec, data, [ColumnChunk(*chunk) for chunk in chunks])
+
+
+@memory_is_capacity
+def read_columns(
+    data: Any, compression: Compression, columns: list[tuple[int, int, int, bool]], rows: int
+) -> list[Int32Array] | None:
+    """Read columns of a row group that `encode_bicliques` made.
+
+    Parameters
+    ----------
+    data : array of uint8
+        Bytes of the file that hold them.
+    compression : {"zstd", "lz4_raw", "none"}
+    columns : list of (begin, end, n_values, is_list)
+        Where the pages of each column lie in `data`, how many values they hold, and whether it is
+        one of lists, as the footer of the file says. No column has a null, and no list is empty.
+    rows : int
+
+    Returns
+    -------
+    list of array of int32, or None
+        Of a list column its offsets and then its ids, of any other its numbers. None where the
+        pages are damaged or another writer's, or this machine lacks the codec's library: a general
+        reader can tell.
+
+    Notes
+    -----
+    O(ids) time, four times as fast as a general reader (docs/methods.md).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> batch = BicliqueBatch(*[np.array(x, np.int32) for x in ([0, 2], [3, 7], [0, 1], [5], [3])])
+    >>> group = encode_bicliques(batch, "none")
+    >>> left = group.columns[0]
+    >>> [x.tolist() for x in read_columns(group.data, "none", [(left.begin, left.end, 2, True)], 1)]
+    [[0, 2], [3, 7]]
+    """
+    one_of("compression", compression, tuple(CODECS))
+    if not has_codec(compression):
+        return None
+    found: list[Int32Array] | None = load_extension().read_columns(data, CODECS[compression], columns, rows)
+    return found
 
 
 def check_bicliques(batch: BicliqueBatch, left_hashes: Any = None, right_hashes: Any = None) -> tuple[int, int]:

@@ -162,7 +162,7 @@ def _run(source: Edges, settings: Settings, observer: Observer) -> RunSummary:
         profile(store, graph.graph, settings.data_backend)
     with clock("plan"):
         asked = settings.search, settings.plan, settings.data_backend, settings.cluster
-        planned = plan(store, graph.graph, *asked)
+        planned = plan(store, graph.graph, *asked, publish=settings.publish)
         check_input(store, planned.run, graph.summary, settings.checks)
     return finish(store, planned, settings, observer, clock.seconds, graph)
 

@@ -176,6 +176,19 @@ class PlanSettings(_Frozen):
     )
 
 
+class PublishSettings(_Frozen):
+    """How the bicliques of a run lie in its files."""
+
+    compression: Literal["zstd", "lz4_raw", "none"] = Field(
+        "zstd", description="Codec of the Parquet files: zstd makes the smallest, lz4_raw and none cost less time."
+    )
+    columns: Literal["both", "smaller"] = Field(
+        "both",
+        description="Sides of each biclique that are stored: both, for every reader, or the smaller one alone, from"
+        " which bicliq finds the other in the graph.",
+    )
+
+
 def _true_or_false(value: Any) -> Any:
     """Read the two words that variables and options have for truth values; other text stays."""
     return {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value
@@ -334,6 +347,7 @@ class Settings(BaseSettings):
     ingest: IngestSettings = IngestSettings()
     search: SearchSettings = SearchSettings()
     plan: PlanSettings = PlanSettings()
+    publish: PublishSettings = PublishSettings()
     cluster: ClusterSettings = ClusterSettings()
     checks: CheckSettings = CheckSettings()
     notify: NotifySettings = NotifySettings()

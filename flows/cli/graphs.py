@@ -61,5 +61,6 @@ def plan(settings: Settings, graph: GraphName, json: Json = False) -> None:
     store = Store.open(settings.store, create=False)
     name = store.find_graph(graph)
     profile_graph(store, name, settings.data_backend)
-    planned = plan_run(store, name, settings.search, settings.plan, settings.data_backend, settings.cluster)
+    where = settings.data_backend, settings.cluster
+    planned = plan_run(store, name, settings.search, settings.plan, *where, publish=settings.publish)
     console.answer(asdict(planned), json, console.planned)

@@ -24,6 +24,7 @@ PANELS = {
     "ingest": "Input",
     "search": "Search",
     "plan": "Partitions",
+    "publish": "Output",
     "cluster": "Cluster",
     "data_backend": "Cluster",
     "second_run": "Cluster",
@@ -41,7 +42,10 @@ ALL = tuple(Settings.model_fields)
 TAKES: dict[str, tuple[str, ...]] = {
     "run": ALL,
     "enumerate": ("ingest", "search", "data_backend"),
-    "estimate": ("ingest", "search", "-search.backend", "-search.max_bicliques", "-search.on_limit", "-search.check"),
+    "estimate": (
+        *("ingest", "search", "-search.backend", "-search.max_bicliques", "-search.on_limit", "-search.check"),
+        "publish",
+    ),
     "count": ("ingest", "search.side", *HOW, "plan", "cluster", "second_run", "data_backend", "store"),
     "find": (
         "ingest",
@@ -53,7 +57,7 @@ TAKES: dict[str, tuple[str, ...]] = {
     "clique": ("ingest", *HOW, "data_backend", "store"),
     "ingest": ("ingest", "data_backend", "store"),
     "profile": ("data_backend", "store"),
-    "plan": ("search", *(f"-{of_a_call}" for of_a_call in CALL), "plan", "cluster", "data_backend", "store"),
+    "plan": ("search", *(f"-{of_a_call}" for of_a_call in CALL), "plan", "publish", "cluster", "data_backend", "store"),
     "resume": (*CALL, "cluster", "second_run", "force", "notify", "data_backend", "store"),
     "runs": ("store",),
     "diff": ("store",),
@@ -65,7 +69,7 @@ TAKES: dict[str, tuple[str, ...]] = {
     "report": ("store",),
     "verify": (*HOW, "cluster", "data_backend", "store"),
     "serve": ALL,
-    "bench run": ("ingest", "search", "-search.backend", "plan", "cluster"),
+    "bench run": ("ingest", "search", "-search.backend", "plan", "publish", "cluster"),
     "bench scale": ("store",),
 }
 """Settings that a command takes as options: groups and single fields.

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import scipy.sparse as sp
 import xxhash
 
 from pipeline.errors import InputError
@@ -117,6 +116,8 @@ class BipartiteGraph:
 
     def matrix(self) -> Any:
         """Biadjacency matrix (scipy CSR of int8 ones, left × right); shares the arrays."""
+        import scipy.sparse as sp  # takes longer than most commands
+
         ones = np.ones(self.n_edges, np.int8)
         return sp.csr_array((ones, self.indices, self.indptr), shape=(self.n_left, self.n_right))
 

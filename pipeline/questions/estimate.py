@@ -26,7 +26,7 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
     source
         Path or fsspec URL of the edge table, or a table in memory (`pipeline.formats.tables`).
     settings
-        Its `ingest` and `search` parts are used.
+        Its `ingest`, `search` and `publish` parts are used.
     seed
         Of the sample; the same gives the same numbers of bicliques and ids.
 
@@ -49,7 +49,7 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
     core = reduce(bipartite_of(table, "cpu"), asked.min_left, asked.min_right).on_host()
     threads = kernels.number_of_threads(asked.threads)
     read = time.perf_counter()
-    found = expected_output(core.graph, asked, asked.side, threads=threads, seed=seed)
+    found = expected_output(core.graph, asked, asked.side, settings.publish, threads=threads, seed=seed)
     ended = time.perf_counter()
     return {
         **{name: value for name, value in found.record().items() if "seconds" not in name and name != "nodes"},

@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.errors import InputError, StorageError
+from pipeline.store.biclique_reader import Int64s
 from pipeline.store.bicliques import SCHEMA
-from pipeline.store.choice import EVERYTHING, Choice, Int64s
+from pipeline.store.choice import EVERYTHING, Choice
 from pipeline.store.labels import read_hashes
 from pipeline.store.results import Run, open_run
 from pipeline.store.versions import Layer, hashes_of, layers_of

@@ -19,7 +19,7 @@ import numpy as np
 import kernels
 from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.placement.arrays import to_host
-from pipeline.settings import SearchSettings
+from pipeline.settings import PublishSettings, SearchSettings
 from pipeline.store.biclique_file import BicliqueWriter
 from pipeline.store.sink import hashing_sink
 
@@ -112,6 +112,7 @@ def expected_output(
     graph: BipartiteGraph,
     asked: SearchSettings,
     side: Literal["auto", "left", "right"],
+    publish: PublishSettings | None = None,
     *,
     work: int = WORK,
     written: int = WRITTEN,
@@ -128,6 +129,8 @@ def expected_output(
         The thresholds.
     side
         The side that the search has its roots on.
+    publish
+        How what is found is to lie in its files.
     work
         Nodes that the estimate may search; or 2 % of the search, where that is more, up to sixteen
         times as many.
@@ -157,7 +160,7 @@ def expected_output(
         seed=seed,
         threads=threads,
     )
-    rate = writing_rate(host, asked, found.side, written)
+    rate = writing_rate(host, asked, found.side, publish, written)
     return Expected(
         bicliques=found.bicliques,
         low=found.low,
@@ -177,7 +180,9 @@ def expected_output(
     )
 
 
-def writing_rate(graph: Any, asked: SearchSettings, side: Any, written: int = WRITTEN) -> WritingRate:
+def writing_rate(
+    graph: Any, asked: SearchSettings, side: Any, publish: PublishSettings | None, written: int = WRITTEN
+) -> WritingRate:
     """Write some bicliques of a graph to memory, as a run would, and see what an id takes."""
     degrees = np.asarray(graph.left_degrees if side == "left" else graph.right_degrees, np.float64)
     if not degrees.any():
@@ -202,7 +207,7 @@ def writing_rate(graph: Any, asked: SearchSettings, side: Any, written: int = WR
             batches += list(stream)
     ids = sum(len(batch.left) + len(batch.right) for batch in batches)
     started = time.process_time()
-    with hashing_sink(io.BytesIO()) as sink, BicliqueWriter(sink, 1) as writer:
+    with hashing_sink(io.BytesIO()) as sink, BicliqueWriter(sink, 1, publish) as writer:
         for batch in batches:
             writer.write(batch)
     seconds = time.process_time() - started

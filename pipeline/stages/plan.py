@@ -19,7 +19,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import scipy.sparse as sp
 import xxhash
 
 import kernels
@@ -31,8 +30,9 @@ from pipeline.graphs.reduce import reduce
 from pipeline.placement.arrays import largest_of_rows, library_of, starts_of, to_host
 from pipeline.placement.device import gpu_count
 from pipeline.placement.where import Placement, place_graph, place_run
-from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, Settings
+from pipeline.settings import ClusterSettings, PlanSettings, PublishSettings, SearchSettings, Settings
 from pipeline.stages.expected import PLANNED_WORK, PLANNED_WRITTEN, Expected, expected_output, would_do
+from pipeline.store.bicliques import publish_of
 from pipeline.store.layout import FORMAT, RunFolder, Store
 from pipeline.store.records import named_files
 
@@ -206,6 +206,7 @@ def plan(
     backend: str = "cpu",
     cluster: ClusterSettings | None = None,
     asks: Asks = "bicliques",
+    publish: PublishSettings | None = None,
 ) -> PlanRecord:
     """Plan a run and write run.json, reduced.parquet, plan.parquet and, last, plan.json.
 
@@ -222,6 +223,8 @@ def plan(
         `plan_settings` says how many.
     asks
         Whether the partitions are searched for bicliques or counted.
+    publish
+        How what is found is to lie in its files.
 
     Returns
     -------
@@ -229,7 +232,7 @@ def plan(
         Read back, where the same run was planned before; a plan that is damaged is made again.
     """
     store.graph(graph_id).must_exist()
-    run = run_id(graph_id, search, plan_settings, asks)
+    run = run_id(graph_id, search, plan_settings, asks, publish)
     _write_what_is_asked(
         store.run(run),
         {
@@ -238,6 +241,7 @@ def plan(
             "asks": asks,
             "search": search.model_dump(mode="json", exclude=OF_THE_CALL),
             "plan": plan_settings.model_dump(mode="json"),
+            "publish": (publish or PublishSettings()).model_dump(mode="json"),
         },
     )
     record = plan_run(store, run, backend, cluster)
@@ -277,7 +281,7 @@ def _plan(
     others = graph.right_degrees if side == "left" else graph.left_degrees
     cut = _worthwhile(data_backend, search, cluster, graph.n_edges, int((others**2).sum()))
     wanted = plan_settings.partitions, plan_settings.memory_budget
-    expected = _expected(graph, search, side) if asked["asks"] == "bicliques" else None
+    expected = _expected(graph, search, side, publish_of(asked)) if asked["asks"] == "bicliques" else None
     found, est_bytes = plan_partitions(graph, side, *wanted, cut, expected)
     written.append(folder.write_table("plan.parquet", found.to_table()))
     record = PlanRecord(
@@ -323,7 +327,13 @@ def _known(folder: RunFolder) -> PlanRecord | None:
     return read_plan_record(folder)
 
 
-def run_id(graph_id: str, search: SearchSettings, plan_settings: PlanSettings, asks: Asks = "bicliques") -> str:
+def run_id(
+    graph_id: str,
+    search: SearchSettings,
+    plan_settings: PlanSettings,
+    asks: Asks = "bicliques",
+    publish: PublishSettings | None = None,
+) -> str:
     """Name a run: a hash of its graph and of all settings that change the result or its layout.
 
     A limit is none of them: it says where a call stops, and the next one goes on.
@@ -335,6 +345,8 @@ def run_id(graph_id: str, search: SearchSettings, plan_settings: PlanSettings, a
         "search": search.model_dump(mode="json", exclude=OF_THE_CALL | {"threads", "backend"}),
         "plan": plan_settings.model_dump(mode="json"),
     }
+    if publish is not None and publish != PublishSettings():  # runs of earlier versions keep their names
+        what["publish"] = publish.model_dump(mode="json")
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -441,9 +453,9 @@ def read_run_graph(store: Store, run: str, backend: str = "cpu") -> BipartiteGra
     return read_edges(folder, reduced, int(record["n_left"]), int(record["n_right"]), backend)
 
 
-def _expected(graph: BipartiteGraph, search: SearchSettings, side: Side) -> Expected:
+def _expected(graph: BipartiteGraph, search: SearchSettings, side: Side, publish: PublishSettings) -> Expected:
     sample = {"work": PLANNED_WORK, "written": PLANNED_WRITTEN}
-    return expected_output(graph, search, side, threads=kernels.number_of_threads(search.threads), **sample)
+    return expected_output(graph, search, side, publish, threads=kernels.number_of_threads(search.threads), **sample)
 
 
 def _partitions_for(expected: Expected) -> int:
@@ -563,6 +575,8 @@ def _previous_in_row(rows: Int32s, first_entry: Int64s, degrees: Int64s) -> Any:
     xp = library_of(rows)
     numbers = xp.arange(rows.size, dtype=xp.int64)
     if xp is np:  # a transposition groups in linear time
+        import scipy.sparse as sp  # takes longer than most commands
+
         shape = (first_entry.size - 1, degrees.size)
         by_row = sp.csr_array((numbers, rows, first_entry), shape=shape).tocsc().data
     else:

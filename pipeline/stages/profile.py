@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import scipy.sparse as sp
-from scipy.sparse import csgraph
 
 from pipeline.errors import CapacityError, DamageError
 from pipeline.events import tell, warn
@@ -246,6 +244,9 @@ def _component_labels(graph: BipartiteGraph) -> Int32s:
 
 def _joined(labels: Int32s, one: npt.NDArray[Any], other: npt.NDArray[Any]) -> Int32s:
     """Labels after these components were joined pair by pair."""
+    import scipy.sparse as sp  # takes longer than most commands
+    from scipy.sparse import csgraph
+
     matrix = sp.coo_array((np.ones(one.size, np.bool_), (one, other)), shape=(labels.size, labels.size))
     joined: Int32s = csgraph.connected_components(matrix.tocsr(), directed=False)[1][labels]
     return joined

@@ -16,13 +16,14 @@ from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.graphs.reduce import Reduced, reduce
 from pipeline.placement.device import LISTS, DeviceParquetWriter
 from pipeline.placement.where import CPU_DATA, CPU_SEARCH, Backend, Place, check_backends, place_data, place_search
-from pipeline.settings import SearchSettings, Settings
+from pipeline.settings import PublishSettings, SearchSettings, Settings
 from pipeline.stages.in_memory import bipartite_of
 from pipeline.stages.ingest import EdgeTable, read_edge_table
 from pipeline.stages.partition import ready_partition
 from pipeline.stages.plan import read_plan_record
 from pipeline.store.biclique_file import BicliqueWriter
-from pipeline.store.bicliques import MASK, batches_of
+from pipeline.store.biclique_reader import LargerSides, open_bicliques
+from pipeline.store.bicliques import MASK, batches_of, publish_of
 from pipeline.store.labels import Hashes, label_hashes, read_hashes
 from pipeline.store.layout import Commit, RunFolder, Store
 from pipeline.store.sizes import Sizes
@@ -70,7 +71,9 @@ def search_partition(
         done = folder.read_commit(number)
         if done is not None and (done.complete or (max_bicliques is not None and done.rows >= max_bicliques)):
             return done
-        encode = data_place.here() if max_bicliques is None else "cpu"  # the digest of some rows is made on the host
+        laid_out_as_cudf = publish_settings(folder) == PublishSettings()
+        # the digest of some rows is made on the host, and files that cuDF does not write so
+        encode = data_place.here() if max_bicliques is None and laid_out_as_cudf else "cpu"
         return place.run(partial(_search_and_commit, folder, number, done, threads, max_bicliques, progress, encode))
 
 
@@ -115,7 +118,7 @@ def _search_and_commit(
             _write_on_device(batches, sink)
         else:
             hashes = None if max_bicliques is None else _hashes(folder)
-            digest = _write_bicliques(batches, BicliqueWriter(sink, threads), hashes)
+            digest = _write_bicliques(batches, BicliqueWriter(sink, threads, publish_settings(folder)), hashes)
     result = stream.result
     commit = Commit(
         partition=number,
@@ -176,9 +179,8 @@ def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:
         file = folder.attempt_name(commit.partition)
         sizes = Sizes()
         with folder.sink(file) as sink:
-            digest = _write_bicliques(
-                _counted(_first(folder, commit, rows), sizes), BicliqueWriter(sink, 1), _hashes(folder)
-            )
+            writer = BicliqueWriter(sink, 1, publish_settings(folder))
+            digest = _write_bicliques(_counted(_first(folder, commit, rows), sizes), writer, _hashes(folder))
         short = replace(
             commit,
             file=file,
@@ -194,10 +196,11 @@ def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:
 
 def _first(folder: RunFolder, commit: Commit, rows: int) -> Iterator[kernels.BicliqueBatch]:
     """The first rows of a data file."""
-    with folder.open_parquet(commit.stored) as file:
-        for group in range(file.num_row_groups):
+    graph = folder.store.graph(str(folder.read_record("run.json")["graph"]))
+    with open_bicliques(folder, commit.stored, LargerSides(graph)) as file:
+        for group in range(len(file.rows)):
             if rows > 0:
-                table = file.read_row_group(group).slice(0, rows)
+                table = file.table(group).slice(0, rows)
                 rows -= table.num_rows
                 yield from batches_of(table)
 
@@ -270,6 +273,11 @@ def enumerate_table(
 def search_settings(folder: RunFolder) -> SearchSettings:
     """Read what a run searches for."""
     return SearchSettings.model_validate(folder.read_record("run.json")["search"])
+
+
+def publish_settings(folder: RunFolder) -> PublishSettings:
+    """Read how the files of a run are laid out."""
+    return publish_of(folder.read_record("run.json"))
 
 
 def _hashes(folder: RunFolder) -> tuple[Hashes, Hashes]:

@@ -6,12 +6,14 @@ Bicliques compared with their graph.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 import kernels
 from pipeline.errors import BicliqError, DamageError, InputError, StorageError
@@ -19,7 +21,8 @@ from pipeline.stages.plan import read_run_graph
 from pipeline.stages.publish import named, total_digest
 from pipeline.stages.verify_rows import RowChecker, RowsRead, columns_of
 from pipeline.stages.verify_version import VersionCheck
-from pipeline.store.bicliques import MASK, SCHEMA
+from pipeline.store.biclique_reader import LargerSides, open_bicliques
+from pipeline.store.bicliques import MASK, SCHEMA, SMALLER_SCHEMA, publish_of
 from pipeline.store.counts import COUNT, COUNTS_FILE, COUNTS_RECORD, sizes_of_key, sums_of
 from pipeline.store.inventory import FOLDERS, Inventory, take_inventory
 from pipeline.store.labels import read_hashes
@@ -295,45 +298,61 @@ class _RunCheck:
         except BicliqError:  # the inventory names what is damaged of the graph
             hashes = None
         checker = RowChecker(graph, str(self._plan["side"]), self._asked["search"], hashes)
+        stored = SCHEMA if publish_of(self._asked).columns == "both" else SMALLER_SCHEMA
+        sides = LargerSides(self._folder.store.graph(str(self._asked["graph"])))
+        look = partial(self._look_at, checker=checker, schema=stored, sides=sides)
         total = sum(commit.rows for commit in self._commits.values())
         generator = np.random.default_rng(seed)
         for commit in self._commits.values():
             share = min(commit.rows, -(-sample * commit.rows // max(total, 1)))
             picked = np.sort(generator.choice(commit.rows, share, replace=False))
             if f"{self._folder.place}/{commit.file}" in self._found.files:
-                problems += self._data(commit, checker, read, picked)
+                problems += self._data(commit, checker, look, read, picked)
         return problems
 
-    def _data(self, commit: Commit, checker: RowChecker, read: _Read, picked: Any) -> list[str]:
+    def _data(
+        self, commit: Commit, checker: RowChecker, look: Callable[..., RowsRead], read: _Read, picked: Any
+    ) -> list[str]:
         """Check a data file, whose bytes are those of its record, by all threads."""
         name = f"{self._folder.place}/{commit.file}"
         threads = kernels.available_threads()
         found = RowsRead()
         try:
             with ThreadPoolExecutor(threads, "verify") as pool:
-                share = partial(self._share, commit, checker, name, picked, of=threads)
-                for part in pool.map(share, range(threads)):
+                for part in pool.map(partial(look, commit, name, picked, of=threads), range(threads)):
                     found.merge(part)
         except (StorageError, KeyError) as error:
             return [f"{name}: cannot be read: {error}"]
         read.rows, read.digest, read.files = read.rows + found.rows, read.digest + found.digest, read.files + 1
         read.sampled += found.sampled
-        return found.problems + checker.compare(name, commit, found.rows, f"{found.digest & MASK:016x}", found.sizes)
+        told = list(dict.fromkeys(found.problems))  # once, whatever threads met it
+        return told + checker.compare(name, commit, found.rows, f"{found.digest & MASK:016x}", found.sizes)
 
-    def _share(self, commit: Commit, checker: RowChecker, name: str, picked: Any, first: int, of: int) -> RowsRead:
+    def _look_at(
+        self,
+        commit: Commit,
+        name: str,
+        picked: Any,
+        first: int,
+        of: int,
+        *,
+        checker: RowChecker,
+        schema: pa.Schema,
+        sides: LargerSides,
+    ) -> RowsRead:
         """Check every so many row groups of a data file, from the first on."""
         found = RowsRead()
-        with self._folder.open_parquet(commit.stored, check=False) as file:  # it was, when the inventory was taken
-            groups = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
-            starts = np.cumsum([0, *groups])
-            for group in range(first, len(groups), of):
-                table = file.read_row_group(group, use_threads=False)
+        # its bytes were checked when the inventory was taken
+        with open_bicliques(self._folder, commit.stored, sides, check=False) as file:
+            if columns_of(file.schema) != columns_of(schema):
+                found.problems.append(f"{name}: its columns are not those of its run: {file.schema.names}")
+                return found
+            starts = np.cumsum([0, *file.rows])
+            for group in range(first, len(file.rows), of):
+                table = file.table(group)
                 here = picked[(picked >= starts[group]) & (picked < starts[group + 1])] - starts[group]
-                if columns_of(table.schema) != columns_of(SCHEMA):
-                    found.problems.append(f"{name}: its columns are not those of a run: {table.schema.names}")
-                else:
-                    found.problems += checker.check_rows(name, table, here)
-                    found.add(table, name, here.size, checker.hashes)
+                found.problems += checker.check_rows(name, table, here)
+                found.add(table, name, here.size, checker.hashes)
         return found
 
     def _totals(self) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from pipeline.errors import BicliqError
 from pipeline.graphs.bipartite import read_graph
 from pipeline.stages.verify_rows import RowChecker, RowsRead
-from pipeline.store.bicliques import MASK
+from pipeline.store.bicliques import MASK, publish_of
 from pipeline.store.choice import EVERYTHING
 from pipeline.store.inventory import Inventory
 from pipeline.store.labels import read_hashes
@@ -66,6 +66,9 @@ class VersionCheck:
         """Records that the version stands on, and that are not there."""
         place, record = self._layer.folder.place, self._record
         needed = [f"graphs/{record['graph']}/graph.json"]
+        base = self._found.records.get(f"runs/{record['base']}/run.json")
+        if base is not None and publish_of(base).columns == "smaller":  # its graph gives the other sides
+            needed.append(f"graphs/{base['graph']}/graph.json")
         needed += [f"runs/{run}/run.json" for run in dict.fromkeys([record["base"], *record["layers"]])]
         known = {**self._found.records, **self._found.problems}
         return [f"{path}: it is missing, and the version {place} stands on it" for path in needed if path not in known]

@@ -14,22 +14,21 @@ import io
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import kernels
-from pipeline.store.bicliques import SCHEMA
+from pipeline.settings import PublishSettings
+from pipeline.store.bicliques import SCHEMA, SMALLER_SCHEMA
 from pipeline.store.folder import COMPRESSION_LEVEL
 from pipeline.store.thrift import BINARY, I32, I64, LIST, STRUCT, TRUE, Struct, decode_struct, encode_struct
 
-Compression = Literal["zstd", "lz4_raw", "none"]
 MAGIC = b"PAR1"
 BATCHES_A_THREAD = 2
 """Batches that wait for each thread, or for their turn to be written."""
 
-PATHS = [["left", "list", "element"], ["right", "list", "element"], ["n_left"], ["n_right"], ["root"]]
 PLAIN, RLE, RLE_DICTIONARY = 0, 3, 8
 DATA_PAGE, DICTIONARY_PAGE = 0, 2
 INT32 = 1
@@ -45,8 +44,8 @@ class BicliqueWriter:
     threads
         Threads that encode; 0: all that this process may use. At most twice as many batches are
         held at a time.
-    compression
-        "zstd", "lz4_raw" or "none".
+    publish
+        The codec, and which sides are written.
 
     Examples
     --------
@@ -59,9 +58,11 @@ class BicliqueWriter:
     [{'left': [0, 1], 'right': [0, 1], 'n_left': 2, 'n_right': 2, 'root': 0}]
     """
 
-    def __init__(self, sink: Any, threads: int, compression: Compression = "zstd") -> None:
-        self._sink, self._compression = sink, compression
+    def __init__(self, sink: Any, threads: int, publish: PublishSettings | None = None) -> None:
+        self._sink, self._publish = sink, publish or PublishSettings()
+        compression = self._publish.compression
         self._compress = None if kernels.has_codec(compression) else _arrow_codec(compression)
+        self._schema = SCHEMA if self._publish.columns == "both" else SMALLER_SCHEMA
         self._threads = threads or kernels.available_threads()
         self._pool = ThreadPoolExecutor(self._threads, "encode")
         self._encoding: deque[Future[kernels.RowGroup]] = deque()
@@ -91,16 +92,22 @@ class BicliqueWriter:
         while self._encoding:
             self._append(self._encoding.popleft().result())
         footer = encode_struct(
-            {**_empty_footer(), 3: (I64, self._rows), 4: (LIST, (STRUCT, self._groups))}  # num_rows, row_groups
+            {
+                **_empty_footer(self._schema),
+                3: (I64, self._rows),
+                4: (LIST, (STRUCT, self._groups)),
+            }  # num_rows, row_groups
         )
         self._sink.write(footer + len(footer).to_bytes(4, "little") + MAGIC)
 
     def _encode(self, batch: kernels.BicliqueBatch) -> kernels.RowGroup:
-        return kernels.encode_bicliques(batch, self._compression, COMPRESSION_LEVEL, self._compress)
+        publish = self._publish
+        return kernels.encode_bicliques(batch, publish.compression, COMPRESSION_LEVEL, self._compress, publish.columns)
 
     def _append(self, group: kernels.RowGroup) -> None:
         columns = [
-            _column_chunk(path, chunk, self._at, group.codec) for path, chunk in zip(PATHS, group.columns, strict=True)
+            _column_chunk(field, chunk, self._at, group.codec)
+            for field, chunk in zip(self._schema, group.columns, strict=True)
         ]
         self._groups.append(
             {
@@ -115,9 +122,10 @@ class BicliqueWriter:
         self._at += self._sink.write(group.data)
 
 
-def _column_chunk(path: list[str], chunk: Any, at: int, codec: int) -> Struct:
+def _column_chunk(field: pa.Field, chunk: Any, at: int, codec: int) -> Struct:
     """What the footer says of a column of the row group that begins at a place of the file."""
-    has_dictionary, is_list = chunk.data > chunk.begin, len(path) > 1
+    has_dictionary, is_list = chunk.data > chunk.begin, pa.types.is_list(field.type)
+    path = [field.name, "list", "element"] if is_list else [field.name]
     encodings = [PLAIN, RLE, RLE_DICTIONARY] if has_dictionary else [PLAIN, RLE]
     pages = [(DATA_PAGE, RLE_DICTIONARY if has_dictionary else PLAIN, chunk.n_pages)]
     if has_dictionary:
@@ -146,16 +154,16 @@ def _statistics(least: int, most: int) -> Struct:
 
 
 @cache
-def _empty_footer() -> Struct:
+def _empty_footer(schema: pa.Schema) -> Struct:
     """What pyarrow says of the columns: their types, and the schema of Arrow."""
     file = io.BytesIO()
-    pq.ParquetWriter(file, SCHEMA).close()
+    pq.ParquetWriter(file, schema).close()
     data = file.getvalue()
     footer, _ = decode_struct(data[-8 - int.from_bytes(data[-8:-4], "little") : -8], 0)
     return footer
 
 
-def _arrow_codec(compression: Compression) -> Any:
+def _arrow_codec(compression: str) -> Any:
     """The codec of pyarrow, from bytes to bytes."""
     codec = pa.Codec(compression, COMPRESSION_LEVEL) if compression == "zstd" else pa.Codec(compression)
     return lambda data: codec.compress(data, asbytes=True)

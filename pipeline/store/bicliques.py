@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 
 import kernels
+from pipeline.settings import PublishSettings
 
 SCHEMA = pa.schema(
     [
@@ -18,19 +19,41 @@ SCHEMA = pa.schema(
         pa.field("root", pa.int32(), nullable=False),
     ]
 )
-"""Columns of a partition's data file: dense ids of the canonical graph, ascending in each list."""
+"""Columns of bicliques: dense ids of the canonical graph, ascending in each list."""
+
+SMALLER_SCHEMA = pa.schema([SCHEMA.field("left").with_name("smaller"), *(SCHEMA.field(i) for i in range(2, 5))])
+"""The same of a run that stores the smaller sides alone (`PublishSettings.columns`): the left one
+where ``n_left <= n_right``."""
 
 MASK = (1 << 64) - 1
 """Set digests add up modulo 2**64."""
 
 
+def publish_of(asked: Mapping[str, Any]) -> PublishSettings:
+    """How the files of a run are laid out, by its run.json; earlier versions did not say."""
+    return PublishSettings.model_validate(asked.get("publish", {}))
+
+
+def table_of(arrays: Iterable[Any], schema: pa.Schema) -> pa.Table:
+    """A table of NumPy arrays, without copying them: of a list column its offsets and its ids."""
+    rest = iter(arrays)
+    columns = []
+    for field in schema:
+        if pa.types.is_list(field.type):
+            columns.append(pa.ListArray.from_arrays(pa.array(next(rest)), pa.array(next(rest)), type=field.type))
+        else:
+            columns.append(pa.array(next(rest)))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
 def batches_of(table: pa.Table) -> Iterator[kernels.BicliqueBatch]:
     """The bicliques of a table as batches of a kernel."""
     for batch in table.to_batches():
-        (left_offsets, left), (right_offsets, right) = (_offsets_and_values(batch[side]) for side in ("left", "right"))
+        (left_offsets, left), (right_offsets, right) = (offsets_and_ids(batch[side]) for side in ("left", "right"))
         yield kernels.BicliqueBatch(left_offsets, left, right_offsets, right, batch["root"].to_numpy())
 
 
-def _offsets_and_values(lists: pa.ListArray) -> tuple[Any, Any]:
+def offsets_and_ids(lists: pa.ListArray) -> tuple[Any, Any]:
+    """Arrays of a list column: where each list begins and the last one ends, and the ids."""
     offsets = lists.offsets.to_numpy()
     return offsets - offsets[0], lists.flatten().to_numpy()

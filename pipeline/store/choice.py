@@ -1,7 +1,8 @@
 """Which bicliques of a run are wanted: by their sizes, their edges, and who is in them.
 
-Sizes are columns of their own, so that a choice by size reads no list; members are looked for only
-in the rows whose sizes fit.
+Sizes are columns of their own, so that a choice by size reads no list, and nothing at all of a row
+group whose statistics say that all of it fits, or nothing; members are looked for only in the rows
+whose sizes fit.
 """
 
 from __future__ import annotations
@@ -14,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from pipeline.errors import InputError
+from pipeline.store.biclique_reader import BicliqueReader, Int64s
 
 Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Choice:
             )
         )
 
-    def rows(self, file: pq.ParquetFile, left: Int32s, right: Int32s) -> Iterator[tuple[int, int, Int64s]]:
+    def rows(self, file: BicliqueReader, left: Int32s, right: Int32s) -> Iterator[tuple[int, int, Int64s]]:
         """Yield the rows of a data file that are wanted.
 
         Parameters
@@ -96,44 +96,48 @@ class Choice:
             A row group, the number of its first row in the file, and positions in the group.
         """
         start = 0
-        for group in range(file.num_row_groups):
-            size = file.metadata.row_group(group).num_rows
-            rows = self._of_size(file, group, size)
-            for name, ids in (("left", left), ("right", right)):
-                if rows.size and ids.size:
-                    lists = file.read_row_group(group, columns=[name])[name].combine_chunks()
-                    rows = rows[_hold_all(lists.take(pa.array(rows)), ids)]
+        for group, size in enumerate(file.rows):
+            rows = self.rows_of(file, group, left, right)
             if rows.size:
                 yield group, start, rows
             start += size
 
-    def _of_size(self, file: pq.ParquetFile, group: int, size: int) -> Int64s:
-        bounds = (
-            (0, self.min_left, self.max_left),
-            (1, self.min_right, self.max_right),
-            (2, self.min_edges, self.max_edges),
-        )
-        asked = [bound for bound in bounds if bound[1:] != (1, None)]
-        if not asked:
-            return np.arange(size)
-        left, right = sizes_of(file, group)
-        values, mask = (left, right, left * right), np.ones(size, np.bool_)
-        for at, least, most in asked:
-            mask &= values[at] >= least
-            if most is not None:
-                mask &= values[at] <= most
-        return np.flatnonzero(mask)
+    def rows_of(self, file: BicliqueReader, group: int, left: Int32s, right: Int32s) -> Int64s:
+        """Positions of the wanted rows in one row group."""
+        rows = self._of_size(file, group)
+        for name, ids in (("left", left), ("right", right)):
+            if rows.size and ids.size:
+                rows = rows[_hold_all(file.lists(group, name).take(pa.array(rows)), ids)]
+        return rows
+
+    def _of_size(self, file: BicliqueReader, group: int) -> Int64s:
+        """Rows of a row group whose sizes fit; they are read where its statistics leave it open."""
+        size, ranges = file.rows[group], file.ranges(group)
+        if ranges is not None:
+            (left, most_left), (right, most_right) = ranges
+            within = (left, most_left), (right, most_right), (left * right, most_left * most_right)
+            pairs = list(zip(within, self._bounds, strict=True))
+            if any(end < least or begin > most for (begin, end), (least, most) in pairs):
+                return np.zeros(0, np.int64)
+            if all(begin >= least and end <= most for (begin, end), (least, most) in pairs):
+                return np.arange(size)
+        lefts, rights = file.sizes(group)
+        values = lefts, rights, lefts * rights
+        fits = [(value >= least) & (value <= most) for value, (least, most) in zip(values, self._bounds, strict=True)]
+        return np.flatnonzero(np.logical_and.reduce(fits))
+
+    @property
+    def _bounds(self) -> list[tuple[int, int]]:
+        """Least and most of left vertices, of right ones, and of edges."""
+        of = ("left", "right", "edges")
+        return [(getattr(self, f"min_{what}"), getattr(self, f"max_{what}") or NO_BOUND) for what in of]
 
 
 EVERYTHING = Choice()
 """The choice that takes all."""
 
-
-def sizes_of(file: pq.ParquetFile, group: int, rows: Int64s | None = None) -> tuple[Int64s, Int64s]:
-    """Numbers of left and of right vertices of the rows of a row group."""
-    table = file.read_row_group(group, columns=["n_left", "n_right"])
-    left, right = (table[name].to_numpy().astype(np.int64) for name in ("n_left", "n_right"))
-    return (left, right) if rows is None else (left[rows], right[rows])
+NO_BOUND = 2**63 - 1
+"""More than any biclique has of anything."""
 
 
 def _hold_all(lists: Any, ids: Int32s) -> npt.NDArray[np.bool_]:

@@ -7,6 +7,7 @@ against their checksums when they are read: what does not fit is a `DamageError`
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -17,14 +18,14 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from pipeline.errors import InputError
 from pipeline.events import warn
-from pipeline.store.bicliques import SCHEMA
-from pipeline.store.choice import EVERYTHING, Choice, Int32s, sizes_of
+from pipeline.store.biclique_reader import BicliqueReader, Int64s
+from pipeline.store.bicliques import SCHEMA, SMALLER_SCHEMA, publish_of
+from pipeline.store.choice import EVERYTHING, Choice, Int32s
 from pipeline.store.labels import read_labels
 from pipeline.store.layout import Commit, RunFolder, Store
 from pipeline.store.manifest import Manifest, read_manifest
@@ -113,13 +114,23 @@ class Run:
         """Data files of the partitions that are committed, by number, as this run sees them."""
         return {number: self._opened.parts[number] for number in self.commits}
 
-    def dataset(self) -> ds.Dataset:
-        """Return the bicliques as an Arrow dataset, with dense ids and the column partition.
+    @property
+    def stores_smaller_sides(self) -> bool:
+        """Whether all files hold the smaller side of each biclique alone; an update writes both."""
+        return publish_of(self._opened.asked).columns == "smaller" and "layers" not in self._opened.asked
 
-        Each data file is checked when it is first opened. One in which something vanished since is
-        read, and written again in memory without that.
+    def dataset(self) -> Any:
+        """Return the files as an Arrow dataset, with dense ids and the column partition.
+
+        Where the smaller sides alone are stored, it has the column `smaller` instead of left and
+        right, which all other methods give. Each data file is checked when it is first opened. A
+        version has both sides, whatever its base stores: a file that holds something else than the
+        version shows is read, and written again in memory.
         """
-        schema = SCHEMA.append(pa.field("partition", pa.int32()))
+        import pyarrow.dataset as ds  # brings pandas, which takes longer than most commands
+
+        stored = SMALLER_SCHEMA if self.stores_smaller_sides else SCHEMA
+        schema = stored.append(pa.field("partition", pa.int32()))
         hive = ds.partitioning(pa.schema([("partition", pa.int32())]), flavor="hive")
         files = {
             f"partition={number:05d}/{part.folder.path_of(part.commit.file)}": part
@@ -129,7 +140,7 @@ class Run:
             list(files),
             schema=schema,
             format="parquet",
-            filesystem=pafs.PyFileSystem(_CheckedFiles(self.folder.fs, files)),
+            filesystem=pafs.PyFileSystem(_CheckedFiles(self.folder.fs, files, stored)),
             partitioning=hive,
         )
 
@@ -141,7 +152,8 @@ class Run:
         ids
             Whether the lists hold original ids; otherwise dense ones.
         """
-        return self._labelled(self.dataset().to_table(columns=SCHEMA.names), ids)
+        parts = [part.read() for part in self.parts.values()]
+        return self._labelled(pa.concat_tables([SCHEMA.empty_table(), *parts]), ids)
 
     def to_pandas(self, ids: bool = True) -> Any:
         """Return all bicliques as a pandas DataFrame; `left` and `right` are Arrow list columns."""
@@ -222,7 +234,7 @@ class Run:
         for part in self.parts.values():
             with part.open() as file:
                 for group, _, rows in part.rows(file, EVERYTHING):
-                    keys, counts = np.unique(np.stack(sizes_of(file, group, rows)), axis=1, return_counts=True)
+                    keys, counts = np.unique(np.stack(file.sizes(group))[:, rows], axis=1, return_counts=True)
                     found.update(dict(zip(zip(*keys.tolist(), strict=True), counts.tolist(), strict=True)))
         return dict(found)
 
@@ -277,22 +289,16 @@ class Run:
         self, part: Part, k: int, by: By, least: int, choice: Choice, members: Members
     ) -> list[dict[str, Any]]:
         """Rows of a partition that can be among the k largest, ties included."""
+        found: list[dict[str, Any]] = []
         with part.open() as file:
-            groups = [(group, start, rows) for group, start, rows in choice.rows(file, *members)]
-            sizes = [sizes_of(file, group, rows) for group, _, rows in groups]
-            keys = [{"edges": left * right, "left": left, "right": right}[by] for left, right in sizes]
-            every = np.sort(np.concatenate(keys)) if keys else np.zeros(0, np.int64)
-            needed = k
-            while True:
-                bound = max(least, int(every[-k]) if every.size > k else 0)
-                wanted = [
-                    (at, rows[key >= bound]) for at, ((_, _, rows), key) in enumerate(zip(groups, keys, strict=True))
+            starts = np.cumsum([0, *file.rows])
+            for group, rows, keys in _largest_rows(file, part, k, by, least, choice, members):
+                ids = (np.int64(part.commit.partition) << 32) + starts[group] + rows
+                found += [
+                    {**row, "key": int(key), "n_edges": row["n_left"] * row["n_right"], "biclique_id": int(id)}
+                    for row, key, id in zip(file.table(group, rows).to_pylist(), keys, ids, strict=True)
                 ]
-                found = [(at, part.living(file, groups[at][0], rows)) for at, rows in wanted if rows.size]
-                if bound <= least or k >= every.size or sum(rows.size for _, rows in found) >= needed:
-                    break
-                k *= 4  # some of the largest vanished
-            return [row for at, rows in found for row in _rows_of(file, part, groups[at], rows, by)]
+        return found
 
     def _members(self, choice: Choice) -> Members:
         """Dense ids of the members that a choice asks for."""
@@ -341,15 +347,15 @@ class _CheckedFiles(pafs.FSSpecHandler):  # type: ignore[misc]
     Each is checked against its record when it is first opened.
     """
 
-    def __init__(self, fs: Any, files: dict[str, Part]) -> None:
+    def __init__(self, fs: Any, files: dict[str, Part], schema: pa.Schema) -> None:
         super().__init__(fs)
-        self._files = files
+        self._files, self._schema = files, schema
         self._checked: set[str] = set()
 
     def open_input_file(self, path: str) -> Any:
         """Open a data file for reading at any place."""
         part = self._files[path]
-        if not part.whole:
+        if not part.whole or (part.stores_smaller_sides and "left" in self._schema.names):
             living = pa.BufferOutputStream()
             pq.write_table(part.read(), living, compression="none")
             return pa.BufferReader(living.getvalue())
@@ -398,19 +404,46 @@ def open_run(store: Store | str | os.PathLike[str], run: str | None = None) -> R
     return opened
 
 
-def _rows_of(file: pq.ParquetFile, part: Part, group: Any, rows: Any, by: By) -> list[dict[str, Any]]:
-    """Rows of a row group (its number, its first row), with ids and what they are ranked by."""
-    number, start, _ = group
-    ids = (np.int64(part.commit.partition) << 32) + start + rows
-    found = []
-    for row, id in zip(file.read_row_group(number).take(rows).to_pylist(), ids.tolist(), strict=True):
-        sizes = {"edges": row["n_left"] * row["n_right"], "left": row["n_left"], "right": row["n_right"]}
-        found.append({**row, "key": sizes[by], "n_edges": sizes["edges"], "biclique_id": id})
-    return found
-
-
 def _largest_first(row: dict[str, Any]) -> tuple[Any, ...]:
     return (-row["key"], -row["n_edges"], row["left"], row["right"])
+
+
+def _largest_rows(
+    file: BicliqueReader, part: Part, k: int, by: By, least: int, choice: Choice, members: Members
+) -> list[tuple[int, Int64s, Int64s]]:
+    """Row groups, rows and sizes of what can be among the k largest of a data file, ties included.
+
+    The row groups that may hold the largest come first, by their statistics; those that cannot hold
+    a large enough one are not read. Of the others the rows that are large enough are looked at,
+    whether they vanished.
+    """
+    most = [
+        _key(by, *(end for _, end in ranges)) if (ranges := file.ranges(group)) else None
+        for group in range(len(file.rows))
+    ]
+    found, best = [], np.zeros(0, np.int64)
+    for group in sorted(range(len(most)), key=lambda group: -(most[group] or math.inf)):
+        if (most[group] or math.inf) < least:
+            break
+        rows = choice.rows_of(file, group, *members)
+        if not rows.size:
+            continue
+        keys = _key(by, *file.sizes(group))[rows]
+        rows, keys = rows[keys >= least], keys[keys >= least]
+        lives = part.lives(file, group, rows)
+        rows, keys = rows[lives], keys[lives]
+        found.append((group, rows, keys))
+        best = np.concatenate([best, keys])
+        if best.size >= k:
+            best = np.partition(best, best.size - k)[-k:]
+            least = max(least, int(best.min()))
+    kept = [(group, rows[keys >= least], keys[keys >= least]) for group, rows, keys in found]
+    return [entry for entry in kept if entry[1].size]
+
+
+def _key(by: By, left: Any, right: Any) -> Any:
+    """What bicliques of so many left and right vertices are ordered by."""
+    return {"edges": left * right, "left": left, "right": right}[by]
 
 
 def _most(commit: Commit, by: By) -> int:

@@ -125,7 +125,7 @@ def read_run(folder: RunFolder) -> OpenedRun:
     if manifest is not None:
         compare(folder, manifest, commits)
     counts = folder.read_record(COUNTS_RECORD) if folder.has(COUNTS_RECORD) else None
-    parts = parts_of(folder, "" if plan is None else str(plan["digest"]), commits, ())
+    parts = parts_of(folder, asked, "" if plan is None else str(plan["digest"]), commits, ())
     return OpenedRun(asked, plan, parts, manifest, state_of(asked, plan, commits, manifest, counts))
 
 
@@ -139,7 +139,7 @@ def _read_version(folder: RunFolder, asked: dict[str, Any]) -> OpenedRun:
         raise DamageError(
             f"{base.uri}: it is {opened.state}, and the version {folder.run} stands on it; resume it: bicliq resume {base.run}"
         )
-    parts = parts_of(base, str(opened.plan["digest"]), opened.commits, layers_of(folder.store, asked))
+    parts = parts_of(base, opened.asked, str(opened.plan["digest"]), opened.commits, layers_of(folder.store, asked))
     manifest = asked["manifest"]
     return OpenedRun(asked, opened.plan, parts, manifest, version_state(asked))
 

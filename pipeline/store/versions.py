@@ -22,12 +22,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 import kernels
 from pipeline.errors import DamageError
-from pipeline.store.bicliques import SCHEMA
-from pipeline.store.choice import EVERYTHING, Choice, Int32s, Int64s
+from pipeline.store.biclique_reader import BicliqueReader, Int64s, LargerSides, open_bicliques
+from pipeline.store.bicliques import SCHEMA, publish_of
+from pipeline.store.choice import EVERYTHING, Choice, Int32s
 from pipeline.store.layout import Commit, RunFolder, Store
 from pipeline.store.records import StoredFile, named_files
 
@@ -109,6 +109,11 @@ class Part:
     commit
         Its commit, with the number that its partition has in the version. Rows and sizes count what
         vanished, too.
+    sides
+        The larger sides of its bicliques, by the graph that they were found in: only there has one
+        that vanished since the sides that it had.
+    stores_smaller_sides
+        Whether the file holds the smaller sides alone; what an update writes holds both.
     later
         Layers in which something of it may have vanished.
     base
@@ -117,6 +122,8 @@ class Part:
 
     folder: RunFolder
     commit: Commit
+    sides: LargerSides
+    stores_smaller_sides: bool = False
     later: tuple[Layer, ...] = ()
     base: int | None = None
 
@@ -126,61 +133,63 @@ class Part:
         return not any(self.base in (None, number) for layer in self.later for number, _ in layer.shares)
 
     @contextmanager
-    def open(self, check: bool = True) -> Iterator[pq.ParquetFile]:
-        """Open the file, as `Folder.open_parquet`; it holds what vanished, too: see `rows`."""
-        with self.folder.open_parquet(self.commit.stored, check) as file:
+    def open(self, check: bool = True) -> Iterator[BicliqueReader]:
+        """Open the file, which gives both sides; it holds what vanished, too: see `rows`."""
+        with open_bicliques(self.folder, self.commit.stored, self.sides, check) as file:
             yield file
 
     def rows(
-        self, file: pq.ParquetFile, choice: Choice, left: Int32s = NOBODY, right: Int32s = NOBODY
+        self, file: BicliqueReader, choice: Choice, left: Int32s = NOBODY, right: Int32s = NOBODY
     ) -> Iterator[tuple[int, int, Int64s]]:
         """Yield the rows that a choice takes and that did not vanish, as `Choice.rows`."""
         for group, start, rows in choice.rows(file, left, right):
-            living = self.living(file, group, rows)
+            living = rows[self.lives(file, group, rows)]
             if living.size:
                 yield group, start, living
 
-    def living(self, file: pq.ParquetFile, group: int, rows: Int64s, table: pa.Table | None = None) -> Int64s:
-        """Return those of some rows of a row group that did not vanish.
+    def lives(
+        self, file: BicliqueReader, group: int, rows: Int64s, table: pa.Table | None = None
+    ) -> npt.NDArray[np.bool_]:
+        """Say of each of some rows of a row group whether it did not vanish.
 
         Parameters
         ----------
         file, group, rows
             The rows.
         table
-            The row group, where it was read already.
+            These rows, where they were read already.
 
         Notes
         -----
         Root and sizes tell most of them; lists are read, hashed and compared only of the rows that
         share these with something that vanished.
         """
-        if self._gone is None:
-            return rows
-        kinds = file.read_row_group(group, columns=["root", "n_left", "n_right"]) if table is None else table
-        doubtful = _are_in(self._gone.kinds, _kinds(kinds)[rows])[0]
-        if not doubtful.any():
-            return rows
-        lists = file.read_row_group(group, columns=["left", "right"]) if table is None else table
-        doubtful[doubtful] = self._gone.holds(lists.select(["left", "right"]).take(pa.array(rows[doubtful])))
-        return rows[~doubtful]
+        found = np.ones(rows.size, np.bool_)
+        if self._gone is None or not rows.size:
+            return found
+        kinds = _kinds(file.numbers(group))[rows] if table is None else _kinds(table)
+        doubtful = np.flatnonzero(_are_in(self._gone.kinds, kinds)[0])
+        if doubtful.size:
+            lists = file.table(group, rows[doubtful]) if table is None else table.take(pa.array(doubtful))
+            found[doubtful] = ~self._gone.holds(lists.select(["left", "right"]))
+        return found
 
     def tables(
-        self, file: pq.ParquetFile, choice: Choice, left: Int32s = NOBODY, right: Int32s = NOBODY
+        self, file: BicliqueReader, choice: Choice, left: Int32s = NOBODY, right: Int32s = NOBODY
     ) -> Iterator[tuple[int, Int64s, pa.Table]]:
         """Yield the first row of a row group, the rows that `rows` takes of it, and their table."""
         for group, start, rows in choice.rows(file, left, right):
-            table = file.read_row_group(group)
-            living = self.living(file, group, rows, table)
-            if living.size:
-                yield start, living, table if living.size == table.num_rows else table.take(pa.array(living))
+            table = file.table(group, None if rows.size == file.rows[group] else rows)
+            lives = self.lives(file, group, rows, table)
+            if lives.all():
+                yield start, rows, table
+            elif lives.any():
+                yield start, rows[lives], table.filter(pa.array(lives))
 
     def read(self) -> pa.Table:
         """Read all rows that did not vanish."""
         with self.open() as file:
-            if self._gone is None:
-                return file.read()
-            parts = [table.cast(SCHEMA) for _, _, table in self.tables(file, EVERYTHING)]
+            parts = [table for _, _, table in self.tables(file, EVERYTHING)]
         return pa.concat_tables([SCHEMA.empty_table(), *parts])
 
     @cached_property
@@ -269,20 +278,24 @@ def layers_of(store: Store, record: dict[str, Any]) -> tuple[Layer, ...]:
     )
 
 
-def parts_of(folder: RunFolder, plan: str, commits: dict[int, Commit], layers: tuple[Layer, ...]) -> dict[int, Part]:
+def parts_of(
+    folder: RunFolder, asked: dict[str, Any], plan: str, commits: dict[int, Commit], layers: tuple[Layer, ...]
+) -> dict[int, Part]:
     """Return the data files of a version by the number of their partition.
 
     Parameters
     ----------
-    folder, plan, commits
-        The run whose files these are (the version's base, or the run itself), and the digest of its
-        plan.
+    folder, asked, plan, commits
+        The run whose files these are (the version's base, or the run itself), its run.json, and the
+        digest of its plan.
     layers
         What changed since.
     """
-    found = {number: Part(folder, commit, layers, number) for number, commit in commits.items()}
+    sides, smaller = LargerSides(folder.store.graph(str(asked["graph"]))), publish_of(asked).columns == "smaller"
+    found = {number: Part(folder, commit, sides, smaller, layers, number) for number, commit in commits.items()}
     first = max(commits, default=-1) + 1
     for at, layer in enumerate(layers):
         commit = layer.commit(first + at, plan)
-        found[commit.partition] = Part(layer.folder, commit, layers[at + 1 :])
+        of_layer = LargerSides(folder.store.graph(str(layer.record["graph"])))
+        found[commit.partition] = Part(layer.folder, commit, of_layer, later=layers[at + 1 :])
     return found

@@ -15,7 +15,7 @@ from pipeline.graphs.bipartite import Int32s, Int64s
 from pipeline.stages.plan import Plan
 from pipeline.store.biclique_file import BicliqueWriter
 from pipeline.store.bicliques import MASK
-from pipeline.store.choice import EVERYTHING, sizes_of
+from pipeline.store.choice import EVERYTHING
 from pipeline.store.labels import Hashes
 from pipeline.store.layout import RunFolder
 from pipeline.store.records import StoredFile
@@ -208,7 +208,8 @@ def _largest_living(part: Part) -> dict[str, int] | None:
     sizes = Sizes()
     with part.open() as file:
         for group, _, rows in part.rows(file, EVERYTHING):
-            sizes.add(*sizes_of(file, group, rows))
+            left, right = file.sizes(group)
+            sizes.add(left[rows], right[rows])
     return sizes.largest
 
 

@@ -25,7 +25,7 @@ from pipeline.settings import Settings
 from pipeline.stages.extend import Extended, extend
 from pipeline.stages.plan import plan_run, read_plan
 from pipeline.stages.search import search_settings
-from pipeline.store.bicliques import MASK
+from pipeline.store.bicliques import MASK, publish_of
 from pipeline.store.labels import read_hashes
 from pipeline.store.layout import FORMAT, RunFolder, Store
 from pipeline.store.records import STORED
@@ -238,6 +238,7 @@ class _Update:
             "run": self._folder.run,
             "graph": extended.record.graph,
             **{name: self._before.asked[name] for name in ("asks", "search", "plan")},
+            "publish": publish_of(self._before.asked).model_dump(mode="json"),
             "created": dt.datetime.now(dt.UTC).isoformat(),
             "parent": self._parent.run,
             **about,
@@ -361,7 +362,7 @@ class _Update:
         named = {change.file.name: {"bytes": change.file.bytes, "checksum": change.file.checksum} for change in written}
         layers = layers_of(self._store, {**record, STORED: named})
         commits = {number: part.commit for number, part in self._before.parts.items() if part.base is not None}
-        parts = parts_of(self._base, str(plan["digest"]), commits, layers)
+        parts = parts_of(self._base, self._base.read_record("run.json"), str(plan["digest"]), commits, layers)
         largest = before["largest"]
         lefts, rights = (dict(written[1].sizes[side]) for side in ("left", "right"))
         may_be_gone = largest is not None and largest["n_left"] in lefts and largest["n_right"] in rights

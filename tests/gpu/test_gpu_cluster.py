@@ -14,7 +14,7 @@ from pipeline.bench.scaling import measure_scaling
 from pipeline.graphs.bipartite import read_graph
 from pipeline.placement.device import LISTS, DeviceParquetWriter, why_no_data_on_device
 from pipeline.run import run
-from pipeline.settings import IngestSettings, PlanSettings, SearchSettings, load_settings
+from pipeline.settings import IngestSettings, PlanSettings, PublishSettings, SearchSettings, load_settings
 from pipeline.stages.ingest import ingest
 from pipeline.stages.plan import plan
 from pipeline.stages.verify import verify
@@ -70,7 +70,8 @@ def test_cudf_reads_the_pages_of_the_extension(compression, largest_id, tmp_path
     import cudf
 
     rng = np.random.default_rng(1)
-    with open(tmp_path / "x.parquet", "wb") as sink, BicliqueWriter(sink, threads=2, compression=compression) as writer:
+    publish = PublishSettings(compression=compression)
+    with open(tmp_path / "x.parquet", "wb") as sink, BicliqueWriter(sink, threads=2, publish=publish) as writer:
         for n in (0, 1, 700, 50_000):
             offsets = [np.concatenate([[0], rng.integers(1, 40, n).cumsum()]).astype(np.int32) for _ in range(2)]
             values = [rng.integers(0, largest_id, ends[-1]).astype(np.int32) for ends in offsets]

@@ -1,6 +1,7 @@
 """Versions made by updates, one after the other, against the bicliques of all edges by force."""
 
 import itertools
+import pickle
 
 import fsspec
 import pyarrow as pa
@@ -12,8 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from pipeline.results.bicliques import Bicliques
 from pipeline.results.changes import changes_between
 from pipeline.run import run
-from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, Settings
+from pipeline.settings import ClusterSettings, PlanSettings, PublishSettings, SearchSettings, Settings
 from pipeline.stages.verify import verify
+from pipeline.store.bicliques import publish_of
 from pipeline.store.layout import RunFolder, Store
 from pipeline.store.results import open_run
 from pipeline.versions.update import update
@@ -60,8 +62,9 @@ class Versions(RuleBasedStateMachine):
         least=st.tuples(st.integers(1, 2), st.integers(1, 2), st.integers(1, 4)),
         partitions=st.integers(1, 3),
         side=st.sampled_from(["left", "right"]),
+        columns=st.sampled_from(["both", "smaller"]),
     )
-    def begin(self, rows, least, partitions, side):
+    def begin(self, rows, least, partitions, side, columns):
         fs = fsspec.filesystem("memory")
         if fs.exists("/versions"):
             fs.rm("/versions", recursive=True)
@@ -71,6 +74,7 @@ class Versions(RuleBasedStateMachine):
             store=f"{PLACE}/store",
             search=SearchSettings(side=side, threads=1, **asked),
             plan=PlanSettings(partitions=partitions),
+            publish=PublishSettings(columns=columns),
             cluster=ClusterSettings(local=True),
         )
         self.latest = run(put("base.csv", rows), self.settings).run
@@ -146,10 +150,10 @@ class Versions(RuleBasedStateMachine):
         assert opened.manifest.left_histogram == other.manifest.left_histogram
         largest, wanted = (found.manifest.largest for found in (opened, other))
         assert largest == wanted or {**largest, "partition": 0} == {**wanted, "partition": 0}
-        sizes = ["n_left", "n_right"]
-        assert [sum(row.values()) for row in opened.top(4, "left").select(sizes[:1]).to_pylist()] == [
-            sum(row.values()) for row in other.top(4, "left").select(sizes[:1]).to_pylist()
-        ]
+        for by, size in (("edges", "n_edges"), ("left", "n_left"), ("right", "n_right")):
+            assert opened.top(4, by)[size].to_pylist() == other.top(4, by)[size].to_pylist()
+        assert len(opened.top(1000)) == opened.manifest.bicliques
+        assert publish_of(opened.folder.read_record("run.json")) == self.settings.publish
         assert opened.sizes() == other.sizes()
 
     def differences(self):
@@ -182,8 +186,14 @@ Versions.TestCase.settings = settings(max_examples=25, stateful_step_count=6, de
 TestVersions = Versions.TestCase
 
 
-def test_readers_of_every_kind_see_one_version():
-    settings = Settings(store=f"{PLACE}/readers", cluster=ClusterSettings(local=True), plan=PlanSettings(partitions=2))
+@pytest.mark.parametrize("columns", ["both", "smaller"])
+def test_readers_of_every_kind_see_one_version(columns):
+    settings = Settings(
+        store=f"{PLACE}/readers-{columns}",
+        cluster=ClusterSettings(local=True),
+        plan=PlanSettings(partitions=2),
+        publish=PublishSettings(columns=columns),
+    )
     run(put("r.csv", [(u, v) for u in "abcde" for v in "vwxyz" if u + v not in ("av", "bw", "cx", "dy")]), settings)
     update(put("r1.csv", [("a", "v"), ("f", "v"), ("f", "w")]), settings)
     update(put("r2.csv", [("e", "z")]), settings, delete=True)
@@ -195,7 +205,11 @@ def test_readers_of_every_kind_see_one_version():
         pa.concat_tables(map(opened.read_partition, opened.partitions)),
     ]
     tables.append(pa.Table.from_pandas(opened.to_dask().compute(scheduler="sync")))
-    assert [table.num_rows for table in tables] == [len(wanted)] * 4
+    parts = pickle.loads(pickle.dumps(opened.parts))  # as another process gets them, after they were read
+    tables.append(pa.concat_tables(part.read() for part in parts.values()))
+    assert [table.num_rows for table in tables] == [len(wanted)] * 5
+    assert tables[-1].equals(opened.table(ids=False))
+    assert tables[1].select(tables[-1].schema.names).equals(tables[-1])
     assert opened.dataset().count_rows() == opened.count(Bicliques(opened).choice) == len(wanted)
     big = Bicliques(opened).where(min_left=3, with_right=["w"])
     assert len(big) == big.to_arrow().num_rows == sum(len(a) >= 3 and "w" in b for a, b in wanted)

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 import kernels
 from kernels import RowGroup, check_bicliques, encode_bicliques, has_codec, set_digest
-from kernels.output import CODECS
+from kernels.output import CODECS, Columns, Compression
+from pipeline.settings import PublishSettings
 from pipeline.store import biclique_file
-from pipeline.store.biclique_file import BicliqueWriter, Compression
+from pipeline.store.biclique_file import BicliqueWriter
+from pipeline.store.biclique_reader import BicliqueReader, LargerSides
 from pipeline.store.bicliques import SCHEMA, batches_of
 
 Biclique = tuple[list[int], list[int], int]
@@ -38,9 +40,11 @@ def rows_of(bicliques: list[Biclique]) -> list[dict[str, Any]]:
     ]
 
 
-def written(batches: list[list[Biclique]], threads: int = 1, compression: Compression = "zstd") -> bytes:
+def written(
+    batches: list[list[Biclique]], threads: int = 1, compression: Compression = "zstd", columns: Columns = "both"
+) -> bytes:
     file = io.BytesIO()
-    with BicliqueWriter(file, threads, compression) as writer:
+    with BicliqueWriter(file, threads, PublishSettings(compression=compression, columns=columns)) as writer:
         for bicliques in batches:
             writer.write(batch_of(bicliques))
     return file.getvalue()
@@ -87,6 +91,77 @@ def test_every_reader_reads_what_was_written(tmp_path, name: str, compression: C
     expected = rows_of([row for batch in FILES[name] for row in batch])
     for rows in read_by_all(tmp_path / "file.parquet"):
         assert rows == expected
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_smaller_sides_alone_are_written(tmp_path, name: str) -> None:
+    (tmp_path / "file.parquet").write_bytes(written(FILES[name], 2, columns="smaller"))
+    expected = [
+        {"smaller": row["left"] if row["n_left"] <= row["n_right"] else row["right"]}
+        | {number: row[number] for number in ("n_left", "n_right", "root")}
+        for row in rows_of([row for batch in FILES[name] for row in batch])
+    ]
+    for rows in read_by_all(tmp_path / "file.parquet"):
+        assert rows == expected
+
+
+class NoGraph(LargerSides):
+    """Both sides are stored, so none is looked for."""
+
+    def __init__(self) -> None:
+        pass
+
+
+def read(data: bytes) -> BicliqueReader:
+    return BicliqueReader(pa.BufferReader(data), NoGraph())
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("compression", CODECS)
+def test_the_kernels_read_what_they_wrote(monkeypatch, name: str, compression: Compression) -> None:
+    reader = read(written(FILES[name], 2, compression))
+    monkeypatch.setattr(reader, "_parquet", None)  # no other reader helps
+    expected = [rows_of(batch) for batch in FILES[name] if batch]
+    assert [reader.table(group).to_pylist() for group in range(len(reader.rows))] == expected
+    for group, rows in enumerate(expected):
+        left, right = (np.array([row[name] for row in rows]) for name in ("n_left", "n_right"))
+        assert reader.lists(group, "right").to_pylist() == [row["right"] for row in rows]
+        assert [sizes.tolist() for sizes in reader.sizes(group)] == [left.tolist(), right.tolist()]
+        assert reader.ranges(group) == ((left.min(), left.max()), (right.min(), right.max()))
+        assert reader.table(group, np.array([0])).to_pylist() == rows[:1]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"use_dictionary": False}, {"data_page_version": "2.0"}, {"compression": "gzip"}]
+)
+def test_files_of_other_writers_are_read(options: dict[str, Any]) -> None:
+    rows = rows_of(some(3000, 9, 200))
+    file = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), file, **options)
+    assert read(file.getvalue()).table(0).to_pylist() == rows
+    nullable = pa.Table.from_pylist(rows)  # as cuDF says it
+    file = io.BytesIO()
+    pq.write_table(nullable, file, **options)
+    assert read(file.getvalue()).table(0).to_pylist() == rows
+
+
+@given(
+    st.sampled_from(["zstd", "none", "lz4_raw"]), st.lists(st.tuples(st.integers(0), st.integers(0, 255)), min_size=1)
+)
+@settings(max_examples=300, deadline=None)
+def test_damaged_pages_are_never_read_beyond_their_bytes(compression: Compression, changes: Any) -> None:
+    group = encode_bicliques(batch_of(some(300, 9, 60)), compression)
+    data = np.array(group.data)
+    for place, value in changes:
+        data[place % len(data)] = value
+    columns = [(c.begin, c.end, c.n_values, at < 2) for at, c in enumerate(group.columns)]
+    arrays = kernels.read_columns(data, compression, columns, group.rows)
+    if arrays is not None:
+        for offsets, ids, column in ((arrays[0], arrays[1], columns[0]), (arrays[2], arrays[3], columns[1])):
+            assert (offsets[0], offsets[-1], len(ids)) == (0, column[2], column[2])
+            assert (np.diff(offsets) > 0).all()
+    beyond = [(begin, end + len(data), n, is_list) for begin, end, n, is_list in columns]
+    assert kernels.read_columns(data, compression, beyond, group.rows) is None
 
 
 BICLIQUES = st.tuples(

@@ -1,9 +1,13 @@
-// bind_output.cpp: row groups of bicliques made, and read ones checked, without Python's lock.
+// bind_output.cpp: row groups of bicliques made, read and checked, and sides restored, without
+// Python's lock.
 #include "bindings/bindings.hpp"
 #include "output/check_lists.hpp"
+#include "output/restore_sides.hpp"
 #include "output/row_group.hpp"
+#include "output/stored_row_group.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 namespace bicliq {
@@ -29,7 +33,7 @@ void check(const Input<i32>& offsets, const Input<i32>& ids, std::size_t n) {
 }
 
 nb::object encode(const Input<i32>& left_offsets, const Input<i32>& left, const Input<i32>& right_offsets, const Input<i32>& right,
-                  const Input<i32>& root, u32 codec, int level, nb::object compress) {
+                  const Input<i32>& root, bool smaller_only, u32 codec, int level, nb::object compress) {
   const std::size_t n = root.size();
   check(left_offsets, left, n);
   check(right_offsets, right, n);
@@ -38,7 +42,7 @@ nb::object encode(const Input<i32>& left_offsets, const Input<i32>& left, const 
     const nb::gil_scoped_release release;
     const Codec which = static_cast<Codec>(codec);
     group = std::make_unique<RowGroup>(ListColumn{left_offsets.data(), left.data()}, ListColumn{right_offsets.data(), right.data()},
-                                       root.data(), n, compress.is_none() ? library_of(which, level) : function_of_python(compress));
+                                       root.data(), n, smaller_only, compress.is_none() ? library_of(which, level) : function_of_python(compress));
   }
   nb::list columns;
   for (const ColumnChunk& c : group->columns())
@@ -50,10 +54,100 @@ nb::object encode(const Input<i32>& left_offsets, const Input<i32>& left, const 
   return nb::make_tuple(nb::cast(Raw(bytes, {held->bytes().size()}, owner)), columns);
 }
 
+/// An array of numbers that nobody has cleared.
+template <class T>
+class Values {
+ public:
+  explicit Values(std::size_t n) : values_(new T[n]), n_(n) {}
+  T* data() { return values_.get(); }
+  nb::object to_numpy() {
+    T* held = values_.release();
+    const nb::capsule owner(held, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(held, {n_}, owner));
+  }
+
+ private:
+  std::unique_ptr<T[]> values_;
+  std::size_t n_;
+};
+
+/// Columns of a row group of `n` rows: of each list column its offsets and its ids, of each other
+/// one its numbers. None where its pages are not laid out as ours.
+nb::object read_columns(const Input<std::uint8_t>& data, u32 codec, const std::vector<std::tuple<u64, u64, u64, bool>>& columns, std::size_t n) {
+  std::vector<Values<i32>> read;
+  try {
+    const nb::gil_scoped_release release;
+    StoredRowGroup group(reinterpret_cast<const char*>(data.data()), data.size(), static_cast<Codec>(codec));
+    for (const auto& [begin, end, n_values, is_list] : columns) {
+      if (n > 0x7fffffff || n_values > 0x7fffffff || (!is_list && n_values != n)) throw ForeignPages();
+      const StoredColumn column{begin, end, n_values};
+      if (is_list) read.emplace_back(n + 1);
+      read.emplace_back(n_values);
+      if (is_list)
+        group.lists(column, n, read[read.size() - 2].data(), read.back().data());
+      else
+        group.numbers(column, read.back().data());
+    }
+  } catch (const ForeignPages&) {
+    return nb::none();
+  }
+  nb::list arrays;
+  for (Values<i32>& values : read) arrays.append(values.to_numpy());
+  return arrays;
+}
+
+/// Restores sides of batches by a graph that it holds.
+class Restorer {
+ public:
+  Restorer(const Input<i64>& indptr, const Input<i32>& indices, u32 n_right)
+      : sides_(indptr.data(), indices.data(), static_cast<u32>(indptr.size() - 1), n_right) {}
+
+  /// Both sides of bicliques whose smaller ones are given: offsets and ids of the left ones, then
+  /// of the right ones.
+  nb::object restore(const Input<i32>& offsets, const Input<i32>& ids, const Input<i32>& n_left, const Input<i32>& n_right) const {
+    const std::size_t n = n_left.size();
+    check(offsets, ids, n);
+    if (n_right.size() != n) throw std::invalid_argument("n_left and n_right differ in length");
+    Values<i32> left_offsets(n + 1), right_offsets(n + 1);
+    Values<i32> left(sum_up(n_left, left_offsets)), right(sum_up(n_right, right_offsets));
+    {
+      const nb::gil_scoped_release release;
+      SideRestorer::Room room;
+      for (std::size_t i = 0; i < n; ++i) {
+        const i32* given = ids.data() + offsets.data()[i];
+        const i32 n_given = offsets.data()[i + 1] - offsets.data()[i];
+        i32 *const to_left = left.data() + left_offsets.data()[i], *const to_right = right.data() + right_offsets.data()[i];
+        const bool left_given = left_is_smaller(n_left.data()[i], n_right.data()[i]);
+        if (n_given != std::min(n_left.data()[i], n_right.data()[i]))
+          throw std::invalid_argument("the smaller side of a biclique has not as many vertices as is said beside it");
+        std::copy_n(given, n_given, left_given ? to_left : to_right);
+        sides_.larger(left_given, given, static_cast<std::size_t>(n_given), left_given ? to_right : to_left,
+                      static_cast<std::size_t>(std::max(n_left.data()[i], n_right.data()[i])), room);
+      }
+    }
+    return nb::make_tuple(left_offsets.to_numpy(), left.to_numpy(), right_offsets.to_numpy(), right.to_numpy());
+  }
+
+ private:
+  /// Writes where each list begins and the last one ends, and returns that.
+  static std::size_t sum_up(const Input<i32>& lengths, Values<i32>& offsets) {
+    i64 sum = 0;
+    offsets.data()[0] = 0;
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      if (lengths.data()[i] < 0) throw std::invalid_argument("a biclique has fewer than no vertices");
+      sum += lengths.data()[i];
+      if (sum > 0x7fffffff) throw CapacityError("these bicliques have more than 2^31 - 1 ids on one side; restore fewer at a time");
+      offsets.data()[i + 1] = static_cast<i32>(sum);
+    }
+    return static_cast<std::size_t>(sum);
+  }
+  const SideRestorer sides_;
+};
+
 using Hashes = std::optional<Input<u64>>;
 
 SideLists side_of(const Input<i32>& offsets, const Input<i32>& ids, const Hashes& hashes, u64 seed) {
-  return {offsets.data(), ids.data(), hashes ? hashes->data() : nullptr, hashes ? hashes->size() : 0, seed};
+  return {offsets.data(), ids.data(), offsets.size() - 1, hashes ? hashes->data() : nullptr, hashes ? hashes->size() : 0, seed};
 }
 
 /// The digest of a batch, and how many of its bicliques have a side that is not ascending.
@@ -74,9 +168,13 @@ nb::object check_batch(const Input<i32>& left_offsets, const Input<i32>& left, c
 
 void bind_output(nb::module_& module) {
   module.def("encode_bicliques", &encode, nb::arg("left_offsets"), nb::arg("left"), nb::arg("right_offsets"), nb::arg("right"),
-             nb::arg("root"), nb::arg("codec"), nb::arg("level"), nb::arg("compress").none());
+             nb::arg("root"), nb::arg("smaller_only"), nb::arg("codec"), nb::arg("level"), nb::arg("compress").none());
   module.def("check_bicliques", &check_batch, nb::arg("left_offsets"), nb::arg("left"), nb::arg("right_offsets"), nb::arg("right"),
              nb::arg("left_hashes") = nb::none(), nb::arg("right_hashes") = nb::none());
+  module.def("read_columns", &read_columns, nb::arg("data"), nb::arg("codec"), nb::arg("columns"), nb::arg("rows"));
+  nb::class_<Restorer>(module, "SideRestorer")
+      .def(nb::init<const Input<i64>&, const Input<i32>&, u32>(), nb::arg("indptr"), nb::arg("indices"), nb::arg("n_right"))
+      .def("restore", &Restorer::restore, nb::arg("offsets"), nb::arg("ids"), nb::arg("n_left"), nb::arg("n_right"));
   module.def("has_library", [](u32 codec) { return has_library(static_cast<Codec>(codec)); });
 }
 

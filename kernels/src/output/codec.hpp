@@ -1,4 +1,5 @@
-// codec.hpp: how pages are compressed: by the zstd or LZ4 of the system, or by what a caller gives.
+// codec.hpp: how pages are compressed, by the zstd or LZ4 of the system or by what a caller gives,
+// and read again.
 //
 // The libraries are opened when they are first asked for (nearly every Linux has them: package
 // managers need them), so the extension is built and loaded without them. Their functions below
@@ -29,8 +30,9 @@ F* function_of(void* library, const char* name) {
 struct Zstd {
   std::size_t (*bound)(std::size_t);
   std::size_t (*compress)(void*, std::size_t, const void*, std::size_t, int);
+  std::size_t (*decompress)(void*, std::size_t, const void*, std::size_t);
   unsigned (*is_error)(std::size_t);
-  explicit operator bool() const { return bound && compress && is_error; }
+  explicit operator bool() const { return bound && compress && decompress && is_error; }
 
   static const Zstd& library() {
     static const Zstd zstd = open();
@@ -48,6 +50,7 @@ struct Zstd {
     void* library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
     return {function_of<std::size_t(std::size_t)>(library, "ZSTD_compressBound"),
             function_of<std::size_t(void*, std::size_t, const void*, std::size_t, int)>(library, "ZSTD_compress"),
+            function_of<std::size_t(void*, std::size_t, const void*, std::size_t)>(library, "ZSTD_decompress"),
             function_of<unsigned(std::size_t)>(library, "ZSTD_isError")};
   }
 };
@@ -55,7 +58,8 @@ struct Zstd {
 struct Lz4 {
   int (*bound)(int);
   int (*compress)(const char*, char*, int, int);
-  explicit operator bool() const { return bound && compress; }
+  int (*decompress)(const char*, char*, int, int);
+  explicit operator bool() const { return bound && compress && decompress; }
 
   static const Lz4& library() {
     static const Lz4 lz4 = open();
@@ -73,7 +77,8 @@ struct Lz4 {
   static Lz4 open() {
     void* library = dlopen("liblz4.so.1", RTLD_NOW | RTLD_LOCAL);
     return {function_of<int(int)>(library, "LZ4_compressBound"),
-            function_of<int(const char*, char*, int, int)>(library, "LZ4_compress_default")};
+            function_of<int(const char*, char*, int, int)>(library, "LZ4_compress_default"),
+            function_of<int(const char*, char*, int, int)>(library, "LZ4_decompress_safe")};
   }
 };
 
@@ -87,6 +92,16 @@ inline Compress library_of(Codec codec, int level) {
   if (codec == Codec::zstd) return [level](const Bytes& from, Bytes& to) { Zstd::library()(from, to, level); };
   if (codec == Codec::lz4_raw) return [](const Bytes& from, Bytes& to) { Lz4::library()(from, to); };
   return [](const Bytes& from, Bytes& to) { to.put(from.data(), from.size()); };
+}
+
+/// Fills `to` with exactly `n` bytes of a page; false where the page does not hold them.
+inline bool decompress(Codec codec, const char* from, std::size_t size, char* to, std::size_t n) {
+  if (codec == Codec::zstd) return Zstd::library().decompress(to, n, from, size) == n;  // an error is a huge number
+  if (codec == Codec::lz4_raw && size <= 0x7fffffff && n <= 0x7fffffff)
+    return Lz4::library().decompress(from, to, static_cast<int>(size), static_cast<int>(n)) == static_cast<int>(n);
+  if (codec != Codec::none || size != n) return false;
+  std::memcpy(to, from, n);
+  return true;
 }
 
 }  // namespace bicliq

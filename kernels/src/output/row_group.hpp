@@ -1,9 +1,9 @@
 // row_group.hpp: bicliques as a row group of a Parquet file, laid out straight from a batch.
 //
-// What is written: five columns, none of which has a null: the lists `left` and `right`, then
-// `n_left`, `n_right` and `root`. A general writer finds out for each id what is known here: no
-// list is empty, so the definition levels of a page are one run, and its repetition levels are a
-// bit an id, 0 where a list begins.
+// What is written: columns without a null: the lists `left` and `right`, or of each biclique the
+// smaller one alone, then `n_left`, `n_right` and `root`. A general writer finds out for each id
+// what is known here: no list is empty, so the definition levels of a page are one run, and its
+// repetition levels are a bit an id, 0 where a list begins.
 //
 // Ids below 65,536 are written in 8 or 16 bits: as places in a dictionary that holds 0, 1, 2, …,
 // where the column has enough ids to outweigh it. They keep their byte boundaries, so a codec finds
@@ -19,7 +19,6 @@
 #include "output/codec.hpp"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 namespace bicliq {
@@ -34,27 +33,52 @@ struct ColumnChunk {
 
 struct ListColumn {
   const i32 *offsets, *ids;
+  i32 length(std::size_t i) const { return offsets[i + 1] - offsets[i]; }
+};
+
+/// Which side of a biclique is the smaller one; of equal ones, the left.
+inline bool left_is_smaller(i32 n_left, i32 n_right) { return n_left <= n_right; }
+
+/// The smaller side of each biclique.
+class SmallerSides {
+ public:
+  SmallerSides(const ListColumn& left, const ListColumn& right, std::size_t n) {
+    offsets_.reserve(n + 1);
+    offsets_.push_back(0);
+    for (std::size_t i = 0; i < n; ++i) {
+      const ListColumn& side = left_is_smaller(left.length(i), right.length(i)) ? left : right;
+      ids_.insert(ids_.end(), side.ids + side.offsets[i], side.ids + side.offsets[i + 1]);
+      offsets_.push_back(static_cast<i32>(ids_.size()));  // never above the ids of the left side
+    }
+  }
+  ListColumn column() const { return {offsets_.data(), ids_.data()}; }
+
+ private:
+  std::vector<i32> offsets_, ids_;
 };
 
 inline namespace BICLIQ_ISA {
 
 class RowGroup {
  public:
-  static constexpr u32 kColumns = 5;
   const Bytes& bytes() const { return bytes_; }
-  const std::array<ColumnChunk, kColumns>& columns() const { return columns_; }
+  const std::vector<ColumnChunk>& columns() const { return columns_; }
 
-  RowGroup(const ListColumn& left, const ListColumn& right, const i32* root, std::size_t n, Compress compress)
+  RowGroup(const ListColumn& left, const ListColumn& right, const i32* root, std::size_t n, bool smaller_only, Compress compress)
       : compress_(std::move(compress)), n_rows_(n) {
-    put_lists(columns_[0], left);
-    put_lists(columns_[1], right);
-    std::vector<i32> sizes(n);
-    for (u32 side = 0; side < 2; ++side) {
-      const i32* offsets = (side ? right : left).offsets;
-      for (std::size_t i = 0; i < n; ++i) sizes[i] = offsets[i + 1] - offsets[i];
-      put_numbers(columns_[2 + side], sizes.data());
+    if (smaller_only) {
+      const SmallerSides smaller(left, right, n);
+      put_lists(smaller.column());
+    } else {
+      put_lists(left);
+      put_lists(right);
     }
-    put_numbers(columns_[4], root);
+    std::vector<i32> sizes(n);
+    for (const ListColumn* side : {&left, &right}) {
+      for (std::size_t i = 0; i < n; ++i) sizes[i] = side->length(i);
+      put_numbers(sizes.data());
+    }
+    put_numbers(root);
   }
 
  private:
@@ -67,9 +91,10 @@ class RowGroup {
   const Compress compress_;
   const std::size_t n_rows_;
   Bytes bytes_, page_, packed_;
-  std::array<ColumnChunk, kColumns> columns_;
+  std::vector<ColumnChunk> columns_;
 
-  void put_lists(ColumnChunk& chunk, const ListColumn& lists) {
+  void put_lists(const ListColumn& lists) {
+    ColumnChunk& chunk = columns_.emplace_back();
     const std::size_t first = static_cast<std::size_t>(lists.offsets[0]), last = static_cast<std::size_t>(lists.offsets[n_rows_]);
     begin(chunk, last - first);
     range(chunk, lists.ids + first, last - first);
@@ -153,7 +178,8 @@ class RowGroup {
     page_.add(entries * sizeof(i32));
     put_page(chunk, kDictionaryPage, [entries](ThriftStruct& page) { page.inner(7).number(1, entries).number(2, kPlain).end(); });
   }
-  void put_numbers(ColumnChunk& chunk, const i32* values) {
+  void put_numbers(const i32* values) {
+    ColumnChunk& chunk = columns_.emplace_back();
     begin(chunk, n_rows_);
     range(chunk, values, n_rows_);
     for (std::size_t from = 0; from < n_rows_; from += kPageValues) {

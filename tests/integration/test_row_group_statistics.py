@@ -1,0 +1,89 @@
+"""What a choice reads of a run: nothing of row groups whose statistics tell enough."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import kernels
+from pipeline.store.biclique_file import BicliqueWriter
+from pipeline.store.biclique_reader import BicliqueReader, LargerSides
+from pipeline.store.choice import Choice
+from pipeline.store.layout import Commit, Store
+from pipeline.store.results import _largest_rows
+from pipeline.store.sizes import Sizes
+from pipeline.store.versions import Part
+
+NOBODY = (np.zeros(0, np.int32), np.zeros(0, np.int32))
+
+
+def whole_part() -> Part:
+    """A part in which nothing vanished."""
+    store = Store.open("memory://statistics")
+    commit = Commit(0, "none", 54, 0, "", "", 0.0, True, Sizes().record(), "", "cpu", 1)
+    return Part(store.run("none"), commit, LargerSides(store.graph("none")))
+
+
+class Watched(BicliqueReader):
+    """Notes the row groups that anything is read of."""
+
+    def _columns(self, group: int, names: list[str]) -> pa.Table:
+        self.read = getattr(self, "read", set()) | {group}
+        return super()._columns(group, names)
+
+
+@pytest.fixture
+def file() -> Watched:
+    """Row groups of bicliques with sizes 1 × 1 to 9 × 9, 10 × 10 to 18 × 18, and so on."""
+    out = io.BytesIO()
+    with BicliqueWriter(out, 1) as writer:
+        for group in range(6):
+            sizes = np.arange(1 + 9 * group, 10 + 9 * group)
+            offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+            ids = np.concatenate([np.arange(n) for n in sizes]).astype(np.int32)
+            writer.write(kernels.BicliqueBatch(offsets, ids, offsets, ids, np.zeros(9, np.int32)))
+    graph = Store.open("memory://statistics").graph("none")
+    return Watched(pa.BufferReader(out.getvalue()), LargerSides(graph))
+
+
+def chosen(file: Watched, **bounds: Any) -> list[tuple[int, int]]:
+    found = Choice(**bounds).rows(file, *NOBODY)
+    return [(group, int(row)) for group, _, rows in found for row in rows]
+
+
+def test_a_choice_reads_the_row_groups_that_hold_some_and_not_all_of_it(file) -> None:
+    assert chosen(file, min_left=12, max_right=30) == [
+        *((1, row) for row in range(2, 9)),
+        *((2, row) for row in range(9)),
+        *((3, row) for row in range(3)),
+    ]
+    assert file.read == {1, 3}
+
+
+@pytest.mark.parametrize("bounds", [{}, {"min_edges": 1}, {"min_left": 100}, {"max_edges": 54 * 54}])
+def test_a_choice_of_all_or_nothing_reads_nothing(file, bounds) -> None:
+    assert len(chosen(file, **bounds)) == (0 if "min_left" in bounds else 54)
+    assert not hasattr(file, "read")
+
+
+@pytest.mark.parametrize("by", ["edges", "left", "right"])
+def test_the_largest_are_found_in_the_row_groups_that_can_hold_them(file, by) -> None:
+    found = _largest_rows(file, whole_part(), 11, by, 0, Choice(), NOBODY)
+    assert {(group, int(row)) for group, rows, _ in found for row in rows} == {
+        *((5, row) for row in range(9)),
+        *((4, row) for row in (7, 8)),
+    }
+    assert file.read == {4, 5}
+
+
+def test_what_is_smaller_than_the_largest_so_far_is_not_read(file) -> None:
+    assert _largest_rows(file, whole_part(), 3, "left", 55, Choice(), NOBODY) == []
+    assert not hasattr(file, "read")
+    (only,) = _largest_rows(
+        file, whole_part(), 3, "left", 54, Choice(), NOBODY
+    )  # of those as large, all are candidates
+    assert (only[0], only[1].tolist()) == (5, [8])
