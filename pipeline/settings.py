@@ -40,6 +40,8 @@ PREFIX = "BICLIQ__"
 OTHER_VARIABLES = {
     "BICLIQ_CORRUPTIONS": "How often the tests damage a store.",
     "BICLIQ_DATA": "Folder of the larger graphs of tests and benchmarks.",
+    "BICLIQ_FAULTS": "How many faults the tests let happen to commands at work.",
+    "BICLIQ_FAULTS_SEED": "Which ones.",
     "BICLIQ_GPU_MEMORY": "Bytes of a GPU that a search may take.",
     "BICLIQ_HOME": "This repository, for `prefect deploy`.",
     "BICLIQ_LANES": "Instruction set of the kernels: avx512, avx2 or portable.",

@@ -100,8 +100,13 @@ def _must_fit(path: str, needed: float, record: dict[str, Any]) -> None:
     if needed <= free:
         return
     do = "raise --min-left and --min-right, give --max-bicliques or a store on another disk, or search with --force"
-    proposed = _proposed(record["would_do"]).get("thresholds_that_would_do")
+    fitting = [row for row in record["would_do"] if row["bytes"] <= free]
+    proposed = _proposed(fitting).get("thresholds_that_would_do")
     raise CapacityError(
-        f"{path}: the disk has {free / 2**30:,.1f} GiB free, and the results are expected to take {needed / 2**30:,.1f}"
-        f" GiB ({in_words(record)}); {do}" + (f"; fewer: {proposed}" if proposed else "")
+        f"{path}: the disk has {_size(free)} free, and the results are expected to take {_size(needed)}"
+        f" ({in_words(record)}); {do}" + (f"; fewer: {proposed}" if proposed else "")
     )
+
+
+def _size(n_bytes: float) -> str:
+    return f"{n_bytes / 2**30:,.1f} GiB" if n_bytes >= 2**30 else f"{n_bytes / 2**20:,.1f} MiB"

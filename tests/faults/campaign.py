@@ -96,9 +96,9 @@ class Stage:
         there = files(store)
         return Undisturbed(answer, len(there), sum(path.stat().st_size for path in there))
 
-    def start(self, command: str, store: Path) -> subprocess.Popen[str]:
+    def start(self, command: str, store: Path, *more: str) -> subprocess.Popen[str]:
         words = [word.format(table=self.folder / "table.csv") for word in COMMANDS[command]]
-        line = [sys.executable, "-m", "flows.cli", *words, "--store", str(store), "--json"]
+        line = [sys.executable, "-m", "flows.cli", *words, "--store", str(store), "--json", *more]
         return subprocess.Popen(
             line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
         )

@@ -53,7 +53,8 @@ def test_nothing_is_lost(fault: Fault, stage: Stage, expected: dict[str, Undistu
         disk = tmp_path / "disk"
         try:
             with a_small_disk(disk, max(4096 * 4, int(whole.bytes * fault.share))):
-                process = stage.start(fault.command, disk / "store")
+                force = ["--force"] * (fault.command == "run")  # or it is refused, since it will not fit
+                process = stage.start(fault.command, disk / "store", *force)
                 _, said = process.communicate(timeout=120)
                 assert process.returncode in (0, 1, 2), said
                 assert "Traceback" not in said, said
