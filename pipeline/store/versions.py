@@ -110,8 +110,8 @@ class Part:
         Its commit, with the number that its partition has in the version. Rows and sizes count what
         vanished, too.
     sides
-        The larger sides of its bicliques, by the graph that they were found in: only there has one
-        that vanished since the sides that it had.
+        The larger sides of its bicliques, by the graph that they were found in; a later graph would
+        give those that vanished other sides.
     stores_smaller_sides
         Whether the file holds the smaller sides alone; what an update writes holds both.
     later
