@@ -28,6 +28,7 @@ RECORDS_OF = {
     "profile.parquet": "profile.json",
     "two_hop.parquet": "two_hop.json",
     **dict.fromkeys(("plan.parquet", "reduced.parquet"), "plan.json"),
+    **dict.fromkeys(("counts.parquet", "vertex_counts.parquet"), "counts.json"),
 }
 """Tables that are written before the record that names them, and that record."""
 

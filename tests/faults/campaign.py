@@ -200,7 +200,8 @@ def try_fault(stage: Stage, fault: Fault, expected: Undisturbed, store: Path) ->
     kept = commits(store)
     if (store / "bicliq-store.json").exists():
         found = verify_store(Store.to_verify(str(store)))
-        assert found.problems == [], (fault, found.problems)
+        damage = [problem for problem in found.problems if not problem.endswith("count again")]
+        assert damage == [], (fault, damage)
     with a_reader(store, expected) as seen:
         answer = stage.give(fault.command, store)
     assert answer == expected.answer, (fault, answer)

@@ -97,6 +97,7 @@ MEANT = {
     ("find", "--time-limit"): {"9" * 25},
     ("find", "--min-surprise"): {"-1", "9" * 25},
     ("*", "--min-weight"): {"-1", "9" * 25},
+    ("*", "--webhook-surprise"): {"9" * 25},
     **{("*", f"--{of}-{then}"): {"9" * 25} for of in ("rows", "degree", "paths") for then in ("warn", "fail")},
 }
 """Numbers above that mean something to an option."""

@@ -10,7 +10,6 @@ import sys
 import time
 from contextlib import contextmanager
 
-import httpx
 import numpy as np
 import pytest
 
@@ -21,7 +20,7 @@ from pipeline.placement.tasks import hand_out
 from pipeline.run import run
 from pipeline.settings import ClusterSettings, load_settings
 from pipeline.store.layout import Store
-from tests.integration.server import deployed, runs_of, wait_for
+from tests.integration.server import ask, deployed, runs_of, wait_for
 from tests.integration.stored_graphs import random_graph
 
 SECONDS = 10.0
@@ -136,11 +135,11 @@ def test_a_flow_that_is_cancelled_stops_its_workers_keeps_commits_and_resumes(tm
     serve = ("serve", table, "--store", store, "--name", "to-cancel", "--partitions", "16", "--threads", "1")
     with running(tmp_path / "serve.log", *serve, "--scheduler", cluster.scheduler.address):
         deployment = wait_for(lambda: deployed(url, "to-cancel"), 120)["id"]
-        httpx.post(f"{url}/deployments/{deployment}/create_flow_run", json={}, timeout=60).raise_for_status()
+        ask(f"{url}/deployments/{deployment}/create_flow_run", {})
         wait_for(lambda: len(committed(store)) >= 2, 180)
         (flow_run,) = runs_of(url, deployment)
         asked = {"state": {"type": "CANCELLING"}, "force": False}
-        httpx.post(f"{url}/flow_runs/{flow_run['id']}/set_state", json=asked, timeout=60).raise_for_status()
+        ask(f"{url}/flow_runs/{flow_run['id']}/set_state", asked)
         cancelled = time.monotonic()
         wait_for(lambda: running_tasks(cluster) == 0, 30)
         stopped_after = time.monotonic() - cancelled

@@ -51,7 +51,7 @@ def failing_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine whose GPU looks fine until it is used."""
     stream = kernels.stream_maximal_bicliques
 
-    def lost(*graph: Any, backend: str, **options: Any) -> Any:
+    def lost(*graph: Any, backend: str = "cpu", **options: Any) -> Any:
         return LostStream(stream(*graph, **options)) if backend == "cuda" else stream(*graph, **options)
 
     monkeypatch.setattr(kernels, "stream_maximal_bicliques", lost)

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
 import pytest
 import yaml
 
@@ -19,7 +18,7 @@ from flows.cli import invoke
 from flows.deploy import deployment_name
 from pipeline.settings import load_settings
 from pipeline.store.results import open_run
-from tests.integration.server import deployed, published, runs_of, wait_for
+from tests.integration.server import ask, deployed, published, runs_of, wait_for
 from tests.real_graphs import COUNTS, DATA
 
 ROOT = DATA.parents[1]
@@ -161,8 +160,7 @@ def test_a_worker_of_a_pool_does_what_prefect_yaml_schedules(tmp_path, prefect_s
     registered = deployed(prefect_server, count["name"])
     given = {"source": EDGES, "settings": deployment["parameters"]["settings"]}
     asked = {"parameters": {**registered["parameters"], **given}}
-    started = httpx.post(f"{prefect_server}/deployments/{registered['id']}/create_flow_run", json=asked, timeout=60)
-    assert started.is_success
+    ask(f"{prefect_server}/deployments/{registered['id']}/create_flow_run", asked)
     with running(tmp_path / "worker.log", "prefect", "worker", "start", "--pool", pool):
         run = first_run(prefect_server, deployment["name"])
         counted = first_run(prefect_server, count["name"])
