@@ -20,7 +20,7 @@ from pipeline.errors import InputError, sentence
 from pipeline.events import warn
 from pipeline.settings import Settings
 
-PRODUCER = "https://pypi.org/project/bicliq"
+PRODUCER = "urn:bicliq"
 """What the events name as their origin: a URI, as the standard wants it."""
 
 NAMESPACE = "bicliq"

@@ -8,30 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipeline.results.as_table import AsTable
+
 LABELS = {"numbers": pa.int64(), "text": pa.string()}
 """Kinds of labels, as records name them."""
-
-
-class AsTable:
-    """What has a table: as Arrow, pandas or Polars."""
-
-    def to_arrow(self) -> pa.Table:
-        """Return the table as an Arrow table."""
-        raise NotImplementedError
-
-    def to_pandas(self) -> Any:
-        """Return the table as a pandas DataFrame; lists are Arrow lists."""
-        import pandas as pd
-
-        return self.to_arrow().to_pandas(
-            types_mapper=lambda kind: pd.ArrowDtype(kind) if pa.types.is_list(kind) else None
-        )
-
-    def to_polars(self) -> Any:
-        """Return the table as a Polars DataFrame, which needs Polars."""
-        import polars as pl
-
-        return pl.from_arrow(self.to_arrow())
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.errors import InputError
+from pipeline.results.as_table import AsTable
 from pipeline.store.choice import EVERYTHING, Choice
 from pipeline.store.results import By, Run
 
@@ -36,7 +37,7 @@ class Bounds(TypedDict, total=False):
 
 
 @dataclass(frozen=True, repr=False)
-class Bicliques:
+class Bicliques(AsTable):
     """Maximal bicliques with their original ids; all of a run, or those that were chosen.
 
     Parameters
@@ -182,26 +183,6 @@ class Bicliques:
     def to_arrow(self) -> pa.Table:
         """Return all of them as one Arrow table, with the columns of `page`."""
         return pa.concat_tables([self.schema.empty_table(), *self.batches()])
-
-    def to_pandas(self) -> Any:
-        """Return all of them as a pandas DataFrame; left and right are Arrow lists."""
-        import pandas as pd
-
-        return self.to_arrow().to_pandas(
-            types_mapper=lambda kind: pd.ArrowDtype(kind) if pa.types.is_list(kind) else None
-        )
-
-    def to_polars(self) -> Any:
-        """Return all of them as a Polars DataFrame, which needs Polars."""
-        import polars as pl
-
-        return pl.from_arrow(self.to_arrow())
-
-    def to_cudf(self) -> Any:
-        """Return all of them as a cuDF DataFrame on the GPU, which needs cuDF."""
-        import cudf
-
-        return cudf.DataFrame.from_arrow(self.to_arrow())
 
     def to_networkx(self) -> Any:
         """Return a bipartite networkx Graph of groups and members, which needs networkx.

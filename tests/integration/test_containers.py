@@ -69,7 +69,9 @@ def test_an_image_takes_what_is_there_and_all_that_the_wheel_needs(image):
 @pytest.mark.parametrize("image", IMAGES)
 def test_an_image_runs_as_a_user_on_a_python_that_the_project_takes(image):
     assert int(instruction(image, "USER")) == 1000
-    assert "useradd --create-home --uid 1000 bicliq" in dict(stages(image)[-1])["RUN"]
+    home = instruction(image, "WORKDIR")
+    assert f"useradd --create-home --home-dir {home} --uid 1000 bicliq" in dict(stages(image)[-1])["RUN"]
+    assert all(f"{{directory: {home}}}" in (PLACE / pool).read_text() for pool in POOLS.values())
     bases = {stage[0][1].split()[0] for stage in stages(image)}
     assert bases == {"python:3.12-slim-bookworm"}
     words = [word for word, _ in stages(image)[-1]]

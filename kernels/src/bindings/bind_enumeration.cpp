@@ -27,7 +27,8 @@ class Session {
  public:
   Session(Input<std::int64_t> indptr, Input<std::int32_t> indices, u32 n_right, bool columns_are_left, bool some_roots,
           const Input<std::int32_t>& roots, const Input<std::int32_t>& left_ids, const Input<std::int32_t>& right_ids,
-          const Input<u64>& left_hashes, const Input<u64>& right_hashes, int mode, u32 min_left, u32 min_right, u64 min_edges, u64 max_bicliques, u32 threads, u64 batch_bicliques, u64 batch_ids)
+          const Input<u64>& left_hashes, const Input<u64>& right_hashes, int mode, u32 min_left, u32 min_right,
+          u64 min_edges, u64 max_bicliques, u32 threads, u64 batch_bicliques, u64 batch_ids)
       : indptr_(std::move(indptr)), indices_(std::move(indices)) {
     Settings settings;
     settings.mode = static_cast<Mode>(mode);
@@ -36,7 +37,8 @@ class Session {
     settings.threads = threads;
     settings.batch_bicliques = batch_bicliques;
     settings.batch_ids = batch_ids;
-    Request request{indptr_.data(), indices_.data(), static_cast<u32>(indptr_.size() - 1), n_right, columns_are_left, some_roots, {}, {}, {}, {}, {}};
+    const auto n_left = static_cast<u32>(indptr_.size() - 1);
+    Request request{indptr_.data(), indices_.data(), n_left, n_right, columns_are_left, some_roots, {}, {}, {}, {}, {}};
     request.roots = copy_of<u32>(roots);
     if (settings.needs_members()) {
       request.left_ids = copy_of<std::int32_t>(left_ids);
@@ -88,7 +90,8 @@ class Session {
 void bind_enumeration(nb::module_& module) {
   nb::class_<Session>(module, "Session")
       .def(nb::init<Input<std::int64_t>, Input<std::int32_t>, u32, bool, bool, const Input<std::int32_t>&,
-                    const Input<std::int32_t>&, const Input<std::int32_t>&, const Input<u64>&, const Input<u64>&, int, u32, u32, u64, u64, u32, u64, u64>())
+                    const Input<std::int32_t>&, const Input<std::int32_t>&, const Input<u64>&, const Input<u64>&, int,
+                    u32, u32, u64, u64, u32, u64, u64>())
       .def("next", &Session::next)
       .def("wait", &Session::wait)
       .def("stop", &Session::stop)

@@ -1,9 +1,9 @@
 // hash.hpp: the order-free 64-bit digest of a set of bicliques.
 //
 // A vertex has a hash (SplitMix64's finaliser over the 64-bit hash of its label, which the caller
-// gives, seeded by its side), a side of a
-// biclique the sum of its vertices' hashes, a biclique the mix of its two sides, a set the sum of
-// its bicliques: so a digest depends on no order, and digests of disjoint parts add up.
+// gives, seeded by its side), a side of a biclique the sum of its vertices' hashes, a biclique the
+// mix of its two sides, a set the sum of its bicliques: so a digest depends on no order, and the
+// digests of disjoint parts add up.
 // `kernels/digest.py` is the same in NumPy.
 #pragma once
 
