@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from prefect import flow, task
-from prefect.artifacts import create_table_artifact
 
+from flows.artifacts import artifacts
 from flows.notices import HOOKS
 from flows.tasks import STAGE, ended, settings_of
 from flows.words import many
@@ -66,13 +66,11 @@ def clique(
         The record of `pipeline.questions.clique.answer`, as the data of a state whose message says
         the size.
     """
-    record = clique_task(source, question or {}, settings, stored, devices)
-    shown = ("size", "n_cliques", "proven", "n_vertices", "n_edges", "output")
-    create_table_artifact(
-        [{"figure": name, "value": str(record[name])} for name in shown],
-        key=f"clique-{record['output'].rsplit('/', 1)[-1]}",
-        description=f"a maximum clique of {source}",
-    )
+    with artifacts() as shown:
+        record = clique_task(source, question or {}, settings, stored, devices)
+        named = ("size", "n_cliques", "proven", "n_vertices", "n_edges", "output")
+        rows = [{"figure": name, "value": str(record[name])} for name in named]
+        shown.table(f"clique-{record['output'].rsplit('/', 1)[-1]}", rows, f"a maximum clique of {source}")
     return ended(f"{_in_words(record)}; {record['output']}", record)
 
 

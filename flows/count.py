@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from prefect import flow, task
-from prefect.artifacts import create_table_artifact
 
+from flows.artifacts import artifacts, show_search
 from flows.notices import HOOKS
-from flows.progress import ProgressArtifact
-from flows.tasks import STAGE, ended, ingest_task, quiet_dask, settings_of
+from flows.tasks import STAGE, check_task, ended, ingest_task, quiet_dask, settings_of
 from flows.words import many
 from pipeline.events import tell
 from pipeline.questions.count_asked import CountAsked, check_count_backends
@@ -34,8 +34,7 @@ def count_task(run: str, method: str, asked: dict[str, Any], settings: dict[str,
     values = settings_of(settings)
     quiet_dask()
     store = Store.open(values.store, create=False)
-    with ProgressArtifact(f"count-{run}", f"partitions of run {run} that are counted") as bar:
-        counted = count_partitions(store, run, CountAsked(**asked), method, values, bar.tell)
+    counted = count_partitions(store, run, CountAsked(**asked), method, values, partial(show_search, run, "count"))
     tell("partitions counted", run=run, counted=counted)
     return counted
 
@@ -72,12 +71,14 @@ def count_flow(source: str, asked: dict[str, Any], settings: dict[str, Any] | No
     tree = settings_of(settings)
     check_count_backends(CountAsked(**asked), tree)
     values = tree.model_dump(mode="json")
-    ingested = ingest_task(source, values)
-    run, method = plan_count_task(ingested["graph"], asked, values)
-    counted = count_task(run, method, asked, values)
-    record: dict[str, Any] = publish_counts_task(run, method, counted, asked, values)
-    rows = [{name: str(row[name]) for name in ("p", "q", "count")} for row in record["counts"][:SHOWN]]
-    create_table_artifact(rows, key=f"counts-{run}", description=f"(p,q)-counts, the first {SHOWN} at most")
+    with artifacts() as shown:
+        ingested = ingest_task(source, values)
+        run, method = plan_count_task(ingested["graph"], asked, values)
+        check_task(run, ingested["summary"], values)
+        counted = count_task(run, method, asked, values)
+        record: dict[str, Any] = publish_counts_task(run, method, counted, asked, values)
+        rows = [{name: str(row[name]) for name in ("p", "q", "count")} for row in record["counts"][:SHOWN]]
+        shown.table(f"counts-{run}", rows, f"(p,q)-counts, the first {SHOWN} at most")
     return ended(f"{_in_words(record)}, run {run}; {record['output']}", record)
 
 

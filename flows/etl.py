@@ -6,12 +6,13 @@ Dask future 3). The flow's last state says what was found, and its artifacts sho
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any
 
 from prefect import flow, get_run_logger
-from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 from prefect.runtime import flow_run
 
+from flows.artifacts import Artifacts, artifacts
 from flows.notices import HOOKS, tell_prefect
 from flows.tasks import (
     check_task,
@@ -31,6 +32,7 @@ from pipeline.lineage import lineage_told
 from pipeline.notify import notify_finished
 from pipeline.placement.where import Placement, check_backends
 from pipeline.report.page import write_report
+from pipeline.report.pictures import alone, sizes_picture
 from pipeline.run import StageClock, summary
 from pipeline.settings import Settings
 from pipeline.stages.plan import read_plan_record
@@ -105,23 +107,24 @@ def search_and_publish(
     store = Store.open(asked.store, create=False)
     placement = read_plan_record(store.run(run)).placement(asked)
     expected = forecast_task(run, values)
-    with clock("search"):
-        searched = _search(store, run, placement, values)
-    with clock("publish"):
-        publish_task(run, values)
-    if verify:
-        with clock("verify"):
-            verify_task(run, values)
-    record = summary(
-        store, read_manifest(store, run), searched, placement, clock.seconds, None, expected=expected
-    ).record()
-    record["ingest"] = ingested
-    _leave_artifacts(store, record)
+    with artifacts() as shown:
+        with clock("search"):
+            searched = _search(store, run, placement, values, shown)
+        with clock("publish"):
+            publish_task(run, values)
+        if verify:
+            with clock("verify"):
+                verify_task(run, values)
+        record = summary(
+            store, read_manifest(store, run), searched, placement, clock.seconds, None, expected=expected
+        ).record()
+        record["ingest"] = ingested
+        shown.text(f"report-{run}", _report(store, record), f"run {run}, and its largest bicliques")
     tell_prefect(notify_finished(asked, record))
     return record
 
 
-def _search(store: Store, run: str, placement: Placement, values: dict[str, Any]) -> int:
+def _search(store: Store, run: str, placement: Placement, values: dict[str, Any], shown: Artifacts) -> int:
     """Search the partitions, batch by batch, and say how many were not there yet."""
     searched = 0
     if placement.cluster is not None:
@@ -129,12 +132,8 @@ def _search(store: Store, run: str, placement: Placement, values: dict[str, Any]
     with store.run(run).claim_run(settings_of(values).second_run), placement.opened() as client:
         if client is not None:
             get_run_logger().info("Dask dashboard: %s", client.dashboard_link)
-            create_link_artifact(
-                client.dashboard_link,
-                "Dask dashboard",
-                key=f"dask-{run}",
-                description="the workers, while the search runs",
-            )
+            link = f"[Dask dashboard]({client.dashboard_link})"
+            shown.text(f"dask-{run}", link, "the workers, while the search runs")
         address = None if client is None else client.scheduler.address
         for number, batch in enumerate(batches_of(store, run)):
             searched += search_task(run, number, batch, values, address)
@@ -150,47 +149,42 @@ def in_words(record: dict[str, Any]) -> str:
     )
 
 
-def _leave_artifacts(store: Store, record: dict[str, Any]) -> None:
-    """Show the figures of a run as a table, its largest bicliques, and a link to its page."""
-    run = record["run"]
-    figures = {name: record[name] for name in FIGURES}
-    figures |= {f"{stage} seconds": took for stage, took in record["seconds"].items()}
-    create_table_artifact(
-        [{"figure": name, "value": _readable(value)} for name, value in figures.items()],
-        key=f"summary-{run}",
-        description=f"run {run} in figures",
-    )
-    if record["checks"]:
-        shown = [{name: _readable(value) for name, value in check.items()} for check in record["checks"]]
-        create_table_artifact(shown, key=f"checks-{run}", description=f"checks of the input of run {run}")
-    page = write_report(open_run(store.uri, run))
-    create_link_artifact(page, "report", key=f"page-{run}", description=f"run {run} as one page of HTML")
-    create_markdown_artifact(
-        _report(store, record), key=f"report-{run}", description=f"run {run}, and its largest bicliques"
-    )
-
-
 def _readable(value: Any) -> str:
     """A figure as people read it: thousands apart, seconds to the hundredth."""
     if isinstance(value, float):
         return f"{value:,.2f}"
+    if value is None:
+        return "–"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 def _report(store: Store, record: dict[str, Any]) -> str:
-    """The run in words, and a table of its largest bicliques with original ids, cut short."""
-    lines = [
+    """The run in words, a picture of its sizes, its largest bicliques, its figures and checks."""
+    run = open_run(store.uri, record["run"])
+    figures = {name: record[name] for name in FIGURES}
+    figures |= {f"{stage} seconds": took for stage, took in record["seconds"].items()}
+    largest = [
+        {**row, "left": _some(row["left"]), "right": _some(row["right"])} for row in run.top(LARGEST).to_pylist()
+    ]
+    picture = b64encode(alone(sizes_picture(run.sizes())).encode()).decode()
+    parts = [
         f"# {many(record['bicliques'], 'maximal biclique')}",
         f"Run `{record['run']}` of graph `{record['graph']}` ({graph_size(record)}), set digest `{record['digest']}`,"
-        f" {'complete' if record['complete'] else 'cut off by its limit'}.",
-        f"Output: `{record['output']}`",
-        "| left | right | left ids | right ids |\n|---|---|---|---|\n"
-        + "\n".join(
-            f"| {row['n_left']:,} | {row['n_right']:,} | {_some(row['left'])} | {_some(row['right'])} |"
-            for row in open_run(store.uri, record["run"]).top(LARGEST).to_pylist()
-        ),
+        f" {'complete' if record['complete'] else 'cut off by its limit'}. As a page to send on: `{write_report(run)}`",
+        f"![bicliques by size](data:image/svg+xml;base64,{picture})",
+        "## The largest",
+        _table(largest, ("n_left", "n_right", "left", "right")),
+        "## Figures",
+        _table([{"figure": name, "value": value} for name, value in figures.items()], ("figure", "value")),
+        "## Checks of the input",
+        _table(record["checks"], ("name", "state", "value", "warn", "fail")) if record["checks"] else "none",
     ]
-    return "\n\n".join(lines) + "\n"
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> str:
+    lines = ["| " + " | ".join(_readable(row[name]) for name in columns) + " |" for row in rows]
+    return "\n".join([f"| {' | '.join(columns)} |", "|---" * len(columns) + "|", *lines])
 
 
 def _some(ids: list[Any]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from prefect import flow, get_run_logger, task
-from prefect.artifacts import create_table_artifact
 
+from flows.artifacts import artifacts
 from flows.tasks import STAGE, ended, settings_of
 from flows.words import many
 from pipeline.errors import InputError
@@ -56,10 +56,11 @@ def find(
         The record of `pipeline.questions.find.find_in_table`, as the data of a state whose message
         says the best.
     """
-    record = find_task(source, run, asked or {}, settings)
-    shown = ("value", "n_left", "n_right", *(["share"] if record["diverse"] else []))
-    rows = [{name: str(group[name]) for name in shown} for group in record["groups"][:SHOWN]]
-    create_table_artifact(rows, key="groups", description=f"the best groups by {record['by']}, {SHOWN} at most")
+    with artifacts() as shown:
+        record = find_task(source, run, asked or {}, settings)
+        named = ("value", "n_left", "n_right", *(["share"] if record["diverse"] else []))
+        rows = [{name: str(group[name]) for name in named} for group in record["groups"][:SHOWN]]
+        shown.table("groups", rows, f"the best groups by {record['by']}, {SHOWN} at most")
     return ended(in_words(record), record)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from prefect import flow
-from prefect.artifacts import create_table_artifact
 
+from flows.artifacts import artifacts
 from flows.notices import HOOKS
 from flows.tasks import ended, ingest_task, profile_task, settings_of
 from flows.words import graph_size
@@ -16,10 +16,10 @@ from flows.words import graph_size
 def ingest(source: str, settings: dict[str, Any] | None = None) -> dict[str, Any]:
     """Read an edge table into the store."""
     values = settings_of(settings).model_dump(mode="json")
-    record = ingest_task(source, values)
-    profile_task(record["graph"], values)
-    create_table_artifact(
-        [{"count": k, "value": str(v)} for k, v in record["summary"].items()], key=f"ingest-{record['graph']}"
-    )
+    with artifacts() as shown:
+        record = ingest_task(source, values)
+        profile_task(record["graph"], values)
+        rows = [{"count": name, "value": str(value)} for name, value in record["summary"].items()]
+        shown.table(f"ingest-{record['graph']}", rows, f"what was read from {source}")
     message = f"graph {record['graph']}: {graph_size(record['summary'] | {'n_edges': record['summary']['edges']})}"
     return ended(message, record)

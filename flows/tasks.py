@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import asdict
+from functools import partial
 from typing import Any, cast
 
 from prefect import get_run_logger, task
@@ -15,7 +16,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.exceptions import MissingContextError
 from prefect.states import Completed
 
-from flows.progress import ProgressArtifact
+from flows.artifacts import show_search
 from flows.words import many
 from pipeline.errors import BicliqError, may_heal
 from pipeline.events import LOGGER, tell
@@ -124,13 +125,11 @@ def search_task(run: str, number: int, partitions: list[int], settings: dict[str
     store = Store.open(asked.store, create=False)
     placement = read_plan_record(store.run(run)).placement(asked)
     options: dict[str, Any] = {**call_options(asked.search), "placement": placement, "only": partitions}
-    with ProgressArtifact(f"search-{run}-{number}", f"batch {number} of the partitions of run {run}") as bar:
-        if scheduler is None:
-            record = search_run(store, run, None, bar.tell, **options)
-        else:
-            with open_cluster(asked.cluster.model_copy(update={"scheduler": scheduler})) as client:
-                record = search_run(store, run, client, bar.tell, **options)
-    return record.searched
+    show = partial(show_search, run, "search")
+    if scheduler is None:
+        return search_run(store, run, None, show, **options).searched
+    with open_cluster(asked.cluster.model_copy(update={"scheduler": scheduler})) as client:
+        return search_run(store, run, client, show, **options).searched
 
 
 @task(name="publish", **STAGE)

@@ -142,19 +142,23 @@ def summary_table(record: Record) -> Table:
         largest = record["largest"]
         edges = many(largest["n_edges"], "edge")
         table.add_row("largest", f"{largest['n_left']:,} × {largest['n_right']:,} = {edges}")
-    doubts = [
-        f"{check['name']} {check['state']}s ({check['value']:g})"
-        for check in record["checks"]
-        if check["state"] != "pass"
-    ]
-    if doubts:
-        table.add_row("checks", ", ".join(doubts))
+    if doubts := _doubts(record):
+        table.add_row("checks", doubts)
     table.add_row("partitions", f"{record['partitions']:,} ({record['searched']:,} searched now)")
     table.add_row("seconds", ", ".join(f"{name} {value:.2f}" for name, value in record["seconds"].items()))
     if record.get("busy"):
         table.add_row("busy workers", ", ".join(f"{share:.0%}" for share in record["busy"].values()))
     table.add_row("output", f"{record['output']}  ({record['bytes'] / 2**20:,.1f} MiB)")
     return table
+
+
+def _doubts(record: Record) -> str:
+    """The checks of the input that did not pass."""
+    return ", ".join(
+        f"{check['name']} {check['state']}s ({check['value']:g})"
+        for check in record["checks"]
+        if check["state"] != "pass"
+    )
 
 
 def _rows_read(counts: Record | None) -> Iterator[tuple[str, str]]:
@@ -239,6 +243,8 @@ def counted(record: Record) -> Group:
         said.append(table)
     if record["too_large"]:
         said.append(f"0, because {record['too_large']}")
+    if doubts := _doubts(record):
+        said.append(f"checks: {doubts}")
     if record["output"]:
         partitions = many(record["partitions"], "partition")
         said.append(f"{record['counted']} of {partitions} counted now; {record['output']}")

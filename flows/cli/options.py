@@ -46,7 +46,7 @@ TAKES: dict[str, tuple[str, ...]] = {
         *("ingest", "search", "-search.backend", "-search.max_bicliques", "-search.on_limit", "-search.check"),
         "publish",
     ),
-    "count": ("ingest", "search.side", *HOW, "plan", "cluster", "second_run", "data_backend", "store"),
+    "count": ("ingest", "search.side", *HOW, "plan", "cluster", "second_run", "checks", "data_backend", "store"),
     "find": (
         "ingest",
         *(f"search.{name}" for name in ("min_left", "min_right", "min_edges", "side")),

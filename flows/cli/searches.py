@@ -8,7 +8,7 @@ import typer
 
 from flows.cli.commands import Room
 from flows.cli.options import Devices, Edges, Json, Limit, check_picture
-from pipeline.settings import ClusterSettings, PlanSettings, Settings, load_settings
+from pipeline.settings import CheckSettings, ClusterSettings, PlanSettings, Settings, load_settings
 
 room = Room("From an edge table to answers")
 
@@ -191,7 +191,7 @@ def count(
 
     asked = _count_asked(p, q, max_p, max_q, all, vertices, method)
     in_store = context.params["store"] is not None
-    of_a_store = ["prefect", *PlanSettings.model_fields, *ClusterSettings.model_fields]
+    of_a_store = ["prefect", *PlanSettings.model_fields, *ClusterSettings.model_fields, *CheckSettings.model_fields]
     idle = [name for name in of_a_store if context.params[name] not in (None, False) and not in_store]
     if idle:
         flag = idle[0].replace("_", "-")

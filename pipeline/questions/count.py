@@ -22,6 +22,7 @@ from pipeline.questions.count_partitions import count_partitions, plan_count
 from pipeline.questions.count_tables import publish_counts
 from pipeline.run import Observer
 from pipeline.settings import Settings
+from pipeline.stages.checks import check_input
 from pipeline.stages.in_memory import bipartite_of
 from pipeline.stages.ingest import ingest, read_edge_table
 from pipeline.store.layout import Store
@@ -107,7 +108,7 @@ def count_run(source: Edges, asked: CountAsked, settings: Settings, observer: Ob
     Raises
     ------
     InputError, StorageError
-        At bad input.
+        At bad input, or where it fails a check.
     BicliqError
         Where partitions failed, after all others were counted.
     """
@@ -116,10 +117,11 @@ def count_run(source: Edges, asked: CountAsked, settings: Settings, observer: Ob
     store = Store.open(settings.store)
     observer.stage("ingest")
     started = time.perf_counter()
-    graph = ingest(source, store, settings.ingest, observer.rows, settings.data_backend).graph
+    read = ingest(source, store, settings.ingest, observer.rows, settings.data_backend)
     ingested = time.perf_counter()
     observer.stage("plan")
-    run, method = plan_count(store, graph, asked, settings)
+    run, method = plan_count(store, read.graph, asked, settings)
+    check_input(store, run, read.summary, settings.checks)
     planned = time.perf_counter()
     observer.stage("count")
     counted = count_partitions(store, run, asked, method, settings, observer.search, observer.dashboard)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import kernels
@@ -109,6 +109,8 @@ class CountRecord:
     run, output, partitions, counted
         Run and folder in the store, its partitions, and those that this call counted; None in
         memory.
+    checks
+        One record a check of the input (`pipeline.stages.checks.Check`); none in memory.
     """
 
     counts: Sizes
@@ -125,6 +127,7 @@ class CountRecord:
     output: str | None = None
     partitions: int | None = None
     counted: int | None = None
+    checks: list[dict[str, Any]] = field(default_factory=list)
 
     def record(self) -> dict[str, Any]:
         """Plain record for JSON; counts are text, since most readers take a number for 64 bits."""

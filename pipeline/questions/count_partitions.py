@@ -126,7 +126,7 @@ def _count_missing(
         if progress is not None:
             chosen = sorted(done)
             figures = (int(roots[chosen].sum()), int(roots.sum()), int(cost[chosen].sum()), int(cost.sum()))
-            progress(SearchProgress(len(done), cost.size, *figures, 0, time.perf_counter() - started))
+            progress(SearchProgress(len(done), cost.size, *figures, 0, time.perf_counter() - started, how_far()))
 
     report()
     tasks = ((number, partial(_count, store.uri, run, number, asked, method, placement)) for number in waiting)

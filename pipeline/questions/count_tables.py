@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from pipeline.errors import CapacityError, DamageError, StorageError
 from pipeline.events import warn
 from pipeline.questions.count_asked import CountAsked, CountRecord, why_none
+from pipeline.stages.checks import read_checks
 from pipeline.stages.plan import read_plan_record
 from pipeline.store.counts import (
     COUNTS_FILE,
@@ -77,6 +78,7 @@ def publish_counts(store: Store, run: str, asked: CountAsked, method: str, count
         output=folder.uri,
         partitions=planned.partitions,
         counted=counted,
+        checks=read_checks(folder),
     )
 
 

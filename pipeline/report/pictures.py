@@ -32,6 +32,16 @@ def short(label: str) -> str:
     return line if len(line) <= LABEL else line[: LABEL - 1] + "…"
 
 
+def alone(picture: str) -> str:
+    """A picture as a file of its own, in the colours of a bright page."""
+    style = (
+        "svg{background:#fff}text{fill:#1c2430;font:11px sans-serif}"
+        ".heat{fill:rgb(11 98 168/calc(.12 + .88*var(--v)))}.grid{stroke:#d9dee5}"
+    )
+    start, rest = picture.split(">", 1)
+    return f'{start} xmlns="http://www.w3.org/2000/svg"><style>{style}</style>{rest}'
+
+
 def degrees_picture(left: Points, right: Points) -> str:
     """Numbers of vertices by degree, on logarithmic axes; one kind of mark a side."""
     series = {"left": list(left), "right": list(right)}

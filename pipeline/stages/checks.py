@@ -18,7 +18,8 @@ from pipeline.errors import DamageError, InputError
 from pipeline.events import tell, warn
 from pipeline.settings import CheckSettings
 from pipeline.stages.plan import read_plan_record
-from pipeline.store.layout import CHECKS_RECORD, Store
+from pipeline.store.counts import COUNTS_RECORD
+from pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
 
 CheckState = Literal["pass", "warn", "fail"]
 SIDES = ("left", "right")
@@ -107,11 +108,21 @@ def check_input(store: Store, run: str, summary: dict[str, Any], asked: CheckSet
         said("input checked", run=run, **facts, warn=check.warn, fail=check.fail)
     failed = [str(check) for check in checks if check.state == "fail"]
     if failed and asked.on_fail == "stop":
+        all_the_same = (
+            "count with --on-fail flag"
+            if folder.read_record("run.json")["asks"] == "counts"
+            else f"search it: bicliq resume {run}"
+        )
         raise InputError(
-            f"{source}: the input fails its checks: {'; '.join(failed)}; mend the table or the threshold, or search it all"
-            f" the same: bicliq resume {run}"
+            f"{source}: the input fails its checks: {'; '.join(failed)}; mend the table or the threshold, or, all the"
+            f" same, {all_the_same}"
         )
     return checks
+
+
+def read_checks(folder: RunFolder) -> list[dict[str, Any]]:
+    """The checks of a run's input, one record each; none where it was not checked."""
+    return list(folder.read_record(CHECKS_RECORD)["checks"]) if folder.has(CHECKS_RECORD) else []
 
 
 def _judged(name: str, value: float | None, asked: CheckSettings) -> Check:
@@ -129,7 +140,8 @@ def _last_run(store: Store, source: str) -> dict[str, Any] | None:
     for run in store.runs():
         folder = store.run(run)
         try:
-            if folder.has(CHECKS_RECORD) and folder.has("manifest.json"):
+            answered = folder.has("manifest.json") or folder.has(COUNTS_RECORD)
+            if answered and folder.has(CHECKS_RECORD):
                 record = folder.read_record(CHECKS_RECORD)
                 if record["source"] == source:
                     found.append({**record, "run": run})

@@ -54,7 +54,8 @@ def forecast(store: Store, planned: PlanRecord, settings: Settings) -> dict[str,
         return None
     record = {**expected, "seconds": _seconds(expected, planned.placement(settings), settings.search.threads)}
     limit = settings.search.max_bicliques
-    tell("run expected", run=planned.run, said=in_words(record))
+    figures = {name: record[name] for name in ("bicliques", "low", "high", "ids", "bytes", "seconds")}
+    tell("run expected", run=planned.run, **figures)
     if expected["bicliques"] >= MANY and (limit is None or limit >= MANY):
         named = _proposed(expected["would_do"])
         warn("many bicliques are expected", run=planned.run, bicliques=short(expected["bicliques"]), **named)

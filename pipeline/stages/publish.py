@@ -8,9 +8,10 @@ from typing import Any
 
 from pipeline.errors import StorageError
 from pipeline.events import tell
+from pipeline.stages.checks import read_checks
 from pipeline.stages.plan import read_plan_record
 from pipeline.store.bicliques import MASK
-from pipeline.store.layout import CHECKS_RECORD, Commit, Store, partition_name
+from pipeline.store.layout import Commit, Store, partition_name
 from pipeline.store.manifest import Manifest, ran_on
 from pipeline.store.sizes import Sizes
 
@@ -78,7 +79,7 @@ def publish(store: Store, run: str, max_bicliques: int | None = None, created: s
         seconds={**plan.seconds, "search": round(sum(c.seconds for c in commits.values()), 6)},
         created=created or dt.datetime.now(dt.UTC).isoformat(),
         files=[_file(commit) for commit in commits.values()],
-        checks=folder.read_record(CHECKS_RECORD)["checks"] if folder.has(CHECKS_RECORD) else [],
+        checks=read_checks(folder),
     )
     folder.write_record("manifest.json", asdict(manifest))
     found: dict[str, Any] = {"bicliques": bicliques, "digest": manifest.digest, "complete": manifest.complete}

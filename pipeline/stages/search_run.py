@@ -51,6 +51,9 @@ class SearchProgress:
         Bicliques found so far.
     seconds
         Time since this search began.
+    standing
+        How many partitions of the whole run are in which state
+        (`pipeline.placement.watching.standing`).
     """
 
     partitions_done: int
@@ -61,6 +64,7 @@ class SearchProgress:
     cost: int
     bicliques: int
     seconds: float
+    standing: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -369,6 +373,7 @@ class _State:
             cost=int(self.cost[self.wanted].sum()),
             bicliques=bicliques,
             seconds=seconds,
+            standing=self._standing(),
         )
 
     def _standing(self) -> dict[str, Any]:

@@ -129,11 +129,29 @@ def test_the_command_line_takes_thresholds_and_says_what_warns(tmp_path, table, 
     assert {check["name"] for check in json.loads(capsys.readouterr().out)["checks"]} >= {"rows", "degree"}
 
 
+def test_a_count_in_a_store_checks_its_input_as_a_run_does(tmp_path, table, capsys):
+    store = ["--store", str(tmp_path / "s"), "--local"]
+    assert invoke(["run", write(table, 100), *store]) == 0
+    count = ["count", write(table, 120), "1", "2", *store]
+    capsys.readouterr()
+    assert invoke([*count, "--rows-warn", "0.1", "--json"]) == 0
+    checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
+    assert (checks["rows"]["state"], checks["rows"]["value"]) == ("warn", 0.2)
+    assert invoke([*count, "--degree-fail", "3"]) == 2
+    assert capsys.readouterr().err.rstrip().endswith("or, all the same, count with --on-fail flag")
+    assert invoke([*count, "--degree-fail", "3", "--on-fail", "flag"]) == 0
+    assert "checks: degree fails (18)" in capsys.readouterr().out
+    assert invoke(["count", write(table, 60), "1", "2", *store, "--rows-fail", "0.2"]) == 2
+    assert "rows: 0.5 is above 0.2" in capsys.readouterr().err  # the count before is what it is compared with
+    assert invoke(["verify", "--store", str(tmp_path / "s")]) == 0
+    assert invoke(["count", str(table), "1", "2", "--rows-fail", "0.2"]) == 2
+    assert "--rows-fail is for counts that go to a store" in capsys.readouterr().err
+
+
 @pytest.mark.usefixtures("prefect_server")
 def test_the_flow_shows_its_checks_and_stops_at_one_that_fails(tmp_path, table, prefect_server):
     settings = {"store": str(tmp_path / "s"), "cluster": {"local": True}, "checks": {"rows_fail": 0.5}}
     record = etl(write(table, 100), settings)
-    assert '"check' not in record["checks"]
-    assert '"degree"' in artifacts(prefect_server)[f"checks-{record['run']}"]["data"]
+    assert "| degree | pass | 15 | – | – |" in artifacts(prefect_server)[f"report-{record['run']}"]["data"]
     with pytest.raises(InputError, match="fails its checks"):
         etl(write(table, 10), settings)
