@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import logging
+import multiprocessing
 import signal
 import threading
 from collections.abc import Iterator
@@ -17,6 +18,11 @@ from pipeline.settings import ClusterSettings
 
 ALLOWED_FAILURES = 2
 """Workers that a partition may take down with it before it counts as failed."""
+
+UNGUARDED = (
+    'workers of a cluster run a script from its top: put what starts a run under `if __name__ == "__main__":`, or keep'
+    " it in this process (--local; in Python: cluster={'local': True})"
+)
 
 CONNECT_SECONDS = 30
 """How long to wait for the scheduler of an existing cluster."""
@@ -43,9 +49,10 @@ def open_cluster(settings: ClusterSettings, backend: str = "cpu") -> Iterator[An
     Raises
     ------
     InputError
-        Where no scheduler answers at the given address.
+        Where no scheduler answers at the given address; where a script starts a cluster whose
+        workers would run the script again.
     BackendError
-        Where Dask-CUDA is missing.
+        Where Dask-CUDA is missing, or workers do not start.
 
     Notes
     -----
@@ -72,6 +79,7 @@ def open_cluster(settings: ClusterSettings, backend: str = "cpu") -> Iterator[An
             with _connect(settings.scheduler) as client:
                 yield client
             return
+        _refuse_in_a_worker()
         cluster = _gpu_cluster(settings) if backend == "cuda" else _core_cluster(settings)
         with cluster, Client(cluster) as client:
             if settings.dashboard:
@@ -94,16 +102,29 @@ def why_no_gpu_cluster() -> str | None:
     return None
 
 
+def _refuse_in_a_worker() -> None:
+    """Refuse to start a cluster while a worker of one is starting.
+
+    A worker is a new Python process, which runs the script that started it up to its ``if __name__
+    == "__main__":``. Where the run stands above that, each worker would begin the run again.
+    """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise InputError(UNGUARDED)
+
+
 def _core_cluster(settings: ClusterSettings) -> Any:
     from distributed import LocalCluster
 
-    return LocalCluster(
-        n_workers=settings.workers or available_threads(),
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=_dashboard(settings.dashboard),
-        silence_logs=logging.CRITICAL,
-    )
+    try:
+        return LocalCluster(
+            n_workers=settings.workers or available_threads(),
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=_dashboard(settings.dashboard),
+            silence_logs=logging.CRITICAL,
+        )
+    except RuntimeError as error:
+        raise BackendError(f"no cluster starts here ({error}); {UNGUARDED}") from error
 
 
 def _gpu_cluster(settings: ClusterSettings) -> Any:

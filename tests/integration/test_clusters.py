@@ -11,8 +11,10 @@ import sys
 import threading
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
+from distributed import Client
 
 from pipeline.placement.cluster import open_cluster
 from pipeline.run import run
@@ -36,26 +38,93 @@ def table(tmp_path):
     return str(tmp_path / "edges.csv")
 
 
-def test_the_job_script_of_the_docs_searches_a_table(tmp_path):
-    (script,) = re.findall(r"```bash\n(#!/bin/bash\n#SBATCH.*?)```", PAGE.read_text(), re.DOTALL)
-    places = {"bicliq": 'exec "$PYTHON" -m flows.cli "$@"', "dask": 'exec "$PYTHON" -m dask "$@"'}
-    places |= {"python": 'exec "$PYTHON" "$@"', "srun": '"$@" & "$@" & wait'}  # two nodes
-    for name, body in places.items():
-        (tmp_path / name).write_text(f"#!/bin/bash\n{body}\n")
-        (tmp_path / name).chmod(0o755)
-    (tmp_path / "bicliq.sbatch").write_text(script)
-    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHON": sys.executable}
-    environment |= {"PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}", "SLURM_JOB_ID": "7"}
-    command = ["bash", "bicliq.sbatch", str(DATA / "UCforum.adj"), str(tmp_path / "store")]
-    with (tmp_path / "job.log").open("w") as log:
-        job = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=log, stderr=log, start_new_session=True)
+@pytest.fixture
+def commands(tmp_path):
+    """Makes programs of an own name, found before all others; returns the environment for them."""
+
+    def make(**bodies: str) -> dict[str, str]:
+        for name, body in bodies.items():
+            (tmp_path / name).write_text(f"#!/bin/bash\n{body}\n")
+            (tmp_path / name).chmod(0o755)
+        path, modules = f"{tmp_path}:{os.environ['PATH']}", f"{ROOT}:{os.environ.get('PYTHONPATH', '')}"
+        return {**os.environ, "PATH": path, "PYTHONPATH": modules, "PYTHON": sys.executable}
+
+    return make
+
+
+def ends_well(command: list[str], folder: Path, environment: dict[str, str]) -> str:
+    """Run a command, end all that it left behind, and return what it printed."""
+    with (folder / "job.log").open("w") as log:
+        job = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True)
         try:
-            assert job.wait(300) == 0, (tmp_path / "job.log").read_text()
+            assert job.wait(300) == 0, (folder / "job.log").read_text()
         finally:
             os.killpg(job.pid, signal.SIGTERM)  # as the end of a job ends all that it started
+    return (folder / "job.log").read_text()
+
+
+def of_the_docs(kind: str, first: str) -> str:
+    """The example of the page that begins with these words."""
+    (found,) = re.findall(rf"```{kind}\n({re.escape(first)}.*?)```", PAGE.read_text(), re.DOTALL)
+    return found
+
+
+def test_the_job_script_of_the_docs_searches_a_table(tmp_path, commands):
+    environment = commands(
+        bicliq='exec "$PYTHON" -m flows.cli "$@"',
+        dask='exec "$PYTHON" -m dask "$@"',
+        python='exec "$PYTHON" "$@"',
+        srun='"$@" & "$@" & wait',  # two nodes
+    )
+    (tmp_path / "bicliq.sbatch").write_text(of_the_docs("bash", "#!/bin/bash\n#SBATCH"))
+    command = ["bash", "bicliq.sbatch", str(DATA / "UCforum.adj"), str(tmp_path / "store")]
+    ends_well(command, tmp_path, environment | {"SLURM_JOB_ID": "7"})
     assert json.loads((tmp_path / "scheduler-7.json").read_text())["address"].startswith("tcp://")
     found = open_run(str(tmp_path / "store")).manifest
     assert found.bicliques == COUNTS["UCforum"]
+
+
+def test_the_cluster_of_jobs_of_the_docs_searches_a_table(tmp_path, commands):
+    pytest.importorskip("dask_jobqueue", reason="no dask-jobqueue here")
+    environment = commands(
+        sbatch='bash "$1" > "$1.log" 2>&1 &\necho $! >> jobs\necho Submitted batch job $!',
+        scancel='kill "$@"',
+    )
+    script = of_the_docs("python", "import sys\n\nfrom dask_jobqueue")
+    (tmp_path / "jobqueue.py").write_text(script.replace("maximum=128", "maximum=2"))
+    command = [sys.executable, "jobqueue.py", str(DATA / "UCforum.adj"), str(tmp_path / "store")]
+    printed = ends_well(command, tmp_path, environment)
+    found = open_run(str(tmp_path / "store")).manifest
+    assert found.digest in printed
+    assert found.bicliques == COUNTS["UCforum"]
+    assert (tmp_path / "jobs").read_text().split()
+
+
+def test_the_commands_of_the_docs_for_kubernetes_make_a_cluster(tmp_path):
+    text = of_the_docs("python", "from dask_kubernetes")
+    (arguments,) = re.findall(r'scheduler\["args"\] = (\[.*?\])', text)
+    (worker,) = re.findall(r'worker_command="(.*?)"', text)
+    file = tmp_path / "scheduler.json"
+    here = ["--port", "0", "--dashboard-address", ":0", "--scheduler-file", str(file)]
+    operators = ["--name", "first", "--dashboard", "--dashboard-address", "0"]  # what the operator adds
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}"}
+    pods = []
+    try:
+        for command in ([*json.loads(arguments), *here], [*worker.split(), "--scheduler-file", str(file), *operators]):
+            assert command[0] == "dask"
+            pods.append(subprocess.Popen([sys.executable, "-m", *command], env=environment, cwd=tmp_path))
+            wait_for(file.exists, 60)
+        address = json.loads(file.read_text())["address"]
+        with Client(address) as client:
+            settings = load_settings(store=str(tmp_path / "s"), cluster={"scheduler": address})
+            assert run(str(DATA / "UCforum.adj"), settings).bicliques == COUNTS["UCforum"]
+            page = client.dashboard_link.replace("/status", "/bicliq")
+            assert "Bicliq" in httpx.get(page, timeout=30).raise_for_status().text
+    finally:
+        for pod in pods:
+            pod.terminate()
+        for pod in pods:
+            pod.wait(60)
 
 
 def written(store: str) -> dict[str, int]:
@@ -98,3 +167,18 @@ def test_a_cluster_that_scales_itself_grows_from_nothing(tmp_path, table):
     assert record.bicliques == 5_415_539
     assert len(seen) == 16
     assert len(record.busy) >= 1
+
+
+def test_a_script_that_its_workers_would_run_again_ends_and_says_why(tmp_path):
+    script = tmp_path / "unguarded.py"
+    script.write_text(
+        "from pipeline.run import run\n"
+        "from pipeline.settings import load_settings\n"
+        f"run({str(DATA / 'UCforum.adj')!r}, load_settings(store={str(tmp_path / 's')!r}, cluster={{'workers': 1}}))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}"}
+    done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=240)
+    last = done.stderr.strip().splitlines()[-1]
+    assert done.returncode == 1
+    assert "BackendError: no cluster starts here" in last
+    assert '`if __name__ == "__main__":`' in last
