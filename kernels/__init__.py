@@ -16,7 +16,7 @@ from kernels.digest import biclique_hashes, set_digest
 from kernels.enumeration import enumerate_maximal_bicliques, stream_maximal_bicliques
 from kernels.errors import BackendError, BicliqError, CapacityError
 from kernels.estimate import BicliqueEstimate, estimate_bicliques
-from kernels.finding import FindResult, Group, top_bicliques
+from kernels.finding import FindResult, Group, gpu_cannot_find, top_bicliques
 from kernels.grouping import group_roots
 from kernels.machine import available_threads
 from kernels.output import RowGroup, check_bicliques, encode_bicliques, has_codec, read_columns
@@ -54,6 +54,7 @@ __all__ = [
     "encode_bicliques",
     "enumerate_maximal_bicliques",
     "estimate_bicliques",
+    "gpu_cannot_find",
     "group_roots",
     "has_codec",
     "maximum_clique",

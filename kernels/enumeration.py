@@ -253,7 +253,7 @@ def checked_request(
     bicliques_a_batch = whole_number("batch_bicliques", batch_bicliques, most=LARGEST_BATCH)
     ids_a_batch = whole_number("batch_ids", batch_ids, most=LARGEST_BATCH)
     graph = Packed.of(starts, columns, n_columns)
-    chosen = _chosen_side(side, graph, backend)
+    chosen = chosen_side(side, graph, backend)
     wanted = None if roots is None else checked_roots(roots, n_left if chosen == "left" else n_columns)
     left = _ids_of(graph.left, left_ids, n_left, "left_ids")
     right = _ids_of(graph.right, right_ids, n_columns, "right_ids")
@@ -293,7 +293,8 @@ def _hashes_of(kept: Any, hashes: Any, n: int, name: str, ids: Int32Array) -> UI
     return array if kept is None else array[kept]
 
 
-def _chosen_side(side: str, graph: Packed, backend: Backend | str) -> Side:
+def chosen_side(side: str, graph: Packed, backend: Backend | str) -> Side:
+    """The side whose vertices are the roots: the one asked for, or the one with less to search."""
     if side != "auto":
         return "left" if side == "left" else "right"
     if Backend(backend) is Backend.CUDA:

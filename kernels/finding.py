@@ -8,10 +8,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from kernels.arguments import checked_csr, number_of_threads, one_of, whole_number
-from kernels.contracts import Int32Array, Int64Array, Packed, Side
+from kernels.backend import Backend, why_not
+from kernels.contracts import EnumerationRequest, Int32Array, Int64Array, Packed, Side
 from kernels.cpu import load_extension, wait_for
-from kernels.enumeration import LARGEST_SIZE, UNREACHED
-from kernels.errors import memory_is_capacity
+from kernels.cuda.finding import MOST_WANTED, CudaFindSearch, Wanted
+from kernels.enumeration import LARGEST_SIZE, UNREACHED, chosen_side
+from kernels.errors import BackendError, memory_is_capacity
 
 Objective = Literal["edges", "vertices", "balanced", "weight", "surprise"]
 OBJECTIVES: tuple[str, ...] = get_args(Objective)
@@ -99,6 +101,7 @@ def top_bicliques(
     side: Literal["auto", "left", "right"] = "auto",
     threads: int = 1,
     time_limit: float | None = None,
+    backend: str = "cpu",
 ) -> FindResult:
     """Find the `k` best maximal bicliques of a bipartite graph, without listing all.
 
@@ -144,6 +147,9 @@ def top_bicliques(
         Worker threads; 0 takes all cores. The answer does not depend on it.
     time_limit : float, optional
         Seconds after which the search ends; the result then says that it is not proven.
+    backend : {"cpu", "cuda"}
+        Where it runs. A GPU knows no covers, no weights of edges, no time limit, and at most 4,096
+        answers (`gpu_cannot_find`).
 
     Returns
     -------
@@ -158,6 +164,8 @@ def top_bicliques(
         If the arrays are no CSR matrix of whole numbers, or an argument is out of its range.
     CapacityError
         If a size is beyond 32 bits, or memory runs out.
+    BackendError
+        If the backend cannot run here, or not for this.
 
     Notes
     -----
@@ -213,6 +221,13 @@ def top_bicliques(
             objective, starts, columns, n_columns, left_weights, right_weights, left_degrees, right_degrees, n_edges
         )
     graph = Packed.of(starts, columns, n_columns)
+    if Backend(backend) is Backend.CUDA:
+        reason = why_not("cuda") or gpu_cannot_find(
+            wanted, diverse=diverse, edge_weights=edge_weights is not None, time_limit=time_limit
+        )
+        if reason is not None:
+            raise BackendError(f"backend 'cuda' cannot find this: {reason}")
+        return _on_gpu(graph, side, objective, wanted, _least(min_value, unit), sizes, terms, unit)
     chosen: Side = side if side != "auto" else _faster_side(graph)
     csr = graph.indptr, graph.indices, graph.n_right, chosen == "left"
     extension = load_extension()
@@ -222,10 +237,7 @@ def top_bicliques(
             *csr, weights, bool(diverse), wanted, max(least, 1) if diverse else least, *sizes, workers
         )
     else:
-        left_terms, right_terms = (
-            values if kept is None or not len(values) else values[kept]
-            for values, kept in zip(terms, (graph.left, graph.right), strict=True)
-        )
+        left_terms, right_terms = _terms_of(graph, terms)
         by = OBJECTIVES.index(objective)
         session = extension.FindSession(*csr, by, wanted, least, left_terms, right_terms, *sizes, workers)
     wait_for(session, time_limit=time_limit)
@@ -245,12 +257,79 @@ def top_bicliques(
     )
 
 
+def gpu_cannot_find(
+    k: int, *, diverse: bool = False, edge_weights: bool = False, time_limit: float | None = None
+) -> str | None:
+    """Say why a GPU cannot answer a question of `top_bicliques`, or None where it can.
+
+    Examples
+    --------
+    >>> gpu_cannot_find(20, diverse=True)
+    'it finds no covers'
+    """
+    if diverse:
+        return "it finds no covers"
+    if edge_weights:
+        return "it takes weights of vertices only"
+    if time_limit is not None:
+        return "it has no time limit"
+    return None if k <= MOST_WANTED else f"it finds at most {MOST_WANTED:,} answers, and {k:,} are asked for"
+
+
+def _on_gpu(
+    graph: Packed,
+    side: str,
+    objective: str,
+    k: int,
+    least: int,
+    sizes: list[int],
+    terms: tuple[Int64Array, Int64Array],
+    unit: float | None,
+) -> FindResult:
+    min_left, min_right, min_edges, max_left, max_right = sizes
+    n_left, n_right = len(graph.indptr) - 1, graph.n_right
+    chosen = chosen_side(side, graph, Backend.CUDA)
+    numbers = [np.arange(n, dtype=np.int32) for n in (n_left, n_right)]
+    request = EnumerationRequest(
+        indptr=graph.indptr, indices=graph.indices, n_right=n_right, side=chosen, roots=None,
+        left_ids=numbers[0], right_ids=numbers[1],
+        left_hashes=numbers[0].astype(np.uint64), right_hashes=numbers[1].astype(np.uint64),
+        min_left=min_left, min_right=min_right, min_edges=min_edges, max_bicliques=None, threads=1,
+    )  # fmt: skip
+    wanted = Wanted(objective, k, least, max_left, max_right, *_terms_of(graph, terms))
+    search = CudaFindSearch(request, wanted)
+    groups = [
+        Group(_numbers(graph.left, np.array(left)), _numbers(graph.right, np.array(right)), value * (unit or 1))
+        for value, left, right in search.answers()
+    ]
+    done = search.result()
+    return FindResult(
+        groups=groups,
+        proven=True,
+        side=chosen,
+        nodes=done.nodes,
+        roots=search.progress().n_roots,
+        seconds={"prepare": done.seconds["prepare"] + done.seconds["lists"], "search": done.seconds["search"]},
+        threads=done.threads,
+        backend=done.backend,
+    )
+
+
+def _terms_of(graph: Packed, terms: tuple[Int64Array, Int64Array]) -> tuple[Int64Array, Int64Array]:
+    """The terms of the vertices that are left."""
+    left, right = (
+        values if kept is None or not len(values) else values[kept]
+        for values, kept in zip(terms, (graph.left, graph.right), strict=True)
+    )
+    return left, right
+
+
 def _largest(name: str, value: Any) -> int:
     return 2**32 - 1 if value is None else whole_number(name, value, most=LARGEST_SIZE)
 
 
-def _numbers(kept: Any, vertices: Int32Array) -> Int32Array:
-    return vertices if kept is None else kept[vertices].astype(np.int32)
+def _numbers(kept: Any, vertices: Any) -> Int32Array:
+    return (vertices if kept is None else kept[vertices]).astype(np.int32)
 
 
 def _faster_side(graph: Packed) -> Side:

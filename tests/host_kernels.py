@@ -90,6 +90,8 @@ class Search(Launch):
         return [rows[starts[c] : starts[c + 1]].tolist() for c in range(self.n_columns)]
 
     def accepts(self, n_rows: int, n_columns: int) -> bool:
+        if self.best and (n_rows > self.max_rows or n_columns > self.max_columns):
+            return False
         return n_rows >= self.min_rows and n_columns >= self.min_columns and n_rows * n_columns >= self.min_edges
 
     @cached_property
@@ -104,7 +106,7 @@ class Search(Launch):
 
     def report(self, rows: list[int], columns: list[int]) -> None:
         self.add("found", 1)
-        if not self.row_hashes:
+        if not self.row_hashes or self.best:
             return
         row_hashes, column_hashes = (
             at(self.row_hashes, self.n_rows, np.uint64),
@@ -318,6 +320,7 @@ ENUMERATION = {
     "search_count": search,
     "search_members": search,
     "search_bicliques": search_bicliques,
+    "search_best": search_bicliques,  # all of these sizes: the driver sorts out the best
     "measure_chunks": measure_chunks,
     "unpack_chunks": unpack_chunks,
 }

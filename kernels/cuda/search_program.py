@@ -12,8 +12,9 @@ from kernels.cuda.layout import SharedEnum, Struct, Values
 from kernels.cuda.program import Program
 from kernels.cuda.tuning import Tuning
 
-SEARCHES = {"search_count": 0, "search_members": 1, "search_bicliques": 2}
-"""The kernels of which one is compiled: to count, to know both sides as well, to write them."""
+SEARCHES = {"search_count": 0, "search_members": 1, "search_bicliques": 2, "search_best": 3}
+"""The kernels of which one is compiled: to count, to know both sides as well, to write them, or to
+write the best."""
 
 HEAVY_THREADS, LIGHT_THREADS = 1024, 64
 """Of a block that builds a root: one of many edges in two steps, and any other."""
@@ -53,16 +54,19 @@ RUN = Struct.of_words(
     "scratch", "arena", "subtrees", "tasks", "slots", "slot_states", "workspace", "counters", "parked", "output", "chunks",
     "row_ids", "column_ids", "n_rows", "n_columns", "n_heavy", "n_light", "max_degree", "arena_words", "subtree_capacity",
     "task_capacity", "slot_capacity", "workspace_words", "min_rows", "min_columns", "min_edges", "columns_are_left",
-    "max_bicliques", "task_words", "output_words", "chunk_words", "max_row_degree",
+    "max_bicliques", "task_words", "output_words", "chunk_words", "max_row_degree", "best", "best_values", "n_best", "objective",
+    "max_rows", "max_columns", "largest_pair",
 )  # fmt: skip
 OPTIONAL = ("row_hashes", "column_hashes", "row_ids", "column_ids", "output", "chunks", "parked", "output_words", "chunk_words",
-            "max_row_degree")  # fmt: skip
-"""Fields of `RUN` that are 0 where bicliques are only counted."""
+            "max_row_degree", "best", "best_values", "n_best", "objective", "max_rows", "max_columns", "largest_pair")  # fmt: skip
+"""Fields of `RUN` that are 0 where bicliques are only counted, or all are written."""
+
+BEST = Struct("Best", np.dtype([("lock", "u8"), ("n", "u8"), ("least", "i8")]))
 
 PROGRAM = Program(
     "enumeration/enumeration.cu",
     (
-        SUBTREE, TASK, CHUNK, COUNTERS, RUN, FAILURE, SharedEnum(Stop), SharedEnum(Slot),
+        SUBTREE, TASK, CHUNK, COUNTERS, BEST, RUN, FAILURE, SharedEnum(Stop), SharedEnum(Slot),
         Values.of(
             kHeavyThreads=HEAVY_THREADS, kLightThreads=LIGHT_THREADS, kScratchWordsAColumn=SCRATCH_WORDS_A_COLUMN,
             kParkedWords=PARKED_WORDS,

@@ -32,6 +32,8 @@ OUTPUT_WORDS_KEPT = 1 << 28
 class CudaStreamSearch(CudaSearch):
     """One search on the current GPU that writes what it finds; a `BicliqueStream` reads it."""
 
+    kernel = "search_bicliques"
+
     def __init__(self, request: EnumerationRequest, *, on_device: bool = False) -> None:
         super().__init__(request, "enumerate", OUTPUT_WORDS_KEPT if on_device else OUTPUT_WORDS)
         self._on_device = on_device
@@ -68,7 +70,7 @@ class CudaStreamSearch(CudaSearch):
         """Make the subtrees of the roots; None where they need more memory than there is."""
         started = time.perf_counter()
         memory.forget_parked()
-        run = CudaRun(cp, fields, memory, batch, "search_bicliques")
+        run = CudaRun(cp, fields, memory, batch, self.kernel)
         run.build()
         counters = run.wait()
         self._seconds["lists"] += time.perf_counter() - started

@@ -15,10 +15,11 @@ from typing import Any, cast
 import pyarrow as pa
 
 import kernels
-from pipeline.errors import BackendError, InputError
+from pipeline.errors import InputError
 from pipeline.events import warn
 from pipeline.formats import Edges
 from pipeline.graphs.bipartite import BipartiteGraph, read_graph
+from pipeline.placement.where import Place, place_search
 from pipeline.questions.members import Part
 from pipeline.settings import SearchSettings, Settings
 from pipeline.stages.in_memory import bipartite_of
@@ -90,6 +91,15 @@ class FindAsked:
         if self.time_limit is not None and not self.time_limit > 0:
             raise InputError(f"time_limit is {self.time_limit}; it must be a number of seconds above 0")
 
+    def place(self, search: SearchSettings) -> Place:
+        """Decide where the search runs."""
+        cannot = kernels.gpu_cannot_find(self.top, diverse=self.diverse, time_limit=self.time_limit)
+        return place_search(search.backend, cannot=cannot, not_worth=NOT_WORTH)
+
+
+NOT_WORTH = "its bounds leave a CPU little to search"
+"""Why "auto" takes no GPU: what a CPU takes longest for, a GPU has no bounds for."""
+
 
 def find_in_table(source: Edges, asked: FindAsked, settings: Settings) -> dict[str, Any]:
     """Find the best maximal bicliques of an edge table, and publish nothing.
@@ -117,13 +127,13 @@ def find_in_table(source: Edges, asked: FindAsked, settings: Settings) -> dict[s
     InputError
         At bad input, an unknown label, or a restriction that contradicts another.
     BackendError
-        If a GPU is asked for: this search runs on the CPU.
+        If a GPU is asked for and cannot be had, or not for this.
     """
     asked.check()
-    _check_backend(settings.search)
+    place = asked.place(settings.search)
     started = time.perf_counter()
     table = read_edge_table(source, settings.ingest, backend=settings.data_backend)
-    return _find(bipartite_of(table), table.left_ids, table.right_ids, asked, settings.search, started)
+    return _find(bipartite_of(table), table.left_ids, table.right_ids, asked, settings.search, place, started)
 
 
 def find_in_run(run: str, asked: FindAsked, settings: Settings) -> dict[str, Any]:
@@ -146,7 +156,7 @@ def find_in_run(run: str, asked: FindAsked, settings: Settings) -> dict[str, Any
         run would have it in the end, and a warning says so.
     """
     asked.check()
-    _check_backend(settings.search)
+    place = asked.place(settings.search)
     started = time.perf_counter()
     opened = open_run(settings.store, run)
     sizes = search_settings(opened.folder)
@@ -161,16 +171,11 @@ def find_in_run(run: str, asked: FindAsked, settings: Settings) -> dict[str, Any
     return {
         "run": opened.run,
         **opened.state.record(),
-        **_find(read_graph(folder), left_ids, right_ids, asked, search, started),
+        **_find(read_graph(folder), left_ids, right_ids, asked, search, place, started),
     }
 
 
 _SIZES = ("min_left", "min_right", "min_edges")
-
-
-def _check_backend(search: SearchSettings) -> None:
-    if search.backend == "cuda":
-        raise BackendError("find runs on the CPU; leave --backend out, or say --backend cpu")
 
 
 def _find(
@@ -179,6 +184,7 @@ def _find(
     right_ids: pa.Array,
     asked: FindAsked,
     search: SearchSettings,
+    place: Place,
     started: float,
 ) -> dict[str, Any]:
     part = Part(graph, left_ids, right_ids)
@@ -194,20 +200,23 @@ def _find(
         options |= {"left_degrees": graph.left_degrees, "right_degrees": graph.right_degrees, "n_edges": graph.n_edges}
     searched = part.edges()
     read = time.perf_counter()
-    result = kernels.top_bicliques(
-        searched.indptr,
-        searched.indices,
-        searched.n_right,
-        asked.top,
-        cast(Any, asked.by),
-        max_left=asked.max_left,
-        max_right=asked.max_right,
-        min_value=asked.min_surprise,
-        side=search.side,
-        threads=search.threads,
-        diverse=asked.diverse,
-        time_limit=asked.time_limit,
-        **options,
+    result = place.run(
+        lambda backend: kernels.top_bicliques(
+            searched.indptr,
+            searched.indices,
+            searched.n_right,
+            asked.top,
+            cast(Any, asked.by),
+            max_left=asked.max_left,
+            max_right=asked.max_right,
+            min_value=asked.min_surprise,
+            side=search.side,
+            threads=search.threads,
+            diverse=asked.diverse,
+            time_limit=asked.time_limit,
+            backend=backend,
+            **options,
+        )
     )
     return {
         "groups": [_labelled(group, asked.by, part, graph.n_edges) for group in result.groups],

@@ -166,9 +166,18 @@ def test_a_label_of_both_sides_must_say_which_is_meant(tmp_path):
     assert groups_of(record) == [([1], [1, 2], 2), ([1, 2], [2], 2)]
 
 
-def test_find_says_that_it_runs_on_the_cpu(table):
-    with pytest.raises(BackendError, match="find runs on the CPU"):
-        find_in_table(table[0], FindAsked(), settings_of(backend="cuda"))
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        ({"diverse": True}, "it finds no covers"),
+        ({"time_limit": 3.0}, "it has no time limit"),
+        ({"top": 5000}, "it finds at most 4,096 answers, and 5,000 are asked for"),
+    ],
+)
+def test_what_a_gpu_cannot_find_is_refused_with_the_reason(table, asked, reason):
+    with pytest.raises(BackendError, match=reason):
+        find_in_table(table[0], FindAsked(**asked), settings_of(backend="cuda"))
+    assert find_in_table(table[0], FindAsked(**asked), settings_of(backend="auto"))["backend"].startswith("cpu")
 
 
 def test_the_command_prints_groups_as_the_contract_says(table, capsys):

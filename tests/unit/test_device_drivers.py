@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import kernels
-from kernels.cuda import clique, counting, device, enumeration, search_memory, stream, table
+from kernels.cuda import clique, counting, device, enumeration, finding, search_memory, stream, table
 from kernels.cuda.layout import Struct
 from kernels.cuda.tuning import Tuning, tuned
+from kernels.finding import OBJECTIVES
 from tests import dimacs, host_cupy, host_kernels
 from tests.emulated_gpu import run_clique_groups
 from tests.host_cupy import HostCupy
@@ -204,6 +205,50 @@ def test_what_goes_wrong_on_a_gpu_says_what_to_do(gpu, monkeypatch):
     monkeypatch.setitem(gpu.kernels, "search_count", full)
     with pytest.raises(kernels.BackendError, match="too little free memory"):
         COUNT(*GRAPHS["square"], backend="cuda")
+
+
+# ---- the best
+
+
+@pytest.mark.parametrize("words", [64, 1 << 12])
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_the_best_are_those_of_the_cpu(gpu, monkeypatch, words, objective):
+    monkeypatch.setattr(finding, "OUTPUT_WORDS", words)
+    monkeypatch.setattr(search_memory, "FEWEST_CHUNK_WORDS", 16)
+    for name, graph in GRAPHS.items():
+        weights = np.random.default_rng(7).integers(-5, 9, (2, 40))
+        by = {"left_weights": weights[0, : len(graph[0]) - 1], "right_weights": weights[1, : graph[2]]}
+        options = by if objective == "weight" else {}
+        for k, sizes in ((1, {}), (5, {"min_left": 2}), (9, {"max_right": 3, "min_edges": 3})):
+            want = kernels.top_bicliques(*graph, k, objective, **options, **sizes)
+            for side in ("left", "right"):
+                found = kernels.top_bicliques(*graph, k, objective, **options, **sizes, side=side, backend="cuda")
+                assert (found.backend, found.side, found.proven) == ("cuda", side, True)
+                assert listed_groups(found) == listed_groups(want), (name, k, sizes, side)
+    assert "search_best" in gpu.launches
+
+
+def listed_groups(found: kernels.FindResult) -> list[tuple[float, list[int], list[int]]]:
+    return [(group.value, group.left.tolist(), group.right.tolist()) for group in found.groups]
+
+
+@pytest.mark.usefixtures("gpu")
+def test_answers_that_are_worth_too_little_are_left_out():
+    least = {"edges": 6, "vertices": 5, "balanced": 3, "surprise": 4.5}
+    for objective, value in least.items():
+        want, found = (
+            kernels.top_bicliques(*GRAPHS["dense"], 50, objective, min_value=value, backend=backend)
+            for backend in ("cpu", "cuda")
+        )
+        assert listed_groups(found) == listed_groups(want)
+        assert 0 < len(found.groups) < 50
+
+
+@pytest.mark.usefixtures("gpu")
+def test_what_a_gpu_cannot_find_is_refused():
+    for options in ({"diverse": True}, {"time_limit": 1.0}, {"k": finding.MOST_WANTED + 1}):
+        with pytest.raises(kernels.BackendError, match="backend 'cuda' cannot find this"):
+            kernels.top_bicliques(*GRAPHS["square"], **options, backend="cuda")
 
 
 # ---- streams

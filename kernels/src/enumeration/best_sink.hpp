@@ -14,7 +14,7 @@
 #pragma once
 
 #include "enumeration/best_list.hpp"
-#include "enumeration/objective.hpp"
+#include "enumeration/scores.hpp"
 #include "lanes/lanes.hpp"
 
 #include <functional>

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "enumeration/mbe.hpp"
+#include "enumeration/objective.hpp"
 #include "lanes/device_failure.hpp"
 #include "lanes/hash.hpp"
 
@@ -51,6 +52,13 @@ struct Chunk {
   u64 start, words;
 };
 
+/// What is known of the best bicliques that any warp has found: how many values there are, and what
+/// another biclique must reach.
+struct Best {
+  u64 lock, n;
+  i64 least;
+};
+
 /// Everything a kernel is told; 64-bit fields only.
 struct Run {
   // The graph: the columns of every row and the rows of every column, ascending; and for each edge
@@ -74,7 +82,18 @@ struct Run {
   u64 arena_words, subtree_capacity, task_capacity, slot_capacity, workspace_words;
   u64 min_rows, min_columns, min_edges, columns_are_left, max_bicliques, task_words;
   u64 output_words, chunk_words, max_row_degree;
+  // Where the best ones are wanted: the values of those that are known, how many are wanted, and how
+  // they are valued; hashes are then terms.
+  Best* best;
+  i64* best_values;
+  u64 n_best, objective, max_rows, max_columns;
+  i64 largest_pair;
 
+  Worth worth() const {
+    const Sizes sizes{static_cast<u32>(min_rows), static_cast<u32>(min_columns), min_edges, static_cast<u32>(max_rows),
+                      static_cast<u32>(max_columns)};
+    return {static_cast<Objective>(objective), sizes, largest_pair};
+  }
   Limits limits() const { return {static_cast<u32>(min_rows), static_cast<u32>(min_columns), min_edges}; }
   u32 column_degree(u32 c) const { return static_cast<u32>(column_start[c + 1] - column_start[c]); }
   u32 row_degree(u32 r) const { return static_cast<u32>(row_start[r + 1] - row_start[r]); }

@@ -1,9 +1,9 @@
 // enumeration.cu: the maximal bicliques of a graph on a GPU. The search is that of mbe.hpp, from
 // the same headers as on a CPU, with a warp as the group of 32 lanes.
 //
-// What it finds: their number and digest (`search_count`, `search_members`), or all of them,
-// written as records (`search_bicliques`), which `measure_chunks` and `unpack_chunks` turn into
-// lists.
+// What it finds: their number and digest (`search_count`, `search_members`), all of them
+// (`search_bicliques`), or those that may be among the best of an objective (`search_best`); these
+// are written as records, which `measure_chunks` and `unpack_chunks` turn into lists.
 //
 // Input: a `Run` (device_run.hpp), written by kernels/cuda/enumeration.py: the graph, the limits,
 // and blocks of memory. The kernels of device_roots.hpp have run before.
@@ -267,14 +267,88 @@ class WarpOutput {
   }
 };
 
-/// A sink that adds to the digest, and where asked writes records. A lane holds one row of the
-/// narrow subtree, and one column of the leaf.
-template <bool kWrites>
+/// The values of the best bicliques that any warp has found so far: what another one must reach is
+/// the least of them, once there are enough.
+///
+/// Each biclique is found once, so that so many are certainly worth as much. Values enter rarely:
+/// of N bicliques in random order k · ln(N / k) do.
+class WarpBest {
+ public:
+  explicit WarpBest(const Run& run) : run_(run), worth_(run.worth()) {}
+
+  /// May one of at most so many rows and columns be wanted?
+  bool hopeful(u64 n_rows, u64 n_columns) const { return worth_.most(n_rows, n_columns) >= least(); }
+  /// Is a biclique wanted, as far as is known? If so, its value is noted.
+  bool wants(u64 n_rows, u64 n_columns, u64 row_terms, u64 column_terms) const {
+    const i64 value = worth_.value(n_rows, n_columns, static_cast<i64>(row_terms), static_cast<i64>(column_terms));
+    if (value < least() || !worth_.sizes.accept(n_rows, n_columns)) return false;
+    if (value > least() || volatile_load(&run_.best->n) < run_.n_best) note(run_, value);
+    return true;
+  }
+
+ private:
+  const Run& run_;
+  const Worth worth_;
+
+  struct Place {
+    i64 value;
+    u64 at;
+  };
+
+  i64 least() const { return read(&run_.best->least); }
+  static i64 read(const i64* p) { return *static_cast<const volatile i64*>(p); }
+  static void write(i64* p, i64 value) { *static_cast<volatile i64*>(p) = value; }
+
+  BICLIQ_CALL static void note(const Run& run, i64 value) {
+    Best* best = run.best;
+    if (lane_id() == 0)
+      while (atomicCAS(&best->lock, 0ull, 1ull)) __nanosleep(200);
+    __syncwarp();
+    __threadfence();
+    const u64 n = volatile_load(&best->n);
+    const Place lowest = find_least(run, n);
+    const bool full = n == run.n_best;
+    if (!full || value > lowest.value) {
+      if (lane_id() == 0) {
+        write(run.best_values + (full ? lowest.at : n), value);
+        if (!full) *static_cast<volatile u64*>(&best->n) = n + 1;
+      }
+      __threadfence();
+      __syncwarp();
+      if (full || n + 1 == run.n_best) {
+        const i64 least = find_least(run, run.n_best).value;
+        if (lane_id() == 0 && least > read(&best->least)) write(&best->least, least);
+      }
+    }
+    __threadfence();
+    __syncwarp();
+    if (lane_id() == 0) atomicExch(&best->lock, 0ull);
+  }
+  /// The least of n values, and where it is.
+  static Place find_least(const Run& run, u64 n) {
+    Place found{Worth::kUnbounded, 0};
+    BICLIQ_ROLL
+    for (u64 i = lane_id(); i < n; i += kLanes)
+      if (const i64 value = read(run.best_values + i); value < found.value) found = {value, i};
+    BICLIQ_ROLL
+    for (u32 step = kLanes / 2; step; step /= 2) {
+      const Place other{__shfl_xor_sync(~0u, found.value, step), __shfl_xor_sync(~0u, found.at, step)};
+      if (other.value < found.value || (other.value == found.value && other.at < found.at)) found = other;
+    }
+    return found;
+  }
+};
+
+/// A sink that adds to the digest, and where asked writes records: of all bicliques, or of those
+/// that may be among the best. A lane holds one row of the narrow subtree, and one column of the
+/// leaf.
+template <bool kWrites, bool kChooses = false>
 class WarpMembers {
  public:
-  static constexpr bool kMembers = true, kIds = kWrites, kBounded = kWrites;
+  static constexpr bool kMembers = true, kIds = kWrites, kBounded = kWrites, kHopes = kChooses;
   WarpMembers(const Run& run, const WarpPool& workers)
-      : run_(run), limits_(run.limits()), tally_(run), output_(run, workers) {}
+      : run_(run), limits_(run.limits()), tally_(run), output_(run, workers), best_(run) {}
+  bool hopeful(u64 n_rows, u64 n_columns) const { return best_.hopeful(n_rows, n_columns); }
   void root(u32 v) { root_ = v; }
   bool room(u64 rows, u64 columns) { return output_.room(rows, columns); }
   u64 column_hash(u32 c) const { return run_.column_hashes ? run_.column_hashes[c] : 0; }
@@ -288,7 +362,7 @@ class WarpMembers {
   }
   void found(u32 rows, const Members& members) {
     if (!limits_.accepts(popcount(rows), members.n)) return;
-    account(total(flags(rows).on ? row_hash_ : 0), members.hash);
+    if (!account(popcount(rows), members.n, total(flags(rows).on ? row_hash_ : 0), members.hash)) return;
     if constexpr (kWrites) {
       output_.head(root_, popcount(rows), members.n);
       output_.selected(row_, rows);
@@ -297,7 +371,9 @@ class WarpMembers {
   }
   void found_in_leaf(u32 rows, const Members& members, u32 joined) {
     if (!limits_.accepts(popcount(rows), members.n + popcount(joined))) return;
-    account(total(flags(rows).on ? row_hash_ : 0), members.hash + total(flags(joined).on ? leaf_hash_ : 0));
+    if (!account(popcount(rows), members.n + popcount(joined), total(flags(rows).on ? row_hash_ : 0),
+                 members.hash + total(flags(joined).on ? leaf_hash_ : 0)))
+      return;
     if constexpr (kWrites) {
       output_.head(root_, popcount(rows), members.n + popcount(joined));
       output_.selected(row_, rows);
@@ -307,7 +383,7 @@ class WarpMembers {
   }
   void found(const u32* rows, u32 n, const Members& members) {
     if (!limits_.accepts(n, members.n)) return;
-    account(row_hashes(rows, n), members.hash);
+    if (!account(n, members.n, row_hashes(rows, n), members.hash)) return;
     if constexpr (kWrites) {
       output_.head(root_, n, members.n);
       output_.list(rows, n);
@@ -321,7 +397,7 @@ class WarpMembers {
     u64 hash = 0;
     if (run_.column_hashes)
       for (u32 i = lane_id(); i < n; i += kLanes) hash += run_.column_hashes[columns[i]];
-    account(row_hashes(&row, 1), total(hash));
+    if (!account(1, n, row_hashes(&row, 1), total(hash))) return;
     output_.head(columns[0], 1, n);
     output_.selected(row, 1);
     output_.list(columns, n);
@@ -337,6 +413,7 @@ class WarpMembers {
   const Limits limits_;
   WarpTally tally_;
   WarpOutput output_;
+  WarpBest best_;  // asked where only the best are wanted
   u64 row_hash_ = 0, leaf_hash_ = 0, digest_ = 0;
   u32 row_ = 0, leaf_ = 0, root_ = 0;
 
@@ -353,9 +430,15 @@ class WarpMembers {
       for (u32 i = lane_id(); i < n; i += kLanes) hash += run_.row_hashes[rows[i]];
     return total(hash);
   }
-  void account(u64 rows, u64 columns) {
+  /// Counts a biclique, from its sizes and its sums of hashes; false where it is not wanted.
+  bool account(u32 n_rows, u32 n_columns, u64 rows, u64 columns) {
+    if constexpr (kChooses) {
+      if (!best_.wants(n_rows, n_columns, rows, columns)) return false;
+    } else if (run_.row_hashes) {
+      digest_ += run_.hash_of(rows, columns);
+    }
     tally_.add();
-    if (run_.row_hashes) digest_ += run_.hash_of(rows, columns);
+    return true;
   }
 };
 
@@ -511,7 +594,7 @@ inline void search(const Run& run) {
 #define BICLIQ_BLOCKS 4  // blocks a multiprocessor
 #endif
 
-// All three searches take half a minute to compile; BICLIQ_SEARCH asks for one of them.
+// All four searches take most of a minute to compile; BICLIQ_SEARCH asks for one of them.
 #if !defined(BICLIQ_SEARCH) || BICLIQ_SEARCH == 0
 extern "C" __global__ void __launch_bounds__(32 * BICLIQ_WARPS, BICLIQ_BLOCKS) search_count(const Run* run) {
   search<WarpCount>(*run);
@@ -525,6 +608,12 @@ extern "C" __global__ void __launch_bounds__(32 * BICLIQ_WARPS, BICLIQ_BLOCKS) s
 #if !defined(BICLIQ_SEARCH) || BICLIQ_SEARCH == 2
 extern "C" __global__ void __launch_bounds__(32 * BICLIQ_WARPS, BICLIQ_BLOCKS) search_bicliques(const Run* run) {
   search<WarpMembers<true>>(*run);
+}
+#endif
+
+#if !defined(BICLIQ_SEARCH) || BICLIQ_SEARCH == 3
+extern "C" __global__ void __launch_bounds__(32 * BICLIQ_WARPS, BICLIQ_BLOCKS) search_best(const Run* run) {
+  search<WarpMembers<true, true>>(*run);
 }
 #endif
 

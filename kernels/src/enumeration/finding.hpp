@@ -39,7 +39,7 @@ struct FindRequest {
 class Finding {
  public:
   Finding(FindRequest request, Objective objective, const Sizes& sizes)
-      : request_(std::move(request)), scores_{objective, sizes, {}, {}, 0},
+      : request_(std::move(request)), scores_{{objective, sizes, 0}, {}, {}},
         best_(request_.k, scores_.least(request_.least)) {
     crew_.begin([this] { run(); });
   }

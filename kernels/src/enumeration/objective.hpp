@@ -16,10 +16,6 @@
 
 #include "lanes/types.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
 namespace bicliq {
 
 enum class Objective { edges, vertices, balanced, weight, surprise };
@@ -36,11 +32,11 @@ struct Sizes {
   }
 };
 
-struct Scores {
+/// How bicliques are valued and bounded.
+struct Worth {
   Objective objective = Objective::edges;
   Sizes sizes;
-  std::vector<i64> row_terms, column_terms;  // of weight and surprise
-  i64 largest_pair = 0;                      // surprise: the largest row term and the largest column term together
+  i64 largest_pair = 0;  // surprise: the largest row term and the largest column term together
 
   bool by_size() const { return objective < Objective::weight; }
 
@@ -60,17 +56,17 @@ struct Scores {
       case Objective::surprise:
         return rounded_up(static_cast<double>(columns) * static_cast<double>(row_sum) +
                           static_cast<double>(rows) * static_cast<double>(column_sum));
-      default: return of_sizes(rows, std::min<u64>(columns, sizes.max_columns));
+      default: return of_sizes(rows, less(columns, sizes.max_columns));
     }
   }
   /// The most that one of at most so many rows and columns is worth, whatever their terms.
   i64 most(u64 rows, u64 columns) const {
     if (objective == Objective::weight) return kUnbounded;
-    rows = std::min<u64>(rows, sizes.max_rows);
-    columns = std::min<u64>(columns, sizes.max_columns);
+    rows = less(rows, sizes.max_rows);
+    columns = less(columns, sizes.max_columns);
     if (objective == Objective::surprise)
       return rounded_up(static_cast<double>(rows) * static_cast<double>(columns) *
-                        static_cast<double>(std::max<i64>(largest_pair, 0)));
+                        static_cast<double>(largest_pair > 0 ? largest_pair : 0));
     return of_sizes(rows, columns);
   }
   /// A biclique's value in the objective's own units, without what only orders equal ones.
@@ -82,20 +78,22 @@ struct Scores {
     return objective == Objective::vertices || objective == Objective::balanced ? units << kTieBits : units;
   }
 
-  static constexpr i64 kUnbounded = INT64_MAX;
+  static constexpr i64 kUnbounded = 0x7fffffffffffffff;
 
  private:
   static constexpr u32 kTieBits = 30;
 
+  static u64 less(u64 a, u64 b) { return a < b ? a : b; }
+
   i64 of_sizes(u64 rows, u64 columns) const {
     const u64 edges = rows * columns;
     if (objective == Objective::edges) return static_cast<i64>(edges);
-    const u64 size = objective == Objective::vertices ? rows + columns : std::min(rows, columns);
-    return static_cast<i64>(size << kTieBits | std::min<u64>(edges, (u64{1} << kTieBits) - 1));
+    const u64 size = objective == Objective::vertices ? rows + columns : less(rows, columns);
+    return static_cast<i64>(size << kTieBits | less(edges, (u64{1} << kTieBits) - 1));
   }
   /// A bound that was summed in floating point, made safe.
   static i64 rounded_up(double x) {
-    const double safe = x + std::fabs(x) * 1e-12 + 2;
+    const double safe = x + (x < 0 ? -x : x) * 1e-12 + 2;
     return safe < 9e18 ? static_cast<i64>(safe) : kUnbounded;
   }
 };

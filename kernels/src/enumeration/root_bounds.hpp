@@ -7,8 +7,10 @@
 // what it has in common with each of its columns. O(edges) in all.
 #pragma once
 
-#include "enumeration/objective.hpp"
+#include "enumeration/scores.hpp"
 #include "graphs/graph.hpp"
+
+#include <algorithm>
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {

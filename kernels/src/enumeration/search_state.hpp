@@ -8,7 +8,7 @@
 //   Sink     takes the bicliques. `kMembers`: it must know R, not only that there is a biclique;
 //            `kIds`: R's columns by number; `kBounded`: it may lack room, and the search then
 //            parks; `kAims`, which few have: it wants the best ones only, and bounds nodes
-//            (best_sink.hpp);
+//            (best_sink.hpp); `kHopes`: the same, by sizes alone;
 //   Workers  the other workers: how many subtrees they want, memory for one, and how to give it;
 //   Memory   a stack of pieces (`take`, `mark`, `release`), and whether so much more fits.
 #pragma once
@@ -37,6 +37,18 @@ struct AimsOf<Sink, typename VoidOf<decltype(Sink::kAims)>::type> {
 };
 template <class Sink>
 constexpr bool kAims = AimsOf<Sink>::value;
+
+/// Does a sink say what is hopeless by its sizes alone? One that aims does.
+template <class Sink, class = void>
+struct HopesOf {
+  static constexpr bool value = kAims<Sink>;
+};
+template <class Sink>
+struct HopesOf<Sink, typename VoidOf<decltype(Sink::kHopes)>::type> {
+  static constexpr bool value = Sink::kHopes;
+};
+template <class Sink>
+constexpr bool kHopes = HopesOf<Sink>::value;
 
 /// What the search does before the next step of its deepest open node.
 enum class Next : u32 {
@@ -125,7 +137,7 @@ class SearchState {
   /// Can a biclique below a node with so many rows, and columns at most, pass the limits?
   bool promising(u32 n_rows, u32 n_columns) const {
     if constexpr (!Sink::kMembers) return true;
-    if constexpr (kAims<Sink>)
+    if constexpr (kHopes<Sink>)
       if (!sink_.hopeful(n_rows, n_columns)) return false;
     return n_columns >= limits_.min_columns && static_cast<u64>(n_rows) * n_columns >= limits_.min_edges;
   }

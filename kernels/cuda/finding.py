@@ -1,0 +1,147 @@
+"""The CUDA driver that finds the best maximal bicliques by an objective.
+
+The search is that of the streams, and writes those bicliques only whose value reaches that of the
+k-th best which any warp has found so far (`WarpBest` in `src/enumeration/enumeration.cu`). What was
+written too early is sorted out here; ties are broken as on the CPU.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernels.contracts import BicliqueBatch, EnumerationRequest, Int64Array
+from kernels.cuda.adjacency import SearchGraph
+from kernels.cuda.search_program import BEST
+from kernels.cuda.stream import CudaStreamSearch
+
+OUTPUT_WORDS = 1 << 24
+"""Of the block that bicliques are written to: few are."""
+
+MOST_WANTED = 1 << 12
+"""Best bicliques that warps keep the values of."""
+
+TIE_BITS = 30
+"""Below the value of *vertices* and *balanced*: edges, which order equal ones (`objective.hpp`)."""
+
+OBJECTIVES = ("edges", "vertices", "balanced", "weight", "surprise")
+"""As `Objective` in `objective.hpp` numbers them."""
+
+Answer = tuple[int, list[int], list[int]]
+"""Value in units of the objective, left and right vertices."""
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """What is looked for.
+
+    Parameters
+    ----------
+    objective : str
+        One of `OBJECTIVES`.
+    k : int
+        How many, `MOST_WANTED` at most.
+    least : int
+        What an answer must be worth, in units of the objective.
+    max_left, max_right : int
+        Most members of a side.
+    left_terms, right_terms : array of int64
+        A term a vertex, of *weight* and *surprise*; else they are empty.
+    """
+
+    objective: str
+    k: int
+    least: int
+    max_left: int
+    max_right: int
+    left_terms: Int64Array
+    right_terms: Int64Array
+
+    @property
+    def has_ties(self) -> bool:
+        """Whether the low bits of a value order equal ones."""
+        return self.objective in ("vertices", "balanced")
+
+    def values(self, batch: BicliqueBatch) -> Int64Array:
+        """The values of bicliques, with the bits that order equal ones."""
+        n_left, n_right = (np.diff(offsets).astype(np.int64) for offsets in (batch.left_offsets, batch.right_offsets))
+        edges = n_left * n_right
+        if self.objective == "edges":
+            return edges
+        if self.has_ties:
+            size = n_left + n_right if self.objective == "vertices" else np.minimum(n_left, n_right)
+            return (size << TIE_BITS) | np.minimum(edges, (1 << TIE_BITS) - 1)
+        left = np.add.reduceat(self.left_terms[batch.left], batch.left_offsets[:-1])
+        right = np.add.reduceat(self.right_terms[batch.right], batch.right_offsets[:-1])
+        found: Int64Array = left + right if self.objective == "weight" else n_right * left + n_left * right
+        return found
+
+
+class CudaFindSearch(CudaStreamSearch):
+    """One search on the current GPU for the best bicliques."""
+
+    kernel = "search_best"
+
+    def __init__(self, request: EnumerationRequest, wanted: Wanted) -> None:
+        super().__init__(request)
+        self._output_words = OUTPUT_WORDS
+        self._wanted = wanted
+
+    def answers(self) -> list[Answer]:
+        """Search to the end; the best first."""
+        best: list[tuple[int, int, list[int], list[int]]] = []
+        while (batch := self.next_batch()) is not None:
+            if len(batch):
+                best = sorted([*best, *self._best_of(batch)])[: self._wanted.k]
+        shift = TIE_BITS if self._wanted.has_ties else 0
+        return [(-value >> shift, left, right) for value, _, left, right in best]
+
+    def _best_of(self, batch: BicliqueBatch) -> list[tuple[int, int, list[int], list[int]]]:
+        """The best of a batch, as what they are sorted by: value and edges negated, members."""
+        values = self._wanted.values(batch)
+        edges = np.diff(batch.left_offsets).astype(np.int64) * np.diff(batch.right_offsets)
+        order = np.lexsort((-edges, -values))
+        if len(order) > self._wanted.k:
+            last = order[self._wanted.k - 1]
+            kept = (values > values[last]) | ((values == values[last]) & (edges >= edges[last]))
+            order = np.flatnonzero(kept)
+        return [
+            (
+                -int(values[i]),
+                -int(edges[i]),
+                batch.left[slice(*batch.left_offsets[i : i + 2])].tolist(),
+                batch.right[slice(*batch.right_offsets[i : i + 2])].tolist(),
+            )
+            for i in order
+        ]
+
+    def _arrays(self, cp: Any, graph: SearchGraph) -> dict[str, Any]:
+        wanted = self._wanted
+        arrays = super()._arrays(cp, graph)
+        order = 1 if self._request.side == "left" else -1
+        columns, rows = (wanted.left_terms, wanted.right_terms)[::order]
+        for name in ("column_hashes", "row_hashes"):
+            del arrays[name]
+        if len(columns) or len(rows):
+            arrays["column_hashes"] = cp.asarray(columns)[graph.vertex_of_column]
+            arrays["row_hashes"] = cp.asarray(rows)
+        begin = np.zeros(1, BEST.dtype)
+        begin["least"] = max(min(wanted.least, 2**33 - 1), -1) << TIE_BITS if wanted.has_ties else wanted.least
+        arrays["best"] = cp.asarray(begin.view(np.uint64))
+        arrays["best_values"] = cp.zeros(wanted.k, dtype=cp.int64)
+        return arrays
+
+    def _numbers(self, graph: SearchGraph) -> dict[str, int]:
+        wanted, left = self._wanted, self._request.side == "left"
+        most = (wanted.max_right, wanted.max_left)[:: 1 if left else -1]
+        terms = [int(each.max()) for each in (wanted.left_terms, wanted.right_terms) if len(each)]
+        return {
+            **super()._numbers(graph),
+            "n_best": wanted.k,
+            "objective": OBJECTIVES.index(wanted.objective),
+            "max_rows": most[0],
+            "max_columns": most[1],
+            "largest_pair": sum(terms) % 2**64,
+        }
