@@ -301,9 +301,9 @@ class WarpBest {
 
   BICLIQ_CALL static void note(const Run& run, i64 value) {
     Best* best = run.best;
-    if (lane_id() == 0)
-      while (atomicCAS(&best->lock, 0ull, 1ull)) __nanosleep(200);
-    __syncwarp();
+    u32 locked = 0;
+    if (lane_id() == 0) locked = lock(run, value);
+    if (!__shfl_sync(~0u, locked, 0)) return;
     __threadfence();
     const u64 n = volatile_load(&best->n);
     const Place lowest = find_least(run, n);
@@ -323,6 +323,15 @@ class WarpBest {
     __threadfence();
     __syncwarp();
     if (lane_id() == 0) atomicExch(&best->lock, 0ull);
+  }
+  /// Waits for its turn; false where others have found enough that is worth more meanwhile. At the
+  /// start thousands of warps wait, nearly all of them in vain.
+  static bool lock(const Run& run, i64 value) {
+    while (atomicCAS(&run.best->lock, 0ull, 1ull)) {
+      __nanosleep(100);
+      if (volatile_load(&run.best->n) == run.n_best && value <= read(&run.best->least)) return false;
+    }
+    return true;
   }
   /// The least of n values, and where it is.
   static Place find_least(const Run& run, u64 n) {
