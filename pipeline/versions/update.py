@@ -20,6 +20,7 @@ from pipeline.events import tell
 from pipeline.formats import Edges, name_of
 from pipeline.graphs.bipartite import read_graph
 from pipeline.notify import failures_notified
+from pipeline.placement.machine import machine_facts
 from pipeline.placement.where import check_backends
 from pipeline.run import Observer, StageClock, finish
 from pipeline.settings import Settings
@@ -358,6 +359,7 @@ class _Update:
             "created": dt.datetime.now(dt.UTC).isoformat(),
             "files": [],
             "checks": [],
+            "machine": machine_facts(),
         }
         record["manifest"]["largest"] = self._largest(record, written)
         return record
