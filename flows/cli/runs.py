@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 CHOICE = "Which bicliques"
 By = Annotated[
     Literal["edges", "vertices", "balanced", "left", "right"],
-    typer.Option("--by", help="What is large; balanced is the smaller side. For surprise and weights: bicliq find --run."),
+    typer.Option(
+        "--by", help="What is large; balanced is the smaller side. For surprise and weights: bicliq find --run."
+    ),
 ]
 room = Room("Runs of the store")
 
@@ -118,7 +120,7 @@ def export(
         str | None, typer.Option("--run", help="A run, or how its name begins; by default the latest.")
     ] = None,
     format: Annotated[
-        Literal["parquet", "csv", "jsonl", "graphml", "duckdb"] | None,
+        Literal["parquet", "csv", "jsonl", "graphml", "duckdb", "delta"] | None,
         typer.Option("--format", help="By default what the name of the file ends on."),
     ] = None,
     long: Annotated[bool, typer.Option("--long", help="A row a member (CSV in any case).")] = False,
@@ -135,8 +137,8 @@ def export(
 ) -> None:
     """Write the bicliques of a run that were chosen to one file, with their original ids.
 
-    Parquet and JSON Lines have a row a biclique, CSV a row a member; GraphML ties a node for each
-    biclique to its members; DuckDB has the tables bicliques and members.
+    Parquet, JSON Lines and Delta have a row a biclique, CSV a row a member; GraphML ties a node for
+    each biclique to its members; DuckDB has the tables bicliques and members.
     """
     from dataclasses import asdict
 

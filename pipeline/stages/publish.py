@@ -8,8 +8,8 @@ from typing import Any
 
 from pipeline.errors import StorageError
 from pipeline.events import tell
-from pipeline.stages.checks import read_checks
 from pipeline.placement.machine import machine_facts
+from pipeline.stages.checks import read_checks
 from pipeline.stages.plan import read_plan_record
 from pipeline.store.bicliques import MASK
 from pipeline.store.layout import Commit, Store, partition_name
@@ -81,7 +81,6 @@ def publish(store: Store, run: str, max_bicliques: int | None = None, created: s
         created=created or dt.datetime.now(dt.UTC).isoformat(),
         files=[_file(commit) for commit in commits.values()],
         checks=read_checks(folder),
-        checks=folder.read_record(CHECKS_RECORD)["checks"] if folder.has(CHECKS_RECORD) else [],
         machine=machine_facts(),
     )
     folder.write_record("manifest.json", asdict(manifest))

@@ -149,5 +149,7 @@ def _hold_all(lists: pa.ListArray, ids: Int32s) -> npt.NDArray[np.bool_]:
     starts, members = offsets_and_ids(lists)
     held = np.zeros(len(lists), np.int64)
     for id in ids:
-        held += np.bincount(np.searchsorted(starts, np.flatnonzero(members == id), side="right") - 1, minlength=len(lists))
+        held += np.bincount(
+            np.searchsorted(starts, np.flatnonzero(members == id), side="right") - 1, minlength=len(lists)
+        )
     return np.asarray(held == len(ids))
