@@ -172,3 +172,9 @@ def test_export_writes_and_says_what(store, groups, tmp_path, capsys):
     assert "is there already" in capsys.readouterr().err
     assert invoke(["export", path, "--store", str(store), "--overwrite"]) == 0
     assert f"{len(groups)} bicliques" in capsys.readouterr().out
+
+
+def test_members_with_commas_in_their_names_are_told_apart(tmp_path, capsys):
+    bicliq.enumerate({"Smith, Ann": ["jam"], "O'Neill, Cathal": ["jam"]}, store=tmp_path)
+    assert invoke(["show", "--store", str(tmp_path)]) == 0
+    assert "O'Neill, Cathal · Smith, Ann" in " ".join(capsys.readouterr().out.replace("│", " ").split())
