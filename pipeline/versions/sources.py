@@ -1,36 +1,51 @@
-"""What an update reads: files that are taken once, in the way in which the base's table was."""
+"""What an update reads: files, each taken once, or a table in memory, in the way of the base's."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import xxhash
 
+from pipeline.formats import Edges, EdgeSource, open_edges
 from pipeline.formats.columns import wants_time, wants_weight
 from pipeline.formats.files import file_system, files_of, input_errors, size_of
+from pipeline.formats.parquet import BATCH_ROWS
 from pipeline.formats.recognise import recognise
+from pipeline.formats.tables import names_its_columns
 from pipeline.settings import IngestSettings
 
-CHOSEN = ("csv", "tsv", "parquet")
+CHOSEN = ("csv", "tsv", "parquet", "table")
 """Formats whose columns are chosen; others have fixed ones."""
+
+UNNAMED = {"left": "left", "right": "right"}
+"""Columns of baskets, matrices and graphs in memory, which name none."""
+
+Taken: TypeAlias = str | EdgeSource
+"""What an update reads: files by their name, or a table in memory that was opened."""
 
 BLOCK = 1 << 22
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file that an update takes.
+    """A file that an update takes, or a table in memory.
 
     Parameters
     ----------
     uri, bytes, checksum
-        Its name, its size, and the xxh3-128 of its bytes, in hex.
+        Its name, its size, and the xxh3-128 of its bytes, in hex; of a table what it is, and those
+        of its columns.
+    in_memory
+        Whether it is a table in memory, which has no name of its own: given again, it is looked at
+        again.
     """
 
     uri: str
     bytes: int
     checksum: str
+    in_memory: bool = False
 
     @property
     def key(self) -> str:
@@ -42,13 +57,21 @@ class SourceFile:
         return asdict(self)
 
 
-def source_files(source: str) -> tuple[SourceFile, ...]:
+def taken_from(source: Edges, known: dict[str, Any], asked: IngestSettings, *, delete: bool) -> Taken:
+    """Return the name of files as text; open a table in memory, since it may be read only once."""
+    if isinstance(source, str | os.PathLike):
+        return os.fspath(source)
+    return open_edges(source, reading_of(source, known, asked, delete=delete))
+
+
+def source_files(source: Taken) -> tuple[SourceFile, ...]:
     """Read the files of an edge table, and say what tells them from others.
 
     Parameters
     ----------
     source
-        Path or fsspec URL, a glob or a folder, as of `pipeline.formats.open_edges`.
+        Path or fsspec URL, a glob or a folder, as of `pipeline.formats.open_edges`; or a table in
+        memory.
 
     Raises
     ------
@@ -59,7 +82,15 @@ def source_files(source: str) -> tuple[SourceFile, ...]:
     -----
     Each byte is read once more than its rows are, at memory speed on a local disk.
     """
-    return tuple(_file(uri) for uri in files_of(source))
+    return (_table(source),) if isinstance(source, EdgeSource) else tuple(_file(uri) for uri in files_of(source))
+
+
+def _table(source: EdgeSource) -> SourceFile:
+    assert source.table is not None  # files are taken by their names
+    state = xxhash.xxh3_128()
+    for batch in source.table.to_batches(BATCH_ROWS):
+        state.update(batch.serialize())
+    return SourceFile(source.uri, source.bytes, state.hexdigest(), in_memory=True)
 
 
 def _file(uri: str) -> SourceFile:
@@ -73,7 +104,7 @@ def _file(uri: str) -> SourceFile:
     return SourceFile(str(fs.unstrip_protocol(path)), size, state.hexdigest())
 
 
-def reading_of(source: str, known: dict[str, Any], asked: IngestSettings, *, delete: bool) -> IngestSettings:
+def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, delete: bool) -> IngestSettings:
     """Return how an update's table is read: as the base's was, but for what is given.
 
     Parameters
@@ -90,17 +121,25 @@ def reading_of(source: str, known: dict[str, Any], asked: IngestSettings, *, del
     Notes
     -----
     Columns are those of the base where both tables are of formats in which columns are chosen. A
-    format with fixed columns has its own.
+    format with fixed columns has its own. A table in memory was opened with what it is read by.
     """
+    if isinstance(source, EdgeSource):
+        return source.settings
     given = {name: getattr(asked, name) for name in asked.model_fields_set}
     before = {name: value for name, value in known["policies"].items() if value is not None}
     if delete and before["duplicates"] in ("sum", "max"):
         before["duplicates"] = "first"
     policies = IngestSettings.model_validate({**before, **given})
-    kind = recognise(files_of(source)[0]) if policies.format == "auto" else policies.format
-    columns = dict(known["columns"]) if {kind, known["format"]} <= set(CHOSEN) else {}
+    are_chosen = {_format_of(source, policies), known["format"]} <= set(CHOSEN) and known["columns"] != UNNAMED
+    columns = dict(known["columns"]) if are_chosen else {}
     if delete and not wants_weight(policies):
         columns.pop("weight", None)
     if not wants_time(policies):
         columns.pop("time", None)
     return IngestSettings.model_validate({**before, **columns, **given})
+
+
+def _format_of(source: Edges, policies: IngestSettings) -> str:
+    if not isinstance(source, str | os.PathLike):
+        return "table" if names_its_columns(source) else "baskets"
+    return recognise(files_of(os.fspath(source))[0]) if policies.format == "auto" else policies.format

@@ -17,8 +17,10 @@ from typing import Any, Literal
 import kernels
 from pipeline.errors import InputError
 from pipeline.events import tell
+from pipeline.formats import Edges, name_of
 from pipeline.graphs.bipartite import read_graph
 from pipeline.notify import failures_notified
+from pipeline.placement.machine import machine_facts
 from pipeline.placement.where import check_backends
 from pipeline.run import Observer, StageClock, finish
 from pipeline.settings import Settings
@@ -33,7 +35,7 @@ from pipeline.store.states import OpenedRun, latest_run, read_run
 from pipeline.store.versions import APPEARED, VANISHED, layers_of, parts_of
 from pipeline.versions.layer import ChangeFile, Roots, histogram_after, largest_after, write_changes
 from pipeline.versions.rollback import make_latest
-from pipeline.versions.sources import SourceFile, reading_of, source_files
+from pipeline.versions.sources import SourceFile, reading_of, source_files, taken_from
 from pipeline.versions.way import Way, choose_way
 
 How = Literal["changes", "full run", "nothing", "taken"]
@@ -100,14 +102,14 @@ class UpdateRecord:
 
 
 def update(
-    source: str, settings: Settings, run: str | None = None, *, delete: bool = False, observer: Observer | None = None
+    source: Edges, settings: Settings, run: str | None = None, *, delete: bool = False, observer: Observer | None = None
 ) -> UpdateRecord:
     """Join the edges of a table to a run of a store, or take them away, as a new version of it.
 
     Parameters
     ----------
     source
-        Path or fsspec URL of an edge table, in any format that ingest reads.
+        Path or fsspec URL of an edge table, in any format that ingest reads; or a table in memory.
     settings
         `store`; fields of `ingest` that are set describe this table, all others are those of the
         base's table; threads, backend and cluster of the search.
@@ -134,7 +136,7 @@ def update(
     One update of a store at a time: on a local disk a second one waits. Thresholds, side and plan
     are those of the run. O(edges) to extend the graph; the rest is in proportion to what changes.
     """
-    with failures_notified(settings, source):
+    with failures_notified(settings, name_of(source)):
         check_backends(
             settings.data_backend,
             settings.search.backend,
@@ -151,13 +153,14 @@ class _Update:
     """One update: its table, its parent, and what is found on the way."""
 
     def __init__(
-        self, store: Store, parent: str, source: str, settings: Settings, delete: bool, observer: Observer
+        self, store: Store, parent: str, source: Edges, settings: Settings, delete: bool, observer: Observer
     ) -> None:
-        self._store, self._source, self._settings, self._delete = store, source, settings, delete
+        self._store, self._settings, self._delete = store, settings, delete
         self._observer, self._clock = observer, StageClock(observer)
         self._parent = store.run(parent)
         self._before = read_run(self._parent)
         _refuse_unfit(self._parent, self._before)
+        self._source = taken_from(source, self._known_reading(), settings.ingest, delete=delete)
 
     def done(self) -> UpdateRecord:
         """Take the table, unless it was taken."""
@@ -262,7 +265,11 @@ class _Update:
 
     def _taken_now(self) -> dict[str, Any]:
         """The files that versions took, and whether they were last taken away."""
-        now = {file.key: {"version": self._folder.run, "deleted": self._delete} for file in self._files}
+        now = {
+            file.key: {"version": self._folder.run, "deleted": self._delete}
+            for file in self._files
+            if not file.in_memory
+        }
         return {**self._before.asked.get("taken", {}), **now}
 
     def _searched_whole(self, asked: dict[str, Any], way: Way, extended: Extended) -> UpdateRecord:
@@ -352,6 +359,7 @@ class _Update:
             "created": dt.datetime.now(dt.UTC).isoformat(),
             "files": [],
             "checks": [],
+            "machine": machine_facts(),
         }
         record["manifest"]["largest"] = self._largest(record, written)
         return record
