@@ -21,9 +21,8 @@ from pipeline.stages.publish import publish
 from pipeline.stages.search_run import search_run
 from pipeline.stages.verify import examine, places_of
 from pipeline.store.counts import COUNT, COUNT_ATTEMPT, COUNTS_FILE, COUNTS_RECORD, VERTICES_FILE, keys_of
-from pipeline.store.folder import claim_name, writer_lives
-from pipeline.store.inventory import FOLDERS, LOCK, Inventory, is_forgotten, take_inventory
-from pipeline.store.layout import ATTEMPT, CHANGES, CHECKS_RECORD, COMMIT, FAILURE, FORMAT, STORE_FILE, RunFolder, Store
+from pipeline.store.inventory import FOLDERS, LOCK, Inventory, forgotten, take_inventory
+from pipeline.store.layout import ATTEMPT, CHECKS_RECORD, COMMIT, FAILURE, FORMAT, STORE_FILE, RunFolder, Store
 from pipeline.store.records import STORED
 
 SUBGRAPH = re.compile(r"partitions/part-(\d{5,})\.(arrow|json)")
@@ -87,17 +86,8 @@ def repair(store: Store, settings: Settings, run: str | None = None) -> list[str
 
 def _cleaned(store: Store, found: Inventory) -> list[str]:
     """Remove what processes left that are dead."""
-    removed = []
-    for path in found.leftovers:
-        place, inside = "/".join(path.split("/")[:2]), "/".join(path.split("/")[2:])
-        data, count = ATTEMPT.fullmatch(inside), COUNT_ATTEMPT.fullmatch(inside)
-        claim = f"partition-{data[1]}" if data else f"{count['key']}-{count['partition']}" if count else "clique"
-        if CHANGES.fullmatch(inside):
-            claim = "update"
-        lock = store.root.path_of(f"{place}/{claim_name(claim)}")
-        if is_forgotten(store.root, path) and not (store.root.is_local and writer_lives(lock)):
-            store.root.remove(path)
-            removed.append(path)
+    removed = [path for path, _ in forgotten(store, found)]
+    store.root.remove(*removed)
     locks = [path for path in found.problems if LOCK.fullmatch(path)]
     for path in locks:
         os.truncate(store.root.path_of(path), 0)  # removed, it might be locked twice

@@ -22,6 +22,7 @@ A store is a folder behind any fsspec URL (a local path, ``memory://``, ``s3://b
     <store>/runs/<version>/              a run that an update made (`pipeline.store.versions`)
         changes/appeared.parquet changes/vanished.parquet    (or appeared-<attempt>.parquet)
         run.json                         written last: it names both files, and holds the manifest
+        pruned.json                      of a run or graph that is being removed (`pipeline.versions.prune`)
         claims/update.lock               locked by the process that makes it (local disks)
     <store>/cliques/<name>/              a maximum clique (`pipeline.questions.clique`)
     <store>/reports/<run>.html           a page for people (`pipeline.report`), made again at any time

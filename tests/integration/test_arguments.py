@@ -42,6 +42,8 @@ WORKS: dict[str, tuple[list[str], dict[str, str]]] = {
     "update": (["t.csv"], {"--store": "store"}),
     "diff": ([], {"--store": "store"}),
     "rollback": (["{graph}"], {"--store": "store"}),
+    "compact": ([], {"--store": "store"}),
+    "prune": ([], {"--store": "store", "--keep-last": "1", "--older-than": "30d"}),
     "top": ([], {"--store": "store"}),
     "show": ([], {"--store": "store"}),
     "export": (["out.csv"], {"--store": "store"}),
