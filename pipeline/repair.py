@@ -28,7 +28,7 @@ from pipeline.store.records import STORED
 SUBGRAPH = re.compile(r"partitions/part-(\d{5,})\.(arrow|json)")
 """Names of a partition's subgraph and of its record."""
 
-INGESTED = {"graph.json", "edges.parquet", "left_ids.parquet", "right_ids.parquet"}
+INGESTED = {"graph.json", "edges.parquet", "changed.parquet", "left_ids.parquet", "right_ids.parquet"}
 DERIVED = {
     "plan.json",
     "plan.parquet",
@@ -129,7 +129,8 @@ def _mended_run(folder: RunFolder, found: Inventory, settings: Settings) -> list
             " again, in another store if need be"
         ]
     graph = f"graphs/{asked['graph']}"
-    if any(f"{graph}/{name}" not in {**found.records, **found.files} for name in ("graph.json", "edges.parquet")):
+    named = found.records.get(f"{graph}/graph.json", {STORED: {}})[STORED]
+    if any(f"{graph}/{name}" not in {**found.records, **found.files} for name in ("graph.json", *named)):
         return [f"{place}: is not mended before {graph} is"]
     try:
         planned, said = _prepared(folder, bad, settings)

@@ -6,6 +6,8 @@ A store is a folder behind any fsspec URL (a local path, ``memory://``, ``s3://b
     <store>/graphs/<graph>/              an ingested graph
         edges.parquet left_ids.parquet right_ids.parquet
         graph.json                       names them, written after them
+        changed.parquet (left_ids.parquet right_ids.parquet)   instead: what differs from another
+                                         graph, which graph.json names (`pipeline.store.edges`)
         profile.parquet profile.json     (and two_hop.*): made from the edges
     <store>/runs/<run>/                  a run over a graph
         run.json                         what is asked
@@ -148,14 +150,20 @@ class GraphFolder(Folder):
         if not self.exists():
             raise InputError(f"{self.uri}: this graph is not in the store; ingest its edge table first")
 
+    def base(self, record: dict[str, Any] | None = None) -> GraphFolder | None:
+        """The graph that this one is told by its differences from, or None: it is whole."""
+        name = (record or self.read_record("graph.json")).get("base")
+        return None if name is None else GraphFolder(self.fs, self.root, f"graphs/{name}")
+
     def why_damaged(self) -> str | None:
         """Read all of the graph; says what is damaged or missing, or None."""
         try:
             for file in self.stored().values():
                 self.check(file)
+            base = self.base()
+            return None if base is None else base.why_damaged()
         except DamageError as error:
             return str(error)
-        return None
 
     def stored(self) -> dict[str, StoredFile]:
         """Edges and id dictionaries as the record names them."""

@@ -181,7 +181,7 @@ def _times(store: Store) -> dict[str, tuple[str, str | None, bool]]:
         folder = store.run(run)
         asked = folder.read_record("run.json")
         if asked["asks"] == "bicliques":
-            manifest = folder.manifest()
+            manifest = asked["manifest"] if "layers" in asked else folder.manifest()
             published = None if manifest is None else str(manifest["created"])
             times[run] = (str(asked["created"]), published, manifest is not None and bool(manifest["complete"]))
     return times

@@ -1,7 +1,7 @@
 """Compact: a version written as a run of its own, which stands on nothing.
 
 The data files of its base are merged with what appeared since, without what vanished; nothing is
-searched. What comes of it is a run like any other: a plan (that of the base, with later vertices at
+searched. Its graph is written whole, too. What comes of it is a run like any other: a plan (that of the base, with later vertices at
 its end), subgraphs, data files, commit records, and a manifest that is written last. So a process
 that is killed leaves the version as it was, and the same command goes on with the partitions that
 are not committed. The run keeps what is known of its version: parent, update, files taken.
@@ -27,6 +27,7 @@ from pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from pipeline.graphs.paths import wedges
 from pipeline.graphs.reduce import reduce
 from pipeline.settings import SearchSettings
+from pipeline.stages.extend import write_whole
 from pipeline.stages.partition import write_partitions
 from pipeline.stages.plan import Plan, PlanRecord, read_plan, read_plan_record
 from pipeline.stages.publish import publish
@@ -183,8 +184,8 @@ class _Compaction:
 
     def _asked(self) -> dict[str, Any]:
         asked = self._opened.asked
-        now = dt.datetime.now(dt.UTC).isoformat()
-        about = {"run": self._folder.run, "graph": asked["graph"], "compacts": self._version, "created": now}
+        graph, now = write_whole(self._store, str(asked["graph"])), dt.datetime.now(dt.UTC).isoformat()
+        about = {"run": self._folder.run, "graph": graph, "compacts": self._version, "created": now}
         return {**about, **{name: asked[name] for name in KEPT}}
 
     def _planned(self) -> tuple[Plan, PlanRecord]:
@@ -194,7 +195,7 @@ class _Compaction:
         return read_plan(self._folder), read_plan_record(self._folder)
 
     def _plan(self) -> None:
-        asked = self._opened.asked
+        asked = self._folder.read_record("run.json")
         search = SearchSettings.model_validate(asked["search"])
         graph = read_graph(self._store.graph(str(asked["graph"])))
         written = []

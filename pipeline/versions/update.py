@@ -17,7 +17,6 @@ from typing import Any, Literal
 import kernels
 from pipeline.errors import InputError
 from pipeline.events import tell
-from pipeline.graphs.bipartite import read_graph
 from pipeline.notify import failures_notified
 from pipeline.placement.where import check_backends
 from pipeline.run import Observer, StageClock, finish
@@ -251,8 +250,7 @@ class _Update:
     def _commit(self, extended: Extended, about: dict[str, Any]) -> UpdateRecord:
         search = search_settings(self._parent)
         with self._clock("prepare"):
-            larger = self._graph if self._delete else extended.record.graph
-            graph = read_graph(self._store.graph(larger))
+            graph = extended.larger
             least = {name: getattr(search, name) for name in ("min_left", "min_right", "min_edges")}
             changes = kernels.ChangeSearch(
                 graph.indptr, graph.indices, graph.n_right, extended.left, extended.right, **least

@@ -354,3 +354,27 @@ def test_the_plan_of_a_version_written_whole_covers_its_graph(forum):
     found = compact(Store.open(forum.store))
     folder = Store.open(forum.store).run(found.run)
     assert found.partitions == len(folder.committed()) == int(read_plan(folder).partition.max()) + 1
+
+
+def test_the_graph_of_a_version_is_verified_with_the_one_that_it_differs_from(forum, capsys):
+    store = Store.open(forum.store)
+    graph = store.graph(open_run(forum.store).folder.read_record("run.json")["graph"])
+    assert {"changed.parquet", "graph.json"} <= set(graph.files())
+    assert "edges.parquet" not in graph.files()
+    assert "changed.parquet: it is missing" in remove_and_verify(store, f"{graph.place}/changed.parquet")
+    whole = graph.base()
+    assert whole is not None
+    assert "graph.json: it is missing, and the graph" in remove_and_verify(store, f"{whole.place}/graph.json")
+    assert invoke(["verify", "--repair", "--store", forum.store]) == 0
+    capsys.readouterr()
+    found = compact(store)
+    assert store.graph(store.run(found.run).read_record("run.json")["graph"]).base() is None
+    assert invoke(["find", "--run", found.run, "--top", "3", "--store", forum.store]) == 0
+
+
+def remove_and_verify(store, path):
+    data = store.fs.cat_file(store.root.path_of(path))
+    store.root.remove(path)
+    problems = "\n".join(verify_store(store).problems)
+    store.fs.pipe_file(store.root.path_of(path), data)
+    return problems

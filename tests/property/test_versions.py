@@ -92,14 +92,16 @@ class Versions(RuleBasedStateMachine):
         side=st.sampled_from(["left", "right"]),
         columns=st.sampled_from(["both", "smaller"]),
         heavy=st.sampled_from([0.0, 0.5, float("inf")]),
+        differs=st.sampled_from([0, 2, 10**9]),
     )
-    def begin(self, rows, least, partitions, side, columns, heavy):
+    def begin(self, rows, least, partitions, side, columns, heavy, differs):
         fs = fsspec.filesystem("memory")
         if fs.exists("/versions"):
             fs.rm("/versions", recursive=True)
         self.least, self.edges, self.files = least, set(rows), 0
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr("pipeline.versions.compact.LIGHT", 0)
+        self.patch.setattr("pipeline.stages.extend.DIFFERS", differs)
         asked = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
         self.settings = Settings(
             store=f"{PLACE}/store",
