@@ -100,8 +100,14 @@ def _mended_graph(store: Store, graph: str, found: Inventory) -> list[str]:
     bad = _bad_files(place, found)
     said = []
     for name in sorted(INGESTED & bad):
-        source = found.records.get(f"{place}/graph.json", {}).get("source", {})
+        record = found.records.get(f"{place}/graph.json", {})
+        source = record.get("source", {})
         where = source.get("uri", "its edge table") if isinstance(source, dict) else "its edge table"
+        if "base" in record:  # what an update made of another graph
+            said.append(
+                f"{place}/{name}: cannot be mended ({found.problems[f'{place}/{name}']}); update with {where} again"
+            )
+            continue
         said.append(
             f"{place}/{name}: cannot be mended ({found.problems[f'{place}/{name}']}); ingest {where} again with the same"
             f" settings: the graph must come out as {graph}"

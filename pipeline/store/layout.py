@@ -539,7 +539,7 @@ class Store:
         InputError
             Where none or several do.
         """
-        return self._one_of("graph", self.graphs(), start)
+        return start if start and self.graph(start).exists() else self._one_of("graph", self.graphs(), start)
 
     def find_run(self, start: str) -> str:
         """Return the one run whose name begins so.
@@ -549,10 +549,10 @@ class Store:
         InputError
             Where none or several do.
         """
-        return self._one_of("run", self.runs(), start)
+        return start if start and self.run(start).exists() else self._one_of("run", self.runs(), start)
 
     def _one_of(self, what: str, names: list[str], start: str) -> str:
-        found = [start] if start in names else [name for name in names if name.startswith(start)]
+        found = [name for name in names if name.startswith(start)]
         if len(found) != 1:
             how_many = f"is the beginning of {len(found)} {what}s" if found else f"is no {what} of this store"
             listed = ", ".join((found or names)[:10]) or "none"

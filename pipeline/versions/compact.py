@@ -1,10 +1,11 @@
 """Compact: a version written as a run of its own, which stands on nothing.
 
 The data files of its base are merged with what appeared since, without what vanished; nothing is
-searched. Its graph is written whole, too. What comes of it is a run like any other: a plan (that of the base, with later vertices at
-its end), subgraphs, data files, commit records, and a manifest that is written last. So a process
-that is killed leaves the version as it was, and the same command goes on with the partitions that
-are not committed. The run keeps what is known of its version: parent, update, files taken.
+searched. Its graph is written whole, too. What comes of it is a run like any other: a plan (that
+of the base, with later vertices at its end), subgraphs, data files, commit records, and a manifest
+that is written last. So a process that is killed leaves the version as it was, and the same
+command goes on with the partitions that are not committed. The run keeps what is known of its
+version: parent, update, files taken.
 """
 
 from __future__ import annotations

@@ -378,3 +378,37 @@ def remove_and_verify(store, path):
     problems = "\n".join(verify_store(store).problems)
     store.fs.pipe_file(store.root.path_of(path), data)
     return problems
+
+
+def test_many_versions_in_a_row_stand_on_few_layers_and_read_few_records(tmp_path, monkeypatch):
+    from pipeline.store.folder import Folder
+
+    settings = load_settings(store=str(tmp_path / "store"), search={"threads": 1}, **HERE)
+    latest = run(csv(tmp_path / "base.csv", {(n % 40, n * 7 % 30) for n in range(200)}), settings).run
+    calls, layers, real = [], [], Folder.read_record
+    monkeypatch.setattr(Folder, "read_record", lambda self, name: calls.append(name) or real(self, name))
+    store, generator = Store.open(settings.store), np.random.default_rng(1)
+    for n in range(VERSIONS):
+        calls.clear()
+        new = csv(tmp_path / "new.csv", generator.integers(0, 90, (2, 2)).tolist())
+        latest = update(new, settings, latest).version
+        asked = store.run(latest).read_record("run.json")
+        layers.append(len(asked.get("layers", [])))
+        assert len(calls) < MOST_RECORDS, n
+        assert len([name for name in store.run(latest).files() if "/claims/" not in f"/{name}"]) <= 3
+        assert len([name for name in store.graph(asked["graph"]).files() if "/claims/" not in f"/{name}"]) <= 4
+    assert 1 < max(layers) <= 8
+    assert open_run(store, latest).table().num_rows == open_run(store, latest).manifest.bicliques
+
+
+VERSIONS, MOST_RECORDS = 120, 60
+"""Updates in a row, and more records than any of them reads, be it the first or the last."""
+
+
+def test_a_damaged_graph_of_an_update_names_the_table_to_take_again(forum, capsys):
+    store = Store.open(forum.store)
+    graph = store.graph(open_run(forum.store).folder.read_record("run.json")["graph"])
+    with open(graph.path_of("changed.parquet"), "ab") as file:
+        file.write(b"x")
+    assert invoke(["verify", "--repair", "--store", forum.store]) == 1
+    assert "old.parquet again" in capsys.readouterr().out
