@@ -19,9 +19,8 @@ from pipeline.events import tell, warn
 from pipeline.settings import CheckSettings
 from pipeline.stages.plan import read_plan_record
 from pipeline.store.counts import COUNTS_RECORD
-from pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
 from pipeline.store.labels import read_labels
-from pipeline.store.layout import CHECKS_RECORD, Store
+from pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
 
 CheckState = Literal["pass", "warn", "fail"]
 SIDES = ("left", "right")
