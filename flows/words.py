@@ -45,4 +45,5 @@ def update_in_words(record: dict[str, Any]) -> str:
     if record["how"] == "full run":
         return f"version {record['version']} of run {record['parent']}: {moved}; {found} ({record['reason']})"
     changed = f"{record['appeared']:,} appeared, {record['vanished']:,} vanished"
-    return f"version {record['version']} of run {record['parent']}: {moved}; {changed}; now {found}"
+    whole = "" if record["compacted"] is None else f"; written whole as run {record['compacted']}"
+    return f"version {record['version']} of run {record['parent']}: {moved}; {changed}; now {found}{whole}"

@@ -329,7 +329,8 @@ def _largest(name: str, value: Any) -> int:
 
 
 def _numbers(kept: Any, vertices: Any) -> Int32Array:
-    return (vertices if kept is None else kept[vertices]).astype(np.int32)
+    numbers: Int32Array = (vertices if kept is None else kept[vertices]).astype(np.int32)
+    return numbers
 
 
 def _faster_side(graph: Packed) -> Side:

@@ -21,15 +21,14 @@ from pipeline.stages.publish import publish
 from pipeline.stages.search_run import search_run
 from pipeline.stages.verify import examine, places_of
 from pipeline.store.counts import COUNT, COUNT_ATTEMPT, COUNTS_FILE, COUNTS_RECORD, VERTICES_FILE, keys_of
-from pipeline.store.folder import claim_name, writer_lives
-from pipeline.store.inventory import FOLDERS, LOCK, Inventory, is_forgotten, take_inventory
-from pipeline.store.layout import ATTEMPT, CHANGES, CHECKS_RECORD, COMMIT, FAILURE, FORMAT, STORE_FILE, RunFolder, Store
+from pipeline.store.inventory import FOLDERS, LOCK, Inventory, forgotten, take_inventory
+from pipeline.store.layout import ATTEMPT, CHECKS_RECORD, COMMIT, FAILURE, FORMAT, STORE_FILE, RunFolder, Store
 from pipeline.store.records import STORED
 
 SUBGRAPH = re.compile(r"partitions/part-(\d{5,})\.(arrow|json)")
 """Names of a partition's subgraph and of its record."""
 
-INGESTED = {"graph.json", "edges.parquet", "left_ids.parquet", "right_ids.parquet"}
+INGESTED = {"graph.json", "edges.parquet", "changed.parquet", "left_ids.parquet", "right_ids.parquet"}
 DERIVED = {
     "plan.json",
     "plan.parquet",
@@ -87,17 +86,8 @@ def repair(store: Store, settings: Settings, run: str | None = None) -> list[str
 
 def _cleaned(store: Store, found: Inventory) -> list[str]:
     """Remove what processes left that are dead."""
-    removed = []
-    for path in found.leftovers:
-        place, inside = "/".join(path.split("/")[:2]), "/".join(path.split("/")[2:])
-        data, count = ATTEMPT.fullmatch(inside), COUNT_ATTEMPT.fullmatch(inside)
-        claim = f"partition-{data[1]}" if data else f"{count['key']}-{count['partition']}" if count else "clique"
-        if CHANGES.fullmatch(inside):
-            claim = "update"
-        lock = store.root.path_of(f"{place}/{claim_name(claim)}")
-        if is_forgotten(store.root, path) and not (store.root.is_local and writer_lives(lock)):
-            store.root.remove(path)
-            removed.append(path)
+    removed = [path for path, _ in forgotten(store, found)]
+    store.root.remove(*removed)
     locks = [path for path in found.problems if LOCK.fullmatch(path)]
     for path in locks:
         os.truncate(store.root.path_of(path), 0)  # removed, it might be locked twice
@@ -110,8 +100,14 @@ def _mended_graph(store: Store, graph: str, found: Inventory) -> list[str]:
     bad = _bad_files(place, found)
     said = []
     for name in sorted(INGESTED & bad):
-        source = found.records.get(f"{place}/graph.json", {}).get("source", {})
+        record = found.records.get(f"{place}/graph.json", {})
+        source = record.get("source", {})
         where = source.get("uri", "its edge table") if isinstance(source, dict) else "its edge table"
+        if "base" in record:  # what an update made of another graph
+            said.append(
+                f"{place}/{name}: cannot be mended ({found.problems[f'{place}/{name}']}); update with {where} again"
+            )
+            continue
         said.append(
             f"{place}/{name}: cannot be mended ({found.problems[f'{place}/{name}']}); ingest {where} again with the same"
             f" settings: the graph must come out as {graph}"
@@ -139,7 +135,8 @@ def _mended_run(folder: RunFolder, found: Inventory, settings: Settings) -> list
             " again, in another store if need be"
         ]
     graph = f"graphs/{asked['graph']}"
-    if any(f"{graph}/{name}" not in {**found.records, **found.files} for name in ("graph.json", "edges.parquet")):
+    named = found.records.get(f"{graph}/graph.json", {STORED: {}})[STORED]
+    if any(f"{graph}/{name}" not in {**found.records, **found.files} for name in ("graph.json", *named)):
         return [f"{place}: is not mended before {graph} is"]
     try:
         planned, said = _prepared(folder, bad, settings)

@@ -193,6 +193,17 @@ class PublishSettings(_Frozen):
     )
 
 
+class VersionSettings(_Frozen):
+    """How the versions that updates make are kept."""
+
+    compact_share: float = Field(
+        0.25,
+        ge=0,
+        description="Bicliques that changed since its base was searched, as a share of all, from which on an update"
+        " writes its version whole, as `bicliq compact` does; inf: never.",
+    )
+
+
 def _true_or_false(value: Any) -> Any:
     """Read the two words that variables and options have for truth values; other text stays."""
     return {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value
@@ -352,6 +363,7 @@ class Settings(BaseSettings):
     search: SearchSettings = SearchSettings()
     plan: PlanSettings = PlanSettings()
     publish: PublishSettings = PublishSettings()
+    versions: VersionSettings = VersionSettings()
     cluster: ClusterSettings = ClusterSettings()
     checks: CheckSettings = CheckSettings()
     notify: NotifySettings = NotifySettings()

@@ -237,6 +237,34 @@ def bench_planted(
     console.answer({"machine": machine_facts(), "graphs": records}, json, bench_tables.planted, wide_table=True)
 
 
+@room.command("update", "BICLIQ_DATA=graphs bicliq bench update YouTube gowalla --picture updates.svg")
+def bench_update(
+    graphs: Graphs = None,
+    edges: Annotated[
+        list[int] | None,
+        typer.Option("--edges", min=1, max=2**31, help="Edges of a batch; repeat for several. By default 1 to 10 %."),
+    ] = None,
+    threads: Threads = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**62, help="Of the order of the edges.")] = 1,
+    picture: Annotated[str | None, typer.Option("--picture", help="File to draw to: .svg, .png or .pdf.")] = None,
+    json: Json = False,
+) -> None:
+    """Join batches of edges to a run, one edge to a tenth of all, beside a run from scratch."""
+    from flows.cli import bench_tables, console
+    from pipeline.bench.graphs import find_graphs
+    from pipeline.placement.machine import machine_facts
+    from pipeline.bench.updates import draw_updates, measure_updates
+
+    check_picture(picture)
+    records = []
+    for measured in measure_updates(find_graphs(graphs or []), seed, threads, edges or ()):
+        records.append(measured.record())
+        console.note(f"{measured.graph}, {measured.edges:,} edges: {measured.seconds:.3f} s ({measured.how})")
+    if picture is not None:
+        draw_updates(records, picture)
+    console.answer({"machine": machine_facts(), "graphs": records}, json, bench_tables.updates, wide_table=True)
+
+
 @room.command("clique", "BICLIQ_DATA=graphs bicliq bench clique brock400_4 --threads 2")
 def bench_clique(
     graphs: Annotated[

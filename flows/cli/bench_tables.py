@@ -142,6 +142,20 @@ def planted(record: Record) -> Group:
     return Group(table, _facts(record))
 
 
+def updates(record: Record) -> Group:
+    """What batches of edges change, and what an update takes beside a run from scratch."""
+    heads = ("edges", "share", "appeared", "vanished", "MiB", "seconds", "of it search", "run", "run / update")
+    table = _table("updates", ("graph", "how"), heads)
+    for r in record["graphs"]:
+        changed = (_or_dash(r[kind], ",") for kind in ("appeared", "vanished"))
+        took = (f"{r[name]:.3f}" for name in ("seconds", "search", "full"))
+        table.add_row(
+            r["graph"], r["how"], f"{r['edges']:,}", f"{r['share']:.3%}", *changed, f"{r['bytes'] / 2**20:,.2f}", *took,
+            f"{r['full'] / r['seconds']:,.1f}",
+        )  # fmt: skip
+    return Group(table, _facts(record))
+
+
 def estimates(record: Record) -> Group:
     """How often intervals hold the truth, how wide they are, and what they took."""
     heads = ("bicliques", "held", "exact", "error", "width", "seconds", "search")

@@ -329,7 +329,29 @@ def _made_of(r: Record) -> str:
     names = [source.rsplit("/", 1)[-1] for source in update["sources"]]
     files = ", ".join(names[:2]) + (f", … ({len(names)} files)" if len(names) > 2 else "")
     changed = "full run" if update["appeared"] is None else f"+{update['appeared']:,} -{update['vanished']:,}"
-    return f"{r['parent']} {'without' if update['deleted'] else 'and'} {files} ({changed})"
+    whole = "" if r["compacts"] is None else f"; {r['compacts']} written whole"
+    return f"{r['parent']} {'without' if update['deleted'] else 'and'} {files} ({changed}){whole}"
+
+
+def compacted(record: Record) -> str:
+    """What a version was written as."""
+    if record["run"] == record["version"]:
+        return f"run {record['run']} stands on no other run already; nothing to do"
+    bicliques, sizes = many(record["bicliques"], "biclique"), (record["bytes"] / 2**20, record["bytes_before"] / 2**20)
+    return (
+        f"run {record['run']} is version {record['version']} written whole: {bicliques}, digest {record['digest']};"
+        f" {sizes[0]:,.1f} MiB (before {sizes[1]:,.1f}) in {record['seconds']:.2f} s"
+    )
+
+
+def pruned(record: Record) -> str:
+    """What goes, with its bytes, and what was done."""
+    lines = [f"{one['what']}  {one['bytes'] / 2**20:,.1f} MiB  {one['why']}" for one in record["removed"]]
+    total = f"{len(record['removed']):,} of them, {record['bytes'] / 2**20:,.1f} MiB"
+    if not lines:
+        return f"nothing to remove; {many(len(record['kept']), 'run')} kept"
+    done = f"removed: {total}" if record["done"] else f"nothing was removed; --yes removes {total}"
+    return "\n".join([*lines, f"{done}; {many(len(record['kept']), 'run')} kept"])
 
 
 def verified(record: Record) -> str:

@@ -1,4 +1,4 @@
-"""Commands about versions of a run: `update`, `diff`, `rollback`."""
+"""Commands about versions of a run: `update`, `diff`, `rollback`, `compact`, `prune`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from flows.cli.commands import Room
-from flows.cli.options import Edges, Json
+from flows.cli.options import Edges, Json, RunName
 from pipeline.settings import Settings
 
 room = Room("Versions of a run")
@@ -97,6 +97,52 @@ def diff(
     if out is not None:
         record["out"], record["rows"] = out, changes.write(out, overwrite=overwrite)
     console.answer(record, json, console.changes_tables)
+
+
+@room.command("compact", "bicliq compact --store shop-store", "bicliq compact 3f2a --store shop-store")
+def compact(settings: Settings, run: RunName = None, json: Json = False) -> None:
+    """Write a version as a run of its own that stands on no other run, without a search.
+
+    It has the bicliques and the digest of the version, and is the latest run where that was. The
+    version stays until it is pruned.
+    """
+    from flows.cli import console
+    from pipeline.store.layout import Store
+    from pipeline.versions.compact import compact as compact_version
+
+    store = Store.open(settings.store, create=False)
+    console.answer(compact_version(store, run, settings.search.threads).record(), json, console.compacted)
+
+
+@room.command(
+    "prune",
+    "bicliq prune --keep-last 30 --store shop-store",
+    "bicliq prune --keep-last 30 --older-than 90d --yes --store shop-store",
+)
+def prune(
+    settings: Settings,
+    keep_last: Annotated[
+        int | None, typer.Option("--keep-last", min=1, max=2**31, help="Keep so many runs of each family.")
+    ] = None,
+    older_than: Annotated[
+        str | None, typer.Option("--older-than", help="Remove only what was published so long ago, as 30d or 12h.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove; without it, what would go is only listed.")] = False,
+    json: Json = False,
+) -> None:
+    """List or remove runs that nobody keeps, with their graphs, and what killed processes left.
+
+    A family is all runs of one table and question, with their versions. What a kept version stands
+    on stays, and so does what is not finished or at work.
+    """
+    from flows.cli import console
+    from pipeline.store.layout import Store
+    from pipeline.versions.prune import parse_age
+    from pipeline.versions.prune import prune as prune_store
+
+    age = None if older_than is None else parse_age(older_than)
+    found = prune_store(Store.open(settings.store, create=False), keep_last, age, remove=yes)
+    console.answer(found.record(), json, console.pruned)
 
 
 @room.command("rollback", "bicliq rollback 3f2a --store shop-store")

@@ -72,7 +72,8 @@ class Wanted:
             return edges
         if self.has_ties:
             size = n_left + n_right if self.objective == "vertices" else np.minimum(n_left, n_right)
-            return (size << TIE_BITS) | np.minimum(edges, (1 << TIE_BITS) - 1)
+            tied: Int64Array = (size << TIE_BITS) | np.minimum(edges, (1 << TIE_BITS) - 1)
+            return tied
         left = np.add.reduceat(self.left_terms[batch.left], batch.left_offsets[:-1])
         right = np.add.reduceat(self.right_terms[batch.right], batch.right_offsets[:-1])
         found: Int64Array = left + right if self.objective == "weight" else n_right * left + n_left * right

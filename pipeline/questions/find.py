@@ -25,6 +25,7 @@ from pipeline.settings import SearchSettings, Settings
 from pipeline.stages.in_memory import bipartite_of
 from pipeline.stages.ingest import read_edge_table
 from pipeline.stages.search import search_settings
+from pipeline.store.labels import read_labels
 from pipeline.store.results import open_run
 
 
@@ -175,9 +176,7 @@ def find_in_run(run: str, asked: FindAsked, settings: Settings) -> dict[str, Any
     sizes = search_settings(opened.folder)
     wanted = {name: max(getattr(sizes, name), getattr(settings.search, name)) for name in _SIZES}
     folder = opened.store.graph(str(opened.folder.read_record("run.json")["graph"]))
-    left_ids, right_ids = (
-        folder.read_table(folder.stored()[f"{side}_ids.parquet"])["id"].combine_chunks() for side in ("left", "right")
-    )
+    left_ids, right_ids = read_labels(folder)
     search = settings.search.model_copy(update=wanted)
     if not opened.state.complete:
         warn("groups are the best of the whole graph; the run may not hold them yet", run=opened.run)

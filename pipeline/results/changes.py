@@ -20,7 +20,7 @@ from pipeline.store.bicliques import SCHEMA
 from pipeline.store.choice import EVERYTHING, Choice
 from pipeline.store.labels import read_hashes
 from pipeline.store.results import Run, open_run
-from pipeline.store.versions import Layer, hashes_of, layers_of
+from pipeline.store.versions import Layer, hashes_of, layers_of, net_changes
 
 Kind = Literal["appeared", "vanished"]
 Objective = Literal["edges", "vertices", "balanced", "left", "right"]
@@ -199,31 +199,28 @@ def changes_between(after: Run, before: str | None = None, choice: Choice = EVER
     parent = after.folder.read_record("run.json").get("parent")
     if before is None and parent is None:
         raise InputError(f"{after.folder.uri}: it is no version of another run; name the run to compare it with")
+    if before is None and not after.store.run(str(parent)).exists():
+        raise InputError(f"{after.folder.uri}: its parent {parent} was pruned; name the run to compare it with")
     return Changes(open_run(after.store, parent if before is None else before), after, choice)
 
 
 def _lineage(run: Run) -> tuple[str, tuple[Layer, ...]]:
-    """The run whose data files a version stands on, and its layers."""
+    """The run whose data files a version stands on, and its layers.
+
+    One that was written whole changed in the same way as the version that it holds.
+    """
     asked = run.folder.read_record("run.json")
+    version = asked.get("compacts")
+    if version is not None and run.store.run(version).exists():
+        asked = run.store.run(version).read_record("run.json")
+        return str(asked["base"]), layers_of(run.store, asked)
     return str(asked.get("base", run.run)), layers_of(run.store, asked)
 
 
 def _net(old: tuple[Layer, ...], new: tuple[Layer, ...]) -> tuple[pa.Table, pa.Table]:
-    """What layers change together: backwards through the old ones, and forwards through the new.
-
-    A biclique comes and goes by turns, so its comings less its goings are -1, 0 or 1.
-    """
-    tables = [SCHEMA.empty_table()]
-    signs = [np.zeros(0, np.int64)]
-    for layers, sign in ((old, -1), (new, 1)):
-        for layer in layers:
-            for table, way in ((layer.appeared(), sign), (layer.vanished(), -sign)):
-                tables.append(table.cast(SCHEMA))
-                signs.append(np.full(table.num_rows, way))
-    whole = pa.concat_tables(tables)
-    _, first, places = np.unique(hashes_of(whole), return_index=True, return_inverse=True)
-    net = np.bincount(places, weights=np.concatenate(signs), minlength=len(first)).astype(np.int64)
-    return tuple(whole.take(pa.array(first[net == way])) for way in (1, -1))
+    """What layers change together: backwards through the old ones, and forwards through the new."""
+    back = [(layer.vanished(), layer.appeared()) for layer in reversed(old)]
+    return net_changes([*back, *((layer.appeared(), layer.vanished()) for layer in new)])
 
 
 def _compared(before: Run, after: Run) -> tuple[pa.Table, pa.Table]:

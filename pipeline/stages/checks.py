@@ -19,6 +19,7 @@ from pipeline.events import tell, warn
 from pipeline.settings import CheckSettings
 from pipeline.stages.plan import read_plan_record
 from pipeline.store.counts import COUNTS_RECORD
+from pipeline.store.labels import read_labels
 from pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
 
 CheckState = Literal["pass", "warn", "fail"]
@@ -165,5 +166,4 @@ def _share_of_new_labels(store: Store, graph: str, last: str) -> float:
 
 
 def _labels(store: Store, graph: str, side: str) -> Any:
-    folder = store.graph(graph)
-    return folder.read_table(folder.stored()[f"{side}_ids.parquet"])["id"].combine_chunks()
+    return read_labels(store.graph(graph))[SIDES.index(side)]

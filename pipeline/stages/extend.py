@@ -19,12 +19,17 @@ import pyarrow.compute as pc
 
 from pipeline.errors import InputError
 from pipeline.formats import Edges
-from pipeline.graphs.bipartite import Int32s, Int64s
+from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
+from pipeline.placement.arrays import starts_of
 from pipeline.settings import IngestSettings
 from pipeline.stages.edge_table import POLICIES, EdgeTable
-from pipeline.stages.ingest import GraphRecord, read_edge_table, store_table, unite_weights
-from pipeline.store.labels import read_labels
+from pipeline.stages.ingest import GraphRecord, read_edge_table, store_changed, store_table, unite_weights
+from pipeline.store.edges import CHANGED, RIGHT_BITS, changed_edges, ends_of, keys_of, read_edge_keys
+from pipeline.store.labels import labels_table, read_labels
 from pipeline.store.layout import GraphFolder, Store
+
+DIFFERS = 16
+"""A graph is written as what differs from another one while that is less than the 16th part."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +44,16 @@ class Extended:
         int32: the edges that were joined or taken away, in dense ids of the new graph, sorted.
     unchanged
         Different edges of the table that were there already, or were not there to be taken away.
+    larger
+        The graph that has the changed edges, in memory: the new one, or, where they were taken
+        away, the old one.
     """
 
     record: GraphRecord
     left: Int32s
     right: Int32s
     unchanged: int
+    larger: BipartiteGraph
 
 
 def extend(
@@ -81,7 +90,8 @@ def extend(
 
     Notes
     -----
-    O(edges log edges). An edge that is there already changes nothing but its weight, which is
+    O(edges) to read the graph; what is written is what differs from a whole graph
+    (`pipeline.store.edges`). An edge that is there already changes nothing but its weight, which is
     united as the policy of duplicates says.
     """
     settings = settings or IngestSettings()
@@ -91,33 +101,152 @@ def extend(
     _same_policies(folder, known, settings, [name for name in POLICIES if not (delete and name == "duplicates")])
     table = read_edge_table(source, settings)
     started = time.perf_counter()
-    ids, places = zip(*map(_appended, read_labels(folder), (table.left_ids, table.right_ids)), strict=True)
+    before = _Stored.read(folder)
+    ids, places = zip(*map(_appended, before.labels, (table.left_ids, table.right_ids)), strict=True)
     if delete:
-        ids, places = _without_unknown(read_labels(folder), places)
-    n_right = max(len(ids[1]), 1)
-    keys, weights = _keys(folder, n_right)
-    if not delete:
-        _same_weights(folder, weights, table.weight)
-    asked = places[0][table.left] * n_right + places[1][table.right]
-    known_ends = (places[0][table.left] >= 0) & (places[1][table.right] >= 0)
-    there = known_ends & _are_in(keys, asked)
-    changed = asked[there if delete else ~there]
-    if delete:
-        gone = np.searchsorted(keys, changed)
-        keys, weights = np.delete(keys, gone), None if weights is None else np.delete(weights, gone)
-    elif weights is None:
-        fresh = np.sort(changed)
-        keys = np.insert(keys, np.searchsorted(keys, fresh), fresh)
+        ids, places = _without_unknown(before.labels, places)
     else:
-        keys, weights = unite_weights(np.concatenate([keys, asked]), np.concatenate([weights, table.weight]), settings)
+        _same_weights(folder, before.weights, table.weight)
+    asked = keys_of(places[0][table.left], places[1][table.right])
+    known_ends = (places[0][table.left] >= 0) & (places[1][table.right] >= 0)
+    there = known_ends & before.has(asked)
+    changed = np.sort(asked[there if delete else ~there])
+    step = _Changed(
+        changed, np.full(len(changed), not delete), None if before.weights is None else np.zeros(len(changed))
+    )
+    if not delete and before.weights is not None:
+        step = before.reweighted(asked, table.weight, settings)
+    keys, weights = changed_edges(before.keys, before.weights, step.keys, step.there, step.weight)
     if not len(keys):
         raise InputError(f"{table.summary['source']['uri']}: no edge of the graph would be left; nothing was changed")
-    left, right = (end.astype(np.int32) for end in np.divmod(keys, n_right))
     summary = {**table.summary, "parent": graph, "deleted" if delete else "inserted": len(changed)}
-    grown = EdgeTable(left, right, weights, ids[0], ids[1], summary, dict(table.seconds))
-    record = store_table(store, grown, started)
-    left, right = (end.astype(np.int32) for end in np.divmod(np.sort(changed), n_right))
-    return Extended(record, left, right, len(asked) - len(changed))
+    grown = EdgeTable(*ends_of(keys), weights, ids[0], ids[1], summary, dict(table.seconds))
+    if len(step.keys):
+        record = _store(store, folder, known, before, step, grown, started)
+    else:
+        record = GraphRecord(graph, folder.uri, len(ids[0]), len(ids[1]), len(keys), summary, grown.seconds)
+    left, right = ends_of(changed)
+    larger = _graph_of(before.keys if delete else keys, len(ids[0]), len(ids[1]))
+    return Extended(record, left, right, len(asked) - len(changed), larger)
+
+
+def write_whole(store: Store, graph: str) -> str:
+    """Write a graph that is told by its differences as one that holds all of its edges.
+
+    Returns
+    -------
+    str
+        The whole graph, with the same ids; it is the given one where that is whole.
+    """
+    folder = store.graph(graph)
+    record = folder.read_record("graph.json")
+    if folder.base(record) is None:
+        return graph
+    started, (keys, weights) = time.perf_counter(), read_edge_keys(folder)
+    table = EdgeTable(*ends_of(keys), weights, *read_labels(folder), record["summary"], {})
+    return store_table(store, table, started).graph
+
+
+@dataclass(frozen=True, eq=False)
+class _Changed:
+    """Edges, as ascending keys, that are there or not, and their weights where there are any."""
+
+    keys: Int64s
+    there: npt.NDArray[np.bool_]
+    weight: Any
+
+    def then(self, later: _Changed) -> _Changed:
+        """Return both changes as one.
+
+        Without weights, what changed twice is as it was at first.
+        """
+        keys = np.concatenate([self.keys, later.keys])
+        order = np.argsort(keys, kind="stable")
+        last = np.append(np.diff(keys[order]) != 0, True)[: len(keys)]
+        if self.weight is None:
+            last &= np.append(True, last[:-1])[: len(keys)]
+        kept = order[last]
+        weight = None if self.weight is None else np.concatenate([self.weight, later.weight])[kept]
+        return _Changed(keys[kept], np.concatenate([self.there, later.there])[kept], weight)
+
+
+@dataclass(frozen=True, eq=False)
+class _Stored:
+    """A graph as it is stored: edges as ascending keys, their weights, and the labels."""
+
+    keys: Int64s
+    weights: Any
+    labels: tuple[pa.Array, pa.Array]
+
+    @classmethod
+    def read(cls, folder: GraphFolder) -> _Stored:
+        return cls(*read_edge_keys(folder), read_labels(folder))
+
+    def has(self, asked: Int64s) -> npt.NDArray[np.bool_]:
+        """Whether each of some edges is there (`np.isin` takes a second for a million)."""
+        found: npt.NDArray[np.bool_] = self.keys[self._places(asked)] == asked
+        return found
+
+    def reweighted(self, asked: Int64s, weight: Any, settings: IngestSettings) -> _Changed:
+        """Return the edges among some that are new, or get another weight."""
+        old = self.has(asked)
+        places = self._places(asked[old])
+        keys, united = unite_weights(
+            np.concatenate([self.keys[places], asked]), np.concatenate([self.weights[places], weight]), settings
+        )
+        differ = ~self.has(keys) | (self.weights[self._places(keys)] != united)
+        return _Changed(keys[differ], np.ones(int(differ.sum()), np.bool_), united[differ])
+
+    def _places(self, asked: Int64s) -> Int64s:
+        return np.minimum(np.searchsorted(self.keys, asked), len(self.keys) - 1)
+
+
+def _graph_of(keys: Int64s, n_left: int, n_right: int) -> BipartiteGraph:
+    """The graph of some edges in memory."""
+    indptr = starts_of(np.bincount(keys >> RIGHT_BITS, minlength=n_left))
+    return BipartiteGraph(n_left, n_right, indptr, keys.astype(np.int32))
+
+
+# ---- writing -------------------------------------------------------------------------------------
+
+
+def _store(
+    store: Store,
+    folder: GraphFolder,
+    known: dict[str, Any],
+    before: _Stored,
+    step: _Changed,
+    grown: EdgeTable,
+    started: float,
+) -> GraphRecord:
+    """Write what differs from the base of the graph, or all where that is much."""
+    base = folder.base(known)
+    if base is None:
+        base, differs, first = folder, step, [len(labels) for labels in before.labels]
+    else:
+        record = base.read_record("graph.json")
+        differs, first = _read_changed(folder).then(step), [int(record[f"n_{side}"]) for side in ("left", "right")]
+    new = [labels.slice(n) for labels, n in zip((grown.left_ids, grown.right_ids), first, strict=True)]
+    if (len(differs.keys) + sum(map(len, new))) * DIFFERS > len(grown.left):
+        return store_table(store, grown, started)
+    left, right = ends_of(differs.keys)
+    columns = {"left": left, "right": right, "there": differs.there}
+    if differs.weight is not None:
+        columns["weight"] = differs.weight
+    tables = {CHANGED: pa.table(columns)}
+    tables |= {
+        f"{side}_ids.parquet": labels_table(some)
+        for side, some in zip(("left", "right"), new, strict=True)
+        if len(some)
+    }
+    return store_changed(store, base, tables, grown, started)
+
+
+def _read_changed(folder: GraphFolder) -> _Changed:
+    table = folder.read_table(folder.stored()[CHANGED])
+    weight = table["weight"].to_numpy() if "weight" in table.column_names else None
+    keys = keys_of(table["left"].to_numpy(), table["right"].to_numpy())
+    return _Changed(keys, table["there"].to_numpy(zero_copy_only=False), weight)
 
 
 def _same_policies(folder: GraphFolder, known: dict[str, Any], settings: IngestSettings, names: list[str]) -> None:
@@ -134,9 +263,11 @@ def _appended(labels: pa.Array, more: pa.Array) -> tuple[pa.Array, Int64s]:
     """Return the labels with new ones at the end, and the id of each of `more`."""
     if labels.type != more.type:
         labels, more = labels.cast(pa.string()), more.cast(pa.string())
-    found = pc.index_in(more, value_set=labels)
-    fresh = pc.is_null(found).to_numpy(zero_copy_only=False)
-    ids: Int64s = found.fill_null(0).to_numpy().astype(np.int64)
+    places = pc.index_in(labels, value_set=more)  # a table of the few labels, not of the many
+    known = np.flatnonzero(pc.is_valid(places).to_numpy(zero_copy_only=False))
+    ids: Int64s = np.full(len(more), -1, np.int64)
+    ids[places.drop_null().to_numpy()] = known
+    fresh = ids < 0
     ids[fresh] = len(labels) + np.arange(int(fresh.sum()))
     return pa.concat_arrays([labels, more.filter(pa.array(fresh))]), ids
 
@@ -144,20 +275,6 @@ def _appended(labels: pa.Array, more: pa.Array) -> tuple[pa.Array, Int64s]:
 def _without_unknown(labels: tuple[pa.Array, ...], places: tuple[Int64s, ...]) -> tuple[Any, Any]:
     """Return the labels as they were, and -1 in place of ids that are new: they have no edges."""
     return labels, tuple(np.where(ids < len(of), ids, -1) for of, ids in zip(labels, places, strict=True))
-
-
-def _keys(folder: GraphFolder, n_right: int) -> tuple[Int64s, Any]:
-    """Return the edges of a graph as numbers, ascending, and their weights where there are any."""
-    edges = folder.read_table(folder.stored()["edges.parquet"])
-    keys = edges["left"].to_numpy().astype(np.int64) * n_right + edges["right"].to_numpy()
-    return keys, edges["weight"].to_numpy() if "weight" in edges.column_names else None
-
-
-def _are_in(ascending: Int64s, keys: Int64s) -> npt.NDArray[np.bool_]:
-    """Whether each key is among the ascending ones (`np.isin` takes a second for a million)."""
-    places = np.searchsorted(ascending, keys)
-    found: npt.NDArray[np.bool_] = ascending[np.minimum(places, len(ascending) - 1)] == keys
-    return found
 
 
 def _same_weights(folder: GraphFolder, known: Any, more: Any) -> None:

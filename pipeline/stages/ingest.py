@@ -33,6 +33,7 @@ from pipeline.settings import IngestSettings
 from pipeline.stages.edge_table import EdgeTable, summarize
 from pipeline.stages.ingest_policies import filtered, no_rows, of_sample
 from pipeline.store.device_tables import write_table
+from pipeline.store.edges import EDGES
 from pipeline.store.labels import labels_table
 from pipeline.store.layout import GraphFolder, Store
 from pipeline.store.records import StoredFile
@@ -137,15 +138,58 @@ def store_table(store: Store, table: EdgeTable, started: float, place: Place = C
     place
         Where large tables are encoded that were read on a GPU.
     """
-    name = _digest(table)
-    folder = store.graph(name)
+    columns = {"left": pa.array(table.left), "right": pa.array(table.right)}
+    if table.weight is not None:
+        columns["weight"] = pa.array(table.weight)
+    tables = {
+        EDGES: pa.table(columns),
+        "left_ids.parquet": labels_table(table.left_ids),
+        "right_ids.parquet": labels_table(table.right_ids),
+    }
+    return _stored(store.graph(_digest(table)), table, tables, started, place)
+
+
+def store_changed(
+    store: Store, base: GraphFolder, tables: dict[str, pa.Table], table: EdgeTable, started: float
+) -> GraphRecord:
+    """Write a graph as what differs from another one (`pipeline.store.edges`).
+
+    Parameters
+    ----------
+    store, base
+        Where it goes, and the whole graph that it differs from.
+    tables
+        Its files: the edges that differ, and labels that follow those of the base.
+    table
+        The canonical table of all of it.
+    started
+        When this stage began, by `time.perf_counter`.
+    """
+    state = xxhash.xxh3_64(base.place.encode())
+    for name, part in tables.items():
+        state.update(name.encode())
+        for column in part.columns:
+            state.update(b"\n".join(str(value).encode() for value in column.to_pylist()))
+    return _stored(store.graph(str(state.hexdigest())), table, tables, started, CPU_DATA, base)
+
+
+def _stored(
+    folder: GraphFolder,
+    table: EdgeTable,
+    tables: dict[str, pa.Table],
+    started: float,
+    place: Place,
+    base: GraphFolder | None = None,
+) -> GraphRecord:
+    """Write the files of a graph, unless they are there and sound."""
+    name = folder.place.rsplit("/", 1)[-1]
     seconds = dict(table.seconds)
     with folder.claim("ingest"):
         damage = folder.why_damaged() if folder.exists() else None
         if damage is not None:
             warn("graph is written again", graph=name, reason=damage)
         if damage is not None or not folder.exists():
-            _write(folder, table, seconds, started, place)
+            _write(folder, table, tables, seconds, started, place, base)
     seconds["write"] = round(time.perf_counter() - started, 6)
     record = GraphRecord(
         name, folder.uri, len(table.left_ids), len(table.right_ids), len(table.left), table.summary, seconds
@@ -428,27 +472,28 @@ def _digest(table: EdgeTable) -> str:
     return str(state.hexdigest())
 
 
-def _write(folder: GraphFolder, table: EdgeTable, seconds: dict[str, float], started: float, place: Place) -> None:
-    columns = {"left": pa.array(table.left), "right": pa.array(table.right)}
-    if table.weight is not None:
-        columns["weight"] = pa.array(table.weight)
-    tables = {
-        "edges": pa.table(columns),
-        "left_ids": labels_table(table.left_ids),
-        "right_ids": labels_table(table.right_ids),
-    }
+def _write(
+    folder: GraphFolder,
+    table: EdgeTable,
+    tables: dict[str, pa.Table],
+    seconds: dict[str, float],
+    started: float,
+    place: Place,
+    base: GraphFolder | None,
+) -> None:
     with ThreadPoolExecutor(len(tables)) as pool:  # each waits for the disk
         writes = []
         stored: list[StoredFile] = []
         for name, whole in tables.items():
             if table.summary["backend"] == "cuda" and whole.num_rows >= ROWS_WORTH_THE_DEVICE:
-                stored.append(place.run(partial(_write_table, folder, f"{name}.parquet", whole)))
+                stored.append(place.run(partial(_write_table, folder, name, whole)))
             else:
-                writes.append(pool.submit(folder.write_table, f"{name}.parquet", whole))
+                writes.append(pool.submit(folder.write_table, name, whole))
         stored += [write.result() for write in writes]
     folder.write_record(
         "graph.json",
         {
+            **({} if base is None else {"base": base.place.rsplit("/", 1)[-1]}),
             "source": table.summary["source"],
             "n_left": len(table.left_ids),
             "n_right": len(table.right_ids),

@@ -170,6 +170,9 @@ def verify_store(store: Store, run: str | None = None, sample: int = SAMPLE, see
     for kind, name in there:
         if kind == "graphs" and f"graphs/{name}/graph.json" not in {**found.records, **found.problems}:
             problems.append(f"graphs/{name}/graph.json: it is missing; ingest the edge table again")
+        base = found.records.get(f"graphs/{name}/graph.json", {}).get("base") if kind == "graphs" else None
+        if base is not None and f"graphs/{base}/graph.json" not in {**found.records, **found.problems}:
+            problems.append(f"graphs/{base}/graph.json: it is missing, and the graph {name} is made of it")
         if kind == "cliques":
             problems += _clique_problems(store, f"cliques/{name}", found)
     many = {kind: sum(place[0] == kind for place in there) for kind in FOLDERS}
@@ -212,7 +215,10 @@ def places_of(store: Store, run: str) -> list[str]:
     places = [f"runs/{run}"]
     with contextlib.suppress(DamageError):  # it is reported with the folder
         asked = store.run(run).read_record("run.json")
-        places.append(f"graphs/{asked['graph']}")
+        graph = store.graph(str(asked["graph"]))
+        places.append(graph.place)
+        base = graph.base() if graph.exists() else None
+        places += [] if base is None else [base.place]
         if "layers" in asked:
             below = {asked["base"], asked["parent"], *asked["layers"]} - {run}
             places += [place for other in sorted(below) for place in places_of(store, other) if place not in places]

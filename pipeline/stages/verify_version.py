@@ -93,10 +93,10 @@ class VersionCheck:
         return wrong
 
     def _sums(self) -> list[str]:
-        """Compare number and digest with those of the parent."""
-        parent = self._store.run(str(self._record["parent"]))
-        before = parent.manifest() if parent.exists() else None
-        if before is None:  # it was removed: the version does not need it
+        """Compare number and digest with those of the version that the layers below make."""
+        below = self._store.run(str([self._record["base"], *self._record["layers"]][-2]))
+        before = below.manifest()
+        if before is None:  # it is damaged, which is known
             return []
         came, went, now = self._record["appeared"], self._record["vanished"], self._record["manifest"]
         digest = int(before["digest"], 16) + int(came["digest"], 16) - int(went["digest"], 16)
@@ -105,7 +105,7 @@ class VersionCheck:
             now["digest"],
         ):
             return []
-        return [f"{self._layer.folder.place}/run.json: its bicliques are not those of {parent.run} and what changed"]
+        return [f"{self._layer.folder.place}/run.json: its bicliques are not those of {below.run} and what changed"]
 
     def _as_read(self, checker: RowChecker, sample: int, generator: Any) -> list[str]:
         """Read what a reader sees, and compare it with the manifest and with the graph."""

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import kernels
 from pipeline.errors import DamageError
 from pipeline.store.bicliques import SCHEMA, SMALLER_SCHEMA, offsets_and_ids, table_of
+from pipeline.store.edges import read_edge_columns
 from pipeline.store.folder import MEND, storage_errors
 from pipeline.store.layout import GraphFolder, RunFolder
 from pipeline.store.records import StoredFile
@@ -64,9 +65,8 @@ class LargerSides:
 
     @cached_property
     def _restorer(self) -> kernels.SideRestorer:
-        record, stored = self._graph.read_record("graph.json"), self._graph.stored()
-        edges = self._graph.read_table(stored["edges.parquet"], ["left", "right"])
-        left, right = edges["left"].to_numpy(), edges["right"].to_numpy()
+        record = self._graph.read_record("graph.json")
+        left, right = read_edge_columns(self._graph)
         degrees = np.bincount(left, minlength=int(record["n_left"]))
         return kernels.SideRestorer(np.concatenate([[0], np.cumsum(degrees)]), right, int(record["n_right"]))
 

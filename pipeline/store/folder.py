@@ -130,6 +130,13 @@ class Folder:
             with storage_errors("remove", self.path_of(name)), contextlib.suppress(FileNotFoundError):
                 self.fs.rm_file(self.path_of(name))
 
+    def remove_empty(self) -> None:
+        """Remove the folders that files were removed of, where a file system has such."""
+        if self.is_local:
+            for path, _, _ in sorted(os.walk(self.path), reverse=True):
+                with contextlib.suppress(OSError):  # somebody wrote a file there
+                    os.rmdir(path)
+
     def sweep(self) -> None:
         """Remove temporary files whose writers were killed, on a local disk."""
         if self.is_local:

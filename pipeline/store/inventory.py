@@ -13,18 +13,24 @@ from typing import Any
 
 from pipeline.errors import DamageError
 from pipeline.store.counts import COUNT_ATTEMPT
-from pipeline.store.folder import TEMPORARY, Folder, writer_lives
+from pipeline.store.folder import TEMPORARY, Folder, claim_name, writer_lives
 from pipeline.store.layout import ATTEMPT, CHANGES, STORE_FILE, Store
 from pipeline.store.records import StoredFile, named_files
 
 FOLDERS = ("graphs", "runs", "cliques")
 """Folders of a store in which there is nothing but what is listed in `pipeline.store.layout`."""
 
+PRUNED = "pruned.json"
+"""Mark of a run or a graph that is being removed; once its own record is gone, nobody reads it."""
+
+NAMES = ("run.json", "graph.json")
+"""Records that make a run or a graph of a folder."""
+
 LOCK = re.compile(r".*/claims/[\w-]+\.lock")
 """Files that are locked, and empty."""
 
 RECORDS_OF = {
-    **dict.fromkeys(("edges.parquet", "left_ids.parquet", "right_ids.parquet"), "graph.json"),
+    **dict.fromkeys(("edges.parquet", "changed.parquet", "left_ids.parquet", "right_ids.parquet"), "graph.json"),
     "profile.parquet": "profile.json",
     "two_hop.parquet": "two_hop.json",
     **dict.fromkeys(("plan.parquet", "reduced.parquet"), "plan.json"),
@@ -68,7 +74,7 @@ class Inventory:
         return [f"{path}: {reason}" for path, reason in sorted(self.problems.items())]
 
 
-def take_inventory(store: Store, places: Iterable[str] = FOLDERS) -> Inventory:
+def take_inventory(store: Store, places: Iterable[str] = FOLDERS, *, check: bool = True) -> Inventory:
     """Read every file of a store and compare it with the records.
 
     Parameters
@@ -77,6 +83,8 @@ def take_inventory(store: Store, places: Iterable[str] = FOLDERS) -> Inventory:
         The store.
     places
         Folders to look at, as ``runs/3f2a``; the record of the store is looked at always.
+    check
+        Whether to read the files; otherwise only the records are, and which files are there.
 
     Notes
     -----
@@ -87,11 +95,12 @@ def take_inventory(store: Store, places: Iterable[str] = FOLDERS) -> Inventory:
     sizes: dict[str, int] = {}
     for place in places:
         sizes |= root.files(place)
-    rest = _read_records(root, sizes, found)
+    rest = _without_pruned(_read_records(root, sizes, found), found)
     named = _named(root, found)
     for path, file in named.items():
         try:
-            root.check(file)
+            if check:
+                root.check(file)
             found.files[path] = file
             found.bytes += file.bytes
         except DamageError as error:
@@ -112,6 +121,18 @@ def _read_records(root: Folder, sizes: dict[str, int], found: Inventory) -> list
         else:
             found.records[path] = record
     return [path for path in sizes if not path.endswith(".json")]
+
+
+def _without_pruned(rest: list[str], found: Inventory) -> list[str]:
+    """Take out what is left of runs and graphs that were pruned; returns the other files."""
+    marked = {path.removesuffix(PRUNED) for path in found.records if path.endswith(f"/{PRUNED}")}
+    gone = tuple(place for place in marked if not {f"{place}{name}" for name in NAMES} & set(found.records))
+    for path in [*(path for path in (*found.records, *found.problems) if path.startswith(gone)), *rest]:
+        if gone and path.startswith(gone):
+            found.records.pop(path, None)
+            found.problems.pop(path, None)
+            found.leftovers[path] = "left of what was pruned"
+    return [path for path in rest if path not in found.leftovers]
 
 
 def _named(root: Folder, found: Inventory) -> dict[str, StoredFile]:
@@ -153,6 +174,31 @@ def _is_unfinished(path: str, found: Inventory) -> bool:
     if record == "plan.json":
         return {other for other in found.records if other.startswith(f"{place}/")} <= {f"{place}/run.json"}
     return True
+
+
+def forgotten(store: Store, found: Inventory | None = None) -> list[tuple[str, str]]:
+    """Return the leftovers that no living process can want, and what they are.
+
+    Parameters
+    ----------
+    store
+        The store.
+    found
+        What is in it; None: it is looked at, and no data is read.
+    """
+    found = take_inventory(store, check=False) if found is None else found
+    return [(path, what) for path, what in sorted(found.leftovers.items()) if not _may_be_wanted(store, path)]
+
+
+def _may_be_wanted(store: Store, path: str) -> bool:
+    """Whether the process that wrote a leftover may live."""
+    place, inside = "/".join(path.split("/")[:2]), "/".join(path.split("/")[2:])
+    data, count = ATTEMPT.fullmatch(inside), COUNT_ATTEMPT.fullmatch(inside)
+    claim = f"partition-{data[1]}" if data else f"{count['key']}-{count['partition']}" if count else "clique"
+    if CHANGES.fullmatch(inside):
+        claim = "update"
+    lock = store.root.path_of(f"{place}/{claim_name(claim)}")
+    return not is_forgotten(store.root, path) or (store.root.is_local and writer_lives(lock))
 
 
 def is_forgotten(root: Folder, path: str) -> bool:

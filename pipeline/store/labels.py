@@ -14,7 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
+from pipeline.errors import DamageError
+from pipeline.store.folder import MEND
 from pipeline.store.layout import GraphFolder
+from pipeline.store.records import named_files
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -76,5 +79,17 @@ def read_hashes(folder: GraphFolder) -> tuple[Hashes, Hashes]:
 
 
 def _columns(folder: GraphFolder, name: str) -> list[pa.ChunkedArray]:
-    stored = folder.stored()
-    return [folder.read_table(stored[f"{side}_ids.parquet"], [name])[name] for side in ("left", "right")]
+    """Read a column of both dictionaries; those of a graph that is not whole follow its base's."""
+    record = folder.read_record("graph.json")
+    stored, base = named_files(record), folder.base(record)
+    before = [None, None] if base is None else _columns(base, name)
+    found = []
+    for side, known in zip(("left", "right"), before, strict=True):
+        file = stored.get(f"{side}_ids.parquet")
+        column = known if file is None else folder.read_table(file, [name])[name]
+        if column is None:
+            raise DamageError(f"{folder.uri}: its record names no labels of the {side} side; {MEND}")
+        if known is not None and file is not None:
+            column = pa.chunked_array([*known.cast(column.type).chunks, *column.chunks], column.type)
+        found.append(column)
+    return found

@@ -6,6 +6,8 @@ A store is a folder behind any fsspec URL (a local path, ``memory://``, ``s3://b
     <store>/graphs/<graph>/              an ingested graph
         edges.parquet left_ids.parquet right_ids.parquet
         graph.json                       names them, written after them
+        changed.parquet (left_ids.parquet right_ids.parquet)   instead: what differs from another
+                                         graph, which graph.json names (`pipeline.store.edges`)
         profile.parquet profile.json     (and two_hop.*): made from the edges
     <store>/runs/<run>/                  a run over a graph
         run.json                         what is asked
@@ -22,6 +24,7 @@ A store is a folder behind any fsspec URL (a local path, ``memory://``, ``s3://b
     <store>/runs/<version>/              a run that an update made (`pipeline.store.versions`)
         changes/appeared.parquet changes/vanished.parquet    (or appeared-<attempt>.parquet)
         run.json                         written last: it names both files, and holds the manifest
+        pruned.json                      of a run or graph that is being removed (`pipeline.versions.prune`)
         claims/update.lock               locked by the process that makes it (local disks)
     <store>/cliques/<name>/              a maximum clique (`pipeline.questions.clique`)
     <store>/reports/<run>.html           a page for people (`pipeline.report`), made again at any time
@@ -147,14 +150,20 @@ class GraphFolder(Folder):
         if not self.exists():
             raise InputError(f"{self.uri}: this graph is not in the store; ingest its edge table first")
 
+    def base(self, record: dict[str, Any] | None = None) -> GraphFolder | None:
+        """The graph that this one is told by its differences from, or None: it is whole."""
+        name = (record or self.read_record("graph.json")).get("base")
+        return None if name is None else GraphFolder(self.fs, self.root, f"graphs/{name}")
+
     def why_damaged(self) -> str | None:
         """Read all of the graph; says what is damaged or missing, or None."""
         try:
             for file in self.stored().values():
                 self.check(file)
+            base = self.base()
+            return None if base is None else base.why_damaged()
         except DamageError as error:
             return str(error)
-        return None
 
     def stored(self) -> dict[str, StoredFile]:
         """Edges and id dictionaries as the record names them."""
@@ -530,7 +539,7 @@ class Store:
         InputError
             Where none or several do.
         """
-        return self._one_of("graph", self.graphs(), start)
+        return start if start and self.graph(start).exists() else self._one_of("graph", self.graphs(), start)
 
     def find_run(self, start: str) -> str:
         """Return the one run whose name begins so.
@@ -540,10 +549,10 @@ class Store:
         InputError
             Where none or several do.
         """
-        return self._one_of("run", self.runs(), start)
+        return start if start and self.run(start).exists() else self._one_of("run", self.runs(), start)
 
     def _one_of(self, what: str, names: list[str], start: str) -> str:
-        found = [start] if start in names else [name for name in names if name.startswith(start)]
+        found = [name for name in names if name.startswith(start)]
         if len(found) != 1:
             how_many = f"is the beginning of {len(found)} {what}s" if found else f"is no {what} of this store"
             listed = ", ".join((found or names)[:10]) or "none"

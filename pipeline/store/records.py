@@ -58,8 +58,9 @@ def sealed(place: str, content: Mapping[str, Any], files: Iterable[StoredFile] =
     {'x': 1, 'stored': {}}
     """
     stored = {file.name: {"bytes": file.bytes, "checksum": file.checksum} for file in files}
-    text = json.dumps({PLACE: place, **content, STORED: stored}, indent=2, default=str)
-    body = text.removesuffix("\n}").encode()
+    entries = {PLACE: place, **content, STORED: stored}.items()
+    lines = (f"  {json.dumps(name)}: {json.dumps(value, default=str)}" for name, value in entries)
+    body = ("{\n" + ",\n".join(lines)).encode()  # a line an entry: `indent` takes ten times as long
     return body + SEAL_BEGINS + _ending(body)
 
 

@@ -181,7 +181,7 @@ def _times(store: Store) -> dict[str, tuple[str, str | None, bool]]:
         folder = store.run(run)
         asked = folder.read_record("run.json")
         if asked["asks"] == "bicliques":
-            manifest = folder.manifest()
+            manifest = asked["manifest"] if "layers" in asked else folder.manifest()
             published = None if manifest is None else str(manifest["created"])
             times[run] = (str(asked["created"]), published, manifest is not None and bool(manifest["complete"]))
     return times
@@ -201,7 +201,9 @@ def list_runs(store: Store) -> list[dict[str, Any]]:
             listed.append({**found, **_origin(asked)})
         except DamageError as error:
             listed.append({"run": run, "state": "damaged", "complete": False, "reason": str(error)})
-    return sorted(listed, key=lambda r: (r.get("published") or r.get("created") or "", r["run"]))
+    return sorted(
+        listed, key=lambda r: (r.get("published") or r.get("created") or "", r.get("created") or "", r["run"])
+    )
 
 
 def _listed_version(asked: dict[str, Any]) -> dict[str, Any]:
@@ -221,13 +223,17 @@ def _listed_version(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _origin(asked: dict[str, Any]) -> dict[str, Any]:
-    """What made a run of another one: its parent, the files, and what they changed."""
+    """What made a run of another one: its parent, the files, and what they changed.
+
+    Of a version that was written whole: which one that was.
+    """
     update = asked.get("update")
     if update is None:
-        return {"parent": None, "update": None}
+        return {"parent": None, "update": None, "compacts": None}
     names = ("how", "deleted", "edges", "appeared", "vanished", "seconds")
     sources = [file["uri"] for file in update["files"]]
-    return {"parent": asked["parent"], "update": {**{name: update[name] for name in names}, "sources": sources}}
+    made = {**{name: update[name] for name in names}, "sources": sources}
+    return {"parent": asked["parent"], "update": made, "compacts": asked.get("compacts")}
 
 
 def _listed(run: str, opened: OpenedRun, folder: RunFolder) -> dict[str, Any]:

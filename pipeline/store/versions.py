@@ -7,12 +7,13 @@ base's partitions and, as further partitions, what appeared in each layer, and l
 vanished in a later one. Ids never move, and an update keeps the plan of its base, so that the root
 of a biclique, and by it the partition, is known without looking for it: what vanished is sorted by
 partition, and who reads one looks at its own share alone. A layer therefore costs what changed, and
-no file of the base is read to make one.
+no file of the base is read to make one. It holds what changed since the layers below it: those that
+were not much larger are part of it (`pipeline.versions.layer.fold`), so there are never many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -57,6 +58,11 @@ class Layer:
     def file(self, kind: str) -> StoredFile:
         """Return the file of what appeared or vanished (`APPEARED`, `VANISHED`)."""
         return next(file for name, file in named_files(self.record).items() if name.startswith(kind))
+
+    @property
+    def rows(self) -> int:
+        """Bicliques in both files."""
+        return int(self.record["appeared"]["rows"]) + int(self.record["vanished"]["rows"])
 
     @property
     def shares(self) -> list[tuple[int, int]]:
@@ -254,6 +260,30 @@ def hashes_of(table: pa.Table, labels: tuple[UInt64s, UInt64s] | None = None) ->
         columns += [np.concatenate([[0], np.cumsum(lengths)]), pc.list_flatten(table[side]).to_numpy()]
     found: UInt64s = kernels.biclique_hashes(*columns, *(labels or ()))
     return found
+
+
+def net_changes(steps: Iterable[tuple[pa.Table, pa.Table]]) -> tuple[pa.Table, pa.Table]:
+    """Return what several changes change together.
+
+    Parameters
+    ----------
+    steps
+        What appeared and what vanished (dense ids), one change after the other.
+
+    Notes
+    -----
+    A biclique comes and goes by turns, so its comings less its goings are -1, 0 or 1.
+    """
+    tables, signs = [SCHEMA.empty_table()], [np.zeros(0, np.int64)]
+    for appeared, vanished in steps:
+        for table, sign in ((appeared, 1), (vanished, -1)):
+            tables.append(table.cast(SCHEMA))
+            signs.append(np.full(table.num_rows, sign))
+    whole = pa.concat_tables(tables)
+    _, first, places = np.unique(hashes_of(whole), return_index=True, return_inverse=True)
+    net = np.bincount(places, weights=np.concatenate(signs), minlength=len(first)).astype(np.int64)
+    came, went = (whole.take(pa.array(np.sort(first[net == sign]))) for sign in (1, -1))
+    return came, went
 
 
 def _kinds(table: pa.Table) -> UInt64s:

@@ -8,22 +8,29 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 import kernels
 from pipeline.errors import BicliqError
 from pipeline.graphs.bipartite import Int32s, Int64s
 from pipeline.stages.plan import Plan
 from pipeline.store.biclique_file import BicliqueWriter
-from pipeline.store.bicliques import MASK
+from pipeline.store.bicliques import MASK, SCHEMA, table_of
 from pipeline.store.choice import EVERYTHING
 from pipeline.store.labels import Hashes
 from pipeline.store.layout import RunFolder
 from pipeline.store.records import StoredFile
 from pipeline.store.sizes import Histogram, Sizes
-from pipeline.store.versions import Part
+from pipeline.store.versions import Layer, Part, net_changes
 
 ROWS_A_GROUP, IDS_A_GROUP = 1 << 16, 1 << 24
 """Most rows and ids of a row group: what a reader holds at a time."""
+
+FOLDED = 2
+"""A layer takes in the one below it that has at most so many times its rows: each has then more
+than twice the rows of the next one, so that there are never more than their logarithm, and a row
+is written so often at most."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +99,67 @@ class Roots:
     def partitions(self, roots: Int32s) -> Int64s:
         """Return the partition of each root; that after the last for one that the plan has not."""
         return self._partition[roots]
+
+
+def fold(
+    layers: tuple[Layer, ...], appeared: kernels.BicliqueLists, vanished: kernels.BicliqueLists, roots: Roots
+) -> tuple[int, kernels.BicliqueLists, kernels.BicliqueLists]:
+    """Unite what an update changes with what the last layers did, as far as these are not larger.
+
+    Parameters
+    ----------
+    layers
+        Those of the version before, the oldest first.
+    appeared, vanished, roots
+        What the update changes, and who the roots are.
+
+    Returns
+    -------
+    int
+        Layers that stay below.
+    BicliqueLists
+        What appeared since these, and what vanished.
+
+    Notes
+    -----
+    O(rows log rows) of what is united; over many updates a row takes part `FOLDED` times the
+    logarithm of all rows at most.
+    """
+    stay, rows = len(layers), len(appeared) + len(vanished)
+    while stay and layers[stay - 1].rows <= FOLDED * rows:
+        stay -= 1
+        rows += layers[stay].rows
+    if stay == len(layers):
+        return stay, appeared, vanished
+    steps = [(layer.appeared(), layer.vanished()) for layer in layers[stay:]]
+    came, went = net_changes([*steps, (_table(appeared, roots), _table(vanished, roots))])
+    return stay, _lists(came), _lists(went)
+
+
+def _table(lists: kernels.BicliqueLists, roots: Roots) -> pa.Table:
+    """Bicliques as rows of a file."""
+    root = roots.of(lists)
+    batches = (_taken(lists, rows, root) for rows in _in_groups(lists, np.arange(len(lists))))
+    parts = [
+        table_of(
+            [
+                *(batch.left_offsets, batch.left, batch.right_offsets, batch.right),
+                *(np.diff(batch.left_offsets), np.diff(batch.right_offsets), batch.root),
+            ],
+            SCHEMA,
+        )
+        for batch in batches
+    ]
+    return pa.concat_tables([SCHEMA.empty_table(), *parts])
+
+
+def _lists(table: pa.Table) -> kernels.BicliqueLists:
+    """Rows of a file as bicliques."""
+    columns: list[Any] = []
+    for side in ("left", "right"):
+        lengths = table[f"n_{side}"].to_numpy().astype(np.int64)
+        columns += [np.concatenate([[0], np.cumsum(lengths)]), pc.list_flatten(table[side]).to_numpy()]
+    return kernels.BicliqueLists(*columns)
 
 
 def write_changes(

@@ -11,14 +11,13 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import kernels
 from pipeline.errors import InputError
 from pipeline.events import tell
 from pipeline.formats import Edges, name_of
-from pipeline.graphs.bipartite import read_graph
 from pipeline.notify import failures_notified
 from pipeline.placement.machine import machine_facts
 from pipeline.placement.where import check_backends
@@ -32,8 +31,9 @@ from pipeline.store.labels import read_hashes
 from pipeline.store.layout import FORMAT, RunFolder, Store
 from pipeline.store.records import STORED
 from pipeline.store.states import OpenedRun, latest_run, read_run
-from pipeline.store.versions import APPEARED, VANISHED, layers_of, parts_of
-from pipeline.versions.layer import ChangeFile, Roots, histogram_after, largest_after, write_changes
+from pipeline.store.versions import APPEARED, VANISHED, Layer, layers_of, parts_of
+from pipeline.versions.compact import compact, why_heavy
+from pipeline.versions.layer import ChangeFile, Roots, fold, histogram_after, largest_after, write_changes
 from pipeline.versions.rollback import make_latest
 from pipeline.versions.sources import SourceFile, reading_of, source_files, taken_from
 from pipeline.versions.way import Way, choose_way
@@ -71,6 +71,9 @@ class UpdateRecord:
         Size of its graph.
     bytes
         Size of the files that the version added.
+    compacted
+        The run that the version was written as, whole, since its layers had grown heavy (`reason`
+        says so); None: it was not.
     seconds
         Duration of each stage, and ``total``.
     """
@@ -95,6 +98,7 @@ class UpdateRecord:
     n_edges: int
     bytes: int
     seconds: dict[str, float]
+    compacted: str | None = None
 
     def record(self) -> dict[str, Any]:
         """Plain record for JSON."""
@@ -135,6 +139,7 @@ def update(
     -----
     One update of a store at a time: on a local disk a second one waits. Thresholds, side and plan
     are those of the run. O(edges) to extend the graph; the rest is in proportion to what changes.
+    A version of heavy layers (`compact_share`) is then written whole.
     """
     with failures_notified(settings, name_of(source)):
         check_backends(
@@ -146,7 +151,19 @@ def update(
         store = Store.open(settings.store, create=False)
         with store.root.claim("update"):
             parent = latest_run(store) if run is None else store.find_run(run)
-            return _Update(store, parent, source, settings, delete, observer or Observer()).done()
+            found = _Update(store, parent, source, settings, delete, observer or Observer()).done()
+            return _compacted(store, found, settings) if found.how == "changes" else found
+
+
+def _compacted(store: Store, found: UpdateRecord, settings: Settings) -> UpdateRecord:
+    """Write a version whole whose layers have grown heavy."""
+    why = why_heavy(store, store.run(found.version).read_record("run.json"), settings.versions.compact_share)
+    if why is None:
+        return found
+    written = compact(store, found.version, settings.search.threads)
+    seconds = {**found.seconds, "compact": written.seconds, "total": round(found.seconds["total"] + written.seconds, 6)}
+    reason = f"{found.reason}; {why}: written whole as run {written.run}"
+    return replace(found, compacted=written.run, reason=reason, seconds=seconds)
 
 
 class _Update:
@@ -178,7 +195,7 @@ class _Update:
             why = "none of its edges is there" if self._delete else "all of its edges are there already"
             return self._without_change(self._parent.run, "nothing", why, extended)
         with self._folder.claim("update"):
-            return self._commit(extended, {"reading": known})
+            return self._commit(extended, {"table": self._table(), "reading": known})
 
     # ---- what was there --------------------------------------------------------------------------
 
@@ -198,6 +215,12 @@ class _Update:
     def _base(self) -> RunFolder:
         return self._store.run(str(self._before.asked.get("base", self._parent.run)))
 
+    def _table(self) -> str:
+        """The table of the first run, which all versions of it are of."""
+        if "table" in self._before.asked:
+            return str(self._before.asked["table"])
+        return str(self._store.graph(self._graph).read_record("graph.json")["source"]["uri"])
+
     def _known_reading(self) -> dict[str, Any]:
         """How the table of the first run was read."""
         if "reading" in self._before.asked:
@@ -211,7 +234,8 @@ class _Update:
         taken = self._before.asked.get("taken", {})
         last = [taken.get(file.key) for file in self._files]
         if all(entry is not None and entry["deleted"] == self._delete for entry in last):
-            return str(last[-1]["version"])
+            version = str(last[-1]["version"])
+            return version if self._store.run(version).exists() else self._parent.run  # it was pruned
         if self._folder.exists() and self._folder.manifest() is not None:  # its parent was rolled back to
             make_latest(self._store, self._folder.run)
             return self._folder.run
@@ -229,8 +253,7 @@ class _Update:
     def _commit(self, extended: Extended, about: dict[str, Any]) -> UpdateRecord:
         search = search_settings(self._parent)
         with self._clock("prepare"):
-            larger = self._graph if self._delete else extended.record.graph
-            graph = read_graph(self._store.graph(larger))
+            graph = extended.larger
             least = {name: getattr(search, name) for name in ("min_left", "min_right", "min_edges")}
             changes = kernels.ChangeSearch(
                 graph.indptr, graph.indices, graph.n_right, extended.left, extended.right, **least
@@ -296,39 +319,46 @@ class _Update:
         appeared, vanished = found.appeared, found.vanished
         if self._delete:
             appeared, vanished = vanished, appeared
+        did: dict[str, Any] = {"appeared": len(appeared), "vanished": len(vanished)}
         with self._clock("write"):
             graph = self._store.graph(extended.record.graph)
             hashes = read_hashes(graph)
             plan = read_plan(self._base)
             roots = Roots(plan, len(hashes[0 if plan.side == "left" else 1]))
+            layers = layers_of(self._store, self._before.asked)
+            stay, appeared, vanished = fold(layers, appeared, vanished, roots)
             written = [
                 write_changes(self._folder, name, lists, roots, hashes, by_partition=name == VANISHED)
                 for name, lists in ((APPEARED, appeared), (VANISHED, vanished))
             ]
-        record = self._described(asked, written, found.backend, threads, extended)
+        did["seconds"] = {**self._clock.seconds}
+        asked["update"].update(did)
+        record = self._described(asked, layers[:stay], written, found.backend, threads, extended)
         stands = self._folder.commit("run.json", record, [change.file for change in written])
-        did: dict[str, Any] = {
-            "appeared": written[0].rows,
-            "vanished": written[1].rows,
-            "seconds": sum(self._clock.seconds.values()),
-        }
+        did["seconds"] = sum(self._clock.seconds.values())
         tell("version committed", run=self._folder.run, parent=self._parent.run, **did)
         added = sum(change.file.bytes for change in written)
         return self._record(self._folder.run, stands["manifest"], "changes", way.reason, extended, stands, added)
 
     def _described(
-        self, asked: dict[str, Any], written: list[ChangeFile], backend: str, threads: int, extended: Extended
+        self,
+        asked: dict[str, Any],
+        below: tuple[Layer, ...],
+        written: list[ChangeFile],
+        backend: str,
+        threads: int,
+        extended: Extended,
     ) -> dict[str, Any]:
-        """The record of a version: what was asked, its layers, what changed, and its manifest."""
+        """The record of a version: what was asked, its layers, what changed, and its manifest.
+
+        It is reckoned from that of the layers below its own, which its parent may have more of.
+        """
         appeared, vanished = written
-        before, plan = self._published
-        layers = [*self._before.asked.get("layers", []), self._folder.run]
-        seconds = {**self._clock.seconds}
+        before, plan = self._before_layer(below), self._published[1]
         record = {
             **asked,
             "base": self._base.run,
-            "layers": layers,
-            "update": {**asked["update"], "appeared": appeared.rows, "vanished": vanished.rows, "seconds": seconds},
+            "layers": [*(layer.folder.run for layer in below), self._folder.run],
             "appeared": appeared.record(),
             "vanished": vanished.record(),
         }
@@ -355,18 +385,26 @@ class _Update:
                 )
                 for side in ("left", "right")
             },
-            "seconds": seconds,
+            "seconds": asked["update"]["seconds"],
             "created": dt.datetime.now(dt.UTC).isoformat(),
             "files": [],
             "checks": [],
             "machine": machine_facts(),
         }
-        record["manifest"]["largest"] = self._largest(record, written)
+        record["manifest"]["largest"] = self._largest(record, before, written)
         return record
 
-    def _largest(self, record: dict[str, Any], written: list[ChangeFile]) -> Any:
+    def _before_layer(self, below: tuple[Layer, ...]) -> dict[str, Any]:
+        """The manifest of the version that the layers below make; without one, that of the base."""
+        if below:
+            return dict(below[-1].record["manifest"])
+        manifest = self._base.manifest()
+        assert manifest is not None  # it was read with the parent
+        return manifest
+
+    def _largest(self, record: dict[str, Any], before: dict[str, Any], written: list[ChangeFile]) -> Any:
         """The largest biclique of the version, which is not committed yet."""
-        before, plan = self._published
+        plan = self._published[1]
         named = {change.file.name: {"bytes": change.file.bytes, "checksum": change.file.checksum} for change in written}
         layers = layers_of(self._store, {**record, STORED: named})
         commits = {number: part.commit for number, part in self._before.parts.items() if part.base is not None}

@@ -26,6 +26,8 @@ from pipeline.stages.search_run import search_run
 from pipeline.stages.verify import verify, verify_store
 from pipeline.store.layout import Commit, Store, commit_name, data_name
 from pipeline.store.results import open_run
+from pipeline.versions.compact import compact
+from pipeline.versions.prune import prune
 from pipeline.versions.update import update
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, flip_a_bit, put_graph, random_graph
 
@@ -255,3 +257,20 @@ def test_a_version_on_an_object_store_is_committed_once_though_two_make_it(bucke
     assert (found.problems, found.leftovers) == ([], [])
     assert update(f"{bucket}/new.csv", settings).how == "taken"
     assert [group["how"] for group in changes_between(opened).top("appeared")] == ["grown", "new"]
+
+
+def test_versions_are_written_whole_and_pruned_on_an_object_store(bucket, tmp_path):
+    (tmp_path / "base.csv").write_text("u,v\n" + "".join(f"{u},{v}\n" for u in range(6) for v in range(u, 6)))
+    settings = load_settings(store=f"{bucket}/compacted", plan={"partitions": 2}, cluster={"local": True})
+    run_all(str(tmp_path / "base.csv"), settings)
+    for n in range(3):
+        (tmp_path / f"{n}.csv").write_text(f"u,v\n{5 - n},{n}\n")
+        version = update(str(tmp_path / f"{n}.csv"), settings)
+    store = Store.open(settings.store)
+    found = compact(store)
+    assert (found.version, found.digest, found.partitions) == (version.version, version.digest, found.written)
+    assert verify_store(store).problems == []
+    assert len(prune(store, 1, remove=True).removed) > 4
+    assert store.runs() == [found.run]
+    assert verify_store(store).problems == []
+    assert open_run(store).table().num_rows == version.bicliques

@@ -1,18 +1,20 @@
 """Graphs that grow and shrink, table by table, against the same graph ingested at once."""
 
 import fsspec
+import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import kernels
-from pipeline.errors import InputError
+from pipeline.errors import DamageError, InputError
 from pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from pipeline.settings import IngestSettings
-from pipeline.stages.extend import extend
+from pipeline.stages.extend import extend, write_whole
 from pipeline.stages.ingest import ingest
+from pipeline.store.edges import changed_edges, ends_of, keys_of, read_edge_columns, read_edge_keys
 from pipeline.store.labels import read_hashes, read_labels
 from pipeline.store.layout import Store
 
@@ -49,8 +51,10 @@ def as_list(column):
 class GrowingGraph(RuleBasedStateMachine):
     """The digest of the bicliques is kept by what changes, and never reckoned from all of them."""
 
-    @initialize(rows=TABLES)
-    def begin(self, rows):
+    @initialize(rows=TABLES, differs=st.sampled_from([0, 2, 10**9]))
+    def begin(self, rows, differs):
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr("pipeline.stages.extend.DIFFERS", differs)
         self.store = fresh_store("machine")
         self.edges = set(rows)
         self.name = ingest(put("base.csv", sorted(rows)), self.store).graph
@@ -100,6 +104,10 @@ class GrowingGraph(RuleBasedStateMachine):
         assert all(new[: len(old)] == old for new, old in zip(now, self.labels, strict=True))
         self.labels = now
 
+    def teardown(self):
+        if hasattr(self, "patch"):
+            self.patch.undo()
+
 
 GrowingGraph.TestCase.settings = settings(max_examples=60, stateful_step_count=6, deadline=None)
 TestGrowingGraph = GrowingGraph.TestCase
@@ -113,6 +121,82 @@ def test_weights_are_united_as_the_graph_had_them():
     folder = store.graph(more.record.graph)
     assert folder.read_table(folder.stored()["edges.parquet"])["weight"].to_pylist() == [5.0, 1.0, 5.0]
     assert (len(more.left), more.unchanged) == (1, 1)
+
+
+WEIGHTED = st.lists(st.tuples(LABELS, LABELS, st.integers(1, 3)), min_size=1, max_size=8)
+
+
+@given(
+    base=WEIGHTED,
+    tables=st.lists(st.tuples(WEIGHTED, st.booleans()), min_size=1, max_size=4),
+    policy=st.sampled_from(["sum", "max", "first"]),
+    differs=st.sampled_from([0, 2, 10**9]),
+)
+@settings(max_examples=60, deadline=None)
+def test_weights_are_those_of_all_tables_one_after_the_other(base, tables, policy, differs):
+    unite = {"sum": lambda a, b: a + b, "max": max, "first": lambda a, b: a}[policy]
+    head, how = "user,item,weight", IngestSettings(weight="weight", duplicates=policy)
+    store, known = fresh_store("weighted"), {}
+    for u, v, w in base:
+        known[u, v] = unite(known[u, v], w) if (u, v) in known else w
+    name = ingest(put("base.csv", base, head), store, how).graph
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pipeline.stages.extend.DIFFERS", differs)
+        for rows, delete in tables:
+            left = known.keys() - {(u, v) for u, v, _ in rows}
+            if delete and not left:
+                continue
+            for u, v, w in [] if delete else rows:
+                known[u, v] = unite(known[u, v], w) if (u, v) in known else w
+            known = {edge: known[edge] for edge in left} if delete else known
+            name = extend(store, name, put("t.csv", rows, head), how, delete=delete).record.graph
+            assert weights_of(store, name) == known
+    whole = write_whole(store, name)
+    assert (weights_of(store, whole), store.graph(whole).base()) == (known, None)
+    assert write_whole(store, whole) == whole
+
+
+def weights_of(store, name):
+    keys, weights = read_edge_keys(store.graph(name))
+    left, right = map(as_list, read_labels(store.graph(name)))
+    ends = zip(*ends_of(keys), weights.tolist(), strict=True)
+    return {(left[u], right[v]): w for u, v, w in ends}
+
+
+@given(st.sets(st.integers(0, 40), min_size=1), st.dictionaries(st.integers(0, 40), st.booleans()))
+def test_edges_that_change_are_taken_out_and_joined(known, changes):
+    keys = np.array(sorted(changes), np.int64)
+    there = np.array([changes[key] for key in sorted(changes)], np.bool_)
+    found, weights = changed_edges(np.array(sorted(known), np.int64), None, keys, there, None)
+    wanted = (known - changes.keys()) | {key for key, is_there in changes.items() if is_there}
+    assert (found.tolist(), weights) == (sorted(wanted), None)
+
+
+def test_ends_and_keys_are_the_same_edges():
+    left, right = np.array([0, 1, 2**31 - 1], np.int32), np.array([5, 0, 2**31 - 1], np.int32)
+    keys = keys_of(left, right)
+    assert np.array_equal(ends_of(keys), (left, right))
+    assert (np.diff(keys) > 0).all()
+
+
+def test_a_graph_that_differs_little_is_stored_as_what_differs(monkeypatch):
+    store = fresh_store("differs")
+    rows = [(f"u{u}", f"v{v}") for u in range(20) for v in range(5)]
+    base = ingest(put("base.csv", rows), store).graph
+    more = extend(store, base, put("a.csv", [("u0", "new")])).record
+    folder = store.graph(more.graph)
+    assert sorted(folder.files()) == ["changed.parquet", "graph.json", "right_ids.parquet"]
+    assert (folder.base().place, folder.why_damaged()) == (f"graphs/{base}", None)
+    less = extend(store, more.graph, put("b.csv", [("u3", "v3")]), delete=True).record
+    assert store.graph(less.graph).base().place == f"graphs/{base}"
+    assert len(read_edge_columns(store.graph(less.graph))[0]) == less.n_edges == 100
+    many = extend(store, less.graph, put("c.csv", [(f"w{n}", "v0") for n in range(9)])).record
+    assert store.graph(many.graph).base() is None
+    folder.write_record("graph.json", {**folder.read_record("graph.json"), "n_edges": 7}, folder.stored().values())
+    with pytest.raises(DamageError, match="is not the graph that it was made of"):
+        read_graph(folder)
+    store.graph(base).remove("edges.parquet")
+    assert "it is missing" in store.graph(less.graph).why_damaged()
 
 
 def test_a_table_of_other_policies_or_without_weights_is_refused():

@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from contextlib import contextmanager, suppress
 
 import fsspec
 import pyarrow as pa
@@ -13,11 +14,21 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from pipeline.results.bicliques import Bicliques
 from pipeline.results.changes import changes_between
 from pipeline.run import run
-from pipeline.settings import ClusterSettings, PlanSettings, PublishSettings, SearchSettings, Settings
+from pipeline.settings import (
+    ClusterSettings,
+    PlanSettings,
+    PublishSettings,
+    SearchSettings,
+    Settings,
+    VersionSettings,
+)
 from pipeline.stages.verify import verify
 from pipeline.store.bicliques import publish_of
+from pipeline.store.folder import Folder
 from pipeline.store.layout import RunFolder, Store
 from pipeline.store.results import open_run
+from pipeline.versions.compact import compact
+from pipeline.versions.prune import prune
 from pipeline.versions.update import update
 from tests.reference.brute_force import maximal_bicliques, passing
 
@@ -54,8 +65,25 @@ def read_back(opened):
     return set(found)
 
 
+@contextmanager
+def killed_at(kind, method, time):
+    """Let a call of a method of a class kill the block; 0: none does."""
+    left, real = [time], getattr(kind, method)
+
+    def call_or_die(*arguments, **options):
+        left[0] -= 1
+        if not left[0]:
+            raise Killed
+        return real(*arguments, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kind, method, call_or_die)
+        with suppress(Killed):
+            yield
+
+
 class Versions(RuleBasedStateMachine):
-    """Insertions, deletions, kills and repetitions; every version is what a run would give."""
+    """Insertions, deletions, compactions, prunings, kills: a version is what a run would give."""
 
     @initialize(
         rows=TABLES,
@@ -63,18 +91,24 @@ class Versions(RuleBasedStateMachine):
         partitions=st.integers(1, 3),
         side=st.sampled_from(["left", "right"]),
         columns=st.sampled_from(["both", "smaller"]),
+        heavy=st.sampled_from([0.0, 0.5, float("inf")]),
+        differs=st.sampled_from([0, 2, 10**9]),
     )
-    def begin(self, rows, least, partitions, side, columns):
+    def begin(self, rows, least, partitions, side, columns, heavy, differs):
         fs = fsspec.filesystem("memory")
         if fs.exists("/versions"):
             fs.rm("/versions", recursive=True)
         self.least, self.edges, self.files = least, set(rows), 0
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr("pipeline.versions.compact.LIGHT", 0)
+        self.patch.setattr("pipeline.stages.extend.DIFFERS", differs)
         asked = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
         self.settings = Settings(
             store=f"{PLACE}/store",
             search=SearchSettings(side=side, threads=1, **asked),
             plan=PlanSettings(partitions=partitions),
             publish=PublishSettings(columns=columns),
+            versions=VersionSettings(compact_share=heavy),
             cluster=ClusterSettings(local=True),
         )
         self.latest = run(put("base.csv", rows), self.settings).run
@@ -92,7 +126,8 @@ class Versions(RuleBasedStateMachine):
         if found.how == "changes":
             assert found.parent == self.latest
             assert (found.appeared, found.vanished) == (len(after - before), len(before - after))
-        self.latest = found.version
+        self.known[found.version] = after
+        self.latest = found.compacted or found.version
         self.known[self.latest] = after
         return found
 
@@ -123,9 +158,37 @@ class Versions(RuleBasedStateMachine):
             patch.setattr(RunFolder, where, lambda *_, **__: (_ for _ in ()).throw(Killed))
             try:
                 update(source, self.settings)
-            except Killed:
-                assert open_run(self.settings.store).run == latest
+            except Killed:  # before the version was committed, or while it was written whole
+                opened = open_run(self.settings.store)
+                assert opened.run == latest or read_back(opened) == by_force(self.edges | rows, self.least)
         self.take(source, self.edges | rows)
+
+    @rule(data=st.data(), killed=st.sampled_from([0, 1, 2, 3]))
+    def compact_a_version(self, data, killed):
+        name = data.draw(st.sampled_from([self.latest, *sorted(self.known)]))
+        store, latest = Store.open(self.settings.store), self.latest
+        with killed_at(RunFolder, "write_record", killed):
+            compact(store, name)
+        if killed:
+            assert read_back(open_run(store)) == self.known[latest]
+        found = compact(store, name)
+        assert found.version == name
+        assert "layers" not in store.run(found.run).read_record("run.json")
+        self.known[found.run] = self.known[name]
+        if name == latest:
+            self.latest = found.run
+        assert compact(store, found.run).run == found.run
+
+    @rule(keep=st.integers(1, 3), killed=st.sampled_from([0, 1, 4, 9]))
+    def prune_the_store(self, keep, killed):
+        store = Store.open(self.settings.store)
+        listed = prune(store, keep)
+        with killed_at(Folder, "remove", killed):
+            assert prune(store, keep, remove=True).removed == listed.removed
+        assert prune(store, keep, remove=True).done
+        assert prune(store, keep).removed == []
+        self.known = {run: self.known[run] for run in self.known if run in store.runs()}
+        assert self.latest in self.known
 
     @precondition(lambda self: self.files)
     @rule()
@@ -174,6 +237,7 @@ class Versions(RuleBasedStateMachine):
     def teardown(self):
         if not hasattr(self, "known"):
             return
+        self.patch.undo()
         self.differences()
         for version, bicliques in self.known.items():
             assert read_back(open_run(self.settings.store, version)) == bicliques

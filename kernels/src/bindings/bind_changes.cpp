@@ -47,7 +47,7 @@ class ChangeSearch {
     const nb::gil_scoped_release release;
     Lists appeared, vanished;
     Remains remains(graph_, least_);
-    Ids l, r;
+    Ids l, r, l_places, r_places;
     std::int32_t change = -1;
     for (std::size_t k = 0; k < order.size(); ++k) {
       const std::int64_t i = order.data()[k];
@@ -56,17 +56,18 @@ class ChangeSearch {
         change = own;
         remains.change(change, side(left_of, left_start, change - first), side(right_of, right_start, change - first));
       }
-      mapped(left_offsets, left, i, left_of, l);
-      mapped(right_offsets, right, i, right_of, r);
-      const Span own_left{l.data(), l.data() + l.size()}, own_right{r.data(), r.data() + r.size()};
+      mapped(left_offsets, left, i, left_of, left_start.data()[change - first], l, l_places);
+      mapped(right_offsets, right, i, right_of, right_start.data()[change - first], r, r_places);
+      const Span own_left = span_of(l), own_right = span_of(r);
       if (!graph_.is_first(change, own_left, own_right)) continue;
       appeared.add(l.data(), l.size(), r.data(), r.size());
-      remains.inside(own_left, own_right, vanished);
+      remains.inside(own_left, own_right, span_of(l_places), span_of(r_places), vanished);
     }
+    std::vector<u64> hashes(vanished.size());
+    for (std::size_t i = 0; i < vanished.size(); ++i) hashes[i] = hash_of(vanished.left_of(i), vanished.right_of(i));
     const std::lock_guard<std::mutex> lock(mutex_);
-    for (std::size_t i = 0; i < appeared.size(); ++i)
-      appeared_.add(appeared.left_of(i).begin(), appeared.left_of(i).size(), appeared.right_of(i).begin(), appeared.right_of(i).size());
-    for (std::size_t i = 0; i < vanished.size(); ++i) vanished_.add(vanished.left_of(i), vanished.right_of(i));
+    appeared_.append(appeared);
+    for (std::size_t i = 0; i < vanished.size(); ++i) vanished_.add(vanished.left_of(i), vanished.right_of(i), hashes[i]);
   }
 
   /// What appeared and what vanished, four arrays each; they are handed over, once.
@@ -76,9 +77,15 @@ class ChangeSearch {
   static Span side(const Values& vertices, const Wide& start, std::int32_t number) {
     return {vertices.data() + start.data()[number], vertices.data() + start.data()[number + 1]};
   }
-  static void mapped(const Wide& offsets, const Values& ids, std::int64_t i, const Values& of, Ids& to) {
-    to.clear();
-    for (std::int64_t at = offsets.data()[i]; at < offsets.data()[i + 1]; ++at) to.push_back(of.data()[ids.data()[at]]);
+  static Span span_of(const Ids& ids) { return {ids.data(), ids.data() + ids.size()}; }
+  /// The vertices of a list, and their places in the side of its subgraph, which begins at `start`.
+  static void mapped(const Wide& offsets, const Values& ids, std::int64_t i, const Values& of, std::int64_t start, Ids& to, Ids& places) {
+    const std::int32_t *member = ids.data() + offsets.data()[i], *last = ids.data() + offsets.data()[i + 1];
+    to.resize(static_cast<std::size_t>(last - member)), places.resize(to.size());
+    for (std::size_t k = 0; k < to.size(); ++k) {
+      to[k] = of.data()[member[k]];
+      places[k] = static_cast<std::int32_t>(member[k] - start);
+    }
   }
   static nb::object arrays(Lists lists) {
     return nb::make_tuple(numpy_of(std::move(lists.left_offsets)), numpy_of(std::move(lists.left)),

@@ -1,0 +1,168 @@
+"""Updates of a run by batches of edges, small to large, beside a run from scratch."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.errors import BicliqError, InputError
+from pipeline.run import run
+from pipeline.settings import ClusterSettings, SearchSettings, Settings, VersionSettings
+from pipeline.versions.update import update
+
+LARGEST = 0.1
+"""Share of the edges that the largest batch joins."""
+
+
+@dataclass(frozen=True)
+class UpdateMeasured:
+    """What a batch of new edges changes and costs.
+
+    Parameters
+    ----------
+    graph
+        The graph, of which the batches were held out.
+    edges, share
+        Edges of the batch, and their share of all.
+    how
+        "changes" or "full run", as the update chose.
+    appeared, vanished
+        Bicliques that changed; None where a full run was made.
+    bicliques
+        Those of the new version.
+    bytes
+        What the version added to the store.
+    seconds, search, full
+        Of the update, from new rows to the committed version; of it the search of what changes; and
+        of a run from scratch of the base, published.
+    """
+
+    graph: str
+    edges: int
+    share: float
+    how: str
+    appeared: int | None
+    vanished: int | None
+    bicliques: int
+    bytes: int
+    seconds: float
+    search: float
+    full: float
+
+    def record(self) -> dict[str, Any]:
+        """Flat record for JSON."""
+        return asdict(self)
+
+
+def batch_sizes(n_edges: int) -> list[int]:
+    """Return the sizes of batches: powers of ten, and 0.1, 1 and 10 % of the edges.
+
+    Examples
+    --------
+    >>> batch_sizes(7089)
+    [1, 7, 10, 70, 100, 708]
+    """
+    most = int(n_edges * LARGEST)
+    powers = [10**k for k in range(4) if 10**k <= most]
+    return sorted({*powers, *(size for share in (0.001, 0.01, LARGEST) if (size := int(n_edges * share)) >= 1)})
+
+
+def measure_updates(
+    graphs: dict[str, Path], seed: int = 1, threads: int = 1, sizes: Sequence[int] = ()
+) -> Iterator[UpdateMeasured]:
+    """Hold random edges out of each graph, search the rest, and join them in batches.
+
+    Parameters
+    ----------
+    graphs
+        Parquet files of dense pairs by name.
+    seed
+        Of the order of the edges.
+    threads
+        Threads of the searches.
+    sizes
+        Edges of the batches; by default those of `batch_sizes`.
+
+    Raises
+    ------
+    InputError
+        Where a batch has all edges of a graph.
+    BicliqError
+        Where an update and a run from scratch differ: the largest batch is compared.
+    """
+    for name, path in graphs.items():
+        table = pq.read_table(path)
+        batches = sorted(sizes) or batch_sizes(len(table))
+        if not batches or batches[-1] >= len(table):
+            raise InputError(f"{name}: batches of {batches} edges of {len(table)}: some edges must be left")
+        order = np.random.default_rng(seed).permutation(len(table))
+        with tempfile.TemporaryDirectory() as folder:
+            yield from _measured(name, table, batches, order, Path(folder), threads)
+
+
+def _measured(
+    name: str, table: pa.Table, batches: list[int], order: Any, folder: Path, threads: int
+) -> Iterator[UpdateMeasured]:
+    """Join each batch to the same base, in a store that is removed afterwards."""
+
+    def written(file: str, rows: Any) -> str:
+        pq.write_table(table.take(pa.array(np.sort(rows))), folder / file)
+        return str(folder / file)
+
+    settings = Settings(
+        store=str(folder / "store"),
+        search=SearchSettings(threads=threads),
+        versions=VersionSettings(compact_share=float("inf")),
+        cluster=ClusterSettings(local=True),
+    )
+    base = run(written("base.parquet", order[batches[-1] :]), settings)
+    for size in batches:
+        found = update(written(f"{size}.parquet", order[:size]), settings, base.run)
+        changed = found.how, found.appeared, found.vanished, found.bicliques, found.bytes
+        seconds = found.seconds["total"], found.seconds["search"], base.seconds["total"]
+        yield UpdateMeasured(name, size, size / len(table), *changed, *seconds)
+    whole = run(written("all.parquet", order), settings)
+    if (whole.bicliques, whole.digest) != (found.bicliques, found.digest):
+        raise BicliqError(
+            f"{name}: the update by {batches[-1]} edges and a run of all of them differ; this is a defect"
+        )
+
+
+def draw_updates(records: Sequence[dict[str, Any]], path: str | Path) -> None:
+    """Draw seconds over the size of the batch, a panel a graph, with the run from scratch.
+
+    Raises
+    ------
+    InputError
+        Where matplotlib is not installed, or cannot write such a file.
+    """
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise InputError("a picture needs matplotlib: pip install matplotlib") from error
+    names = list(dict.fromkeys(record["graph"] for record in records))
+    figure = Figure(figsize=(3.2 * len(names) + 0.6, 3.0), layout="constrained")
+    panels = figure.subplots(1, len(names), squeeze=False, sharey=True)[0]
+    for axes, name in zip(panels, names, strict=True):
+        rows = [record for record in records if record["graph"] == name]
+        for how, mark, said in (("changes", "o", "what changes is searched"), ("full run", "s", "a full run is made")):
+            some = [row for row in rows if row["how"] == how]
+            axes.plot([row["edges"] for row in some], [row["seconds"] for row in some], mark, markersize=4, label=said)
+        axes.plot([row["edges"] for row in rows], [row["seconds"] for row in rows], color="0.6", zorder=0)
+        axes.axhline(rows[0]["full"], color="C3", linestyle="--", label="run from scratch")
+        axes.set(title=name, xlabel="new edges", xscale="log", yscale="log")
+    panels[0].set_ylabel("seconds to the new version")
+    panels[0].legend(fontsize=7)
+    try:
+        with matplotlib.rc_context({"svg.hashsalt": "bicliq"}):  # the same figures, the same file
+            figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None)
+    except (ValueError, OSError) as error:
+        raise InputError(f"{path}: the picture cannot be written: {error}") from error

@@ -1,0 +1,352 @@
+"""Compact: a version written as a run of its own, which stands on nothing.
+
+The data files of its base are merged with what appeared since, without what vanished; nothing is
+searched. Its graph is written whole, too. What comes of it is a run like any other: a plan (that
+of the base, with later vertices at its end), subgraphs, data files, commit records, and a manifest
+that is written last. So a process that is killed leaves the version as it was, and the same
+command goes on with the partitions that are not committed. The run keeps what is known of its
+version: parent, update, files taken.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import kernels
+from pipeline.errors import DamageError, InputError
+from pipeline.events import tell
+from pipeline.graphs.bipartite import BipartiteGraph, read_graph
+from pipeline.graphs.paths import wedges
+from pipeline.graphs.reduce import reduce
+from pipeline.settings import SearchSettings
+from pipeline.stages.extend import write_whole
+from pipeline.stages.partition import write_partitions
+from pipeline.stages.plan import Plan, PlanRecord, read_plan, read_plan_record
+from pipeline.stages.publish import publish
+from pipeline.store.biclique_file import BicliqueWriter
+from pipeline.store.biclique_reader import BicliqueReader, Int64s
+from pipeline.store.bicliques import MASK, SCHEMA, batches_of, publish_of
+from pipeline.store.folder import MEND
+from pipeline.store.labels import Hashes, read_hashes
+from pipeline.store.layout import FORMAT, Commit, RunFolder, Store
+from pipeline.store.sizes import Sizes
+from pipeline.store.states import OpenedRun, latest_run, read_run
+from pipeline.store.versions import Part, layers_of
+
+KEPT = ("asks", "search", "plan", "publish", "parent", "table", "reading", "taken", "update")
+"""What the run keeps of the record of its version."""
+
+LIGHT = 50_000
+"""Bicliques that changed, of which a reader notices nothing (0.05 s): so few are never worth it."""
+
+
+@dataclass(frozen=True)
+class CompactRecord:
+    """What was written of a version.
+
+    Parameters
+    ----------
+    run, version, store
+        The new run, the version that it holds, and the store's URL; both runs are one where the
+        version stands on nothing already.
+    bicliques, digest
+        Those of either, and their set digest, 16 hex digits.
+    layers
+        Updates that the version stood on, besides its base.
+    partitions, written
+        Data files of the run, and those of them that this call wrote.
+    bytes, bytes_before
+        Size of the data files of the run, and of those that the version was read from.
+    seconds
+        Duration.
+    """
+
+    run: str
+    version: str
+    store: str
+    bicliques: int
+    digest: str
+    layers: int
+    partitions: int
+    written: int
+    bytes: int
+    bytes_before: int
+    seconds: float
+
+    def record(self) -> dict[str, Any]:
+        """Plain record for JSON."""
+        return asdict(self)
+
+
+def compact(store: Store, run: str | None = None, threads: int = 0) -> CompactRecord:
+    """Write a version as a run of its own, which stands on no other run.
+
+    Parameters
+    ----------
+    store, run
+        The version, or how its name begins; by default the run that was published last.
+    threads
+        Threads that encode; 0: all that this process may use.
+
+    Returns
+    -------
+    CompactRecord
+
+    Raises
+    ------
+    InputError
+        Where the run is not published whole.
+    DamageError
+        Where a file of the version is damaged; nothing is then published.
+
+    Notes
+    -----
+    One read and one write of all bicliques, a row group at a time. The version stays until it is
+    pruned. Its run is the latest one where the version was: it counts as published when that was.
+    """
+    started = time.perf_counter()
+    name = latest_run(store) if run is None else store.find_run(run)
+    opened = read_run(store.run(name))
+    if opened.state.name != "published" or opened.manifest is None:
+        raise InputError(
+            f"{store.run(name).uri}: only a published run can be written whole; this one is {opened.state}"
+        )
+    if "layers" not in opened.asked:
+        return _record(store, name, name, opened, 0, 0, started)
+    folder = store.run(compact_id(name))
+    with folder.claim("compact"):
+        written = _Compaction(folder, name, opened, threads).done()
+    return _record(store, folder.run, name, opened, len(opened.asked["layers"]), written, started)
+
+
+def compact_id(version: str) -> str:
+    """Name the run that a version is written as: a hash of the version's name."""
+    what = {"format": FORMAT, "compacts": version}
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def why_heavy(store: Store, asked: dict[str, Any], share: float) -> str | None:
+    """Say in words why a version is worth being written whole, or None.
+
+    Parameters
+    ----------
+    store, asked
+        The run.json of a version.
+    share
+        Rows of its layers, as a share of its bicliques, that are not worth it yet.
+    """
+    rows = sum(layer.rows for layer in layers_of(store, asked))
+    bicliques = int(asked["manifest"]["bicliques"])
+    if rows <= max(LIGHT, share * max(bicliques, 1)):
+        return None
+    return f"{rows:,} bicliques changed since its base was searched, of {bicliques:,}"
+
+
+class _Compaction:
+    """One version on its way to a run of its own."""
+
+    def __init__(self, folder: RunFolder, version: str, opened: OpenedRun, threads: int) -> None:
+        self._folder, self._version, self._opened, self._threads = folder, version, opened, threads
+        self._store = folder.store
+
+    def done(self) -> int:
+        """Write what is not committed, and publish; returns the partitions that were written."""
+        before = self._opened.manifest
+        assert before is not None  # a version is published
+        if not self._folder.exists():
+            self._folder.write_record("run.json", self._asked())
+        plan, record = self._planned()
+        write_partitions(self._store, self._folder.run)
+        missing = [number for number in range(record.partitions) if self._folder.read_commit(number) is None]
+        if missing:
+            hashes = read_hashes(self._store.graph(record.graph))
+            rows = _Rows(self._opened, read_plan(self._base), plan)
+            for number in missing:
+                self._write(number, rows, hashes, plan.digest)
+        self._same_as(before)
+        published = self._folder.manifest()
+        if published is None or published["created"] != before["created"]:
+            publish(self._store, self._folder.run, created=before["created"])
+        tell("version compacted", version=self._version, run=self._folder.run, partitions=len(missing))
+        return len(missing)
+
+    @property
+    def _base(self) -> RunFolder:
+        return self._store.run(str(self._opened.asked["base"]))
+
+    def _asked(self) -> dict[str, Any]:
+        asked = self._opened.asked
+        graph, now = write_whole(self._store, str(asked["graph"])), dt.datetime.now(dt.UTC).isoformat()
+        about = {"run": self._folder.run, "graph": graph, "compacts": self._version, "created": now}
+        return {**about, **{name: asked[name] for name in KEPT}}
+
+    def _planned(self) -> tuple[Plan, PlanRecord]:
+        """The plan of the base for the graph of the version, made unless it is there."""
+        if not self._folder.has("plan.json"):
+            self._plan()
+        return read_plan(self._folder), read_plan_record(self._folder)
+
+    def _plan(self) -> None:
+        asked = self._folder.read_record("run.json")
+        search = SearchSettings.model_validate(asked["search"])
+        graph = read_graph(self._store.graph(str(asked["graph"])))
+        written = []
+        if search.min_left > 1 or search.min_right > 1:
+            graph = reduce(graph, search.min_left, search.min_right).in_old_ids(graph.n_left, graph.n_right)
+            written.append(self._folder.write_table("reduced.parquet", graph.to_table()))
+        found, known = extended_plan(read_plan(self._base), graph), read_plan_record(self._base)
+        written.append(self._folder.write_table("plan.parquet", found.to_table()))
+        record = replace(
+            known,
+            run=self._folder.run,
+            graph=str(asked["graph"]),
+            n_left=int((graph.left_degrees > 0).sum()),
+            n_right=int((graph.right_degrees > 0).sum()),
+            n_edges=graph.n_edges,
+            n_roots=int(found.roots.size),
+            partitions=int(found.partition.max(initial=-1)) + 1,
+            est_cost=int(found.cost.sum()),
+            digest=found.digest,
+        )
+        self._folder.write_record("plan.json", asdict(record), written)
+
+    def _write(self, number: int, rows: _Rows, hashes: tuple[Hashes, Hashes], plan: str) -> None:
+        """Write and commit a partition, unless another process did."""
+        started = time.perf_counter()
+        with self._folder.claim_partition(number):
+            if self._folder.read_commit(number) is not None:
+                return
+            sizes, digest, name = Sizes(), 0, self._folder.attempt_name(number)
+            publish_as, count = publish_of(self._opened.asked), 0
+            with self._folder.sink(name) as sink, BicliqueWriter(sink, self._threads, publish_as) as writer:
+                for batch in (batch for table in rows.of(number) for batch in batches_of(table)):
+                    writer.write(batch)
+                    sizes.add(np.diff(batch.left_offsets), np.diff(batch.right_offsets))
+                    digest += kernels.check_bicliques(batch, *hashes)[0]
+                    count += len(batch)
+            commit = Commit(
+                partition=number,
+                file=name,
+                rows=count,
+                bytes=sink.bytes,
+                checksum=sink.checksum,
+                digest=f"{digest & MASK:016x}",
+                seconds=round(time.perf_counter() - started, 6),
+                complete=True,
+                sizes=sizes.record(),
+                plan=plan,
+                backend=rows.backend,
+                threads=kernels.number_of_threads(self._threads),
+            )
+            self._folder.commit_partition(commit)
+
+    def _same_as(self, before: dict[str, Any]) -> None:
+        """Refuse to publish other bicliques than those of the version."""
+        commits = self._folder.committed().values()
+        rows, digest = sum(commit.rows for commit in commits), sum(int(commit.digest, 16) for commit in commits) & MASK
+        if (rows, f"{digest:016x}") != (before["bicliques"], before["digest"]):
+            raise DamageError(
+                f"{self._store.run(self._version).uri}: its record says {before['bicliques']} bicliques, digest"
+                f" {before['digest']}; read were {rows}, digest {digest:016x}; {MEND}"
+            )
+
+
+class _Rows:
+    """The bicliques of a version by the partitions of a new plan.
+
+    Parameters
+    ----------
+    opened
+        The version.
+    base, plan
+        The plan of its base, and the new one, which extends it.
+    """
+
+    def __init__(self, opened: OpenedRun, base: Plan, plan: Plan) -> None:
+        self._parts = list(opened.parts.values())
+        self.backend = next((part.commit.backend for part in self._parts), "none")
+        assert opened.manifest is not None  # a version is published
+        self._partition = np.full(int(opened.manifest[f"n_{plan.side}"]), -1, np.int64)  # what vanished may be of none
+        self._partition[plan.roots] = plan.partition
+        kept = np.isin(base.roots, plan.roots)
+        both = base.partition[kept].astype(np.int64), self._partition[base.roots[kept]]
+        self._of_base = dict(np.unique(both, axis=1).T.tolist())  # a partition of the base is in one of these
+
+    def of(self, number: int) -> Iterator[pa.Table]:
+        """Yield the bicliques of a partition, with dense ids, a row group of a file at a time."""
+        for part in self._parts:
+            if part.base is not None and self._of_base.get(part.base) != number:
+                continue
+            with part.open() as file:
+                for group in range(len(file.rows)):
+                    rows = self._mine(file, group, number)
+                    table = self._living(part, file, group, rows) if rows.size else SCHEMA.empty_table()
+                    if table.num_rows:
+                        yield table.combine_chunks()
+
+    def _mine(self, file: BicliqueReader, group: int, number: int) -> Int64s:
+        """Rows of a row group whose root is in a partition."""
+        return np.flatnonzero(self._partition[file.numbers(group)["root"].to_numpy()] == number)
+
+    @staticmethod
+    def _living(part: Part, file: BicliqueReader, group: int, rows: Int64s) -> pa.Table:
+        """Those of some rows that did not vanish."""
+        table = file.table(group, None if rows.size == file.rows[group] else rows)
+        lives = part.lives(file, group, rows, table)
+        return table if lives.all() else table.filter(pa.array(lives))
+
+
+def extended_plan(plan: Plan, graph: BipartiteGraph) -> Plan:
+    """Return the plan of a graph that another graph became, with the order of the earlier one.
+
+    Parameters
+    ----------
+    plan
+        Plan of the earlier graph.
+    graph
+        The later one, reduced where it is searched so. Vertices keep their ids.
+
+    Notes
+    -----
+    Vertices without edges leave the plan, and new ones come last, by their ids, in a partition of
+    their own. So the first member of a biclique, its root, is the same by both plans.
+    """
+    by_root = graph if plan.side == "left" else graph.transpose()
+    there = by_root.left_degrees > 0
+    kept = there[plan.roots]
+    new = there.copy()
+    new[plan.roots] = False
+    roots = np.concatenate([plan.roots[kept], np.flatnonzero(new)]).astype(np.int32)
+    last = int(plan.partition.max(initial=-1)) + 1
+    partition = np.concatenate([plan.partition[kept], np.full(int(new.sum()), last, np.int32)])
+    dense = np.unique(partition, return_inverse=True)[1].astype(np.int32)
+    return Plan(plan.side, roots, wedges(by_root)[0][roots], dense)
+
+
+def _record(
+    store: Store, run: str, version: str, opened: OpenedRun, layers: int, written: int, started: float
+) -> CompactRecord:
+    manifest = store.run(run).manifest()
+    assert manifest is not None  # it was published
+    return CompactRecord(
+        run=run,
+        version=version,
+        store=store.uri,
+        bicliques=int(manifest["bicliques"]),
+        digest=str(manifest["digest"]),
+        layers=layers,
+        partitions=int(manifest["partitions"]),
+        written=written,
+        bytes=int(manifest["bytes"]),
+        bytes_before=int(sum(part.commit.bytes for part in opened.parts.values())),
+        seconds=round(time.perf_counter() - started, 6),
+    )

@@ -1,0 +1,261 @@
+"""Prune: runs that nobody keeps are removed, with the graphs that only they were of, and garbage.
+
+Of each *family* (a table's runs of one question, and all versions of them) the last ones are kept,
+or the young ones, and whatever these stand on: bases, layers, graphs. What is not finished, is at
+work, or is a count is never touched. A folder is marked before its record goes, and loses the mark
+last: so what a killed process leaves of it is known for garbage, and goes with the next call.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections import defaultdict
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from pipeline.errors import InputError
+from pipeline.events import tell
+from pipeline.store.folder import Folder, writer_lives
+from pipeline.store.inventory import FORGOTTEN_SECONDS, PRUNED, forgotten
+from pipeline.store.layout import Store
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+"""Seconds of the units of an age."""
+
+
+@dataclass(frozen=True)
+class Removed:
+    """Something that goes.
+
+    Parameters
+    ----------
+    what
+        Its path in the store, as ``runs/3f2a``.
+    why
+        Why nobody keeps it.
+    bytes
+        Size of its files.
+    """
+
+    what: str
+    why: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class PruneRecord:
+    """What goes, and what stays.
+
+    Parameters
+    ----------
+    store
+        URL of the store.
+    removed
+        Runs, graphs and files of killed processes that go, in this order.
+    kept
+        Why each run stays, by its name.
+    bytes
+        Size of what goes.
+    done
+        Whether it is gone; otherwise it was only listed.
+    """
+
+    store: str
+    removed: list[Removed]
+    kept: dict[str, str]
+    bytes: int
+    done: bool
+
+    def record(self) -> dict[str, Any]:
+        """Plain record for JSON."""
+        return asdict(self)
+
+
+def prune(
+    store: Store, keep_last: int | None = None, older_than: dt.timedelta | None = None, *, remove: bool = False
+) -> PruneRecord:
+    """Remove runs that nobody keeps, or list them.
+
+    Parameters
+    ----------
+    store
+        The store.
+    keep_last
+        Of each family of runs, keep so many, the last published; None: 1.
+    older_than
+        Remove only what was published longer ago than that.
+    remove
+        Remove; otherwise say what would go.
+
+    Returns
+    -------
+    PruneRecord
+
+    Raises
+    ------
+    InputError
+        Where neither bound is given, or `keep_last` is below 1.
+    DamageError
+        Where the record of a run is damaged: what it stands on is then not known.
+
+    Notes
+    -----
+    Reads the records, and no data. No update runs at the same time on a local disk. What a reader
+    has open there is read to its end; whatever it opens later of a removed run is a DamageError,
+    as it is on an object store, and never a wrong row.
+    """
+    if keep_last is None and older_than is None:
+        raise InputError("prune: say what to keep: the last so many runs (keep_last), or the young ones (older_than)")
+    if keep_last is not None and keep_last < 1:
+        raise InputError(f"keep_last {keep_last}: at least one run of each family is kept")
+    with store.root.claim("update"):
+        known = _Known.of(store)
+        kept = known.kept(keep_last or 1, older_than)
+        gone = [run for run in known.by_layers() if run not in kept]
+        why = f"published before the last {keep_last or 1} of its family" + (
+            "" if older_than is None else f", and over {older_than} ago"
+        )
+        removed = [Removed(f"runs/{run}", why, known.bytes_of(f"runs/{run}")) for run in gone]
+        graphs = known.graphs_only_of(gone)
+        removed += [Removed(f"graphs/{graph}", reason, known.bytes_of(f"graphs/{graph}")) for graph, reason in graphs]
+        removed += [Removed(path, reason, known.sizes.get(path, 0)) for path, reason in forgotten(store)]
+        if remove:
+            for run in kept:
+                store.run(run).remove(PRUNED)
+            for one in removed:
+                _remove(store, one.what)
+            tell("store pruned", store=store.uri, removed=len(removed), bytes=sum(one.bytes for one in removed))
+    return PruneRecord(store.uri, removed, kept, sum(one.bytes for one in removed), remove)
+
+
+def parse_age(text: str) -> dt.timedelta:
+    """Return a duration that is written as a number and a unit: s, m, h, d or w.
+
+    Examples
+    --------
+    >>> parse_age("30d").days, parse_age("1.5h").seconds
+    (30, 5400)
+    """
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([smhdw])", text)
+    try:
+        if found:
+            return dt.timedelta(seconds=float(found[1]) * UNITS[found[2]])
+    except OverflowError:
+        pass
+    raise InputError(f"age {text!r}: write a number and a unit, as in 30d (s, m, h, d, w)")
+
+
+@dataclass
+class _Known:
+    """The records of all runs, and the sizes of all files."""
+
+    store: Store
+    asked: dict[str, dict[str, Any]]
+    manifests: dict[str, dict[str, Any] | None]
+    graphs: dict[str, dict[str, Any]]
+    sizes: dict[str, int]
+    at_work: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, store: Store) -> _Known:
+        runs, graphs = store.runs(), store.graphs()
+        known = cls(
+            store,
+            {run: store.run(run).read_record("run.json") for run in runs},
+            {run: store.run(run).manifest() for run in runs},
+            {graph: store.graph(graph).read_record("graph.json") for graph in graphs},
+            {path: size for place in ("runs", "graphs") for path, size in store.root.files(place).items()},
+        )
+        known.at_work = {run for run in runs if _is_at_work(store.run(run))}
+        return known
+
+    def kept(self, keep_last: int, older_than: dt.timedelta | None) -> dict[str, str]:
+        """Why each run that stays does."""
+        kept: dict[str, str] = {}
+        families: dict[str, list[str]] = defaultdict(list)
+        for run, asked in self.asked.items():
+            if asked["asks"] != "bicliques":
+                kept[run] = "a count"
+            elif run in self.at_work:
+                kept[run] = "at work"
+            elif self.manifests[run] is None:
+                kept[run] = "not finished"
+            families[self._family(run)].append(run)
+        published = [run for run in self.asked if run not in kept]
+        now = dt.datetime.now(dt.UTC)
+        for family in families.values():
+            some = sorted((run for run in family if run in published), key=self._age)
+            kept |= dict.fromkeys(some[-keep_last:], f"of the last {keep_last} of its family")
+        if older_than is not None:
+            young = (run for run in published if now - dt.datetime.fromisoformat(self._age(run)[0]) <= older_than)
+            kept |= {run: f"published within {older_than}" for run in young if run not in kept}
+        if published:
+            kept.setdefault(max(published, key=self._age), "the latest")
+        for run in list(kept):
+            for below in self._below(run):
+                kept.setdefault(below, f"{run} stands on it")
+        return kept
+
+    def by_layers(self) -> list[str]:
+        """All runs, each before those that it stands on."""
+        return sorted(self.asked, key=lambda run: (-len(self.asked[run].get("layers", [])), run))
+
+    def graphs_only_of(self, gone: list[str]) -> list[tuple[str, str]]:
+        """Graphs that no other runs need, and those that a killed update left; and why they go."""
+        left = {str(asked["graph"]) for run, asked in self.asked.items() if run not in gone}
+        left |= {str(self.graphs[graph]["base"]) for graph in left if "base" in self.graphs.get(graph, {})}
+        of_gone = {str(self.asked[run]["graph"]) for run in gone}
+        of_gone |= {str(self.graphs[graph]["base"]) for graph in of_gone if "base" in self.graphs.get(graph, {})}
+        found = [(graph, "no other run is of it") for graph in sorted(of_gone - left) if graph in self.graphs]
+        for graph in sorted(set(self.graphs) - left - of_gone):
+            if "parent" in self.graphs[graph]["summary"] and self._is_old(graph):
+                found.append((graph, "an update that was killed left it"))
+        return sorted(found, key=lambda entry: "base" not in self.graphs[entry[0]])
+
+    def bytes_of(self, place: str) -> int:
+        """Size of the files in a folder."""
+        return sum(size for path, size in self.sizes.items() if path.startswith(f"{place}/"))
+
+    def _age(self, run: str) -> tuple[str, str, str]:
+        manifest = self.manifests[run]
+        return "" if manifest is None else str(manifest["created"]), str(self.asked[run]["created"]), run
+
+    def _below(self, run: str) -> set[str]:
+        """Runs that a version stands on."""
+        asked = self.asked[run]
+        return ({str(asked["base"]), *asked["layers"]} & set(self.asked)) - {run} if "layers" in asked else set()
+
+    def _family(self, run: str) -> str:
+        """What the versions of a run have in common, and full runs of its table with it."""
+        asked = self.asked[run]
+        table = asked.get("table") or self.graphs.get(str(asked["graph"]), {}).get("source", {}).get("uri")
+        return json.dumps([table, asked["search"]], sort_keys=True)
+
+    def _is_old(self, graph: str) -> bool:
+        """Whether no living process can be about to make a run of a graph."""
+        modified = self.store.fs.modified(self.store.graph(graph).path_of("graph.json"))
+        return bool((dt.datetime.now(dt.UTC) - modified).total_seconds() > FORGOTTEN_SECONDS)
+
+
+def _is_at_work(folder: Folder) -> bool:
+    """Whether a process holds something of a run; object stores cannot tell."""
+    locks = folder.files("claims") if folder.is_local else {}
+    return any(writer_lives(folder.path_of(name)) for name in locks)
+
+
+def _remove(store: Store, what: str) -> None:
+    """Remove a file, or a run or a graph: its record first, the mark last."""
+    kind, name, *inside = what.split("/")
+    if inside:
+        store.root.remove(what)
+        return
+    folder = Folder(store.fs, store.path, what)
+    folder.write_record(PRUNED, {"pruned": what})
+    folder.remove("manifest.json", "run.json" if kind == "runs" else "graph.json")
+    if kind == "runs":
+        store.root.remove(f"reports/{name}.html")
+    folder.remove(*(file for file in folder.files() if file != PRUNED))
+    folder.remove(PRUNED)
+    folder.remove_empty()

@@ -1,0 +1,37 @@
+"""`bicliq bench update`: batches of edges joined to a run, and what they cost."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from flows.cli.app import invoke
+from pipeline.bench.updates import UpdateMeasured, batch_sizes, draw_updates, measure_updates
+from pipeline.errors import InputError
+from tests.real_graphs import DATA
+
+UC = DATA / "UCforum.parquet"
+
+
+def test_batches_of_one_edge_to_a_tenth_are_measured_and_drawn(tmp_path, capsys):
+    picture = tmp_path / "updates.svg"
+    assert (
+        invoke(["bench", "update", str(UC), "--edges", "1", "--edges", "40", "--picture", str(picture), "--json"]) == 0
+    )
+    rows = json.loads(capsys.readouterr().out)["graphs"]
+    assert [(row["edges"], row["how"]) for row in rows] == [(1, "changes"), (40, "changes")]
+    assert rows[1]["appeared"] > rows[0]["appeared"] > 0
+    assert all(row["full"] > 0 and row["seconds"] >= row["search"] > 0 and row["bytes"] > 0 for row in rows)
+    assert "a full run is made" in picture.read_text()
+    draw_updates(rows, tmp_path / "again.svg")
+    assert (tmp_path / "again.svg").read_bytes() == picture.read_bytes()
+
+
+def test_sizes_go_up_to_a_tenth_and_leave_some_edges():
+    assert batch_sizes(1_000_000) == [1, 10, 100, 1000, 10_000, 100_000]
+    with pytest.raises(InputError, match="some edges must be left"):
+        list(measure_updates({"UC": UC}, sizes=[10**6]))
+    (found,) = measure_updates({"UC": UC}, sizes=[2])
+    assert isinstance(found, UpdateMeasured)
+    assert found.record()["graph"] == "UC"
