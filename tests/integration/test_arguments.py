@@ -94,6 +94,7 @@ TEXTS = {
 
 MEANT = {
     ("generate", "--seed"): {"9" * 25},
+    ("*", "--compact-share"): {"9" * 25},
     ("clique", "--time-limit"): {"9" * 25},
     ("top", "-k"): {"9" * 25},
     ("verify", "--sample"): {"9" * 25},
