@@ -107,6 +107,8 @@ class Observer:
         Called with the address of the Dask dashboard.
     expected
         Called before the search with what it is expected to find and to cost.
+    planned
+        Called with the name of the run as soon as it is planned and checked, before its search.
     """
 
     stage: Callable[[str], None] = lambda name: None
@@ -114,6 +116,7 @@ class Observer:
     search: Callable[[SearchProgress], None] | None = None
     dashboard: Callable[[str], None] = lambda address: None
     expected: Callable[[dict[str, Any]], None] = lambda record: None
+    planned: Callable[[str], None] = lambda run: None
 
 
 def run(source: Edges, settings: Settings, observer: Observer | None = None) -> RunSummary:
@@ -164,6 +167,7 @@ def _run(source: Edges, settings: Settings, observer: Observer) -> RunSummary:
         asked = settings.search, settings.plan, settings.data_backend, settings.cluster
         planned = plan(store, graph.graph, *asked, publish=settings.publish)
         check_input(store, planned.run, graph.summary, settings.checks)
+        observer.planned(planned.run)
     return finish(store, planned, settings, observer, clock.seconds, graph)
 
 

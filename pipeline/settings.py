@@ -54,6 +54,12 @@ OTHER_VARIABLES = {
 MOST_THREADS = 4096
 """More than any machine has cores; a system that refuses to start still more ends the process."""
 
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+"""Seconds of the units of lengths of time."""
+
+LONGEST = 1e11
+"""Seconds (3,000 years): a length of time that is longer is a mistake."""
+
 Format = Literal["auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency"]
 
 NULL_WORDS = (
@@ -404,6 +410,42 @@ def parse_time(text: str) -> float:
     except ValueError:
         raise ValueError(f"{text!r} is neither an ISO date (2009-01-31, 2009-01-31T12:00) nor Unix seconds") from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of a length of time: a number, or one with a unit: s, m, h, d or w.
+
+    Raises
+    ------
+    ValueError
+        If the text is neither, or not finite.
+
+    Examples
+    --------
+    >>> parse_duration("30d"), parse_duration("1.5h"), parse_duration("90")
+    (2592000.0, 5400.0, 90.0)
+    """
+    match = re.fullmatch(r"([0-9]*\.?[0-9]+)([smhdw]?)", text.strip())
+    seconds = float(match[1]) * UNITS[match[2]] if match else math.inf
+    if not seconds < LONGEST:
+        raise ValueError(f"{text!r} is no length of time: write a number and s, m, h, d or w, as in 30d or 12h")
+    return seconds
+
+
+def seconds_of(option: str, text: str) -> float:
+    """Read a length of time that an option gives.
+
+    Raises
+    ------
+    InputError
+        Where it is none.
+    """
+    from pipeline.errors import InputError
+
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise InputError(f"{option} {error}") from None
 
 
 def check_limit(search: SearchSettings) -> None:

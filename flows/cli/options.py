@@ -63,6 +63,7 @@ TAKES: dict[str, tuple[str, ...]] = {
     "diff": ("store",),
     "rollback": ("store",),
     "update": ("ingest", *HOW, "cluster", "notify", "data_backend", "store"),
+    "watch": (*ALL, "-search.max_bicliques", "-search.on_limit"),
     "top": ("store",),
     "show": ("store",),
     "export": ("store",),

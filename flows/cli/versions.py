@@ -1,4 +1,4 @@
-"""Commands about versions of a run: `update`, `diff`, `rollback`."""
+"""Commands about versions of a run: `update`, `watch`, `diff`, `rollback`."""
 
 from __future__ import annotations
 
@@ -49,6 +49,52 @@ def update(
         with console.observed(json) as observer:
             record = update_run(edges, settings, run, delete=delete, observer=observer).record()
     console.answer(record, json, console.updated)
+
+
+@room.command(
+    "watch",
+    "bicliq watch /srv/lake/orders --store shop-store",
+    "bicliq watch s3://lake/orders --once --left buyer --right product --store s3://lake/groups",
+    'bicliq watch "orders/2026-*.csv" --every 10m --replace --store shop-store',
+)
+def watch(
+    settings: Settings,
+    place: Annotated[
+        str, typer.Argument(metavar="PLACE", help="A folder or prefix, a glob, or a file: a path or an fsspec URL.")
+    ],
+    once: Annotated[bool, typer.Option("--once", help="Look once, take what is new, and end.")] = False,
+    every: Annotated[str, typer.Option("--every", help="Time between two looks, as 30s, 10m or 1h.")] = "30s",
+    settle: Annotated[
+        str, typer.Option("--settle", help="Time for which a new file must stay as it is, so that it is taken.")
+    ] = "2s",
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Take a file that changed anew, in place of what it held.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Take new files of a folder, prefix or glob, each exactly once, until interrupted.
+
+    The first files of a new store make a full run, with the options of `run`; later ones are joined
+    to it as by `update`, those of one look in one version. Names that begin with . or _ or end on
+    .tmp or .part are passed over.
+    """
+    import time
+
+    from flows.cli import console
+    from flows.words import taken_in_words
+    from pipeline.settings import seconds_of
+    from pipeline.versions.watch import Watch
+
+    pause = seconds_of("--every", every)
+    watched = Watch(place, settings, replace=replace, settle=seconds_of("--settle", settle))
+    while True:
+        with console.observed(json) as observer:
+            taken = watched.take(observer)
+        if once or taken.anything:
+            console.answer(taken.record(), json, taken_in_words)
+        if once:
+            return
+        time.sleep(pause)
 
 
 Least = Annotated[int, typer.Option(min=1, max=2**62, help="At least so many.", rich_help_panel="Which groups")]

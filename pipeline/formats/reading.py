@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from pipeline.errors import InputError
 from pipeline.formats.adjacency import adjacency_batches
-from pipeline.formats.files import files_of, input_errors, size_of
+from pipeline.formats.files import Files, files_of, input_errors, size_of
 from pipeline.formats.heads import csv_layout, konect_layout, mtx_layout, refuse_choice, refuse_columns, snap_layout
 from pipeline.formats.parquet import open_parquet, parquet_batches
 from pipeline.formats.recognise import recognise, text_head
@@ -29,7 +29,8 @@ def open_edges(source: Edges, settings: IngestSettings) -> EdgeSource:
     ----------
     source
         Path or fsspec URL; ``.gz`` and ``.zst`` are decompressed. A glob names several files of one
-        format, a folder all the tables below it. Or a table in memory (`pipeline.formats.tables`).
+        format, a folder all the tables below it. Or the files themselves (`Files`), or a table in
+        memory (`pipeline.formats.tables`).
     settings
         Format, columns and what is needed of weights and times.
 
@@ -39,6 +40,8 @@ def open_edges(source: Edges, settings: IngestSettings) -> EdgeSource:
         If a file is missing, empty, binary or of unknown format, lacks a named column or does not
         say which columns are meant, or if several files are not one table.
     """
+    if isinstance(source, Files):
+        return _open_several(source.name, files_of(source), settings)
     if not isinstance(source, str | os.PathLike):
         return open_table(source, settings)
     uri = os.fspath(source)

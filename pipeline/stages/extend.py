@@ -19,12 +19,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.errors import InputError
+from pipeline.formats import Files
 from pipeline.graphs.bipartite import Int32s, Int64s
 from pipeline.settings import IngestSettings
 from pipeline.stages.edge_table import POLICIES, EdgeTable
 from pipeline.stages.ingest import GraphRecord, read_edge_table, store_table, unite_weights
 from pipeline.store.labels import read_labels
 from pipeline.store.layout import GraphFolder, Store
+
+NO_EDGES: Int32s = np.zeros(0, np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,18 +42,21 @@ class Extended:
         int32: the edges that were joined or taken away, in dense ids of the new graph, sorted.
     unchanged
         Different edges of the table that were there already, or were not there to be taken away.
+    gone
+        int32: ends of the edges that went in the same step in which others were joined.
     """
 
     record: GraphRecord
     left: Int32s
     right: Int32s
     unchanged: int
+    gone: tuple[Int32s, Int32s] = (NO_EDGES, NO_EDGES)
 
 
 def extend(
     store: Store,
     graph: str,
-    source: str | os.PathLike[str],
+    source: str | os.PathLike[str] | Files,
     settings: IngestSettings | None = None,
     *,
     delete: bool = False,
@@ -91,7 +97,7 @@ def extend(
     _same_policies(folder, known, settings, [name for name in POLICIES if not (delete and name == "duplicates")])
     table = read_edge_table(source, settings)
     started = time.perf_counter()
-    ids, places = zip(*map(_appended, read_labels(folder), (table.left_ids, table.right_ids)), strict=True)
+    ids, places = zip(*map(appended, read_labels(folder), (table.left_ids, table.right_ids)), strict=True)
     if delete:
         ids, places = _without_unknown(read_labels(folder), places)
     n_right = max(len(ids[1]), 1)
@@ -130,8 +136,15 @@ def _same_policies(folder: GraphFolder, known: dict[str, Any], settings: IngestS
         raise InputError(f"{folder.uri}: a table is joined by the policies of its graph, but {said}")
 
 
-def _appended(labels: pa.Array, more: pa.Array) -> tuple[pa.Array, Int64s]:
-    """Return the labels with new ones at the end, and the id of each of `more`."""
+def appended(labels: pa.Array, more: pa.Array) -> tuple[pa.Array, Int64s]:
+    """Return labels with new ones at the end, and the id of each of `more`.
+
+    Examples
+    --------
+    >>> labels, ids = appended(pa.array(["ann", "cid"]), pa.array(["bob", "cid"]))
+    >>> labels.to_pylist(), ids.tolist()
+    (['ann', 'cid', 'bob'], [2, 1])
+    """
     if labels.type != more.type:
         labels, more = labels.cast(pa.string()), more.cast(pa.string())
     found = pc.index_in(more, value_set=labels)

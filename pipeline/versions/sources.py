@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import xxhash
 
+from pipeline.errors import InputError
 from pipeline.formats.columns import wants_time, wants_weight
-from pipeline.formats.files import file_system, files_of, input_errors, size_of
+from pipeline.formats.files import Files, file_system, files_of, input_errors, size_of
 from pipeline.formats.recognise import recognise
 from pipeline.settings import IngestSettings
 
@@ -16,6 +19,9 @@ CHOSEN = ("csv", "tsv", "parquet")
 """Formats whose columns are chosen; others have fixed ones."""
 
 BLOCK = 1 << 22
+
+CHANGED = ("mtime", "ETag", "etag", "md5Hash", "LastModified", "last_modified", "updated", "created")
+"""What file systems of fsspec call the last change of a file, or a tag of its content."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +32,15 @@ class SourceFile:
     ----------
     uri, bytes, checksum
         Its name, its size, and the xxh3-128 of its bytes, in hex.
+    modified
+        What its file system says of its last change (a time or a tag), before it was read: a file
+        of which this and the size are the same is not read again.
     """
 
     uri: str
     bytes: int
     checksum: str
+    modified: str
 
     @property
     def key(self) -> str:
@@ -42,13 +52,13 @@ class SourceFile:
         return asdict(self)
 
 
-def source_files(source: str) -> tuple[SourceFile, ...]:
+def source_files(source: str | Files) -> tuple[SourceFile, ...]:
     """Read the files of an edge table, and say what tells them from others.
 
     Parameters
     ----------
     source
-        Path or fsspec URL, a glob or a folder, as of `pipeline.formats.open_edges`.
+        Path or fsspec URL, a glob or a folder, or files, as of `pipeline.formats.open_edges`.
 
     Raises
     ------
@@ -65,15 +75,54 @@ def source_files(source: str) -> tuple[SourceFile, ...]:
 def _file(uri: str) -> SourceFile:
     size_of(uri)  # refuses what is no file
     fs, path = file_system(uri)
-    state, size = xxhash.xxh3_128(), 0
+    state, size, modified = xxhash.xxh3_128(), 0, _last_change(uri)
     with input_errors(uri), fs.open(path, "rb") as file:
         while block := file.read(BLOCK):
             state.update(block)
             size += len(block)
-    return SourceFile(str(fs.unstrip_protocol(path)), size, state.hexdigest())
+    return SourceFile(str(fs.unstrip_protocol(path)), size, state.hexdigest(), modified)
 
 
-def reading_of(source: str, known: dict[str, Any], asked: IngestSettings, *, delete: bool) -> IngestSettings:
+def taken_entries(files: Iterable[SourceFile], run: str, *, delete: bool = False) -> dict[str, dict[str, Any]]:
+    """Return what the record of a run says of files that it took, by their keys."""
+    now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+    return {file.key: {"version": run, "deleted": delete, "at": now, "modified": file.modified} for file in files}
+
+
+def uri_of(key: str) -> str:
+    """Return the name of a file of which this is the key (`SourceFile.key`)."""
+    return key.split(" ", 2)[2]
+
+
+def refuse_changed(files: Iterable[SourceFile]) -> None:
+    """Raise InputError where a file is not what it was when its checksum was made.
+
+    Called after its rows were read: they are then those of the checksum.
+    """
+    for file in files:
+        if _last_change(file.uri) != file.modified:
+            raise InputError(f"{file.uri}: changed while it was read; nothing was taken: give the same command again")
+
+
+def _last_change(uri: str) -> str:
+    fs, path = file_system(uri)
+    fs.invalidate_cache()  # of listings: what another process wrote is seen
+    with input_errors(uri):
+        return last_change(fs.info(path))
+
+
+def last_change(info: dict[str, Any]) -> str:
+    """Return what a file system says of a file's last change: a time or a tag, as text.
+
+    Examples
+    --------
+    >>> last_change({"size": 7, "mtime": 1700000000.5}), last_change({"size": 7, "ETag": '"9b2c"'})
+    ('1700000000.5', '"9b2c"')
+    """
+    return next((str(info[name]) for name in CHANGED if info.get(name) is not None), "")
+
+
+def reading_of(source: str | Files, known: dict[str, Any], asked: IngestSettings, *, delete: bool) -> IngestSettings:
     """Return how an update's table is read: as the base's was, but for what is given.
 
     Parameters
