@@ -80,7 +80,7 @@ class IngestSettings(_Frozen):
     left: str | None = Field(None, description="Column of the left ids: a name, or a number from 0.")
     right: str | None = Field(None, description="Column of the right ids: a name, or a number from 0.")
     weight: str | None = Field(None, description="Column of the weights, for min_weight, sum and max.")
-    time: str | None = Field(None, description="Column of the timestamps, for since and until.")
+    time: str | None = Field(None, description="Column of the timestamps, for since, until and window.")
     ids: Literal["auto", "text"] = Field(
         "auto",
         description="auto: the ids of a side are numbers where all of them are plain whole numbers of 64 bits, else"
@@ -105,6 +105,11 @@ class IngestSettings(_Frozen):
     min_weight: float | None = Field(None, description="Drop rows below this weight, before duplicates are united.")
     since: str | None = Field(None, description="Drop rows before this time (ISO date or Unix seconds).")
     until: str | None = Field(None, description="Drop rows from this time on (ISO date or Unix seconds).")
+    window: str | None = Field(
+        None,
+        description="Keep the rows of so long a time up to the latest one (30d, 12h, 90m, or seconds); updates move the"
+        " window on.",
+    )
     ragged: Literal["error", "drop"] = Field(
         "error", description="What to do with lines that have too many or too few fields."
     )
@@ -140,6 +145,13 @@ class IngestSettings(_Frozen):
     @model_validator(mode="after")
     def _window_is_open(self) -> IngestSettings:
         since, until = (None if text is None else parse_time(text) for text in (self.since, self.until))
+        if self.window is not None and parse_duration(self.window) == 0:
+            raise ValueError(f"window {self.window!r} holds no time; write how long it is, as in 30d or 12h")
+        if self.window is not None and (since is not None or until is not None):
+            raise ValueError(
+                "window and since or until contradict each other: a window ends with the latest row and moves on with it;"
+                " give one of them"
+            )
         if since is not None and until is not None and since >= until:
             raise ValueError(
                 f"since {self.since} is not before until {self.until}, so no row can pass (until is the first moment"

@@ -24,8 +24,12 @@ from pipeline.graphs.bipartite import Int32s, Int64s
 from pipeline.settings import IngestSettings
 from pipeline.stages.edge_table import POLICIES, EdgeTable
 from pipeline.stages.ingest import GraphRecord, read_edge_table, store_table, unite_weights
+from pipeline.stages.window import read_rows
 from pipeline.store.labels import read_labels
 from pipeline.store.layout import GraphFolder, Store
+
+OF_WHAT_STAYS = ("duplicates", "window")
+"""Policies that are of no importance for what is taken away."""
 
 NO_EDGES: Int32s = np.zeros(0, np.int32)
 
@@ -94,7 +98,7 @@ def extend(
     folder = store.graph(graph)
     folder.must_exist()
     known = folder.read_record("graph.json")
-    _same_policies(folder, known, settings, [name for name in POLICIES if not (delete and name == "duplicates")])
+    same_policies(folder, known, settings, delete=delete)
     table = read_edge_table(source, settings)
     started = time.perf_counter()
     ids, places = zip(*map(appended, read_labels(folder), (table.left_ids, table.right_ids)), strict=True)
@@ -103,7 +107,7 @@ def extend(
     n_right = max(len(ids[1]), 1)
     keys, weights = _keys(folder, n_right)
     if not delete:
-        _same_weights(folder, weights, table.weight)
+        same_weights(folder, weights is not None, table.weight is not None)
     asked = places[0][table.left] * n_right + places[1][table.right]
     known_ends = (places[0][table.left] >= 0) & (places[1][table.right] >= 0)
     there = known_ends & _are_in(keys, asked)
@@ -120,19 +124,27 @@ def extend(
         raise InputError(f"{table.summary['source']['uri']}: no edge of the graph would be left; nothing was changed")
     left, right = (end.astype(np.int32) for end in np.divmod(keys, n_right))
     summary = {**table.summary, "parent": graph, "deleted" if delete else "inserted": len(changed)}
-    grown = EdgeTable(left, right, weights, ids[0], ids[1], summary, dict(table.seconds))
+    summary["policies"], rows = known["summary"]["policies"], read_rows(folder)
+    if rows is not None:
+        rows = rows.where(~np.isin(rows.left.astype(np.int64) * n_right + rows.right, changed))
+        summary["latest"] = rows.latest
+    grown = EdgeTable(left, right, weights, ids[0], ids[1], summary, dict(table.seconds), rows)
     record = store_table(store, grown, started)
     left, right = (end.astype(np.int32) for end in np.divmod(np.sort(changed), n_right))
     return Extended(record, left, right, len(asked) - len(changed))
 
 
-def _same_policies(folder: GraphFolder, known: dict[str, Any], settings: IngestSettings, names: list[str]) -> None:
-    """Refuse policies that are not those of the graph: its edges would mean two things."""
+def same_policies(folder: GraphFolder, known: dict[str, Any], settings: IngestSettings, *, delete: bool) -> None:
+    """Refuse policies that are not those of the graph: its edges would mean two things.
+
+    What is taken away needs neither a way to unite weights nor a window.
+    """
+    names = [name for name in POLICIES if not (delete and name in OF_WHAT_STAYS)]
     before = known["summary"]["policies"]
     now = json.loads(json.dumps({name: getattr(settings, name) for name in names}, default=str))
-    differ = [name for name in names if before[name] != now[name]]
+    differ = [name for name in names if before.get(name) != now[name]]
     if differ:
-        said = ", ".join(f"{name} {now[name]!r} (the graph has {before[name]!r})" for name in differ)
+        said = ", ".join(f"{name} {now[name]!r} (the graph has {before.get(name)!r})" for name in differ)
         raise InputError(f"{folder.uri}: a table is joined by the policies of its graph, but {said}")
 
 
@@ -173,10 +185,10 @@ def _are_in(ascending: Int64s, keys: Int64s) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _same_weights(folder: GraphFolder, known: Any, more: Any) -> None:
+def same_weights(folder: GraphFolder, known: bool, more: bool) -> None:
     """Refuse to join edges with weights to edges without, and the other way round."""
-    if (known is None) != (more is None):
+    if known != more:
         raise InputError(
-            f"{folder.uri}: the graph has {'no ' if known is None else ''}weights, the table has"
-            f" {'none' if more is None else 'some'}; name a column of weights just as it was done for the graph"
+            f"{folder.uri}: the graph has {'weights' if known else 'no weights'}, the table has"
+            f" {'some' if more else 'none'}; name a column of weights just as it was done for the graph"
         )

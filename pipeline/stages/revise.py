@@ -7,36 +7,119 @@ what it lacks goes. Dense ids stay as they are, new labels follow, and labels wi
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 
+from pipeline.formats import Edges
 from pipeline.graphs.bipartite import Int32s, Int64s, read_graph
+from pipeline.settings import IngestSettings
 from pipeline.stages.edge_table import EdgeTable
-from pipeline.stages.extend import Extended, appended
-from pipeline.stages.ingest import store_table
+from pipeline.stages.extend import Extended, appended, same_policies, same_weights
+from pipeline.stages.ingest import read_edge_table, store_table, unite_weights
+from pipeline.stages.window import read_rows
 from pipeline.store.labels import read_labels
 from pipeline.store.layout import Store
 
+LOWER_HALF = 0xFFFFFFFF
 
-def revise(store: Store, graph: str, table: EdgeTable) -> Extended:
+
+def revise(store: Store, graph: str, source: Edges, settings: IngestSettings) -> Extended:
     """Write a stored graph with exactly the edges of a table, as a new graph of the store.
 
     Parameters
     ----------
     store, graph
         A graph of a store, which stays as it is.
-    table
-        All edges of the new one, read by the policies of the graph.
+    source
+        The table: all edges of the new graph.
+    settings
+        Format, columns and policies of the table; policies must be those of the graph.
 
     Returns
     -------
     Extended
         ``left``, ``right`` are the edges that came, ``gone`` those that went.
 
+    Raises
+    ------
+    InputError
+        At anything wrong in the table, or where its policies are not those of the graph.
+
     Notes
     -----
     O(edges log edges), of the graph and of the table.
     """
+    folder = store.graph(graph)
+    same_policies(folder, folder.read_record("graph.json"), settings, delete=False)
+    table = read_edge_table(source, settings)
+    with folder.open_parquet(folder.stored()["edges.parquet"]) as edges:
+        same_weights(folder, "weight" in edges.schema_arrow.names, table.weight is not None)
+    extended = _with_edges_of(store, graph, table)
+    return replace(extended, unchanged=len(table.left) - len(extended.left))
+
+
+def slide(store: Store, graph: str, source: Edges, settings: IngestSettings) -> Extended:
+    """Join a table to a graph of a window of time, which moves on to the latest row of both.
+
+    Parameters
+    ----------
+    store, graph
+        A graph of a store that was read with a window.
+    source
+        The table. Rows that came too late for the window are dropped and counted.
+    settings
+        As for `revise`; `window` is that of the graph.
+
+    Returns
+    -------
+    Extended
+        ``left``, ``right`` are the edges that entered the window, ``gone`` those that left it.
+
+    Raises
+    ------
+    InputError
+        As `revise`.
+
+    Notes
+    -----
+    O(rows log rows), of the window. An edge stays until its latest row leaves.
+    """
+    folder = store.graph(graph)
+    same_policies(folder, folder.read_record("graph.json"), settings, delete=False)
+    table, before = read_edge_table(source, settings), read_rows(folder)
+    assert before is not None  # a graph of this policy has rows
+    assert table.rows is not None
+    assert settings.window is not None
+    same_weights(folder, before.weight is not None, table.weight is not None)
+    latest = max(before.latest, table.rows.latest)
+    fresh = table.rows.until(latest, settings.window)
+    sides = zip(read_labels(folder), (table.left_ids, table.right_ids), (fresh.left, fresh.right), strict=True)
+    ids, places = zip(*(_appended_as_used(*side) for side in sides), strict=True)
+    fresh = fresh.in_ids(*places)
+    whole = before.until(latest, settings.window).followed_by(fresh).needed()
+    keys, weight = np.unique(whole.keys), None
+    if whole.weight is not None:
+        keys, weight = unite_weights(whole.keys, whole.weight, settings)
+    late = len(table.rows) - len(fresh)
+    summary = {**table.summary, "dropped_by_window": table.summary["dropped_by_window"] + late, "latest": latest}
+    ends = (keys >> 32).astype(np.int32), (keys & LOWER_HALF).astype(np.int32)
+    moved = EdgeTable(*ends, weight, ids[0], ids[1], summary, dict(table.seconds), whole)
+    extended = _with_edges_of(store, graph, moved)
+    return replace(extended, unchanged=len(np.unique(fresh.keys)) - len(extended.left))
+
+
+def _appended_as_used(labels: pa.Array, more: pa.Array, codes: Int32s) -> tuple[pa.Array, Int64s]:
+    """Append the labels that some rows have; returns all, and the id of each of these."""
+    used = np.unique(codes)
+    ids, found = appended(labels, more.take(pa.array(used)))
+    places = np.full(len(more), -1, np.int64)
+    places[used] = found
+    return ids, places
+
+
+def _with_edges_of(store: Store, graph: str, table: EdgeTable) -> Extended:
     started = time.perf_counter()
     folder = store.graph(graph)
     before = read_graph(folder)
@@ -56,9 +139,10 @@ def revise(store: Store, graph: str, table: EdgeTable) -> Extended:
         ids[1],
         {**table.summary, **counted},
         dict(table.seconds),
+        None if table.rows is None else table.rows.in_ids(*places),
     )
     record = store_table(store, revised, started)
-    return Extended(record, *_ends(came, n_right), len(new) - len(came), gone=_ends(went, n_right))
+    return Extended(record, *_ends(np.sort(came), n_right), 0, gone=_ends(went, n_right))
 
 
 def _ends(keys: Int64s, n_right: int) -> tuple[Int32s, Int32s]:

@@ -143,8 +143,9 @@ def reading_of(source: str | Files, known: dict[str, Any], asked: IngestSettings
     """
     given = {name: getattr(asked, name) for name in asked.model_fields_set}
     before = {name: value for name, value in known["policies"].items() if value is not None}
-    if delete and before["duplicates"] in ("sum", "max"):
-        before["duplicates"] = "first"
+    if delete:
+        before.pop("window", None)
+        before["duplicates"] = before["duplicates"].replace("sum", "first").replace("max", "first")
     policies = IngestSettings.model_validate({**before, **given})
     kind = recognise(files_of(source)[0]) if policies.format == "auto" else policies.format
     columns = dict(known["columns"]) if {kind, known["format"]} <= set(CHOSEN) else {}

@@ -24,9 +24,8 @@ from pipeline.placement.where import check_backends
 from pipeline.run import Observer, StageClock, finish
 from pipeline.settings import Settings
 from pipeline.stages.extend import Extended, extend
-from pipeline.stages.ingest import read_edge_table
 from pipeline.stages.plan import plan_run, read_plan
-from pipeline.stages.revise import revise
+from pipeline.stages.revise import revise, slide
 from pipeline.stages.search import search_settings
 from pipeline.store.bicliques import MASK, publish_of
 from pipeline.store.labels import read_hashes
@@ -64,8 +63,8 @@ class UpdateRecord:
         URLs of the files.
     rows_read, edges, unchanged, gone
         Rows of the table; different edges that were joined or taken away; those that were there
-        already, or were not there; and edges that went as others were joined: those of a file that
-        was taken anew.
+        already, or were not there; and edges that went as others were joined: those that left a
+        window of time, or that a file held which was taken anew.
     appeared, vanished
         Maximal bicliques that are new, and that are no longer; None: a full run does not tell.
     bicliques, digest
@@ -207,9 +206,11 @@ class _Update:
     def _extended(self, known: dict[str, Any]) -> Extended:
         """Read the table, and make the graph of the version."""
         reading = reading_of(self._source, known, self._settings.ingest, delete=self._delete)
-        if self._holding is None:
-            return extend(self._store, self._graph, self._source, reading, delete=self._delete)
-        return revise(self._store, self._graph, read_edge_table(self._holding, reading))
+        if self._holding is not None:
+            return revise(self._store, self._graph, self._holding, reading)
+        if reading.window is not None:
+            return slide(self._store, self._graph, self._source, reading)
+        return extend(self._store, self._graph, self._source, reading, delete=self._delete)
 
     # ---- what was there --------------------------------------------------------------------------
 
