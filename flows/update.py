@@ -7,10 +7,11 @@ from typing import Any
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_table_artifact
 
-from flows.notices import HOOKS
+from flows.notices import HOOKS, finishes_alone, tell_prefect
 from flows.tasks import STAGE, ended, settings_of
 from flows.words import some, taken_in_words, update_in_words
 from pipeline.results.changes import changes_between
+from pipeline.run import Observer
 from pipeline.store.results import open_run
 from pipeline.versions.update import update
 from pipeline.versions.watch import SETTLE_SECONDS, Watch
@@ -25,7 +26,8 @@ FIGURES = ("version", "parent", "how", "reason", "edges", "unchanged", "appeared
 @task(name="update", task_run_name="update with {source}", **STAGE)
 def update_task(source: str, settings: dict[str, Any] | None, run: str | None, delete: bool) -> dict[str, Any]:
     """Read, extend, search what changes, commit; tried again, it takes nothing twice."""
-    record = update(source, settings_of(settings), run, delete=delete).record()
+    asked = finishes_alone(settings_of(settings))
+    record = update(source, asked, run, delete=delete, observer=Observer(told=tell_prefect)).record()
     get_run_logger().info("%s", update_in_words(record))
     return record
 
@@ -62,7 +64,8 @@ def update_flow(
 @task(name="watch", task_run_name="look at {source}", **STAGE)
 def watch_task(source: str, settings: dict[str, Any] | None, replace: bool, settle: float) -> dict[str, Any]:
     """Look, and take what is new; tried again, it takes nothing twice."""
-    record = Watch(source, settings_of(settings), replace=replace, settle=settle).take().record()
+    watch = Watch(source, finishes_alone(settings_of(settings)), replace=replace, settle=settle)
+    record = watch.take(Observer(told=tell_prefect)).record()
     get_run_logger().info("%s", taken_in_words(record))
     return record
 

@@ -6,7 +6,7 @@ time, so they can be asked of any bicliques of a graph, and not only of all thos
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from pipeline.graphs.bipartite import read_graph
 from pipeline.settings import NotifySettings
 from pipeline.store.choice import Choice
 from pipeline.store.results import Run
+from pipeline.store.versions import APPEARED, Layer
 
 Numbers = np.ndarray[Any, Any]
 
@@ -99,6 +100,34 @@ def find_fitting(run: Run, asked: NotifySettings, most: int) -> Fitting:
         rows = run.top(most, choice=choice).to_pylist() if groups else []
         return Fitting(groups, [_described(row, asked, {}) for row in rows])
     return Rules(run, asked).fitting(run.chosen(choice), most)
+
+
+def find_appeared(run: Run, asked: NotifySettings, most: int) -> Fitting:
+    """Count the groups that appeared in a version and fit the rules, and take the first of them.
+
+    Parameters
+    ----------
+    run
+        A version that an update made of what changed.
+    asked, most
+        As of `find_fitting`.
+
+    Notes
+    -----
+    Reads the file of what appeared, a row group at a time, and the dictionaries of labels.
+    """
+    return Rules(run, asked).fitting(_appeared(run, asked.webhook_edges), most)
+
+
+def _appeared(run: Run, least: int) -> Iterator[pa.Table]:
+    """Tables of the bicliques with enough edges that appeared in a version."""
+    layer = Layer(run.folder, run.folder.read_record("run.json"))
+    with run.folder.open_parquet(layer.file(APPEARED)) as file:
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group)
+            edges = table["n_left"].to_numpy().astype(np.int64) * table["n_right"].to_numpy()
+            if (edges >= least).any():
+                yield table.filter(pa.array(edges >= least))
 
 
 class Rules:

@@ -109,6 +109,8 @@ class Observer:
         Called before the search with what it is expected to find and to cost.
     planned
         Called with the name of the run as soon as it is planned and checked, before its search.
+    told
+        Called at the end with what a notification says; None: the end is not worth one.
     """
 
     stage: Callable[[str], None] = lambda name: None
@@ -117,6 +119,7 @@ class Observer:
     dashboard: Callable[[str], None] = lambda address: None
     expected: Callable[[dict[str, Any]], None] = lambda record: None
     planned: Callable[[str], None] = lambda run: None
+    told: Callable[[dict[str, Any] | None], None] = lambda content: None
 
 
 def run(source: Edges, settings: Settings, observer: Observer | None = None) -> RunSummary:
@@ -227,7 +230,7 @@ def finish(
     with clock("publish"):
         manifest = publish(store, planned.run, settings.search.max_bicliques)
     found = summary(store, manifest, searched.searched, placement, clock.seconds, graph, searched.busy, expected)
-    notify_finished(settings, found.record())
+    observer.told(notify_finished(settings, found.record()))
     return found
 
 

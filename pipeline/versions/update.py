@@ -19,7 +19,7 @@ from pipeline.errors import InputError
 from pipeline.events import tell
 from pipeline.formats import Files, name_of
 from pipeline.graphs.bipartite import read_graph
-from pipeline.notify import failures_notified
+from pipeline.notify import failures_notified, notify_updated
 from pipeline.placement.where import check_backends
 from pipeline.run import Observer, StageClock, finish
 from pipeline.settings import Settings
@@ -163,7 +163,11 @@ def update(
                 raise InputError(
                     f"{store.uri}: another update came between; nothing was changed: give the command again"
                 )
-            return _Update(store, parent, source, settings, delete, observer or Observer(), holding).done()
+            seen = observer or Observer()
+            found = _Update(store, parent, source, settings, delete, seen, holding).done()
+            if found.how == "changes":  # a full run has told of itself
+                seen.told(notify_updated(settings, found.record()))
+            return found
 
 
 class _Update:

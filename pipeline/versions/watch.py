@@ -204,7 +204,8 @@ class Watch:
 
     def _begin(self, store: Store, files: Files, observer: Observer) -> RunSummary:
         """Search the first files; what they are is written down before the search."""
-        taken = source_files(files)
+        with failures_notified(self._settings, self._place):
+            taken = source_files(files)
 
         def remember(name: str) -> None:
             refuse_changed(taken)
