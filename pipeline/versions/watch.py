@@ -112,6 +112,7 @@ class Watch:
         refuse_store_inside(place, settings.store)
         self._place, self._settings, self._replace, self._settle = place, settings, replace, settle
         self._same: set[Arrival] = set()
+        self._looked = False
 
     def take(self, observer: Observer | None = None) -> Taken:
         """Look, and take what is new and settled.
@@ -131,13 +132,15 @@ class Watch:
 
         Notes
         -----
-        A look that finds nothing new lists names and reads one record. Files that are new are read
-        twice: for their checksums, and for their rows.
+        A look that finds nothing new lists names, and reads the records of the runs. Files that are
+        new are read twice: for their checksums, and for their rows. What a process left that was
+        killed is finished by the first look.
         """
         seen = observer or Observer()
         store = Store.open(self._settings.store)
         with store.root.claim("watch"):
-            killed = _unfinished(store)
+            killed = None if self._looked else _unfinished(store)
+            self._looked = True
             if killed is not None:
                 found = resume(killed, self._settings, seen)
                 return Taken(self._place, store.uri, _sources(store, killed), run=found)
@@ -174,7 +177,7 @@ class Watch:
     def _unknown(self, asked: dict[str, Any], seen: Look) -> Look:
         """Leave out the files that were taken, and have the size and time that they had then."""
         known = {
-            (uri_of(key), int(key.split(" ", 2)[1]), entry["modified"])
+            (uri_of(key), int(key.split(" ", 2)[1]), entry.get("modified"))
             for key, entry in asked.get("taken", {}).items()
             if not entry["deleted"]
         }
@@ -195,7 +198,7 @@ class Watch:
             else:
                 last = list(taken.values())[-1]
                 raise InputError(
-                    f"{file.uri}: has changed since version {last['version']} took it at {last['at']}; put new rows in a"
+                    f"{file.uri}: has changed since version {last['version']} took it at {last.get('at', 'some time')}; put new rows in a"
                     " new file, or take it anew in place of what it held, with --replace"
                 )
         return new, changed
@@ -277,7 +280,7 @@ def _taken(asked: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def _latest(store: Store) -> str | None:
     """Name of the run that was published last, or None."""
-    published = [name for name in store.runs() if store.run(name).manifest() is not None]
+    published = any(store.run(name).manifest() is not None for name in store.runs())
     return latest_run(store) if published else None
 
 
