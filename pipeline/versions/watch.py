@@ -290,7 +290,8 @@ def _unfinished(store: Store) -> str | None:
     for name in store.runs():
         folder = store.run(name)
         asked = folder.read_record("run.json")
-        if "taken" in asked and folder.manifest() is None and asked.get("parent") == latest:
+        begun = "taken" in asked and "compacts" not in asked and asked.get("parent") == latest
+        if begun and folder.manifest() is None:
             return name
     return None
 

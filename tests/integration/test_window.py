@@ -18,6 +18,7 @@ from pipeline.store.results import open_run
 from pipeline.versions import difference
 from pipeline.versions.update import update
 from pipeline.versions.way import Way
+from tests.real_graphs import DATA
 
 HERE = {"cluster": {"local": True}}
 COLUMNS = {"left": "user", "right": "item", "time": "day"}
@@ -173,3 +174,28 @@ def test_rows_may_be_joined_after_edges_of_summed_weights_were_taken_away(tmp_pa
     run(str(tmp_path / "a.csv"), settings)
     update(str(tmp_path / "b.csv"), load_settings(store=settings.store, **HERE), delete=True)
     assert update(str(tmp_path / "c.csv"), load_settings(store=settings.store, **HERE)).n_edges == 2
+
+
+def test_a_window_over_a_history_of_edits_moves_on_day_by_day(tmp_path):
+    lines = [line.split() for line in (DATA / "out.edit-nawiki").read_text().splitlines() if line[0] != "%"]
+    lines.sort(key=lambda fields: int(fields[3]))
+    days = [int(fields[3]) // 86_400 for fields in lines]
+    some = sorted(set(days))[900:903]
+
+    def konect(name, first, last):
+        rows = ["\t".join(fields) for day, fields in zip(days, lines, strict=True) if first <= day < last]
+        (tmp_path / f"out.{name}").write_text("% bip positive\n" + "\n".join(rows) + "\n")
+        return str(tmp_path / f"out.{name}")
+
+    settings = load_settings(
+        store=str(tmp_path / "s"), ingest={"window": "200d"}, search={"min_left": 2, "min_right": 2}, **HERE
+    )
+    run(konect("base", 0, some[0]), settings)
+    gone = 0
+    for day in some:
+        found = update(konect(f"day{day}", day, day + 1), settings)
+        whole = run(konect("all", 0, day + 1), settings.model_copy(update={"store": str(tmp_path / f"t{day}")}))
+        assert (found.bicliques, found.digest, found.n_edges) == (whole.bicliques, whole.digest, whole.n_edges)
+        gone += found.gone
+    assert gone > 0
+    assert verify_store(Store.open(settings.store)).problems == []
