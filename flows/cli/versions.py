@@ -105,6 +105,7 @@ Most = Annotated[int | None, typer.Option(min=1, max=2**62, help="At most so man
     "diff",
     "bicliq diff --store shop-store",
     "bicliq diff 3f2a 91bc --min-left 3 --min-right 3 --by balanced --store shop-store",
+    "bicliq diff --by surprise --min-left 3 --min-right 3 --store shop-store",
     "bicliq diff --out changes.parquet --store shop-store",
 )
 def diff(
@@ -115,7 +116,8 @@ def diff(
     after: Annotated[str | None, typer.Argument(metavar="AFTER", help="A run; by default the latest.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=2**24, help="Groups that are shown of each kind.")] = 20,
     by: Annotated[
-        Literal["edges", "vertices", "balanced", "left", "right"], typer.Option("--by", help="What is good.")
+        Literal["edges", "vertices", "balanced", "left", "right", "surprise"],
+        typer.Option("--by", help="What is good."),
     ] = "edges",
     min_left: Least = 1,
     max_left: Most = None,

@@ -15,6 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.errors import InputError, StorageError
+from pipeline.graphs.bipartite import read_graph
+from pipeline.graphs.surprise import Surprise
 from pipeline.store.biclique_reader import Int64s
 from pipeline.store.bicliques import SCHEMA
 from pipeline.store.choice import EVERYTHING, Choice
@@ -23,7 +25,7 @@ from pipeline.store.results import Run, open_run
 from pipeline.store.versions import Layer, hashes_of, layers_of
 
 Kind = Literal["appeared", "vanished"]
-Objective = Literal["edges", "vertices", "balanced", "left", "right"]
+Objective = Literal["edges", "vertices", "balanced", "left", "right", "surprise"]
 
 TEXT = pa.schema(
     {"left": pa.list_(pa.string()), "right": pa.list_(pa.string()), "n_left": pa.int32(), "n_right": pa.int32()}
@@ -91,7 +93,8 @@ class Changes:
         k
             How many.
         by
-            "edges", "vertices", "balanced" (the smaller side), "left" or "right".
+            "edges", "vertices", "balanced" (the smaller side), "left", "right", or "surprise": how
+            unlikely it is in the graph that has it, in nats (`pipeline.graphs.surprise`).
 
         Returns
         -------
@@ -105,14 +108,11 @@ class Changes:
             raise InputError(f"top {k}: it must be at least 1")
         table = self._tables[kind]
         rows = self._wanted(kind)
-        values = _values(table, by)[rows]
+        values = self._surprise(kind)[rows] if by == "surprise" else _values(table, by)[rows]
         edges = _values(table, "edges")[rows]
-        best = rows[np.lexsort((rows, -edges, -values))[:k]]
-        found = []
-        for group in table.take(pa.array(best)).to_pylist():
-            value = {"value": int(_values(pa.Table.from_pylist([group]), by)[0])}
-            found.append({**group, **value, **self._counterpart(kind, group)})
-        return found
+        best = np.lexsort((rows, -edges, -values))[:k]
+        groups = zip(table.take(pa.array(rows[best])).to_pylist(), values[best].tolist(), strict=True)
+        return [{**group, "value": value, **self._counterpart(kind, group)} for group, value in groups]
 
     def record(self, k: int = 20, by: Objective = "edges") -> dict[str, Any]:
         """Plain record for JSON: both runs, how much changed, and the k best of each kind."""
@@ -179,19 +179,30 @@ class Changes:
             how = "grown" if (shared[best] == sizes[1]) == (kind == "appeared") else "shrunk"
         return {"how": how, "other": {**other, "shared_edges": int(shared[best])}}
 
+    def _surprise(self, kind: Kind) -> Any:
+        """How unlikely each group is in the graph that has it."""
+        run = self.after if kind == "appeared" else self.before
+        graph = read_graph(run.store.graph(str(run.folder.read_record("run.json")["graph"])))
+        return Surprise(graph).of(self._found[kind])
+
     @cached_property
-    def _tables(self) -> dict[Kind, pa.Table]:
-        """What appeared and vanished, with original ids."""
+    def _found(self) -> dict[Kind, pa.Table]:
+        """What appeared, in the dense ids of `after`, and what vanished, in those of `before`."""
         (base, old), (other, new) = (_lineage(run) for run in (self.before, self.after))
         if base == other:
             same = sum(1 for a, b in zip(old, new, strict=False) if a.folder.run == b.folder.run)
             appeared, vanished = _net(old[same:], new[same:])
         else:
             appeared, vanished = _compared(self.before, self.after)
-        tables = {"appeared": _shown(self.after, appeared), "vanished": _shown(self.before, vanished)}
-        if tables["appeared"].schema != tables["vanished"].schema:  # new labels made numbers text
-            tables = {kind: table.cast(TEXT) for kind, table in tables.items()}
-        return {"appeared": tables["appeared"], "vanished": tables["vanished"]}
+        return {"appeared": appeared, "vanished": vanished}
+
+    @cached_property
+    def _tables(self) -> dict[Kind, pa.Table]:
+        """What appeared and vanished, with original ids."""
+        appeared, vanished = _shown(self.after, self._found["appeared"]), _shown(self.before, self._found["vanished"])
+        if appeared.schema != vanished.schema:  # new labels made numbers text
+            appeared, vanished = appeared.cast(TEXT), vanished.cast(TEXT)
+        return {"appeared": appeared, "vanished": vanished}
 
 
 def changes_between(after: Run, before: str | None = None, choice: Choice = EVERYTHING) -> Changes:

@@ -10,6 +10,7 @@ import pytest
 import bicliq
 from flows.cli.app import invoke
 from pipeline.errors import InputError
+from pipeline.questions.find import FindAsked, find_in_run
 from pipeline.results.changes import Changes, changes_between
 from pipeline.run import run
 from pipeline.settings import load_settings
@@ -51,6 +52,18 @@ def test_sizes_choose_and_objectives_rank(tmp_path, shop, capsys):
     assert changes.top("appeared", by="vertices")[0]["value"] == 9
     with pytest.raises(InputError, match="by 'size'"):
         changes.top("appeared", by="size")
+
+
+def test_surprise_ranks_what_changed_as_find_does_in_either_graph(tmp_path, shop, capsys):
+    update(csv(tmp_path / "new.csv", [("cid", "jam"), ("dan", "rum"), ("eve", "rum"), ("eve", "tea")]), shop)
+    record = said(capsys, "diff", "--by", "surprise", "--store", shop.store)
+    for kind, run_ in (("appeared", record["after"]), ("vanished", record["before"])):
+        every = find_in_run(run_, FindAsked(top=99, by="surprise"), load_settings(store=shop.store))["groups"]
+        worth = {(*group["left"], *group["right"]): group["value"] for group in every}
+        shown = {(*group["left"], *group["right"]): group["value"] for group in record[kind]}
+        assert shown == pytest.approx({members: worth[members] for members in shown}, abs=1e-4)
+        assert list(shown.values()) == sorted(shown.values(), reverse=True)
+        assert len(shown) == record[f"n_{kind}"] > 1
 
 
 def test_all_changes_go_to_a_file(tmp_path, shop, capsys):
