@@ -75,6 +75,7 @@ TEXTS = {
     "--delimiter": ",,",
     "--since": "yesterday",
     "--until": "yesterday",
+    "--window": "a month",
     "--every": "sometimes",
     "--settle": "soon",
     "--scheduler": "nonsense",
