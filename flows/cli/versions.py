@@ -116,9 +116,15 @@ def diff(
     after: Annotated[str | None, typer.Argument(metavar="AFTER", help="A run; by default the latest.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=2**24, help="Groups that are shown of each kind.")] = 20,
     by: Annotated[
-        Literal["edges", "vertices", "balanced", "left", "right", "surprise"],
+        Literal["edges", "vertices", "balanced", "left", "right", "weight", "surprise"],
         typer.Option("--by", help="What is good."),
     ] = "edges",
+    left_weights: Annotated[
+        str | None, typer.Option("--left-weights", metavar="FILE", help="Lines of LABEL,WEIGHT, for --by weight.")
+    ] = None,
+    right_weights: Annotated[
+        str | None, typer.Option("--right-weights", metavar="FILE", help="The same for the right side.")
+    ] = None,
     min_left: Least = 1,
     max_left: Most = None,
     min_right: Least = 1,
@@ -135,13 +141,16 @@ def diff(
     from, or what is left of it.
     """
     from flows.cli import console
+    from pipeline.questions.members import read_weights
     from pipeline.results.changes import changes_between
     from pipeline.store.choice import Choice
     from pipeline.store.results import open_run
 
     choice = Choice(min_left, max_left, min_right, max_right, min_edges, max_edges)
     changes = changes_between(open_run(settings.store, after), before, choice)
-    record = {"store": settings.store, "by": by, **changes.record(limit, by)}
+    files = {"left": left_weights, "right": right_weights}
+    weights = {side: read_weights(file) for side, file in files.items() if file is not None}
+    record = {"store": settings.store, "by": by, **changes.record(limit, by, weights)}
     if out is not None:
         record["out"], record["rows"] = out, changes.write(out, overwrite=overwrite)
     console.answer(record, json, console.changes_tables)

@@ -66,6 +66,32 @@ def test_surprise_ranks_what_changed_as_find_does_in_either_graph(tmp_path, shop
         assert len(shown) == record[f"n_{kind}"] > 1
 
 
+def test_weights_of_members_rank_what_changed(tmp_path, shop, capsys):
+    update(csv(tmp_path / "new.csv", [("cid", "jam"), ("dan", "rum")]), shop)
+    (tmp_path / "left").write_text("dan,7.5\nann,1\n")
+    (tmp_path / "right").write_text("tea\t0.25\n")
+    files = ["--left-weights", str(tmp_path / "left"), "--right-weights", str(tmp_path / "right")]
+    record = said(capsys, "diff", "--by", "weight", *files, "--store", shop.store)
+    assert [(group["left"], group["value"]) for group in record["appeared"]] == [
+        (["dan"], 7.5),
+        (["ann", "bob", "cid"], 1.25),
+    ]
+    (tmp_path / "bad").write_text("nobody,1\n")
+    (tmp_path / "twice").write_text("ann,1\nann,2\n")
+    (tmp_path / "none").write_text("ann\n")
+    for options, problem in (
+        (["--by", "weight"], "needs some"),
+        (["--by", "edges", *files], "weights are for by 'weight'"),
+        (["--by", "weight", "--left-weights", str(tmp_path / "bad")], "'nobody' is no left label of either run"),
+        (["--by", "weight", "--left-weights", str(tmp_path / "twice")], "line 2: 'ann,2' is listed twice"),
+        (["--by", "weight", "--left-weights", str(tmp_path / "none")], "line 1: 'ann' is no label and its weight"),
+    ):
+        assert invoke(["diff", *options, "--store", shop.store]) == 2
+        assert problem in capsys.readouterr().err
+    with pytest.raises(InputError, match="name the side"):
+        bicliq.open(shop.store).changes().top("appeared", by="weight", weights={"up": {"ann": 1}})
+
+
 def test_all_changes_go_to_a_file(tmp_path, shop, capsys):
     update(csv(tmp_path / "new.csv", [("cid", "jam"), ("dan", "rum")]), shop)
     for name in ("c.parquet", "c.jsonl"):
