@@ -7,7 +7,7 @@ WHEEL ?=
 SANITIZER ?= compute-sanitizer
 SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/*)
 
-.PHONY: setup setup-dev wheel demo test test-checked test-gpu sanitize-gpu faults lint docs bench clean
+.PHONY: setup setup-dev wheel demo test test-checked test-gpu sanitize-gpu faults lint docs gallery bench clean
 
 # What a run needs: the kernels for the best instruction set of this processor.
 # `make demo WHEEL=dist/….whl` compiles nothing.
@@ -121,6 +121,10 @@ lint: setup-dev
 docs: setup-dev
 	$(BIN)/python -m flows.cli.reference docs/reference
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+# The pictures of docs/gallery.md, each by the code under it.
+gallery: setup-dev
+	MPLBACKEND=agg $(BIN)/python docs/gallery.py
 
 # Our seconds beside the published programs'; BICLIQ_DATA names the folder of the larger graphs.
 bench: setup

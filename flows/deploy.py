@@ -1,4 +1,4 @@
-"""Scheduled runs: the etl flow as a Prefect deployment, served by this process.
+"""Scheduled runs: flows as Prefect deployments, served by this process.
 
 Three processes take part. The Prefect server keeps the schedule and says when a run is due; this
 one asks it every few seconds, and starts a process for each run. Without a server there is nobody
@@ -7,12 +7,11 @@ who could say so: hence one is required.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import os
 import re
 from typing import Any
 
+from flows.deployments import Deployment, anywhere
 from pipeline.errors import InputError
 from pipeline.settings import Settings
 
@@ -26,20 +25,11 @@ DEAD_AFTER = 60
 The least that Prefect takes.
 """
 
-LONGEST_INTERVAL = 366 * 86_400
-"""Seconds: a schedule that is rarer than once a year is a mistake."""
 
-
-def serve_etl(
-    source: str,
-    settings: Settings,
-    *,
-    name: str | None = None,
-    cron: str | None = None,
-    interval: float | None = None,
-    replace: bool = False,
-) -> None:
-    """Register the etl flow with its schedule and stay to run it, until interrupted.
+def etl_deployment(
+    source: str, settings: Settings, *, name: str | None = None, cron: str | None = None, interval: float | None = None
+) -> Deployment:
+    """Make the deployment of a table's way to its store.
 
     Parameters
     ----------
@@ -52,34 +42,51 @@ def serve_etl(
     cron, interval
         The schedule: a cron expression (UTC), or seconds between two runs; neither: runs are
         started by hand.
-    replace
-        Whether a deployment of this name that has another table or store may be replaced.
 
     Raises
     ------
     InputError
-        If both schedules are given, or one makes no sense; if there is no server; if the name is
-        taken.
+        If both schedules are given, or one makes no sense; if the name is none.
+    """
+    from flows.etl import etl
+
+    source, store = anywhere(source), anywhere(settings.store)
+    parameters = {"source": source, "settings": {**settings.model_dump(mode="json"), "store": store}}
+    named = deployment_name(source, store) if name is None else name
+    found = Deployment(named, etl, parameters, cron, interval)
+    found.check()
+    return found
+
+
+def serve(deployments: list[Deployment], *, take_over: bool = False) -> None:
+    """Register deployments with their schedules and stay to run them, until interrupted.
+
+    Parameters
+    ----------
+    deployments
+        Those to run.
+    take_over
+        Whether a deployment of such a name that has another table or store may be replaced.
+
+    Raises
+    ------
+    InputError
+        If there is no server, or a name is taken.
 
     Notes
     -----
-    Runs never overlap: one that is due while another is on its way is cancelled, since the next one
-    does what is missing. The schedule is not paused when this process ends: another one that serves
-    the same name goes on with it, and begins with what was due in between. `prefect.yaml` declares
-    such a deployment for work pools.
+    Runs of a deployment never overlap: one that is due while another is on its way is cancelled,
+    since the next one does what is missing. The schedules are not paused when this process ends:
+    another one that serves the same names goes on with them, and begins with what was due in
+    between. `prefect.yaml` declares such deployments for work pools.
     """
-    _check_schedule(cron, interval)
-    source, store = _anywhere(source), _anywhere(settings.store)
-    name = deployment_name(source, store) if name is None else name
-    if not name.strip() or re.search("[/%&<>]", name):
-        raise InputError(f"--name {name!r}: a deployment's name needs a letter, and none of / % & < >")
-    parameters = {"source": source, "settings": {**settings.model_dump(mode="json"), "store": store}}
-    _require_server()
-    from flows.etl import etl
+    from prefect import serve as stay
 
-    if not replace:
-        _refuse_another(f"{etl.name}/{name}", parameters)
-    _serve(etl, name, parameters, {"cron": cron, "interval": interval})
+    require_server()
+    if not take_over:
+        for deployment in deployments:
+            _refuse_another(f"{deployment.flow.name}/{deployment.name}", deployment.parameters)
+    stay(*[_registered(deployment) for deployment in deployments], pause_on_shutdown=False)
 
 
 def deployment_name(source: str, store: str) -> str:
@@ -95,29 +102,24 @@ def deployment_name(source: str, store: str) -> str:
     return "-".join(["-to-".join(end.strip("-") or "data" for end in ends), digest])
 
 
-def _serve(flow: Any, name: str, parameters: dict[str, Any], schedule: dict[str, Any]) -> None:
+def _registered(deployment: Deployment) -> Any:
     from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy
 
     one_at_a_time = ConcurrencyLimitConfig(
         limit=1, collision_strategy=ConcurrencyLimitStrategy.CANCEL_NEW, grace_period_seconds=DEAD_AFTER
     )
-    flow.serve(
-        name=name,
-        parameters=parameters,
-        pause_on_shutdown=False,
-        global_limit=one_at_a_time,
-        description="An edge table to its maximal bicliques, resumable.",
+    return deployment.flow.to_deployment(
+        name=deployment.name,
+        parameters=deployment.parameters,
+        cron=deployment.cron,
+        interval=deployment.interval,
+        concurrency_limit=one_at_a_time,
+        description=(deployment.flow.__doc__ or "").strip().split("\n")[0],
         tags=["bicliq"],
-        **schedule,
     )
 
 
-def _anywhere(uri: str) -> str:
-    """Return a path or URL that means the same in any folder."""
-    return uri if "://" in uri or "::" in uri else os.path.abspath(uri)
-
-
-def _require_server() -> None:
+def require_server() -> None:
     """Refuse to serve where no server answers."""
     from prefect.client.orchestration import get_client
     from prefect.settings import PREFECT_API_URL
@@ -142,38 +144,8 @@ def _refuse_another(deployment: str, parameters: dict[str, Any]) -> None:
     except ObjectNotFound:
         return
     taken = found.get("source"), (found.get("settings") or {}).get("store")
-    if taken != (parameters["source"], parameters["settings"]["store"]):
+    if taken != (parameters.get("source"), parameters["settings"]["store"]):
         raise InputError(
             f"the deployment {deployment} is there already, and takes {taken[0]} to {taken[1]}; give another --name, or"
             " --replace it"
         )
-
-
-def _check_schedule(cron: str | None, interval: float | None) -> None:
-    if cron is not None and interval is not None:
-        raise InputError("--cron and --interval contradict each other; give one of them")
-    if interval is not None and not 1 <= interval <= LONGEST_INTERVAL:
-        raise InputError(f"--interval {interval:g}: between two runs there must be from 1 second to a year")
-    if cron is not None:
-        _check_cron(cron)
-
-
-def _check_cron(text: str) -> None:
-    """Refuse what is no cron expression, and one whose day never comes.
-
-    The scheduler of the server would die of the latter.
-    """
-    from prefect.server.schemas.schedules import CronSchedule
-    from pydantic import ValidationError
-
-    fields = 'write five fields, as in "0 3 * * *"'
-    try:
-        coming = asyncio.run(CronSchedule(cron=text).get_dates(1))
-    except ValidationError as error:
-        raise InputError(
-            f"--cron {text!r}: {error.errors()[0]['msg'].removeprefix('Value error, ')}; {fields}"
-        ) from None
-    except ValueError:  # of croniter, which finds no such day
-        coming = []
-    if not coming:
-        raise InputError(f"--cron {text!r}: such a day never comes; {fields}")

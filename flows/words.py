@@ -21,15 +21,19 @@ def graph_size(record: dict[str, Any]) -> str:
     return f"{record['n_left']:,} left × {record['n_right']:,} right, {many(record['n_edges'], 'edge')}"
 
 
+BETWEEN = " · "
+"""What stands between members: names of people have commas in them."""
+
+
 def some(members: list[Any], n: int = 6) -> str:
     """Name the first members of a side, and say how many there are.
 
     Examples
     --------
     >>> some(["ann", "bob", "cid"], 2)
-    'ann, bob, … (3)'
+    'ann · bob · … (3)'
     """
-    return ", ".join(map(str, members[:n])) + (f", … ({len(members):,})" if len(members) > n else "")
+    return BETWEEN.join(map(str, members[:n])) + (f"{BETWEEN}… ({len(members):,})" if len(members) > n else "")
 
 
 def taken_in_words(record: dict[str, Any]) -> str:

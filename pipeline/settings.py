@@ -80,7 +80,10 @@ class IngestSettings(_Frozen):
     left: str | None = Field(None, description="Column of the left ids: a name, or a number from 0.")
     right: str | None = Field(None, description="Column of the right ids: a name, or a number from 0.")
     weight: str | None = Field(None, description="Column of the weights, for min_weight, sum and max.")
-    time: str | None = Field(None, description="Column of the timestamps, for since, until and window.")
+    time: str | None = Field(
+        None,
+        description="Column of the timestamps, for since, until and window, and for the times that a report shows.",
+    )
     ids: Literal["auto", "text"] = Field(
         "auto",
         description="auto: the ids of a side are numbers where all of them are plain whole numbers of 64 bits, else"

@@ -38,7 +38,7 @@ def bench_enumerate(
     from flows.cli import bench_tables, console
     from pipeline.bench.enumeration import measure
     from pipeline.bench.graphs import find_graphs
-    from pipeline.bench.machine import machine_facts
+    from pipeline.placement.machine import machine_facts
 
     records = []
     for measured in measure(find_graphs(graphs or []), threads, runs, side, backend):
@@ -62,8 +62,8 @@ def bench_gpu(
     from flows.cli import bench_tables, console
     from pipeline.bench.graphs import find_graphs
     from pipeline.bench.layouts import LAYOUTS, measure_layouts
-    from pipeline.bench.machine import machine_facts
     from pipeline.bench.peers import enumeration_peers
+    from pipeline.placement.machine import machine_facts
 
     shipped = next(iter(LAYOUTS))
     chosen = {
@@ -140,7 +140,7 @@ def bench_count(
     """Time (p,q)-counts (reading the file left out) beside the peers' figures."""
     from flows.cli import bench_tables, console
     from pipeline.bench.count import measure_counts
-    from pipeline.bench.machine import machine_facts
+    from pipeline.placement.machine import machine_facts
 
     records = [measured.record() for measured in measure_counts(graphs or [], threads, runs, backend)]
     console.answer({"machine": machine_facts(), "counts": records}, json, bench_tables.counts, wide_table=True)
@@ -163,7 +163,7 @@ def bench_choice(
     """
     from flows.cli import bench_tables, console
     from pipeline.bench.choice import SHAPES, measure_choices
-    from pipeline.bench.machine import machine_facts
+    from pipeline.placement.machine import machine_facts
 
     records = []
     for found in measure_choices(range(first_seed, first_seed + seeds), shapes or list(SHAPES), time_limit=time_limit):
@@ -196,7 +196,7 @@ def bench_estimate(
     from flows.cli import bench_tables, console
     from pipeline.bench.estimates import SHARE, WORK, measure_estimates
     from pipeline.bench.graphs import find_graphs
-    from pipeline.bench.machine import machine_facts
+    from pipeline.placement.machine import machine_facts
 
     records = []
     drawn = range(first_seed, first_seed + random)
@@ -224,8 +224,8 @@ def bench_planted(
     """Plant fraud rings in graphs, and say who finds them first."""
     from flows.cli import bench_tables, console
     from pipeline.bench.graphs import find_graphs
-    from pipeline.bench.machine import machine_facts
     from pipeline.bench.planted import draw_planted, measure_planted
+    from pipeline.placement.machine import machine_facts
 
     check_picture(picture)
     records = []
@@ -256,7 +256,7 @@ def bench_clique(
     from flows.cli import bench_tables, console
     from pipeline.bench.clique import measure_cliques
     from pipeline.bench.graphs import find_dimacs
-    from pipeline.bench.machine import machine_facts
+    from pipeline.placement.machine import machine_facts
 
     records = []
     for measured in measure_cliques(find_dimacs(graphs or []), threads, runs, time_limit, backend, devices, bounds):
@@ -283,8 +283,8 @@ def bench_random_cliques(
 ) -> None:
     """Time the maximum clique of random graphs of many sizes and densities on several threads."""
     from flows.cli import bench_tables, console
-    from pipeline.bench.machine import machine_facts
     from pipeline.bench.random_cliques import DENSITIES, SIZES, draw_cells, measure_random
+    from pipeline.placement.machine import machine_facts
 
     check_picture(picture)
     cells = []
@@ -323,8 +323,8 @@ def bench_projected_cliques(
     """
     from flows.cli import bench_tables, console
     from pipeline.bench.graphs import find_graphs
-    from pipeline.bench.machine import machine_facts
     from pipeline.bench.projected_cliques import measure_projected
+    from pipeline.placement.machine import machine_facts
 
     records = []
     options: Any = {"threads": threads, "runs": runs, "backend": backend, "time_limit": time_limit}

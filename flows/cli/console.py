@@ -17,7 +17,7 @@ from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from flows.words import graph_size, many, update_in_words
+from flows.words import BETWEEN, graph_size, many, update_in_words
 from pipeline.run import Observer
 from pipeline.stages.forecast import in_words
 
@@ -262,7 +262,7 @@ def cliques(record: Record) -> str:
     return "\n".join(
         [
             f"{known}{some}: {record['size']:,} of {graph}, in {record['seconds']['total']:.3f} s ({how})",
-            *("  " + ", ".join(map(str, members)) for members in listed),
+            *("  " + BETWEEN.join(map(str, members)) for members in listed),
             *([f"in {record['output']}"] if "output" in record else []),
         ]
     )
@@ -438,9 +438,9 @@ def exported(record: Record) -> str:
 
 
 def _members(members: list[Any]) -> str:
-    shown = ", ".join(str(member) for member in members[:MEMBERS_SHOWN])
+    shown = BETWEEN.join(str(member) for member in members[:MEMBERS_SHOWN])
     more = len(members) - MEMBERS_SHOWN
-    return f"{shown}, … {more:,} more" if more > 0 else shown
+    return f"{shown}{BETWEEN}… {more:,} more" if more > 0 else shown
 
 
 def facts(record: Record) -> str:

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from pipeline.results.bicliques import Bicliques
 
 CHOICE = "Which bicliques"
+By = Annotated[
+    Literal["edges", "vertices", "balanced", "left", "right"],
+    typer.Option(
+        "--by", help="What is large; balanced is the smaller side. For surprise and weights: bicliq find --run."
+    ),
+]
 room = Room("Runs of the store")
 
 
@@ -52,7 +58,7 @@ def top(
     settings: Settings,
     run: RunName = None,
     k: Annotated[int, typer.Option("-k", help="How many.")] = 10,
-    by: Annotated[Literal["edges", "left", "right"], typer.Option("--by", help="What is large.")] = "edges",
+    by: By = "edges",
     dense: Annotated[bool, typer.Option("--dense", help="Show dense ids instead of the original ones.")] = False,
     json: Json = False,
 ) -> None:
@@ -88,7 +94,7 @@ def show(
     with_right: Members = None,
     page: Annotated[int, typer.Option("--page", min=1, max=2**62, help="Which page, largest first.")] = 1,
     size: Annotated[int, typer.Option("--size", min=1, max=2**24, help="Bicliques on a page.")] = 20,
-    by: Annotated[Literal["edges", "left", "right"], typer.Option("--by", help="What is large.")] = "edges",
+    by: By = "edges",
     json: Json = False,
 ) -> None:
     """Show the bicliques of a run that were chosen, page by page, with their original ids."""
@@ -114,7 +120,7 @@ def export(
         str | None, typer.Option("--run", help="A run, or how its name begins; by default the latest.")
     ] = None,
     format: Annotated[
-        Literal["parquet", "csv", "jsonl", "graphml", "duckdb"] | None,
+        Literal["parquet", "csv", "jsonl", "graphml", "duckdb", "delta"] | None,
         typer.Option("--format", help="By default what the name of the file ends on."),
     ] = None,
     long: Annotated[bool, typer.Option("--long", help="A row a member (CSV in any case).")] = False,
@@ -131,8 +137,8 @@ def export(
 ) -> None:
     """Write the bicliques of a run that were chosen to one file, with their original ids.
 
-    Parquet and JSON Lines have a row a biclique, CSV a row a member; GraphML ties a node for each
-    biclique to its members; DuckDB has the tables bicliques and members.
+    Parquet, JSON Lines and Delta have a row a biclique, CSV a row a member; GraphML ties a node for
+    each biclique to its members; DuckDB has the tables bicliques and members.
     """
     from dataclasses import asdict
 

@@ -7,16 +7,24 @@ from typing import Annotated
 import typer
 
 from flows.cli.commands import Room
-from flows.cli.options import Edges
 from pipeline.settings import Settings
 
 room = Room("Schedules")
 
 
-@room.command("serve", 'bicliq serve s3://lake/edges.parquet --cron "0 3 * * *" --store s3://lake/groups')
+@room.command(
+    "serve",
+    'bicliq serve s3://lake/edges.parquet --cron "0 3 * * *" --store s3://lake/groups',
+    "bicliq serve --file deployments.toml",
+)
 def serve(
+    context: typer.Context,
     settings: Settings,
-    edges: Edges,
+    edges: Annotated[str | None, typer.Argument(metavar="EDGES", help="Edge table: a path or an fsspec URL.")] = None,
+    file: Annotated[
+        str | None,
+        typer.Option("--file", help="A TOML file with a table a deployment: flow, cron or interval, parameters."),
+    ] = None,
     cron: Annotated[str | None, typer.Option("--cron", help='Schedule, as "0 3 * * *" (UTC).')] = None,
     interval: Annotated[float | None, typer.Option("--interval", help="Schedule: seconds between two runs.")] = None,
     name: Annotated[
@@ -26,13 +34,24 @@ def serve(
         bool, typer.Option("--replace", help="Take over a deployment of this name that has another table or store.")
     ] = False,
 ) -> None:
-    """Schedule the whole way as a Prefect deployment, and stay to run it.
+    """Schedule the whole way, or the flows of a file, as Prefect deployments, and stay to run them.
 
-    It needs a Prefect server, which fires the schedule: start one with [bold]prefect server
+    It needs a Prefect server, which fires the schedules: start one with [bold]prefect server
     start[/bold] and name it with [bold]prefect config set
     PREFECT_API_URL=http://127.0.0.1:4200/api[/bold].
     """
-    from flows.deploy import serve_etl
+    from flows.deploy import etl_deployment
+    from flows.deploy import serve as stay
+    from flows.deployments import read_deployments
+    from pipeline.errors import InputError
 
-    serve_etl(edges, settings, name=name, cron=cron, interval=interval, replace=replace)
+    if (edges is None) == (file is None):
+        raise InputError("name an edge table, or a --file of deployments, one of the two")
+    if file is not None:
+        given = [each for each, value in context.params.items() if value not in (None, False)]
+        if idle := [each for each in given if each not in ("file", "replace", "settings", "verbose", "log_json")]:
+            raise InputError(f"--{idle[0].replace('_', '-')} is for one table; with --file it stands in the file")
+        stay(read_deployments(file), take_over=replace)
+    elif edges is not None:
+        stay([etl_deployment(edges, settings, name=name, cron=cron, interval=interval)], take_over=replace)
     raise KeyboardInterrupt  # Prefect ends at one without a word, and nothing else ends it

@@ -29,8 +29,8 @@ def open_edges(source: Edges, settings: IngestSettings) -> EdgeSource:
     ----------
     source
         Path or fsspec URL; ``.gz`` and ``.zst`` are decompressed. A glob names several files of one
-        format, a folder all the tables below it. Or the files themselves (`Files`), or a table in
-        memory (`pipeline.formats.tables`).
+        format, a folder all the tables below it. Or the files themselves (`Files`), a table in
+        memory (`pipeline.formats.tables`), or one that was opened, which is given back.
     settings
         Format, columns and what is needed of weights and times.
 
@@ -40,6 +40,8 @@ def open_edges(source: Edges, settings: IngestSettings) -> EdgeSource:
         If a file is missing, empty, binary or of unknown format, lacks a named column or does not
         say which columns are meant, or if several files are not one table.
     """
+    if isinstance(source, EdgeSource):
+        return source
     if isinstance(source, Files):
         return _open_several(source.name, files_of(source), settings)
     if not isinstance(source, str | os.PathLike):

@@ -1,8 +1,8 @@
 """Edge tables in memory, as sources like files.
 
-pandas and Polars frames, Arrow tables and whatever hands out an Arrow stream (DuckDB relations,
-cuDF), SciPy sparse matrices, networkx graphs, and lists of baskets. Each becomes named columns;
-those that are meant become Arrow columns, which the reader of Parquet's columns
+pandas, Polars, Dask and cuDF frames, Arrow tables and whatever hands out an Arrow stream (DuckDB
+relations), SciPy sparse matrices, networkx graphs, and lists of baskets. Each becomes named
+columns; those that are meant become Arrow columns, which the reader of Parquet's columns
 (`pipeline.formats.parquet`) takes: labels, checks and policies are those of a file.
 
 None of the libraries is imported: what is given says itself what it is.
@@ -26,17 +26,39 @@ from pipeline.formats.words import brief, shown
 from pipeline.settings import IngestSettings
 
 KINDS = (
-    "a path, a glob, a pandas or Polars frame, an Arrow table or stream, a DuckDB relation, a SciPy sparse matrix, a"
-    " networkx graph, a list of baskets, or a dict of them"
+    "a path, a glob, a pandas, Polars, Dask or cuDF frame, an Arrow table or stream, a DuckDB relation, a SciPy sparse"
+    " matrix, a networkx graph, a list of baskets, or a dict of them"
 )
 """What may be given, in words."""
 
+Column: TypeAlias = "pa.Array | pa.ChunkedArray"
+
 
 class ArrowStream(Protocol):
-    """What hands out its rows as an Arrow stream: Arrow, Polars, DuckDB, pandas, cuDF."""
+    """What hands out its rows as an Arrow stream: Arrow, Polars, DuckDB, pandas."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Capsule of an Arrow stream."""
+        ...
+
+
+class ArrowFrame(Protocol):
+    """A frame that gives itself as an Arrow table: cuDF."""
+
+    columns: Any
+
+    def to_arrow(self) -> pa.Table:
+        """The frame in the memory of the host."""
+        ...
+
+
+class LazyFrame(Protocol):
+    """A frame that is computed when it is needed: Dask, Dask-cuDF."""
+
+    columns: Any
+
+    def compute(self) -> Any:
+        """The frame in memory."""
         ...
 
 
@@ -62,10 +84,13 @@ Edges: TypeAlias = (
     | os.PathLike[str]
     | Files
     | ArrowStream
+    | ArrowFrame
+    | LazyFrame
     | SparseMatrix
     | Network
     | Mapping[Any, Iterable[Any]]
     | Sequence[Iterable[Any]]
+    | EdgeSource
 )
 """Whatever can be read as an edge table."""
 
@@ -80,18 +105,28 @@ class Frame:
         What it is, for messages: "pandas DataFrame".
     columns
         Names of its columns.
-    column
-        Returns the column at a position as Arrow.
+    read
+        Returns the columns at some positions as Arrow.
+    head
+        Its first rows; None: those of `read`.
     """
 
     name: str
     columns: tuple[str, ...]
-    column: Callable[[int], pa.Array | pa.ChunkedArray]
+    read: Callable[[Sequence[int]], list[Column]]
+    head: Callable[[], Frame] | None = None
 
     def first_rows(self) -> list[list[str]]:
         """Return some first rows as text, for messages."""
-        columns = [self.column(at)[:EXAMPLES].to_pylist() for at in range(len(self.columns))]
+        if self.head is not None:
+            return self.head().first_rows()
+        columns = [column[:EXAMPLES].to_pylist() for column in self.read(range(len(self.columns)))]
         return [[str(value) for value in row] for row in zip(*columns, strict=True)]
+
+
+def _each(column: Callable[[int], Column]) -> Callable[[Sequence[int]], list[Column]]:
+    """Reads columns one after the other."""
+    return lambda positions: [column(at) for at in positions]
 
 
 def name_of(source: Edges) -> str:
@@ -104,6 +139,8 @@ def name_of(source: Edges) -> str:
     """
     if isinstance(source, Files):
         return source.name
+    if isinstance(source, EdgeSource):
+        return source.uri
     return os.fspath(source) if isinstance(source, str | os.PathLike) else _called(source)
 
 
@@ -131,7 +168,7 @@ def open_table(source: Any, settings: IngestSettings) -> EdgeSource:
     if settings.format != "auto":
         raise InputError(f"{frame.name}: a table in memory has no format {settings.format!r}; leave it at auto")
     layout = typed_layout(frame.name, settings, frame.columns, frame.first_rows)
-    columns = {role: frame.column(at) for role, at in layout.wanted.items()}
+    columns = dict(zip(layout.wanted, frame.read(list(layout.wanted.values())), strict=True))
     table = pa.table({frame.columns[layout.wanted[role]]: column for role, column in columns.items()})
     if table.num_rows == 0:
         raise InputError(f"{frame.name}: has no rows; there is nothing to search")
@@ -172,6 +209,7 @@ def from_matrix(matrix: SparseMatrix, left: Sequence[Any], right: Sequence[Any])
     {'left': 'ann', 'right': 'tea', 'weight': 2}
     """
     frame = _matrix_frame(_called(matrix), matrix)
+    *ends, weight = frame.read(range(3))
     columns = {}
     for at, (side, labels) in enumerate((("left", left), ("right", right))):
         size = matrix.shape[at]
@@ -180,19 +218,40 @@ def from_matrix(matrix: SparseMatrix, left: Sequence[Any], right: Sequence[Any])
         values = _of_values(frame.name, side, labels)
         if len(values.unique()) != size:
             raise InputError(f"{frame.name}: some {side} labels are there twice; two vertices would become one")
-        columns[side] = values.take(frame.column(at))
-    return pa.table({**columns, "weight": frame.column(2)})
+        columns[side] = values.take(ends[at])
+    return pa.table({**columns, "weight": weight})
+
+
+def names_its_columns(source: Any) -> bool:
+    """Whether the columns of a table in memory have names of its own: of baskets they have none.
+
+    Examples
+    --------
+    >>> names_its_columns(pa.table({"user": ["ann"]})), names_its_columns([["jam"]])
+    (True, False)
+    """
+    return hasattr(source, "columns") or hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")
 
 
 # ---- what is given -------------------------------------------------------------------------------
 
 
+LIBRARIES = {
+    "pandas": "pandas",
+    "polars": "Polars",
+    "dask": "Dask",
+    "cudf": "cuDF",
+    "dask_cudf": "Dask-cuDF",
+    "scipy": "SciPy",
+    "networkx": "networkx",
+}
+
+
 def _called(source: Any) -> str:
     """What a table in memory is, for messages."""
     kind, room = type(source).__name__, type(source).__module__.split(".")[0]
-    names = {"pandas": "pandas", "polars": "Polars", "cudf": "cuDF", "scipy": "SciPy", "networkx": "networkx"}
-    if room in names:
-        return f"{names[room]} {kind}"
+    if room in LIBRARIES:
+        return f"{LIBRARIES[room]} {kind}"
     if hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__"):
         return {"pyarrow": "Arrow table", "duckdb": "DuckDB relation"}.get(room.lstrip("_"), f"Arrow stream ({kind})")
     return "baskets by name" if isinstance(source, Mapping) else f"{kind} of baskets"
@@ -202,11 +261,16 @@ def _frame_of(source: Any, settings: IngestSettings) -> Frame:
     name = _called(source)
     if name == "pandas DataFrame":
         return _pandas_frame(name, source)
+    if name in ("Dask DataFrame", "Dask-cuDF DataFrame"):
+        return _dask_frame(name, source, settings)
+    if name == "cuDF DataFrame":
+        return _arrow_frame(name, source.to_arrow())
     if name == "Polars LazyFrame":
         source = source.collect()
-    if hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__"):
-        table = pa.table(source) if hasattr(source, "__arrow_c_stream__") else pa.table(pa.record_batch(source))
-        return Frame(name, tuple(table.column_names), table.column)
+    if hasattr(source, "__arrow_c_stream__"):
+        return _arrow_frame(name, pa.table(source))
+    if hasattr(source, "__arrow_c_array__"):
+        return _arrow_frame(name, pa.table(pa.record_batch(source)))
     if hasattr(source, "tocoo"):
         return _matrix_frame(name, source)
     if hasattr(source, "nodes") and hasattr(source, "edges"):
@@ -226,14 +290,27 @@ def _hint(source: Any) -> str:
     return f"{kind} is no edge table"
 
 
+def _arrow_frame(name: str, table: pa.Table) -> Frame:
+    return Frame(name, tuple(table.column_names), _each(table.column))
+
+
 def _pandas_frame(name: str, frame: Any) -> Frame:
     """A pandas frame, of which only the columns that are meant are converted."""
     columns = tuple(str(column) for column in frame.columns)
+    return Frame(name, columns, _each(lambda at: _of_values(name, columns[at], frame.iloc[:, at])))
 
-    def column(at: int) -> Any:
-        return _of_values(name, columns[at], frame.iloc[:, at])
 
-    return Frame(name, columns, column)
+def _dask_frame(name: str, frame: Any, settings: IngestSettings) -> Frame:
+    """A Dask frame, of which only the columns that are meant are computed, all in one go."""
+
+    def read(positions: Sequence[int]) -> list[Column]:
+        some = _frame_of(frame.iloc[:, list(positions)].compute(), settings)
+        return some.read(range(len(positions)))
+
+    def head() -> Frame:
+        return _frame_of(frame.get_partition(0).compute().head(EXAMPLES), settings)
+
+    return Frame(name, tuple(str(column) for column in frame.columns), read, head)
 
 
 def _matrix_frame(name: str, matrix: Any) -> Frame:
@@ -248,7 +325,7 @@ def _matrix_frame(name: str, matrix: Any) -> Frame:
             " remove them with .eliminate_zeros(), or store 1"
         )
     columns = (entries.row, entries.col, entries.data)
-    return Frame(name, ("left", "right", "weight"), lambda at: pa.array(columns[at]))
+    return Frame(name, ("left", "right", "weight"), _each(lambda at: pa.array(columns[at])))
 
 
 def _network_frame(name: str, network: Any, settings: IngestSettings) -> Frame:
@@ -256,7 +333,7 @@ def _network_frame(name: str, network: Any, settings: IngestSettings) -> Frame:
     attributes = [attribute for attribute in (settings.weight, settings.time) if attribute is not None]
     rows = [(*ends, *map(told.get, attributes)) for *ends, told in _sided(name, network, settings)]
     columns = ("left", "right", *attributes)
-    return Frame(name, columns, lambda at: _of_values(name, columns[at], [row[at] for row in rows]))
+    return Frame(name, columns, _each(lambda at: _of_values(name, columns[at], [row[at] for row in rows])))
 
 
 def _sided(name: str, network: Any, settings: IngestSettings) -> Iterator[tuple[Any, Any, Any]]:
@@ -289,7 +366,8 @@ def _baskets_frame(name: str, baskets: Any) -> Frame:
             " edges as a frame: pandas.DataFrame(edges, columns=['left', 'right'])"
         )
     pairs = [(basket, item) for basket, items in named for item in items]
-    return Frame(name, ("left", "right"), lambda at: _of_values(name, ("left", "right")[at], [p[at] for p in pairs]))
+    columns = ("left", "right")
+    return Frame(name, columns, _each(lambda at: _of_values(name, columns[at], [pair[at] for pair in pairs])))
 
 
 # ---- columns of Python values --------------------------------------------------------------------

@@ -18,7 +18,7 @@ import kernels
 from pipeline.errors import InputError
 from pipeline.events import warn
 from pipeline.formats import Edges
-from pipeline.graphs.bipartite import BipartiteGraph, read_graph
+from pipeline.graphs.bipartite import read_graph
 from pipeline.placement.where import Place, place_search
 from pipeline.questions.members import Part
 from pipeline.settings import SearchSettings, Settings
@@ -50,10 +50,11 @@ class FindAsked:
     min_surprise
         Least surprise in nats, with ``by="surprise"``.
     left_weights, right_weights
-        Files of LABEL,WEIGHT lines, or weights by label, with ``by="weight"``.
+        Files of LABEL,WEIGHT lines, or weights by label, with ``by="weight"``; without them a group
+        is worth the weights of its edges, of the column that the settings name (`ingest.weight`).
     diverse
-        Each next group is the one that adds most to those before it, by edges or surprise that none
-        of them holds.
+        Each next group is the one that adds most to those before it, by edges, surprise, or weights
+        of edges, that none of them holds.
     time_limit
         Seconds; then the best so far, which are not proven.
     """
@@ -72,28 +73,39 @@ class FindAsked:
     diverse: bool = False
     time_limit: float | None = None
 
-    def check(self) -> None:
-        """Refuse what contradicts itself.
+    def check(self, column: str | None) -> None:
+        """Refuse what contradicts itself, or the column of weights that the table is read with.
 
         Raises
         ------
         InputError
         """
         has_weights = self.left_weights is not None or self.right_weights is not None
-        if self.by == "weight" and not has_weights:
-            raise InputError("--by weight needs weights: name a file with --left-weights, --right-weights, or both")
+        if self.by == "weight" and not has_weights and column is None:
+            raise InputError(
+                "--by weight needs weights: of members, in files (--left-weights, --right-weights), or of edges, in a"
+                " column of the table (--weight)"
+            )
         if self.by != "weight" and has_weights:
             raise InputError(f"weights are for --by weight, not for --by {self.by}")
         if self.by != "surprise" and self.min_surprise is not None:
             raise InputError(f"--min-surprise is for --by surprise, not for --by {self.by}")
-        if self.diverse and self.by not in ("edges", "surprise"):
-            raise InputError(f"--diverse is for --by edges and --by surprise, not for --by {self.by}")
+        if self.diverse and (self.by not in ("edges", "surprise", "weight") or has_weights):
+            what = "weights of members" if has_weights else f"--by {self.by}"
+            raise InputError(f"--diverse is for edges, surprise and weights of edges, not for {what}")
         if self.time_limit is not None and not self.time_limit > 0:
             raise InputError(f"time_limit is {self.time_limit}; it must be a number of seconds above 0")
 
+    @property
+    def weighs_edges(self) -> bool:
+        """Whether groups are worth the weights of their edges."""
+        return self.by == "weight" and self.left_weights is None and self.right_weights is None
+
     def place(self, search: SearchSettings) -> Place:
         """Decide where the search runs."""
-        cannot = kernels.gpu_cannot_find(self.top, diverse=self.diverse, time_limit=self.time_limit)
+        cannot = kernels.gpu_cannot_find(
+            self.top, diverse=self.diverse, edge_weights=self.weighs_edges, time_limit=self.time_limit
+        )
         return place_search(search.backend, cannot=cannot, not_worth=NOT_WORTH)
 
 
@@ -129,11 +141,12 @@ def find_in_table(source: Edges, asked: FindAsked, settings: Settings) -> dict[s
     BackendError
         If a GPU is asked for and cannot be had, or not for this.
     """
-    asked.check()
+    asked.check(settings.ingest.weight)
     place = asked.place(settings.search)
     started = time.perf_counter()
     table = read_edge_table(source, settings.ingest, backend=settings.data_backend)
-    return _find(bipartite_of(table), table.left_ids, table.right_ids, asked, settings.search, place, started)
+    part = Part(bipartite_of(table), table.left_ids, table.right_ids, table.weight)
+    return _find(part, asked, settings.search, place, started)
 
 
 def find_in_run(run: str, asked: FindAsked, settings: Settings) -> dict[str, Any]:
@@ -155,7 +168,7 @@ def find_in_run(run: str, asked: FindAsked, settings: Settings) -> dict[str, Any
         the run is. Where it is not complete, the answer is still that of its whole graph, as the
         run would have it in the end, and a warning says so.
     """
-    asked.check()
+    asked.check(None)
     place = asked.place(settings.search)
     started = time.perf_counter()
     opened = open_run(settings.store, run)
@@ -171,34 +184,28 @@ def find_in_run(run: str, asked: FindAsked, settings: Settings) -> dict[str, Any
     return {
         "run": opened.run,
         **opened.state.record(),
-        **_find(read_graph(folder), left_ids, right_ids, asked, search, place, started),
+        **_find(Part(read_graph(folder), left_ids, right_ids), asked, search, place, started),
     }
 
 
 _SIZES = ("min_left", "min_right", "min_edges")
 
 
-def _find(
-    graph: BipartiteGraph,
-    left_ids: pa.Array,
-    right_ids: pa.Array,
-    asked: FindAsked,
-    search: SearchSettings,
-    place: Place,
-    started: float,
-) -> dict[str, Any]:
-    part = Part(graph, left_ids, right_ids)
+def _find(part: Part, asked: FindAsked, search: SearchSettings, place: Place, started: float) -> dict[str, Any]:
+    graph = part.graph
     part.limit_degree("left", asked.max_left_degree)
     part.limit_degree("right", asked.max_right_degree)
     part.stay_within(asked.within)
     part.contain(asked.containing)
     options: dict[str, Any] = {name: getattr(search, name) for name in _SIZES}
-    if asked.by == "weight":
+    if asked.by == "weight" and not asked.weighs_edges:
         options["left_weights"] = part.weights("left", asked.left_weights)
         options["right_weights"] = part.weights("right", asked.right_weights)
     if asked.by == "surprise":  # degrees are those of the whole table
         options |= {"left_degrees": graph.left_degrees, "right_degrees": graph.right_degrees, "n_edges": graph.n_edges}
     searched = part.edges()
+    if asked.weighs_edges:
+        options["edge_weights"] = part.edge_weights()
     read = time.perf_counter()
     result = place.run(
         lambda backend: kernels.top_bicliques(
@@ -225,7 +232,7 @@ def _find(
         "diverse": asked.diverse,
         "labels": {
             side: "numbers" if pa.types.is_integer(ids.type) else "text"
-            for side, ids in (("left", left_ids), ("right", right_ids))
+            for side, ids in (("left", part.left_ids), ("right", part.right_ids))
         },
         "left_out": part.left_out,
         "n_left": graph.n_left,

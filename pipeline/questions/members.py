@@ -29,11 +29,14 @@ class Part:
         The whole graph.
     left_ids, right_ids
         Arrow arrays (int64 or string) of the labels.
+    weight
+        float64, a weight an edge, in the order of the graph's edges; None where there is none.
     """
 
     graph: BipartiteGraph
     left_ids: pa.Array
     right_ids: pa.Array
+    weight: npt.NDArray[np.float64] | None = None
     left_out: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -106,11 +109,20 @@ class Part:
 
     def edges(self) -> BipartiteGraph:
         """The graph with only the edges between vertices that were kept; ids stay."""
-        if not self.left_out or (self.kept["left"].all() and self.kept["right"].all()):
+        stay = self._staying()
+        if stay.all():
             return self.graph
-        left, right = self.graph.edge_left, self.graph.indices
-        stay = self.kept["left"][left] & self.kept["right"][right]
-        return BipartiteGraph.from_edges(left[stay], right[stay], self.graph.n_left, self.graph.n_right)
+        left, right = self.graph.edge_left[stay], self.graph.indices[stay]
+        return BipartiteGraph.from_edges(left, right, self.graph.n_left, self.graph.n_right)
+
+    def edge_weights(self) -> npt.NDArray[np.float64]:
+        """Weights of the edges of `edges`."""
+        assert self.weight is not None, "the table was read with its weights"
+        return self.weight[self._staying()]
+
+    def _staying(self) -> Flags:
+        """Edges between vertices that were kept."""
+        return self.kept["left"][self.graph.edge_left] & self.kept["right"][self.graph.indices]
 
     def labels(self, side: str, vertices: Any) -> list[Any]:
         """Labels of some vertices."""

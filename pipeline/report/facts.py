@@ -1,60 +1,51 @@
-"""What a report says: figures of a run and of its graph, its sizes, and its largest groups."""
+"""What a report says: figures of a run and of its graph, its groups, and what changed."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from pipeline.errors import BicliqError
+from pipeline.events import warn
 from pipeline.graphs.bipartite import BipartiteGraph, read_graph
-from pipeline.stages.profile import Profile, profile
+from pipeline.report.groups import Matter, groups_that_matter
+from pipeline.report.history import Step, steps_of
+from pipeline.report.times import Times, read_times
+from pipeline.results.changes import Changes, changes_between
+from pipeline.stages.plan import read_plan_record
+from pipeline.stages.profile import Profile, histogram, profile, sampled_two_hop
+from pipeline.store.layout import CHECKS_RECORD
 from pipeline.store.manifest import Manifest
-from pipeline.store.results import Run
+from pipeline.store.results import Run, open_run
 
-LISTED, DRAWN = 200, 9
-"""Groups that the table lists, and those among them that are drawn."""
+MOST_PATHS = 1 << 26
+"""Paths of two edges that are followed from each side for its two-step distribution: a second."""
 
-MEMBERS = 40
-"""Members of a side that the table holds of a group; it says how many more there are."""
+CHANGED = 10
+"""Groups that appeared, and that vanished, which are shown."""
 
-ROWS, COLUMNS, AROUND = 24, 30, 5
-"""Members of a group that a picture shows on each side, and vertices around it on each side."""
-
-Bools = npt.NDArray[np.bool_]
-Ids = npt.NDArray[np.integer[Any]]
+MOST_COMPARED = 2_000_000
+"""Bicliques of two runs that are compared one by one; versions of one base are always."""
 
 
 @dataclass(frozen=True)
-class GroupPicture:
-    """A group with some of what is around it.
+class TwoStep:
+    """How many others the vertices of a side share something with.
 
     Parameters
     ----------
-    rank
-        Its rank by edges, from 1.
-    n_left, n_right
-        Its size; a picture may show fewer.
-    left, right
-        Labels of rows and columns: members, then those around.
-    left_members, right_members
-        How many of them are members.
-    present
-        Whether there is an edge, shape (rows, columns).
-    overlap
-        The other drawn group with which it shares most edges, and how many; None: none.
+    looked_at, vertices
+        Vertices that were looked at, and all of the side.
+    histogram
+        Pairs (others, vertices looked at with so many), ascending.
     """
 
-    rank: int
-    n_left: int
-    n_right: int
-    left: list[str]
-    right: list[str]
-    left_members: int
-    right_members: int
-    present: Bools
-    overlap: tuple[int, int] | None
+    looked_at: int
+    vertices: int
+    histogram: list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -63,23 +54,35 @@ class Facts:
 
     Parameters
     ----------
-    manifest, asked, graph, profile
+    manifest, asked, profile
         Records of the run and of its graph.
+    steps
+        The tables that it was made of, the first one first (`pipeline.report.history.steps_of`).
+    expected
+        What the plan expected the search to find; None where nothing was expected.
+    two_step
+        The two-step neighbourhoods of the left and of the right side.
     sizes
         Bicliques by (number of left vertices, number of right vertices).
-    rows
-        The largest groups: rank, left, right, n_left, n_right, n_edges; labels as text.
-    pictures
-        The very largest with what is around them.
+    groups
+        The groups that matter, and others to look through.
+    times
+        When the edges of these groups were first seen; or why that is not known.
+    changes
+        What appeared and vanished since the run before, as `Changes.record`; or why that is not
+        known.
     """
 
     manifest: Manifest
     asked: dict[str, Any]
-    graph: dict[str, Any]
     profile: Profile
+    steps: list[Step]
+    expected: dict[str, Any] | None
+    two_step: dict[str, TwoStep]
     sizes: dict[tuple[int, int], int]
-    rows: list[dict[str, Any]]
-    pictures: list[GroupPicture]
+    groups: Matter
+    times: Times | str
+    changes: dict[str, Any] | str
 
 
 def gather(run: Run) -> Facts:
@@ -92,66 +95,59 @@ def gather(run: Run) -> Facts:
 
     Notes
     -----
-    Reads the graph, the sizes of all bicliques, and the largest of them: O(edges + bicliques) time,
-    O(edges) memory.
+    Reads the graph, the sizes of all bicliques and the largest of them, and the edge table again
+    where it has times: O(rows + bicliques) time, O(edges) memory. The search for surprising groups
+    ends after `pipeline.report.groups.SECONDS`.
     """
     manifest = run.manifest
-    folder = run.store.graph(manifest.graph)
-    graph = read_graph(folder)
-    top = run.top(LISTED, ids=False)
-    labels = (run.left_ids, run.right_ids)
-    groups = [(np.array(row["left"]), np.array(row["right"])) for row in top.select(["left", "right"]).to_pylist()]
+    graph = read_graph(run.store.graph(manifest.graph))
+    steps = steps_of(run)
+    asked = run.folder.read_record("run.json")
+    groups = groups_that_matter(run, graph, asked["search"])
     return Facts(
         manifest=manifest,
-        asked=run.folder.read_record("run.json"),
-        graph=folder.read_record("graph.json"),
+        asked=asked,
         profile=profile(run.store, manifest.graph),
+        steps=steps,
+        expected=None if "layers" in asked else read_plan_record(run.folder).expected,
+        two_step={"left": _two_step(graph), "right": _two_step(graph.transpose())},
         sizes=run.sizes(),
-        rows=[_row(rank, group, labels) for rank, group in enumerate(groups, 1)],
-        pictures=[_picture(graph, labels, groups[:DRAWN], at) for at in range(len(groups[:DRAWN]))],
+        groups=groups,
+        times=read_times(run, steps, groups.pictures),
+        changes=_changes(run, asked),
     )
 
 
-def _row(rank: int, group: tuple[Ids, Ids], labels: Any) -> dict[str, Any]:
-    members = [_texts(ids, side[:MEMBERS]) for ids, side in zip(labels, group, strict=True)]
-    n_left, n_right = map(len, group)
-    sizes = {"n_left": n_left, "n_right": n_right, "n_edges": n_left * n_right}
-    return {"rank": rank, **sizes, "left": members[0], "right": members[1]}
+def _two_step(graph: BipartiteGraph) -> TwoStep:
+    sizes = sampled_two_hop(graph, MOST_PATHS)
+    return TwoStep(sizes.size, graph.n_left, histogram(np.sort(sizes)))
 
 
-def _texts(ids: Any, dense: Ids) -> list[str]:
-    return [str(label) for label in ids.take(dense).to_pylist()]
+def _changes(run: Run, asked: Mapping[str, Any]) -> dict[str, Any] | str:
+    """What changed since the parent of a version, or the run of the same source before."""
+    before = asked.get("parent") or _run_before(run)
+    if before is None:
+        return "There is no earlier run of this table in the store."
+    try:
+        earlier = open_run(run.store, str(before))
+        of_one_base = asked.get("base") in (earlier.run, earlier.folder.read_record("run.json").get("base", ""))
+        both = earlier.manifest.bicliques + run.manifest.bicliques
+        if not of_one_base and both > MOST_COMPARED:
+            return (
+                f"{both:,} groups would be compared with those of run {before}; bicliq diff {before} {run.run} does it."
+            )
+        return Changes.record(changes_between(run, str(before)), CHANGED)
+    except BicliqError as error:  # of the earlier run: this one has its report all the same
+        warn("report shows no changes", run=run.run, reason=error)
+        return f"The run before, {before}, cannot be compared: {error}"
 
 
-def _picture(graph: BipartiteGraph, labels: Any, groups: list[tuple[Ids, Ids]], at: int) -> GroupPicture:
-    left, right = groups[at]
-    back = graph.transpose()
-    rows = np.concatenate([left[:ROWS], _around(back, right, left)])
-    columns = np.concatenate([right[:COLUMNS], _around(graph, left, right)])
-    present = np.array([np.isin(columns, graph.indices[graph.indptr[u] : graph.indptr[u + 1]]) for u in rows])
-    shared = [
-        (len(np.intersect1d(left, other[0])) * len(np.intersect1d(right, other[1])), rank)
-        for rank, other in enumerate(groups, 1)
-        if rank != at + 1
-    ]
-    most, rank = max(shared, default=(0, 0))
-    return GroupPicture(
-        rank=at + 1,
-        n_left=len(left),
-        n_right=len(right),
-        left=_texts(labels[0], rows),
-        right=_texts(labels[1], columns),
-        left_members=min(len(left), ROWS),
-        right_members=min(len(right), COLUMNS),
-        present=present,
-        overlap=(rank, most) if most else None,
-    )
-
-
-def _around(graph: BipartiteGraph, members: Ids, group: Ids) -> Ids:
-    """Vertices that share most with the members of the other side without being in the group."""
-    _, neighbours = graph.rows_of(members)
-    counts = np.bincount(neighbours, minlength=graph.n_right)
-    counts[group] = 0
-    best = np.argsort(-counts, kind="stable")[:AROUND]
-    return np.asarray(best[counts[best] > 0])
+def _run_before(run: Run) -> str | None:
+    """The run of the same source and the same sizes that was published before this one."""
+    if not run.folder.has(CHECKS_RECORD):
+        return None
+    before = run.folder.read_record(CHECKS_RECORD).get("last")
+    if before is None or before == run.run or before not in run.store.runs():
+        return None
+    searched = [each.folder.read_record("run.json")["search"] for each in (run, Run(run.store, before))]
+    return str(before) if searched[0] == searched[1] else None

@@ -4,7 +4,7 @@ const groups = JSON.parse(document.getElementById("data").textContent);
 const body = document.querySelector("#groups tbody");
 const said = document.getElementById("matching");
 const fields = ["member", "least-left", "least-right"].map((id) => document.getElementById(id));
-let order = { key: "rank", up: true };
+let order = { key: "surprise", up: false };
 
 function members(labels, n) {
   const more = n - labels.length;
@@ -19,10 +19,10 @@ function fits(group) {
 
 function show() {
   const chosen = groups.filter(fits);
-  chosen.sort((a, b) => (order.up ? 1 : -1) * (a[order.key] - b[order.key]) || a.rank - b.rank);
+  chosen.sort((a, b) => (order.up ? 1 : -1) * (a[order.key] - b[order.key]) || b.n_edges - a.n_edges);
   body.replaceChildren(...chosen.map((group) => {
     const row = document.createElement("tr");
-    for (const key of ["rank", "n_left", "n_right", "n_edges"]) {
+    for (const key of ["surprise", "n_edges", "n_left", "n_right"]) {
       const cell = row.insertCell();
       cell.className = "n";
       cell.textContent = group[key].toLocaleString("en");
@@ -42,7 +42,7 @@ for (const field of fields) field.addEventListener("input", show);
 for (const head of document.querySelectorAll("#groups th[data-key]")) {
   head.querySelector("button").addEventListener("click", () => {
     const key = head.dataset.key;
-    order = { key, up: order.key === key ? !order.up : key === "rank" };
+    order = { key, up: order.key === key ? !order.up : false };
     show();
   });
 }

@@ -6,7 +6,11 @@ import math
 from collections.abc import Iterable
 from html import escape
 
-from pipeline.report.facts import GroupPicture
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.report.groups import GroupPicture
+from pipeline.report.times import Times
 
 CELL = 15
 """Width of a cell of a group's picture."""
@@ -14,8 +18,14 @@ CELL = 15
 LABEL = 22
 """Characters of a label that a picture shows; the whole one is its title."""
 
+WIDTH = 330
+"""Width of a line of times."""
+
 STEPS = 8
 """Shades of a heat map."""
+
+EYE = 1.02
+"""Points nearer than this factor on both axes are drawn as one."""
 
 Points = Iterable[tuple[int, int]]
 
@@ -44,17 +54,47 @@ def alone(picture: str) -> str:
 
 def degrees_picture(left: Points, right: Points) -> str:
     """Numbers of vertices by degree, on logarithmic axes; one kind of mark a side."""
-    series = {"left": list(left), "right": list(right)}
+    of = "{count:,} {side} vertices of degree {value:,}"
+    return _scatter({"left": left, "right": right}, "degree (edges of a vertex)", "vertices", of)
+
+
+def two_step_picture(left: Points, right: Points) -> str:
+    """Vertices that share something with at least so many others of their side.
+
+    Examples
+    --------
+    >>> two_step_picture([(1, 3), (4, 1)], []).count("<circle class")  # one is the legend's
+    3
+    """
+    of = "{count:,} {side} vertices share something with {value:,} others or more"
+    sides = {"left": _at_least(left), "right": _at_least(right)}
+    return _scatter(sides, "others of the same side, at least", "vertices", of)
+
+
+def _at_least(points: Points) -> Points:
+    """Points (value, how many have it or more), without those that no eye tells from the last."""
+    values = sorted(points)
+    counts = np.cumsum([count for _, count in reversed(values)])[::-1].tolist()
+    kept: list[tuple[int, int]] = []
+    for (value, _), count in zip(values, counts, strict=True):
+        if value > 0 and not (kept and value < kept[-1][0] * EYE and kept[-1][1] < count * EYE):
+            kept.append((value, count))
+    return kept
+
+
+def _scatter(series: dict[str, Points], across: str, up: str, of: str) -> str:
+    """Points (value, count) of the sides on logarithmic axes; `of` says what a point is."""
+    series = {side: list(points) for side, points in series.items()}
     every = [point for points in series.values() for point in points if point[0] > 0]
     width, height, x0, y0 = 560, 300, 64, 250
     most = [max((point[axis] for point in every), default=1) for axis in (0, 1)]
     spans = [max(1, math.ceil(math.log10(value + 1))) for value in most]
 
     def place(point: tuple[int, int]) -> tuple[float, float]:
-        across, up = (math.log10(value) / span for value, span in zip(point, spans, strict=True))
-        return x0 + across * (width - x0 - 20), y0 - up * (y0 - 20)
+        right, high = (math.log10(value) / span for value, span in zip(point, spans, strict=True))
+        return x0 + right * (width - x0 - 20), y0 - high * (y0 - 20)
 
-    parts = [f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="numbers of vertices by degree">']
+    parts = [f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(up)} by {escape(across)}">']
     for power in range(spans[0] + 1):
         x, _ = place((10**power, 1))
         parts.append(f'<path class="grid" d="M{x:.1f} 20V{y0}"/>{_text(x, y0 + 16, _power(power), "middle")}')
@@ -62,16 +102,16 @@ def degrees_picture(left: Points, right: Points) -> str:
         _, y = place((1, 10**power))
         parts.append(f'<path class="grid" d="M{x0} {y:.1f}H{width - 20}"/>{_text(x0 - 6, y + 4, _power(power), "end")}')
     for side, points in series.items():
-        for degree, count in points:
-            if degree > 0:
-                x, y = place((degree, count))
-                mark = f"<title>{count:,} {side} vertices of degree {degree:,}</title>"
+        for value, count in points:
+            if value > 0:
+                x, y = place((value, count))
+                mark = f"<title>{of.format(side=side, value=value, count=count)}</title>"
                 if side == "left":
                     parts.append(f'<circle class="left" cx="{x:.1f}" cy="{y:.1f}" r="3.5">{mark}</circle>')
                 else:
                     parts.append(f'<path class="right" d="M{x - 3.5:.1f} {y - 3.5:.1f}h7v7h-7z">{mark}</path>')
-    parts.append(_text((x0 + width) / 2, height - 8, "degree (edges of a vertex)", "middle"))
-    parts.append(_upright(16, (y0 + 20) / 2, "vertices"))
+    parts.append(_text((x0 + width) / 2, height - 8, across, "middle"))
+    parts.append(_upright(16, (y0 + 20) / 2, up))
     parts.append(f'<circle class="left" cx="{width - 130}" cy="30" r="4"/>{_text(width - 120, 34, "left")}')
     parts.append(f'<path class="right" d="M{width - 84} 26h8v8h-8z"/>{_text(width - 70, 34, "right")}</svg>')
     return "".join(parts)
@@ -145,15 +185,13 @@ def sizes_picture(sizes: dict[tuple[int, int], int]) -> str:
     return "".join(parts)
 
 
-def group_picture(group: GroupPicture) -> str:
+def group_picture(group: GroupPicture, times: Times | None) -> str:
     """Members against items: cells of the group, edges around it, and what is absent."""
-    x0, y0 = (
-        8 + 6.4 * max(len(short(label)) for label in group.left),
-        12 + 5.4 * max(len(short(t)) for t in group.right),
-    )
+    lefts, rights = ([str(label) for label in side] for side in (group.left, group.right))
+    x0, y0 = 8 + 6.4 * max(len(short(label)) for label in lefts), 12 + 5.4 * max(len(short(t)) for t in rights)
     gaps = [
-        (group.right_members, 6 if len(group.right) > group.right_members else 0),
-        (group.left_members, 6 if len(group.left) > group.left_members else 0),
+        (group.right_members, 6 if len(rights) > group.right_members else 0),
+        (group.left_members, 6 if len(lefts) > group.left_members else 0),
     ]
 
     def x(column: int) -> float:
@@ -162,19 +200,20 @@ def group_picture(group: GroupPicture) -> str:
     def y(row: int) -> float:
         return y0 + row * CELL + (gaps[1][1] if row >= gaps[1][0] else 0)
 
-    width, height = x(len(group.right)) + y0 - 8, y(len(group.left)) + 6
+    width, height = x(len(rights)) + y0 - 8, y(len(lefts)) + 6
     said = f"{group.n_left} × {group.n_right} group"
     parts = [
         f'<svg class="fixed" width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" role="img"'
         f' aria-label="{said}">'
     ]
-    for column, label in enumerate(group.right):
+    for column, label in enumerate(rights):
         kind = "" if column < group.right_members else ' class="around"'
         at = f"{x(column) + 10:.1f} {y0 - 6:.1f}"
         parts.append(
             f'<text{kind} transform="translate({at}) rotate(-50)">{escape(short(label))}<title>{escape(label)}</title></text>'
         )
-    for row, label in enumerate(group.left):
+    known = None if times is None else times.of_cells(group)
+    for row, label in enumerate(lefts):
         kind = "" if row < group.left_members else ' class="around"'
         parts.append(
             f'<text{kind} x="{x0 - 5:.1f}" y="{y(row) + 11:.1f}" text-anchor="end">{escape(short(label))}'
@@ -183,10 +222,48 @@ def group_picture(group: GroupPicture) -> str:
         for column, there in enumerate(group.present[row]):
             member = row < group.left_members and column < group.right_members
             shade = ("member" if member else "near") if there else "absent"
+            seen = math.nan if known is None or not there else float(known[row, column])
+            end = "/>" if math.isnan(seen) else f"><title>first seen {day(seen)}</title></path>"
             parts.append(
-                f'<path class="{shade}" d="M{x(column):.1f} {y(row):.1f}h{CELL - 1}v{CELL - 1}h-{CELL - 1}z"/>'
+                f'<path class="{shade}" d="M{x(column):.1f} {y(row):.1f}h{CELL - 1}v{CELL - 1}h-{CELL - 1}z"{end}'
             )
     return "".join(parts) + "</svg>"
+
+
+def times_picture(group: GroupPicture, times: Times) -> str:
+    """When the edges of a group that are shown were first seen, on the line of all edges' times."""
+    cells = times.of_cells(group)
+    around = cells[group.present & ~_members(group)]
+    parts = [f'<svg viewBox="0 0 {WIDTH} 46" width="{WIDTH}" role="img" aria-label="times of the edges">']
+    parts.append(f'<path class="grid" d="M6 26H{WIDTH - 6}"/>')
+    for kind, seen in (("near", around), ("member", cells[_members(group)])):
+        for at in np.unique(np.round(_along(seen[~np.isnan(seen)], times), 1)):
+            parts.append(f'<path class="tick {kind}" d="M{at:.1f} {8 if kind == "member" else 16}V26"/>')
+    parts.append(_text(6, 42, day(times.first)) + _text(WIDTH - 6, 42, day(times.last), "end"))
+    return "".join(parts) + "</svg>"
+
+
+def day(seconds: float) -> str:
+    """The day of a time in Unix seconds, UTC.
+
+    Examples
+    --------
+    >>> day(86400.0), day(1e11)
+    ('1970-01-02', '5138-11-16')
+    """
+    return str(np.datetime64(int(seconds), "s").astype("datetime64[D]"))
+
+
+def _members(group: GroupPicture) -> npt.NDArray[np.bool_]:
+    """Cells of the group itself, of those that a picture shows."""
+    of_group = np.zeros(group.present.shape, np.bool_)
+    of_group[: group.left_members, : group.right_members] = True
+    return of_group
+
+
+def _along(seen: npt.NDArray[np.float64], times: Times) -> npt.NDArray[np.float64]:
+    """Places of times on a line of `WIDTH`."""
+    return 6 + (WIDTH - 12) * (seen - times.first) / max(times.last - times.first, 1.0)
 
 
 def _shade(count: int, most: int) -> float:

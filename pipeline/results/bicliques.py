@@ -132,7 +132,7 @@ class Bicliques(AsTable):
         return Bicliques(self.run, choice)
 
     def top(self, k: int = 10, by: By = "edges") -> pa.Table:
-        """Return the k largest as an Arrow table, by "edges", "left" or "right"."""
+        """Return the k largest as an Arrow table; `by` as of `page`."""
         return self.page(1, k, by)
 
     def page(self, number: int, size: int = 20, by: By = "edges") -> pa.Table:
@@ -145,7 +145,8 @@ class Bicliques(AsTable):
         size
             Bicliques on a page.
         by
-            "edges", "left" or "right".
+            "edges", "vertices", "balanced" (the smaller side), "left" or "right"; for surprise and
+            weights, `bicliq.find` asks the table.
 
         Returns
         -------
@@ -238,7 +239,7 @@ class Bicliques(AsTable):
     def export(
         self, path: str | os.PathLike[str], format: Format | None = None, *, long: bool = False, overwrite: bool = False
     ) -> Exported:
-        """Write them to a file: Parquet, CSV, JSON Lines, GraphML or DuckDB, by its name.
+        """Write them to a file: Parquet, CSV, JSON Lines, GraphML, DuckDB or Delta.
 
         Parameters and errors as of `pipeline.results.export.export`.
         """

@@ -1,9 +1,9 @@
-"""Bicliques in the files of other programs: Parquet, CSV, JSON Lines, GraphML, DuckDB.
+"""Bicliques in the files of other programs: Parquet, CSV, JSON Lines, GraphML, DuckDB, Delta.
 
 A file is written beside its place, batch by batch, and moved there when it is whole. What every
-format can hold decides its shape: Parquet and JSON Lines have lists, a row a biclique; CSV has the
-long form, a row a member; GraphML has a node a biclique, tied to the nodes of its members; DuckDB
-has both tables.
+format can hold decides its shape: Parquet, JSON Lines and Delta have lists, a row a biclique; CSV
+has the long form, a row a member; GraphML has a node a biclique, tied to the nodes of its members;
+DuckDB has both tables.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from pipeline.errors import InputError, StorageError
 from pipeline.results.bicliques import Bicliques
 
-Format = Literal["parquet", "csv", "jsonl", "graphml", "duckdb"]
+Format = Literal["parquet", "csv", "jsonl", "graphml", "duckdb", "delta"]
 
 SUFFIXES: dict[str, Format] = {
     ".parquet": "parquet",
@@ -34,6 +34,7 @@ SUFFIXES: dict[str, Format] = {
     ".graphml": "graphml",
     ".duckdb": "duckdb",
     ".db": "duckdb",
+    ".delta": "delta",
 }
 """Formats by the ends of names."""
 
@@ -78,14 +79,15 @@ def export(
     groups
         The bicliques.
     path
-        Path or fsspec URL; for DuckDB a path.
+        Path or fsspec URL; for DuckDB and Delta a path.
     format
-        "parquet", "csv", "jsonl", "graphml" or "duckdb"; by default what the name ends on.
+        "parquet", "csv", "jsonl", "graphml", "duckdb" or "delta"; by default what the name ends on.
     long
-        Whether Parquet and JSON Lines have a row a member (biclique_id, side, label), as CSV has
-        in any case, instead of a row a biclique with lists.
+        Whether Parquet, JSON Lines and Delta have a row a member (biclique_id, side, label), as CSV
+        has in any case, instead of a row a biclique with lists.
     overwrite
-        Whether a file that is there is replaced.
+        Whether a file that is there is replaced. A Delta table gets a new version; its history
+        stays.
 
     Returns
     -------
@@ -111,15 +113,21 @@ def export(
     if long and kind in ("graphml", "duckdb"):
         raise InputError(f"{place}: {kind} holds members in a form of its own; leave long out")
     system, target = fsspec.core.url_to_fs(place)
-    if system.exists(target) and not overwrite:
+    if kind in LOCAL and not _is_local(system):
+        raise InputError(f"{place}: {LOCAL[kind]} is written to a local disk only; give a path")
+    is_there = system.exists(target)
+    if is_there and not overwrite:
         raise InputError(f"{place}: is there already; name another file, or overwrite it")
     count = _Counted(groups, long or kind == "csv")
     try:
-        with _beside(system, target, place, local=kind == "duckdb") as unfinished:
-            WRITERS[kind](count, system, unfinished)
+        if kind == "delta" and is_there:
+            _write_delta(count, system, target)
+        else:
+            with _beside(system, target) as unfinished:
+                WRITERS[kind](count, system, unfinished)
     except OSError as error:
         raise StorageError(f"{place}: cannot be written: {error}; check the folder and the space") from error
-    return Exported(place, kind, count.bicliques, count.members, int(system.info(target)["size"]))
+    return Exported(place, kind, count.bicliques, count.members, int(system.du(target)))
 
 
 def _format_of(path: str) -> Format:
@@ -130,18 +138,20 @@ def _format_of(path: str) -> Format:
 
 
 @contextmanager
-def _beside(system: Any, target: str, place: str, local: bool) -> Iterator[str]:
+def _beside(system: Any, target: str) -> Iterator[str]:
     """A name beside the place, which is moved there at the end, or removed after an error."""
-    if local and "file" not in (system.protocol if isinstance(system.protocol, tuple) else (system.protocol,)):
-        raise InputError(f"{place}: DuckDB writes to a local disk only; give a path")
     unfinished = f"{target}.unfinished-{os.getpid()}"
     try:
         yield unfinished
-        system.mv(unfinished, target)
+        system.mv(unfinished, target, recursive=system.isdir(unfinished))
     except BaseException:
         if system.exists(unfinished):
-            system.rm(unfinished)
+            system.rm(unfinished, recursive=True)
         raise
+
+
+def _is_local(system: Any) -> bool:
+    return "file" in (system.protocol if isinstance(system.protocol, tuple) else (system.protocol,))
 
 
 class _Counted:
@@ -249,6 +259,25 @@ def _write_duckdb(count: _Counted, system: Any, path: str) -> None:
                 database.unregister("batch")
 
 
+def _write_delta(count: _Counted, system: Any, path: str) -> None:
+    """A Delta table, or a new version of one that is there."""
+    try:
+        from deltalake import DeltaTable, write_deltalake
+        from deltalake.exceptions import DeltaError
+    except ImportError as error:
+        raise InputError(
+            "Delta needs the package deltalake: pip install 'bicliq[delta]', or export to Parquet"
+        ) from error
+    if system.exists(path) and not DeltaTable.is_deltatable(path):
+        raise InputError(f"{path}: is there, and no Delta table; name another folder")
+    batches = (batch for table in count.batches() for batch in table.to_batches())
+    reader = pa.RecordBatchReader.from_batches(count.schema, batches)
+    try:
+        write_deltalake(path, reader, mode="overwrite", schema_mode="overwrite")
+    except DeltaError as error:
+        raise StorageError(f"{path}: cannot be written: {error}; check the folder and the space") from error
+
+
 def _or_empty(count: _Counted) -> Iterator[pa.Table]:
     """Begin with an empty table, so that there are columns where there are no rows."""
     yield count.schema.empty_table()
@@ -269,5 +298,9 @@ WRITERS: dict[str, Callable[[_Counted, Any, str], None]] = {
     "jsonl": _write_jsonl,
     "graphml": _write_graphml,
     "duckdb": _write_duckdb,
+    "delta": _write_delta,
 }
 """What writes each format."""
+
+LOCAL = {"duckdb": "DuckDB", "delta": "Delta"}
+"""Formats whose writers are programs of their own, which know no fsspec."""

@@ -8,7 +8,6 @@ graph are read with the new one's labels, and `kernels.ChangeSearch` says which 
 from __future__ import annotations
 
 import json
-import os
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.errors import InputError
-from pipeline.formats import Files
+from pipeline.formats import Edges
 from pipeline.graphs.bipartite import Int32s, Int64s
 from pipeline.settings import IngestSettings
 from pipeline.stages.edge_table import POLICIES, EdgeTable
@@ -60,7 +59,7 @@ class Extended:
 def extend(
     store: Store,
     graph: str,
-    source: str | os.PathLike[str] | Files,
+    source: Edges,
     settings: IngestSettings | None = None,
     *,
     delete: bool = False,
@@ -72,7 +71,7 @@ def extend(
     store, graph
         A graph of a store, which stays as it is.
     source
-        Path or fsspec URL of an edge table.
+        Path or fsspec URL of an edge table, or a table in memory.
     settings
         Format, columns and policies of the table; policies must be those of the graph.
     delete

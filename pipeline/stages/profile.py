@@ -198,13 +198,42 @@ def two_hop_sizes(graph: BipartiteGraph) -> Int64s:
     if xp is not np:
         starts = xp.arange(graph.n_left, dtype=xp.int32)
         return to_host(device_profile.two_hop_sizes(graph, starts, PATHS_AT_A_TIME))  # type: ignore[no-any-return]
+    return _two_hop_of(graph, np.arange(graph.n_left), paths)
+
+
+def sampled_two_hop(graph: BipartiteGraph, most_paths: int, seed: int = 0) -> Int64s:
+    """Return how many others some left vertices share a neighbour with; a graph of the host.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    most_paths
+        Paths of two edges that are followed at most. Vertices are taken in an order drawn at
+        random, all of them where their paths are no more; one in any case.
+    seed
+        Of that order.
+
+    Examples
+    --------
+    >>> graph = BipartiteGraph.from_edges([0, 1, 1, 2], [0, 0, 1, 1], 3, 2)
+    >>> sorted(sampled_two_hop(graph, 100).tolist()), len(sampled_two_hop(graph, 1))
+    ([1, 1, 2], 1)
+    """
+    order = np.random.default_rng(seed).permutation(graph.n_left)
+    paths = wedges(graph)[0][order]
+    n = max(int(np.searchsorted(np.cumsum(paths), most_paths, side="right")), 1)
+    return _two_hop_of(graph, order[:n], paths[:n])
+
+
+def _two_hop_of(graph: BipartiteGraph, vertices: Int64s, paths: Int64s) -> Int64s:
+    """The sizes of the 2-hop neighbourhoods of some left vertices with so many paths each."""
     matrix = graph.matrix().astype(np.bool_)
     back = matrix.T.tocsr()
-    sizes = np.zeros(graph.n_left, np.int64)
-    spent = np.cumsum(paths)
-    for rows in cut_evenly(spent, PATHS_AT_A_TIME):
-        sizes[rows] = np.diff((matrix[rows] @ back).indptr)
-    return sizes - (graph.left_degrees > 0)
+    sizes = np.zeros(vertices.size, np.int64)
+    for rows in cut_evenly(np.cumsum(paths), PATHS_AT_A_TIME):
+        sizes[rows] = np.diff((matrix[vertices[rows]] @ back).indptr)
+    return sizes - (graph.left_degrees[vertices] > 0)
 
 
 def components(graph: BipartiteGraph) -> tuple[Int32s, Int32s]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.errors import StorageError
 from pipeline.events import tell
+from pipeline.placement.machine import machine_facts
 from pipeline.stages.checks import read_checks
 from pipeline.stages.plan import read_plan_record
 from pipeline.store.bicliques import MASK
@@ -80,6 +81,7 @@ def publish(store: Store, run: str, max_bicliques: int | None = None, created: s
         created=created or dt.datetime.now(dt.UTC).isoformat(),
         files=[_file(commit) for commit in commits.values()],
         checks=read_checks(folder),
+        machine=machine_facts(),
     )
     folder.write_record("manifest.json", asdict(manifest))
     found: dict[str, Any] = {"bicliques": bicliques, "digest": manifest.digest, "complete": manifest.complete}

@@ -103,8 +103,8 @@ class BicliqueReader:
     def lists(self, group: int, side: str) -> pa.ListArray:
         """Return the lists of one side of a row group."""
         is_stored = side in self.schema.names
-        table = self._columns(group, [side]) if is_stored else self.table(group)
-        return table[side].combine_chunks()
+        column = (self._columns(group, [side]) if is_stored else self.table(group))[side]
+        return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()  # which would copy
 
     def numbers(self, group: int) -> pa.Table:
         """Return the columns of the bicliques of a row group that are no lists."""

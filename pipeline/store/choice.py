@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pipeline.errors import InputError
 from pipeline.store.biclique_reader import BicliqueReader, Int64s
+from pipeline.store.bicliques import offsets_and_ids
 
 Int32s = npt.NDArray[np.int32]
 
@@ -107,7 +107,7 @@ class Choice:
         rows = self._of_size(file, group)
         for name, ids in (("left", left), ("right", right)):
             if rows.size and ids.size:
-                rows = rows[_hold_all(file.lists(group, name).take(pa.array(rows)), ids)]
+                rows = rows[_hold_all(file.lists(group, name), np.unique(ids))[rows]]
         return rows
 
     def _of_size(self, file: BicliqueReader, group: int) -> Int64s:
@@ -140,9 +140,16 @@ NO_BOUND = 2**63 - 1
 """More than any biclique has of anything."""
 
 
-def _hold_all(lists: Any, ids: Int32s) -> npt.NDArray[np.bool_]:
-    """Whether each list holds every one of these ids; no list holds one twice."""
-    distinct = np.unique(ids)
-    found = pc.is_in(lists.flatten(), value_set=pa.array(distinct)).to_numpy(zero_copy_only=False)
-    parents = pc.list_parent_indices(lists).to_numpy()
-    return np.asarray(np.bincount(parents[found], minlength=len(lists)) == len(distinct))
+def _hold_all(lists: pa.ListArray, ids: Int32s) -> npt.NDArray[np.bool_]:
+    """Whether each list holds every one of these different ids; no list holds one twice.
+
+    Ids are compared one after the other, which takes a third of a nanosecond each and is done for
+    few; only where one is found is it asked which list that is.
+    """
+    starts, members = offsets_and_ids(lists)
+    held = np.zeros(len(lists), np.int64)
+    for id in ids:
+        held += np.bincount(
+            np.searchsorted(starts, np.flatnonzero(members == id), side="right") - 1, minlength=len(lists)
+        )
+    return np.asarray(held == len(ids))

@@ -47,6 +47,8 @@ class Manifest:
     checks
         One record a check of the input (`pipeline.stages.checks.Check`); empty where the run was
         made of a graph of the store, or by an earlier version.
+    machine
+        The machine that published it (`pipeline.placement.machine.machine_facts`).
     """
 
     run: str
@@ -70,6 +72,7 @@ class Manifest:
     created: str
     files: list[dict[str, Any]] = field(repr=False)
     checks: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    machine: dict[str, str] = field(default_factory=dict, repr=False)
 
 
 def read_manifest(store: Store, run: str) -> Manifest:

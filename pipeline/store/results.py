@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +32,7 @@ from pipeline.store.manifest import Manifest, read_manifest
 from pipeline.store.states import OpenedRun, RunState, latest_run, read_run
 from pipeline.store.versions import Part
 
-By = Literal["edges", "left", "right"]
+By = Literal["edges", "vertices", "balanced", "left", "right"]
 Side = Literal["left", "right"]
 Members = tuple[Int32s, Int32s]
 
@@ -248,7 +248,8 @@ class Run:
         k
             How many.
         by
-            "edges" (left times right vertices), "left" or "right".
+            "edges" (left times right vertices), "vertices" (both together), "balanced" (the smaller
+            side), "left" or "right".
         ids
             Whether the lists hold original ids; otherwise dense ones.
         choice
@@ -266,12 +267,12 @@ class Run:
         Raises
         ------
         InputError
-            Where `k` is below 1, `skip` below 0, or `by` is none of the three.
+            Where `k` is below 1, `skip` below 0, or `by` is none of these.
         """
-        if by not in ("edges", "left", "right") or k < 1 or skip < 0:
+        if by not in get_args(By) or k < 1 or skip < 0:
             raise InputError(
-                f'top {k} by {by!r} after {skip}: k must be at least 1, by "edges", "left" or "right", and what is left out'
-                " at least 0"
+                f"top {k} by {by!r} after {skip}: k must be at least 1, by one of {', '.join(get_args(By))}, and what is left"
+                " out at least 0"
             )
         best: list[dict[str, Any]] = []
         members, many = self._members(choice), k + skip
@@ -443,14 +444,16 @@ def _largest_rows(
 
 def _key(by: By, left: Any, right: Any) -> Any:
     """What bicliques of so many left and right vertices are ordered by."""
-    return {"edges": left * right, "left": left, "right": right}[by]
+    values = {"edges": left * right, "vertices": left + right, "balanced": np.minimum(left, right), "left": left}
+    return {**values, "right": right}[by]
 
 
 def _most(commit: Commit, by: By) -> int:
-    """Size of the largest biclique of a partition, by its commit record."""
+    """What no biclique of a partition goes beyond, by its commit record."""
     if by == "edges":
         return int((commit.sizes["largest"] or {"n_edges": 0})["n_edges"])
-    return max((int(size) for size, _ in commit.sizes[by]), default=0)
+    most = (max((int(size) for size, _ in commit.sizes[side]), default=0) for side in ("left", "right"))
+    return int(_key(by, *most))
 
 
 def _as_label(label: object, kind: pa.DataType) -> pa.Scalar | None:

@@ -1,22 +1,32 @@
-"""What an update reads: files that are taken once, in the way in which the base's table was."""
+"""What an update reads: files, each taken once, or a table in memory, in the way of the base's."""
 
 from __future__ import annotations
 
 import datetime as dt
+import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import xxhash
 
 from pipeline.errors import InputError
+from pipeline.formats import Edges, EdgeSource, Files, open_edges
 from pipeline.formats.columns import wants_time, wants_weight
-from pipeline.formats.files import Files, file_system, files_of, input_errors, size_of
+from pipeline.formats.files import file_system, files_of, input_errors, size_of
+from pipeline.formats.parquet import BATCH_ROWS
 from pipeline.formats.recognise import recognise
+from pipeline.formats.tables import names_its_columns
 from pipeline.settings import IngestSettings
 
-CHOSEN = ("csv", "tsv", "parquet")
+CHOSEN = ("csv", "tsv", "parquet", "table")
 """Formats whose columns are chosen; others have fixed ones."""
+
+UNNAMED = {"left": "left", "right": "right"}
+"""Columns of baskets, matrices and graphs in memory, which name none."""
+
+Taken: TypeAlias = str | Files | EdgeSource
+"""What an update reads: files by their name, or a table in memory that was opened."""
 
 BLOCK = 1 << 22
 
@@ -26,21 +36,26 @@ CHANGED = ("mtime", "ETag", "etag", "md5Hash", "LastModified", "last_modified", 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file that an update takes.
+    """A file that an update takes, or a table in memory.
 
     Parameters
     ----------
     uri, bytes, checksum
-        Its name, its size, and the xxh3-128 of its bytes, in hex.
+        Its name, its size, and the xxh3-128 of its bytes, in hex; of a table what it is, and those
+        of its columns.
     modified
         What its file system says of its last change (a time or a tag), before it was read: a file
         of which this and the size are the same is not read again.
+    in_memory
+        Whether it is a table in memory, which has no name of its own: given again, it is looked at
+        again.
     """
 
     uri: str
     bytes: int
     checksum: str
-    modified: str
+    modified: str = ""
+    in_memory: bool = False
 
     @property
     def key(self) -> str:
@@ -52,13 +67,23 @@ class SourceFile:
         return asdict(self)
 
 
-def source_files(source: str | Files) -> tuple[SourceFile, ...]:
+def taken_from(source: Edges, known: dict[str, Any], asked: IngestSettings, *, delete: bool) -> Taken:
+    """Return the name of files as text; open a table in memory, since it may be read only once."""
+    if isinstance(source, Files):
+        return source
+    if isinstance(source, str | os.PathLike):
+        return os.fspath(source)
+    return open_edges(source, reading_of(source, known, asked, delete=delete))
+
+
+def source_files(source: Taken) -> tuple[SourceFile, ...]:
     """Read the files of an edge table, and say what tells them from others.
 
     Parameters
     ----------
     source
-        Path or fsspec URL, a glob or a folder, or files, as of `pipeline.formats.open_edges`.
+        Path or fsspec URL, a glob or a folder, or files, as of `pipeline.formats.open_edges`; or a
+        table in memory.
 
     Raises
     ------
@@ -69,7 +94,15 @@ def source_files(source: str | Files) -> tuple[SourceFile, ...]:
     -----
     Each byte is read once more than its rows are, at memory speed on a local disk.
     """
-    return tuple(_file(uri) for uri in files_of(source))
+    return (_table(source),) if isinstance(source, EdgeSource) else tuple(_file(uri) for uri in files_of(source))
+
+
+def _table(source: EdgeSource) -> SourceFile:
+    assert source.table is not None  # files are taken by their names
+    state = xxhash.xxh3_128()
+    for batch in source.table.to_batches(BATCH_ROWS):
+        state.update(batch.serialize())
+    return SourceFile(source.uri, source.bytes, state.hexdigest(), in_memory=True)
 
 
 def _file(uri: str) -> SourceFile:
@@ -85,8 +118,8 @@ def _file(uri: str) -> SourceFile:
 
 def taken_entries(files: Iterable[SourceFile], run: str, *, delete: bool = False) -> dict[str, dict[str, Any]]:
     """Return what the record of a run says of files that it took, by their keys."""
-    now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-    return {file.key: {"version": run, "deleted": delete, "at": now, "modified": file.modified} for file in files}
+    about = {"version": run, "deleted": delete, "at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds")}
+    return {file.key: {**about, "modified": file.modified} for file in files if not file.in_memory}
 
 
 def uri_of(key: str) -> str:
@@ -100,7 +133,7 @@ def refuse_changed(files: Iterable[SourceFile]) -> None:
     Called after its rows were read: they are then those of the checksum.
     """
     for file in files:
-        if _last_change(file.uri) != file.modified:
+        if not file.in_memory and _last_change(file.uri) != file.modified:
             raise InputError(f"{file.uri}: changed while it was read; nothing was taken: give the same command again")
 
 
@@ -122,7 +155,7 @@ def last_change(info: dict[str, Any]) -> str:
     return next((str(info[name]) for name in CHANGED if info.get(name) is not None), "")
 
 
-def reading_of(source: str | Files, known: dict[str, Any], asked: IngestSettings, *, delete: bool) -> IngestSettings:
+def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, delete: bool) -> IngestSettings:
     """Return how an update's table is read: as the base's was, but for what is given.
 
     Parameters
@@ -139,18 +172,28 @@ def reading_of(source: str | Files, known: dict[str, Any], asked: IngestSettings
     Notes
     -----
     Columns are those of the base where both tables are of formats in which columns are chosen. A
-    format with fixed columns has its own.
+    format with fixed columns has its own. A table in memory was opened with what it is read by.
     """
+    if isinstance(source, EdgeSource):
+        return source.settings
     given = {name: getattr(asked, name) for name in asked.model_fields_set}
     before = {name: value for name, value in known["policies"].items() if value is not None}
     if delete:
         before.pop("window", None)
         before["duplicates"] = before["duplicates"].replace("sum", "first").replace("max", "first")
     policies = IngestSettings.model_validate({**before, **given})
-    kind = recognise(files_of(source)[0]) if policies.format == "auto" else policies.format
-    columns = dict(known["columns"]) if {kind, known["format"]} <= set(CHOSEN) else {}
+    are_chosen = {_format_of(source, policies), known["format"]} <= set(CHOSEN) and known["columns"] != UNNAMED
+    columns = dict(known["columns"]) if are_chosen else {}
     if delete and not wants_weight(policies):
         columns.pop("weight", None)
     if not wants_time(policies):
         columns.pop("time", None)
     return IngestSettings.model_validate({**before, **columns, **given})
+
+
+def _format_of(source: Edges, policies: IngestSettings) -> str:
+    if isinstance(source, Files):
+        return recognise(source.uris[0]) if policies.format == "auto" else policies.format
+    if not isinstance(source, str | os.PathLike):
+        return "table" if names_its_columns(source) else "baskets"
+    return recognise(files_of(os.fspath(source))[0]) if policies.format == "auto" else policies.format

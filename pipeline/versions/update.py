@@ -17,9 +17,10 @@ from typing import Any, Literal
 import kernels
 from pipeline.errors import InputError
 from pipeline.events import tell
-from pipeline.formats import Files, name_of
+from pipeline.formats import Edges, Files, name_of
 from pipeline.graphs.bipartite import read_graph
 from pipeline.notify import failures_notified, notify_updated
+from pipeline.placement.machine import machine_facts
 from pipeline.placement.where import check_backends
 from pipeline.run import Observer, StageClock, finish
 from pipeline.settings import Settings
@@ -36,7 +37,15 @@ from pipeline.store.versions import APPEARED, VANISHED, layers_of, parts_of
 from pipeline.versions.difference import Difference, Step
 from pipeline.versions.layer import ChangeFile, Roots, histogram_after, largest_after, write_changes
 from pipeline.versions.rollback import make_latest
-from pipeline.versions.sources import SourceFile, reading_of, refuse_changed, source_files, taken_entries, uri_of
+from pipeline.versions.sources import (
+    SourceFile,
+    reading_of,
+    refuse_changed,
+    source_files,
+    taken_entries,
+    taken_from,
+    uri_of,
+)
 from pipeline.versions.way import Way
 
 How = Literal["changes", "full run", "nothing", "taken"]
@@ -105,7 +114,7 @@ class UpdateRecord:
 
 
 def update(
-    source: str | Files,
+    source: Edges,
     settings: Settings,
     run: str | None = None,
     *,
@@ -118,8 +127,8 @@ def update(
     Parameters
     ----------
     source
-        Path or fsspec URL of an edge table, in any format that ingest reads, or files that are one.
-        Those of its files that were taken already are left out.
+        Path or fsspec URL of an edge table, in any format that ingest reads, or files that are one;
+        or a table in memory. Those of its files that were taken already are left out.
     settings
         `store`; fields of `ingest` that are set describe this table, all others are those of the
         base's table; threads, backend and cluster of the search.
@@ -177,17 +186,18 @@ class _Update:
         self,
         store: Store,
         parent: str,
-        source: str | Files,
+        source: Edges,
         settings: Settings,
         delete: bool,
         observer: Observer,
         holding: Files | None,
     ) -> None:
-        self._store, self._source, self._settings, self._delete = store, source, settings, delete
+        self._store, self._settings, self._delete = store, settings, delete
         self._observer, self._clock, self._holding = observer, StageClock(observer), holding
         self._parent = store.run(parent)
         self._before = read_run(self._parent)
         _refuse_unfit(self._parent, self._before)
+        self._source = taken_from(source, self._known_reading(), settings.ingest, delete=delete)
 
     def done(self) -> UpdateRecord:
         """Take the table, unless it was taken."""
@@ -292,7 +302,9 @@ class _Update:
             "parent": self._parent.run,
             **about,
             "taken": self._taken_now(),
-            "holds_taken_alone": bool(self._before.asked.get("holds_taken_alone")) and not self._delete,
+            "holds_taken_alone": bool(self._before.asked.get("holds_taken_alone"))
+            and not self._delete
+            and not any(file.in_memory for file in self._files),
             "update": {
                 "how": way.how,
                 "reason": way.reason,
@@ -412,6 +424,7 @@ class _Update:
             "created": dt.datetime.now(dt.UTC).isoformat(),
             "files": [],
             "checks": [],
+            "machine": machine_facts(),
         }
         record["manifest"]["largest"] = self._largest(record, written)
         return record

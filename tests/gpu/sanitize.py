@@ -1,6 +1,6 @@
 """What `make sanitize-gpu` runs below NVIDIA's checkers: a few small graphs on few warps, counted,
-digested and written; (p,q)-bicliques counted; maximum cliques of sets of one word a lane and of
-two, in one matrix and by roots.
+digested and written, and the best of them found; (p,q)-bicliques counted; maximum cliques of sets
+of one word a lane and of two, in one matrix and by roots.
 
 compute-sanitizer --tool racecheck --kernel-regex kns=build python -m tests.gpu.sanitize
 """
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import kernels
+from kernels.cuda import finding as cuda_finding
 from kernels.cuda import stream as cuda_stream
 from kernels.cuda.device import MEMORY_VARIABLE
 from kernels.cuda.tuning import Tuning, tuned
@@ -70,6 +71,23 @@ def wrong_counts() -> list[str]:
     return wrong
 
 
+def wrong_groups() -> list[str]:
+    """Find the best bicliques on the GPU and on the CPU; says where they differ."""
+    wrong = []
+    for seed, (n_left, n_right, density, task_words) in enumerate(SHAPES):
+        csr = graph(seed, n_left, n_right, density)
+        for objective in ("balanced", "surprise"):
+            with tuned(Tuning(**{**vars(FEW_WARPS), "task_words": task_words})):
+                found, expected = (
+                    [(group.value, group.left.tolist(), group.right.tolist()) for group in best.groups]
+                    for best in (kernels.top_bicliques(*csr, 9, objective, backend=name) for name in ("cuda", "cpu"))
+                )
+            print(f"{n_left} x {n_right}, {objective}: {found[0][0]:g}", flush=True)
+            if found != expected:
+                wrong.append(f"{n_left} x {n_right}, {objective}: {found} for {expected}")
+    return wrong
+
+
 def wrong_cliques() -> list[str]:
     """Seek maximum cliques on the GPU and on the CPU; says where they differ."""
     wrong = []
@@ -87,8 +105,8 @@ def wrong_cliques() -> list[str]:
 def main() -> int:
     """Exit code 1 where a result differs; the checker has a code of its own."""
     os.environ.setdefault(MEMORY_VARIABLE, str(MEMORY))
-    cuda_stream.OUTPUT_WORDS = 1 << 12  # small: warps park and go on
-    wrong = differences() + wrong_counts() + wrong_cliques()
+    cuda_stream.OUTPUT_WORDS = cuda_finding.OUTPUT_WORDS = 1 << 12  # small: warps park and go on
+    wrong = differences() + wrong_groups() + wrong_counts() + wrong_cliques()
     print(*wrong, sep="\n")
     return 1 if wrong else 0
 

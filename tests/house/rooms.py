@@ -6,8 +6,8 @@ all that is below it too. Modules of one room import each other freely, as long 
 it.
 
 Three storeys: flows above pipeline above kernels. In the pipeline, from below: errors, events,
-settings, formats and placement, store, graphs, stages, report, rules, notify, lineage, run,
-questions, versions, repair, bench.
+settings, formats and placement, store, graphs, stages, results, report, rules, notify, lineage,
+run, questions, versions, repair, bench.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MAY_IMPORT: dict[str, list[str]] = {
     "pipeline.results": [*BASE, "pipeline.store.*", "pipeline.graphs.*"],
     "pipeline.graphs": [*BASE, "kernels", "pipeline.formats.*", "pipeline.placement.*", "pipeline.store.*"],
     "pipeline.stages": [*BELOW_STAGES, "kernels"],
-    "pipeline.report": [*BELOW_STAGES, "pipeline.stages.*"],
+    "pipeline.report": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.results.*"],
     "pipeline.rules": [*BASE, "pipeline.store.*", "pipeline.graphs.*"],
     "pipeline.lineage": BASE,
     "pipeline.notify": [*BASE, "pipeline.store.*", "pipeline.rules"],

@@ -50,7 +50,7 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def _wait_for(url: str, server: subprocess.Popen[bytes], log: os.PathLike[str]) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline and server.poll() is None:
         try:
             if httpx.get(f"{url}/health", timeout=5).is_success:

@@ -141,7 +141,7 @@ def test_what_a_terminal_shows(tmp_path, capsys):
     assert invoke(["clique", str(write(tmp_path, "square.clq", DIMACS)), "--all"]) == 0
     shown = capsys.readouterr().out
     assert "a maximum clique, one of 2: 3 of 5 vertices, 5 edges" in shown
-    assert "  1, 3, 4" in shown
+    assert "  1 · 3 · 4" in shown
 
 
 def test_a_terminal_says_where_no_search_was_needed(capsys):

@@ -9,6 +9,7 @@ import json
 import duckdb
 import fsspec
 import networkx as nx
+import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
@@ -40,7 +41,7 @@ def members(rows) -> list[tuple[int, str, str]]:
 
 def read(path: str, kind: str) -> list[tuple[int, str, str]]:
     """Members as another program reads them from a file."""
-    data = fsspec.open(path, "rb").open().read() if kind != "duckdb" else b""
+    data = fsspec.open(path, "rb").open().read() if kind not in ("duckdb", "delta") else b""
     if kind == "parquet":
         return members(pq.read_table(io.BytesIO(data)).to_pylist())
     if kind == "jsonl":
@@ -53,6 +54,8 @@ def read(path: str, kind: str) -> list[tuple[int, str, str]]:
         nodes = graph.nodes(data=True)
         ends = [(u, v) if nodes[u]["kind"] == "biclique" else (v, u) for u, v in graph.edges]
         return sorted((int(u.split()[1]), nodes[v]["kind"], nodes[v]["label"]) for u, v in ends)
+    if kind == "delta":
+        return members(pl.read_delta(path).to_dicts())
     with duckdb.connect(path, read_only=True) as database:
         assert database.sql("SELECT count(*) FROM bicliques").fetchall()[0][0] > 0
         return sorted(database.sql("SELECT biclique_id, side, label FROM members").fetchall())
@@ -65,7 +68,8 @@ def test_another_program_reads_every_member(groups, tmp_path, suffix):
     expected = members(groups)
     assert read(path, SUFFIXES[suffix]) == expected
     assert (written.bicliques, written.members) == (len(groups), len(expected))
-    assert written.bytes == (tmp_path / f"groups{suffix}").stat().st_size
+    assert written.bytes == fsspec.filesystem("file").du(path)
+    assert [each.name for each in tmp_path.iterdir()] == [f"groups{suffix}"]
 
 
 def test_the_long_form_of_parquet_and_json_lines(groups, tmp_path):
@@ -76,6 +80,25 @@ def test_the_long_form_of_parquet_and_json_lines(groups, tmp_path):
     lines = (tmp_path / "long.jsonl").read_text().split("\n")[:-1]
     assert sorted(pq.read_table(tmp_path / "long.parquet").to_pylist(), key=key) == sorted(expected, key=key)
     assert sorted(map(json.loads, lines), key=key) == sorted(expected, key=key)
+
+
+def test_a_delta_table_that_is_overwritten_keeps_its_history(groups, tmp_path):
+    path = str(tmp_path / "groups.delta")
+    groups.export(path)
+    with pytest.raises(bicliq.InputError, match="is there already"):
+        groups.export(path)
+    groups.where(min_left=3).export(path, long=True, overwrite=True)
+    now = pl.read_delta(path)
+    assert sorted(now.rows()) == sorted(tuple(row.values()) for row in groups.where(min_left=3).long().to_pylist())
+    assert members(pl.read_delta(path, version=0).to_dicts()) == members(groups)
+
+
+def test_a_folder_that_is_no_delta_table_is_not_overwritten(groups, tmp_path):
+    (tmp_path / "groups.delta").mkdir()
+    (tmp_path / "groups.delta" / "precious").write_text("precious")
+    with pytest.raises(bicliq.InputError, match="no Delta table"):
+        groups.export(tmp_path / "groups.delta", overwrite=True)
+    assert [each.name for each in (tmp_path / "groups.delta").iterdir()] == ["precious"]
 
 
 def test_what_was_chosen_is_exported_and_nothing_else(groups):
@@ -116,7 +139,8 @@ def test_an_export_that_fails_leaves_no_file(tmp_path):
     [
         ("groups.txt", {}, "which format"),
         ("groups.graphml", {"long": True}, "leave long out"),
-        ("memory://groups.duckdb", {}, "local disk only"),
+        ("memory://groups.duckdb", {}, "DuckDB is written to a local disk only"),
+        ("memory://groups.delta", {}, "Delta is written to a local disk only"),
     ],
 )
 def test_what_cannot_be_exported_is_refused(groups, path, asked, said):
@@ -148,3 +172,9 @@ def test_export_writes_and_says_what(store, groups, tmp_path, capsys):
     assert "is there already" in capsys.readouterr().err
     assert invoke(["export", path, "--store", str(store), "--overwrite"]) == 0
     assert f"{len(groups)} bicliques" in capsys.readouterr().out
+
+
+def test_members_with_commas_in_their_names_are_told_apart(tmp_path, capsys):
+    bicliq.enumerate({"Smith, Ann": ["jam"], "O'Neill, Cathal": ["jam"]}, store=tmp_path)
+    assert invoke(["show", "--store", str(tmp_path)]) == 0
+    assert "O'Neill, Cathal · Smith, Ann" in " ".join(capsys.readouterr().out.replace("│", " ").split())

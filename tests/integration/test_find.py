@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +157,36 @@ def test_wrong_lines_of_files_are_named(table, tmp_path, option, text, words):
         asked["by"] = "weight"
     with pytest.raises(InputError, match=words):
         find_in_table(table[0], FindAsked(**asked), settings_of())
+
+
+@pytest.mark.parametrize("diverse", [False, True])
+def test_weights_of_edges_come_from_a_column_of_the_table(tmp_path, diverse):
+    draw = np.random.default_rng(5)
+    cells = np.argwhere(draw.random((25, 20)) < 0.35)
+    weight = {(f"u{u}", f"i{v}"): int(draw.integers(1, 50)) for u, v in cells.tolist()}
+    path = tmp_path / "edges.csv"
+    rows = [f"{u},{v},{w}\n" for (u, v), w in weight.items()]
+    path.write_text("user,item,paid\n" + "".join(draw.permutation(rows)))
+    settings = load_settings(ingest={"weight": "paid"}, search={"backend": "cpu", "threads": 1, "min_left": 2})
+    asked = FindAsked(top=3, by="weight", diverse=diverse, max_left_degree=9)
+    record = find_in_table(str(path), asked, settings)
+    kept = {u for u, n in Counter(u for u, _ in weight).items() if n <= 9}
+    groups = [one for one in all_groups([pair for pair in weight if pair[0] in kept]) if len(one[0]) > 1]
+    covered: set[tuple[str, str]] = set()
+    for group in record["groups"]:
+        values = sorted((sum(weight[e] for e in product(*one) if e not in covered) for one in groups), reverse=True)
+        place = 0 if diverse else record["groups"].index(group)
+        assert group["value"] == values[place]
+        covered |= set(product(group["left"], group["right"])) if diverse else set()
+    assert len(record["groups"]) == 3
+    assert len(kept) < len({u for u, _ in weight})
+
+
+def test_weights_of_edges_are_in_no_stored_graph(table, tmp_path):
+    store = str(tmp_path / "s")
+    record = run(table[0], load_settings(store=store, cluster={"local": True}))
+    with pytest.raises(InputError, match="needs weights"):
+        find_in_run(record.run, FindAsked(by="weight"), load_settings(store=store, ingest={"weight": "w"}))
 
 
 def test_a_label_of_both_sides_must_say_which_is_meant(tmp_path):

@@ -6,6 +6,7 @@ import inspect
 import typing
 from pathlib import Path
 
+import dask.dataframe
 import fsspec
 import networkx as nx
 import pandas as pd
@@ -130,7 +131,10 @@ def test_the_options_of_reading_are_those_of_the_settings():
     assert set(typing.get_type_hints(Bounds)) == set(inspect.signature(Choice).parameters)
 
 
-@pytest.mark.parametrize("name", ["clique", "count", "enumerate", "estimate", "find", "from_matrix", "open"])
+QUESTIONS = ["clique", "count", "enumerate", "estimate", "find", "from_matrix", "open", "update"]
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
 def test_every_question_has_hints_and_says_what_it_takes(name):
     function = getattr(bicliq, name)
     signature = inspect.signature(function)
@@ -177,3 +181,48 @@ def test_an_estimate_says_what_the_search_finds():
     assert expected.low == expected.bicliques == expected.high == len(bicliq.enumerate(path, min_left=2))
     assert expected.to_pandas()["bicliques"].max() == expected.bicliques
     assert expected.to_polars().to_dicts() == expected.to_arrow().to_pylist()
+
+
+def bought(baskets):
+    """Edges of baskets as rows."""
+    return pd.DataFrame([(who, what) for who, items in baskets.items() for what in items], columns=["user", "item"])
+
+
+TODAY = {"cid": ["jam"], "dan": ["jam", "tea"]}
+BOTH = {name: SHOP.get(name, []) + TODAY.get(name, []) for name in SHOP | TODAY}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "stream", "dask", "file"])
+def test_an_update_takes_every_kind_of_table_and_gives_what_a_full_run_gives(tmp_path, kind):
+    frame = bought(TODAY)
+    frame.to_csv(tmp_path / "today.csv", index=False)
+    table = {
+        "pandas": frame.assign(note=object()),
+        "polars": pl.from_pandas(frame),
+        "stream": pa.table(frame).to_reader(),
+        "dask": dask.dataframe.from_pandas(frame, npartitions=2),
+        "file": tmp_path / "today.csv",
+    }[kind]
+    bicliq.enumerate(bought(SHOP), left="user", right="item", store=tmp_path / "store")
+    done = bicliq.update(tmp_path / "store", table)
+    expected = bicliq.enumerate(bought(BOTH), left="user", right="item")
+    assert (done.digest, done.bicliques) == (expected.digest, len(expected))
+    assert bicliq.open(tmp_path / "store").changes().count("appeared") == done.appeared
+
+
+def test_a_table_in_memory_may_be_joined_taken_away_and_joined_again(tmp_path):
+    first = bicliq.enumerate(SHOP, store=tmp_path).digest
+    joined = bicliq.update(tmp_path, TODAY)
+    assert bicliq.update(tmp_path, TODAY).how == "nothing"
+    assert bicliq.update(tmp_path, TODAY, delete=True).digest == first
+    assert bicliq.update(tmp_path, TODAY).digest == joined.digest == bicliq.enumerate(BOTH).digest
+
+
+def test_an_update_says_what_is_wrong_with_a_table_in_memory(tmp_path):
+    bicliq.enumerate(bought(SHOP), left="user", right="item", store=tmp_path)
+    with pytest.raises(bicliq.InputError, match="pandas DataFrame: there is no column 'user'"):
+        bicliq.update(tmp_path, bought(TODAY).rename(columns={"user": "buyer"}))
+    with pytest.raises(bicliq.InputError, match="pandas DataFrame, row 0, column user"):
+        bicliq.update(tmp_path, bought(TODAY).assign(user=None))
+    renamed = bought(TODAY).rename(columns={"user": "buyer"})
+    assert bicliq.update(tmp_path, renamed, left="buyer").edges == 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ import bicliq
 from pipeline.results.bicliques import Bicliques
 from pipeline.run import run
 from pipeline.settings import PlanSettings, load_settings
-from pipeline.store.results import open_run
+from pipeline.store.results import By, open_run
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def fits(row: dict[str, Any], bounds: dict[str, Any]) -> bool:
 
 
 @settings(deadline=None, max_examples=80)
-@given(bounds=BOUNDS, by=st.sampled_from(["edges", "left", "right"]), size=st.integers(1, 40))
+@given(bounds=BOUNDS, by=st.sampled_from(get_args(By)), size=st.integers(1, 40))
 def test_a_choice_takes_what_a_plain_filter_takes(groups, every, bounds, by, size):
     contradict = any(
         bounds.get(f"min_{what}", 1) > bounds.get(f"max_{what}", 10**9) for what in ("left", "right", "edges")
@@ -73,8 +73,14 @@ def test_a_choice_takes_what_a_plain_filter_takes(groups, every, bounds, by, siz
     assert list(chosen) == expected
     assert len(chosen) == len(expected)
     pages = [row for number in range(1, len(expected) // size + 2) for row in chosen.page(number, size, by).to_pylist()]
-    key = "n_edges" if by == "edges" else f"n_{by}"
-    assert [row[key] for row in pages] == sorted((row[key] for row in expected), reverse=True)
+    value = {
+        "edges": lambda row: row["n_left"] * row["n_right"],
+        "vertices": lambda row: row["n_left"] + row["n_right"],
+        "balanced": lambda row: min(row["n_left"], row["n_right"]),
+        "left": lambda row: row["n_left"],
+        "right": lambda row: row["n_right"],
+    }[by]
+    assert list(map(value, pages)) == sorted(map(value, expected), reverse=True)
     assert sorted(row["biclique_id"] for row in pages) == sorted(row["biclique_id"] for row in expected)
 
 

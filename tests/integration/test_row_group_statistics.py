@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from pipeline.store.biclique_file import BicliqueWriter
 from pipeline.store.biclique_reader import BicliqueReader, LargerSides
 from pipeline.store.choice import Choice
 from pipeline.store.layout import Commit, Store
-from pipeline.store.results import _largest_rows
+from pipeline.store.results import By, _largest_rows
 from pipeline.store.sizes import Sizes
 from pipeline.store.versions import Part
 
@@ -70,7 +70,7 @@ def test_a_choice_of_all_or_nothing_reads_nothing(file, bounds) -> None:
     assert not hasattr(file, "read")
 
 
-@pytest.mark.parametrize("by", ["edges", "left", "right"])
+@pytest.mark.parametrize("by", get_args(By))
 def test_the_largest_are_found_in_the_row_groups_that_can_hold_them(file, by) -> None:
     found = _largest_rows(file, whole_part(), 11, by, 0, Choice(), NOBODY)
     assert {(group, int(row)) for group, rows, _ in found for row in rows} == {

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,6 +72,68 @@ def test_a_schedule_starts_runs_by_itself(tmp_path, prefect_server):
     assert left["paused"] is False
     assert left["schedules"][0]["active"] is True
     assert left["global_concurrency_limit"]["limit"] == 1
+
+
+def test_a_file_of_deployments_is_served_by_one_process(tmp_path, prefect_server):
+    text = f"""
+        [nightly-groups]
+        flow = "etl"
+        interval = 5
+        source = "{EDGES}"
+        settings = {{store = "{tmp_path / "groups"}", cluster = {{local = true}}}}
+
+        [squares]
+        flow = "count"
+        interval = 5
+        source = "{EDGES}"
+        asked = {{p = 2, q = 2}}
+        settings = {{store = "{tmp_path / "counts"}", cluster = {{local = true}}}}
+    """
+    (tmp_path / "deployments.toml").write_text(textwrap.dedent(text))
+    serve = ("flows.cli", "serve", "--file", str(tmp_path / "deployments.toml"))
+    with running(tmp_path / "serve.log", *serve):
+        groups, squares = (first_run(prefect_server, name) for name in ("nightly-groups", "squares"))
+    assert groups["state"]["message"].startswith("16,261 maximal bicliques")
+    assert "complete 2 × 2 subgraphs" in squares["state"]["message"]
+    assert deployed(prefect_server, "squares")["global_concurrency_limit"]["limit"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "there is no deployment in it"),
+        ("[a", "this is no TOML"),
+        ("a = 1", "[a]: it must be a table"),
+        ("[a]\nflow = 'etll'", "[a]: flow is 'etll'; it must be one of etl, "),
+        ("[a]\nflow = 'etl'\nsorce = 'x'", "[a]: the flow has no sorce; it has source, settings, verify"),
+        ("[a]\nflow = 'etl'", "[a]: source is missing"),
+        ("[a]\nflow = 'etl'\nsource = 'x'\nsettings = {stoer = 's'}", "[a]: "),
+        ("[a]\nflow = 'etl'\nsource = 'x'\ncron = 'daily'", "[a]: --cron 'daily': "),
+        ("[a]\nflow = 'etl'\nsource = 'x'\ninterval = 'x'", "[a]: --interval x: "),
+        ("[a]\nflow = 'etl'\nsource = 'x'\ninterval = 5\ncron = '0 3 * * *'", "[a]: --cron and --interval"),
+    ],
+)
+def test_a_file_of_deployments_that_makes_no_sense_is_refused(tmp_path, capsys, text, said):
+    path = tmp_path / "deployments.toml"
+    path.write_text(text)
+    assert invoke(["serve", "--file", str(path)]) == 2
+    assert f"{path}: {said}" in capsys.readouterr().err.replace("bicliq: ", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "name an edge table, or a --file of deployments"),
+        (("edges.csv", "--file", "d.toml"), "name an edge table, or a --file of deployments"),
+        (("--file", "d.toml", "--cron", "0 3 * * *"), "--cron is for one table"),
+        (("--file", "d.toml", "--min-left", "3"), "--min-left is for one table"),
+        (("--file", "d.toml"), "the file of deployments cannot be read"),
+    ],
+)
+def test_a_table_and_a_file_of_deployments_are_not_mixed(tmp_path, monkeypatch, capsys, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    assert invoke(["serve", *arguments]) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_a_deployment_of_another_table_or_store_is_not_taken(tmp_path, prefect_server, capsys):

@@ -11,8 +11,8 @@ from nbclient import NotebookClient
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.py"))
 
 
-def test_there_are_notebooks():
-    assert NOTEBOOKS
+def test_the_notebooks_are_numbered_one_after_the_other():
+    assert [int(path.stem[:2]) for path in NOTEBOOKS] == list(range(1, len(NOTEBOOKS) + 1))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -24,5 +24,3 @@ def test_a_notebook_runs(path, tmp_path, monkeypatch):
     ).execute()
     printed = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     assert "maximal groups" in str(printed)
-    if path.stem.startswith("01"):
-        assert (tmp_path / "groups.png").stat().st_size > 10_000

@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import dask.dataframe as dd
 import duckdb
 import networkx as nx
 import numpy as np
@@ -51,6 +52,7 @@ def kinds_of(table: pa.Table) -> dict[str, Any]:
         "pandas": table.to_pandas(types_mapper=pd.ArrowDtype),
         "objects": table.to_pandas().astype({"user": object, "item": object}),
         "duckdb": duckdb.from_arrow(table),
+        "dask": dd.from_pandas(table.to_pandas(types_mapper=pd.ArrowDtype), npartitions=2),
     }
 
 
@@ -139,6 +141,7 @@ SHOP = pd.DataFrame({"user": ["ann", "bob"], "item": ["jam", "tea"], "n": [1, 2]
         (nx.path_graph(3), {}, "give each node the attribute bipartite"),
         (sp.coo_array(([0, 1], ([0, 1], [0, 1]))), {}, "1 of 2 stored entries are 0"),
         (np.eye(3), {}, "scipy.sparse.coo_array"),
+        (dd.from_pandas(SHOP, npartitions=2), {}, "Dask DataFrame: has 3 columns, and which of them"),
         (7, {}, "builtins.int is no edge table"),
         (b"edges.csv", {}, "builtins.bytes is no edge table"),
     ],

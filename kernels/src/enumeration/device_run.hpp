@@ -82,8 +82,8 @@ struct Run {
   u64 arena_words, subtree_capacity, task_capacity, slot_capacity, workspace_words;
   u64 min_rows, min_columns, min_edges, columns_are_left, max_bicliques, task_words;
   u64 output_words, chunk_words, max_row_degree;
-  // Where the best ones are wanted: the values of those that are known, how many are wanted, and how
-  // they are valued; hashes are then terms.
+  // Where the best ones are wanted: the values of those that are known, how many are wanted, and
+  // how they are valued; hashes are then terms.
   Best* best;
   i64* best_values;
   u64 n_best, objective, max_rows, max_columns;

@@ -5,9 +5,12 @@ to right ones. Bicliq finds every **maximal biclique** in it (a group of left ve
 vertices that all of them share, which can be extended on neither side), counts complete p × q
 subgraphs, and finds maximum cliques.
 
-A table is a path, a glob, a URL, a pandas or Polars frame, an Arrow table or stream, a DuckDB
-relation, a SciPy sparse matrix, a networkx graph, a list of baskets, or a dict of them. Answers
-have the original ids.
+A table is a path, a glob, a URL, a pandas, Polars, Dask or cuDF frame, an Arrow table or stream, a
+DuckDB relation, a SciPy sparse matrix, a networkx graph, a list of baskets, or a dict of them.
+Answers have the original ids.
+
+`enumerate`, `find`, `estimate`, `count` and `clique` ask; `open` and `update` are about what a
+store keeps.
 
 Examples
 --------
@@ -41,12 +44,14 @@ list of baskets, row 1, column right (right): a value is missing (null); fill it
 True
 """
 
-from bicliq.asking import Clique, clique, count, enumerate, open
+from bicliq.asking import Clique, clique, count, enumerate
 from bicliq.choosing import estimate, find
+from bicliq.keeping import open, update
 from pipeline.errors import BackendError, BicliqError, CapacityError, InputError, LimitReached, StorageError
 from pipeline.formats.tables import from_matrix
 from pipeline.results.answers import Estimate, Groups
 from pipeline.results.bicliques import Bicliques
+from pipeline.versions.update import UpdateRecord
 
 __all__ = [
     "BackendError",
@@ -59,6 +64,7 @@ __all__ = [
     "InputError",
     "LimitReached",
     "StorageError",
+    "UpdateRecord",
     "clique",
     "count",
     "enumerate",
@@ -66,4 +72,5 @@ __all__ = [
     "find",
     "from_matrix",
     "open",
+    "update",
 ]

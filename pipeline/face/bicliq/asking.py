@@ -93,8 +93,9 @@ def enumerate(
     Parameters
     ----------
     edges
-        A path, glob or URL; a pandas or Polars frame; an Arrow table or stream; a DuckDB relation;
-        a SciPy sparse matrix; a networkx graph; a list of baskets, or a dict of them.
+        A path, glob or URL; a pandas, Polars, Dask or cuDF frame; an Arrow table or stream; a
+        DuckDB relation; a SciPy sparse matrix; a networkx graph; a list of baskets, or a dict of
+        them.
     min_left, min_right, min_edges
         Least numbers of left vertices, right vertices and edges. High ones make a search fast.
     max_bicliques, on_limit
@@ -308,38 +309,6 @@ def clique(
         data_backend=settings.data_backend,
     )
     return Clique(record["size"], record["members"], record["proven"], record.get("cliques"), record)
-
-
-def open(store: Place, run: str | None = None) -> Bicliques:
-    """Open the bicliques of a store.
-
-    Parameters
-    ----------
-    store
-        Its folder or URL.
-    run
-        Name of a run, or how it begins; by default the one that was published last.
-
-    Returns
-    -------
-    Bicliques
-        Of the partitions that are committed: a run can be looked at while it is searched.
-
-    Raises
-    ------
-    InputError
-        Where there is no such run, or several begin so.
-    StorageError
-        Where there is no store, or its records are damaged.
-
-    Examples
-    --------
-    >>> import bicliq
-    >>> _ = bicliq.enumerate([["jam", "tea"], ["tea"]], store="memory://open-example")
-    >>> len(bicliq.open("memory://open-example"))
-    2
-    """
-    return Bicliques(open_run(store, run))
 
 
 def read_as(reading: Reading) -> dict[str, Any]:

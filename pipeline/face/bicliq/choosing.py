@@ -60,7 +60,8 @@ def find(
     min_surprise
         Least surprise, with ``by="surprise"``.
     left_weights, right_weights
-        A dict of weights by label, or a file of LABEL,WEIGHT lines, with ``by="weight"``.
+        A dict of weights by label, or a file of LABEL,WEIGHT lines, with ``by="weight"``; without
+        them edges have the weights of the column ``weight``.
     time_limit
         Seconds, after which the best so far are given, not proven.
     threads

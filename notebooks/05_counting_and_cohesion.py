@@ -69,3 +69,29 @@ paths = int(((left[ends[0]] - 1) * (right[ends[1]] - 1)).sum())
 clustering = 4 * counts[2, 2] / paths
 assert 0 < clustering < 1
 print(f"clustering {clustering:.2f}")
+
+# %% [markdown]
+# ## Who holds together, and who stays
+#
+# In how many butterflies does each editor of the Nauru Wikipedia lie, by the edits before 2009? And
+# who of them came back later? That can be seen from nothing but the table.
+
+# %%
+import pandas as pd
+
+import kernels
+from pipeline.graphs.bipartite import BipartiteGraph
+
+names = ["editor", "page", "weight", "time"]
+edits = pd.read_csv(here / "tests" / "data" / "out.edit-nawiki", sep=r"\s+", comment="%", names=names)
+year = pd.to_datetime(edits["time"], unit="s").dt.year
+early = edits[year < 2009].drop_duplicates(["editor", "page"])
+ends = early["editor"].to_numpy(), early["page"].to_numpy()
+graph = BipartiteGraph.from_edges(*ends, edits["editor"].max() + 1, edits["page"].max() + 1)
+found = kernels.count_bicliques(graph.indptr, graph.indices, graph.n_right, 2, 2, per_vertex=True)
+editors = pd.DataFrame({"pages": graph.left_degrees, "butterflies": list(map(int, found.left_counts))})
+editors = editors[editors["pages"] > 0]
+editors["came back"] = editors.index.isin(edits.loc[year >= 2009, "editor"])
+assert editors["butterflies"].sum() == 2 * found.count  # two editors each
+kinds = pd.cut(editors["butterflies"], [-1, 0, 100, 10_000, np.inf], labels=["none", "to 100", "to 10,000", "more"])
+editors.groupby(kinds, observed=True)["came back"].agg(["size", "mean"])

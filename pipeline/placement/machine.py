@@ -1,4 +1,4 @@
-"""The machine that a benchmark ran on."""
+"""The machine that something ran on: a benchmark, or a run that was published."""
 
 from __future__ import annotations
 

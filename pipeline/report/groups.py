@@ -1,0 +1,184 @@
+"""The groups that matter: the most surprising ones and the largest, and what is around them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+import kernels
+from pipeline.graphs.bipartite import BipartiteGraph
+from pipeline.store.results import Run
+
+LISTED, DRAWN = 150, 9
+"""Groups of each kind (largest, most surprising) that the table lists, and those that are drawn."""
+
+SECONDS = 10.0
+"""What each of two searches for surprising groups may take; then the best so far are shown."""
+
+MEMBERS = 40
+"""Members of a side that the table holds of a group; it says how many more there are."""
+
+ROWS, COLUMNS, AROUND = 24, 30, 5
+"""Members of a group that a picture shows on each side, and vertices around it on each side."""
+
+By = Literal["surprise", "edges"]
+SURPRISE: By = "surprise"
+EDGES: By = "edges"
+
+Bools = npt.NDArray[np.bool_]
+Ids = npt.NDArray[np.integer[Any]]
+Group = tuple[Ids, Ids]
+
+
+@dataclass(frozen=True)
+class GroupPicture:
+    """A group with some of what is around it.
+
+    Parameters
+    ----------
+    rank
+        Its rank among those that are drawn, from 1.
+    n_left, n_right
+        Its size; a picture may show fewer.
+    surprise
+        How unlikely it is where edges fall by degree, in nats.
+    left, right
+        Labels of rows and columns: members, then those around.
+    left_members, right_members
+        How many of them are members.
+    present
+        Whether there is an edge, shape (rows, columns).
+    overlap
+        The other drawn group with which it shares most edges, and how many; None: none.
+    """
+
+    rank: int
+    n_left: int
+    n_right: int
+    surprise: float
+    left: list[Any]
+    right: list[Any]
+    left_members: int
+    right_members: int
+    present: Bools
+    overlap: tuple[int, int] | None
+
+
+@dataclass(frozen=True)
+class Matter:
+    """The groups that a report shows.
+
+    Parameters
+    ----------
+    rows
+        Groups to look through, the most surprising first: left, right (labels as text), n_left,
+        n_right, n_edges, surprise.
+    pictures
+        Groups that are drawn: each is the best beside those before it.
+    by
+        "surprise"; or "edges" where no group is surprising.
+    proven
+        Whether there are no better ones; False where the time for that was over.
+    """
+
+    rows: list[dict[str, Any]]
+    pictures: list[GroupPicture]
+    by: By
+    proven: bool
+
+
+def groups_that_matter(run: Run, graph: BipartiteGraph, search: Mapping[str, Any]) -> Matter:
+    """Return the most surprising groups of a graph, and the largest of its run."""
+    least = {name: search[name] for name in ("min_left", "min_right", "min_edges")}
+    surprising = _best(graph, LISTED, "surprise", False, least)
+    drawn, by = _best(graph, DRAWN, "surprise", True, least), SURPRISE
+    if not drawn.groups:
+        drawn, by = _best(graph, DRAWN, "edges", True, least), EDGES
+    largest = run.top(LISTED, ids=False).select(["left", "right"]).to_pylist()
+    groups = [(group.left, group.right) for group in (*surprising.groups, *drawn.groups)]
+    groups += [(np.array(row["left"]), np.array(row["right"])) for row in largest]
+    labels = (run.left_ids, run.right_ids)
+    listed = {(left.tobytes(), right.tobytes()): (left, right) for left, right in map(_as_int64, groups)}
+    rows = [_row(graph, group, labels) for group in listed.values()]
+    rows.sort(key=lambda row: (-row["surprise"], -row["n_edges"]))
+    blocks: list[Group] = [(group.left, group.right) for group in drawn.groups]
+    pictures = [_picture(graph, labels, blocks, at) for at in range(len(blocks))]
+    return Matter(rows, pictures, by, surprising.proven and drawn.proven)
+
+
+def surprise_of(graph: BipartiteGraph, group: Group) -> float:
+    """Return the sum of ln(m / (d_u · d_v)) over the edges of a group, in nats.
+
+    Examples
+    --------
+    >>> graph = BipartiteGraph.from_edges([0, 1], [0, 1], 2, 2)
+    >>> round(surprise_of(graph, (np.array([0]), np.array([0]))), 3)  # ln 2
+    0.693
+    """
+    left, right = (np.log(degrees[ids]) for degrees, ids in zip(_degrees(graph), group, strict=True))
+    both = left.size * right.size
+    return float(both * np.log(graph.n_edges) - right.size * left.sum() - left.size * right.sum())
+
+
+def _degrees(graph: BipartiteGraph) -> tuple[Any, Any]:
+    return graph.left_degrees, graph.right_degrees
+
+
+def _best(graph: BipartiteGraph, k: int, by: Any, diverse: bool, least: dict[str, Any]) -> kernels.FindResult:
+    csr = graph.indptr, graph.indices, graph.n_right
+    return kernels.top_bicliques(*csr, k, by, diverse=diverse, threads=0, time_limit=SECONDS, **least)
+
+
+def _as_int64(group: Group) -> Group:
+    left, right = (ids.astype(np.int64) for ids in group)
+    return left, right
+
+
+def _row(graph: BipartiteGraph, group: Group, labels: Any) -> dict[str, Any]:
+    left, right = (list(map(str, _labels(ids, side[:MEMBERS]))) for ids, side in zip(labels, group, strict=True))
+    n_left, n_right = map(len, group)
+    sizes = {"n_left": n_left, "n_right": n_right, "n_edges": n_left * n_right}
+    return {**sizes, "surprise": round(surprise_of(graph, group), 1), "left": left, "right": right}
+
+
+def _labels(ids: Any, dense: Ids) -> list[Any]:
+    return list(ids.take(dense).to_pylist())
+
+
+def _picture(graph: BipartiteGraph, labels: Any, groups: list[Group], at: int) -> GroupPicture:
+    left, right = groups[at]
+    back = graph.transpose()
+    rows = np.concatenate([left[:ROWS], _around(back, right, left)])
+    columns = np.concatenate([right[:COLUMNS], _around(graph, left, right)])
+    present = np.array([np.isin(columns, graph.indices[graph.indptr[u] : graph.indptr[u + 1]]) for u in rows])
+    shared = [
+        (len(np.intersect1d(left, other[0])) * len(np.intersect1d(right, other[1])), rank)
+        for rank, other in enumerate(groups, 1)
+        if rank != at + 1
+    ]
+    most, rank = max(shared, default=(0, 0))
+    return GroupPicture(
+        rank=at + 1,
+        n_left=len(left),
+        n_right=len(right),
+        surprise=surprise_of(graph, groups[at]),
+        left=_labels(labels[0], rows),
+        right=_labels(labels[1], columns),
+        left_members=min(len(left), ROWS),
+        right_members=min(len(right), COLUMNS),
+        present=present,
+        overlap=(rank, most) if most else None,
+    )
+
+
+def _around(graph: BipartiteGraph, members: Ids, group: Ids) -> Ids:
+    """Vertices that share most with the members of the other side without being in the group."""
+    _, neighbours = graph.rows_of(members)
+    counts = np.bincount(neighbours, minlength=graph.n_right)
+    counts[group] = 0
+    best = np.argsort(-counts, kind="stable")[:AROUND]
+    return np.asarray(best[counts[best] > 0])

@@ -1,0 +1,330 @@
+"""The sections of a report's page, in their order; every label is escaped."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from pipeline.report.facts import Facts
+from pipeline.report.groups import DRAWN, MEMBERS, GroupPicture
+from pipeline.report.history import Step
+from pipeline.report.pictures import day, degrees_picture, group_picture, sizes_picture, times_picture, two_step_picture
+from pipeline.report.times import Times
+
+DROPPED = {
+    "dropped_nulls": "a value was missing",
+    "dropped_self_labels": "both labels were equal",
+    "dropped_by_weight": "below the least weight",
+    "dropped_by_time": "before since, or from until on",
+    "dropped_by_window": "outside of the window of time",
+    "dropped_by_sample": "not of the sample",
+    "dropped_ragged": "too many or too few fields",
+}
+"""Why rows were dropped, in words."""
+
+CHECKED = {
+    "rows": "rows, change since the last run",
+    "dropped": "share of rows dropped",
+    "labels": "share of labels that are new",
+    "degree": "most edges of a vertex",
+    "paths": "paths of two edges to search",
+}
+"""What each check of the input measures, in words."""
+
+BY = {
+    "surprise": "By surprise: how unlikely a group is where edges fall by degree, in nats. Popular members alone make"
+    " none.",
+    "edges": "By edges: the degrees of the vertices explain every group, so that none is surprising.",
+}
+"""What makes groups matter, in words."""
+
+NAMED = 12
+"""Members of a side that the tables of changes name."""
+
+
+def name_of(facts: Facts) -> str:
+    """The table of the first run, and how many updates followed."""
+    first, *updates = facts.steps
+    name = str(first.graph["source"]["uri"]).rstrip("/").rsplit("/", 1)[-1]
+    return name if not updates else f"{name} and {len(updates):,} update{'' if len(updates) == 1 else 's'}"
+
+
+def head(facts: Facts, name: str, found: str) -> str:
+    """What was found, in figures."""
+    manifest = facts.manifest
+    largest = manifest.largest or {"n_left": 0, "n_right": 0, "n_edges": 0}
+    figures = {
+        "left vertices": f"{manifest.n_left:,}",
+        "right vertices": f"{manifest.n_right:,}",
+        "edges": f"{manifest.n_edges:,}",
+        "maximal bicliques": f"{manifest.bicliques:,}",
+        "largest": f"{largest['n_left']:,} × {largest['n_right']:,}",
+        "set digest": manifest.digest,
+    }
+    warning = "" if manifest.complete else '<p class="warn">A limit ended the search: there are more than these.</p>'
+    told = "".join(
+        f'<div><span class="soft">{said}</span><b>{escape(value)}</b></div>' for said, value in figures.items()
+    )
+    return (
+        f"<h1>{escape(found)} in {escape(name)}</h1>"
+        "<p>A maximal biclique is a group of left vertices and the right vertices that all of them share, which can be"
+        f' extended on neither side.</p>{warning}<div class="figures">{told}</div>'
+    )
+
+
+def what_went_in(facts: Facts) -> str:
+    """Rows that were read, united and dropped, updates, and what the checks of the input said."""
+    first = facts.steps[0].graph
+    summary, source = first["summary"], first["source"]
+    columns, asked = summary["columns"], facts.asked["search"]
+    rows = [("rows read", f"{summary['rows_read']:,}"), ("repeat an edge", f"{summary['duplicates']:,}")]
+    rows += [(f"dropped: {why}", f"{summary[key]:,}") for key, why in DROPPED.items() if summary.get(key)]
+    rows += [("edges kept", f"{summary['edges']:,}"), ("connected components", f"{facts.profile.components:,}")]
+    rows += [
+        (f"least {what}", f"{asked[key]:,}")
+        for key, what in (("min_left", "left vertices"), ("min_right", "right vertices"), ("min_edges", "edges"))
+        if asked[key] > 1
+    ]
+    dropped = "" if any(summary.get(key) for key in DROPPED) else " Nothing was dropped."
+    said = (
+        f"<p><code>{escape(str(source['uri']))}</code> ({escape(source['format'])}, {source['bytes']:,} bytes); left is"
+        f" <b>{escape(str(columns['left']))}</b>, right is <b>{escape(str(columns['right']))}</b>.{dropped}</p>"
+    )
+    lines = "".join(f'<tr><td>{escape(what)}</td><td class="n">{value}</td></tr>' for what, value in rows)
+    checks = _checks(facts.manifest.checks)
+    return f"<section><h2>What went in</h2>{said}<table>{lines}</table>{_updates(facts.steps)}{checks}</section>"
+
+
+def _updates(steps: list[Step]) -> str:
+    lines = ""
+    for step in steps:
+        if step.update is not None:
+            files = ", ".join(str(file["uri"]).rsplit("/", 1)[-1] for file in step.update["files"])
+            did = "taken away" if step.update["deleted"] else "joined"
+            numbers = "".join(
+                f"<td class='n'>{step.update[name]:,}</td>" for name in ("rows_read", "edges", "unchanged")
+            )
+            lines += f"<tr><td>{escape(files)}</td><td>{did}</td>{numbers}<td><code>{escape(step.run)}</code></td></tr>"
+    heads = _heads("update", "edges are", "rows read|", "edges|", "no change|", "version")
+    return f"<h3>Updates</h3><div class='wide'><table><thead>{heads}</thead>{lines}</table></div>" if lines else ""
+
+
+def _checks(checks: list[dict[str, Any]]) -> str:
+    if not checks:
+        return ""
+    lines = ""
+    for check in checks:
+        value = "no earlier run" if check["value"] is None else f"{check['value']:,.6g}"
+        limits = ", ".join(
+            f"{level} above {check[level]:,.6g}" for level in ("warn", "fail") if check[level] is not None
+        )
+        lines += (
+            f"<tr><td>{escape(CHECKED.get(check['name'], check['name']))}</td><td class='n'>{value}</td>"
+            f"<td class='{escape(check['state'])}'>{escape(check['state'])}</td><td>{limits or 'no limit set'}</td></tr>"
+        )
+    heads = _heads("check", "value|", "result", "limits")
+    return f"<h3>Checks of the input</h3><div class='wide'><table><thead>{heads}</thead>{lines}</table></div>"
+
+
+def groups_that_matter(facts: Facts) -> str:
+    """The most surprising groups, each drawn with what is around it."""
+    times = facts.times if isinstance(facts.times, Times) else None
+    drawn = "".join(_drawn(group, times) for group in facts.groups.pictures)
+    key = "".join(
+        f'<span class="key" style="background:var({colour})"></span>{said}'
+        for colour, said in (("--left", "in the group"), ("--right", "edge around it"), ("--absent", "no edge"))
+    )
+    proven = "" if facts.groups.proven else " The time for this search was over: there may be better ones."
+    line = "Below each, when its edges were first seen." if times else escape(str(facts.times))
+    none = "" if drawn else "<p>There is no group of these sizes.</p>"
+    return (
+        f"<section><h2>The groups that matter</h2><p>{BY[facts.groups.by]} Of up to {DRAWN}, each is the one that is best"
+        f" beside those before it.{proven} {line}</p><p>{key}</p>{none}<div class='pictures'>{drawn}</div></section>"
+    )
+
+
+def _drawn(group: GroupPicture, times: Times | None) -> str:
+    cut = group.n_left > group.left_members or group.n_right > group.right_members
+    said = f", the first {group.left_members} × {group.right_members} of them" if cut else ""
+    overlap = (
+        " It shares no edge with the others here."
+        if group.overlap is None
+        else f" It shares most with group {group.overlap[0]}: {group.overlap[1]:,} edges."
+    )
+    line = "" if times is None else _times_of(group, times)
+    return (
+        f"<div><h3>Group {group.rank}: {group.n_left:,} × {group.n_right:,}, surprise {group.surprise:,.0f}</h3>"
+        f"<p class='soft'>Rows are left, columns are right vertices{said}.{overlap}</p>"
+        f'<div class="wide">{group_picture(group, times)}</div>{line}</div>'
+    )
+
+
+def _times_of(group: GroupPicture, times: Times) -> str:
+    cells = times.of_cells(group)[: group.left_members, : group.right_members]
+    seen = np.sort(cells[~np.isnan(cells)])
+    if not seen.size:
+        return "<p class='soft'>No edge of it has a time.</p>"
+    middle = day(float(seen[seen.size // 2]))
+    return (
+        f"{times_picture(group, times)}<p class='soft'>Edges of the group from {day(float(seen[0]))} to"
+        f" {day(float(seen[-1]))}, half of them by {middle}.</p>"
+    )
+
+
+def groups_to_look_through(facts: Facts) -> str:
+    """The table of groups, which the page's script fills, filters and sorts."""
+    keys = {"surprise": "surprise", "n_edges": "edges", "n_left": "left", "n_right": "right"}
+    heads = "".join(
+        f'<th class="n" scope="col" data-key="{key}"><button type="button">{said}</button></th>'
+        for key, said in keys.items()
+    )
+    cut = f" Of each side up to {MEMBERS} members are here, and searched." if _is_cut(facts.groups.rows) else ""
+    return (
+        f"<section><h2>Groups to look through</h2><p>The most surprising and the largest of"
+        f" {facts.manifest.bicliques:,}: {len(facts.groups.rows):,}.{cut} Click on a heading to sort.</p>"
+        '<div class="filters"><label>member contains<input id="member" type="search"></label>'
+        '<label>least left<input id="least-left" type="number" min="1" value="1"></label>'
+        '<label>least right<input id="least-right" type="number" min="1" value="1"></label></div>'
+        '<p class="soft" id="matching" aria-live="polite"></p><div class="tall" tabindex="0"><table id="groups"><thead><tr>'
+        f'{heads}<th scope="col">left members</th><th scope="col">right members</th></tr></thead><tbody></tbody></table>'
+        "<noscript>This table needs JavaScript; the pictures above do not.</noscript></div></section>"
+    )
+
+
+def _is_cut(rows: list[dict[str, Any]]) -> bool:
+    return any(max(row["n_left"], row["n_right"]) > MEMBERS for row in rows)
+
+
+def what_changed(facts: Facts) -> str:
+    """Groups that appeared and vanished since the run before."""
+    changes = facts.changes
+    if isinstance(changes, str):
+        return f"<section><h2>What changed</h2><p>{escape(changes)}</p></section>"
+    tables = "".join(_changed(changes, kind) for kind in ("appeared", "vanished"))
+    return (
+        f"<section><h2>What changed</h2><p>Since run <code>{escape(changes['before'])}</code>:"
+        f" {changes['n_appeared']:,} groups appeared and {changes['n_vanished']:,} vanished; a group that grew counts as"
+        f" both.</p>{tables}</section>"
+    )
+
+
+def _changed(changes: dict[str, Any], kind: str) -> str:
+    if not changes[kind]:
+        return ""
+    lines = ""
+    for group in changes[kind]:
+        other = group["other"]
+        beside = "" if other is None else f"{other['n_left']:,} × {other['n_right']:,}"
+        lines += (
+            f"<tr><td>{escape(group['how'])}</td><td class='n'>{group['n_left']:,} × {group['n_right']:,}</td>"
+            f"<td class='n'>{beside}</td><td>{_some(group['left'])}</td><td>{_some(group['right'])}</td></tr>"
+        )
+    heads = _heads("how", "size|", "was|" if kind == "appeared" else "is left|", "left members", "right members")
+    shown = f"The {len(changes[kind]):,} largest that {kind}"
+    return f"<h3>{shown}</h3><div class='wide'><table class='changes'><thead>{heads}</thead>{lines}</table></div>"
+
+
+def _some(labels: list[Any]) -> str:
+    more = f" · … {len(labels) - NAMED:,} more" if len(labels) > NAMED else ""
+    return escape(" · ".join(map(str, labels[:NAMED])) + more)
+
+
+def shapes(facts: Facts) -> str:
+    """Sizes of the groups, degrees, and two-step neighbourhoods."""
+    left, right = (facts.two_step[side] for side in ("left", "right"))
+    looked_at = " and ".join(
+        f"{of.looked_at:,} of {of.vertices:,} {side}"
+        for side, of in facts.two_step.items()
+        if of.looked_at < of.vertices
+    )
+    sample = f" A sample: {looked_at} vertices were looked at." if looked_at else ""
+    profile = facts.profile
+    return (
+        '<div class="two">'
+        + _picture(
+            "Sizes of the groups",
+            sizes_picture(facts.sizes),
+            "Each cell: groups of that size; the stronger its colour, the more, on a logarithmic scale.",
+        )
+        + _picture(
+            "Degrees",
+            degrees_picture(profile.left_degree_histogram, profile.right_degree_histogram),
+            "How many vertices have how many edges; both axes are logarithmic.",
+        )
+        + _picture(
+            "Two steps away",
+            two_step_picture(left.histogram, right.histogram),
+            f"How many vertices share a neighbour with so many others of their side, or more.{sample}",
+        )
+        + "</div>"
+    )
+
+
+def _picture(title: str, picture: str, caption: str) -> str:
+    return (
+        f'<section><h2>{title}</h2><figure style="margin:0"><div class="wide">{picture}</div>'
+        f"<figcaption>{caption}</figcaption></figure></section>"
+    )
+
+
+def expected_and_found(facts: Facts) -> str:
+    """What the plan expected, beside what came."""
+    expected = facts.expected
+    if expected is None:
+        return ""
+    ids = sum((left + right) * count for (left, right), count in facts.sizes.items())
+    found = {"bicliques": facts.manifest.bicliques, "ids": ids, "bytes": facts.manifest.bytes}
+    lines = ""
+    for name, truth in found.items():
+        bounds = [expected["low" if name == "bicliques" else f"low_{name}"],
+                  expected["high" if name == "bicliques" else f"high_{name}"]]  # fmt: skip
+        within = "yes" if bounds[0] <= truth <= bounds[1] else "no"
+        lines += (
+            f"<tr><td>{ {'ids': 'members of all of them'}.get(name, name) }</td><td class='n'>{expected[name]:,}</td>"
+            f"<td class='n'>{bounds[0]:,} to {bounds[1]:,}</td><td class='n'>{truth:,}</td><td>{within}</td></tr>"
+        )
+    heads = _heads("", "expected|", "nine cases of ten|", "found|", "within")
+    how = (
+        "All was searched for it, so it is exact but for the bytes."
+        if expected["exact"]
+        else "From a sample of the search."
+    )
+    cut = "" if facts.manifest.complete else " A limit ended the search before all was found."
+    return (
+        f"<section><h2>Expected and found</h2><p>{how}{cut}</p><div class='wide'><table><thead>{heads}</thead>{lines}"
+        "</table></div></section>"
+    )
+
+
+def time_and_machine(facts: Facts) -> str:
+    """Seconds of each stage, what searched, and what names the answer."""
+    manifest = facts.manifest
+    read = {name: facts.steps[-1].graph["seconds"].get(name, 0.0) for name in ("read", "unite", "write")}
+    seconds = {**read, "profile": facts.profile.seconds, **manifest.seconds}
+    most = max(seconds.values(), default=0) or 1
+    lines = "".join(
+        f'<tr><td>{escape(name)}</td><td class="n">{took:,.3f} s</td><td style="width:60%"><div class="bar"'
+        f' style="width:{100 * took / most:.1f}%"></div></td></tr>'
+        for name, took in seconds.items()
+    )
+    named = ("processor", "cores", "memory", "system")
+    machine = ", ".join(
+        f"{manifest.machine[name]}{' cores' if name == 'cores' else ''}" for name in named if name in manifest.machine
+    )
+    published = f" on a machine with {escape(machine)}" if machine else ""
+    return (
+        f"<section><h2>Time and machine</h2><table>{lines}</table><p class='soft'>The search is summed over"
+        f" {manifest.partitions:,} partitions. They ran on {escape(manifest.backend)} with up to {manifest.threads:,}"
+        f" threads and take {manifest.bytes:,} bytes. Run <code>{manifest.run}</code> of graph"
+        f" <code>{manifest.graph}</code>, published {escape(manifest.created[:16].replace('T', ' '))} UTC{published}. Set"
+        f" digest <code>{manifest.digest}</code>: equal digests mean equal sets of bicliques.</p></section>"
+    )
+
+
+def _heads(*names: str) -> str:
+    """A row of headings; a bar at the end of a name says that its column holds numbers."""
+    kinds = [' class="n"' if name.endswith("|") else "" for name in names]
+    cells = [f'<th scope="col"{kind}>{name.rstrip("|")}</th>' for kind, name in zip(kinds, names, strict=True)]
+    return f"<tr>{''.join(cells)}</tr>"
