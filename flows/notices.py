@@ -12,6 +12,7 @@ from prefect.events import emit_event
 
 from flows.tasks import settings_of
 from pipeline.notify import notify_failed
+from pipeline.settings import Settings
 
 TOLD = "bicliq.run.told"
 """Name of the event of a run that fits the rules."""
@@ -22,6 +23,15 @@ def tell_failure(flow: Any, flow_run: Any, state: Any) -> None:
     given = flow_run.parameters
     what = given.get("source") or f"graph {given.get('graph')}"
     notify_failed(settings_of(given.get("settings")), what, state.message or "no reason is known", state.name.lower())
+
+
+def finishes_alone(settings: Settings) -> Settings:
+    """Return settings by which the work itself tells of its finish alone: hooks tell of failures.
+
+    Else each try of a task would tell of its own, and the flow once more.
+    """
+    change: dict[str, Any] = {"webhook": None} if settings.notify.webhook_on == "failed" else {"webhook_on": "finished"}
+    return settings.model_copy(update={"notify": settings.notify.model_copy(update=change)})
 
 
 def tell_prefect(told: dict[str, Any] | None) -> None:

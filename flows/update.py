@@ -1,4 +1,4 @@
-"""New edges to a new version of a run, as a Prefect flow: what an update every night is made of."""
+"""New edges to a new version of a run, as Prefect flows: of a table, or of what arrived."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import Any
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_table_artifact
 
-from flows.notices import HOOKS
+from flows.notices import HOOKS, finishes_alone, tell_prefect
 from flows.tasks import STAGE, ended, settings_of
-from flows.words import some, update_in_words
+from flows.words import some, taken_in_words, update_in_words
 from pipeline.results.changes import changes_between
+from pipeline.run import Observer
 from pipeline.store.results import open_run
 from pipeline.versions.update import update
+from pipeline.versions.watch import SETTLE_SECONDS, Watch
 
 SHOWN = 10
 """Groups of each kind that an artifact lists."""
@@ -24,7 +26,8 @@ FIGURES = ("version", "parent", "how", "reason", "edges", "unchanged", "appeared
 @task(name="update", task_run_name="update with {source}", **STAGE)
 def update_task(source: str, settings: dict[str, Any] | None, run: str | None, delete: bool) -> dict[str, Any]:
     """Read, extend, search what changes, commit; tried again, it takes nothing twice."""
-    record = update(source, settings_of(settings), run, delete=delete).record()
+    asked = finishes_alone(settings_of(settings))
+    record = update(source, asked, run, delete=delete, observer=Observer(told=tell_prefect)).record()
     get_run_logger().info("%s", update_in_words(record))
     return record
 
@@ -54,13 +57,56 @@ def update_flow(
         says what changed.
     """
     record = update_task(source, settings, run, delete)
+    _leave_artifacts(source, record)
+    return ended(update_in_words(record), record)
+
+
+@task(name="watch", task_run_name="look at {source}", **STAGE)
+def watch_task(source: str, settings: dict[str, Any] | None, replace: bool, settle: float) -> dict[str, Any]:
+    """Look, and take what is new; tried again, it takes nothing twice."""
+    watch = Watch(source, finishes_alone(settings_of(settings)), replace=replace, settle=settle)
+    record = watch.take(Observer(told=tell_prefect)).record()
+    get_run_logger().info("%s", taken_in_words(record))
+    return record
+
+
+@flow(name="bicliq-watch", flow_run_name="look at {source}", persist_result=False, **HOOKS)
+def watch_flow(
+    source: str, settings: dict[str, Any] | None = None, replace: bool = False, settle: float = SETTLE_SECONDS
+) -> dict[str, Any]:
+    """Take what is new in a folder, below a prefix or behind a glob: one look a scheduled run.
+
+    Parameters
+    ----------
+    source
+        The place: a path or an fsspec URL.
+    settings
+        The tree of `pipeline.settings.Settings` as plain values.
+    replace
+        Take a file that changed anew, in place of what it held, instead of an error.
+    settle
+        Seconds for which a new file must stay as it is, so that it is taken.
+
+    Returns
+    -------
+    dict
+        The record of `pipeline.versions.watch.Taken`, as the data of a state whose message says
+        what was taken.
+    """
+    record = watch_task(source, settings, replace, settle)
+    if record["update"] is not None:
+        _leave_artifacts(source, record["update"])
+    return ended(taken_in_words(record), record)
+
+
+def _leave_artifacts(source: str, record: dict[str, Any]) -> None:
+    """Show the figures of an update as a table, and the largest groups that changed."""
     rows = [{"figure": name, "value": str(record[name])} for name in FIGURES]
     rows += [{"figure": f"{stage} seconds", "value": f"{took:.2f}"} for stage, took in record["seconds"].items()]
     key = f"update-{record['version']}"
     create_table_artifact(rows, key=key, description=f"what {source} changed")
     if record["how"] == "changes":
         _show_groups(record)
-    return ended(update_in_words(record), record)
 
 
 def _show_groups(record: dict[str, Any]) -> None:

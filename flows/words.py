@@ -36,11 +36,25 @@ def some(members: list[Any], n: int = 6) -> str:
     return BETWEEN.join(map(str, members[:n])) + (f"{BETWEEN}… ({len(members):,})" if len(members) > n else "")
 
 
+def taken_in_words(record: dict[str, Any]) -> str:
+    """Say what a look of a watch took, in one line."""
+    waiting = f"; {many(len(record['waiting']), 'file')} still written or empty" if record["waiting"] else ""
+    if record["how"] == "nothing new":
+        over = f" ({many(len(record['passed_over']), 'other file')})" if record["passed_over"] else ""
+        return f"nothing new in {record['place']}{over}{waiting}"
+    files = some([uri.rsplit("/", 1)[-1] for uri in record["files"]], 3)
+    if record["how"] == "run":
+        found = f"{many(record['bicliques'], 'maximal biclique')}, digest {record['digest']}"
+        return f"{files}: run {record['version']}: {found}{waiting}"
+    return f"{files}: {update_in_words(record['update'])}{waiting}"
+
+
 def update_in_words(record: dict[str, Any]) -> str:
     """Say what an update changed, in one line."""
     if record["how"] in ("nothing", "taken"):
         return f"nothing changed: {record['reason']}"
     moved = f"{many(record['edges'], 'edge')} {'taken away' if record['deleted'] else 'joined'}"
+    moved += f", {record['gone']:,} gone" if record["gone"] else ""
     found = f"{many(record['bicliques'], 'maximal biclique')}, digest {record['digest']}"
     if record["how"] == "full run":
         return f"version {record['version']} of run {record['parent']}: {moved}; {found} ({record['reason']})"

@@ -1,4 +1,4 @@
-"""Notifications: a run that finished or failed, told to a webhook as JSON.
+"""Notifications: a run or an update that finished or failed, told to a webhook as JSON.
 
 The object has a ``text`` that Slack, Mattermost, Teams' workflows and the like show as it is, and
 the same facts by name for programs. Whatever goes wrong on the way is a warning in the log: a run
@@ -11,22 +11,25 @@ import http.client
 import json
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
 from pipeline.errors import sentence
 from pipeline.events import tell, warn
-from pipeline.rules import Fitting, find_fitting, has_rules, least_groups, rules_in_words
+from pipeline.rules import Fitting, find_appeared, find_fitting, has_rules, least_groups, rules_in_words
 from pipeline.settings import NotifySettings, Settings
-from pipeline.store.results import open_run
+from pipeline.store.results import Run, open_run
 
 WAIT_SECONDS = 10.0
 """How long a webhook may take to answer."""
 
 TRIES, SECONDS_APART = 2, 2.0
 """Attempts at a webhook that does not answer, and the time between them."""
+
+FIGURES = ("run", "graph", "store", "output", "bicliques", "digest", "complete", "n_left", "n_right", "n_edges")
+"""What a notification says of a run."""
 
 GROUPS, MEMBERS = 5, 8
 """Groups that a notification lists, and members of a side that it names."""
@@ -47,20 +50,49 @@ def notify_finished(settings: Settings, record: dict[str, Any]) -> dict[str, Any
     dict or None
         What is worth telling, whether there is a webhook or not; None where nothing is.
     """
+    return _notify(settings, record, record["run"], find_fitting, _finished)
+
+
+def notify_updated(settings: Settings, record: dict[str, Any]) -> dict[str, Any] | None:
+    """Tell that a version is committed, if the groups that appeared in it fit the rules.
+
+    Parameters
+    ----------
+    settings
+        As for `notify_finished`.
+    record
+        Of `pipeline.versions.update.UpdateRecord`; the version was made of what changed.
+
+    Returns
+    -------
+    dict or None
+        As of `notify_finished`.
+    """
+    return _notify(settings, record, record["version"], find_appeared, _updated)
+
+
+def _notify(
+    settings: Settings,
+    record: dict[str, Any],
+    run: str,
+    find: Callable[[Run, NotifySettings, int], Fitting],
+    told: Callable[[NotifySettings, dict[str, Any], Fitting], dict[str, Any]],
+) -> dict[str, Any] | None:
+    """Look for groups that fit the rules, and tell of them where there are enough."""
     asked = settings.notify
     if (asked.webhook is None and not has_rules(asked)) or asked.webhook_on == "failed":
         return None
     try:
-        found = find_fitting(open_run(record["store"], record["run"]), asked, GROUPS)
+        found = find(open_run(record["store"], run), asked, GROUPS)
         if found.groups < least_groups(asked):
-            tell("no notification", run=record["run"], groups=found.groups, webhook_groups=least_groups(asked))
+            tell("no notification", run=run, groups=found.groups, webhook_groups=least_groups(asked))
             return None
-        content = _finished(asked, record, found)
+        content = told(asked, record, found)
     except Exception as error:  # the run is published, whatever is wrong with what is read of it here
-        warn("notification failed", run=record["run"], reason=sentence(error))
+        warn("notification failed", run=run, reason=sentence(error))
         return None
     if asked.webhook is not None:
-        _post(asked.webhook, content, record["run"])
+        _post(asked.webhook, content, run)
     return content
 
 
@@ -97,26 +129,42 @@ def failures_notified(settings: Settings, what: str) -> Iterator[None]:
 
 
 def _finished(asked: NotifySettings, record: dict[str, Any], found: Fitting) -> dict[str, Any]:
-    reasons = [f"run {record['run']} is published"]
-    if least_groups(asked):
-        wanted = " ".join(["bicliques", *rules_in_words(asked)])
-        reasons.append(f"{found.groups:,} {wanted}, and {least_groups(asked):,} are worth a notification")
     more = "" if record["complete"] else " (a limit was reached: there are more)"
-    lines = [
+    text = (
         f"Bicliq: run {record['run']} finished: {record['bicliques']:,} maximal bicliques{more} of"
         f" {record['n_left']:,} left × {record['n_right']:,} right, {record['n_edges']:,} edges;"
-        f" {_escaped(record['output'])}",
-        *(_line(group) for group in found.shown),
-    ]
-    figures = ("run", "graph", "store", "output", "bicliques", "digest", "complete", "n_left", "n_right", "n_edges")
+        f" {_escaped(record['output'])}"
+    )
+    reasons = [f"run {record['run']} is published", *_why(asked, found, "bicliques")]
+    return _content(text, reasons, {name: record[name] for name in FIGURES}, found)
+
+
+def _updated(asked: NotifySettings, record: dict[str, Any], found: Fitting) -> dict[str, Any]:
+    moved = f"{record['edges']:,} edges {'taken away' if record['deleted'] else 'joined'}, {record['gone']:,} gone"
+    text = (
+        f"Bicliq: version {record['version']} of run {record['parent']}: {moved}; {record['appeared']:,} bicliques"
+        f" appeared, {record['vanished']:,} vanished; now {record['bicliques']:,}"
+    )
+    reasons = [f"version {record['version']} is committed", *_why(asked, found, "bicliques that appeared")]
+    output = f"{record['store']}/runs/{record['version']}/changes"
+    figures = {**record, "run": record["version"], "complete": True, "output": output}
+    changed = {name: record[name] for name in ("parent", "edges", "gone", "appeared", "vanished")}
+    return _content(text, reasons, {**{name: figures[name] for name in FIGURES}, **changed}, found)
+
+
+def _why(asked: NotifySettings, found: Fitting, what: str) -> list[str]:
+    """The rule that was met, in words."""
+    if not least_groups(asked):
+        return []
+    wanted = " ".join([what, *rules_in_words(asked)])
+    return [f"{found.groups:,} {wanted}, and {least_groups(asked):,} are worth a notification"]
+
+
+def _content(text: str, reasons: list[str], figures: dict[str, Any], found: Fitting) -> dict[str, Any]:
+    """What is sent: the text and the groups for people, and all by name for programs."""
     groups = [{**group, **{side: group[side][:MEMBERS] for side in ("left", "right")}} for group in found.shown]
-    return {
-        "text": "\n".join(lines),
-        "event": "finished",
-        "reasons": reasons,
-        **{name: record[name] for name in figures},
-        "groups": groups,
-    }
+    lines = [text, *(_line(group) for group in found.shown)]
+    return {"text": "\n".join(lines), "event": "finished", "reasons": reasons, **figures, "groups": groups}
 
 
 def _line(group: dict[str, Any]) -> str:

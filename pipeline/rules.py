@@ -6,7 +6,7 @@ time, so they can be asked of any bicliques of a graph, and not only of all thos
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,11 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.graphs.bipartite import read_graph
+from pipeline.graphs.surprise import Surprise, sums_of
 from pipeline.settings import NotifySettings
 from pipeline.store.choice import Choice
 from pipeline.store.results import Run
+from pipeline.store.versions import APPEARED, Layer
 
 Numbers = np.ndarray[Any, Any]
 
@@ -101,6 +103,34 @@ def find_fitting(run: Run, asked: NotifySettings, most: int) -> Fitting:
     return Rules(run, asked).fitting(run.chosen(choice), most)
 
 
+def find_appeared(run: Run, asked: NotifySettings, most: int) -> Fitting:
+    """Count the groups that appeared in a version and fit the rules, and take the first of them.
+
+    Parameters
+    ----------
+    run
+        A version that an update made of what changed.
+    asked, most
+        As of `find_fitting`.
+
+    Notes
+    -----
+    Reads the file of what appeared, a row group at a time, and the dictionaries of labels.
+    """
+    return Rules(run, asked).fitting(_appeared(run, asked.webhook_edges), most)
+
+
+def _appeared(run: Run, least: int) -> Iterator[pa.Table]:
+    """Tables of the bicliques with enough edges that appeared in a version."""
+    layer = Layer(run.folder, run.folder.read_record("run.json"))
+    with run.folder.open_parquet(layer.file(APPEARED)) as file:
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group)
+            edges = table["n_left"].to_numpy().astype(np.int64) * table["n_right"].to_numpy()
+            if (edges >= least).any():
+                yield table.filter(pa.array(edges >= least))
+
+
 class Rules:
     """The rules on members and surprise, for the dense ids and the degrees of a run's graph."""
 
@@ -108,9 +138,7 @@ class Rules:
         self._run, self._asked = run, asked
         graph = read_graph(run.store.graph(str(run.folder.read_record("run.json")["graph"])))
         self._members = {side: self._dense(side, n) for side, n in (("left", graph.n_left), ("right", graph.n_right))}
-        degrees = {"left": graph.left_degrees, "right": graph.right_degrees}
-        self._logarithms = {side: np.log(np.maximum(degrees[side], 1)) for side in degrees}
-        self._edges = np.log(max(graph.n_edges, 1))
+        self._surprise = Surprise(graph)
 
     def _dense(self, side: Any, n: int) -> Numbers:
         """Which vertices of a side are watched; a label that it does not have is of no account."""
@@ -126,7 +154,7 @@ class Rules:
         """Count the bicliques of tables (columns left, right, n_left, n_right) that fit."""
         groups, best = 0, list[tuple[float, dict[str, Any]]]()
         for table in tables:
-            surprise = self.surprise(table)
+            surprise = self._surprise.of(table)
             fits = np.ones(table.num_rows, bool)
             if self._asked.webhook_members:
                 fits &= self._has_member(table)
@@ -145,29 +173,13 @@ class Rules:
         watched = {side: {str(label) for label in self._labels(side)} for side in ("left", "right")}
         return Fitting(groups, [_described(row, self._asked, watched) for _, row in best])
 
-    def surprise(self, table: pa.Table) -> Numbers:
-        """How unlikely each biclique is, in nats: the surprise of `kernels.top_bicliques`."""
-        n_left, n_right = (table[name].to_numpy().astype(float) for name in ("n_left", "n_right"))
-        left, right = (_sums(table[side], self._logarithms[side]) for side in ("left", "right"))
-        return np.asarray(n_left * n_right * self._edges - n_right * left - n_left * right)
-
     def _has_member(self, table: pa.Table) -> Numbers:
-        left, right = (_sums(table[side], self._members[side].astype(float)) for side in ("left", "right"))
+        left, right = (sums_of(table[side], self._members[side].astype(float)) for side in ("left", "right"))
         return np.asarray(left + right > 0)
 
     def _labels(self, side: str) -> list[Any]:
         ids = self._run.left_ids if side == "left" else self._run.right_ids
         return list(ids.filter(pa.array(self._members[side])).to_pylist())
-
-
-def _sums(lists: Any, weights: Numbers) -> Numbers:
-    """The sum of the weights of each list, none of which is empty."""
-    combined = lists.combine_chunks()
-    starts = combined.offsets.to_numpy()
-    if len(combined) == 0:
-        return np.zeros(0)
-    values = weights[combined.values.to_numpy()[starts[0] : starts[-1]]]
-    return np.add.reduceat(values, starts[:-1] - starts[0])
 
 
 def _described(row: dict[str, Any], asked: NotifySettings, watched: dict[str, set[str]]) -> dict[str, Any]:

@@ -107,6 +107,10 @@ class Observer:
         Called with the address of the Dask dashboard.
     expected
         Called before the search with what it is expected to find and to cost.
+    planned
+        Called with the name of the run as soon as it is planned and checked, before its search.
+    told
+        Called at the end with what a notification says; None: the end is not worth one.
     """
 
     stage: Callable[[str], None] = lambda name: None
@@ -114,6 +118,8 @@ class Observer:
     search: Callable[[SearchProgress], None] | None = None
     dashboard: Callable[[str], None] = lambda address: None
     expected: Callable[[dict[str, Any]], None] = lambda record: None
+    planned: Callable[[str], None] = lambda run: None
+    told: Callable[[dict[str, Any] | None], None] = lambda content: None
 
 
 def run(source: Edges, settings: Settings, observer: Observer | None = None) -> RunSummary:
@@ -164,6 +170,7 @@ def _run(source: Edges, settings: Settings, observer: Observer) -> RunSummary:
         asked = settings.search, settings.plan, settings.data_backend, settings.cluster
         planned = plan(store, graph.graph, *asked, publish=settings.publish)
         check_input(store, planned.run, graph.summary, settings.checks)
+        observer.planned(planned.run)
     return finish(store, planned, settings, observer, clock.seconds, graph)
 
 
@@ -223,7 +230,7 @@ def finish(
     with clock("publish"):
         manifest = publish(store, planned.run, settings.search.max_bicliques)
     found = summary(store, manifest, searched.searched, placement, clock.seconds, graph, searched.busy, expected)
-    notify_finished(settings, found.record())
+    observer.told(notify_finished(settings, found.record()))
     return found
 
 

@@ -54,6 +54,12 @@ OTHER_VARIABLES = {
 MOST_THREADS = 4096
 """More than any machine has cores; a system that refuses to start still more ends the process."""
 
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+"""Seconds of the units of lengths of time."""
+
+LONGEST = 1e11
+"""Seconds (3,000 years): a length of time that is longer is a mistake."""
+
 Format = Literal["auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency"]
 
 NULL_WORDS = (
@@ -75,7 +81,8 @@ class IngestSettings(_Frozen):
     right: str | None = Field(None, description="Column of the right ids: a name, or a number from 0.")
     weight: str | None = Field(None, description="Column of the weights, for min_weight, sum and max.")
     time: str | None = Field(
-        None, description="Column of the timestamps, for since and until, and for the times that a report shows."
+        None,
+        description="Column of the timestamps, for since, until and window, and for the times that a report shows.",
     )
     ids: Literal["auto", "text"] = Field(
         "auto",
@@ -101,6 +108,11 @@ class IngestSettings(_Frozen):
     min_weight: float | None = Field(None, description="Drop rows below this weight, before duplicates are united.")
     since: str | None = Field(None, description="Drop rows before this time (ISO date or Unix seconds).")
     until: str | None = Field(None, description="Drop rows from this time on (ISO date or Unix seconds).")
+    window: str | None = Field(
+        None,
+        description="Keep the rows of so long a time up to the latest one (30d, 12h, 90m, or seconds); updates move the"
+        " window on.",
+    )
     ragged: Literal["error", "drop"] = Field(
         "error", description="What to do with lines that have too many or too few fields."
     )
@@ -136,6 +148,13 @@ class IngestSettings(_Frozen):
     @model_validator(mode="after")
     def _window_is_open(self) -> IngestSettings:
         since, until = (None if text is None else parse_time(text) for text in (self.since, self.until))
+        if self.window is not None and parse_duration(self.window) == 0:
+            raise ValueError(f"window {self.window!r} holds no time; write how long it is, as in 30d or 12h")
+        if self.window is not None and (since is not None or until is not None):
+            raise ValueError(
+                "window and since or until contradict each other: a window ends with the latest row and moves on with it;"
+                " give one of them"
+            )
         if since is not None and until is not None and since >= until:
             raise ValueError(
                 f"since {self.since} is not before until {self.until}, so no row can pass (until is the first moment"
@@ -418,6 +437,42 @@ def parse_time(text: str) -> float:
     except ValueError:
         raise ValueError(f"{text!r} is neither an ISO date (2009-01-31, 2009-01-31T12:00) nor Unix seconds") from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of a length of time: a number, or one with a unit: s, m, h, d or w.
+
+    Raises
+    ------
+    ValueError
+        If the text is neither, or not finite.
+
+    Examples
+    --------
+    >>> parse_duration("30d"), parse_duration("1.5h"), parse_duration("90")
+    (2592000.0, 5400.0, 90.0)
+    """
+    match = re.fullmatch(r"([0-9]*\.?[0-9]+)([smhdw]?)", text.strip())
+    seconds = float(match[1]) * UNITS[match[2]] if match else math.inf
+    if not seconds < LONGEST:
+        raise ValueError(f"{text!r} is no length of time: write a number and s, m, h, d or w, as in 30d or 12h")
+    return seconds
+
+
+def seconds_of(option: str, text: str) -> float:
+    """Read a length of time that an option gives.
+
+    Raises
+    ------
+    InputError
+        Where it is none.
+    """
+    from pipeline.errors import InputError
+
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise InputError(f"{option} {error}") from None
 
 
 def check_limit(search: SearchSettings) -> None:

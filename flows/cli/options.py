@@ -66,6 +66,7 @@ TAKES: dict[str, tuple[str, ...]] = {
     "compact": ("search.threads", "store"),
     "prune": ("store",),
     "update": ("ingest", *HOW, "versions", "cluster", "notify", "data_backend", "store"),
+    "watch": (*ALL, "-search.max_bicliques", "-search.on_limit"),
     "top": ("store",),
     "show": ("store",),
     "export": ("store",),

@@ -1,4 +1,4 @@
-"""Commands about versions of a run: `update`, `diff`, `rollback`, `compact`, `prune`."""
+"""Commands about versions of a run: `update`, `watch`, `diff`, `rollback`, `compact`, `prune`."""
 
 from __future__ import annotations
 
@@ -51,6 +51,52 @@ def update(
     console.answer(record, json, console.updated)
 
 
+@room.command(
+    "watch",
+    "bicliq watch /srv/lake/orders --store shop-store",
+    "bicliq watch s3://lake/orders --once --left buyer --right product --store s3://lake/groups",
+    'bicliq watch "orders/2026-*.csv" --every 10m --replace --store shop-store',
+)
+def watch(
+    settings: Settings,
+    place: Annotated[
+        str, typer.Argument(metavar="PLACE", help="A folder or prefix, a glob, or a file: a path or an fsspec URL.")
+    ],
+    once: Annotated[bool, typer.Option("--once", help="Look once, take what is new, and end.")] = False,
+    every: Annotated[str, typer.Option("--every", help="Time between two looks, as 30s, 10m or 1h.")] = "30s",
+    settle: Annotated[
+        str, typer.Option("--settle", help="Time for which a new file must stay as it is, so that it is taken.")
+    ] = "2s",
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Take a file that changed anew, in place of what it held.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Take new files of a folder, prefix or glob, each exactly once, until interrupted.
+
+    The first files of a new store make a full run, with the options of `run`; later ones are joined
+    to it as by `update`, those of one look in one version. Names that begin with . or _ or end on
+    .tmp or .part are passed over.
+    """
+    import time
+
+    from flows.cli import console
+    from flows.words import taken_in_words
+    from pipeline.settings import seconds_of
+    from pipeline.versions.watch import Watch
+
+    pause = seconds_of("--every", every)
+    watched = Watch(place, settings, replace=replace, settle=seconds_of("--settle", settle))
+    while True:
+        with console.observed(json) as observer:
+            taken = watched.take(observer)
+        if once or taken.anything:
+            console.answer(taken.record(), json, taken_in_words)
+        if once:
+            return
+        time.sleep(pause)
+
+
 Least = Annotated[int, typer.Option(min=1, max=2**62, help="At least so many.", rich_help_panel="Which groups")]
 Most = Annotated[int | None, typer.Option(min=1, max=2**62, help="At most so many.", rich_help_panel="Which groups")]
 
@@ -59,6 +105,7 @@ Most = Annotated[int | None, typer.Option(min=1, max=2**62, help="At most so man
     "diff",
     "bicliq diff --store shop-store",
     "bicliq diff 3f2a 91bc --min-left 3 --min-right 3 --by balanced --store shop-store",
+    "bicliq diff --by surprise --min-left 3 --min-right 3 --store shop-store",
     "bicliq diff --out changes.parquet --store shop-store",
 )
 def diff(
@@ -69,8 +116,15 @@ def diff(
     after: Annotated[str | None, typer.Argument(metavar="AFTER", help="A run; by default the latest.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=2**24, help="Groups that are shown of each kind.")] = 20,
     by: Annotated[
-        Literal["edges", "vertices", "balanced", "left", "right"], typer.Option("--by", help="What is good.")
+        Literal["edges", "vertices", "balanced", "left", "right", "weight", "surprise"],
+        typer.Option("--by", help="What is good."),
     ] = "edges",
+    left_weights: Annotated[
+        str | None, typer.Option("--left-weights", metavar="FILE", help="Lines of LABEL,WEIGHT, for --by weight.")
+    ] = None,
+    right_weights: Annotated[
+        str | None, typer.Option("--right-weights", metavar="FILE", help="The same for the right side.")
+    ] = None,
     min_left: Least = 1,
     max_left: Most = None,
     min_right: Least = 1,
@@ -87,13 +141,16 @@ def diff(
     from, or what is left of it.
     """
     from flows.cli import console
+    from pipeline.questions.members import read_weights
     from pipeline.results.changes import changes_between
     from pipeline.store.choice import Choice
     from pipeline.store.results import open_run
 
     choice = Choice(min_left, max_left, min_right, max_right, min_edges, max_edges)
     changes = changes_between(open_run(settings.store, after), before, choice)
-    record = {"store": settings.store, "by": by, **changes.record(limit, by)}
+    files = {"left": left_weights, "right": right_weights}
+    weights = {side: read_weights(file) for side, file in files.items() if file is not None}
+    record = {"store": settings.store, "by": by, **changes.record(limit, by, weights)}
     if out is not None:
         record["out"], record["rows"] = out, changes.write(out, overwrite=overwrite)
     console.answer(record, json, console.changes_tables)

@@ -64,6 +64,11 @@ class Wanted:
         """Whether the low bits of a value order equal ones."""
         return self.objective in ("vertices", "balanced")
 
+    @property
+    def least_value(self) -> int:
+        """What an answer must be worth, with the bits that order equal ones."""
+        return max(min(self.least, 2**33 - 1), -1) << TIE_BITS if self.has_ties else self.least
+
     def values(self, batch: BicliqueBatch) -> Int64Array:
         """The values of bicliques, with the bits that order equal ones."""
         n_left, n_right = (np.diff(offsets).astype(np.int64) for offsets in (batch.left_offsets, batch.right_offsets))
@@ -101,9 +106,10 @@ class CudaFindSearch(CudaStreamSearch):
 
     def _best_of(self, batch: BicliqueBatch) -> list[tuple[int, int, list[int], list[int]]]:
         """The best of a batch, as what they are sorted by: value and edges negated, members."""
-        values = self._wanted.values(batch)
+        values, least = self._wanted.values(batch), self._wanted.least_value
         edges = np.diff(batch.left_offsets).astype(np.int64) * np.diff(batch.right_offsets)
         order = np.lexsort((-edges, -values))
+        order = order[values[order] >= least]
         if len(order) > self._wanted.k:
             last = order[self._wanted.k - 1]
             kept = (values > values[last]) | ((values == values[last]) & (edges >= edges[last]))
@@ -129,7 +135,7 @@ class CudaFindSearch(CudaStreamSearch):
             arrays["column_hashes"] = cp.asarray(columns)[graph.vertex_of_column]
             arrays["row_hashes"] = cp.asarray(rows)
         begin = np.zeros(1, BEST.dtype)
-        begin["least"] = max(min(wanted.least, 2**33 - 1), -1) << TIE_BITS if wanted.has_ties else wanted.least
+        begin["least"] = wanted.least_value
         arrays["best"] = cp.asarray(begin.view(np.uint64))
         arrays["best_values"] = cp.zeros(wanted.k, dtype=cp.int64)
         return arrays

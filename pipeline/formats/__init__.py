@@ -11,7 +11,7 @@ like files: their columns go through the reader of Parquet's, so labels, checks 
 same.
 """
 
-from pipeline.formats.files import bare_name, input_errors, open_bytes
+from pipeline.formats.files import Files, bare_name, input_errors, open_bytes
 from pipeline.formats.reading import open_edges, read_batches
 from pipeline.formats.source import EdgeBatch, EdgeSource, Layout
 from pipeline.formats.tables import Edges, name_of
@@ -20,6 +20,7 @@ __all__ = [
     "EdgeBatch",
     "EdgeSource",
     "Edges",
+    "Files",
     "Layout",
     "bare_name",
     "input_errors",

@@ -27,8 +27,8 @@ def wants_weight(settings: IngestSettings) -> bool:
 
 
 def wants_time(settings: IngestSettings) -> bool:
-    """Whether the settings need times: as a column, or to filter by."""
-    return settings.time is not None or settings.since is not None or settings.until is not None
+    """Whether the settings need times: as a column, to filter by, or for a window."""
+    return any(asked is not None for asked in (settings.time, settings.since, settings.until, settings.window))
 
 
 @dataclass(frozen=True)

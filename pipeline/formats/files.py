@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import IO, Any
 
 import fsspec
@@ -17,6 +18,28 @@ from pipeline.formats.words import brief
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 TABLES = (".parquet", ".pq", ".csv", ".tsv", ".mtx", ".adj")
 """Extensions by which the tables of a folder are known."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files that are one table, in this order.
+
+    Parameters
+    ----------
+    name
+        What they are called in messages and records.
+    uris
+        Their paths or URLs.
+
+    Examples
+    --------
+    >>> files_of(Files("new in s3://lake/day", ("s3://lake/day/2.csv", "s3://lake/day/3.csv")))
+    ['s3://lake/day/2.csv', 's3://lake/day/3.csv']
+    """
+
+    name: str
+    uris: tuple[str, ...]
+
 
 REMOTE_LIBRARIES = {"aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google"}
 """Libraries below fsspec that reach other machines: not all of their errors are an OSError."""
@@ -67,11 +90,13 @@ def file_system(source: str) -> tuple[Any, str]:
     return fs, str(path)
 
 
-def files_of(source: str) -> list[str]:
+def files_of(source: str | Files) -> list[str]:
     """The files that a glob or a folder of tables stands for.
 
     Any other source stands for itself.
     """
+    if isinstance(source, Files):
+        return list(source.uris)
     fs, path = file_system(source)
     with input_errors(source):
         kind = _kind(fs, path)

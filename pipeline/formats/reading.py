@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from pipeline.errors import InputError
 from pipeline.formats.adjacency import adjacency_batches
-from pipeline.formats.files import files_of, input_errors, size_of
+from pipeline.formats.files import Files, files_of, input_errors, size_of
 from pipeline.formats.heads import csv_layout, konect_layout, mtx_layout, refuse_choice, refuse_columns, snap_layout
 from pipeline.formats.parquet import open_parquet, parquet_batches
 from pipeline.formats.recognise import recognise, text_head
@@ -29,8 +29,8 @@ def open_edges(source: Edges, settings: IngestSettings) -> EdgeSource:
     ----------
     source
         Path or fsspec URL; ``.gz`` and ``.zst`` are decompressed. A glob names several files of one
-        format, a folder all the tables below it. Or a table in memory (`pipeline.formats.tables`),
-        or one that was opened, which is given back.
+        format, a folder all the tables below it. Or the files themselves (`Files`), a table in
+        memory (`pipeline.formats.tables`), or one that was opened, which is given back.
     settings
         Format, columns and what is needed of weights and times.
 
@@ -42,6 +42,8 @@ def open_edges(source: Edges, settings: IngestSettings) -> EdgeSource:
     """
     if isinstance(source, EdgeSource):
         return source
+    if isinstance(source, Files):
+        return _open_several(source.name, files_of(source), settings)
     if not isinstance(source, str | os.PathLike):
         return open_table(source, settings)
     uri = os.fspath(source)

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.formats.columns import EXAMPLES
+from pipeline.formats.files import Files
 from pipeline.formats.parquet import BATCH_ROWS, text_sides, typed_batches, typed_layout
 from pipeline.formats.source import EdgeBatch, EdgeSource
 from pipeline.formats.words import brief, shown
@@ -81,6 +82,7 @@ class Network(Protocol):
 Edges: TypeAlias = (
     str
     | os.PathLike[str]
+    | Files
     | ArrowStream
     | ArrowFrame
     | LazyFrame
@@ -135,6 +137,8 @@ def name_of(source: Edges) -> str:
     >>> name_of("edges.csv"), name_of(pa.table({"left": [1]})), name_of([["jam", "tea"]])
     ('edges.csv', 'Arrow table', 'list of baskets')
     """
+    if isinstance(source, Files):
+        return source.name
     if isinstance(source, EdgeSource):
         return source.uri
     return os.fspath(source) if isinstance(source, str | os.PathLike) else _called(source)

@@ -235,7 +235,7 @@ class _Parser:
             raise InputError(
                 f"{line_of(self.source, block, row)}, column {self.source.columns['time']} (time):"
                 f" {shown(times[row].as_py())} is neither Unix seconds nor an ISO date ({brief(error)}); mend it, or"
-                " leave out since and until"
+                " leave out since, until and window"
             ) from None
 
 

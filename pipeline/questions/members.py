@@ -97,9 +97,8 @@ class Part:
         """Lines of label, comma or tab, number."""
         weights, listed = np.zeros(len(self.kept[side])), np.zeros(len(self.kept[side]), np.bool_)
         for number, line in enumerate(_lines(path), 1):
-            label, separator, text = line.rpartition("\t" if "\t" in line else ",")
-            place = self._place(side, label.strip()) if separator else None
-            value = _number(text)
+            label, value = _label_and_weight(line)
+            place = None if label is None else self._place(side, label)
             if place is None or value is None or listed[place]:
                 wrong = (
                     "is listed twice" if place is not None and listed[place] else f"is no {side} label and its weight"
@@ -171,6 +170,37 @@ class Part:
                 return None
         place = pc.index(ids, pa.scalar(value, ids.type)).as_py()
         return None if place < 0 else int(place)
+
+
+def read_weights(path: str) -> dict[str, float]:
+    """Read a file of LABEL,WEIGHT lines.
+
+    Raises
+    ------
+    InputError
+        Where it cannot be read, or a line is none, or names a label again.
+
+    Examples
+    --------
+    >>> with fsspec.open("memory://weights.csv", "w") as file:
+    ...     print("ann,2.5", file=file)
+    >>> read_weights("memory://weights.csv")
+    {'ann': 2.5}
+    """
+    found: dict[str, float] = {}
+    for number, line in enumerate(_lines(path), 1):
+        label, value = _label_and_weight(line)
+        if label is None or value is None or label in found:
+            wrong = "is listed twice" if label in found else "is no label and its weight"
+            raise InputError(f"{path}, line {number}: {line!r} {wrong}; write LABEL,WEIGHT, each label once")
+        found[label] = value
+    return found
+
+
+def _label_and_weight(line: str) -> tuple[str | None, float | None]:
+    """Label, comma or tab, number: each None where it is not there."""
+    label, separator, text = line.rpartition("\t" if "\t" in line else ",")
+    return label.strip() if separator else None, _number(text)
 
 
 def _lines(path: str) -> list[str]:

@@ -17,7 +17,8 @@ DROPPED = {
     "dropped_nulls": "a value was missing",
     "dropped_self_labels": "both labels were equal",
     "dropped_by_weight": "below the least weight",
-    "dropped_by_time": "outside of the window of time",
+    "dropped_by_time": "before since, or from until on",
+    "dropped_by_window": "outside of the window of time",
     "dropped_by_sample": "not of the sample",
     "dropped_ragged": "too many or too few fields",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -15,6 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.errors import InputError, StorageError
+from pipeline.graphs.bipartite import read_graph
+from pipeline.graphs.surprise import Surprise
 from pipeline.store.biclique_reader import Int64s
 from pipeline.store.bicliques import SCHEMA
 from pipeline.store.choice import EVERYTHING, Choice
@@ -23,7 +26,9 @@ from pipeline.store.results import Run, open_run
 from pipeline.store.versions import Layer, hashes_of, layers_of, net_changes
 
 Kind = Literal["appeared", "vanished"]
-Objective = Literal["edges", "vertices", "balanced", "left", "right"]
+Objective = Literal["edges", "vertices", "balanced", "left", "right", "weight", "surprise"]
+Weights = Mapping[str, Mapping[str, float]]
+"""Weights by label, of either side or both: ``{"left": {"ann": 2.5}}``; who is not listed has 0."""
 
 TEXT = pa.schema(
     {"left": pa.list_(pa.string()), "right": pa.list_(pa.string()), "n_left": pa.int32(), "n_right": pa.int32()}
@@ -81,7 +86,9 @@ class Changes:
         """Return how many of the wanted sizes appeared or vanished."""
         return len(self._wanted(kind))
 
-    def top(self, kind: Kind, k: int = 20, by: Objective = "edges") -> list[dict[str, Any]]:
+    def top(
+        self, kind: Kind, k: int = 20, by: Objective = "edges", weights: Weights | None = None
+    ) -> list[dict[str, Any]]:
         """Return the k best that appeared or vanished, each with what it was or became.
 
         Parameters
@@ -91,7 +98,11 @@ class Changes:
         k
             How many.
         by
-            "edges", "vertices", "balanced" (the smaller side), "left" or "right".
+            "edges", "vertices", "balanced" (the smaller side), "left", "right", "weight" (the sum
+            of the weights of its members), or "surprise": how unlikely it is in the graph that has
+            it, in nats (`pipeline.graphs.surprise`).
+        weights
+            With "weight", and only then.
 
         Returns
         -------
@@ -105,24 +116,21 @@ class Changes:
             raise InputError(f"top {k}: it must be at least 1")
         table = self._tables[kind]
         rows = self._wanted(kind)
-        values = _values(table, by)[rows]
+        values = self._worth(kind, by, weights)[rows]
         edges = _values(table, "edges")[rows]
-        best = rows[np.lexsort((rows, -edges, -values))[:k]]
-        found = []
-        for group in table.take(pa.array(best)).to_pylist():
-            value = {"value": int(_values(pa.Table.from_pylist([group]), by)[0])}
-            found.append({**group, **value, **self._counterpart(kind, group)})
-        return found
+        best = np.lexsort((rows, -edges, -values))[:k]
+        groups = zip(table.take(pa.array(rows[best])).to_pylist(), values[best].tolist(), strict=True)
+        return [{**group, "value": value, **self._counterpart(kind, group)} for group, value in groups]
 
-    def record(self, k: int = 20, by: Objective = "edges") -> dict[str, Any]:
+    def record(self, k: int = 20, by: Objective = "edges", weights: Weights | None = None) -> dict[str, Any]:
         """Plain record for JSON: both runs, how much changed, and the k best of each kind."""
         return {
             "before": self.before.run,
             "after": self.after.run,
             "n_appeared": self.count("appeared"),
             "n_vanished": self.count("vanished"),
-            "appeared": self.top("appeared", k, by),
-            "vanished": self.top("vanished", k, by),
+            "appeared": self.top("appeared", k, by, weights),
+            "vanished": self.top("vanished", k, by, weights),
         }
 
     def write(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> int:
@@ -179,19 +187,51 @@ class Changes:
             how = "grown" if (shared[best] == sizes[1]) == (kind == "appeared") else "shrunk"
         return {"how": how, "other": {**other, "shared_edges": int(shared[best])}}
 
+    def _worth(self, kind: Kind, by: Objective, weights: Weights | None) -> Any:
+        """What each group is worth."""
+        if (by == "weight") != bool(weights):
+            raise InputError(f"by {by!r}: weights are for by 'weight', and it needs some, of either side or both")
+        if weights:
+            self._refuse_unknown(weights)
+            table = self._tables[kind]
+            return np.sum([_weighed(table[side], by_label) for side, by_label in weights.items()], axis=0)
+        return self._surprise(kind) if by == "surprise" else _values(self._tables[kind], by)
+
+    def _refuse_unknown(self, weights: Weights) -> None:
+        """Refuse weights of labels that neither run has."""
+        for side, by_label in weights.items():
+            if side not in ("left", "right"):
+                raise InputError(f"weights of {side!r}: name the side left or right")
+            known = [getattr(run, f"{side}_ids").cast(pa.string()) for run in (self.before, self.after)]
+            asked = pa.array(list(by_label), pa.string())
+            unknown = asked.filter(pc.invert(pc.is_in(asked, value_set=pa.concat_arrays(known))))
+            if len(unknown):
+                raise InputError(f"weights: {unknown[0].as_py()!r} is no {side} label of either run; leave it out")
+
+    def _surprise(self, kind: Kind) -> Any:
+        """How unlikely each group is in the graph that has it."""
+        run = self.after if kind == "appeared" else self.before
+        graph = read_graph(run.store.graph(str(run.folder.read_record("run.json")["graph"])))
+        return Surprise(graph).of(self._found[kind])
+
     @cached_property
-    def _tables(self) -> dict[Kind, pa.Table]:
-        """What appeared and vanished, with original ids."""
+    def _found(self) -> dict[Kind, pa.Table]:
+        """What appeared, in the dense ids of `after`, and what vanished, in those of `before`."""
         (base, old), (other, new) = (_lineage(run) for run in (self.before, self.after))
         if base == other:
             same = sum(1 for a, b in zip(old, new, strict=False) if a.folder.run == b.folder.run)
             appeared, vanished = _net(old[same:], new[same:])
         else:
             appeared, vanished = _compared(self.before, self.after)
-        tables = {"appeared": _shown(self.after, appeared), "vanished": _shown(self.before, vanished)}
-        if tables["appeared"].schema != tables["vanished"].schema:  # new labels made numbers text
-            tables = {kind: table.cast(TEXT) for kind, table in tables.items()}
-        return {"appeared": tables["appeared"], "vanished": tables["vanished"]}
+        return {"appeared": appeared, "vanished": vanished}
+
+    @cached_property
+    def _tables(self) -> dict[Kind, pa.Table]:
+        """What appeared and vanished, with original ids."""
+        appeared, vanished = _shown(self.after, self._found["appeared"]), _shown(self.before, self._found["vanished"])
+        if appeared.schema != vanished.schema:  # new labels made numbers text
+            appeared, vanished = appeared.cast(TEXT), vanished.cast(TEXT)
+        return {"appeared": appeared, "vanished": vanished}
 
 
 def changes_between(after: Run, before: str | None = None, choice: Choice = EVERYTHING) -> Changes:
@@ -263,6 +303,15 @@ def _values(table: pa.Table, by: Objective) -> Int64s:
     if by not in values:
         raise InputError(f"by {by!r}: it must be one of {', '.join(values)}")
     return values[by]
+
+
+def _weighed(lists: pa.ChunkedArray, by_label: Mapping[str, float]) -> Any:
+    """The sum of the weights of the labels of each list."""
+    column = lists.combine_chunks()
+    listed = pc.index_in(column.flatten().cast(pa.string()), value_set=pa.array(list(by_label), pa.string()))
+    weights = np.append(np.array(list(by_label.values()), float), 0.0)  # the last for who is not listed
+    worth = weights[listed.fill_null(len(by_label)).to_numpy()]
+    return np.bincount(pc.list_parent_indices(column).to_numpy(), weights=worth, minlength=len(column))
 
 
 def _shared(lists: pa.ChunkedArray, members: list[Any]) -> Int64s:

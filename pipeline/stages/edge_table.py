@@ -11,9 +11,11 @@ import pyarrow as pa
 
 from pipeline.errors import BicliqError, InputError
 from pipeline.settings import IngestSettings
+from pipeline.stages.window import TimedRows
 
 POLICIES = (
     "ids", "duplicates", "ragged", "nulls", "self_labels", "min_weight", "since", "until", "sample",
+    "window",
 )  # fmt: skip
 """Settings that decide which rows stay and what their labels are."""
 
@@ -34,6 +36,8 @@ class EdgeTable:
         Counts of rows read and dropped, names of the columns, and the policies.
     seconds
         Duration of ``read`` and ``unite``.
+    rows
+        Of a window of time: what it needs to move on (`pipeline.stages.window`).
     """
 
     left: npt.NDArray[np.int32]
@@ -43,6 +47,7 @@ class EdgeTable:
     right_ids: pa.Array
     summary: dict[str, Any]
     seconds: dict[str, float]
+    rows: TimedRows | None = None
 
 
 def summarize(

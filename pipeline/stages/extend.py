@@ -24,12 +24,18 @@ from pipeline.placement.arrays import starts_of
 from pipeline.settings import IngestSettings
 from pipeline.stages.edge_table import POLICIES, EdgeTable
 from pipeline.stages.ingest import GraphRecord, read_edge_table, store_changed, store_table, unite_weights
+from pipeline.stages.window import read_rows
 from pipeline.store.edges import CHANGED, RIGHT_BITS, changed_edges, ends_of, keys_of, read_edge_keys
 from pipeline.store.labels import labels_table, read_labels
 from pipeline.store.layout import GraphFolder, Store
 
 DIFFERS = 16
 """A graph is written as what differs from another one while that is less than the 16th part."""
+
+OF_WHAT_STAYS = ("duplicates", "window")
+"""Policies that are of no importance for what is taken away."""
+
+NO_EDGES: Int32s = np.zeros(0, np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +53,8 @@ class Extended:
     larger
         The graph that has the changed edges, in memory: the new one, or, where they were taken
         away, the old one.
+    gone
+        int32: ends of the edges that went in the same step in which others were joined.
     """
 
     record: GraphRecord
@@ -54,6 +62,7 @@ class Extended:
     right: Int32s
     unchanged: int
     larger: BipartiteGraph
+    gone: tuple[Int32s, Int32s] = (NO_EDGES, NO_EDGES)
 
 
 def extend(
@@ -98,15 +107,15 @@ def extend(
     folder = store.graph(graph)
     folder.must_exist()
     known = folder.read_record("graph.json")
-    _same_policies(folder, known, settings, [name for name in POLICIES if not (delete and name == "duplicates")])
+    same_policies(folder, known, settings, delete=delete)
     table = read_edge_table(source, settings)
     started = time.perf_counter()
     before = _Stored.read(folder)
-    ids, places = zip(*map(_appended, before.labels, (table.left_ids, table.right_ids)), strict=True)
+    ids, places = zip(*map(appended, before.labels, (table.left_ids, table.right_ids)), strict=True)
     if delete:
         ids, places = _without_unknown(before.labels, places)
     else:
-        _same_weights(folder, before.weights, table.weight)
+        same_weights(folder, before.weights is not None, table.weight is not None)
     asked = keys_of(places[0][table.left], places[1][table.right])
     known_ends = (places[0][table.left] >= 0) & (places[1][table.right] >= 0)
     there = known_ends & before.has(asked)
@@ -120,7 +129,11 @@ def extend(
     if not len(keys):
         raise InputError(f"{table.summary['source']['uri']}: no edge of the graph would be left; nothing was changed")
     summary = {**table.summary, "parent": graph, "deleted" if delete else "inserted": len(changed)}
-    grown = EdgeTable(*ends_of(keys), weights, ids[0], ids[1], summary, dict(table.seconds))
+    summary["policies"], rows = known["summary"]["policies"], read_rows(folder)
+    if rows is not None:
+        rows = rows.where(~np.isin(rows.keys, changed))
+        summary["latest"] = rows.latest
+    grown = EdgeTable(*ends_of(keys), weights, ids[0], ids[1], summary, dict(table.seconds), rows)
     if len(step.keys):
         record = _store(store, folder, known, before, step, grown, started)
     else:
@@ -219,7 +232,9 @@ def _store(
     grown: EdgeTable,
     started: float,
 ) -> GraphRecord:
-    """Write what differs from the base of the graph, or all where that is much."""
+    """Write what differs from the base of the graph, or all where that is much or has a window."""
+    if grown.rows is not None:
+        return store_table(store, grown, started)
     base = folder.base(known)
     if base is None:
         base, differs, first = folder, step, [len(labels) for labels in before.labels]
@@ -249,18 +264,29 @@ def _read_changed(folder: GraphFolder) -> _Changed:
     return _Changed(keys, table["there"].to_numpy(zero_copy_only=False), weight)
 
 
-def _same_policies(folder: GraphFolder, known: dict[str, Any], settings: IngestSettings, names: list[str]) -> None:
-    """Refuse policies that are not those of the graph: its edges would mean two things."""
+def same_policies(folder: GraphFolder, known: dict[str, Any], settings: IngestSettings, *, delete: bool) -> None:
+    """Refuse policies that are not those of the graph: its edges would mean two things.
+
+    What is taken away needs neither a way to unite weights nor a window.
+    """
+    names = [name for name in POLICIES if not (delete and name in OF_WHAT_STAYS)]
     before = known["summary"]["policies"]
     now = json.loads(json.dumps({name: getattr(settings, name) for name in names}, default=str))
-    differ = [name for name in names if before[name] != now[name]]
+    differ = [name for name in names if before.get(name) != now[name]]
     if differ:
-        said = ", ".join(f"{name} {now[name]!r} (the graph has {before[name]!r})" for name in differ)
+        said = ", ".join(f"{name} {now[name]!r} (the graph has {before.get(name)!r})" for name in differ)
         raise InputError(f"{folder.uri}: a table is joined by the policies of its graph, but {said}")
 
 
-def _appended(labels: pa.Array, more: pa.Array) -> tuple[pa.Array, Int64s]:
-    """Return the labels with new ones at the end, and the id of each of `more`."""
+def appended(labels: pa.Array, more: pa.Array) -> tuple[pa.Array, Int64s]:
+    """Return labels with new ones at the end, and the id of each of `more`.
+
+    Examples
+    --------
+    >>> labels, ids = appended(pa.array(["ann", "cid"]), pa.array(["bob", "cid"]))
+    >>> labels.to_pylist(), ids.tolist()
+    (['ann', 'cid', 'bob'], [2, 1])
+    """
     if labels.type != more.type:
         labels, more = labels.cast(pa.string()), more.cast(pa.string())
     places = pc.index_in(labels, value_set=more)  # a table of the few labels, not of the many
@@ -277,10 +303,10 @@ def _without_unknown(labels: tuple[pa.Array, ...], places: tuple[Int64s, ...]) -
     return labels, tuple(np.where(ids < len(of), ids, -1) for of, ids in zip(labels, places, strict=True))
 
 
-def _same_weights(folder: GraphFolder, known: Any, more: Any) -> None:
+def same_weights(folder: GraphFolder, known: bool, more: bool) -> None:
     """Refuse to join edges with weights to edges without, and the other way round."""
-    if (known is None) != (more is None):
+    if known != more:
         raise InputError(
-            f"{folder.uri}: the graph has {'no ' if known is None else ''}weights, the table has"
-            f" {'none' if more is None else 'some'}; name a column of weights just as it was done for the graph"
+            f"{folder.uri}: the graph has {'weights' if known else 'no weights'}, the table has"
+            f" {'some' if more else 'none'}; name a column of weights just as it was done for the graph"
         )

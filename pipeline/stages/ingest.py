@@ -10,6 +10,7 @@ Memory: 16 bytes an edge while it reads and 24 while it sorts, whatever the size
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -32,6 +33,7 @@ from pipeline.placement.where import CPU_DATA, Backend, Place, place_data
 from pipeline.settings import IngestSettings
 from pipeline.stages.edge_table import EdgeTable, summarize
 from pipeline.stages.ingest_policies import filtered, no_rows, of_sample
+from pipeline.stages.window import ROWS_FILE, TimedRows, cut_to_window
 from pipeline.store.device_tables import write_table
 from pipeline.store.edges import EDGES
 from pipeline.store.labels import labels_table
@@ -146,6 +148,8 @@ def store_table(store: Store, table: EdgeTable, started: float, place: Place = C
         "left_ids.parquet": labels_table(table.left_ids),
         "right_ids.parquet": labels_table(table.right_ids),
     }
+    if table.rows is not None:
+        tables[ROWS_FILE] = pa.table(table.rows.columns())
     return _stored(store.graph(_digest(table)), table, tables, started, place)
 
 
@@ -273,6 +277,8 @@ class _Kept:
         self.left: list[pa.Array] = []
         self.right: list[pa.Array] = []
         self.weight: list[pa.Array] = []
+        self.time: list[pa.Array] = []
+        self.latest = -math.inf
         self.counts = no_rows()
 
     def add(self, edges: pa.RecordBatch) -> None:
@@ -280,8 +286,16 @@ class _Kept:
         for name, chunks in (("left", self.left), ("right", self.right)):
             column = edges[name]
             chunks.append(column.dictionary_encode() if pa.types.is_string(column.type) else column)
-        if "weight" in edges.schema.names:
-            self.weight.append(edges["weight"])
+        for name, chunks in (("weight", self.weight), ("time", self.time)):
+            if name in edges.schema.names:
+                chunks.append(edges[name])
+
+    def cut(self, window: str) -> None:
+        """Keep the rows of a window of time."""
+        self.latest, masks = cut_to_window(self.time, window)
+        for chunks in (self.left, self.right, self.weight, self.time):
+            chunks[:] = [chunk.filter(pa.array(mask)) for chunk, mask in zip(chunks, masks, strict=False)]
+        self.counts["dropped_by_window"] += sum(int((~mask).sum()) for mask in masks)
 
 
 def _read(source: EdgeSource, settings: IngestSettings, progress: Callable[[int, int], None] | None) -> _Kept:
@@ -293,6 +307,8 @@ def _read(source: EdgeSource, settings: IngestSettings, progress: Callable[[int,
         kept.add(filtered(HostRows(batch.edges, batch, settings), settings, kept.counts).edges)
         if progress is not None:
             progress(kept.counts["rows_read"], source.bytes)
+    if settings.window is not None:
+        kept.cut(settings.window)
     return kept
 
 
@@ -370,6 +386,7 @@ def _unite(rows: _Kept, source: str, settings: IngestSettings) -> EdgeTable:
     rows.left.clear()
     rows.right.clear()
     n_rows = len(left)
+    timed = None if settings.window is None else _timed(rows, left, right)
     keys = left
     keys <<= 32
     keys |= right
@@ -383,7 +400,16 @@ def _unite(rows: _Kept, source: str, settings: IngestSettings) -> EdgeTable:
     summary = summarize(source, rows.counts, n_rows, len(keys), (left_ids, right_ids), settings)
     words = keys.view(np.int32)
     ends = np.ascontiguousarray(words[HIGH::2]), np.ascontiguousarray(words[1 - HIGH :: 2])
-    return EdgeTable(*ends, weight, left_ids, right_ids, summary, {})
+    if timed is not None:
+        summary["latest"] = timed.latest
+    return EdgeTable(*ends, weight, left_ids, right_ids, summary, {}, timed)
+
+
+def _timed(rows: _Kept, left: Int64s, right: Int64s) -> TimedRows:
+    """What a window of time needs of its rows, in dense ids."""
+    time, weight = (pa.chunked_array(chunks).to_numpy() if chunks else None for chunks in (rows.time, rows.weight))
+    time = np.zeros(0) if time is None else time
+    return TimedRows(left.astype(np.int32), right.astype(np.int32), time, weight, rows.latest).needed()
 
 
 def _first_of_run(ascending: Int64s) -> npt.NDArray[np.bool_]:
@@ -469,6 +495,10 @@ def _digest(table: EdgeTable) -> str:
         state.update(str(ids.type).encode())
         for buffer in ids.buffers()[1:]:
             state.update(b"-" if buffer is None else memoryview(buffer))
+    if table.rows is not None:
+        state.update(np.float64(table.rows.latest).tobytes())
+        for column in table.rows.columns().values():
+            state.update(column.tobytes())
     return str(state.hexdigest())
 
 

@@ -21,6 +21,7 @@ DROPPED = (
     "dropped_by_weight",
     "dropped_by_time",
     "dropped_by_sample",
+    "dropped_by_window",
 )
 """Reasons for which a row is dropped, in the order in which it is asked about them."""
 

@@ -30,7 +30,9 @@ LOCK = re.compile(r".*/claims/[\w-]+\.lock")
 """Files that are locked, and empty."""
 
 RECORDS_OF = {
-    **dict.fromkeys(("edges.parquet", "changed.parquet", "left_ids.parquet", "right_ids.parquet"), "graph.json"),
+    **dict.fromkeys(
+        ("edges.parquet", "changed.parquet", "left_ids.parquet", "right_ids.parquet", "rows.parquet"), "graph.json"
+    ),
     "profile.parquet": "profile.json",
     "two_hop.parquet": "two_hop.json",
     **dict.fromkeys(("plan.parquet", "reduced.parquet"), "plan.json"),

@@ -5,6 +5,7 @@ A store is a folder behind any fsspec URL (a local path, ``memory://``, ``s3://b
     <store>/bicliq-store.json            the format of this layout
     <store>/graphs/<graph>/              an ingested graph
         edges.parquet left_ids.parquet right_ids.parquet
+        rows.parquet                     of a window of time: its rows, with their times
         graph.json                       names them, written after them
         changed.parquet (left_ids.parquet right_ids.parquet)   instead: what differs from another
                                          graph, which graph.json names (`pipeline.store.edges`)

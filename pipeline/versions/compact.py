@@ -42,7 +42,7 @@ from pipeline.store.sizes import Sizes
 from pipeline.store.states import OpenedRun, latest_run, read_run
 from pipeline.store.versions import Part, layers_of
 
-KEPT = ("asks", "search", "plan", "publish", "parent", "table", "reading", "taken", "update")
+KEPT = ("asks", "search", "plan", "publish", "parent", "table", "reading", "taken", "holds_taken_alone", "update")
 """What the run keeps of the record of its version."""
 
 LIGHT = 50_000
@@ -187,7 +187,7 @@ class _Compaction:
         asked = self._opened.asked
         graph, now = write_whole(self._store, str(asked["graph"])), dt.datetime.now(dt.UTC).isoformat()
         about = {"run": self._folder.run, "graph": graph, "compacts": self._version, "created": now}
-        return {**about, **{name: asked[name] for name in KEPT}}
+        return {**about, **{name: asked[name] for name in KEPT if name in asked}}
 
     def _planned(self) -> tuple[Plan, PlanRecord]:
         """The plan of the base for the graph of the version, made unless it is there."""

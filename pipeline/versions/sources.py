@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 import xxhash
 
-from pipeline.formats import Edges, EdgeSource, open_edges
+from pipeline.errors import InputError
+from pipeline.formats import Edges, EdgeSource, Files, open_edges
 from pipeline.formats.columns import wants_time, wants_weight
 from pipeline.formats.files import file_system, files_of, input_errors, size_of
 from pipeline.formats.parquet import BATCH_ROWS
@@ -22,10 +25,13 @@ CHOSEN = ("csv", "tsv", "parquet", "table")
 UNNAMED = {"left": "left", "right": "right"}
 """Columns of baskets, matrices and graphs in memory, which name none."""
 
-Taken: TypeAlias = str | EdgeSource
+Taken: TypeAlias = str | Files | EdgeSource
 """What an update reads: files by their name, or a table in memory that was opened."""
 
 BLOCK = 1 << 22
+
+CHANGED = ("mtime", "ETag", "etag", "md5Hash", "LastModified", "last_modified", "updated", "created")
+"""What file systems of fsspec call the last change of a file, or a tag of its content."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,9 @@ class SourceFile:
     uri, bytes, checksum
         Its name, its size, and the xxh3-128 of its bytes, in hex; of a table what it is, and those
         of its columns.
+    modified
+        What its file system says of its last change (a time or a tag), before it was read: a file
+        of which this and the size are the same is not read again.
     in_memory
         Whether it is a table in memory, which has no name of its own: given again, it is looked at
         again.
@@ -45,6 +54,7 @@ class SourceFile:
     uri: str
     bytes: int
     checksum: str
+    modified: str = ""
     in_memory: bool = False
 
     @property
@@ -59,6 +69,8 @@ class SourceFile:
 
 def taken_from(source: Edges, known: dict[str, Any], asked: IngestSettings, *, delete: bool) -> Taken:
     """Return the name of files as text; open a table in memory, since it may be read only once."""
+    if isinstance(source, Files):
+        return source
     if isinstance(source, str | os.PathLike):
         return os.fspath(source)
     return open_edges(source, reading_of(source, known, asked, delete=delete))
@@ -70,8 +82,8 @@ def source_files(source: Taken) -> tuple[SourceFile, ...]:
     Parameters
     ----------
     source
-        Path or fsspec URL, a glob or a folder, as of `pipeline.formats.open_edges`; or a table in
-        memory.
+        Path or fsspec URL, a glob or a folder, or files, as of `pipeline.formats.open_edges`; or a
+        table in memory.
 
     Raises
     ------
@@ -96,12 +108,51 @@ def _table(source: EdgeSource) -> SourceFile:
 def _file(uri: str) -> SourceFile:
     size_of(uri)  # refuses what is no file
     fs, path = file_system(uri)
-    state, size = xxhash.xxh3_128(), 0
+    state, size, modified = xxhash.xxh3_128(), 0, _last_change(uri)
     with input_errors(uri), fs.open(path, "rb") as file:
         while block := file.read(BLOCK):
             state.update(block)
             size += len(block)
-    return SourceFile(str(fs.unstrip_protocol(path)), size, state.hexdigest())
+    return SourceFile(str(fs.unstrip_protocol(path)), size, state.hexdigest(), modified)
+
+
+def taken_entries(files: Iterable[SourceFile], run: str, *, delete: bool = False) -> dict[str, dict[str, Any]]:
+    """Return what the record of a run says of files that it took, by their keys."""
+    about = {"version": run, "deleted": delete, "at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds")}
+    return {file.key: {**about, "modified": file.modified} for file in files if not file.in_memory}
+
+
+def uri_of(key: str) -> str:
+    """Return the name of a file of which this is the key (`SourceFile.key`)."""
+    return key.split(" ", 2)[2]
+
+
+def refuse_changed(files: Iterable[SourceFile]) -> None:
+    """Raise InputError where a file is not what it was when its checksum was made.
+
+    Called after its rows were read: they are then those of the checksum.
+    """
+    for file in files:
+        if not file.in_memory and _last_change(file.uri) != file.modified:
+            raise InputError(f"{file.uri}: changed while it was read; nothing was taken: give the same command again")
+
+
+def _last_change(uri: str) -> str:
+    fs, path = file_system(uri)
+    fs.invalidate_cache()  # of listings: what another process wrote is seen
+    with input_errors(uri):
+        return last_change(fs.info(path))
+
+
+def last_change(info: dict[str, Any]) -> str:
+    """Return what a file system says of a file's last change: a time or a tag, as text.
+
+    Examples
+    --------
+    >>> last_change({"size": 7, "mtime": 1700000000.5}), last_change({"size": 7, "ETag": '"9b2c"'})
+    ('1700000000.5', '"9b2c"')
+    """
+    return next((str(info[name]) for name in CHANGED if info.get(name) is not None), "")
 
 
 def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, delete: bool) -> IngestSettings:
@@ -127,8 +178,9 @@ def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, d
         return source.settings
     given = {name: getattr(asked, name) for name in asked.model_fields_set}
     before = {name: value for name, value in known["policies"].items() if value is not None}
-    if delete and before["duplicates"] in ("sum", "max"):
-        before["duplicates"] = "first"
+    if delete:
+        before.pop("window", None)
+        before["duplicates"] = before["duplicates"].replace("sum", "first").replace("max", "first")
     policies = IngestSettings.model_validate({**before, **given})
     are_chosen = {_format_of(source, policies), known["format"]} <= set(CHOSEN) and known["columns"] != UNNAMED
     columns = dict(known["columns"]) if are_chosen else {}
@@ -140,6 +192,8 @@ def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, d
 
 
 def _format_of(source: Edges, policies: IngestSettings) -> str:
+    if isinstance(source, Files):
+        return recognise(source.uris[0]) if policies.format == "auto" else policies.format
     if not isinstance(source, str | os.PathLike):
         return "table" if names_its_columns(source) else "baskets"
     return recognise(files_of(os.fspath(source))[0]) if policies.format == "auto" else policies.format

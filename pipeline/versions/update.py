@@ -17,26 +17,37 @@ from typing import Any, Literal
 import kernels
 from pipeline.errors import InputError
 from pipeline.events import tell
-from pipeline.formats import Edges, name_of
-from pipeline.notify import failures_notified
+from pipeline.formats import Edges, Files, name_of
+from pipeline.graphs.bipartite import read_graph
+from pipeline.notify import failures_notified, notify_updated
 from pipeline.placement.machine import machine_facts
 from pipeline.placement.where import check_backends
 from pipeline.run import Observer, StageClock, finish
 from pipeline.settings import Settings
 from pipeline.stages.extend import Extended, extend
 from pipeline.stages.plan import plan_run, read_plan
+from pipeline.stages.revise import revise, slide
 from pipeline.stages.search import search_settings
 from pipeline.store.bicliques import MASK, publish_of
 from pipeline.store.labels import read_hashes
 from pipeline.store.layout import FORMAT, RunFolder, Store
-from pipeline.store.records import STORED
+from pipeline.store.records import STORED, named_files
 from pipeline.store.states import OpenedRun, latest_run, read_run
 from pipeline.store.versions import APPEARED, VANISHED, Layer, layers_of, parts_of
 from pipeline.versions.compact import compact, why_heavy
+from pipeline.versions.difference import Difference, Step
 from pipeline.versions.layer import ChangeFile, Roots, fold, histogram_after, largest_after, write_changes
 from pipeline.versions.rollback import make_latest
-from pipeline.versions.sources import SourceFile, reading_of, source_files, taken_from
-from pipeline.versions.way import Way, choose_way
+from pipeline.versions.sources import (
+    SourceFile,
+    reading_of,
+    refuse_changed,
+    source_files,
+    taken_entries,
+    taken_from,
+    uri_of,
+)
+from pipeline.versions.way import Way
 
 How = Literal["changes", "full run", "nothing", "taken"]
 
@@ -60,9 +71,10 @@ class UpdateRecord:
         Whether edges were taken away.
     sources
         URLs of the files.
-    rows_read, edges, unchanged
+    rows_read, edges, unchanged, gone
         Rows of the table; different edges that were joined or taken away; those that were there
-        already, or were not there.
+        already, or were not there; and edges that went as others were joined: those that left a
+        window of time, or that a file held which was taken anew.
     appeared, vanished
         Maximal bicliques that are new, and that are no longer; None: a full run does not tell.
     bicliques, digest
@@ -89,6 +101,7 @@ class UpdateRecord:
     rows_read: int
     edges: int
     unchanged: int
+    gone: int
     appeared: int | None
     vanished: int | None
     bicliques: int
@@ -106,14 +119,21 @@ class UpdateRecord:
 
 
 def update(
-    source: Edges, settings: Settings, run: str | None = None, *, delete: bool = False, observer: Observer | None = None
+    source: Edges,
+    settings: Settings,
+    run: str | None = None,
+    *,
+    delete: bool = False,
+    observer: Observer | None = None,
+    holding: Files | None = None,
 ) -> UpdateRecord:
     """Join the edges of a table to a run of a store, or take them away, as a new version of it.
 
     Parameters
     ----------
     source
-        Path or fsspec URL of an edge table, in any format that ingest reads; or a table in memory.
+        Path or fsspec URL of an edge table, in any format that ingest reads, or files that are one;
+        or a table in memory. Those of its files that were taken already are left out.
     settings
         `store`; fields of `ingest` that are set describe this table, all others are those of the
         base's table; threads, backend and cluster of the search.
@@ -123,6 +143,9 @@ def update(
         Take the edges away.
     observer
         Whom to tell how far the work is.
+    holding
+        All files whose edges the version is to have, and no others: those of `source`, which may
+        have been taken before with other content, and those that stay.
 
     Returns
     -------
@@ -151,8 +174,16 @@ def update(
         store = Store.open(settings.store, create=False)
         with store.root.claim("update"):
             parent = latest_run(store) if run is None else store.find_run(run)
-            found = _Update(store, parent, source, settings, delete, observer or Observer()).done()
-            return _compacted(store, found, settings) if found.how == "changes" else found
+            if holding is not None and parent != latest_run(store):
+                raise InputError(
+                    f"{store.uri}: another update came between; nothing was changed: give the command again"
+                )
+            seen = observer or Observer()
+            found = _Update(store, parent, source, settings, delete, seen, holding).done()
+            if found.how != "changes":  # a full run has told of itself
+                return found
+            seen.told(notify_updated(settings, found.record()))
+            return _compacted(store, found, settings)
 
 
 def _compacted(store: Store, found: UpdateRecord, settings: Settings) -> UpdateRecord:
@@ -170,10 +201,17 @@ class _Update:
     """One update: its table, its parent, and what is found on the way."""
 
     def __init__(
-        self, store: Store, parent: str, source: Edges, settings: Settings, delete: bool, observer: Observer
+        self,
+        store: Store,
+        parent: str,
+        source: Edges,
+        settings: Settings,
+        delete: bool,
+        observer: Observer,
+        holding: Files | None,
     ) -> None:
         self._store, self._settings, self._delete = store, settings, delete
-        self._observer, self._clock = observer, StageClock(observer)
+        self._observer, self._clock, self._holding = observer, StageClock(observer), holding
         self._parent = store.run(parent)
         self._before = read_run(self._parent)
         _refuse_unfit(self._parent, self._before)
@@ -183,19 +221,28 @@ class _Update:
         """Take the table, unless it was taken."""
         with self._clock("look"):
             self._files = source_files(self._source)
-            self._folder = self._store.run(version_id(self._parent.run, self._files, delete=self._delete))
         taken = self._taken_by()
         if taken is not None:
             return self._without_change(taken, "taken", f"version {taken} took the same files in the same way")
         known = self._known_reading()
-        reading = reading_of(self._source, known, self._settings.ingest, delete=self._delete)
         with self._clock("extend"):
-            extended = extend(self._store, self._graph, self._source, reading, delete=self._delete)
+            extended = self._extended(known)
+            refuse_changed(self._files)
         if extended.record.graph == self._graph:
             why = "none of its edges is there" if self._delete else "all of its edges are there already"
+            self._remember()
             return self._without_change(self._parent.run, "nothing", why, extended)
         with self._folder.claim("update"):
             return self._commit(extended, {"table": self._table(), "reading": known})
+
+    def _extended(self, known: dict[str, Any]) -> Extended:
+        """Read the table, and make the graph of the version."""
+        reading = reading_of(self._source, known, self._settings.ingest, delete=self._delete)
+        if self._holding is not None:
+            return revise(self._store, self._graph, self._holding, reading)
+        if reading.window is not None:
+            return slide(self._store, self._graph, self._source, reading)
+        return extend(self._store, self._graph, self._source, reading, delete=self._delete)
 
     # ---- what was there --------------------------------------------------------------------------
 
@@ -230,12 +277,21 @@ class _Update:
         return {"format": graph["source"]["format"], "columns": summary["columns"], "policies": summary["policies"]}
 
     def _taken_by(self) -> str | None:
-        """The version that took these files already, if one did and nothing undid it since."""
+        """The version that took these files already, if one did and nothing undid it since.
+
+        Files that were taken are left out where others were not.
+        """
         taken = self._before.asked.get("taken", {})
-        last = [taken.get(file.key) for file in self._files]
-        if all(entry is not None and entry["deleted"] == self._delete for entry in last):
-            version = str(last[-1]["version"])
+        fresh = [file for file in self._files if taken.get(file.key, {}).get("deleted") != self._delete]
+        if not fresh:
+            version = str(taken[self._files[-1].key]["version"])
             return version if self._store.run(version).exists() else self._parent.run  # it was pruned
+        if len(fresh) < len(self._files):
+            self._files, left_out = tuple(fresh), len(self._files) - len(fresh)
+            self._source = Files(f"{name_of(self._source)}, what is new", tuple(file.uri for file in fresh))
+            tell("files were taken already", run=self._parent.run, files=left_out)
+        about = {"delete": self._delete, "replace": self._holding is not None}
+        self._folder = self._store.run(version_id(self._parent.run, self._files, **about))
         if self._folder.exists() and self._folder.manifest() is not None:  # its parent was rolled back to
             make_latest(self._store, self._folder.run)
             return self._folder.run
@@ -253,13 +309,13 @@ class _Update:
     def _commit(self, extended: Extended, about: dict[str, Any]) -> UpdateRecord:
         search = search_settings(self._parent)
         with self._clock("prepare"):
-            graph = extended.larger
             least = {name: getattr(search, name) for name in ("min_left", "min_right", "min_edges")}
-            changes = kernels.ChangeSearch(
-                graph.indptr, graph.indices, graph.n_right, extended.left, extended.right, **least
-            )
-            bicliques = int(self._published[0]["bicliques"])
-            way = choose_way(graph, extended.left, extended.right, changes.cost, bicliques, least)
+            steps = [Step(extended.larger, (extended.left, extended.right), self._delete, least)]
+            if len(extended.gone[0]):
+                gone = Step(read_graph(self._store.graph(self._graph)), extended.gone, True, least)
+                steps = [gone, *(step for step in steps if len(step.edges[0]))]
+            changes = Difference(steps)
+            way = changes.way(int(self._published[0]["bicliques"]))
         asked = {
             "run": self._folder.run,
             "graph": extended.record.graph,
@@ -269,6 +325,9 @@ class _Update:
             "parent": self._parent.run,
             **about,
             "taken": self._taken_now(),
+            "holds_taken_alone": bool(self._before.asked.get("holds_taken_alone"))
+            and not self._delete
+            and not any(file.in_memory for file in self._files),
             "update": {
                 "how": way.how,
                 "reason": way.reason,
@@ -277,6 +336,7 @@ class _Update:
                 "rows_read": extended.record.summary["rows_read"],
                 "edges": len(extended.left),
                 "unchanged": extended.unchanged,
+                "gone": len(extended.gone[0]),
                 "appeared": None,
                 "vanished": None,
                 "seconds": None,
@@ -287,13 +347,23 @@ class _Update:
         return self._changed(asked, changes, way, extended)
 
     def _taken_now(self) -> dict[str, Any]:
-        """The files that versions took, and whether they were last taken away."""
-        now = {
-            file.key: {"version": self._folder.run, "deleted": self._delete}
-            for file in self._files
-            if not file.in_memory
-        }
-        return {**self._before.asked.get("taken", {}), **now}
+        """The files that versions took, and whether they were last taken away.
+
+        A file that is taken anew in place of what it held is no longer what it was.
+        """
+        before = self._before.asked.get("taken", {})
+        if self._holding is not None:
+            anew = {file.uri for file in self._files}
+            before = {key: entry for key, entry in before.items() if uri_of(key) not in anew}
+        return {**before, **taken_entries(self._files, self._folder.run, delete=self._delete)}
+
+    def _remember(self) -> None:
+        """Write down in the parent that files which change nothing were taken."""
+        asked = self._before.asked
+        entries = taken_entries(self._files, self._parent.run, delete=self._delete)
+        content = {name: value for name, value in asked.items() if name != STORED}
+        taken = {**asked.get("taken", {}), **entries}
+        self._parent.write_record("run.json", {**content, "taken": taken}, named_files(asked).values())
 
     def _searched_whole(self, asked: dict[str, Any], way: Way, extended: Extended) -> UpdateRecord:
         """Search the new graph like any run, which goes on where it was killed."""
@@ -309,16 +379,12 @@ class _Update:
         assert manifest is not None  # it was just published
         return self._record(self._folder.run, manifest, "full run", way.reason, extended, None, summary.bytes)
 
-    def _changed(
-        self, asked: dict[str, Any], changes: kernels.ChangeSearch, way: Way, extended: Extended
-    ) -> UpdateRecord:
+    def _changed(self, asked: dict[str, Any], changes: Difference, way: Way, extended: Extended) -> UpdateRecord:
         """Search what appears and vanishes, write it, and commit the version."""
         threads = kernels.number_of_threads(self._settings.search.threads)
         with self._clock("search"):
-            found = changes.find(threads=threads)
+            found = changes.find(threads)
         appeared, vanished = found.appeared, found.vanished
-        if self._delete:
-            appeared, vanished = vanished, appeared
         did: dict[str, Any] = {"appeared": len(appeared), "vanished": len(vanished)}
         with self._clock("write"):
             graph = self._store.graph(extended.record.graph)
@@ -440,6 +506,7 @@ class _Update:
             rows_read=0 if extended is None else int(extended.record.summary["rows_read"]),
             edges=0 if extended is None else len(extended.left),
             unchanged=0 if extended is None else extended.unchanged,
+            gone=0 if extended is None else len(extended.gone[0]),
             **changed,
             **{name: manifest[name] for name in ("graph", "bicliques", "digest", "n_left", "n_right", "n_edges")},
             bytes=added,
@@ -447,9 +514,10 @@ class _Update:
         )
 
 
-def version_id(parent: str, files: tuple[SourceFile, ...], *, delete: bool) -> str:
+def version_id(parent: str, files: tuple[SourceFile, ...], *, delete: bool, replace: bool = False) -> str:
     """Name a version: a hash of its parent, and of what is taken in which way."""
-    what = {"format": FORMAT, "parent": parent, "files": [file.key for file in files], "delete": delete}
+    way = {"delete": delete, "replace": True} if replace else {"delete": delete}
+    what = {"format": FORMAT, "parent": parent, "files": [file.key for file in files], **way}
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
 
 

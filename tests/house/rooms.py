@@ -36,7 +36,7 @@ MAY_IMPORT: dict[str, list[str]] = {
     "pipeline.formats": [*BASE, "kernels"],
     "pipeline.placement": [*BASE, "kernels", "kernels.cpu", "kernels.cuda.*"],  # it knows what can run where
     "pipeline.store": [*BASE, "kernels", "pipeline.placement.*"],
-    "pipeline.results": [*BASE, "pipeline.store.*"],
+    "pipeline.results": [*BASE, "pipeline.store.*", "pipeline.graphs.*"],
     "pipeline.graphs": [*BASE, "kernels", "pipeline.formats.*", "pipeline.placement.*", "pipeline.store.*"],
     "pipeline.stages": [*BELOW_STAGES, "kernels"],
     "pipeline.report": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.results.*"],

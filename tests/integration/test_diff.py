@@ -10,6 +10,7 @@ import pytest
 import bicliq
 from flows.cli.app import invoke
 from pipeline.errors import InputError
+from pipeline.questions.find import FindAsked, find_in_run
 from pipeline.results.changes import Changes, changes_between
 from pipeline.run import run
 from pipeline.settings import load_settings
@@ -51,6 +52,44 @@ def test_sizes_choose_and_objectives_rank(tmp_path, shop, capsys):
     assert changes.top("appeared", by="vertices")[0]["value"] == 9
     with pytest.raises(InputError, match="by 'size'"):
         changes.top("appeared", by="size")
+
+
+def test_surprise_ranks_what_changed_as_find_does_in_either_graph(tmp_path, shop, capsys):
+    update(csv(tmp_path / "new.csv", [("cid", "jam"), ("dan", "rum"), ("eve", "rum"), ("eve", "tea")]), shop)
+    record = said(capsys, "diff", "--by", "surprise", "--store", shop.store)
+    for kind, run_ in (("appeared", record["after"]), ("vanished", record["before"])):
+        every = find_in_run(run_, FindAsked(top=99, by="surprise"), load_settings(store=shop.store))["groups"]
+        worth = {(*group["left"], *group["right"]): group["value"] for group in every}
+        shown = {(*group["left"], *group["right"]): group["value"] for group in record[kind]}
+        assert shown == pytest.approx({members: worth[members] for members in shown}, abs=1e-4)
+        assert list(shown.values()) == sorted(shown.values(), reverse=True)
+        assert len(shown) == record[f"n_{kind}"] > 1
+
+
+def test_weights_of_members_rank_what_changed(tmp_path, shop, capsys):
+    update(csv(tmp_path / "new.csv", [("cid", "jam"), ("dan", "rum")]), shop)
+    (tmp_path / "left").write_text("dan,7.5\nann,1\n")
+    (tmp_path / "right").write_text("tea\t0.25\n")
+    files = ["--left-weights", str(tmp_path / "left"), "--right-weights", str(tmp_path / "right")]
+    record = said(capsys, "diff", "--by", "weight", *files, "--store", shop.store)
+    assert [(group["left"], group["value"]) for group in record["appeared"]] == [
+        (["dan"], 7.5),
+        (["ann", "bob", "cid"], 1.25),
+    ]
+    (tmp_path / "bad").write_text("nobody,1\n")
+    (tmp_path / "twice").write_text("ann,1\nann,2\n")
+    (tmp_path / "none").write_text("ann\n")
+    for options, problem in (
+        (["--by", "weight"], "needs some"),
+        (["--by", "edges", *files], "weights are for by 'weight'"),
+        (["--by", "weight", "--left-weights", str(tmp_path / "bad")], "'nobody' is no left label of either run"),
+        (["--by", "weight", "--left-weights", str(tmp_path / "twice")], "line 2: 'ann,2' is listed twice"),
+        (["--by", "weight", "--left-weights", str(tmp_path / "none")], "line 1: 'ann' is no label and its weight"),
+    ):
+        assert invoke(["diff", *options, "--store", shop.store]) == 2
+        assert problem in capsys.readouterr().err
+    with pytest.raises(InputError, match="name the side"):
+        bicliq.open(shop.store).changes().top("appeared", by="weight", weights={"up": {"ann": 1}})
 
 
 def test_all_changes_go_to_a_file(tmp_path, shop, capsys):

@@ -10,12 +10,15 @@ import pytest
 
 import pipeline.notify
 from flows.etl import etl
+from flows.update import update_flow, watch_flow
 from pipeline.errors import InputError
 from pipeline.questions.find import FindAsked, find_in_run
 from pipeline.rules import Fitting, find_fitting
 from pipeline.run import run
 from pipeline.settings import NotifySettings, load_settings
 from pipeline.store.results import open_run
+from pipeline.versions.update import update
+from pipeline.versions.watch import Watch
 from tests.real_graphs import COUNTS, DATA
 
 EDGES = str(DATA / "UCforum.adj")
@@ -198,3 +201,101 @@ def test_flows_tell_of_their_end_too(tmp_path, webhook):
     assert (finished["event"], finished["run"]) == ("finished", record["run"])
     assert (failed["event"], failed["source"]) == ("failed", str(tmp_path / "bad.csv"))
     assert "line 3" in failed["reasons"][0]
+
+
+SHOP = [("ann", "jam"), ("ann", "tea"), ("bob", "jam"), ("bob", "tea"), ("cid", "tea"), ("zoe", "rum")]
+
+
+def csv(path, rows):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join(["user,item", *map(",".join, rows)]) + "\n")
+    return str(path)
+
+
+@pytest.fixture
+def shop(tmp_path):
+    """A published run of which nobody was told."""
+    run(csv(tmp_path / "base.csv", SHOP), load_settings(store=str(tmp_path / "store"), cluster={"local": True}))
+
+
+@pytest.mark.usefixtures("shop")
+def test_an_update_is_told_with_the_groups_that_appeared(tmp_path, webhook):
+    found = update(csv(tmp_path / "new.csv", [("cid", "jam")]), settings(tmp_path, webhook))
+    (told,) = webhook.told
+    assert (told["event"], told["run"], told["digest"]) == ("finished", found.version, found.digest)
+    assert (told["parent"], told["appeared"], told["vanished"]) == (found.parent, 1, 2)
+    assert told["text"].startswith(f"Bicliq: version {found.version} of run {found.parent}: 1 edges joined, 0 gone; 1 ")
+    assert [(group["left"], group["right"]) for group in told["groups"]] == [(["ann", "bob", "cid"], ["jam", "tea"])]
+    update(csv(tmp_path / "same.csv", [("cid", "jam")]), settings(tmp_path, webhook))
+    assert len(webhook.told) == 1
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize(
+    ("rules", "told_of"),
+    [
+        ({"webhook_members": "zoe"}, 0),
+        ({"webhook_members": "cid"}, 1),
+        ({"webhook_edges": 6, "webhook_groups": 1}, 1),
+        ({"webhook_edges": 7, "webhook_groups": 1}, 0),
+        ({"webhook_groups": 2}, 0),
+        ({"webhook_surprise": 0.1}, 1),
+        ({"webhook_surprise": 50}, 0),
+        ({"webhook_on": "failed"}, 0),
+    ],
+)
+def test_rules_of_an_update_look_at_what_appeared_and_not_at_what_was_there(tmp_path, webhook, rules, told_of):
+    found = update(csv(tmp_path / "new.csv", [("cid", "jam")]), settings(tmp_path, webhook, **rules))
+    assert len(webhook.told) == told_of
+    for told in webhook.told:
+        assert told["run"] == found.version
+        assert "1 bicliques that appeared" in told["reasons"][1]
+        assert told["groups"][0]["reasons"]
+
+
+@pytest.mark.usefixtures("shop")
+def test_surprise_of_what_appeared_is_that_of_find(tmp_path, webhook):
+    new = [("cid", "jam"), ("dan", "tea"), ("dan", "rum")]
+    found = update(csv(tmp_path / "new.csv", new), settings(tmp_path, webhook, webhook_surprise=-0.0))
+    values = {frozenset(g["left"]) | frozenset(g["right"]): g["surprise"] for g in webhook.told[0]["groups"]}
+    every = find_in_run(found.version, FindAsked(top=99, by="surprise"), load_settings(store=found.store))["groups"]
+    every = {frozenset(group["left"]) | frozenset(group["right"]): group["value"] for group in every}
+    assert values
+    assert values == pytest.approx({members: every[members] for members in values}, abs=2e-3)
+
+
+def test_a_watch_tells_of_its_run_its_updates_and_once_of_a_failure(tmp_path, webhook):
+    watch = Watch(str(tmp_path / "in"), settings(tmp_path, webhook), settle=0)
+    csv(tmp_path / "in" / "1.csv", SHOP)
+    first = watch.take().run
+    csv(tmp_path / "in" / "2.csv", [("cid", "jam")])
+    second = watch.take().update
+    watch.take()
+    assert [told["run"] for told in webhook.told] == [first.run, second.version]
+    csv(tmp_path / "in" / "2.csv", [("cid", "rum")])
+    with pytest.raises(InputError, match="has changed"):
+        watch.take()
+    (tmp_path / "in" / "2.csv").unlink()
+    (tmp_path / "in" / "3.csv").write_text("user,item\nann\n")
+    with pytest.raises(InputError, match="line 2"):
+        watch.take()
+    assert [told["event"] for told in webhook.told[2:]] == ["failed", "failed"]
+    assert "2.csv" in webhook.told[2]["text"]
+
+
+@pytest.mark.usefixtures("shop")
+def test_flows_of_updates_tell_the_webhook_once_and_prefect_as_well(tmp_path, webhook, prefect_server, monkeypatch):
+    events = []
+    monkeypatch.setattr("flows.notices.emit_event", lambda name, **about: events.append((name, about["payload"])))
+    asked = {"store": str(tmp_path / "store"), "cluster": {"local": True}, "notify": {"webhook": webhook.url}}
+    record = update_flow(csv(tmp_path / "new.csv", [("cid", "jam")]), asked)
+    csv(tmp_path / "in" / "1.csv", [("dan", "jam")])
+    looked = watch_flow(str(tmp_path / "in"), asked, settle=0)
+    (tmp_path / "bad.csv").write_text("user,item\n1,2\n3\n")
+    with pytest.raises(InputError):
+        update_flow(str(tmp_path / "bad.csv"), asked)
+    assert [told["event"] for told in webhook.told] == ["finished", "finished", "failed"]
+    assert [told["run"] for told in webhook.told[:2]] == [record["version"], looked["version"]]
+    assert [(name, payload["run"]) for name, payload in events] == [
+        ("bicliq.run.told", told["run"]) for told in webhook.told[:2]
+    ]

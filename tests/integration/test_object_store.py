@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import kernels
-from pipeline.errors import DamageError, StorageError
+from pipeline.errors import DamageError, InputError, StorageError
 from pipeline.placement.cluster import open_cluster
 from pipeline.questions.clique import CliqueQuestion, answer
 from pipeline.questions.count_asked import CountAsked
@@ -29,6 +29,7 @@ from pipeline.store.results import open_run
 from pipeline.versions.compact import compact
 from pipeline.versions.prune import prune
 from pipeline.versions.update import update
+from pipeline.versions.watch import Watch
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, flip_a_bit, put_graph, random_graph
 
 pytest.importorskip("s3fs")
@@ -274,3 +275,27 @@ def test_versions_are_written_whole_and_pruned_on_an_object_store(bucket, tmp_pa
     assert store.runs() == [found.run]
     assert verify_store(store).problems == []
     assert open_run(store).table().num_rows == version.bicliques
+
+
+def test_objects_that_arrive_below_a_prefix_are_taken_once(bucket):
+    import s3fs
+
+    fs = s3fs.S3FileSystem()
+    watch = Watch(f"{bucket}/orders", load_settings(store=f"{bucket}/watched", cluster={"local": True}), settle=0)
+    assert not watch.take().anything
+    for name, rows in (("1.csv", b"ann,jam\nann,tea\nbob,jam\nbob,tea\ncid,tea"), ("2.csv", b"cid,jam\ndan,rum")):
+        fs.pipe_file(f"{bucket}/orders/{name}", b"user,item\n" + rows + b"\n")
+        taken = watch.take()
+        assert taken.files == (f"{bucket}/orders/{name}",)
+        assert not watch.take().anything
+    assert [row["n_left"] for row in open_run(f"{bucket}/watched").top(2).to_pylist()] == [3, 1]
+    fs.pipe_file(f"{bucket}/orders/2.csv", b"user,item\ndan,rum\n")
+    with pytest.raises(InputError, match="has changed since version"):
+        watch.take()
+    anew = Watch(
+        f"{bucket}/orders", load_settings(store=f"{bucket}/watched", cluster={"local": True}), replace=True, settle=0
+    )
+    assert (anew.take().update.gone, anew.take().anything) == (1, False)
+    assert verify_store(Store.open(f"{bucket}/watched")).problems == []
+    with pytest.raises(InputError, match="no such folder"):
+        Watch("s3://no-such-bucket/orders", load_settings(store=f"{bucket}/watched"), settle=0).take()

@@ -197,8 +197,8 @@ class Versions(RuleBasedStateMachine):
         rows = put("again.csv", self.edges) and self.edges
         first = update(source, self.settings)
         second = update(source, self.settings)
-        assert first.how == "nothing"
-        assert second.how in ("nothing", "taken")
+        assert first.how in ("nothing", "taken")  # the same file may have been taken before
+        assert second.how == "taken"
         assert (second.version, set(rows)) == (self.latest, self.edges)
 
     @invariant()

@@ -43,6 +43,7 @@ class Reading(TypedDict, total=False):
     min_weight: float | None
     since: str | None
     until: str | None
+    window: str | None
     ragged: Literal["error", "drop"]
     nulls: Literal["error", "drop"]
     self_labels: Literal["keep", "error", "drop"]

@@ -1,0 +1,302 @@
+"""Watch: the new files of a folder, prefix or glob, each taken exactly once, a look at a time.
+
+What was taken stands in the record of the version that took it. So a look compares what lies there
+with the latest version, and nothing else is remembered anywhere: a process that is killed, or a
+second one, finds out by looking again. The first files of an empty store make a full run; those of
+each later look are one version of it.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from pipeline.errors import InputError
+from pipeline.events import tell
+from pipeline.formats import Files
+from pipeline.notify import failures_notified
+from pipeline.run import Observer, RunSummary, resume, run
+from pipeline.settings import Settings
+from pipeline.store.layout import Store
+from pipeline.store.records import STORED, named_files
+from pipeline.store.states import latest_run
+from pipeline.versions.arrivals import Arrival, Look, look, look_at, refuse_store_inside, settled
+from pipeline.versions.sources import refuse_changed, source_files, taken_entries, uri_of
+from pipeline.versions.update import UpdateRecord, update
+
+SETTLE_SECONDS = 2.0
+"""Time between the two looks that must see a new file alike."""
+
+FIXED = {"search": ("min_left", "min_right", "min_edges"), "publish": ("columns",)}
+"""Settings of the first run that later files cannot change."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What one look took.
+
+    Parameters
+    ----------
+    place, store
+        What is watched, and the URL of the store.
+    files
+        URLs of the files that were taken, in the order in which they were read.
+    waiting
+        URLs of new files that are still being written, or empty: a later look takes them.
+    passed_over
+        URLs of what is not meant (`pipeline.versions.arrivals.Look`).
+    run
+        The run that these files began, or that was killed before and finished now.
+    update
+        The version that they made.
+    """
+
+    place: str
+    store: str
+    files: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
+    passed_over: tuple[str, ...] = ()
+    run: RunSummary | None = None
+    update: UpdateRecord | None = None
+
+    @property
+    def anything(self) -> bool:
+        """Whether anything was taken or finished."""
+        return self.run is not None or self.update is not None
+
+    def record(self) -> dict[str, Any]:
+        """Plain record for JSON, with the version that holds all files now, and how it was made.
+
+        ``how`` is that of the update, "run", or "nothing new".
+        """
+        made = self.run or self.update
+        how = "run" if self.run else self.update.how if self.update else "nothing new"
+        name = self.run.run if self.run else self.update.version if self.update else None
+        figures = {figure: None if made is None else getattr(made, figure) for figure in ("bicliques", "digest")}
+        return {"how": how, "version": name, **figures, **asdict(self)}
+
+
+class Watch:
+    r"""A place whose new files go to a store.
+
+    Parameters
+    ----------
+    place
+        A folder or prefix, a glob, or a file; a path or an fsspec URL.
+    settings
+        As for `pipeline.run.run`, for the first files, and for `pipeline.versions.update.update`.
+    replace
+        Take a file that changed anew, in place of what it held, instead of an error.
+    settle
+        Seconds after which a new file must be what it was, so that it is taken.
+
+    Examples
+    --------
+    >>> import fsspec
+    >>> from pipeline.settings import Settings
+    >>> watch = Watch("memory://arrive", Settings(store="memory://watched"), settle=0)
+    >>> for name, rows in (("1.csv", "ann,jam bob,jam"), ("2.csv", "cid,jam")):
+    ...     with fsspec.open(f"memory://arrive/{name}", "w") as table:
+    ...         print("user,item", *rows.split(), sep="\n", file=table)
+    ...     taken = watch.take()
+    >>> taken.files, taken.update.edges, taken.update.bicliques
+    (('memory:///arrive/2.csv',), 1, 1)
+    >>> watch.take().files
+    ()
+    """
+
+    def __init__(
+        self, place: str, settings: Settings, *, replace: bool = False, settle: float = SETTLE_SECONDS
+    ) -> None:
+        refuse_store_inside(place, settings.store)
+        self._place, self._settings, self._replace, self._settle = place, settings, replace, settle
+        self._same: set[Arrival] = set()
+        self._looked = False
+
+    def take(self, observer: Observer | None = None) -> Taken:
+        """Look, and take what is new and settled.
+
+        Parameters
+        ----------
+        observer
+            Whom to tell how far the work is.
+
+        Raises
+        ------
+        InputError
+            Where a file changed since it was taken, or anything is wrong in the new ones: nothing
+            of this look is then taken.
+        StorageError
+            Where the store is damaged or cannot be reached.
+
+        Notes
+        -----
+        A look that finds nothing new lists names, and reads the records of the runs. Files that are
+        new are read twice: for their checksums, and for their rows. What a process left that was
+        killed is finished by the first look.
+        """
+        seen = observer or Observer()
+        store = Store.open(self._settings.store)
+        with store.root.claim("watch"):
+            killed = None if self._looked else _unfinished(store)
+            self._looked = True
+            if killed is not None:
+                found = resume(killed, self._settings, seen)
+                return Taken(self._place, store.uri, _sources(store, killed), run=found)
+            with failures_notified(self._settings, self._place):
+                latest = _latest(store)
+                asked = {} if latest is None else store.run(latest).read_record("run.json")
+                self._refuse_unfit(asked)
+                ready, waiting, passed_over = self._settled(asked)
+                new, changed = self._sorted_out(asked, ready)
+            about = Taken(self._place, store.uri, waiting=waiting, passed_over=passed_over)
+            if not new and not changed:
+                tell("nothing new", place=self._place, waiting=len(waiting), passed_over=len(passed_over))
+                return about
+            uris = tuple(sorted(file.uri for file in (*new, *changed)))
+            files = Files(f"{self._place} ({len(uris)} new)", uris)
+            tell("files arrived", place=self._place, files=len(uris), changed=len(changed))
+            if latest is None:
+                return replace(about, files=uris, run=self._begin(store, files, seen))
+            holding = self._holding(asked, uris) if changed else None
+            made = update(files, self._settings, latest if changed else None, observer=seen, holding=holding)
+            return replace(about, files=uris, update=made)
+
+    # ---- what is there ---------------------------------------------------------------------------
+
+    def _settled(self, asked: dict[str, Any]) -> tuple[list[Arrival], tuple[str, ...], tuple[str, ...]]:
+        """Unknown files, as far as they are settled; the others; and what is not meant."""
+        first = self._unknown(asked, look(self._place))
+        if not first.files:
+            return [], (), first.passed_over
+        time.sleep(self._settle)
+        ready, written = settled(first, self._unknown(asked, look(self._place)))
+        return ready, tuple(file.uri for file in written), first.passed_over
+
+    def _unknown(self, asked: dict[str, Any], seen: Look) -> Look:
+        """Leave out the files that were taken, and have the size and time that they had then."""
+        known = {
+            (uri_of(key), int(key.split(" ", 2)[1]), entry.get("modified"))
+            for key, entry in asked.get("taken", {}).items()
+            if not entry["deleted"]
+        }
+        fresh = [f for f in seen.files if (f.uri, f.bytes, f.modified) not in known and f not in self._same]
+        return replace(seen, files=tuple(fresh))
+
+    def _sorted_out(self, asked: dict[str, Any], files: list[Arrival]) -> tuple[list[Arrival], list[Arrival]]:
+        """Tell new files from those that changed; such that were only touched are neither."""
+        new, changed = [], []
+        for file in files:
+            taken = {key: entry for key, entry in _taken(asked).items() if uri_of(key) == file.uri}
+            if not taken:
+                new.append(file)
+            elif source_files(file.uri)[0].key in taken:
+                self._same.add(file)
+            elif self._replace:
+                changed.append(file)
+            else:
+                last = list(taken.values())[-1]
+                raise InputError(
+                    f"{file.uri}: has changed since version {last['version']} took it at {last.get('at', 'some time')}; put new rows in a"
+                    " new file, or take it anew in place of what it held, with --replace"
+                )
+        return new, changed
+
+    # ---- what is made of it ----------------------------------------------------------------------
+
+    def _begin(self, store: Store, files: Files, observer: Observer) -> RunSummary:
+        """Search the first files; what they are is written down before the search."""
+        with failures_notified(self._settings, self._place):
+            taken = source_files(files)
+
+        def remember(name: str) -> None:
+            refuse_changed(taken)
+            folder = store.run(name)
+            asked = folder.read_record("run.json")
+            content = {entry: value for entry, value in asked.items() if entry != STORED}
+            about = {"taken": taken_entries(taken, name), "holds_taken_alone": True}
+            folder.write_record("run.json", {**content, **about}, named_files(asked).values())
+
+        return run(files, self._settings, replace(observer, planned=remember))
+
+    def _refuse_unfit(self, asked: dict[str, Any]) -> None:
+        """Refuse what is asked for otherwise than the first run was, and a run of unknown files.
+
+        Which files such a run holds matters only where a file that is taken twice changes weights.
+        """
+        sums = "sum" in (self._settings.ingest.duplicates, self._known_policies(asked).get("duplicates"))
+        if asked and "taken" not in asked and sums:
+            raise InputError(
+                f"{self._settings.store}: which files its run holds is not known, and with duplicates = 'sum' none may"
+                " count twice; begin another store with a watch"
+            )
+        for group, names in FIXED.items():
+            for name in names if group in asked else ():
+                given, known = getattr(getattr(self._settings, group), name), asked[group][name]
+                if name in getattr(self._settings, group).model_fields_set and given != known:
+                    raise InputError(
+                        f"{self._settings.store}: its run has {name} = {known}, and {given} is asked for; leave it out,"
+                        " or begin another store"
+                    )
+
+    def _holding(self, asked: dict[str, Any], uris: tuple[str, ...]) -> Files:
+        """Return all files that the version with changed files holds; all others must be there."""
+        with failures_notified(self._settings, self._place):
+            why_not = self._why_not_anew(asked)
+            if why_not is not None:
+                raise InputError(
+                    f"{self._place}: a file cannot be taken anew: {why_not}; begin another store with all files"
+                )
+            kept = list(dict.fromkeys(uri_of(key) for key in _taken(asked) if uri_of(key) not in uris))
+            for uri in kept:
+                found = look_at(uri)
+                if found is None or self._sorted_out(asked, list(self._unknown(asked, Look((found,), ())).files))[1]:
+                    raise InputError(
+                        f"{uri}: is {'gone' if found is None else 'changed, too'}, and which edges only the file had that"
+                        " is taken anew cannot be said without it; put it back as it was, or begin another store"
+                    )
+        return Files(f"{self._place} ({len(kept) + len(uris)} files)", (*kept, *uris))
+
+    def _known_policies(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Policies of the graph of a run."""
+        if not asked:
+            return {}
+        graph = Store.open(self._settings.store).graph(str(asked["graph"]))
+        return dict(graph.read_record("graph.json")["summary"]["policies"])
+
+    def _why_not_anew(self, asked: dict[str, Any]) -> str | None:
+        if not asked.get("holds_taken_alone"):
+            return "the run has edges of which no file is known (it was not begun by a watch, or edges were taken away)"
+        if "error" in (self._settings.ingest.duplicates, self._known_policies(asked).get("duplicates")):
+            return "all files are then read as one table, in which duplicates = 'error' forbids what they share"
+        return None
+
+
+def _taken(asked: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Files that a version holds, by their keys."""
+    return {key: entry for key, entry in asked.get("taken", {}).items() if not entry["deleted"]}
+
+
+def _latest(store: Store) -> str | None:
+    """Name of the run that was published last, or None."""
+    published = any(store.run(name).manifest() is not None for name in store.runs())
+    return latest_run(store) if published else None
+
+
+def _unfinished(store: Store) -> str | None:
+    """The run of a look that was killed while it searched, if nothing was published since."""
+    latest = _latest(store)
+    for name in store.runs():
+        folder = store.run(name)
+        asked = folder.read_record("run.json")
+        begun = "taken" in asked and "compacts" not in asked and asked.get("parent") == latest
+        if begun and folder.manifest() is None:
+            return name
+    return None
+
+
+def _sources(store: Store, name: str) -> tuple[str, ...]:
+    """Files that a run took itself."""
+    entries = store.run(name).read_record("run.json")["taken"].items()
+    return tuple(uri_of(key) for key, entry in entries if entry["version"] == name)

@@ -1,0 +1,396 @@
+"""`bicliq watch`: files that arrive, each taken exactly once, whatever happens between."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from flows.cli.app import invoke
+from pipeline.errors import InputError
+from pipeline.run import run
+from pipeline.settings import load_settings
+from pipeline.stages.verify import verify_store
+from pipeline.store.labels import read_labels
+from pipeline.store.layout import Store
+from pipeline.store.results import open_run
+from pipeline.versions import watch as watching
+from pipeline.versions.arrivals import look
+from pipeline.versions.update import update
+from pipeline.versions.watch import Watch
+from tests.integration.server import artifacts
+
+HERE = {"cluster": {"local": True}}
+COLUMNS = {"left": "user", "right": "item"}
+SHOP = [("ann", "jam"), ("ann", "tea"), ("bob", "jam"), ("bob", "tea"), ("cid", "tea")]
+MORE = [("cid", "jam"), ("dan", "rum")]
+
+
+@pytest.fixture
+def orders(tmp_path):
+    (tmp_path / "orders").mkdir()
+    return tmp_path / "orders"
+
+
+def put(folder, name, rows, head="user,item"):
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join([head, *(",".join(map(str, row)) for row in rows)]) + "\n")
+    return f"file://{path}"
+
+
+def asked(tmp_path, store="store", ingest=None, **more):
+    return load_settings(store=str(tmp_path / store), ingest=COLUMNS | (ingest or {}), **HERE, **more)
+
+
+def watched(tmp_path, orders, **options):
+    return Watch(str(orders), asked(tmp_path, **options.pop("asked", {})), settle=0, **options)
+
+
+def from_scratch(tmp_path, rows, **more):
+    table = put(tmp_path, "all.csv", rows)
+    return run(table, asked(tmp_path, f"scratch-{len(list(tmp_path.iterdir()))}", **more))
+
+
+def latest(tmp_path):
+    return open_run(str(tmp_path / "store"))
+
+
+def test_one_command_takes_what_is_there_and_then_what_arrives_a_version_a_look(tmp_path, orders, capsys):
+    command = ["watch", str(orders), "--once", "--settle", "0", "--store", str(tmp_path / "store"), "--local"]
+    command += ["--left", "user", "--right", "item", "--min-right", "2", "--json"]
+    first = [put(orders, "2.csv", SHOP[:2]), put(orders, "10.csv", SHOP[2:])]
+
+    def said():
+        capsys.readouterr()
+        assert invoke(command) == 0
+        return json.loads(capsys.readouterr().out)
+
+    began = said()
+    assert (began["how"], began["files"]) == ("run", sorted(first))
+    new = [put(orders, "below/3.csv", MORE[:1]), put(orders, "4.csv", MORE[1:])]
+    for name in ("_x.csv", ".x.csv", "5.csv.tmp", "5.csv.part", "notes.txt", "_temporary/6.csv"):
+        put(orders, name, [("never", "taken")])
+    grown = said()
+    assert (grown["how"], grown["files"]) == ("changes", sorted(new))
+    assert len(grown["passed_over"]) == 6
+    whole = from_scratch(tmp_path, SHOP + MORE, search={"min_right": 2})
+    assert (grown["version"], grown["digest"]) == (latest(tmp_path).run, whole.digest)
+    assert grown["update"]["parent"] == began["version"]
+    assert said()["how"] == "nothing new"
+    assert len(Store.open(str(tmp_path / "store")).runs()) == 2
+    assert verify_store(Store.open(str(tmp_path / "store"))).problems == []
+    assert invoke(command[:-1]) == 0
+    assert "nothing new in" in capsys.readouterr().out
+
+
+def test_a_folder_may_be_empty_at_first_but_must_be_there(tmp_path, orders):
+    assert not watched(tmp_path, orders).take().anything
+    put(orders, "1.csv", SHOP)
+    assert watched(tmp_path, orders).take().run.digest == from_scratch(tmp_path, SHOP).digest
+    with pytest.raises(InputError, match="no such folder"):
+        Watch(str(tmp_path / "ordres"), asked(tmp_path), settle=0).take()
+    with pytest.raises(InputError, match="its own tables would be taken"):
+        Watch(str(tmp_path), asked(tmp_path))
+
+
+def test_a_glob_names_what_is_taken(tmp_path, orders):
+    put(orders, "out.1", SHOP)
+    put(orders, "in.1", MORE)
+    taken = Watch(f"{orders}/out.*", asked(tmp_path, ingest={"format": "csv"}), settle=0).take()
+    assert taken.files == (f"file://{orders}/out.1",)
+
+
+def test_a_file_that_changed_is_an_error_that_names_the_version_and_one_that_was_touched_is_none(
+    tmp_path, orders, capsys
+):
+    file = put(orders, "1.csv", SHOP)
+    began = watched(tmp_path, orders).take().run
+    os.utime(orders / "1.csv", (1, 1))
+    assert not watched(tmp_path, orders).take().anything
+    put(orders, "1.csv", SHOP[1:])
+    put(orders, "2.csv", MORE)
+    command = ["watch", str(orders), "--once", "--settle", "0", "--store", str(tmp_path / "store"), "--local"]
+    assert invoke(command) == 2
+    error = capsys.readouterr().err
+    assert f"{file}: has changed since version {began.run} took it at 20" in error
+    assert error.count("\n") == 1
+    assert latest(tmp_path).run == began.run
+
+
+def test_a_file_that_is_still_written_waits(tmp_path, orders, monkeypatch):
+    put(orders, "1.csv", SHOP)
+    put(orders, "2.csv", [])
+    (orders / "3.csv").touch()
+    monkeypatch.setattr(watching.time, "sleep", lambda seconds: put(orders, "2.csv", MORE))
+    taken = watched(tmp_path, orders).take()
+    assert taken.files == (f"file://{orders}/1.csv",)
+    assert taken.waiting == (f"file://{orders}/2.csv", f"file://{orders}/3.csv")
+    monkeypatch.undo()
+    later = watched(tmp_path, orders).take()
+    assert (later.files, later.waiting) == ((f"file://{orders}/2.csv",), (f"file://{orders}/3.csv",))
+    assert later.update.digest == from_scratch(tmp_path, SHOP + MORE).digest
+
+
+def test_a_file_that_changes_while_it_is_read_is_not_taken(tmp_path, orders, monkeypatch):
+    put(orders, "1.csv", SHOP)
+    began = watched(tmp_path, orders).take().run
+    put(orders, "2.csv", MORE)
+    real = watching.update
+
+    def late(*arguments, **options):
+        from pipeline.versions import update as module
+
+        read = module.extend
+
+        def written_meanwhile(*given, **named):
+            found = read(*given, **named)
+            put(orders, "2.csv", MORE[:1])
+            return found
+
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "extend", written_meanwhile)
+            return real(*arguments, **options)
+
+    monkeypatch.setattr(watching, "update", late)
+    with pytest.raises(InputError, match="changed while it was read"):
+        watched(tmp_path, orders).take()
+    assert latest(tmp_path).run == began.run
+
+
+def test_a_file_that_changes_nothing_is_taken_too_and_makes_no_version(tmp_path, orders, monkeypatch):
+    put(orders, "1.csv", SHOP)
+    watched(tmp_path, orders).take()
+    put(orders, "2.csv", SHOP[:2])
+    assert watched(tmp_path, orders).take().update.how == "nothing"
+    monkeypatch.setattr(watching, "source_files", None)
+    assert not watched(tmp_path, orders).take().anything
+    monkeypatch.undo()
+    assert len(Store.open(str(tmp_path / "store")).runs()) == 1
+    put(orders, "2.csv", MORE)
+    with pytest.raises(InputError, match="has changed"):
+        watched(tmp_path, orders).take()
+
+
+def test_files_of_a_glob_that_were_taken_are_left_out_of_an_update(tmp_path, orders):
+    ingest = {"weight": "n", "duplicates": "sum"}
+    for day, rows in enumerate((SHOP, MORE)):
+        put(orders, f"{day}.csv", [(*row, 1) for row in rows], "user,item,n")
+        watched(tmp_path, orders, asked={"ingest": ingest}).take()
+    put(orders, "9.csv", [("eve", "rum", 1)], "user,item,n")
+    settings = load_settings(store=str(tmp_path / "store"), **HERE)
+    assert update(f"{orders}/*.csv", settings).rows_read == 1
+    assert set(weights(tmp_path).values()) == {1.0}
+
+
+def weights(tmp_path):
+    """Weight of each edge of the latest graph, by its labels."""
+    opened = latest(tmp_path)
+    graph = opened.store.graph(opened.manifest.graph)
+    table = graph.read_table(graph.stored()["edges.parquet"])
+    left, right = (labels.to_pylist() for labels in read_labels(graph))
+    rows = zip(*(table[name].to_pylist() for name in ("left", "right", "weight")), strict=True)
+    return {(left[u], right[v]): weight for u, v, weight in rows}
+
+
+@pytest.mark.parametrize("duplicates", ["first", "sum", "max"])
+def test_a_file_that_is_taken_anew_leaves_what_a_run_of_all_files_as_they_are_gives(tmp_path, orders, duplicates):
+    head, ingest = "user,item,n", {"weight": "n", "duplicates": duplicates}
+    files = {
+        "1.csv": [(*row, 1) for row in SHOP],
+        "2.csv": [("ann", "jam", 2), ("cid", "jam", 3), ("dan", "rum", 4)],
+        "3.csv": [("dan", "tea", 5)],
+    }
+    options = {"asked": {"ingest": ingest}}
+    for name, rows in files.items():
+        put(orders, name, rows, head)
+        watched(tmp_path, orders, **options).take()
+    files["2.csv"] = [("eve", "jam", 7), ("ann", "jam", 6), ("cid", "jam", 3)]
+    files["4.csv"] = [("eve", "tea", 1)]
+    for name in ("2.csv", "4.csv"):
+        put(orders, name, files[name], head)
+    found = watched(tmp_path, orders, replace=True, **options).take().update
+    assert (found.how, found.edges, found.gone) == ("changes", 2, 1)
+    scratch = asked(tmp_path, "scratch", ingest)
+    rows = [row for name in ("1.csv", "3.csv", "2.csv", "4.csv") for row in files[name]]
+    whole = run(put(tmp_path, "all.csv", rows, head), scratch)
+    assert (found.digest, found.bicliques) == (whole.digest, whole.bicliques)
+    united = {"first": 1.0, "sum": 7.0, "max": 6.0}[duplicates]
+    assert weights(tmp_path)["ann", "jam"] == united
+    assert ("dan", "rum") not in weights(tmp_path)
+    assert verify_store(Store.open(str(tmp_path / "store"))).problems == []
+    assert not watched(tmp_path, orders, replace=True, **options).take().anything
+    put(orders, "2.csv", [("ann", "jam", 2), ("cid", "jam", 3), ("dan", "rum", 4)], head)
+    assert watched(tmp_path, orders, replace=True, **options).take().update.how == "changes"
+    assert weights(tmp_path)["dan", "rum"] == 4.0
+
+
+def test_a_file_is_not_taken_anew_where_that_could_not_be_exact(tmp_path, orders):
+    put(orders, "1.csv", SHOP)
+    put(orders, "2.csv", MORE)
+    watched(tmp_path, orders).take()
+    put(orders, "2.csv", MORE[:1])
+    anew = watched(tmp_path, orders, replace=True)
+    (orders / "1.csv").rename(tmp_path / "1.csv")
+    with pytest.raises(InputError, match=r"1\.csv: is gone, and which edges only the file had"):
+        anew.take()
+    (tmp_path / "1.csv").rename(orders / "1.csv")
+    settings = load_settings(store=str(tmp_path / "store"), **HERE)
+    update(put(tmp_path, "gone.csv", SHOP[:1]), settings, delete=True)
+    with pytest.raises(InputError, match="edges were taken away"):
+        anew.take()
+    strict = Watch(str(orders), asked(tmp_path, "strict", {"duplicates": "error"}), settle=0, replace=True)
+    strict.take()
+    put(orders, "2.csv", MORE)
+    with pytest.raises(InputError, match="duplicates = 'error' forbids"):
+        strict.take()
+    begun = asked(tmp_path, "begun")
+    run(str(orders / "1.csv"), begun)
+    Watch(str(orders), begun, settle=0).take()
+    put(orders, "2.csv", MORE[1:])
+    with pytest.raises(InputError, match="not begun by a watch"):
+        Watch(str(orders), begun, settle=0, replace=True).take()
+
+
+def test_other_thresholds_than_those_of_the_run_are_refused(tmp_path, orders):
+    put(orders, "1.csv", SHOP)
+    watched(tmp_path, orders).take()
+    with pytest.raises(InputError, match="its run has min_left = 1, and 2 is asked for"):
+        watched(tmp_path, orders, asked={"search": {"min_left": 2}}).take()
+
+
+def test_a_table_that_sums_weights_is_not_begun_twice(tmp_path, orders):
+    put(orders, "1.csv", [(*row, 1) for row in SHOP], "user,item,n")
+    ingest = {"weight": "n", "duplicates": "sum"}
+    run(str(orders / "1.csv"), asked(tmp_path, ingest=ingest))
+    with pytest.raises(InputError, match="which files its run holds is not known"):
+        watched(tmp_path, orders, asked={"ingest": ingest}).take()
+
+
+KILL = """
+import os, signal, sys
+from pipeline.settings import load_settings
+from pipeline.store.layout import RunFolder
+from pipeline.versions.watch import Watch
+
+place, store, method, when, name = sys.argv[1:]
+real = getattr(RunFolder, method)
+
+def killed(self, *args, **kw):
+    if when == "after":
+        real(self, *args, **kw)
+    if name in ("", args[0]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(self, *args, **kw)
+
+setattr(RunFolder, method, killed)
+asked = {"ingest": {"left": "user", "right": "item"}, "cluster": {"local": True}, "plan": {"partitions": 2}}
+Watch(place, load_settings(store=store, **asked), settle=0).take()
+"""
+
+MOMENTS = {
+    "plan": ("write_table", "before", "plan.parquet"),
+    "search": ("commit_partition", "after", ""),
+    "manifest": ("write_record", "before", "manifest.json"),
+    "publish": ("write_record", "after", "manifest.json"),
+    "commit": ("commit", "before", "run.json"),
+    "committed": ("commit", "after", "run.json"),
+}
+"""Methods of a run's folder before or after which a process is killed, and the file in question."""
+
+
+def kill_at(moment, tmp_path, orders):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", KILL, str(orders), str(tmp_path / "store"), *MOMENTS[moment]]
+    assert subprocess.run(command, env=environment).returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("moment", ["plan", "search", "manifest", "publish"])
+def test_a_watch_that_is_killed_in_its_first_run_goes_on_and_takes_nothing_twice(tmp_path, orders, moment):
+    put(orders, "1.csv", SHOP)
+    kill_at(moment, tmp_path, orders)
+    searched = Store.open(str(tmp_path / "store")).runs()
+    put(orders, "2.csv", MORE)
+    settings = asked(tmp_path, plan={"partitions": 2})
+    first = Watch(str(orders), settings, settle=0).take()
+    second = Watch(str(orders), settings, settle=0).take()
+    if moment in ("search", "manifest"):  # what was begun is finished, as it was begun
+        assert [first.run.run] == searched
+        assert first.run.searched == (1 if moment == "search" else 0)
+    assert Watch(str(orders), settings, settle=0).take().anything is False
+    taken = [uri for one in (first, second) for uri in one.files]
+    assert len(taken) == len(set(taken)) == (1 if moment == "publish" else 2)
+    assert latest(tmp_path).manifest.digest == from_scratch(tmp_path, SHOP + MORE).digest
+    assert verify_store(Store.open(str(tmp_path / "store"))).problems == []
+
+
+@pytest.mark.parametrize("moment", ["commit", "committed"])
+def test_a_watch_that_is_killed_in_an_update_takes_nothing_twice(tmp_path, orders, moment):
+    put(orders, "1.csv", SHOP)
+    Watch(str(orders), asked(tmp_path, plan={"partitions": 2}), settle=0).take()
+    put(orders, "2.csv", MORE)
+    kill_at(moment, tmp_path, orders)
+    again = watched(tmp_path, orders).take()
+    assert len(again.files) == (1 if moment == "commit" else 0)
+    assert len(Store.open(str(tmp_path / "store")).runs()) == 2
+    assert latest(tmp_path).manifest.digest == from_scratch(tmp_path, SHOP + MORE).digest
+    assert verify_store(Store.open(str(tmp_path / "store"))).problems == []
+
+
+def test_a_watch_stays_takes_what_arrives_and_ends_at_an_interrupt(tmp_path, orders):
+    command = [sys.executable, "-m", "flows.cli", "watch", str(orders), "--every", "0.2", "--settle", "0.1"]
+    command += ["--store", str(tmp_path / "store"), "--local", "--left", "user", "--right", "item", "--json"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    stays = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        put(orders, "1.csv", SHOP)
+        lines = [json.loads(stays.stdout.readline())]
+        put(orders, "2.csv.part", MORE)
+        time.sleep(0.5)
+        (orders / "2.csv.part").rename(orders / "2.csv")
+        lines.append(json.loads(stays.stdout.readline()))
+        time.sleep(0.5)
+    finally:
+        stays.send_signal(signal.SIGINT)
+        rest, error = stays.communicate(timeout=120)
+    assert (stays.returncode, rest, error.count("\n")) == (130, "", 1)
+    assert [line["how"] for line in lines] == ["run", "changes"]
+    assert lines[1]["digest"] == from_scratch(tmp_path, SHOP + MORE).digest
+
+
+def test_the_flow_looks_once_and_leaves_what_changed(tmp_path, orders, prefect_server):
+    from flows.update import watch_flow
+
+    settings = {"store": str(tmp_path / "store"), "ingest": COLUMNS, **HERE}
+    put(orders, "1.csv", SHOP)
+    assert watch_flow(str(orders), settings, settle=0)["how"] == "run"
+    put(orders, "2.csv", MORE)
+    record = watch_flow(str(orders), settings, settle=0)
+    assert record["digest"] == from_scratch(tmp_path, SHOP + MORE).digest
+    assert record["digest"] in artifacts(prefect_server)[f"update-{record['version']}"]["data"]
+    assert watch_flow(str(orders), settings, settle=0)["how"] == "nothing new"
+
+
+def test_two_looks_at_once_take_a_file_once(tmp_path, orders):
+    from concurrent.futures import ThreadPoolExecutor
+
+    put(orders, "1.csv", SHOP)
+    watched(tmp_path, orders).take()
+    put(orders, "2.csv", MORE)
+    with ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(lambda _: watched(tmp_path, orders).take().files, range(2)))
+    assert sorted(map(len, both)) == [0, 1]
+
+
+def test_a_look_tells_what_is_there(orders):
+    put(orders, "1.csv", SHOP)
+    put(orders, "notes.txt", [])
+    seen = look(str(orders))
+    assert [file.uri for file in seen.files] == [f"file://{orders}/1.csv"]
+    assert seen.files[0].bytes == (orders / "1.csv").stat().st_size
+    assert seen.passed_over == (f"file://{orders}/notes.txt",)

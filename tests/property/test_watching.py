@@ -1,0 +1,172 @@
+"""Files that arrive, change and are taken anew, against a run of all files as they are."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+
+import fsspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+import kernels
+from pipeline.graphs.bipartite import BipartiteGraph
+from pipeline.run import run
+from pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, Settings, parse_duration
+from pipeline.stages.verify import verify
+from pipeline.store.labels import read_labels
+from pipeline.store.layout import RunFolder, Store
+from pipeline.store.results import open_run
+from pipeline.versions.difference import Difference, Step
+from pipeline.versions.watch import Watch
+from tests.property.test_versions import Killed, by_force, read_back
+from tests.reference.brute_force import maximal_bicliques, passing
+
+PLACE = "memory://watching"
+LABELS = st.sampled_from([*"abcdefg", "10", "9", "é"])
+ROW = st.tuples(LABELS, LABELS, st.integers(0, 30), st.integers(1, 4))
+ROWS = st.lists(ROW, min_size=1, max_size=9).map(lambda rows: [(*rows[0][:3], 4), *rows[1:]])
+"""Left and right label, time and weight; a file of which nothing is left would be refused."""
+
+KEPT = {
+    "no window": {},
+    "a window": {"window": "8"},
+    "weights of a window": {"window": "0.2m", "weight": "n", "duplicates": "sum", "min_weight": 2},
+    "first weights": {"window": "8s", "weight": "n"},
+    "largest weights": {"weight": "n", "duplicates": "max"},
+}
+"""Settings of the input."""
+
+
+def put(name, rows):
+    with fsspec.open(f"{PLACE}/{name}", "w") as file:
+        file.write("\n".join(["user,item,when,n", *(",".join(map(str, row)) for row in rows)]) + "\n")
+    return f"{PLACE}/{name}"
+
+
+def stored_rows(opened):
+    """Edges of a run's graph with their weights, and the rows of its window, by labels."""
+    graph = opened.store.graph(opened.manifest.graph)
+    labels = [list(map(str, ids.to_pylist())) for ids in read_labels(graph)]
+    found = []
+    for name in ("edges.parquet", "rows.parquet"):
+        if name in graph.stored():
+            columns = graph.read_table(graph.stored()[name]).to_pydict()
+            ends = ([ids[at] for at in columns.pop(side)] for ids, side in zip(labels, ("left", "right"), strict=True))
+            found.append(sorted(zip(*ends, *columns.values(), strict=True)))
+    return found
+
+
+class Arrivals(RuleBasedStateMachine):
+    """Files come, change, and wait for others; every version is what a run of all of them gives."""
+
+    @initialize(
+        rows=ROWS,
+        least=st.tuples(st.integers(1, 2), st.integers(1, 2), st.integers(1, 4)),
+        side=st.sampled_from(["left", "right"]),
+        kept=st.sampled_from(sorted(KEPT)),
+    )
+    def begin(self, rows, least, side, kept):
+        fs = fsspec.filesystem("memory")
+        if fs.exists("/watching"):
+            fs.rm("/watching", recursive=True)
+        self.least, self.files, self.held, self.order = least, {}, [], []
+        asked = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
+        self.settings = Settings(
+            store=f"{PLACE}/store",
+            ingest=IngestSettings(left="user", right="item", time="when", **KEPT[kept]),
+            search=SearchSettings(side=side, threads=1, **asked),
+            plan=PlanSettings(partitions=2),
+            cluster=ClusterSettings(local=True),
+        )
+        self.arrive(rows)
+        self.look()
+
+    @rule(rows=ROWS)
+    def arrive(self, rows):
+        name = f"{len(self.files)}.csv"
+        self.files[name] = rows
+        put(f"in/{name}", rows)
+
+    @rule(data=st.data(), rows=ROWS)
+    def change(self, data, rows):
+        name = data.draw(st.sampled_from(sorted(self.files)))
+        self.files[name] = rows
+        put(f"in/{name}", rows)
+
+    @rule()
+    def look(self):
+        taken = Watch(f"{PLACE}/in", self.settings, replace=True, settle=0).take()
+        new = [uri.rsplit("/", 1)[-1] for uri in taken.files]
+        self.order = [name for name in self.order if name not in new] + new
+        self.held = [row for name in self.order for row in self.files[name]]
+
+    @precondition(lambda self: self.held)
+    @rule(where=st.sampled_from(["commit", "sink", "write_record", "create_record"]))
+    def be_killed_and_look_again(self, where):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(RunFolder, where, lambda *_, **__: (_ for _ in ()).throw(Killed))
+            with contextlib.suppress(Killed):
+                self.look()
+        self.look()
+
+    @invariant()
+    def the_latest_is_what_a_run_of_all_files_gives(self):
+        opened = open_run(self.settings.store)
+        asked = self.settings.ingest
+        rows = [row for row in self.held if row[3] >= (asked.min_weight or 0)]
+        if asked.window is not None:
+            first = max(row[2] for row in rows) - parse_duration(asked.window)
+            rows = [row for row in rows if row[2] >= first]
+        assert read_back(opened) == by_force({row[:2] for row in rows}, self.least)
+        whole = run(put("all.csv", self.held), self.settings.model_copy(update={"store": f"{PLACE}/scratch"}))
+        assert (opened.manifest.digest, opened.manifest.bicliques) == (whole.digest, whole.bicliques)
+        assert stored_rows(opened) == stored_rows(open_run(f"{PLACE}/scratch", whole.run))
+
+    def teardown(self):
+        if getattr(self, "held", None):
+            store = Store.open(self.settings.store)
+            for name in store.runs():
+                found = verify(store, name)
+                assert found.ok, found.problems
+
+
+Arrivals.TestCase.settings = settings(max_examples=40, stateful_step_count=8, deadline=None)
+TestArrivals = Arrivals.TestCase
+
+
+EDGES = st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=16)
+
+
+@settings(deadline=None)
+@given(before=EDGES, after=EDGES, least=st.tuples(st.integers(1, 2), st.integers(1, 2), st.integers(1, 4)))
+def test_edges_that_come_and_go_at_once_change_what_differs(before, after, least):
+    def found(edges):
+        return {(frozenset(a), frozenset(b)) for a, b in passing(maximal_bicliques(sorted(edges), 5), *least)}
+
+    def lists(of):
+        sides = [
+            [frozenset(members[a:b].tolist()) for a, b in itertools.pairwise(offsets)]
+            for offsets, members in ((of.left_offsets, of.left), (of.right_offsets, of.right))
+        ]
+        pairs = list(zip(*sides, strict=True))
+        assert len(pairs) == len(set(pairs))
+        return set(pairs)
+
+    def step(edges, changed, delete):
+        graph = BipartiteGraph.from_edges(*ends(edges), 5, 5)
+        asked = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
+        return Step(graph, ends(changed), delete, asked)
+
+    changes = Difference([step(before, before - after, True), step(after, after - before, False)]).find(1)
+    assert isinstance(changes, kernels.Changes)
+    assert lists(changes.appeared) == found(after) - found(before)
+    assert lists(changes.vanished) == found(before) - found(after)
+
+
+def ends(edges):
+    pairs = np.array(sorted(edges), np.int32).reshape(-1, 2)
+    return np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
