@@ -252,8 +252,8 @@ def bench_update(
     """Join batches of edges to a run, one edge to a tenth of all, beside a run from scratch."""
     from flows.cli import bench_tables, console
     from pipeline.bench.graphs import find_graphs
-    from pipeline.placement.machine import machine_facts
     from pipeline.bench.updates import draw_updates, measure_updates
+    from pipeline.placement.machine import machine_facts
 
     check_picture(picture)
     records = []

@@ -14,6 +14,7 @@ from pipeline.formats.files import file_system, files_of, input_errors, size_of
 from pipeline.formats.parquet import BATCH_ROWS
 from pipeline.formats.recognise import recognise
 from pipeline.formats.tables import names_its_columns
+from pipeline.redact import without_secrets
 from pipeline.settings import IngestSettings
 
 CHOSEN = ("csv", "tsv", "parquet", "table")
@@ -101,7 +102,7 @@ def _file(uri: str) -> SourceFile:
         while block := file.read(BLOCK):
             state.update(block)
             size += len(block)
-    return SourceFile(str(fs.unstrip_protocol(path)), size, state.hexdigest())
+    return SourceFile(without_secrets(str(fs.unstrip_protocol(path))), size, state.hexdigest())
 
 
 def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, delete: bool) -> IngestSettings:

@@ -24,11 +24,13 @@ from pipeline.placement.where import check_backends
 from pipeline.run import Observer, StageClock, finish
 from pipeline.settings import Settings
 from pipeline.stages.extend import Extended, extend
+from pipeline.stages.limits import Limits
 from pipeline.stages.plan import plan_run, read_plan
 from pipeline.stages.search import search_settings
 from pipeline.store.bicliques import MASK, publish_of
 from pipeline.store.labels import read_hashes
 from pipeline.store.layout import FORMAT, RunFolder, Store
+from pipeline.store.manifest import moment_after
 from pipeline.store.records import STORED
 from pipeline.store.states import OpenedRun, latest_run, read_run
 from pipeline.store.versions import APPEARED, VANISHED, Layer, layers_of, parts_of
@@ -301,7 +303,7 @@ class _Update:
             self._folder.write_record("run.json", asked)
         planned = plan_run(self._store, self._folder.run, self._settings.data_backend, self._settings.cluster)
         call = self._settings.model_copy(
-            update={"search": self._settings.search.model_copy(update={"max_bicliques": None})}
+            update={"search": self._settings.search.model_copy(update=dict.fromkeys(vars(Limits())))}
         )
         summary = finish(self._store, planned, call, self._observer, self._clock.seconds, None)
         self._clock.seconds = {name: took for name, took in summary.seconds.items() if name != "total"}
@@ -335,6 +337,8 @@ class _Update:
         asked["update"].update(did)
         record = self._described(asked, layers[:stay], written, found.backend, threads, extended)
         stands = self._folder.commit("run.json", record, [change.file for change in written])
+        self._folder.sweep()
+        graph.sweep()
         did["seconds"] = sum(self._clock.seconds.values())
         tell("version committed", run=self._folder.run, parent=self._parent.run, **did)
         added = sum(change.file.bytes for change in written)
@@ -386,7 +390,7 @@ class _Update:
                 for side in ("left", "right")
             },
             "seconds": asked["update"]["seconds"],
-            "created": dt.datetime.now(dt.UTC).isoformat(),
+            "created": moment_after(str(before["created"])),
             "files": [],
             "checks": [],
             "machine": machine_facts(),
