@@ -104,7 +104,8 @@ sanitize-gpu: setup-dev
 	$(SANITIZE) --tool racecheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool synccheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize
 
-# A longer campaign of faults than the tests have: processes killed or stopped, full disks.
+# A longer campaign of faults than the tests have: processes killed or stopped, disks that are full
+# or break, clocks that jump, connections that are cut. An hour or two.
 faults: setup-dev
 	BICLIQ_FAULTS=300 $(BIN)/python -m pytest tests/faults
 

@@ -6,6 +6,7 @@ Dask future 3). The flow's last state says what was found, and its artifacts sho
 
 from __future__ import annotations
 
+import time
 from base64 import b64encode
 from typing import Any
 
@@ -109,9 +110,9 @@ def search_and_publish(
     expected = forecast_task(run, values)
     with artifacts() as shown:
         with clock("search"):
-            searched = _search(store, run, placement, values, shown)
+            searched, limited_by = _search(store, run, placement, asked, shown)
         with clock("publish"):
-            publish_task(run, values)
+            publish_task(run, values, limited_by)
         if verify:
             with clock("verify"):
                 verify_task(run, values)
@@ -124,20 +125,28 @@ def search_and_publish(
     return record
 
 
-def _search(store: Store, run: str, placement: Placement, values: dict[str, Any], shown: Artifacts) -> int:
-    """Search the partitions, batch by batch, and say how many were not there yet."""
-    searched = 0
+def _search(store: Store, run: str, placement: Placement, asked: Settings, shown: Artifacts) -> tuple[int, str | None]:
+    """Search the partitions, batch by batch.
+
+    Says how many were not there yet, and which limit ended that.
+    """
+    values, searched, started = asked.model_dump(mode="json"), 0, time.monotonic()
     if placement.cluster is not None:
         quiet_dask()
-    with store.run(run).claim_run(settings_of(values).second_run), placement.opened() as client:
+    with store.run(run).claim_run(asked.second_run), placement.opened() as client:
         if client is not None:
             get_run_logger().info("Dask dashboard: %s", client.dashboard_link)
             link = f"[Dask dashboard]({client.dashboard_link})"
             shown.text(f"dask-{run}", link, "the workers, while the search runs")
         address = None if client is None else client.scheduler.address
         for number, batch in enumerate(batches_of(store, run)):
-            searched += search_task(run, number, batch, values, address)
-    return searched
+            limit = asked.search.time_limit
+            left = None if limit is None else max(limit - (time.monotonic() - started), 0.001)
+            record = search_task(run, number, batch, values, address, left)
+            searched += record["searched"]
+            if record["limited_by"] is not None:
+                return searched, record["limited_by"]
+    return searched, None
 
 
 def in_words(record: dict[str, Any]) -> str:

@@ -119,24 +119,38 @@ def forecast_task(run: str, settings: dict[str, Any]) -> dict[str, Any] | None:
 
 
 @task(name="search", task_run_name="search {run} batch {number}", **STAGE)
-def search_task(run: str, number: int, partitions: list[int], settings: dict[str, Any], scheduler: str | None) -> int:
-    """Search one batch of partitions, here or on a cluster, and tell Prefect how far it is."""
+def search_task(
+    run: str,
+    number: int,
+    partitions: list[int],
+    settings: dict[str, Any],
+    scheduler: str | None,
+    time_limit: float | None = None,
+) -> dict[str, Any]:
+    """Search one batch of partitions, here or on a cluster, and tell Prefect how far it is.
+
+    Returns how many were ``searched``, and the limit that it was ``limited_by``; the time limit is
+    what is left of it.
+    """
     asked = settings_of(settings)
     store = Store.open(asked.store, create=False)
     placement = read_plan_record(store.run(run)).placement(asked)
-    options: dict[str, Any] = {**call_options(asked.search), "placement": placement, "only": partitions}
+    call = {**call_options(asked.search), "time_limit": time_limit}
+    options: dict[str, Any] = {**call, "placement": placement, "only": partitions}
     show = partial(show_search, run, "search")
     if scheduler is None:
-        return search_run(store, run, None, show, **options).searched
-    with open_cluster(asked.cluster.model_copy(update={"scheduler": scheduler})) as client:
-        return search_run(store, run, client, show, **options).searched
+        record = search_run(store, run, None, show, **options)
+    else:
+        with open_cluster(asked.cluster.model_copy(update={"scheduler": scheduler})) as client:
+            record = search_run(store, run, client, show, **options)
+    return {"searched": record.searched, "limited_by": record.limited_by}
 
 
 @task(name="publish", **STAGE)
-def publish_task(run: str, settings: dict[str, Any]) -> str:
-    """Write the manifest; the run is now whole."""
+def publish_task(run: str, settings: dict[str, Any], limited_by: str | None = None) -> str:
+    """Write the manifest; the run is now whole, or says which limit ended it."""
     asked = settings_of(settings)
-    return publish(Store.open(asked.store, create=False), run, asked.search.max_bicliques).digest
+    return publish(Store.open(asked.store, create=False), run, limited_by=limited_by).digest
 
 
 @task(name="verify", **STAGE)

@@ -8,6 +8,7 @@ import math
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from types import TracebackType
 from typing import Any
@@ -150,12 +151,14 @@ class CpuSearch:
         """Block until the search has ended, reporting progress; an interrupt stops the search."""
         wait_for(self._session, None if progress is None else lambda: progress(self.progress()))
 
-    def next_batch(self) -> BicliqueBatch | None:
-        """The next batch, or None when the search has ended."""
+    def next_batch(self, until: Callable[[], bool] | None = None) -> BicliqueBatch | None:
+        """The next batch, or None when the search has ended, or `until` has said that it has to."""
         while not self._session.ended:
             arrays = self._session.next(POLL_SECONDS)
             if arrays is not None:
                 return BicliqueBatch(*arrays)
+            if until is not None and not self._session.ended and until():
+                return None
         return None
 
     def stop(self) -> None:
@@ -194,9 +197,11 @@ class BicliqueStream:
     block, or `close`, ends the search.
     """
 
-    def __init__(self, search: StreamingSearch, limit: int | None) -> None:
+    def __init__(self, search: StreamingSearch, limit: int | None, until: Callable[[], bool] | None = None) -> None:
         self._search = search
         self._limit = limit
+        self._until = until
+        self._is_cut = False
         self._delivered = 0
         self._result: EnumerationResult | None = None
 
@@ -208,10 +213,14 @@ class BicliqueStream:
         if self._result is not None:
             raise StopIteration
         try:
-            batch = self._search.next_batch()
+            batch = None if self._has_to_end() else self._search.next_batch(self._has_to_end)
         except BaseException:
             self.close()
             raise
+        if batch is None and self._is_cut:
+            self.close()
+            self._result = replace(self.result, bicliques=self._delivered)
+            raise StopIteration
         if batch is None:
             self._result = self._search.result()
             raise StopIteration
@@ -237,6 +246,10 @@ class BicliqueStream:
         if self._result is None:
             self._search.stop()
             self._result = self._search.result(interrupted=True)
+
+    def _has_to_end(self) -> bool:
+        self._is_cut = self._is_cut or (self._until is not None and self._until())
+        return self._is_cut
 
     def progress(self) -> Progress:
         """How far the search has come."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -164,6 +165,7 @@ def stream_maximal_bicliques(
     batch_bicliques: int = 65_536,
     batch_ids: int = 1 << 20,
     on_device: bool = False,
+    until: Callable[[], bool] | None = None,
 ) -> BicliqueStream:
     """Enumerate the maximal bicliques of a bipartite graph as a stream of batches.
 
@@ -176,6 +178,9 @@ def stream_maximal_bicliques(
     on_device : bool
         Leave the arrays of the batches on the GPU, as CuPy arrays of whatever a launch of the
         search has found; only with ``backend="cuda"``.
+    until : callable, optional
+        Asked before each batch, and on a CPU many times a second while there is none: the stream
+        ends as soon as it returns True, and its result then says that it is not complete.
 
     Returns
     -------
@@ -212,8 +217,8 @@ def stream_maximal_bicliques(
             f"backend {str(backend)!r} has no batches on a device; leave on_device out, or search on a GPU"
         )
     if backend == Backend.CUDA:
-        return BicliqueStream(CudaStreamSearch(request, on_device=on_device), max_bicliques)
-    return BicliqueStream(CpuSearch(request, "enumerate"), max_bicliques)
+        return BicliqueStream(CudaStreamSearch(request, on_device=on_device), max_bicliques, until)
+    return BicliqueStream(CpuSearch(request, "enumerate"), max_bicliques, until)
 
 
 def checked_request(

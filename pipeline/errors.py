@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kernels.errors import BackendError, BicliqError, CapacityError
+from pipeline.redact import without_secrets
 
 __all__ = [
     "AskedBackendError",
@@ -66,11 +67,11 @@ def may_heal(error: BaseException | None) -> bool:
 
 
 def sentence(error: BaseException) -> str:
-    """Return the text of an error of ours, and of any other its name, too.
+    """Return the text of an error of ours, and of any other its name, too; secrets are hidden.
 
     Examples
     --------
     >>> sentence(InputError("line 3: 2 fields")), sentence(KeyError("x"))
     ('line 3: 2 fields', "KeyError: 'x'")
     """
-    return str(error) if isinstance(error, BicliqError) else f"{type(error).__name__}: {error}"
+    return without_secrets(str(error) if isinstance(error, BicliqError) else f"{type(error).__name__}: {error}")

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from pipeline.redact import without_secrets
+
 LOGGER = logging.getLogger("bicliq")
 
 Message = tuple[int, str, dict[str, Any]]
@@ -122,8 +124,8 @@ class _Sender(logging.Handler):
 
 
 def _plain(value: Any) -> Any:
-    """A number or text, which can travel between processes."""
-    return value if isinstance(value, bool | int | float | str) else str(value)
+    """A number or text, which can travel between processes, and be shown to anybody."""
+    return value if isinstance(value, bool | int | float) else without_secrets(str(value))
 
 
 def _shown(value: Any) -> str:

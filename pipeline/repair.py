@@ -213,7 +213,8 @@ def _searched_again(folder: RunFolder, planned: PlanRecord, settings: Settings) 
             search_run(folder.store, folder.run, client, placement=placement, **options)
         said.append(f"{folder.place}: partitions {', '.join(map(str, again))} searched again")
     try:
-        publish(folder.store, folder.run, limit, None if manifest is None else manifest["created"])
+        before = {} if manifest is None else {name: manifest.get(name) for name in ("created", "limited_by")}
+        publish(folder.store, folder.run, limit, **before)
         said.append(f"{folder.place}/manifest.json: published again")
     except DamageError:
         raise

@@ -16,7 +16,7 @@ from pipeline.settings import SearchSettings, Settings
 from pipeline.stages.checks import check_input
 from pipeline.stages.forecast import forecast
 from pipeline.stages.ingest import GraphRecord, ingest
-from pipeline.stages.plan import PlanRecord, plan, plan_run
+from pipeline.stages.plan import OF_THE_CALL, PlanRecord, plan, plan_run
 from pipeline.stages.profile import profile
 from pipeline.stages.publish import publish
 from pipeline.stages.search_run import SearchProgress, search_run
@@ -34,8 +34,9 @@ class RunSummary:
         Names of the run and of its graph, and the URL of the store.
     output
         URL of the folder of its Parquet files.
-    bicliques, digest, complete
-        Their number, their set digest (16 hex digits), and whether no limit cut the search off.
+    bicliques, digest, complete, limited_by
+        Their number, their set digest (16 hex digits), whether no limit cut the search off, and
+        which one did, by its name.
     n_left, n_right, n_edges
         Size of the ingested graph.
     partitions, searched
@@ -70,6 +71,7 @@ class RunSummary:
     bicliques: int
     digest: str
     complete: bool
+    limited_by: str | None
     n_left: int
     n_right: int
     n_edges: int
@@ -228,7 +230,7 @@ def finish(
             observer.dashboard(client.dashboard_link)
         searched = search_run(store, planned.run, client, observer.search, placement=placement, **asked)
     with clock("publish"):
-        manifest = publish(store, planned.run, settings.search.max_bicliques)
+        manifest = publish(store, planned.run, limited_by=searched.limited_by)
     found = summary(store, manifest, searched.searched, placement, clock.seconds, graph, searched.busy, expected)
     observer.told(notify_finished(settings, found.record()))
     return found
@@ -253,6 +255,7 @@ def summary(
         bicliques=manifest.bicliques,
         digest=manifest.digest,
         complete=manifest.complete,
+        limited_by=manifest.limited_by,
         n_left=manifest.n_left,
         n_right=manifest.n_right,
         n_edges=manifest.n_edges,
@@ -273,7 +276,7 @@ def summary(
 
 def call_options(search: SearchSettings) -> dict[str, Any]:
     """Arguments of `search_run` that are those of a call, not of the run."""
-    return {name: getattr(search, name) for name in ("max_bicliques", "on_limit", "check")}
+    return {name: getattr(search, name) for name in OF_THE_CALL}
 
 
 class StageClock:

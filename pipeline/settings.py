@@ -170,6 +170,18 @@ class SearchSettings(_Frozen):
     min_right: int = Field(1, ge=1, lt=2**31, description="Least number of right vertices of a biclique.")
     min_edges: int = Field(1, ge=1, lt=2**63, description="Least number of edges of a biclique, left times right.")
     max_bicliques: int | None = Field(None, ge=1, lt=2**63, description="Stop after so many.")
+    max_bytes: int | None = Field(
+        None, ge=1, lt=2**63, description="Stop when the data files of the run have so many bytes, to a batch."
+    )
+    time_limit: float | None = Field(
+        None, gt=0, allow_inf_nan=False, description="Stop the search after so many seconds."
+    )
+    memory_limit: int | None = Field(
+        None,
+        ge=1,
+        lt=2**63,
+        description="Stop the search when a process that searches holds so many bytes of memory.",
+    )
     on_limit: Literal["error", "flag"] = Field(
         "flag", description="Whether a reached limit is an error or marked in the manifest."
     )
@@ -477,8 +489,12 @@ def seconds_of(option: str, text: str) -> float:
 
 def check_limit(search: SearchSettings) -> None:
     """Refuse a limit that is an error without being one."""
-    if search.on_limit == "error" and search.max_bicliques is None:
-        raise ValueError("on_limit is 'error', but no max_bicliques is set: set it, or leave on_limit at 'flag'")
+    limits = search.max_bicliques, search.max_bytes, search.time_limit, search.memory_limit
+    if search.on_limit == "error" and limits == (None,) * 4:
+        raise ValueError(
+            "on_limit is 'error', but no limit is set: set max_bicliques, max_bytes, time_limit or memory_limit, or"
+            " leave on_limit at 'flag'"
+        )
 
 
 def load_settings(**arguments: Any) -> Settings:

@@ -98,6 +98,8 @@ def _explained(error: Exception) -> tuple[str, int]:
 
 def _say(message: str, code: int) -> int:
     """Print one line on standard error; `bicliq` alone has nothing to say beside its help."""
+    from pipeline.redact import without_secrets
+
     if message:
-        print(f"bicliq: {' '.join(message.splitlines())}", file=sys.stderr)
+        print(f"bicliq: {without_secrets(' '.join(message.splitlines()))}", file=sys.stderr)
     return code

@@ -37,14 +37,15 @@ PANELS = {
 """Panel of `--help` in which the options of a group, or of a setting that is in none, are shown."""
 
 HOW = ("search.backend", "search.threads")
-CALL = (*HOW, "search.max_bicliques", "search.on_limit", "search.check")
+LIMITS = tuple(f"search.{name}" for name in ("max_bicliques", "max_bytes", "time_limit", "memory_limit"))
+CALL = (*HOW, *LIMITS, "search.on_limit", "search.check")
 ALL = tuple(Settings.model_fields)
 
 TAKES: dict[str, tuple[str, ...]] = {
     "run": ALL,
-    "enumerate": ("ingest", "search", "data_backend"),
+    "enumerate": ("ingest", "search", *(f"-{limit}" for limit in LIMITS[1:]), "data_backend"),
     "estimate": (
-        *("ingest", "search", "-search.backend", "-search.max_bicliques", "-search.on_limit", "-search.check"),
+        *("ingest", "search", *(f"-{of_a_call}" for of_a_call in CALL), "search.threads"),
         "publish",
     ),
     "count": ("ingest", "search.side", *HOW, "plan", "cluster", "second_run", "checks", "data_backend", "store"),

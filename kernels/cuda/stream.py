@@ -9,7 +9,7 @@ consumer works on them.
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import numpy as np
@@ -39,8 +39,12 @@ class CudaStreamSearch(CudaSearch):
         self._on_device = on_device
         self._batches = self._produce()
 
-    def next_batch(self) -> BicliqueBatch | None:
-        """The next batch, or None when the search has ended."""
+    def next_batch(self, until: Callable[[], bool] | None = None) -> BicliqueBatch | None:
+        """The next batch, or None when the search has ended.
+
+        A launch is not ended by `until`: its output is bounded, and the stream asks before the
+        next.
+        """
         with device_errors():
             return next(self._batches, None)
 

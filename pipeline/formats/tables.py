@@ -23,6 +23,7 @@ from pipeline.formats.files import Files
 from pipeline.formats.parquet import BATCH_ROWS, text_sides, typed_batches, typed_layout
 from pipeline.formats.source import EdgeBatch, EdgeSource
 from pipeline.formats.words import brief, shown
+from pipeline.redact import without_secrets
 from pipeline.settings import IngestSettings
 
 KINDS = (
@@ -138,10 +139,10 @@ def name_of(source: Edges) -> str:
     ('edges.csv', 'Arrow table', 'list of baskets')
     """
     if isinstance(source, Files):
-        return source.name
+        return without_secrets(source.name)
     if isinstance(source, EdgeSource):
-        return source.uri
-    return os.fspath(source) if isinstance(source, str | os.PathLike) else _called(source)
+        return without_secrets(source.uri)
+    return without_secrets(os.fspath(source)) if isinstance(source, str | os.PathLike) else _called(source)
 
 
 def open_table(source: Any, settings: IngestSettings) -> EdgeSource:

@@ -76,7 +76,7 @@ def open_cluster(settings: ClusterSettings, backend: str = "cpu") -> Iterator[An
     }
     with dask.config.set(quiet):
         if settings.scheduler is not None:
-            with _connect(settings.scheduler) as client:
+            with _without_dasks_log(), _connect(settings.scheduler) as client:
                 yield client
             return
         _refuse_in_a_worker()
@@ -166,6 +166,20 @@ def _connect(address: str) -> Any:
         raise InputError(
             f"scheduler {address!r}: no Dask scheduler answers there ({error}); check the address, as in tcp://host:8786"
         ) from error
+
+
+@contextlib.contextmanager
+def _without_dasks_log() -> Iterator[None]:
+    """Keep to ourselves what Dask logs here of connections that broke: an error of ours says it."""
+    handlers = logging.getLogger("distributed").handlers
+    levels = [handler.level for handler in handlers]
+    for handler in handlers:
+        handler.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for handler, level in zip(handlers, levels, strict=True):
+            handler.setLevel(level)
 
 
 def _dashboard(asked: bool | str) -> str | None:

@@ -116,7 +116,7 @@ def hand_out(
     again where that may help (`pipeline.errors.may_heal`), and one whose worker died on another
     worker.
     """
-    return _done_here(next_task, hear) if client is None else _done_by(client, next_task, hear)
+    return _done_here(next_task, hear) if client is None else _unless_lost(_done_by(client, next_task, hear))
 
 
 def _done_here(next_task: Callable[[], tuple[int, Task] | None], hear: Callable[[Any], None]) -> Iterator[Ended]:
@@ -129,25 +129,35 @@ def _done_here(next_task: Callable[[], tuple[int, Task] | None], hear: Callable[
             yield Ended(task[0], value)
 
 
+def _unless_lost(tasks: Iterator[Ended]) -> Iterator[Ended]:
+    """Say that the cluster was lost where a connection to its scheduler breaks in our hands."""
+    from distributed.comm import CommClosedError
+
+    try:
+        yield from tasks
+    except CommClosedError as error:
+        raise _lost(str(error)) from error
+
+
 def _done_by(
     client: Any, next_task: Callable[[], tuple[int, Task] | None], hear: Callable[[Any], None]
 ) -> Iterator[Ended]:
     events: SimpleQueue[Any] = SimpleQueue()  # Dask's threads fill it, the caller's empties it
     topic = f"bicliq-{uuid.uuid4().hex}"
     slots = _slots_by_host(client)
-    running: dict[str, tuple[int, Any]] = {}
+    running: dict[str, tuple[int, Task, Any]] = {}
+
+    def submit(number: int, task: Task) -> None:
+        if client.status == "closed":
+            raise _lost("it closed its connections")
+        future = client.submit(_on_worker, task, topic, slots, LOGGER.getEffectiveLevel(), pure=False, retries=RETRIES)
+        running[future.key] = number, task, future
+        future.add_done_callback(events.put)
 
     def start() -> None:
         task = next_task()
-        if task is None:
-            return
-        if client.status == "closed":
-            raise _lost("it closed its connections")
-        future = client.submit(
-            _on_worker, task[1], topic, slots, LOGGER.getEffectiveLevel(), pure=False, retries=RETRIES
-        )
-        running[future.key] = task[0], future
-        future.add_done_callback(events.put)
+        if task is not None:
+            submit(*task)
 
     client.subscribe_topic(topic, events.put)
     try:
@@ -158,11 +168,16 @@ def _done_by(
             if isinstance(event, tuple):  # time and message of a running task
                 _hear(event[1], hear)
                 continue
-            yield _ended(*running.pop(event.key))
+            number, task, future = running.pop(event.key)
+            if future.status == "lost" and client.status == "running":
+                future.release()
+                submit(number, task)  # its worker died with the result; what it committed is found
+                continue
+            yield _ended(number, future)
             start()
     finally:
         with suppress(Exception):  # a client that was lost can neither release nor unsubscribe
-            for _, future in running.values():
+            for _, _, future in running.values():
                 future.release()  # whoever stops listening stops the work
             client.unsubscribe_topic(topic)
 

@@ -240,6 +240,16 @@ def _thresholds(found: kernels.BicliqueEstimate, rate: WritingRate) -> list[dict
     return rows
 
 
+def is_easy(expected: Expected | None, asked: SearchSettings, n_edges: int) -> bool:
+    """Whether fewer bicliques than edges are expected, and none that thresholds hide.
+
+    Words of bits in a dense graph take a thousandth of what a node of another search takes:
+    K(5000, 5000) has one biclique, and 10¹¹ paths of two edges.
+    """
+    hides = max(asked.min_left, asked.min_right, asked.min_edges) > 1
+    return expected is not None and not hides and expected.high < n_edges
+
+
 def would_do(thresholds: list[dict[str, int]]) -> list[dict[str, int]]:
     """Lowest thresholds that leave a number of bicliques that a person can look at.
 

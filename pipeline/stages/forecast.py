@@ -6,6 +6,7 @@ of one that is partly there, what is committed already counts as paid.
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 from typing import Any
@@ -33,7 +34,7 @@ def forecast(store: Store, planned: PlanRecord, settings: Settings) -> dict[str,
     planned
         The plan of the run.
     settings
-        `force` searches in any case; a limit of bicliques bounds what is written.
+        `force` searches in any case; a limit of bicliques or bytes bounds what is written.
 
     Returns
     -------
@@ -61,7 +62,8 @@ def forecast(store: Store, planned: PlanRecord, settings: Settings) -> dict[str,
         warn("many bicliques are expected", run=planned.run, bicliques=short(expected["bicliques"]), **named)
     if store.root.is_local and not settings.force:
         share = 1.0 if limit is None else min(1.0, limit / max(expected["bicliques"], 1))
-        _must_fit(store.root.path, share * expected["bytes"] - sum(of.bytes for of in committed.values()), record)
+        size = min(share * expected["bytes"], settings.search.max_bytes or math.inf)
+        _must_fit(store.root.path, size - sum(of.bytes for of in committed.values()), record)
     return record
 
 

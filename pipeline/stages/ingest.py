@@ -30,6 +30,7 @@ from pipeline.events import tell, warn
 from pipeline.formats import EdgeBatch, Edges, EdgeSource, open_edges, read_batches
 from pipeline.formats.words import shown
 from pipeline.placement.where import CPU_DATA, Backend, Place, place_data
+from pipeline.redact import without_secrets
 from pipeline.settings import IngestSettings
 from pipeline.stages.edge_table import EdgeTable, summarize
 from pipeline.stages.ingest_policies import filtered, no_rows, of_sample
@@ -227,7 +228,7 @@ def read_edge_table(
         raise InputError(f"{opened.uri}: no edge is left: {_dropped(table.summary)}; check the filters and the columns")
     table.summary["columns"] = opened.columns
     table.summary["source"] = {
-        "uri": opened.uri,
+        "uri": without_secrets(opened.uri),
         "format": opened.format,
         "bytes": opened.bytes,
         "files": len(opened.files),

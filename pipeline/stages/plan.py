@@ -31,7 +31,7 @@ from pipeline.placement.arrays import largest_of_rows, library_of, starts_of, to
 from pipeline.placement.device import gpu_count
 from pipeline.placement.where import Placement, place_graph, place_run
 from pipeline.settings import ClusterSettings, PlanSettings, PublishSettings, SearchSettings, Settings
-from pipeline.stages.expected import PLANNED_WORK, PLANNED_WRITTEN, Expected, expected_output, would_do
+from pipeline.stages.expected import PLANNED_WORK, PLANNED_WRITTEN, Expected, expected_output, is_easy, would_do
 from pipeline.store.bicliques import publish_of
 from pipeline.store.layout import FORMAT, RunFolder, Store
 from pipeline.store.records import named_files
@@ -40,7 +40,7 @@ Side = Literal["left", "right"]
 Asks = Literal["bicliques", "counts"]
 """What the partitions of a run are for."""
 
-OF_THE_CALL = {"max_bicliques", "on_limit", "check"}
+OF_THE_CALL = {"max_bicliques", "max_bytes", "time_limit", "memory_limit", "on_limit", "check"}
 """Settings of a search that are no part of its run: where this call stops, and what it checks
 before."""
 
@@ -282,7 +282,8 @@ def _plan(
     cut = _worthwhile(data_backend, search, cluster, graph.n_edges, int((others**2).sum()))
     wanted = plan_settings.partitions, plan_settings.memory_budget
     expected = _expected(graph, search, side, publish_of(asked)) if asked["asks"] == "bicliques" else None
-    found, est_bytes = plan_partitions(graph, side, *wanted, cut, expected)
+    easy = is_easy(expected, search, graph.n_edges)
+    found, est_bytes = plan_partitions(graph, side, *wanted, cut, expected, is_easy=easy)
     written.append(folder.write_table("plan.parquet", found.to_table()))
     record = PlanRecord(
         run=str(asked["run"]),
@@ -368,6 +369,8 @@ def plan_partitions(
     memory_budget: int,
     cut: tuple[int, int] = (WEDGES_PER_PARTITION, SPARE_PARTITIONS),
     expected: Expected | None = None,
+    *,
+    is_easy: bool = False,
 ) -> tuple[Plan, int]:
     """Order the roots and group them.
 
@@ -389,6 +392,8 @@ def plan_partitions(
         most of them.
     expected
         What a search for bicliques is expected to find; None: there is none.
+    is_easy
+        Whether to copy the graph takes longer than to search it: one partition then holds it.
 
     Returns
     -------
@@ -418,12 +423,14 @@ def plan_partitions(
     sequence, cuts = _grouped(by_root, order, cost, wanted)
     new_bytes = _PartitionBytes(by_root, sequence)
     if partitions is None:
-        cuts = new_bytes.cut(cuts, memory_budget)
+        one_will_do = is_easy and new_bytes.are_copies(cuts)
+        cuts = new_bytes.cut(cuts[:0] if one_will_do else cuts, memory_budget)
     place = np.empty(by_root.n_left, np.int64)
     place[to_host(order)] = np.arange(order.size)
     numbers = np.empty(order.size, np.int32)
     numbers[place[to_host(sequence)]] = np.searchsorted(cuts, np.arange(order.size), side="right")
-    return Plan(side, to_host(order).astype(np.int32), to_host(cost[order]), numbers), new_bytes.largest(cuts)
+    found = Plan(side, to_host(order).astype(np.int32), to_host(cost[order]), numbers)
+    return found, max(new_bytes.sizes(cuts), default=0)
 
 
 def read_plan_record(folder: RunFolder) -> PlanRecord:
@@ -540,11 +547,16 @@ class _PartitionBytes:
                 width, start = max(2 * (stop - start), FIRST_WIDTH), stop
         return np.array(found[1:], np.int64)
 
-    def largest(self, cuts: Int64s) -> int:
-        """Bytes of the largest partition."""
+    def sizes(self, cuts: Int64s) -> list[int]:
+        """Bytes of the partitions."""
         bounds = self.first_entry[[0, *cuts.tolist(), self.first_entry.size - 1]]
-        sizes = [self._counted(start, end).sum() for start, end in itertools.pairwise(bounds.tolist()) if start < end]
-        return int(max(sizes, default=0))
+        ranges = itertools.pairwise(bounds.tolist())
+        return [int(self._counted(start, end).sum()) for start, end in ranges if start < end]
+
+    def are_copies(self, cuts: Int64s) -> bool:
+        """Whether partitions hold more than half of what there is each, as in a dense graph."""
+        sizes = self.sizes(cuts)
+        return len(sizes) > 1 and sum(sizes) > len(sizes) * sum(self.sizes(cuts[:0])) / 2
 
     def _counted(self, start: int, end: int) -> Any:
         """Bytes that each entry of a range adds to a partition that begins with the range."""
@@ -554,14 +566,14 @@ class _PartitionBytes:
     def _end(self, start: int, end: int, budget: int, width: int) -> int:
         """First root after `start`, up to `end`, that does not fit; at least one root does.
 
-        Looks `width` roots ahead first.
+        With it, all those do that add nothing to it. Looks `width` roots ahead first.
         """
         first = int(self.first_entry[start])
         while True:
             reach = min(start + width, end)
             size = library_of(self.previous).cumsum(self._counted(first, int(self.first_entry[reach])))
             size = to_host(size[self.first_entry[start + 1 : reach + 1] - first - 1])
-            fits = int(np.searchsorted(size, budget, side="right"))
+            fits = int(np.searchsorted(size, max(budget, int(size[0])), side="right"))
             if fits < reach - start or reach == end:
                 return start + max(fits, 1)
             width *= 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import asdict
 from typing import Any
 
@@ -12,15 +11,21 @@ from pipeline.placement.machine import machine_facts
 from pipeline.stages.checks import read_checks
 from pipeline.stages.plan import read_plan_record
 from pipeline.store.bicliques import MASK
-from pipeline.store.layout import Commit, Store, partition_name
-from pipeline.store.manifest import Manifest, ran_on
+from pipeline.store.layout import Commit, RunFolder, Store, partition_name
+from pipeline.store.manifest import Manifest, moment_after, ran_on
 from pipeline.store.sizes import Sizes
 
 NAMED = 10
 """Missing partitions that a message names before it stops."""
 
 
-def publish(store: Store, run: str, max_bicliques: int | None = None, created: str | None = None) -> Manifest:
+def publish(
+    store: Store,
+    run: str,
+    max_bicliques: int | None = None,
+    created: str | None = None,
+    limited_by: str | None = None,
+) -> Manifest:
     """Write the manifest of a run whose partitions are all committed.
 
     Published again, it is the latest run.
@@ -33,6 +38,8 @@ def publish(store: Store, run: str, max_bicliques: int | None = None, created: s
         The limit that it was searched with: a run that reached it needs no more than it has.
     created
         When it was published before, where it is only mended: it is no later run for it.
+    limited_by
+        The limit that ended its search (`pipeline.stages.limits.LimitName`), if one did.
 
     Returns
     -------
@@ -49,7 +56,9 @@ def publish(store: Store, run: str, max_bicliques: int | None = None, created: s
     commits = folder.committed()
     bicliques = sum(commit.rows for commit in commits.values())
     missing = [n for n in range(plan.partitions) if n not in commits or not commits[n].complete]
-    if missing and (max_bicliques is None or bicliques < max_bicliques):
+    if limited_by is None and max_bicliques is not None and bicliques >= max_bicliques:
+        limited_by = "max_bicliques"
+    if missing and limited_by is None:
         raise StorageError(
             f"{folder.uri}: {named(missing)} of {plan.partitions} not committed, or cut off by a limit; resume the run, then"
             " publish it"
@@ -70,6 +79,7 @@ def publish(store: Store, run: str, max_bicliques: int | None = None, created: s
         digest=total_digest(commits),
         complete=not missing,
         limit=bicliques if missing else None,
+        limited_by=limited_by if missing else None,
         partitions=len(commits),
         bytes=sum(commit.bytes for commit in commits.values()),
         backend=ran_on(commit.backend for commit in commits.values()),
@@ -78,17 +88,25 @@ def publish(store: Store, run: str, max_bicliques: int | None = None, created: s
         left_histogram=sizes.left,
         right_histogram=sizes.right,
         seconds={**plan.seconds, "search": round(sum(c.seconds for c in commits.values()), 6)},
-        created=created or dt.datetime.now(dt.UTC).isoformat(),
+        created=created or _created(folder),
         files=[_file(commit) for commit in commits.values()],
         checks=read_checks(folder),
         machine=machine_facts(),
     )
     folder.write_record("manifest.json", asdict(manifest))
     found: dict[str, Any] = {"bicliques": bicliques, "digest": manifest.digest, "complete": manifest.complete}
+    folder.remove_attempts(commits.values())
     folder.sweep()
     graph.sweep()
     tell("run published", run=run, **found, bytes=manifest.bytes)
     return manifest
+
+
+def _created(folder: RunFolder) -> str:
+    """When a run is published: later than the one that it was made of by an update."""
+    parent = folder.read_record("run.json").get("parent")
+    before = None if parent is None else folder.store.run(str(parent)).manifest()
+    return moment_after(None if before is None else str(before["created"]))
 
 
 def total_digest(commits: dict[int, Commit]) -> str:

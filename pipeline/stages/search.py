@@ -19,6 +19,7 @@ from pipeline.placement.where import CPU_DATA, CPU_SEARCH, Backend, Place, check
 from pipeline.settings import PublishSettings, SearchSettings, Settings
 from pipeline.stages.in_memory import bipartite_of
 from pipeline.stages.ingest import EdgeTable, read_edge_table
+from pipeline.stages.limits import Cut, Limits
 from pipeline.stages.partition import ready_partition
 from pipeline.stages.plan import read_plan_record
 from pipeline.store.biclique_file import BicliqueWriter
@@ -34,10 +35,10 @@ def search_partition(
     run: str,
     number: int,
     threads: int = 1,
-    max_bicliques: int | None = None,
     progress: Callable[[Any], None] | None = None,
     place: Place = CPU_SEARCH,
     data_place: Place = CPU_DATA,
+    cut: Cut | None = None,
 ) -> Commit:
     """Search one partition, stream its bicliques to its data file, and commit it.
 
@@ -47,15 +48,15 @@ def search_partition(
         The partition, which must have been written.
     threads
         Threads of the kernel; 0: all that this process may use.
-    max_bicliques
-        Stop after so many, and commit the partition as incomplete; it is searched again when more
-        are asked for.
     progress
         Called after each batch with the kernel's progress (roots_done, n_roots, bicliques).
     place
         Where it is searched.
     data_place
         Where what a GPU finds is encoded: there, by cuDF, or on the CPU.
+    cut
+        What is left of the limits: where one is reached, the partition is committed as incomplete,
+        and is searched again when more is asked for.
 
     Returns
     -------
@@ -66,15 +67,17 @@ def search_partition(
     -----
     Memory is bounded by the partition's subgraph and one batch, however many bicliques there are.
     """
+    cut = cut or Cut(Limits(), time.time())
+    most = cut.room.max_bicliques
     folder = Store.open(store_uri, create=False).run(run)
     with folder.claim_partition(number):
         done = folder.read_commit(number)
-        if done is not None and (done.complete or (max_bicliques is not None and done.rows >= max_bicliques)):
+        if done is not None and (done.complete or (most is not None and done.rows >= most)):
             return done
         laid_out_as_cudf = publish_settings(folder) == PublishSettings()
         # the digest of some rows is made on the host, and files that cuDF does not write so
-        encode = data_place.here() if max_bicliques is None and laid_out_as_cudf else "cpu"
-        return place.run(partial(_search_and_commit, folder, number, done, threads, max_bicliques, progress, encode))
+        encode = data_place.here() if not cut.room and laid_out_as_cudf else "cpu"
+        return place.run(partial(_search_and_commit, folder, number, done, threads, cut, progress, encode))
 
 
 def _search_and_commit(
@@ -82,11 +85,30 @@ def _search_and_commit(
     number: int,
     replaces: Commit | None,
     threads: int,
-    max_bicliques: int | None,
+    cut: Cut,
     progress: Callable[[Any], None] | None,
     encode: Backend,
     backend: Backend,
 ) -> Commit:
+    file = folder.attempt_name(number)
+    commit = _search_to_file(folder, number, file, threads, cut, progress, encode, backend)
+    if replaces is not None and not commit.complete and commit.rows <= replaces.rows:
+        folder.remove(file)  # it was cut off before it had what is there
+        return replaces
+    return folder.commit_partition(commit, replaces)
+
+
+def _search_to_file(
+    folder: RunFolder,
+    number: int,
+    file: str,
+    threads: int,
+    cut: Cut,
+    progress: Callable[[Any], None] | None,
+    encode: Backend,
+    backend: Backend,
+) -> Commit:
+    """Search a partition, and describe the file as a commit would."""
     started = time.perf_counter()
     part = ready_partition(folder, number)
     settings = search_settings(folder)
@@ -104,23 +126,23 @@ def _search_and_commit(
         min_left=settings.min_left,
         min_right=settings.min_right,
         min_edges=settings.min_edges,
-        max_bicliques=max_bicliques,
+        max_bicliques=cut.room.max_bicliques,
         threads=threads,
         backend=backend,
         on_device=on_device,
+        until=(lambda: cut.due(sink.bytes)) if cut.room else None,
     )
     sizes = Sizes()
-    file = folder.attempt_name(number)
     with stream, folder.sink(file) as sink:
         batches = _counted(stream, sizes, None if progress is None else lambda: progress(stream.progress()))
         digest = None
         if on_device:
             _write_on_device(batches, sink)
         else:
-            hashes = None if max_bicliques is None else _hashes(folder)
+            hashes = _hashes(folder) if cut.room else None
             digest = _write_bicliques(batches, BicliqueWriter(sink, threads, publish_settings(folder)), hashes)
     result = stream.result
-    commit = Commit(
+    return Commit(
         partition=number,
         file=file,
         rows=result.bicliques,
@@ -134,7 +156,6 @@ def _search_and_commit(
         sizes=sizes.record(),
         plan=read_plan_record(folder).digest,
     )
-    return folder.commit_partition(commit, replaces)
 
 
 def _counted(batches: Any, sizes: Sizes, tell: Callable[[], None] | None = None) -> Iterator[Any]:

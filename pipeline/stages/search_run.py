@@ -18,6 +18,7 @@ from pipeline.placement.watching import Watched, standing
 from pipeline.placement.where import Placement, place_run
 from pipeline.placement.work import WORK
 from pipeline.settings import ClusterSettings
+from pipeline.stages.limits import Cut, LimitName, Limits
 from pipeline.stages.partition import cut_partitions
 from pipeline.stages.plan import Plan, read_plan, read_plan_record
 from pipeline.stages.search import keep_first, search_partition, search_settings
@@ -81,6 +82,8 @@ class SearchRecord:
         Set digest of all committed partitions, 16 hex digits.
     complete
         False where a limit ended the search before its end.
+    limited_by
+        The limit that ended it, by its name; or None.
     partitions, searched
         Committed partitions, and those among them that this call searched.
     seconds
@@ -93,6 +96,7 @@ class SearchRecord:
     bicliques: int
     digest: str
     complete: bool
+    limited_by: LimitName | None
     partitions: int
     searched: int
     seconds: dict[str, float]
@@ -108,6 +112,9 @@ def search_run(
     placement: Placement | None = None,
     only: list[int] | None = None,
     max_bicliques: int | None = None,
+    max_bytes: int | None = None,
+    time_limit: float | None = None,
+    memory_limit: int | None = None,
     on_limit: Literal["error", "flag"] = "flag",
     check: bool = True,
 ) -> SearchRecord:
@@ -127,9 +134,12 @@ def search_run(
         Where and on how many threads; None: as the run's own settings say.
     only
         Search these partitions only, as one of the batches of `batches_of`; the progress is theirs.
-    max_bicliques, on_limit
-        Stop this call when the run holds so many, and whether that is an error. A later call goes
-        on from there.
+    max_bicliques, max_bytes, time_limit, memory_limit
+        Stop this call when the run holds so many bicliques, or its data files so many bytes; after
+        so many seconds; or when a process that searches holds so many bytes of memory. A later call
+        goes on from there.
+    on_limit
+        Whether a limit that was reached is an error.
     check
         Whether the data files that are there are read, and their checksums compared, before they
         are taken as done; otherwise their sizes are. Partitions that are damaged are searched
@@ -146,14 +156,16 @@ def search_run(
         Where partitions failed, after all others were searched and committed; or where the cluster
         was lost.
     LimitReached
-        Where `max_bicliques` was reached and `on_limit` is "error".
+        Where a limit was reached and `on_limit` is "error".
 
     Notes
     -----
     `max_bicliques` bounds the whole run: a partition is given what is left when it starts, none
     starts when nothing is left, and what partitions that ran side by side found too many is cut off
     the last ones. Which bicliques are kept is then arbitrary; the run is marked incomplete. What
-    was committed before, with a higher limit or none, is never cut.
+    was committed before, with a higher limit or none, is never cut. The other limits end a search
+    within a batch (some megabytes) for each worker, or a tenth of a second; a partition that was
+    cut off is searched from its beginning by the call that goes on.
 
     Examples
     --------
@@ -179,18 +191,19 @@ def search_run(
     cut_partitions(store, run, client, placement)
     partitioned = time.perf_counter()
     watched = Watched(client, run, "bicliques")
-    state = _State(folder, read_plan(folder), max_bicliques, progress, watched, started, only, check)
-    if state.left != 0 and state.waiting():
+    limits = Limits(max_bicliques, max_bytes, time_limit, memory_limit)
+    state = _State(folder, read_plan(folder), limits, progress, watched, started, only, check)
+    if state.reached() is None and state.waiting():
         folder.unpublish()
     missing = state.waiting()
     tell("search begun", run=run, partitions=len(state.wanted), missing=len(missing))
     waiting = iter(missing)
 
     def next_task() -> tuple[int, Task] | None:
-        number = None if state.left == 0 else next(waiting, None)
+        number = None if state.reached() else next(waiting, None)
         if number is None:
             return None
-        return number, partial(_search, store.uri, run, number, state.room_for(number), placement)
+        return number, partial(_search, store.uri, run, number, state.room_for(number), time.time(), placement)
 
     searched = 0
     for ended in hand_out(client, next_task, state.advance):
@@ -205,6 +218,7 @@ def search_run(
         bicliques=state.bicliques,
         digest=f"{sum(int(c.digest, 16) for c in state.commits.values()) & MASK:016x}",
         complete=state.complete,
+        limited_by=state.limited_by,
         partitions=len(state.commits),
         searched=searched,
         seconds={
@@ -221,10 +235,10 @@ def search_run(
         complete=record.complete,
         seconds=duration,
     )
-    if state.cut_off and on_limit == "error":
+    if state.limited_by is not None and on_limit == "error":
         raise LimitReached(
-            f"run {run}: the limit of {max_bicliques} bicliques was reached; what was found is in"
-            " the store: raise max_bicliques, or ask for larger bicliques (min_left, min_right, min_edges)"
+            f"run {run}: the {limits.in_words(state.limited_by)} was reached; what was found is in"
+            f" the store: raise {state.limited_by}, or ask for larger bicliques (min_left, min_right, min_edges)"
         )
     return record
 
@@ -251,7 +265,7 @@ class _State:
         self,
         folder: RunFolder,
         plan: Plan,
-        limit: int | None,
+        limits: Limits,
         progress: Callable[[SearchProgress], None] | None,
         watched: Watched,
         started: float,
@@ -259,7 +273,8 @@ class _State:
         check: bool,
     ) -> None:
         self.folder = folder
-        self.limit = limit
+        self.limits = limits
+        self.cut: LimitName | None = None  # why a worker ended a partition
         self.progress = progress
         self.watched = watched
         self.started = started
@@ -279,9 +294,20 @@ class _State:
         self.report()
 
     @property
-    def left(self) -> int | None:
-        """Bicliques until the limit is reached."""
-        return None if self.limit is None else max(self.limit - self.bicliques, 0)
+    def bytes(self) -> int:
+        """Bytes of the data files."""
+        return sum(commit.bytes for commit in self.commits.values())
+
+    def reached(self) -> LimitName | None:
+        """The limit that is reached, if one is."""
+        limits = self.limits
+        if limits.max_bicliques is not None and self.bicliques >= limits.max_bicliques:
+            return "max_bicliques"
+        if limits.max_bytes is not None and self.bytes >= limits.max_bytes:
+            return "max_bytes"
+        if limits.time_limit is not None and time.perf_counter() - self.started >= limits.time_limit:
+            return "time_limit"
+        return self.cut
 
     @property
     def complete(self) -> bool:
@@ -289,31 +315,36 @@ class _State:
         return len(self.commits) == self.roots.size and all(c.complete for c in self.commits.values())
 
     @property
-    def cut_off(self) -> bool:
-        """Whether the limit kept something from being searched, or the run held more before."""
-        if self.limit is None:
-            return False
-        missing = self.left == 0 and len(self.commits) < self.roots.size
-        return missing or self.bicliques > self.limit or not all(c.complete for c in self.commits.values())
+    def limited_by(self) -> LimitName | None:
+        """The limit that kept something from being searched, or is below what was there."""
+        most = self.limits.max_bicliques
+        held_more = most is not None and self.bicliques > most
+        return None if self.complete and not held_more else self.reached()
 
     def waiting(self) -> list[int]:
         """Partitions to search: those that a limit had cut off, and then the costliest first."""
         missing = [number for number in self.wanted if number not in self.done]
         return sorted(missing, key=lambda number: (number not in self.commits, -self.cost[number], number))
 
-    def room_for(self, number: int) -> int | None:
-        """Bicliques that a partition may hold.
-
-        What is left, and what it held when it was cut off.
-        """
-        held = self.commits[number].rows if number in self.commits else 0
-        return None if self.left is None else self.left + held
+    def room_for(self, number: int) -> Limits:
+        """What is left of the limits for a partition, and what it held when it was cut off."""
+        held, limits = self.commits.get(number), self.limits
+        rows, size = (0, 0) if held is None else (held.rows, held.bytes)
+        most, largest, seconds = limits.max_bicliques, limits.max_bytes, limits.time_limit
+        return Limits(
+            None if most is None else max(most - self.bicliques, 0) + rows,
+            None if largest is None else max(largest - self.bytes, 0) + size,
+            None if seconds is None else max(seconds - (time.perf_counter() - self.started), 0.0),
+            limits.memory_limit,
+        )
 
     def finish(self, ended: Ended) -> None:
         """Note that a partition was committed, or why it was not."""
-        number, commit = ended.number, ended.value
+        number = ended.number
         self.running.pop(number, None)
         if ended.error is None:
+            commit, cut = ended.value
+            self.cut = self.cut or cut
             self.bicliques += commit.rows - (self.commits[number].rows if number in self.commits else 0)
             self.commits[number] = commit
             self.done.add(number)
@@ -395,7 +426,8 @@ class _State:
     def trim(self) -> None:
         """Cut what this call found beyond the limit off the last partitions."""
         for number in sorted(self.searched, reverse=True):
-            surplus = 0 if self.limit is None else self.bicliques - self.limit
+            most = self.limits.max_bicliques
+            surplus = 0 if most is None else self.bicliques - most
             if surplus <= 0:
                 return
             commit = self.commits[number]
@@ -412,8 +444,14 @@ def _sound_commits(folder: RunFolder, check: bool, only: list[int] | None) -> di
     return found.sound
 
 
-def _search(store_uri: str, run: str, number: int, limit: int | None, placement: Placement, here: Here) -> Commit:
-    """Search a partition, and tell now and then how far it is."""
+def _search(
+    store_uri: str, run: str, number: int, room: Limits, handed_out: float, placement: Placement, here: Here
+) -> tuple[Commit, LimitName | None]:
+    """Search a partition, and tell now and then how far it is.
+
+    Returns its commit, and which limit ended it.
+    """
+    cut = Cut(room, handed_out)
     here.tell([number, 0, 0, 0])
     told = time.monotonic()
 
@@ -427,6 +465,6 @@ def _search(store_uri: str, run: str, number: int, limit: int | None, placement:
     threads = here.threads(placement.threads)
     places = {"place": placement.search, "data_place": placement.data}
     with WORK.on(number) as found:
-        commit = search_partition(store_uri, run, number, threads, limit, tell, **places)
+        commit = search_partition(store_uri, run, number, threads, tell, cut=cut, **places)
         found(commit.rows)
-    return commit
+    return commit, cut.reason

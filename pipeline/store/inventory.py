@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.errors import DamageError
-from pipeline.store.counts import COUNT_ATTEMPT
+from pipeline.store.counts import COUNT_ATTEMPT, COUNTS_RECORD
 from pipeline.store.folder import TEMPORARY, Folder, claim_name, writer_lives
 from pipeline.store.layout import ATTEMPT, CHANGES, STORE_FILE, Store
 from pipeline.store.records import StoredFile, named_files
@@ -39,6 +39,9 @@ RECORDS_OF = {
     **dict.fromkeys(("counts.parquet", "vertex_counts.parquet"), "counts.json"),
 }
 """Tables that are written before the record that names them, and that record."""
+
+SUBGRAPH = re.compile(r"partitions/(part-(\d{5,}))\.arrow")
+"""A partition's subgraph; its record comes after it, and what was found in it after that."""
 
 CLIQUE_ATTEMPT = re.compile(r"cliques-\w+\.parquet")
 
@@ -159,10 +162,21 @@ def _classify(root: Folder, path: str, size: int, found: Inventory) -> None:
             found.leftovers[path] = "a temporary file of a process that was killed"
     elif any(pattern.fullmatch(inside) for pattern in (ATTEMPT, CHANGES, COUNT_ATTEMPT, CLIQUE_ATTEMPT)):
         found.leftovers[path] = "a file of an attempt that was not committed"
+    elif (part := SUBGRAPH.fullmatch(inside)) and not _is_answered(path, part[2], found):
+        found.leftovers[path] = f"a subgraph without its {part[1]}.json, which comes after it"
     elif _is_unfinished(path, found):
         found.leftovers[path] = f"a table without its {RECORDS_OF[name]}, which comes after it"
     else:
         found.problems[path] = "it is foreign: no record names it, and nobody reads it"
+
+
+def _is_answered(path: str, number: str, found: Inventory) -> bool:
+    """Whether a run has found something in a partition, or has ended."""
+    place = "/".join(path.split("/")[:2])
+    ended = {f"{place}/manifest.json", f"{place}/{COUNTS_RECORD}"}
+    committed = (f"/partition-{number}.json", f"/part-{number}.json")
+    known = [*found.records, *found.problems]
+    return any(name in ended or (name.startswith(f"{place}/") and name.endswith(committed)) for name in known)
 
 
 def _is_unfinished(path: str, found: Inventory) -> bool:

@@ -309,6 +309,12 @@ class RunFolder(Folder):
             return stands
         return {**content, STORED: {file.name: {"bytes": file.bytes, "checksum": file.checksum} for file in files}}
 
+    def remove_attempts(self, commits: Collection[Commit]) -> None:
+        """Remove the data files that no commit names, of partitions searched to their end."""
+        kept = {commit.partition: commit.file for commit in commits if commit.complete}
+        attempts = (ATTEMPT.fullmatch(name) for name in self.files("bicliques"))
+        self.remove(*(at[0] for at in attempts if at and kept.get(int(at[1]), at[0]) != at[0]))
+
     def uncommit_partition(self, number: int) -> None:
         """Make a partition's data file invisible again, so that it can be replaced."""
         self.unpublish()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
@@ -49,6 +50,9 @@ class Manifest:
         made of a graph of the store, or by an earlier version.
     machine
         The machine that published it (`pipeline.placement.machine.machine_facts`).
+    limited_by
+        The limit that cut it off: "max_bicliques", "max_bytes", "time_limit" or "memory_limit";
+        None where it is complete.
     """
 
     run: str
@@ -73,6 +77,7 @@ class Manifest:
     files: list[dict[str, Any]] = field(repr=False)
     checks: list[dict[str, Any]] = field(default_factory=list, repr=False)
     machine: dict[str, str] = field(default_factory=dict, repr=False)
+    limited_by: str | None = None
 
 
 def read_manifest(store: Store, run: str) -> Manifest:
@@ -89,6 +94,25 @@ def read_manifest(store: Store, run: str) -> Manifest:
     for name in ("left_histogram", "right_histogram"):
         found[name] = [(int(size), int(count)) for size, count in found[name]]
     return Manifest(**{entry.name: found[entry.name] for entry in fields(Manifest) if entry.name in found})
+
+
+def moment_after(earlier: str | None) -> str:
+    """Return now as ISO time (UTC); where the clock is behind an earlier moment, one just after it.
+
+    What is published last is the latest run. A clock that was put back must not make a new version
+    an older one than its parent.
+
+    Examples
+    --------
+    >>> moment_after("9999-01-01T00:00:00+00:00")
+    '9999-01-01T00:00:00.000001+00:00'
+    >>> moment_after(None) < moment_after("9999-01-01T00:00:00+00:00")
+    True
+    """
+    now = dt.datetime.now(dt.UTC)
+    if earlier is not None:
+        now = max(now, dt.datetime.fromisoformat(earlier) + dt.timedelta(microseconds=1))
+    return now.isoformat()
 
 
 def ran_on(backends: Iterable[str]) -> str:

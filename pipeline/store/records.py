@@ -80,12 +80,26 @@ def unsealed(place: str, data: bytes) -> dict[str, Any]:
     found = record.pop(PLACE)
     if found != place:
         raise ValueError(f"it is the record {found}, copied or moved here")
+    if any(not _stays_inside(name) for name in _names_in(record)):
+        raise ValueError("it is damaged: it names what lies outside of its folder")
     return record
 
 
 def named_files(record: Mapping[str, Any]) -> dict[str, StoredFile]:
     """Return the files that a record names, by name."""
     return {name: StoredFile(name, **entry) for name, entry in record[STORED].items()}
+
+
+def _names_in(record: Mapping[str, Any]) -> list[str]:
+    """Names in a record that become paths: of files, of a graph, and of other runs."""
+    others = [record[name] for name in ("graph", "run", "base", "parent") if isinstance(record.get(name), str)]
+    layers = record.get("layers", [])
+    return [*record[STORED], *(name.replace("/", "\0") for name in [*others, *layers])]
+
+
+def _stays_inside(name: str) -> bool:
+    parts = name.split("/")
+    return not {"", ".", ".."} & set(parts) and not {"\0", "\\"} & set(name)
 
 
 def _ending(body: bytes) -> bytes:

@@ -34,6 +34,8 @@ class RunState:
         The limit that cut the run off.
     published
         When it, or its counts, were last published (ISO, UTC).
+    limited_by
+        Which limit it was, by its name.
 
     Examples
     --------
@@ -46,6 +48,7 @@ class RunState:
     partitions: int
     limit: int | None = None
     published: str | None = None
+    limited_by: str | None = None
 
     @property
     def complete(self) -> bool:
@@ -60,7 +63,9 @@ class RunState:
         if self.name == "searched":
             return "searched, but not published"
         if self.name == "limited":
-            return f"cut off by its limit of {self.limit:,} bicliques"
+            if self.limited_by in (None, "max_bicliques"):
+                return f"cut off by its limit of {self.limit:,} bicliques"
+            return f"cut off by its {self.limited_by} at {self.limit:,} bicliques"
         return "a count, not an enumeration" if self.name == "count" else "published"
 
     def record(self) -> dict[str, Any]:
@@ -269,7 +274,7 @@ def state_of(
         return RunState("count", partitions, partitions, published=str(counts["created"]))
     if manifest is not None:
         name: StateName = "published" if manifest["complete"] else "limited"
-        return RunState(name, done, partitions, manifest["limit"], manifest["created"])
+        return RunState(name, done, partitions, manifest["limit"], manifest["created"], manifest.get("limited_by"))
     if done < partitions or plan is None or not all(commit.complete for commit in commits.values()):
         return RunState("searching" if done else "planned", done, partitions)
     return RunState("searched", done, partitions)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import datetime as dt
-
 from pipeline.errors import InputError
 from pipeline.events import tell
 from pipeline.stages.publish import publish
 from pipeline.store.layout import Store
+from pipeline.store.manifest import moment_after
 from pipeline.store.records import STORED, named_files
-from pipeline.store.states import read_run
+from pipeline.store.states import latest_run, read_run
 
 
 def make_latest(store: Store, run: str) -> None:
@@ -35,10 +34,12 @@ def make_latest(store: Store, run: str) -> None:
     opened = read_run(folder)
     if opened.state.name != "published":
         raise InputError(f"{folder.uri}: it is {opened.state}; only what is published can be the latest run")
+    latest = store.run(latest_run(store)).manifest()
+    created = moment_after(None if latest is None else str(latest["created"]))
     if "layers" in opened.asked:
         content = {name: value for name, value in opened.asked.items() if name != STORED}
-        manifest = {**opened.asked["manifest"], "created": dt.datetime.now(dt.UTC).isoformat()}
+        manifest = {**opened.asked["manifest"], "created": created}
         folder.write_record("run.json", {**content, "manifest": manifest}, named_files(opened.asked).values())
         tell("version published", run=run, bicliques=manifest["bicliques"], digest=manifest["digest"])
     else:
-        publish(store, run)
+        publish(store, run, created=created)

@@ -17,6 +17,7 @@ from pipeline.formats.files import file_system, files_of, input_errors, size_of
 from pipeline.formats.parquet import BATCH_ROWS
 from pipeline.formats.recognise import recognise
 from pipeline.formats.tables import names_its_columns
+from pipeline.redact import without_secrets
 from pipeline.settings import IngestSettings
 
 CHOSEN = ("csv", "tsv", "parquet", "table")
@@ -58,13 +59,18 @@ class SourceFile:
     in_memory: bool = False
 
     @property
+    def name(self) -> str:
+        """Its name without secrets, by which records know it."""
+        return without_secrets(self.uri)
+
+    @property
     def key(self) -> str:
-        """What tells it from others: all three."""
-        return f"{self.checksum} {self.bytes} {self.uri}"
+        """What tells it from others: checksum, size and name."""
+        return f"{self.checksum} {self.bytes} {self.name}"
 
     def record(self) -> dict[str, Any]:
         """Plain record for JSON."""
-        return asdict(self)
+        return {**asdict(self), "uri": self.name}
 
 
 def taken_from(source: Edges, known: dict[str, Any], asked: IngestSettings, *, delete: bool) -> Taken:
@@ -122,7 +128,7 @@ def taken_entries(files: Iterable[SourceFile], run: str, *, delete: bool = False
     return {file.key: {**about, "modified": file.modified} for file in files if not file.in_memory}
 
 
-def uri_of(key: str) -> str:
+def name_of_key(key: str) -> str:
     """Return the name of a file of which this is the key (`SourceFile.key`)."""
     return key.split(" ", 2)[2]
 
@@ -134,7 +140,7 @@ def refuse_changed(files: Iterable[SourceFile]) -> None:
     """
     for file in files:
         if not file.in_memory and _last_change(file.uri) != file.modified:
-            raise InputError(f"{file.uri}: changed while it was read; nothing was taken: give the same command again")
+            raise InputError(f"{file.name}: changed while it was read; nothing was taken: give the same command again")
 
 
 def _last_change(uri: str) -> str:

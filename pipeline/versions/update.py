@@ -25,12 +25,14 @@ from pipeline.placement.where import check_backends
 from pipeline.run import Observer, StageClock, finish
 from pipeline.settings import Settings
 from pipeline.stages.extend import Extended, extend
+from pipeline.stages.limits import Limits
 from pipeline.stages.plan import plan_run, read_plan
 from pipeline.stages.revise import revise, slide
 from pipeline.stages.search import search_settings
 from pipeline.store.bicliques import MASK, publish_of
 from pipeline.store.labels import read_hashes
 from pipeline.store.layout import FORMAT, RunFolder, Store
+from pipeline.store.manifest import moment_after
 from pipeline.store.records import STORED, named_files
 from pipeline.store.states import OpenedRun, latest_run, read_run
 from pipeline.store.versions import APPEARED, VANISHED, Layer, layers_of, parts_of
@@ -40,12 +42,12 @@ from pipeline.versions.layer import ChangeFile, Roots, fold, histogram_after, la
 from pipeline.versions.rollback import make_latest
 from pipeline.versions.sources import (
     SourceFile,
+    name_of_key,
     reading_of,
     refuse_changed,
     source_files,
     taken_entries,
     taken_from,
-    uri_of,
 )
 from pipeline.versions.way import Way
 
@@ -353,8 +355,8 @@ class _Update:
         """
         before = self._before.asked.get("taken", {})
         if self._holding is not None:
-            anew = {file.uri for file in self._files}
-            before = {key: entry for key, entry in before.items() if uri_of(key) not in anew}
+            anew = {file.name for file in self._files}
+            before = {key: entry for key, entry in before.items() if name_of_key(key) not in anew}
         return {**before, **taken_entries(self._files, self._folder.run, delete=self._delete)}
 
     def _remember(self) -> None:
@@ -371,7 +373,7 @@ class _Update:
             self._folder.write_record("run.json", asked)
         planned = plan_run(self._store, self._folder.run, self._settings.data_backend, self._settings.cluster)
         call = self._settings.model_copy(
-            update={"search": self._settings.search.model_copy(update={"max_bicliques": None})}
+            update={"search": self._settings.search.model_copy(update=dict.fromkeys(vars(Limits())))}
         )
         summary = finish(self._store, planned, call, self._observer, self._clock.seconds, None)
         self._clock.seconds = {name: took for name, took in summary.seconds.items() if name != "total"}
@@ -401,6 +403,8 @@ class _Update:
         asked["update"].update(did)
         record = self._described(asked, layers[:stay], written, found.backend, threads, extended)
         stands = self._folder.commit("run.json", record, [change.file for change in written])
+        self._folder.sweep()
+        graph.sweep()
         did["seconds"] = sum(self._clock.seconds.values())
         tell("version committed", run=self._folder.run, parent=self._parent.run, **did)
         added = sum(change.file.bytes for change in written)
@@ -452,7 +456,7 @@ class _Update:
                 for side in ("left", "right")
             },
             "seconds": asked["update"]["seconds"],
-            "created": dt.datetime.now(dt.UTC).isoformat(),
+            "created": moment_after(str(before["created"])),
             "files": [],
             "checks": [],
             "machine": machine_facts(),
@@ -502,7 +506,7 @@ class _Update:
             how=how,
             reason=reason,
             deleted=self._delete,
-            sources=[file.uri for file in self._files],
+            sources=[file.name for file in self._files],
             rows_read=0 if extended is None else int(extended.record.summary["rows_read"]),
             edges=0 if extended is None else len(extended.left),
             unchanged=0 if extended is None else extended.unchanged,

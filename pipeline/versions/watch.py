@@ -16,13 +16,14 @@ from pipeline.errors import InputError
 from pipeline.events import tell
 from pipeline.formats import Files
 from pipeline.notify import failures_notified
+from pipeline.redact import without_secrets
 from pipeline.run import Observer, RunSummary, resume, run
 from pipeline.settings import Settings
 from pipeline.store.layout import Store
 from pipeline.store.records import STORED, named_files
 from pipeline.store.states import latest_run
 from pipeline.versions.arrivals import Arrival, Look, look, look_at, refuse_store_inside, settled
-from pipeline.versions.sources import refuse_changed, source_files, taken_entries, uri_of
+from pipeline.versions.sources import name_of_key, refuse_changed, source_files, taken_entries
 from pipeline.versions.update import UpdateRecord, update
 
 SETTLE_SECONDS = 2.0
@@ -155,13 +156,14 @@ class Watch:
                 tell("nothing new", place=self._place, waiting=len(waiting), passed_over=len(passed_over))
                 return about
             uris = tuple(sorted(file.uri for file in (*new, *changed)))
+            names = tuple(map(without_secrets, uris))
             files = Files(f"{self._place} ({len(uris)} new)", uris)
             tell("files arrived", place=self._place, files=len(uris), changed=len(changed))
             if latest is None:
-                return replace(about, files=uris, run=self._begin(store, files, seen))
+                return replace(about, files=names, run=self._begin(store, files, seen))
             holding = self._holding(asked, uris) if changed else None
             made = update(files, self._settings, latest if changed else None, observer=seen, holding=holding)
-            return replace(about, files=uris, update=made)
+            return replace(about, files=names, update=made)
 
     # ---- what is there ---------------------------------------------------------------------------
 
@@ -172,23 +174,26 @@ class Watch:
             return [], (), first.passed_over
         time.sleep(self._settle)
         ready, written = settled(first, self._unknown(asked, look(self._place)))
-        return ready, tuple(file.uri for file in written), first.passed_over
+        return ready, tuple(without_secrets(file.uri) for file in written), first.passed_over
 
     def _unknown(self, asked: dict[str, Any], seen: Look) -> Look:
         """Leave out the files that were taken, and have the size and time that they had then."""
         known = {
-            (uri_of(key), int(key.split(" ", 2)[1]), entry.get("modified"))
+            (name_of_key(key), int(key.split(" ", 2)[1]), entry.get("modified"))
             for key, entry in asked.get("taken", {}).items()
             if not entry["deleted"]
         }
-        fresh = [f for f in seen.files if (f.uri, f.bytes, f.modified) not in known and f not in self._same]
+        fresh = [
+            f for f in seen.files if (without_secrets(f.uri), f.bytes, f.modified) not in known and f not in self._same
+        ]
         return replace(seen, files=tuple(fresh))
 
     def _sorted_out(self, asked: dict[str, Any], files: list[Arrival]) -> tuple[list[Arrival], list[Arrival]]:
         """Tell new files from those that changed; such that were only touched are neither."""
         new, changed = [], []
         for file in files:
-            taken = {key: entry for key, entry in _taken(asked).items() if uri_of(key) == file.uri}
+            name = without_secrets(file.uri)
+            taken = {key: entry for key, entry in _taken(asked).items() if name_of_key(key) == name}
             if not taken:
                 new.append(file)
             elif source_files(file.uri)[0].key in taken:
@@ -198,7 +203,7 @@ class Watch:
             else:
                 last = list(taken.values())[-1]
                 raise InputError(
-                    f"{file.uri}: has changed since version {last['version']} took it at {last.get('at', 'some time')}; put new rows in a"
+                    f"{name}: has changed since version {last['version']} took it at {last.get('at', 'some time')}; put new rows in a"
                     " new file, or take it anew in place of what it held, with --replace"
                 )
         return new, changed
@@ -248,12 +253,15 @@ class Watch:
                 raise InputError(
                     f"{self._place}: a file cannot be taken anew: {why_not}; begin another store with all files"
                 )
-            kept = list(dict.fromkeys(uri_of(key) for key in _taken(asked) if uri_of(key) not in uris))
-            for uri in kept:
+            known = {without_secrets(file.uri): file.uri for file in look(self._place).files}
+            anew = set(map(without_secrets, uris))
+            names = dict.fromkeys(name for name in map(name_of_key, _taken(asked)) if name not in anew)
+            kept = [known.get(name, name) for name in names]
+            for name, uri in zip(names, kept, strict=True):
                 found = look_at(uri)
                 if found is None or self._sorted_out(asked, list(self._unknown(asked, Look((found,), ())).files))[1]:
                     raise InputError(
-                        f"{uri}: is {'gone' if found is None else 'changed, too'}, and which edges only the file had that"
+                        f"{name}: is {'gone' if found is None else 'changed, too'}, and which edges only the file had that"
                         " is taken anew cannot be said without it; put it back as it was, or begin another store"
                     )
         return Files(f"{self._place} ({len(kept) + len(uris)} files)", (*kept, *uris))
@@ -299,4 +307,4 @@ def _unfinished(store: Store) -> str | None:
 def _sources(store: Store, name: str) -> tuple[str, ...]:
     """Files that a run took itself."""
     entries = store.run(name).read_record("run.json")["taken"].items()
-    return tuple(uri_of(key) for key, entry in entries if entry["version"] == name)
+    return tuple(name_of_key(key) for key, entry in entries if entry["version"] == name)

@@ -28,7 +28,14 @@ from pipeline.stages.search import search_partition
 from pipeline.stages.search_run import search_run
 from pipeline.stages.verify import verify, verify_store
 from pipeline.store.inventory import take_inventory
-from pipeline.store.layout import STORE_FILE, Store, commit_name, data_name, partition_name
+from pipeline.store.layout import (
+    STORE_FILE,
+    Store,
+    commit_name,
+    data_name,
+    partition_name,
+    partition_record_name,
+)
 from pipeline.store.records import named_files
 from pipeline.store.results import open_run
 from pipeline.store.states import list_runs, run_to_resume
@@ -347,6 +354,30 @@ def test_the_next_search_of_a_partition_removes_what_a_killed_one_left(store):
     assert take_inventory(store).leftovers == {}
     assert verify(store, run).ok
     assert open_run(store).table().num_rows == len(ANSWER)
+
+
+def test_a_subgraph_whose_record_was_never_written_is_no_damage(store):
+    run = planned(store)
+    write_partitions(store, run)
+    folder = store.run(run)
+    folder.remove(partition_record_name(1))  # its writer was killed between the two, or the disk was full
+    found = verify(store, run)
+    assert (found.problems, found.leftovers) == ([], [f"runs/{run}/{partition_name(1)}"])
+    search_run(store, run)
+    publish(store, run)
+    assert (verify(store, run).problems, verify(store, run).leftovers) == ([], [])
+    folder.remove(partition_record_name(1))
+    assert len(verify(store, run).problems) == 2, "what was searched needs it"
+
+
+def test_a_commit_whose_disk_failed_just_after_it_leaves_no_data_file_behind(store):
+    run = planned(store)
+    search_run(store, run)
+    folder = store.run(run)
+    left = folder.write_table(data_name(1, "0badcafe"), pa.table({"x": [1]}))
+    assert verify(store, run).leftovers == [f"runs/{run}/{left.name}"]
+    publish(store, run)
+    assert (verify(store, run).problems, verify(store, run).leftovers) == ([], [])
 
 
 # ---- two at once ---------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import threading
 import time
 from functools import partial
@@ -53,6 +54,27 @@ def fails_once(file: str, here: Here) -> str:
     except FileNotFoundError:
         return "healed"
     raise StorageError("the network was away") from ConnectionResetError()
+
+
+def tells_its_process(here: Here) -> int:
+    here.tell(os.getpid())
+    return os.getpid()
+
+
+def test_a_result_that_died_with_its_worker_is_made_again():
+    killed = []
+
+    def kill_it_when_it_is_done(pid):
+        if not killed:
+            time.sleep(1)
+            os.kill(pid, signal.SIGKILL)
+            time.sleep(2)
+            killed.append(pid)
+
+    with open_cluster(ClusterSettings(workers=1, dashboard=False)) as client:
+        (ended,) = hand_out(client, in_turn(tells_its_process), kill_it_when_it_is_done)
+    assert ended.error is None
+    assert ended.value not in killed
 
 
 def test_everything_is_heard_in_the_callers_thread_and_in_order(client):

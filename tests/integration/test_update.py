@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from flows.cli.app import invoke
 from pipeline.errors import BicliqError, InputError
 from pipeline.run import resume, run
 from pipeline.settings import Settings, load_settings
+from pipeline.stages.publish import publish
 from pipeline.stages.verify import verify_store
 from pipeline.store.layout import Store
 from pipeline.store.results import open_run
@@ -317,6 +319,32 @@ def test_a_version_that_is_rolled_back_to_is_what_readers_and_updates_take(tmp_p
     assert open_run(shop.store).run == second.version
     assert verify_store(Store.open(shop.store)).problems == []
     assert invoke(["rollback", "zzz", "--store", shop.store]) == 2
+
+
+def test_what_a_killed_update_left_in_its_graph_goes_with_the_next(tmp_path, shop):
+    again = load_settings(store=str(tmp_path / "again"), **HERE)
+    shutil.copytree(shop.store, again.store)
+    new = csv(tmp_path / "new.csv", [("cid", "jam")])
+    graph = update(new, shop).graph
+    (tmp_path / "again" / "graphs" / graph).mkdir()
+    (tmp_path / "again" / "graphs" / graph / f".edges.parquet.{'0' * 32}.tmp").write_bytes(b"half")
+    assert update(new, again).graph == graph
+    found = verify_store(Store.open(again.store))
+    assert (found.problems, found.leftovers) == ([], [])
+
+
+def test_a_clock_that_was_put_back_makes_no_version_older_than_its_parent(tmp_path, shop, monkeypatch):
+    store = Store.open(shop.store)
+    base = open_run(shop.store).run
+    publish(store, base, created="2999-01-01T00:00:00+00:00")  # as a clock has it that is ahead
+    versions = [update(csv(tmp_path / "first.csv", [("dan", "rum")]), shop)]
+    assert open_run(shop.store).run == versions[0].version
+    monkeypatch.setattr("pipeline.versions.update.choose_way", lambda *asked: way.Way("full run", "asked for"))
+    versions.append(update(csv(tmp_path / "second.csv", [("dan", "tea")]), shop))
+    assert [version.how for version in versions] == ["changes", "full run"]
+    for run_ in (versions[1].version, base, versions[0].version):
+        make_latest(store, run_)
+        assert open_run(shop.store).run == run_
 
 
 def test_only_what_is_published_is_rolled_back_to(tmp_path):

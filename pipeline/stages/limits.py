@@ -1,0 +1,109 @@
+"""Limits of a call: how much a search may find, write, take and hold before it stops.
+
+A limit ends a search where it is: what was found is committed as cut off, the manifest says that
+it is not complete and why, and a later call with a higher limit, or none, goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+LimitName = Literal["max_bicliques", "max_bytes", "time_limit", "memory_limit"]
+
+LOOK_SECONDS = 0.05
+"""Time between two looks at the memory of this process."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a call may do; None: no limit.
+
+    Parameters
+    ----------
+    max_bicliques, max_bytes
+        Bicliques of the whole run, and bytes of its data files.
+    time_limit
+        Seconds of the search.
+    memory_limit
+        Bytes that a process that searches may hold (its resident set).
+    """
+
+    max_bicliques: int | None = None
+    max_bytes: int | None = None
+    time_limit: float | None = None
+    memory_limit: int | None = None
+
+    def __bool__(self) -> bool:
+        return self != Limits()
+
+    def in_words(self, name: LimitName) -> str:
+        """Name a limit with its value.
+
+        Examples
+        --------
+        >>> Limits(max_bytes=10**9).in_words("max_bytes"), Limits(time_limit=60).in_words("time_limit")
+        ('limit of 1,000,000,000 bytes', 'limit of 60 seconds')
+        """
+        unit = {"max_bicliques": "bicliques", "max_bytes": "bytes", "time_limit": "seconds"}
+        return f"limit of {getattr(self, name):,} {unit.get(name, 'bytes of memory')}"
+
+
+class Cut:
+    """Says when the search of one partition has to end; made where it is searched.
+
+    Parameters
+    ----------
+    room
+        What is left of the limits as it was handed out.
+    handed_out
+        When that was, by the clock of the day of whoever handed it out: a partition may have
+        waited behind another one. A clock that jumps makes it end early, never late.
+
+    Attributes
+    ----------
+    reason
+        The limit that ended it, or None.
+
+    Examples
+    --------
+    >>> cut = Cut(Limits(max_bytes=100), time.time())
+    >>> cut.due(99), cut.due(100), cut.reason
+    (False, True, 'max_bytes')
+    """
+
+    def __init__(self, room: Limits, handed_out: float) -> None:
+        self.reason: LimitName | None = None
+        self.room = room
+        self._looked = float("-inf")
+        self._deadline = float("inf")
+        if room.time_limit is not None:
+            waited = max(time.time() - handed_out, 0.0)
+            self._deadline = time.monotonic() + room.time_limit - waited
+
+    def due(self, written: int) -> bool:
+        """Whether it has to end now, with so many bytes in its file."""
+        now, room = time.monotonic(), self.room
+        if now >= self._deadline:
+            self.reason = "time_limit"
+        elif room.max_bytes is not None and written >= room.max_bytes:
+            self.reason = "max_bytes"
+        elif room.memory_limit is not None and now - self._looked >= LOOK_SECONDS:
+            self._looked = now
+            if resident_bytes() >= room.memory_limit:
+                self.reason = "memory_limit"
+        return self.reason is not None
+
+
+def resident_bytes() -> int:
+    """Return the bytes of memory that this process holds.
+
+    Examples
+    --------
+    >>> resident_bytes() > 1 << 20
+    True
+    """
+    import psutil
+
+    return int(psutil.Process().memory_info().rss)

@@ -1,0 +1,141 @@
+"""An object store that fails, throttles, answers late or knows no conditions loses nothing."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from pipeline.errors import StorageError, may_heal
+from pipeline.settings import PlanSettings, SearchSettings
+from pipeline.stages.partition import write_partitions
+from pipeline.stages.plan import plan
+from pipeline.stages.publish import publish
+from pipeline.stages.search import search_partition
+from pipeline.stages.search_run import search_run
+from pipeline.stages.verify import verify
+from pipeline.store.layout import Store
+from pipeline.store.results import open_run
+from tests.faults.bad_object_store import Door, a_door
+from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, put_graph, random_graph
+
+pytest.importorskip("s3fs")
+pytest.importorskip("moto.server")
+
+GRAPH = random_graph(seed=11)
+ANSWER = brute_force(GRAPH)
+OUTAGES = 3 if "BICLIQ_FAULTS" not in os.environ else 20
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Door]:
+    import s3fs
+
+    with a_door() as door, pytest.MonkeyPatch.context() as patch:
+        for name, value in {
+            "AWS_ENDPOINT_URL": door.url,
+            "AWS_ACCESS_KEY_ID": "testing",
+            "AWS_SECRET_ACCESS_KEY": "testing",
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_MAX_ATTEMPTS": "2",
+        }.items():
+            patch.setenv(name, value)
+        s3fs.S3FileSystem.clear_instance_cache()
+        s3fs.S3FileSystem().mkdir("bad-days")
+        yield door
+        s3fs.S3FileSystem.clear_instance_cache()
+
+
+@pytest.fixture
+def door(opened: Door) -> Iterator[Door]:
+    yield opened
+    opened.fails = lambda method, path, number: None
+    opened.lags, opened.knows_conditions = False, True
+
+
+def planned(name: str) -> tuple[Store, str]:
+    store = Store.open(f"s3://bad-days/{name}")
+    return store, plan(store, put_graph(store, GRAPH), SearchSettings(), PlanSettings(partitions=3)).run
+
+
+def check(store: Store, run: str) -> None:
+    assert publish(store, run).digest == digest_of(ANSWER)
+    found = verify(store, run)
+    assert (found.problems, found.leftovers) == ([], [])
+    assert bicliques_of(open_run(store).table(ids=False)) == ANSWER
+
+
+def test_requests_that_fail_now_and_then_are_made_again(door):
+    store, run = planned("now-and-then")
+    before = door.failed
+    door.fails = lambda method, path, number: ("500", "gone", "503")[number % 3] if number % 17 == 3 else None
+    search_run(store, run)
+    assert door.failed > before + 3
+    door.fails = lambda method, path, number: None
+    check(store, run)
+
+
+def test_what_a_store_that_fails_for_long_interrupts_goes_on_when_it_is_back(door, monkeypatch):
+    store, run = planned("for-long")
+    random = np.random.default_rng(4)
+    interrupted = list[StorageError]()
+    monkeypatch.setattr("s3fs.S3FileSystem.retries", 1)
+    for _ in range(OUTAGES):
+        begins = door.requests + int(random.integers(5, 60))
+        door.fails = lambda method, path, number, begins=begins: "503" if number >= begins else None
+        try:
+            search_run(store, run)
+        except StorageError as error:
+            interrupted.append(error)
+        door.fails = lambda method, path, number: None
+        kept = store.run(run).committed()
+        assert all(commit.complete for commit in kept.values())
+    assert interrupted
+    assert all(may_heal(error) for error in interrupted), "a flow tries such a task again"
+    assert all("cannot" in str(error) for error in interrupted)
+    monkeypatch.undo()
+    search_run(store, run)
+    check(store, run)
+
+
+def test_lists_that_lag_behind_lose_nothing(door):
+    store, run = planned("lists")
+    search_run(store, run, only=[0, 1])
+    store.run(run).committed()
+    door.lags = True
+    kept = search_run(store, run)
+    assert kept.digest == digest_of(ANSWER)
+    door.lags = False
+    assert search_run(store, run).searched == 0
+    check(store, run)
+
+
+def test_a_store_without_conditions_commits_each_partition_once_after_another(door):
+    door.knows_conditions = False
+    store, run = planned("no-conditions")
+    search_run(store, run)
+    commits = store.run(run).committed()
+    for number, commit in commits.items():
+        assert search_partition(store.uri, run, number) == commit
+    check(store, run)
+
+
+def test_two_searches_at_once_on_a_store_that_throttles_commit_each_partition_once(door):
+    store, run = planned("two-at-once")
+    write_partitions(store, run)
+    door.fails = lambda method, path, number: "503" if number % 29 == 5 else None
+    started = threading.Barrier(2)
+
+    def search(number: int) -> str:
+        started.wait()
+        return search_partition(store.uri, run, number).file
+
+    with ThreadPoolExecutor(2) as pool:
+        for number in range(3):
+            one, other = pool.map(search, [number, number])
+            assert one == other
+    check(store, run)
