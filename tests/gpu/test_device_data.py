@@ -3,7 +3,6 @@ chunk by chunk too."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from decimal import Decimal
 
 import numpy as np
@@ -24,6 +23,7 @@ from pipeline.stages.profile import profile
 from pipeline.stages.profile import two_hop_sizes as two_hop_of
 from pipeline.store.layout import Store
 from pipeline.store.records import named_files
+from tests.gpu.records import without_times
 from tests.real_graphs import DATA
 
 REASON = why_no_data_on_device()
@@ -180,7 +180,7 @@ def test_graph_profile_and_plan_are_those_of_the_cpu(tmp_path, name, monkeypatch
     for backend in ("cpu", "cuda"):
         store = Store.open(str(tmp_path / backend))
         graph = ingest(str(DATA / name), store, options, backend=backend)
-        figures = {k: v for k, v in asdict(profile(store, graph.graph, backend)).items() if k != "seconds"}
+        figures = without_times(profile(store, graph.graph, backend))
         folder = store.graph(graph.graph)
         stored = {**folder.stored(), **named_files(folder.read_record("profile.json"))}
         tables = [folder.read_table(stored[f"{n}.parquet"]) for n in ("profile", "edges", "left_ids", "right_ids")]
@@ -188,7 +188,7 @@ def test_graph_profile_and_plan_are_those_of_the_cpu(tmp_path, name, monkeypatch
         for search, cut in ((SearchSettings(), PlanSettings()), (SearchSettings(min_left=3, min_right=2, side="left"), PlanSettings(partitions=9)),
                             (SearchSettings(side="right"), PlanSettings(memory_budget=1 << 18))):  # fmt: skip
             planned = plan(store, graph.graph, search, cut, backend)
-            records.append({k: v for k, v in asdict(planned).items() if k != "seconds"})
+            records.append(without_times(planned))
             run = store.run(planned.run)
             tables.append(run.read_table(named_files(run.read_record("plan.json"))["plan.parquet"]))
         found[backend] = graph.graph, figures, records, tables

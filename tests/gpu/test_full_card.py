@@ -3,8 +3,6 @@ who asked for it is told."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import numpy as np
 import pytest
 
@@ -24,6 +22,7 @@ from pipeline.stages.plan import plan
 from pipeline.stages.profile import profile, two_hop
 from pipeline.stages.search import enumerate_table
 from pipeline.store.layout import Store
+from tests.gpu.records import without_times
 from tests.real_graphs import DATA
 
 REASON = why_no_data_on_device()
@@ -46,10 +45,6 @@ def full_card(request, monkeypatch):
     monkeypatch.setattr(fallback, "_reasons", [])
     yield
     rmm.mr.set_current_device_resource(whole)
-
-
-def without_times(record) -> dict:
-    return {name: value for name, value in asdict(record).items() if name != "seconds"}
 
 
 def ingested(store, backend):
