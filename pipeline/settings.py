@@ -174,7 +174,7 @@ class SearchSettings(_Frozen):
         None, ge=1, lt=2**63, description="Stop when the data files of the run have so many bytes, to a batch."
     )
     time_limit: float | None = Field(
-        None, gt=0, allow_inf_nan=False, description="Stop the search after so many seconds."
+        None, gt=0, le=LONGEST, allow_inf_nan=False, description="Stop the search after so many seconds."
     )
     memory_limit: int | None = Field(
         None,
