@@ -22,6 +22,7 @@ FLOWS = {
     "find": "find.find",
     "clique": "clique.clique",
     "update": "update.update_flow",
+    "watch": "update.watch_flow",
 }
 """The flows that a file may name, each with its place in this package."""
 

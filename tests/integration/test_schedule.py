@@ -17,6 +17,7 @@ import yaml
 
 from flows.cli import invoke
 from flows.deploy import deployment_name
+from flows.deployments import FLOWS, read_deployments
 from pipeline.settings import load_settings
 from pipeline.store.results import open_run
 from tests.integration.server import ask, deployed, published, runs_of, wait_for
@@ -118,6 +119,18 @@ def test_a_file_of_deployments_that_makes_no_sense_is_refused(tmp_path, capsys, 
     path.write_text(text)
     assert invoke(["serve", "--file", str(path)]) == 2
     assert f"{path}: {said}" in capsys.readouterr().err.replace("bicliq: ", "")
+
+
+def test_a_file_may_name_every_flow_that_prefect_yaml_declares(tmp_path):
+    declared = {
+        each["name"].removeprefix("bicliq-")
+        for each in yaml.safe_load((ROOT / "prefect.yaml").read_text())["deployments"]
+    }
+    assert declared == set(FLOWS)
+    path = tmp_path / "deployments.toml"
+    path.write_text("[arrivals]\nflow = 'watch'\nsource = 'orders'\ninterval = 60\n")
+    (found,) = read_deployments(path)
+    assert (found.flow.name, found.parameters["source"]) == ("bicliq-watch", str(Path("orders").absolute()))
 
 
 @pytest.mark.parametrize(
