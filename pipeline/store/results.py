@@ -234,8 +234,10 @@ class Run:
         for part in self.parts.values():
             with part.open() as file:
                 for group, _, rows in part.rows(file, EVERYTHING):
-                    keys, counts = np.unique(np.stack(file.sizes(group))[:, rows], axis=1, return_counts=True)
-                    found.update(dict(zip(zip(*keys.tolist(), strict=True), counts.tolist(), strict=True)))
+                    left, right = (sizes[rows].astype(np.int64) for sizes in file.sizes(group))
+                    keys, counts = np.unique(left << 32 | right, return_counts=True)
+                    pairs = zip((keys >> 32).tolist(), (keys & 0xFFFFFFFF).tolist(), strict=True)
+                    found.update(dict(zip(pairs, counts.tolist(), strict=True)))
         return dict(found)
 
     def top(
