@@ -28,7 +28,7 @@ from flows.tasks import (
     settings_of,
     verify_task,
 )
-from flows.words import BETWEEN, graph_size, many
+from flows.words import BETWEEN, graph_size, in_markdown, many
 from pipeline.lineage import lineage_told
 from pipeline.notify import notify_finished
 from pipeline.placement.where import Placement, check_backends
@@ -198,5 +198,5 @@ def _table(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> str:
 
 def _some(ids: list[Any]) -> str:
     """The first ids of a side, as a cell of a Markdown table."""
-    text = BETWEEN.join(str(v).replace("|", "\\|").replace("\n", " ") for v in ids[:SHOWN_IDS])
+    text = BETWEEN.join(in_markdown(str(label)) for label in ids[:SHOWN_IDS])
     return text + (f"{BETWEEN}… ({len(ids):,})" if len(ids) > SHOWN_IDS else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 
@@ -14,6 +15,17 @@ def many(n: int, one: str, several: str | None = None) -> str:
     ('1 maximal biclique', '8,910,828 maximal bicliques', '0 vertices')
     """
     return f"{n:,} {one if n == 1 else several or one + 's'}"
+
+
+def in_markdown(label: str) -> str:
+    r"""Write a label so that Markdown shows it as it is: no link, picture or tag comes of it.
+
+    Examples
+    --------
+    >>> print(in_markdown("[a](b) <i>\nx|y"))
+    \[a\]\(b\) \<i\> x\|y
+    """
+    return re.sub(r"([\\`*_{}\[\]<>()#!|~&])", r"\\\1", " ".join(label.splitlines()))
 
 
 def graph_size(record: dict[str, Any]) -> str:

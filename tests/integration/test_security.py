@@ -6,11 +6,13 @@ from __future__ import annotations
 import ast
 import json
 import logging
+import re
 from pathlib import Path
 
 import pytest
 
 from flows.cli import invoke
+from flows.words import in_markdown
 from pipeline.errors import DamageError, InputError, sentence
 from pipeline.events import warn
 from pipeline.formats import name_of
@@ -91,6 +93,14 @@ def test_labels_are_escaped_on_the_page_and_stay_one_line_in_the_log(tmp_path, c
     assert "&lt;script&gt;alert" in page
     capsys.readouterr()
     assert invoke(["runs", "--store", settings.store, "--json"]) == 0
+
+
+def test_labels_are_shown_as_they_are_in_markdown():
+    label = "![x](http://e.example/p.png) <img src=x onerror=alert(1)> `a` | b\n# c *d* _e_ &amp; \\"
+    escaped = in_markdown(label)
+    assert "\n" not in escaped
+    assert not re.search(r"(?<!\\)[`*_\[\]<>()#!|&]", escaped)
+    assert re.sub(r"\\(.)", r"\1", escaped) == label.replace("\n", " ")
 
 
 def test_an_event_is_one_line_whatever_its_facts_hold(caplog):
