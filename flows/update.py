@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from prefect import flow, get_run_logger, task
-from prefect.artifacts import create_table_artifact
 
+from flows.artifacts import Artifacts, artifacts
 from flows.notices import HOOKS, finishes_alone, tell_prefect
 from flows.tasks import STAGE, ended, settings_of
 from flows.words import some, taken_in_words, update_in_words
@@ -103,13 +103,13 @@ def _leave_artifacts(source: str, record: dict[str, Any]) -> None:
     """Show the figures of an update as a table, and the largest groups that changed."""
     rows = [{"figure": name, "value": str(record[name])} for name in FIGURES]
     rows += [{"figure": f"{stage} seconds", "value": f"{took:.2f}"} for stage, took in record["seconds"].items()]
-    key = f"update-{record['version']}"
-    create_table_artifact(rows, key=key, description=f"what {source} changed")
-    if record["how"] == "changes":
-        _show_groups(record)
+    with artifacts() as shown:
+        shown.table(f"update-{record['version']}", rows, f"what {source} changed")
+        if record["how"] == "changes":
+            _show_groups(shown, record)
 
 
-def _show_groups(record: dict[str, Any]) -> None:
+def _show_groups(shown: Artifacts, record: dict[str, Any]) -> None:
     """Show the largest groups that appeared or vanished, with what they were or became."""
     changes = changes_between(open_run(record["store"], record["version"]))
     rows = []
@@ -119,4 +119,4 @@ def _show_groups(record: dict[str, Any]) -> None:
             size = "" if other is None else f"{other['n_left']:,} × {other['n_right']:,}"
             about = {"change": kind, "how": group["how"], "size": f"{group['n_left']:,} × {group['n_right']:,}"}
             rows.append({**about, "was or became": size, "left": some(group["left"]), "right": some(group["right"])})
-    create_table_artifact(rows, key=f"changes-{record['version']}", description="the largest groups that changed")
+    shown.table(f"changes-{record['version']}", rows, "the largest groups that changed")
