@@ -6,7 +6,7 @@ time, so they can be asked of any bicliques of a graph, and not only of all thos
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,10 @@ import pyarrow as pa
 from pipeline.errors import InputError
 from pipeline.graphs.bipartite import read_graph
 from pipeline.graphs.surprise import Surprise, sums_of
+from pipeline.results.changes import changes_between
 from pipeline.settings import NotifySettings
 from pipeline.store.choice import Choice
 from pipeline.store.results import Run
-from pipeline.store.versions import APPEARED, Layer
 
 Numbers = np.ndarray[Any, Any]
 
@@ -115,20 +115,12 @@ def find_appeared(run: Run, asked: NotifySettings, most: int) -> Fitting:
 
     Notes
     -----
-    Reads the file of what appeared, a row group at a time, and the dictionaries of labels.
+    A layer may hold what earlier updates changed as well, so what appeared is taken against the
+    version before: O(changes).
     """
-    return Rules(run, asked).fitting(_appeared(run, asked.webhook_edges), most)
-
-
-def _appeared(run: Run, least: int) -> Iterator[pa.Table]:
-    """Tables of the bicliques with enough edges that appeared in a version."""
-    layer = Layer(run.folder, run.folder.read_record("run.json"))
-    with run.folder.open_parquet(layer.file(APPEARED)) as file:
-        for group in range(file.num_row_groups):
-            table = file.read_row_group(group)
-            edges = table["n_left"].to_numpy().astype(np.int64) * table["n_right"].to_numpy()
-            if (edges >= least).any():
-                yield table.filter(pa.array(edges >= least))
+    table = changes_between(run).dense("appeared")
+    edges = table["n_left"].to_numpy().astype(np.int64) * table["n_right"].to_numpy()
+    return Rules(run, asked).fitting([table.filter(pa.array(edges >= asked.webhook_edges))], most)
 
 
 class Rules:

@@ -82,6 +82,10 @@ class Changes:
         """Bicliques of `before` alone, as `appeared`."""
         return self._tables["vanished"]
 
+    def dense(self, kind: Kind) -> pa.Table:
+        """Return what appeared, in the dense ids of `after`, or vanished, in those of `before`."""
+        return self._found[kind]
+
     def count(self, kind: Kind) -> int:
         """Return how many of the wanted sizes appeared or vanished."""
         return len(self._wanted(kind))

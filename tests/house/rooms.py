@@ -41,7 +41,7 @@ MAY_IMPORT: dict[str, list[str]] = {
     "pipeline.graphs": [*BASE, "kernels", "pipeline.formats.*", "pipeline.placement.*", "pipeline.store.*"],
     "pipeline.stages": [*BELOW_STAGES, "kernels"],
     "pipeline.report": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.results.*"],
-    "pipeline.rules": [*BASE, "pipeline.store.*", "pipeline.graphs.*"],
+    "pipeline.rules": [*BASE, "pipeline.store.*", "pipeline.graphs.*", "pipeline.results.*"],
     "pipeline.lineage": BASE,
     "pipeline.notify": [*BASE, "pipeline.store.*", "pipeline.rules"],
     "pipeline.run": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.notify", "pipeline.lineage"],

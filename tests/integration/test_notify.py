@@ -254,6 +254,17 @@ def test_rules_of_an_update_look_at_what_appeared_and_not_at_what_was_there(tmp_
 
 
 @pytest.mark.usefixtures("shop")
+def test_a_second_update_does_not_tell_of_what_the_first_one_brought(tmp_path, webhook):
+    for rows in ([("cid", "jam")], [("zoe", "gin")]):
+        found = update(csv(tmp_path / "new.csv", rows), settings(tmp_path, webhook, webhook_groups=1))
+    layers = open_run(found.store, found.version).folder.read_record("run.json")["layers"]
+    assert layers == [found.version]  # it took in the layer of the first
+    shown = [[(group["left"], sorted(group["right"])) for group in told["groups"]] for told in webhook.told]
+    assert shown == [[(["ann", "bob", "cid"], ["jam", "tea"])], [(["zoe"], ["gin", "rum"])]]
+    assert "1 bicliques that appeared" in webhook.told[1]["reasons"][1]
+
+
+@pytest.mark.usefixtures("shop")
 def test_surprise_of_what_appeared_is_that_of_find(tmp_path, webhook):
     new = [("cid", "jam"), ("dan", "tea"), ("dan", "rum")]
     found = update(csv(tmp_path / "new.csv", new), settings(tmp_path, webhook, webhook_surprise=-0.0))
