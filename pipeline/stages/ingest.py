@@ -174,7 +174,7 @@ def store_changed(
     for name, part in tables.items():
         state.update(name.encode())
         for column in part.columns:
-            state.update(b"\n".join(str(value).encode() for value in column.to_pylist()))
+            state.update(repr(column.to_pylist()).encode())  # quoted: labels may hold any character
     return _stored(store.graph(str(state.hexdigest())), table, tables, started, CPU_DATA, base)
 
 
