@@ -160,6 +160,7 @@ def _left_to_you(place: str, names: set[str]) -> list[str]:
 def _prepared(folder: RunFolder, bad: set[str], settings: Settings) -> tuple[PlanRecord, list[str]]:
     """Remove what will be derived again, and make plan and partitions."""
     foreign, said = set[str](), list[str]()
+    is_cut = bool(folder.files("partitions"))
     for name in bad:
         subgraph = SUBGRAPH.fullmatch(name)
         if subgraph:
@@ -185,7 +186,7 @@ def _prepared(folder: RunFolder, bad: set[str], settings: Settings) -> tuple[Pla
         if commit and int(commit[1]) >= planned.partitions:
             folder.remove(name)
             said.append(f"{folder.place}/{name}: removed, there is no such partition")
-    if folder.files("partitions"):
+    if is_cut:
         written = write_partitions(folder.store, folder.run)
         said += [f"{folder.place}: {written} partitions cut again"] if written else []
     return planned, said

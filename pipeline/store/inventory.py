@@ -17,7 +17,7 @@ from pipeline.store.folder import TEMPORARY, Folder, claim_name, writer_lives
 from pipeline.store.layout import ATTEMPT, CHANGES, STORE_FILE, Store
 from pipeline.store.records import StoredFile, named_files
 
-FOLDERS = ("graphs", "runs", "cliques")
+FOLDERS = ("graphs", "runs", "cliques", "claims")
 """Folders of a store in which there is nothing but what is listed in `pipeline.store.layout`."""
 
 PRUNED = "pruned.json"
@@ -26,7 +26,7 @@ PRUNED = "pruned.json"
 NAMES = ("run.json", "graph.json")
 """Records that make a run or a graph of a folder."""
 
-LOCK = re.compile(r".*/claims/[\w-]+\.lock")
+LOCK = re.compile(r"(.*/)?claims/[\w-]+\.lock")
 """Files that are locked, and empty."""
 
 RECORDS_OF = {

@@ -29,6 +29,8 @@ from pipeline.stages.profile import two_hop
 from pipeline.stages.verify import verify_store
 from pipeline.store.layout import Store
 from pipeline.store.results import open_run
+from pipeline.versions.compact import compact
+from pipeline.versions.update import update
 
 TRIES = int(os.environ.get("BICLIQ_CORRUPTIONS", "60"))
 SEED = 20_261_122
@@ -43,8 +45,7 @@ COUNTED = [CountAsked(2, 2, vertices=True), CountAsked(3, 3, all_sizes=True)]
 
 @dataclass(frozen=True)
 class Finished:
-    """A store with two graphs, four runs, two counts and two cliques, and what can be read from
-    it."""
+    """A store with runs, versions of them, counts and cliques, and what can be read from it."""
 
     path: Path
     sources: list[str]
@@ -98,13 +99,16 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     run(sources[1], settings_of(store, plan={"partitions": 3}))
     run(sources[0], settings_of(store, plan={"partitions": 3}, search={"max_bicliques": 40}))
     run(sources[0], settings_of(store, plan={"partitions": 2}, search={"min_left": 2, "min_right": 2}))
+    make_versions(folder, store)
     run(sources[0], settings_of(store, plan={"partitions": 4}))
     opened = Store.open(str(store))
     two_hop(opened, opened.graphs()[0])
     counts, cliques = ask_again(sources[0], store)
     assert verify_store(opened).problems == []
     runs = [name for name in opened.runs() if open_run(opened, name).state.name != "count"]
-    assert len(runs) == 4
+    assert len(runs) == 9
+    assert {"changed.parquet", "rows.parquet"} <= {path.name for path in store.rglob("*.parquet")}
+    assert any("base" in opened.graph(graph).read_record("graph.json") for graph in opened.graphs())
     read = {way: read() for way, read in read_runs(store, runs).items()}
     return Finished(
         store,
@@ -117,6 +121,26 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
         cliques,
         sorted(str(path.relative_to(store)) for path in store.rglob("*") if path.is_file()),
     )
+
+
+def make_versions(folder: Path, store: Path) -> None:
+    """A run with a window of time and a version of it, which has a layer; a version written whole;
+    and a graph told by what differs from another one."""
+    random = np.random.default_rng(7)
+
+    def table(name: str, rows: int, first: int) -> str:
+        ends = (random.integers(15, size=rows) for _ in range(2))
+        names = [[f"{side}{end}" for end in some] for side, some in zip("ab", ends, strict=True)]
+        pq.write_table(pa.table({"l": names[0], "r": names[1], "t": np.arange(rows) + first}), folder / name)
+        return str(folder / name)
+
+    windowed = {"ingest": {"left": "l", "right": "r", "time": "t", "window": "100s"}}
+    run(table("timed.parquet", 100, 0), settings_of(store, **windowed))
+    update(table("later.parquet", 4, 100), settings_of(store, **windowed))
+    plain = {"ingest": {"left": "l", "right": "r"}}
+    run(table("whole.parquet", 200, 0), settings_of(store, **plain))
+    changed = update(table("more.parquet", 3, 0), settings_of(store, **plain))
+    compact(Store.open(str(store)), changed.version)
 
 
 def kind_of(path: str) -> str:
