@@ -4,6 +4,7 @@ device's Parquet writer."""
 from __future__ import annotations
 
 import importlib.util
+import re
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -12,14 +13,23 @@ import pytest
 import kernels
 from pipeline.bench.scaling import measure_scaling
 from pipeline.graphs.bipartite import read_graph
+from pipeline.placement.cluster import open_cluster
 from pipeline.placement.device import LISTS, DeviceParquetWriter, why_no_data_on_device
 from pipeline.run import run
-from pipeline.settings import IngestSettings, PlanSettings, PublishSettings, SearchSettings, load_settings
+from pipeline.settings import (
+    ClusterSettings,
+    IngestSettings,
+    PlanSettings,
+    PublishSettings,
+    SearchSettings,
+    load_settings,
+)
 from pipeline.stages.ingest import ingest
 from pipeline.stages.plan import plan
 from pipeline.stages.verify import verify
 from pipeline.store.biclique_file import BicliqueWriter
 from pipeline.store.layout import Store
+from tests.integration.server import wait_for
 from tests.real_graphs import COUNTS, DATA
 
 REASON = kernels.why_not("cuda") or (
@@ -40,6 +50,24 @@ def test_workers_on_gpus_find_the_digest_of_the_cpu(tmp_path):
         assert found.bicliques == expected.bicliques == COUNTS["marvel"]
         assert found.digest == f"{expected.digest:016x}"
         assert 0 < found.busy["0"] <= 1
+
+
+@pytest.mark.skipif(REASON is not None, reason=REASON or "")
+def test_the_page_of_searches_shows_each_workers_gpu():
+    from bokeh.client import pull_session
+    from bokeh.models import Div
+
+    with open_cluster(ClusterSettings(workers=1), "cuda") as client:
+        page = client.dashboard_link.removesuffix("/status") + "/bicliq"
+
+        def seen():
+            with pull_session(url=page) as session:
+                text = " ".join(each.text for each in session.document.select({"type": Div}))
+            return re.search(r">(\d+) %</td><td[^>]*>([\d.]+) of (\d+) GiB<", text)
+
+        load, used, total = map(float, wait_for(seen, 60).groups())
+    assert 0 <= load <= 100
+    assert 0 < used < total
 
 
 @pytest.mark.skipif(DATA_REASON is not None, reason=DATA_REASON or "")
