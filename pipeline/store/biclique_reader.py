@@ -24,6 +24,7 @@ from pipeline.store.folder import MEND, storage_errors
 from pipeline.store.layout import GraphFolder, RunFolder
 from pipeline.store.records import StoredFile
 
+Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 Range = tuple[int, int]
 
@@ -90,6 +91,7 @@ class BicliqueReader:
         metadata = self._parquet.metadata
         self._groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
         self.rows = [group.num_rows for group in self._groups]
+        self._sizes: tuple[int, tuple[Int32s, Int32s]] | None = None
 
     def table(self, group: int, rows: Int64s | None = None) -> pa.Table:
         """Return the bicliques of a row group, or some of them, with the columns of `SCHEMA`."""
@@ -110,11 +112,15 @@ class BicliqueReader:
         """Return the columns of the bicliques of a row group that are no lists."""
         return self._columns(group, ["n_left", "n_right", "root"])
 
-    def sizes(self, group: int) -> tuple[Int64s, Int64s]:
-        """Return the numbers of left and of right vertices of the bicliques of a row group."""
-        table = self._columns(group, ["n_left", "n_right"])
-        left, right = (table[name].to_numpy().astype(np.int64) for name in ("n_left", "n_right"))
-        return left, right
+    def sizes(self, group: int) -> tuple[Int32s, Int32s]:
+        """Return the numbers of left and of right vertices of the bicliques of a row group.
+
+        Those of the group that was asked for last are at hand.
+        """
+        if self._sizes is None or self._sizes[0] != group:
+            table = self._columns(group, ["n_left", "n_right"])
+            self._sizes = group, (table["n_left"].to_numpy(), table["n_right"].to_numpy())
+        return self._sizes[1]
 
     def ranges(self, group: int) -> tuple[Range, Range] | None:
         """Return the least and the most left vertices of a row group, and right ones.

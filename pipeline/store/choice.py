@@ -122,9 +122,11 @@ class Choice:
             if all(begin >= least and end <= most for (begin, end), (least, most) in pairs):
                 return np.arange(size)
         lefts, rights = file.sizes(group)
-        values = lefts, rights, lefts * rights
-        fits = [(value >= least) & (value <= most) for value, (least, most) in zip(values, self._bounds, strict=True)]
-        return np.flatnonzero(np.logical_and.reduce(fits))
+        by_left, by_right, by_edges = self._bounds
+        fits = _within(lefts, by_left) & _within(rights, by_right)
+        if by_edges != (1, NO_BOUND):
+            fits &= _within(lefts.astype(np.int64) * rights, by_edges)
+        return np.flatnonzero(fits)
 
     @property
     def _bounds(self) -> list[tuple[int, int]]:
@@ -138,6 +140,13 @@ EVERYTHING = Choice()
 
 NO_BOUND = 2**63 - 1
 """More than any biclique has of anything."""
+
+
+def _within(values: npt.NDArray[Any], bounds: tuple[int, int]) -> npt.NDArray[np.bool_]:
+    """Which values lie between the bounds; one that no value can pass is not looked at."""
+    least, most = bounds
+    found = np.ones(len(values), np.bool_) if least <= 1 else values >= least
+    return np.asarray(found if most == NO_BOUND else found & (values <= most))
 
 
 def _hold_all(lists: pa.ListArray, ids: Int32s) -> npt.NDArray[np.bool_]:

@@ -431,7 +431,7 @@ def _largest_rows(
         rows = choice.rows_of(file, group, *members)
         if not rows.size:
             continue
-        keys = _key(by, *file.sizes(group))[rows]
+        keys = _key(by, *(sizes[rows].astype(np.int64) for sizes in file.sizes(group)))
         rows, keys = rows[keys >= least], keys[keys >= least]
         lives = part.lives(file, group, rows)
         rows, keys = rows[lives], keys[lives]
