@@ -115,7 +115,7 @@ def publish_all_counts(folder: RunFolder, again: str | None = None) -> None:
             done, counts, vertices = _published(folder)
             if again is not None:
                 done.pop(again, None)
-            new = {key: method for key, method in _whole_keys(folder).items() if key not in done}
+            new = {key: method for key, method in _whole_keys(folder, again).items() if key not in done}
             if not new:
                 return
             for key in new:
@@ -155,9 +155,15 @@ def _published(folder: RunFolder) -> tuple[dict[str, str], Sizes, pa.Table]:
     return {}, {}, VERTEX_SCHEMA.empty_table()
 
 
-def _whole_keys(folder: RunFolder) -> dict[str, str]:
-    """Questions of which every partition is counted, and by which method."""
+def _whole_keys(folder: RunFolder, asked: str | None) -> dict[str, str]:
+    """Questions of which every partition is counted, and by which method.
+
+    Where there are no partitions, the counts are 0 by any, and only what is asked tells the
+    question.
+    """
     total = read_plan_record(folder).partitions
+    if not total:
+        return {} if asked is None else {asked: "auto"}
     sound = {key: examine_counts(folder, key)[0] for key in keys_of(folder)}
     return {key: str(records[0]["method"]) for key, records in sound.items() if len(records) == total}
 

@@ -10,7 +10,6 @@ version: parent, update, files taken.
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import json
 import time
@@ -38,6 +37,7 @@ from pipeline.store.bicliques import MASK, SCHEMA, batches_of, publish_of
 from pipeline.store.folder import MEND
 from pipeline.store.labels import Hashes, read_hashes
 from pipeline.store.layout import FORMAT, Commit, RunFolder, Store
+from pipeline.store.manifest import moment_after
 from pipeline.store.sizes import Sizes
 from pipeline.store.states import OpenedRun, latest_run, read_run
 from pipeline.store.versions import Part, layers_of
@@ -185,8 +185,8 @@ class _Compaction:
 
     def _asked(self) -> dict[str, Any]:
         asked = self._opened.asked
-        graph, now = write_whole(self._store, str(asked["graph"])), dt.datetime.now(dt.UTC).isoformat()
-        about = {"run": self._folder.run, "graph": graph, "compacts": self._version, "created": now}
+        graph, created = write_whole(self._store, str(asked["graph"])), moment_after(str(asked["created"]))
+        about = {"run": self._folder.run, "graph": graph, "compacts": self._version, "created": created}
         return {**about, **{name: asked[name] for name in KEPT if name in asked}}
 
     def _planned(self) -> tuple[Plan, PlanRecord]:

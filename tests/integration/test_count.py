@@ -20,6 +20,7 @@ from pipeline.questions.count_asked import CountAsked
 from pipeline.questions.count_partitions import count_partitions, plan_count
 from pipeline.questions.count_tables import publish_counts
 from pipeline.settings import load_settings
+from pipeline.stages.verify import verify_store
 from pipeline.store.counts import count_name
 from pipeline.store.layout import Store
 from pipeline.store.records import named_files
@@ -152,6 +153,14 @@ def test_sizes_larger_than_the_graph_count_nothing_and_say_so(tmp_path, p, q):
     ):
         assert record.counts == {(p, q): 0}
         assert "are asked for" in record.too_large
+    assert counts_in(tmp_path, record.run) == {(p, q): 0}
+    assert verify_store(Store.open(settings_for(tmp_path).store)).problems == []
+
+
+def test_vertices_of_a_count_of_nothing_have_a_table_without_rows(tmp_path):
+    record = count_run(EDGES, CountAsked(900, 2, vertices=True), settings_for(tmp_path))
+    assert counts_in(tmp_path, record.run) == {(900, 2): 0}
+    assert table_of(Store.open(str(tmp_path / "store")), record.run, "vertex_counts.parquet").num_rows == 0
 
 
 def said(capsys, *arguments) -> dict:
