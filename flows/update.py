@@ -10,6 +10,7 @@ from flows.artifacts import Artifacts, artifacts
 from flows.notices import HOOKS, finishes_alone, tell_prefect
 from flows.tasks import STAGE, ended, settings_of
 from flows.words import some, taken_in_words, update_in_words
+from pipeline.report.page import write_report
 from pipeline.results.changes import changes_between
 from pipeline.run import Observer
 from pipeline.store.results import open_run
@@ -96,17 +97,28 @@ def watch_flow(
     record = watch_task(source, settings, replace, settle)
     if record["update"] is not None:
         _leave_artifacts(source, record["update"])
+    elif record["run"] is not None:
+        with artifacts() as shown:
+            _leave_page(shown, record)
     return ended(taken_in_words(record), record)
 
 
 def _leave_artifacts(source: str, record: dict[str, Any]) -> None:
-    """Show the figures of an update as a table, and the largest groups that changed."""
+    """Show the figures of an update, the largest groups that changed, and where its page is."""
     rows = [{"figure": name, "value": str(record[name])} for name in FIGURES]
     rows += [{"figure": f"{stage} seconds", "value": f"{took:.2f}"} for stage, took in record["seconds"].items()]
     with artifacts() as shown:
         shown.table(f"update-{record['version']}", rows, f"what {source} changed")
         if record["how"] == "changes":
             _show_groups(shown, record)
+        if record["how"] in ("changes", "full run"):
+            _leave_page(shown, record)
+
+
+def _leave_page(shown: Artifacts, record: dict[str, Any]) -> None:
+    """Write the report of a version, and say where it is."""
+    page = write_report(open_run(record["store"], record["version"]))
+    shown.text(f"report-{record['version']}", f"As a page to send on: `{page}`", "the version as one page")
 
 
 def _show_groups(shown: Artifacts, record: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -283,6 +284,8 @@ def test_the_flow_updates_as_the_command_does(tmp_path, shop, prefect_server):
     left = artifacts(prefect_server)
     assert record["digest"] in left[f"update-{record['version']}"]["data"]
     assert "grown" in left[f"changes-{record['version']}"]["data"]
+    page = left[f"report-{record['version']}"]["data"].split("`")[1]
+    assert record["digest"] in Path(page.removeprefix("file://")).read_text()
     assert update_flow(new, {"store": shop.store, **HERE})["how"] == "taken"
 
 

@@ -368,7 +368,9 @@ def test_the_flow_looks_once_and_leaves_what_changed(tmp_path, orders, prefect_s
 
     settings = {"store": str(tmp_path / "store"), "ingest": COLUMNS, **HERE}
     put(orders, "1.csv", SHOP)
-    assert watch_flow(str(orders), settings, settle=0)["how"] == "run"
+    first = watch_flow(str(orders), settings, settle=0)
+    assert first["how"] == "run"
+    assert first["version"] in artifacts(prefect_server)[f"report-{first['version']}"]["data"]
     put(orders, "2.csv", MORE)
     record = watch_flow(str(orders), settings, settle=0)
     assert record["digest"] == from_scratch(tmp_path, SHOP + MORE).digest
