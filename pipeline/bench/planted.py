@@ -13,10 +13,10 @@ import numpy as np
 import kernels
 from pipeline.bench.graphs import read_graph_file
 from pipeline.bench.suspects import Block, dense_blocks, frequent_itemsets
-from pipeline.errors import InputError
 from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.graphs.generate import edges
 from pipeline.graphs.rings import Ring, plant_rings
+from pipeline.picture import picture
 
 ACCOUNTS, ITEMS, ROWS = 4000, 2000, 30_000
 """The generated background: its most active account has some hundred items."""
@@ -154,28 +154,15 @@ def _is_found(ring: Ring, groups: list[Block]) -> bool:
 def draw_planted(records: Sequence[dict[str, Any]], path: str | Path) -> None:
     """Draw precision over recall as groups are added, a panel a graph.
 
-    Raises
-    ------
-    InputError
-        Where matplotlib is not installed, or cannot write such a file.
+    Raises what `pipeline.picture.picture` does.
     """
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError("a picture needs matplotlib: pip install matplotlib") from error
     names = list(dict.fromkeys(record["graph"] for record in records))
-    figure = Figure(figsize=(3.4 * len(names) + 1.8, 3.2), layout="constrained")
-    panels = figure.subplots(1, len(names), squeeze=False, sharey=True)[0]
-    for axes, name in zip(panels, names, strict=True):
-        for number, way in enumerate(WAYS):
-            of = next(r for r in records if (r["graph"], r["way"]) == (name, way))
-            axes.plot(of["recall"], of["precision"], marker="o", markersize=3, label=way, color=f"C{number}")
-        axes.set(title=name, xlabel="recall of the rings' accounts", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
-    panels[0].set_ylabel("precision")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", fontsize=8)
-    try:
-        with matplotlib.rc_context({"svg.hashsalt": "bicliq"}):  # the same figures, the same file
-            figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None)
-    except (ValueError, OSError) as error:
-        raise InputError(f"{path}: the picture cannot be written: {error}") from error
+    with picture(path, 3.4 * len(names) + 1.8, 3.2) as figure:
+        panels = figure.subplots(1, len(names), squeeze=False, sharey=True)[0]
+        for axes, name in zip(panels, names, strict=True):
+            for number, way in enumerate(WAYS):
+                of = next(r for r in records if (r["graph"], r["way"]) == (name, way))
+                axes.plot(of["recall"], of["precision"], marker="o", markersize=3, label=way, color=f"C{number}")
+            axes.set(title=name, xlabel="recall of the rings' accounts", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+        panels[0].set_ylabel("precision")
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", fontsize=8)

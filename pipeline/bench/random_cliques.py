@@ -16,6 +16,7 @@ import kernels
 from pipeline.bench.timing import repeated
 from pipeline.errors import InputError
 from pipeline.graphs.undirected import UndirectedGraph
+from pipeline.picture import picture
 
 __all__ = ["RandomCell", "draw_cells", "measure_random", "random_graph"]
 
@@ -149,28 +150,19 @@ def draw_cells(cells: Sequence[RandomCell], path: str | Path) -> None:
 
     The format of the picture is that of the path's suffix.
 
-    Raises
-    ------
-    InputError
-        Where matplotlib is not installed, or cannot write such a file.
+    Raises what `pipeline.picture.picture` does.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError("a picture needs matplotlib: pip install matplotlib") from error
     panels = [("one", "seconds, one thread")]
     panels.append(("times", f"times one thread: {cells[0].threads if cells else 1} threads"))
     if any(cell.device is not None for cell in cells):
         panels.append(("device_times", "times one thread: GPU"))
-    figure = Figure(figsize=(4.5 * len(panels), 3.6), layout="constrained")
-    for axes, (name, label) in zip(figure.subplots(1, len(panels)), panels, strict=True):
-        for n in sorted({cell.n for cell in cells}):
-            points = [(cell.density, cell.record()[name]) for cell in cells if cell.n == n]
-            known = [(density, value) for density, value in points if value is not None]
-            axes.plot(*zip(*known, strict=True) if known else ((), ()), marker="o", markersize=3, label=f"n = {n:,}")
-        axes.set(xlabel="density", ylabel=label, xlim=(0, 1), yscale="linear" if name == "times" else "log")
-        axes.legend(frameon=False, fontsize=8)
-    try:
-        figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None)
-    except (ValueError, OSError) as error:
-        raise InputError(f"{path}: the picture cannot be written: {error}") from error
+    with picture(path, 4.5 * len(panels), 3.6) as figure:
+        for axes, (name, label) in zip(figure.subplots(1, len(panels)), panels, strict=True):
+            for n in sorted({cell.n for cell in cells}):
+                points = [(cell.density, cell.record()[name]) for cell in cells if cell.n == n]
+                known = [(density, value) for density, value in points if value is not None]
+                axes.plot(
+                    *zip(*known, strict=True) if known else ((), ()), marker="o", markersize=3, label=f"n = {n:,}"
+                )
+            axes.set(xlabel="density", ylabel=label, xlim=(0, 1), yscale="linear" if name == "times" else "log")
+            axes.legend(frameon=False, fontsize=8)

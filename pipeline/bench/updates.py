@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import BicliqError, InputError
+from pipeline.picture import picture
 from pipeline.run import run
 from pipeline.settings import ClusterSettings, SearchSettings, Settings, VersionSettings
 from pipeline.versions.update import update
@@ -138,31 +139,23 @@ def _measured(
 def draw_updates(records: Sequence[dict[str, Any]], path: str | Path) -> None:
     """Draw seconds over the size of the batch, a panel a graph, with the run from scratch.
 
-    Raises
-    ------
-    InputError
-        Where matplotlib is not installed, or cannot write such a file.
+    Raises what `pipeline.picture.picture` does.
     """
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError("a picture needs matplotlib: pip install matplotlib") from error
     names = list(dict.fromkeys(record["graph"] for record in records))
-    figure = Figure(figsize=(3.2 * len(names) + 0.6, 3.0), layout="constrained")
-    panels = figure.subplots(1, len(names), squeeze=False, sharey=True)[0]
-    for axes, name in zip(panels, names, strict=True):
-        rows = [record for record in records if record["graph"] == name]
-        for how, mark, said in (("changes", "o", "what changes is searched"), ("full run", "s", "a full run is made")):
-            some = [row for row in rows if row["how"] == how]
-            axes.plot([row["edges"] for row in some], [row["seconds"] for row in some], mark, markersize=4, label=said)
-        axes.plot([row["edges"] for row in rows], [row["seconds"] for row in rows], color="0.6", zorder=0)
-        axes.axhline(rows[0]["full"], color="C3", linestyle="--", label="run from scratch")
-        axes.set(title=name, xlabel="new edges", xscale="log", yscale="log")
-    panels[0].set_ylabel("seconds to the new version")
-    panels[0].legend(fontsize=7)
-    try:
-        with matplotlib.rc_context({"svg.hashsalt": "bicliq"}):  # the same figures, the same file
-            figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None)
-    except (ValueError, OSError) as error:
-        raise InputError(f"{path}: the picture cannot be written: {error}") from error
+    with picture(path, 3.2 * len(names) + 0.6, 3.0) as figure:
+        panels = figure.subplots(1, len(names), squeeze=False, sharey=True)[0]
+        for axes, name in zip(panels, names, strict=True):
+            rows = [record for record in records if record["graph"] == name]
+            for how, mark, said in (
+                ("changes", "o", "what changes is searched"),
+                ("full run", "s", "a full run is made"),
+            ):
+                some = [row for row in rows if row["how"] == how]
+                axes.plot(
+                    [row["edges"] for row in some], [row["seconds"] for row in some], mark, markersize=4, label=said
+                )
+            axes.plot([row["edges"] for row in rows], [row["seconds"] for row in rows], color="0.6", zorder=0)
+            axes.axhline(rows[0]["full"], color="C3", linestyle="--", label="run from scratch")
+            axes.set(title=name, xlabel="new edges", xscale="log", yscale="log")
+        panels[0].set_ylabel("seconds to the new version")
+        panels[0].legend(fontsize=7)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 import kernels
-from pipeline.errors import InputError
 from pipeline.formats import Edges
 from pipeline.graphs.reduce import reduce
+from pipeline.picture import picture
 from pipeline.settings import Settings
 from pipeline.stages.expected import expected_output, short
 from pipeline.stages.in_memory import bipartite_of
@@ -75,32 +75,22 @@ def draw_thresholds(record: dict[str, Any], path: str | Path) -> None:
 
     The format of the picture is that of the path's suffix.
 
-    Raises
-    ------
-    InputError
-        Where matplotlib is not installed, or cannot write such a file.
+    Raises what `pipeline.picture.picture` does.
     """
-    try:
-        from matplotlib.colors import LogNorm
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError("a picture needs matplotlib: pip install matplotlib") from error
     rows = record["thresholds"]
     lefts, rights = (sorted({row[name] for row in rows}) for name in ("min_left", "min_right"))
     counts = np.array([row["bicliques"] for row in rows], np.float64).reshape(len(lefts), len(rights))
-    figure = Figure(figsize=(0.62 * len(rights) + 2.2, 0.42 * len(lefts) + 1.4), layout="constrained")
-    axes = figure.subplots()
-    shown = np.ma.masked_less(counts, 0.5)
-    most = max(10.0, float(counts.max(initial=0)))
-    image = axes.imshow(shown, norm=LogNorm(1, most), cmap="viridis_r", aspect="auto", origin="lower")
-    for (i, j), value in np.ndenumerate(counts):
-        dark = value > most**0.6
-        axes.text(j, i, short(value), ha="center", va="center", fontsize=7, color="white" if dark else "black")
-    axes.set_xticks(range(len(rights)), map(str, rights))
-    axes.set_yticks(range(len(lefts)), map(str, lefts))
-    axes.set(xlabel="least right vertices", ylabel="least left vertices")
-    figure.colorbar(image, label="maximal bicliques")
-    try:
-        figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None)
-    except (ValueError, OSError) as error:
-        raise InputError(f"{path}: the picture cannot be written: {error}") from error
+    with picture(path, 0.62 * len(rights) + 2.2, 0.42 * len(lefts) + 1.4) as figure:
+        from matplotlib.colors import LogNorm
+
+        axes = figure.subplots()
+        shown = np.ma.masked_less(counts, 0.5)
+        most = max(10.0, float(counts.max(initial=0)))
+        image = axes.imshow(shown, norm=LogNorm(1, most), cmap="viridis_r", aspect="auto", origin="lower")
+        for (i, j), value in np.ndenumerate(counts):
+            dark = value > most**0.6
+            axes.text(j, i, short(value), ha="center", va="center", fontsize=7, color="white" if dark else "black")
+        axes.set_xticks(range(len(rights)), map(str, rights))
+        axes.set_yticks(range(len(lefts)), map(str, lefts))
+        axes.set(xlabel="least right vertices", ylabel="least left vertices")
+        figure.colorbar(image, label="maximal bicliques")

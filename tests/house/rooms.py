@@ -6,8 +6,8 @@ all that is below it too. Modules of one room import each other freely, as long 
 it.
 
 Three storeys: flows above pipeline above kernels. In the pipeline, from below: redact, errors,
-events, settings, formats and placement, store, graphs, stages, results, report, rules, notify,
-lineage, run, questions, versions, repair, bench.
+events, settings, picture, formats and placement, store, graphs, stages, results, report, rules,
+notify, lineage, run, questions, versions, repair, bench.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ MAY_IMPORT: dict[str, list[str]] = {
     "pipeline.errors": ["kernels.errors", "pipeline.redact"],
     "pipeline.events": ["pipeline.redact"],
     "pipeline.settings": ["pipeline.errors"],
+    "pipeline.picture": ["pipeline.errors"],
     "pipeline.formats": [*BASE, "kernels"],
     "pipeline.placement": [*BASE, "kernels", "kernels.cpu", "kernels.cuda.*"],  # it knows what can run where
     "pipeline.store": [*BASE, "kernels", "pipeline.placement.*"],
@@ -45,7 +46,7 @@ MAY_IMPORT: dict[str, list[str]] = {
     "pipeline.lineage": BASE,
     "pipeline.notify": [*BASE, "pipeline.store.*", "pipeline.rules"],
     "pipeline.run": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.notify", "pipeline.lineage"],
-    "pipeline.questions": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.run"],
+    "pipeline.questions": [*BELOW_STAGES, "kernels", "pipeline.picture", "pipeline.stages.*", "pipeline.run"],
     "pipeline.versions": [
         *BELOW_STAGES,
         "kernels",

@@ -80,7 +80,7 @@ def ordered(table: pa.Table) -> list[dict[str, Any]]:
 
 
 def without_roots(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows as they are where a run was planned again: one that was written whole has its base's plan."""
+    """Rows as they are where a run was planned again: one written whole has its base's plan."""
     return [{**row, "root": None} for row in rows]
 
 

@@ -1,0 +1,40 @@
+"""Pictures of measurements and estimates, drawn by Matplotlib where it is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import InputError
+
+
+@contextmanager
+def picture(path: str | Path, width: float, height: float) -> Iterator[Any]:
+    """Give a Matplotlib figure to draw in, and write it when the block ends.
+
+    Parameters
+    ----------
+    path
+        Its suffix is the format: .svg, .png or .pdf.
+    width, height
+        Inches.
+
+    Raises
+    ------
+    InputError
+        Where Matplotlib is not installed, or cannot write such a file.
+    """
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise InputError("a picture needs matplotlib: pip install matplotlib") from error
+    figure = Figure(figsize=(width, height), layout="constrained")
+    yield figure
+    try:
+        with matplotlib.rc_context({"svg.hashsalt": "bicliq"}):  # the same figures, the same file
+            figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None)
+    except (ValueError, OSError) as error:
+        raise InputError(f"{path}: the picture cannot be written: {error}") from error
