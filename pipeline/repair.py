@@ -226,7 +226,10 @@ def _searched_again(folder: RunFolder, planned: PlanRecord, settings: Settings) 
 
 def _counted_again(folder: RunFolder, planned: PlanRecord, bad: set[str], settings: Settings) -> list[str]:
     """Count again what is damaged or missing though published, and make the tables anew."""
-    known = folder.read_record(COUNTS_RECORD)["keys"] if folder.has(COUNTS_RECORD) else {}
+    record = folder.read_record(COUNTS_RECORD) if folder.has(COUNTS_RECORD) else {"keys": {}}
+    known = record["keys"]
+    if record.get("checked") and not folder.has(CHECKS_RECORD):
+        folder.remove(COUNTS_RECORD)  # it is put together again, and says so
     touched = {found["key"] for name in bad if (found := COUNT.fullmatch(name) or COUNT_ATTEMPT.fullmatch(name))}
     search = settings.search.model_copy(update={"check": True})
     asked_again, said = settings.model_copy(update={"search": search}), []

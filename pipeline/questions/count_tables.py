@@ -29,7 +29,7 @@ from pipeline.store.counts import (
     sums_of,
 )
 from pipeline.store.labels import read_labels
-from pipeline.store.layout import RunFolder, Store
+from pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
 from pipeline.store.manifest import ran_on
 from pipeline.store.records import named_files
 
@@ -130,7 +130,8 @@ def publish_all_counts(folder: RunFolder, again: str | None = None) -> None:
             if any(key.startswith("vertices") for key in {**done, **new}):
                 files.append(folder.write_table(VERTICES_FILE, vertices.sort_by(by_size)))
             created = dt.datetime.now(dt.UTC).isoformat()
-            folder.write_record(COUNTS_RECORD, {"keys": {**done, **new}, "created": created}, files)
+            about = {"keys": {**done, **new}, "checked": folder.has(CHECKS_RECORD), "created": created}
+            folder.write_record(COUNTS_RECORD, about, files)
             folder.sweep()
             folder.store.graph(str(folder.read_record("run.json")["graph"])).sweep()
             again = None

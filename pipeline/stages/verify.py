@@ -280,7 +280,9 @@ class _RunCheck:
             graph = f"graphs/{self._asked['graph']}/graph.json"
             if graph not in {**self._found.records, **self._found.problems}:
                 problems.append(f"{graph}: it is missing, and this run is of that graph; ingest its edge table again")
-        if self._manifest and self._manifest.get("checks") and not self._is_there(CHECKS_RECORD):
+        counts = self._record(COUNTS_RECORD) or {}
+        checked = counts.get("checked") or (self._manifest and self._manifest.get("checks"))
+        if checked and not self._is_there(CHECKS_RECORD):
             problems.append(f"{self._folder.place}/{CHECKS_RECORD}: it is missing")
         if self._plan is None:
             return problems

@@ -110,6 +110,9 @@ class VersionCheck:
     def _as_read(self, checker: RowChecker, sample: int, generator: Any) -> list[str]:
         """Read what a reader sees, and compare it with the manifest and with the graph."""
         opened, read, wrong = read_run(self._layer.folder), RowsRead(), []
+        names = [f"{part.folder.place}/{part.commit.file}" for part in opened.parts.values()]
+        if damaged := [name for name in names if name not in self._found.files]:
+            return [f"{self._layer.folder.place}: is not read, since {damaged[0]} is damaged"]
         for part in opened.parts.values():
             name = f"{part.folder.place}/{part.commit.file}"
             with part.open(check=False) as file:
