@@ -82,10 +82,13 @@ def watch(
 
     from flows.cli import console
     from flows.words import taken_in_words
+    from pipeline.errors import InputError
     from pipeline.settings import seconds_of
     from pipeline.versions.watch import Watch
 
     pause = seconds_of("--every", every)
+    if not pause:
+        raise InputError(f"--every {every}: between two looks there must be some time, as in 30s")
     watched = Watch(place, settings, replace=replace, settle=seconds_of("--settle", settle))
     while True:
         with console.observed(json) as observer:

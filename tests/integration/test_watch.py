@@ -396,3 +396,9 @@ def test_a_look_tells_what_is_there(orders):
     assert [file.uri for file in seen.files] == [f"file://{orders}/1.csv"]
     assert seen.files[0].bytes == (orders / "1.csv").stat().st_size
     assert seen.passed_over == (f"file://{orders}/notes.txt",)
+
+
+@pytest.mark.parametrize("every", ["0", "0s", "soon", "-1"])
+def test_a_watch_that_would_never_rest_is_refused(tmp_path, capsys, every):
+    assert invoke(["watch", str(tmp_path), "--every", every, "--store", str(tmp_path / "store")]) == 2
+    assert "--every" in capsys.readouterr().err
