@@ -4,6 +4,8 @@ workers."""
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
 
@@ -38,6 +40,7 @@ from tests.integration.stored_graphs import (
     random_graph,
     right_label,
 )
+from tests.real_graphs import COUNTS, DATA
 
 GRAPH = random_graph(seed=3)
 ANSWER = brute_force(GRAPH)
@@ -442,3 +445,25 @@ def test_an_existing_cluster_is_used_by_its_address(store, client):
         found = search_run(store, record.run, other)
     assert found.digest == digest_of(ANSWER)
     assert client.nthreads()
+
+
+LONG_RUN = """
+import resource
+from pipeline.run import run
+from pipeline.settings import load_settings
+record = run({table!r}, load_settings(store={store!r}, cluster={{"local": True}}, search={{"threads": 2}}))
+print(record.bicliques, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
+def test_a_run_holds_a_small_part_of_what_it_writes(tmp_path):
+    table, store = str(DATA / "out.edit-nawiki"), str(tmp_path / "store")
+    said = subprocess.run(
+        [sys.executable, "-c", LONG_RUN.format(table=table, store=store)], capture_output=True, text=True, check=True
+    )
+    bicliques, peak = map(int, said.stdout.split())
+    assert bicliques == COUNTS["edit-nawiki"]
+    sizes = open_run(store).sizes()
+    written = 4 * sum((left + right) * n for (left, right), n in sizes.items())
+    assert written > 1.2e9
+    assert peak < written / 2
