@@ -231,17 +231,19 @@ def places_of(store: Store, run: str) -> list[str]:
 
     Those of a version are followed by the folders of the runs that it stands on.
     """
-    places = [f"runs/{run}"]
-    with contextlib.suppress(DamageError):  # it is reported with the folder
-        asked = store.run(run).read_record("run.json")
-        graph = store.graph(str(asked["graph"]))
-        places.append(graph.place)
-        base = graph.base() if graph.exists() else None
-        places += [] if base is None else [base.place]
-        if "layers" in asked:
-            below = {asked["base"], asked["parent"], *asked["layers"]} - {run}
-            places += [place for other in sorted(below) for place in places_of(store, other) if place not in places]
-    return list(dict.fromkeys(places))
+    places, runs = dict[str, None](), [run]
+    for name in runs:  # grows as it is gone through: each run once, however many stand on it
+        folder = store.run(name)
+        places[folder.place] = None
+        with contextlib.suppress(DamageError):  # it is reported with the folder
+            asked = folder.read_record("run.json")
+            graph = store.graph(str(asked["graph"]))
+            places[graph.place] = None
+            base = graph.base() if graph.exists() else None
+            places |= {} if base is None else {base.place: None}
+            below = {asked["base"], asked["parent"], *asked["layers"]} if "layers" in asked else set()
+            runs += sorted(below - set(runs))
+    return list(places)
 
 
 def _verified(store: Store, run: str, found: Inventory, sample: int, seed: int, roots: int) -> Verification:

@@ -21,12 +21,12 @@ from pipeline.run import run
 from pipeline.settings import Settings, load_settings
 from pipeline.stages.plan import read_plan
 from pipeline.stages.publish import publish
-from pipeline.stages.verify import verify, verify_store
+from pipeline.stages.verify import places_of, verify, verify_store
 from pipeline.stages.verify_roots import EVERY_ROOT, NAMED
 from pipeline.store.biclique_file import BicliqueWriter
 from pipeline.store.bicliques import MASK, SCHEMA, batches_of, publish_of
 from pipeline.store.labels import read_hashes
-from pipeline.store.layout import Store, commit_name
+from pipeline.store.layout import RunFolder, Store, commit_name
 from pipeline.store.results import open_run
 from pipeline.store.sizes import Sizes
 from pipeline.versions import update as updates
@@ -297,6 +297,21 @@ def test_what_a_base_lacks_its_versions_lack(tmp_path, forum) -> None:
     problems = verify_store(Store.open(settings.store), sample=0, roots=EVERY_ROOT).problems
     sentence = f"{on_the_side(gone[0])}"
     assert [problem.split(sentence)[0] for problem in problems] == [f"runs/{run}: " for run in sorted((base, version))]
+
+
+def test_each_run_below_a_version_is_looked_at_once(tmp_path, monkeypatch) -> None:
+    """A version names its parent, and this one its own: 40 of them were looked at 2^40 times."""
+    store, base = searched(tmp_path)
+    names = [base, *(f"version-{number:02}" for number in range(40))]
+    graph = store.run(base).read_record("run.json")["graph"]
+    for number, name in enumerate(names[1:], 1):
+        below = {"base": base, "parent": names[number - 1], "layers": [*names[max(number - 3, 1) : number], name]}
+        store.run(name).write_record("run.json", {"run": name, "graph": graph, **below})
+    read: list[str] = []
+    real = RunFolder.read_record
+    monkeypatch.setattr(RunFolder, "read_record", lambda self, name: read.append(self.run) or real(self, name))
+    assert set(places_of(store, names[-1])) == {f"graphs/{graph}", *(f"runs/{name}" for name in names)}
+    assert sorted(read) == sorted(names)
 
 
 # ---- the command ---------------------------------------------------------------------------------
