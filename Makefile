@@ -7,7 +7,7 @@ WHEEL ?=
 SANITIZER ?= compute-sanitizer
 SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/*)
 
-.PHONY: setup setup-dev wheel demo test test-checked test-gpu sanitize-gpu faults lint docs gallery bench clean
+.PHONY: setup setup-dev wheel demo test test-checked test-gpu sanitize-gpu faults load lint docs gallery bench clean
 
 # What a run needs: the kernels for the best instruction set of this processor.
 # `make demo WHEEL=dist/….whl` compiles nothing.
@@ -108,6 +108,11 @@ sanitize-gpu: setup-dev
 # or break, clocks that jump, connections that are cut. An hour or two.
 faults: setup-dev
 	BICLIQ_FAULTS=300 $(BIN)/python -m pytest tests/faults
+
+# 1,000 runs and 1,000 versions one after the other, 250 flows, and 20 processes at once: what they
+# hold, and whether the last takes longer than the first. Half an hour.
+load: setup-dev
+	BICLIQ_LOAD=1000 $(BIN)/python -m pytest -s tests/load
 
 # Style, types, and the rules of the house (tests/house): who imports whom, long files, wide prose,
 # names that nobody tests.

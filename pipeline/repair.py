@@ -22,7 +22,18 @@ from pipeline.stages.search_run import search_run
 from pipeline.stages.verify import examine, places_of
 from pipeline.store.counts import COUNT, COUNT_ATTEMPT, COUNTS_FILE, COUNTS_RECORD, VERTICES_FILE, keys_of
 from pipeline.store.inventory import FOLDERS, LOCK, Inventory, forgotten, take_inventory
-from pipeline.store.layout import ATTEMPT, CHECKS_RECORD, COMMIT, FAILURE, FORMAT, STORE_FILE, RunFolder, Store
+from pipeline.store.layout import (
+    ATTEMPT,
+    CHECKS_RECORD,
+    COMMIT,
+    FAILURE,
+    FORMAT,
+    STORE_FILE,
+    RunFolder,
+    Store,
+    partition_name,
+    partition_record_name,
+)
 from pipeline.store.records import STORED
 
 SUBGRAPH = re.compile(r"partitions/part-(\d{5,})\.(arrow|json)")
@@ -42,7 +53,7 @@ DERIVED = {
 """Files of a graph that are in no other file, and files of a run that are made of others."""
 
 
-def repair(store: Store, settings: Settings, run: str | None = None) -> list[str]:
+def repair(store: Store, settings: Settings, run: str | None = None, roots: int = 0, seed: int = 0) -> list[str]:
     """Mend what `verify` finds damaged.
 
     Parameters
@@ -53,6 +64,9 @@ def repair(store: Store, settings: Settings, run: str | None = None) -> list[str
         How and where partitions are searched or counted again.
     run
         Mend this run and what is derived of its graph; None: the whole store.
+    roots, seed
+        Roots of each run to search again, and how they are chosen: a partition of which another
+        answer is stored than is found is searched again, too.
 
     Returns
     -------
@@ -74,10 +88,10 @@ def repair(store: Store, settings: Settings, run: str | None = None) -> list[str
     for place in places:
         if place.startswith("graphs/"):
             said += _mended_graph(store, place.split("/")[1], found)
-    for run_found in examine(store, found, sample=0):
+    for run_found in examine(store, found, 0, seed, roots):
         bad = not run_found.ok or any(path.startswith(f"runs/{run_found.run}/") for path in found.problems)
         if bad and run in (None, run_found.run):
-            said += _mended_run(store.run(run_found.run), found, settings)
+            said += _mended_run(store.run(run_found.run), found, settings, run_found.wrong)
     for place in places:
         if place.startswith("cliques/"):
             said += _mended_clique(store, place, found)
@@ -122,7 +136,7 @@ def _mended_graph(store: Store, graph: str, found: Inventory) -> list[str]:
     return said + _left_to_you(place, bad - INGESTED)
 
 
-def _mended_run(folder: RunFolder, found: Inventory, settings: Settings) -> list[str]:
+def _mended_run(folder: RunFolder, found: Inventory, settings: Settings, wrong: list[int]) -> list[str]:
     place = folder.place
     bad = _bad_files(place, found)
     asked = found.records.get(f"{place}/run.json")
@@ -142,7 +156,7 @@ def _mended_run(folder: RunFolder, found: Inventory, settings: Settings) -> list
         planned, said = _prepared(folder, bad, settings)
         if asked["asks"] == "counts":
             return said + _counted_again(folder, planned, bad, settings)
-        return said + _searched_again(folder, planned, settings)
+        return said + _searched_again(folder, planned, settings, wrong)
     except BicliqError as error:
         return [f"{place}: cannot be mended: {error}"]
 
@@ -192,14 +206,17 @@ def _prepared(folder: RunFolder, bad: set[str], settings: Settings) -> tuple[Pla
     return planned, said
 
 
-def _searched_again(folder: RunFolder, planned: PlanRecord, settings: Settings) -> list[str]:
-    """Search what is damaged, or missing though it was published, and publish the run again."""
+def _searched_again(folder: RunFolder, planned: PlanRecord, settings: Settings, wrong: list[int]) -> list[str]:
+    """Search what is damaged, wrong, or missing though it was published, and publish again."""
     manifest = folder.manifest()
     limit = None if manifest is None else manifest["limit"]
     examined = folder.examine(check=True)
     published = {entry["partition"] for entry in manifest["files"]} if manifest is not None else set()
-    again = sorted({*examined.damaged, *(published - set(examined.sound))})
+    again = sorted({*examined.damaged, *(published - set(examined.sound)), *wrong})
     said = []
+    for number in wrong:  # its subgraph may be what is wrong
+        folder.remove(partition_name(number), partition_record_name(number))
+        folder.uncommit_partition(number)
     if again:
         options = {
             **call_options(settings.search),

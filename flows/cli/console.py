@@ -376,6 +376,7 @@ def _verified_run(r: Record) -> str:
         f"run {r['run']} is {'sound' if r['complete'] else 'sound, but ' + r['state']}:"
         f" {many(r['bicliques'], 'biclique')} in {many(r['partitions'], 'file')}, digest {r['digest']},"
         f" {r['sampled']:,} of them checked against the graph"
+        + (f", {many(r['roots'], 'root')} searched again" if r["roots"] else "")
     )
 
 

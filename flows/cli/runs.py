@@ -190,7 +190,24 @@ def report(
     console.answer(record, json, lambda found: str(found["report"]))
 
 
-@room.command("verify", "bicliq verify --store wiki-store", "bicliq verify --repair --store wiki-store")
+def _roots(text: str | int) -> int:
+    """Read how many roots to search again: a number, or all."""
+    from pipeline.stages.verify_roots import EVERY_ROOT
+
+    text = str(text)  # its default comes as a number
+    if text == "all":
+        return EVERY_ROOT
+    if not text.isascii() or not text.isdigit():
+        raise typer.BadParameter(f"{text!r} is neither a number of roots nor all")
+    return min(int(text), EVERY_ROOT)
+
+
+@room.command(
+    "verify",
+    "bicliq verify --store wiki-store",
+    "bicliq verify --deep 1000 --store wiki-store",
+    "bicliq verify --repair --store wiki-store",
+)
 def verify(
     settings: Settings,
     run: Annotated[
@@ -200,6 +217,16 @@ def verify(
     sample: Annotated[
         int, typer.Option("--sample", min=0, help="Bicliques of a run to check against the graph.")
     ] = 1000,
+    deep: Annotated[
+        int,
+        typer.Option(
+            "--deep",
+            metavar="N|all",
+            parser=_roots,
+            help="Search so many roots of each run again: all that is found must be stored, and nothing else.",
+        ),
+    ] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**62, help="Choose other bicliques and roots.")] = 0,
     repair: Annotated[
         bool,
         typer.Option("--repair", help="Search or derive again what is damaged, remove what killed processes left."),
@@ -208,7 +235,8 @@ def verify(
 ) -> None:
     """Read every file again and check it: seals, checksums, rows, digests, and a sample.
 
-    The sample of bicliques is checked against the graph.
+    The sample of bicliques is checked against the graph. Files may fit their records and yet be
+    wrong: --deep asks the search itself.
     """
     from flows.cli import console
     from pipeline.stages.verify import verify_store
@@ -220,8 +248,8 @@ def verify(
     if repair:
         from pipeline.repair import repair as mend
 
-        mended = {"repaired": mend(opened, settings, name)}
-    found = verify_store(opened, name, sample)
+        mended = {"repaired": mend(opened, settings, name, deep, seed)}
+    found = verify_store(opened, name, sample, seed, deep)
     console.answer({**found.record(), **mended}, json, console.verified)
     if not json:
         console.complain(found.problems)

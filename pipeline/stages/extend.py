@@ -20,10 +20,12 @@ import pyarrow.compute as pc
 from pipeline.errors import InputError
 from pipeline.formats import Edges
 from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
+from pipeline.graphs.paths import wedges
 from pipeline.placement.arrays import starts_of
 from pipeline.settings import IngestSettings
 from pipeline.stages.edge_table import POLICIES, EdgeTable
 from pipeline.stages.ingest import GraphRecord, read_edge_table, store_changed, store_table, unite_weights
+from pipeline.stages.plan import Plan
 from pipeline.stages.window import read_rows
 from pipeline.store.edges import CHANGED, RIGHT_BITS, changed_edges, ends_of, keys_of, read_edge_keys
 from pipeline.store.labels import labels_table, read_labels
@@ -158,6 +160,33 @@ def write_whole(store: Store, graph: str) -> str:
     started, (keys, weights) = time.perf_counter(), read_edge_keys(folder)
     table = EdgeTable(*ends_of(keys), weights, *read_labels(folder), record["summary"], {})
     return store_table(store, table, started).graph
+
+
+def extended_plan(plan: Plan, graph: BipartiteGraph) -> Plan:
+    """Return the plan of a graph that another graph became, with the order of the earlier one.
+
+    Parameters
+    ----------
+    plan
+        Plan of the earlier graph.
+    graph
+        The later one, reduced where it is searched so. Vertices keep their ids.
+
+    Notes
+    -----
+    Vertices without edges leave the plan, and new ones come last, by their ids, in a partition of
+    their own. So the first member of a biclique, its root, is the same by both plans. Partitions
+    keep their numbers; one whose roots all left is empty.
+    """
+    by_root = graph if plan.side == "left" else graph.transpose()
+    there = by_root.left_degrees > 0
+    kept = there[plan.roots]
+    new = there.copy()
+    new[plan.roots] = False
+    roots = np.concatenate([plan.roots[kept], np.flatnonzero(new)]).astype(np.int32)
+    last = int(plan.partition.max(initial=-1)) + 1
+    partition = np.concatenate([plan.partition[kept], np.full(int(new.sum()), last, np.int32)])
+    return Plan(plan.side, roots, wedges(by_root)[0][roots], partition)
 
 
 @dataclass(frozen=True, eq=False)

@@ -69,14 +69,59 @@ class Partition:
 
 
 @dataclass(frozen=True, eq=False)
-class _Layout:
-    """What all partitions of a run are cut from; read once for many."""
+class Layout:
+    """What all partitions of a run are cut from; made once for many.
+
+    Parameters
+    ----------
+    plan
+        The plan, with its arrays where those of the graph lie.
+    by_root, by_row
+        The graph by its roots; and by the other side, with the places of roots in the order of the
+        plan for their neighbours.
+    hashes
+        Hashes of the labels of both sides.
+    """
 
     plan: Plan
-    plan_digest: str
     by_root: BipartiteGraph
-    by_row: BipartiteGraph  # its right vertices are places in the order of the plan
-    hashes: tuple[Any, Any]  # of the labels of both sides
+    by_row: BipartiteGraph
+    hashes: tuple[Any, Any]
+
+    @classmethod
+    def of(cls, plan: Plan, graph: BipartiteGraph, hashes: tuple[Any, Any]) -> Layout:
+        """Number the enumerated side of a graph by a plan, where the graph lies."""
+        xp = library_of(graph.indices)
+        plan = Plan(plan.side, *map(xp.asarray, (plan.roots, plan.cost, plan.partition)))
+        by_root = graph if plan.side == "left" else graph.transpose()
+        lengths, rows = by_root.rows_of(plan.roots)
+        by_rank = BipartiteGraph(plan.roots.size, by_root.n_right, starts_of(lengths), rows)
+        return cls(plan, by_root, by_rank.transpose(), (xp.asarray(hashes[0]), xp.asarray(hashes[1])))
+
+    def cut(self, number: int, order: Any) -> Partition:
+        """Cut the closed subgraph of some roots out of the graph, in time linear in its edges.
+
+        Parameters
+        ----------
+        number
+            Number that the partition gets.
+        order
+            Places of its roots in the order of the plan, ascending.
+        """
+        plan, by_root = self.plan, self.by_root
+        xp = library_of(by_root.indices)
+        rows = _present(by_root.rows_of(plan.roots[order])[1], by_root.n_right)
+        lengths, ranks = self.by_row.rows_of(rows)
+        kept = _present(ranks, plan.roots.size)
+        local = xp.empty(plan.roots.size, xp.int32)
+        local[kept] = xp.arange(kept.size, dtype=xp.int32)
+        graph = BipartiteGraph(rows.size, kept.size, starts_of(lengths), local[ranks])
+        left, right = rows, plan.roots[kept].astype(xp.int64)
+        if plan.side == "left":
+            graph, left, right = graph.transpose(), right, left
+        hashes = self.hashes[0][left], self.hashes[1][right]
+        arrays = graph.indptr, graph.indices, left, right, *hashes, local[order]
+        return Partition(number, plan.side, *map(to_host, arrays))
 
 
 def write_partition(store: Store, run: str, number: int) -> int:
@@ -98,8 +143,7 @@ def write_partition(store: Store, run: str, number: int) -> int:
     -----
     Reads the whole graph; `write_partitions` reads it once for many partitions.
     """
-    layout = _read_layout(store, run, "cpu")
-    return _write(store.run(run), layout, number).bytes
+    return _write(store.run(run), *_read_layout(store, run, "cpu"), number).bytes
 
 
 def write_partitions(
@@ -190,37 +234,11 @@ def ready_partition(folder: RunFolder, number: int) -> Partition:
 _COLUMNS = ("indptr", "indices", "left_ids", "right_ids", "left_hashes", "right_hashes", "roots")
 
 
-def _read_layout(store: Store, run: str, backend: Backend) -> _Layout:
-    """Read graph and plan, and number the enumerated side by the plan, once for all cuts."""
+def _read_layout(store: Store, run: str, backend: Backend) -> tuple[Layout, str]:
+    """Read graph and plan, once for all cuts; returns the digest of the plan, too."""
     plan = read_plan(store.run(run))
-    digest = plan.digest
-    graph = read_run_graph(store, run, backend)
-    xp = library_of(graph.indices)
-    plan = Plan(plan.side, *map(xp.asarray, (plan.roots, plan.cost, plan.partition)))
-    by_root = graph if plan.side == "left" else graph.transpose()
-    lengths, rows = by_root.rows_of(plan.roots)
-    by_rank = BipartiteGraph(plan.roots.size, by_root.n_right, starts_of(lengths), rows)
-    left, right = map(xp.asarray, read_hashes(store.graph(str(store.run(run).read_record("run.json")["graph"]))))
-    return _Layout(plan, digest, by_root, by_rank.transpose(), (left, right))
-
-
-def _cut(layout: _Layout, number: int) -> Partition:
-    """Cut a partition out of a run's graph, in time linear in its edges."""
-    plan, by_root = layout.plan, layout.by_root
-    xp = library_of(by_root.indices)
-    order = xp.flatnonzero(plan.partition == number)
-    rows = _present(by_root.rows_of(plan.roots[order])[1], by_root.n_right)
-    lengths, ranks = layout.by_row.rows_of(rows)
-    kept = _present(ranks, plan.roots.size)
-    local = xp.empty(plan.roots.size, xp.int32)
-    local[kept] = xp.arange(kept.size, dtype=xp.int32)
-    graph = BipartiteGraph(rows.size, kept.size, starts_of(lengths), local[ranks])
-    left, right = rows, plan.roots[kept].astype(xp.int64)
-    if plan.side == "left":
-        graph, left, right = graph.transpose(), right, left
-    hashes = layout.hashes[0][left], layout.hashes[1][right]
-    arrays = graph.indptr, graph.indices, left, right, *hashes, local[order]
-    return Partition(number, plan.side, *map(to_host, arrays))
+    hashes = read_hashes(store.graph(str(store.run(run).read_record("run.json")["graph"])))
+    return Layout.of(plan, read_run_graph(store, run, backend), hashes), plan.digest
 
 
 def _present(values: Int32s, n: int) -> Int64s:
@@ -231,9 +249,9 @@ def _present(values: Int32s, n: int) -> Int64s:
     return xp.flatnonzero(there)  # type: ignore[no-any-return]
 
 
-def _write(folder: RunFolder, layout: _Layout, number: int) -> StoredFile:
+def _write(folder: RunFolder, layout: Layout, plan_digest: str, number: int) -> StoredFile:
     """Cut a partition, and write its record and its arrays, as one row of lists."""
-    part = _cut(layout, number)
+    part = layout.cut(number, library_of(layout.plan.roots).flatnonzero(layout.plan.partition == number))
     arrays = {}
     for name in _COLUMNS:
         values = getattr(part, name)
@@ -244,7 +262,7 @@ def _write(folder: RunFolder, layout: _Layout, number: int) -> StoredFile:
     with folder.sink(name, durable=False) as out, pa.ipc.new_file(out, table.schema) as writer:
         writer.write_table(table)
     file = StoredFile(name, out.bytes, out.checksum)
-    content = {"partition": number, "plan": layout.plan_digest}
+    content = {"partition": number, "plan": plan_digest}
     folder.write_record(partition_record_name(number), content, [file], durable=False)
     return file
 
@@ -283,7 +301,7 @@ def _write_batch(numbers: list[int], store_uri: str, run: str, place: Place, her
     def write(backend: Backend) -> None:
         layout = _read_layout(store, run, backend)
         while waiting:
-            _write(store.run(run), layout, waiting[0])
+            _write(store.run(run), *layout, waiting[0])
             here.tell(waiting.pop(0))
 
     place.run(write)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -17,8 +17,11 @@ import pyarrow as pa
 
 import kernels
 from pipeline.errors import BicliqError, DamageError, InputError, StorageError
-from pipeline.stages.plan import read_run_graph
+from pipeline.graphs.bipartite import read_graph
+from pipeline.settings import SearchSettings
+from pipeline.stages.plan import read_plan, read_run_graph
 from pipeline.stages.publish import named, total_digest
+from pipeline.stages.verify_roots import RootCheck, graph_to_search
 from pipeline.stages.verify_rows import RowChecker, RowsRead, columns_of
 from pipeline.stages.verify_version import VersionCheck
 from pipeline.store.biclique_reader import LargerSides, open_bicliques
@@ -37,6 +40,7 @@ from pipeline.store.layout import (
     partition_record_name,
 )
 from pipeline.store.states import RunState, compare, state_of, version_state
+from pipeline.store.versions import parts_of
 
 SAMPLE = 1_000
 """Bicliques of a run whose maximality `verify` checks, unless told otherwise."""
@@ -62,6 +66,10 @@ class Verification:
         Data files read.
     sampled
         Bicliques checked against the graph: complete, and maximal.
+    roots
+        Roots that were searched again, and compared with what is stored of them.
+    wrong
+        Partitions of which these showed that something else is stored than a search finds.
     problems
         One sentence a problem; empty where all is well. From `verify_store`, those that are no
         single file's.
@@ -77,6 +85,8 @@ class Verification:
     digest: str
     partitions: int
     sampled: int
+    roots: int
+    wrong: list[int]
     problems: list[str]
     leftovers: list[str]
 
@@ -126,14 +136,15 @@ class StoreVerification:
         return {**asdict(self.runs[0]), **whole} if len(self.runs) == 1 else whole
 
 
-def verify(store: Store, run: str, sample: int = SAMPLE, seed: int = 0) -> Verification:
+def verify(store: Store, run: str, sample: int = SAMPLE, seed: int = 0, roots: int = 0) -> Verification:
     """Read every file of a run and of its graph again, and check it.
 
     Checked are the seal of each record and the checksum of each file that one names; that nothing
     is missing, foreign or of another place; the schema, the rows, the lengths of lists, their
     thresholds, sizes and digest of each data file; that no partition is missing or unaccounted for;
-    the manifest's totals, or those of counts; and, for a seeded sample, that each biclique is one
-    of the graph and cannot be extended on either side.
+    the manifest's totals, or those of counts; for a seeded sample, that each biclique is one of the
+    graph and cannot be extended on either side; and, of a sample of roots, that what a new search
+    of them finds is stored, and nothing else.
 
     Parameters
     ----------
@@ -142,7 +153,10 @@ def verify(store: Store, run: str, sample: int = SAMPLE, seed: int = 0) -> Verif
     sample
         Bicliques to check against the graph.
     seed
-        Seed of the sample.
+        Seed of both samples.
+    roots
+        Roots to search again (`pipeline.stages.verify_roots.EVERY_ROOT`: all), of partitions that
+        are searched to their end.
 
     Returns
     -------
@@ -154,17 +168,22 @@ def verify(store: Store, run: str, sample: int = SAMPLE, seed: int = 0) -> Verif
     Each byte is read once more than the bicliques are. Of a run that is being searched, what
     changes meanwhile may be reported.
     """
-    found = verify_store(store, run, sample, seed)
+    found = verify_store(store, run, sample, seed, roots)
     if not found.runs:
         raise InputError(f"{store.run(run).uri}: there is no such run")
     of_run = found.runs[0]
     return replace(of_run, problems=found.problems, leftovers=found.leftovers)
 
 
-def verify_store(store: Store, run: str | None = None, sample: int = SAMPLE, seed: int = 0) -> StoreVerification:
-    """Verify a store, or one of its runs with the graph of that run."""
+def verify_store(
+    store: Store, run: str | None = None, sample: int = SAMPLE, seed: int = 0, roots: int = 0
+) -> StoreVerification:
+    """Verify a store, or one of its runs with the graph of that run.
+
+    The other parameters are those of `verify`, and hold for each run.
+    """
     found = take_inventory(store, FOLDERS if run is None else places_of(store, run))
-    runs = [one for one in examine(store, found, sample, seed) if run in (None, one.run)]
+    runs = [one for one in examine(store, found, sample, seed, roots) if run in (None, one.run)]
     problems = [*found.sentences(), *(problem for run in runs for problem in run.problems)]
     there = _places(found)
     for kind, name in there:
@@ -181,7 +200,7 @@ def verify_store(store: Store, run: str | None = None, sample: int = SAMPLE, see
     )
 
 
-def examine(store: Store, found: Inventory, sample: int = SAMPLE, seed: int = 0) -> list[Verification]:
+def examine(store: Store, found: Inventory, sample: int = SAMPLE, seed: int = 0, roots: int = 0) -> list[Verification]:
     """Check what the runs of an inventory say, of whose files that knows already what is wrong."""
     names = [name for kind, name in _places(found) if kind == "runs"]
     asked = {name: found.records.get(f"runs/{name}/run.json") for name in names}
@@ -191,12 +210,12 @@ def examine(store: Store, found: Inventory, sample: int = SAMPLE, seed: int = 0)
         record = asked[name]
         if record is not None and "layers" in record:  # rows of others are read for the last version only
             check = VersionCheck(store, record, found)
-            problems = check.problems(sample, seed, whole=name not in parents)
+            problems = check.problems(sample, seed, roots, whole=name not in parents)
             state = version_state(record)
-            about = (str(state), state.complete, check.rows, check.digest, check.files, check.sampled)
-            verified.append(Verification(name, *about, problems, []))
+            about = (str(state), state.complete, check.rows, check.digest, check.files)
+            verified.append(Verification(name, *about, check.sampled, check.roots, [], problems, []))
         else:
-            verified.append(_verified(store, name, found, sample, seed))
+            verified.append(_verified(store, name, found, sample, seed, roots))
     return verified
 
 
@@ -212,20 +231,22 @@ def places_of(store: Store, run: str) -> list[str]:
 
     Those of a version are followed by the folders of the runs that it stands on.
     """
-    places = [f"runs/{run}"]
-    with contextlib.suppress(DamageError):  # it is reported with the folder
-        asked = store.run(run).read_record("run.json")
-        graph = store.graph(str(asked["graph"]))
-        places.append(graph.place)
-        base = graph.base() if graph.exists() else None
-        places += [] if base is None else [base.place]
-        if "layers" in asked:
-            below = {asked["base"], asked["parent"], *asked["layers"]} - {run}
-            places += [place for other in sorted(below) for place in places_of(store, other) if place not in places]
-    return list(dict.fromkeys(places))
+    places, runs = dict[str, None](), [run]
+    for name in runs:  # grows as it is gone through: each run once, however many stand on it
+        folder = store.run(name)
+        places[folder.place] = None
+        with contextlib.suppress(DamageError):  # it is reported with the folder
+            asked = folder.read_record("run.json")
+            graph = store.graph(str(asked["graph"]))
+            places[graph.place] = None
+            base = graph.base() if graph.exists() else None
+            places |= {} if base is None else {base.place: None}
+            below = {asked["base"], asked["parent"], *asked["layers"]} if "layers" in asked else set()
+            runs += sorted(below - set(runs))
+    return list(places)
 
 
-def _verified(store: Store, run: str, found: Inventory, sample: int, seed: int) -> Verification:
+def _verified(store: Store, run: str, found: Inventory, sample: int, seed: int, roots: int) -> Verification:
     """Check what a run's sound records and files say."""
     read = _Read()
     check = _RunCheck(store.run(run), found)
@@ -234,10 +255,12 @@ def _verified(store: Store, run: str, found: Inventory, sample: int, seed: int) 
     if state is not None and state.name == "count":
         problems += check.counts()
     elif state is not None:
-        problems += check.bicliques(read, sample, seed)
+        problems += check.bicliques(read, sample, seed) + check.roots(read, roots, seed)
     words, complete = ("damaged", False) if state is None else (str(state), state.complete)
     digest = f"{read.digest & MASK:016x}"
-    return Verification(run, words, complete, read.rows, digest, read.files, read.sampled, problems, [])
+    return Verification(
+        run, words, complete, read.rows, digest, read.files, read.sampled, read.roots, read.wrong, problems, []
+    )
 
 
 @dataclass
@@ -248,6 +271,8 @@ class _Read:
     digest: int = 0
     files: int = 0
     sampled: int = 0
+    roots: int = 0
+    wrong: list[int] = field(default_factory=list)
 
 
 class _RunCheck:
@@ -296,6 +321,9 @@ class _RunCheck:
         problems = self._totals()
         if self._asked is None or self._plan is None:
             return problems
+        plan = None
+        with contextlib.suppress(BicliqError):  # the inventory names it
+            plan = read_plan(self._folder)
         try:
             graph = read_run_graph(self._folder.store, self._folder.run)
         except BicliqError as error:
@@ -305,7 +333,7 @@ class _RunCheck:
             hashes = read_hashes(self._folder.store.graph(str(self._asked["graph"])))
         except BicliqError:  # the inventory names what is damaged of the graph
             hashes = None
-        checker = RowChecker(graph, str(self._plan["side"]), self._asked["search"], hashes)
+        checker = RowChecker(graph, str(self._plan["side"]), self._asked["search"], hashes, plan)
         stored = SCHEMA if publish_of(self._asked).columns == "both" else SMALLER_SCHEMA
         sides = LargerSides(self._folder.store.graph(str(self._asked["graph"])))
         look = partial(self._look_at, checker=checker, schema=stored, sides=sides)
@@ -316,6 +344,24 @@ class _RunCheck:
             picked = np.sort(generator.choice(commit.rows, share, replace=False))
             if f"{self._folder.place}/{commit.file}" in self._found.files:
                 problems += self._data(commit, checker, look, read, picked)
+        return problems
+
+    def roots(self, read: _Read, roots: int, seed: int) -> list[str]:
+        """Search roots again, of partitions that are there and were searched to their end."""
+        if not roots or self._asked is None or self._plan is None:
+            return []
+        place, asked = self._folder.place, self._asked
+        whole = {n: c for n, c in self._commits.items() if c.complete and f"{place}/{c.file}" in self._found.files}
+        parts = parts_of(self._folder, asked, str(self._plan["digest"]), whole, ())
+        try:
+            plan, search = read_plan(self._folder), SearchSettings.model_validate(asked["search"])
+            graph = graph_to_search(read_graph(self._folder.store.graph(str(asked["graph"]))), search)
+            checker = RowChecker(graph, plan.side, asked["search"], None)
+            check = RootCheck(place, graph, plan, search, list(parts.values()), checker)
+            problems = check.problems(roots, seed, set(whole))
+        except BicliqError as error:
+            return [f"{place}: its roots are not searched again: {error}"]
+        read.roots, read.wrong = check.searched, check.wrong
         return problems
 
     def _data(
@@ -360,6 +406,7 @@ class _RunCheck:
                 table = file.table(group)
                 here = picked[(picked >= starts[group]) & (picked < starts[group + 1])] - starts[group]
                 found.problems += checker.check_rows(name, table, here)
+                found.problems += checker.check_partition(name, table, commit.partition)
                 found.add(table, name, here.size, checker.hashes)
         return found
 

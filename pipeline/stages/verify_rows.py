@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 import kernels
 from pipeline.graphs.bipartite import BipartiteGraph
+from pipeline.stages.plan import Plan
 from pipeline.store.bicliques import batches_of
 from pipeline.store.labels import Hashes
 from pipeline.store.layout import Commit
@@ -67,8 +68,10 @@ class RowChecker:
         side: str,
         settings: dict[str, Any],
         hashes: tuple[Hashes, Hashes] | None,
+        plan: Plan | None = None,
     ) -> None:
         self.graphs = None if graph is None else (graph, graph.transpose())
+        self.plan = plan
         self.side = side
         self.settings = settings
         self.hashes = hashes
@@ -104,15 +107,24 @@ class RowChecker:
         if self.graphs is None:
             return problems
         for row in table.take(picked).to_pylist():
-            reason = self.why_not(*self.graphs, row["left"], row["right"], row["root"])
+            reason = self.why_not(row)
             if reason is not None:
-                problems.append(f"{name}: left {row['left'][:5]}…, right {row['right'][:5]}…: {reason}")
+                problems.append(f"{name}: {in_words(row)}: {reason}")
         return problems
 
-    def why_not(
-        self, by_left: BipartiteGraph, by_right: BipartiteGraph, left: list[int], right: list[int], root: int
-    ) -> str | None:
-        """Say why two lists are no maximal biclique of the graph, or None."""
+    def check_partition(self, name: str, table: pa.Table, number: int) -> list[str]:
+        """Check that the roots of a row group are those of its partition."""
+        if self.plan is None:
+            return []
+        others = int((~np.isin(table["root"].to_numpy(), self.plan.roots[self.plan.partition == number])).sum())
+        return [f"{name}: {others} bicliques are of roots of other partitions"] if others else []
+
+    def why_not(self, row: dict[str, Any]) -> str | None:
+        """Say why a row is no maximal biclique of the graph, or None; without a graph, None."""
+        if self.graphs is None:
+            return None
+        by_left, by_right = self.graphs
+        left, right, root = row["left"], row["right"], row["root"]
         if not left or not right or min(left + right) < 0:
             return "a side is empty or holds a negative id"
         if max(left) >= by_left.n_left or max(right) >= by_left.n_right:
@@ -126,6 +138,12 @@ class RowChecker:
         if _common(by_right, right) != left:
             return "the left side is not the set of all common neighbours of the right side"
         return None
+
+
+def in_words(row: dict[str, Any]) -> str:
+    """Name a biclique by its first members."""
+    sides = (f"{side} {row[side][:5]}{'…' if len(row[side]) > 5 else ''}" for side in ("left", "right"))
+    return ", ".join(sides)
 
 
 def _common(graph: BipartiteGraph, rows: list[int]) -> list[int]:

@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 
 from pipeline.errors import BicliqError
-from pipeline.graphs.bipartite import read_graph
+from pipeline.graphs.bipartite import BipartiteGraph, read_graph
+from pipeline.settings import SearchSettings
+from pipeline.stages.extend import extended_plan
+from pipeline.stages.plan import read_plan
+from pipeline.stages.verify_roots import RootCheck, graph_to_search
 from pipeline.stages.verify_rows import RowChecker, RowsRead
 from pipeline.store.bicliques import MASK, publish_of
 from pipeline.store.choice import EVERYTHING
@@ -34,15 +38,17 @@ class VersionCheck:
         self._layer = Layer(store.run(str(record["run"])), record)
         self.rows = int(record["manifest"]["bicliques"])
         self.digest = str(record["manifest"]["digest"])
-        self.files = self.sampled = 0
+        self.files = self.sampled = self.roots = 0
 
-    def problems(self, sample: int, seed: int, *, whole: bool) -> list[str]:
+    def problems(self, sample: int, seed: int, roots: int, *, whole: bool) -> list[str]:
         """Compare the version with its records and its graph.
 
         Parameters
         ----------
         sample, seed
             Bicliques to check against the graph, and how they are chosen.
+        roots
+            Roots to search again, where the whole version is read.
         whole
             Whether to read the files of its base and its layers as well, and to leave out what
             vanished: rows and digest are then those that were read.
@@ -53,11 +59,14 @@ class VersionCheck:
         try:
             graph = self._store.graph(str(self._record["graph"]))
             side = str(self._record["manifest"]["side"])
-            checker = RowChecker(read_graph(graph), side, self._record["search"], read_hashes(graph))
+            edges = read_graph(graph)
+            checker = RowChecker(edges, side, self._record["search"], read_hashes(graph))
             generator = np.random.default_rng(seed)
             wrong = self._own_files(checker, sample, generator) + self._sums()
             if whole and not wrong:
                 wrong = self._as_read(checker, sample, generator)
+                if roots:
+                    wrong += self._searched(edges, checker, roots, seed)
         except BicliqError as error:
             wrong = [f"{self._layer.folder.place}: it is not checked to its end: {error}"]
         return wrong
@@ -130,3 +139,14 @@ class VersionCheck:
                 f" {self.rows} are read, digest {self.digest}"
             )
         return wrong + read.problems
+
+    def _searched(self, graph: BipartiteGraph, checker: RowChecker, roots: int, seed: int) -> list[str]:
+        """Search a sample of roots again, in the order of the plan of its base."""
+        folder, search = self._layer.folder, SearchSettings.model_validate(self._record["search"])
+        core = graph_to_search(graph, search)
+        plan = extended_plan(read_plan(self._store.run(str(self._record["base"]))), core)
+        parts = list(read_run(folder).parts.values())
+        check = RootCheck(folder.place, core, plan, search, parts, checker)
+        wrong = check.problems(roots, seed)
+        self.roots = check.searched
+        return wrong

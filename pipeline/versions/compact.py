@@ -23,11 +23,10 @@ import pyarrow as pa
 import kernels
 from pipeline.errors import DamageError, InputError
 from pipeline.events import tell
-from pipeline.graphs.bipartite import BipartiteGraph, read_graph
-from pipeline.graphs.paths import wedges
+from pipeline.graphs.bipartite import read_graph
 from pipeline.graphs.reduce import reduce
 from pipeline.settings import SearchSettings
-from pipeline.stages.extend import write_whole
+from pipeline.stages.extend import extended_plan, write_whole
 from pipeline.stages.partition import write_partitions
 from pipeline.stages.plan import Plan, PlanRecord, read_plan, read_plan_record
 from pipeline.stages.publish import publish
@@ -203,7 +202,9 @@ class _Compaction:
         if search.min_left > 1 or search.min_right > 1:
             graph = reduce(graph, search.min_left, search.min_right).in_old_ids(graph.n_left, graph.n_right)
             written.append(self._folder.write_table("reduced.parquet", graph.to_table()))
-        found, known = extended_plan(read_plan(self._base), graph), read_plan_record(self._base)
+        extended, known = extended_plan(read_plan(self._base), graph), read_plan_record(self._base)
+        dense = np.unique(extended.partition, return_inverse=True)[1].astype(np.int32)
+        found = replace(extended, partition=dense)
         written.append(self._folder.write_table("plan.parquet", found.to_table()))
         record = replace(
             known,
@@ -303,33 +304,6 @@ class _Rows:
         table = file.table(group, None if rows.size == file.rows[group] else rows)
         lives = part.lives(file, group, rows, table)
         return table if lives.all() else table.filter(pa.array(lives))
-
-
-def extended_plan(plan: Plan, graph: BipartiteGraph) -> Plan:
-    """Return the plan of a graph that another graph became, with the order of the earlier one.
-
-    Parameters
-    ----------
-    plan
-        Plan of the earlier graph.
-    graph
-        The later one, reduced where it is searched so. Vertices keep their ids.
-
-    Notes
-    -----
-    Vertices without edges leave the plan, and new ones come last, by their ids, in a partition of
-    their own. So the first member of a biclique, its root, is the same by both plans.
-    """
-    by_root = graph if plan.side == "left" else graph.transpose()
-    there = by_root.left_degrees > 0
-    kept = there[plan.roots]
-    new = there.copy()
-    new[plan.roots] = False
-    roots = np.concatenate([plan.roots[kept], np.flatnonzero(new)]).astype(np.int32)
-    last = int(plan.partition.max(initial=-1)) + 1
-    partition = np.concatenate([plan.partition[kept], np.full(int(new.sum()), last, np.int32)])
-    dense = np.unique(partition, return_inverse=True)[1].astype(np.int32)
-    return Plan(plan.side, roots, wedges(by_root)[0][roots], dense)
 
 
 def _record(

@@ -18,13 +18,14 @@ from pipeline.errors import DamageError, InputError
 from pipeline.results.changes import changes_between
 from pipeline.run import run
 from pipeline.settings import load_settings
+from pipeline.stages.extend import extended_plan
 from pipeline.stages.plan import Plan, plan, read_plan
 from pipeline.stages.verify import verify_store
 from pipeline.store.inventory import forgotten
 from pipeline.store.layout import Store
 from pipeline.store.results import open_run
 from pipeline.store.versions import net_changes
-from pipeline.versions.compact import CompactRecord, compact, compact_id, extended_plan, why_heavy
+from pipeline.versions.compact import CompactRecord, compact, compact_id, why_heavy
 from pipeline.versions.prune import PruneRecord, Removed, parse_age, prune
 from pipeline.versions.update import update
 from tests.integration.stored_graphs import put_graph, random_graph

@@ -23,6 +23,7 @@ from pipeline.settings import (
     VersionSettings,
 )
 from pipeline.stages.verify import verify
+from pipeline.stages.verify_roots import EVERY_ROOT
 from pipeline.store.bicliques import publish_of
 from pipeline.store.folder import Folder
 from pipeline.store.layout import RunFolder, Store
@@ -218,6 +219,7 @@ class Versions(RuleBasedStateMachine):
         assert len(opened.top(1000)) == opened.manifest.bicliques
         assert publish_of(opened.folder.read_record("run.json")) == self.settings.publish
         assert opened.sizes() == other.sizes()
+        assert verify(Store.open(self.settings.store), opened.run, roots=EVERY_ROOT).problems == []
 
     def differences(self):
         """Every version beside the one before, the first beside the last, and backwards."""
