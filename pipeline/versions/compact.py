@@ -30,7 +30,7 @@ from pipeline.graphs.reduce import reduce
 from pipeline.settings import SearchSettings
 from pipeline.stages.extend import write_whole
 from pipeline.stages.partition import write_partitions
-from pipeline.stages.plan import Plan, PlanRecord, read_plan, read_plan_record
+from pipeline.stages.plan import PLAN_COLUMNS, Plan, PlanRecord, read_plan, read_plan_record
 from pipeline.stages.publish import publish
 from pipeline.store.biclique_file import BicliqueWriter
 from pipeline.store.biclique_reader import BicliqueReader, Int64s
@@ -204,7 +204,7 @@ class _Compaction:
             graph = reduce(graph, search.min_left, search.min_right).in_old_ids(graph.n_left, graph.n_right)
             written.append(self._folder.write_table("reduced.parquet", graph.to_table()))
         found, known = extended_plan(read_plan(self._base), graph), read_plan_record(self._base)
-        written.append(self._folder.write_table("plan.parquet", found.to_table()))
+        written.append(self._folder.write_table("plan.parquet", found.to_table(), differences=PLAN_COLUMNS))
         record = replace(
             known,
             run=self._folder.run,
