@@ -15,7 +15,7 @@ Weights = NDArray[np.float64] | None
 
 
 def row_starts(left: Any, n_left: int) -> Int64Array:
-    """Return where the row of each left vertex begins among ascending edges, and the end of the last.
+    """Return where each left vertex's row begins among ascending edges, and where the last ends.
 
     Parameters
     ----------
@@ -80,9 +80,10 @@ def change_rows(
     Parameters
     ----------
     indptr, indices, weight
-        Ascending rows of the left side, which are not checked, and the weights of the edges or None.
+        Ascending rows of the left side, which are not checked, and the weights of the edges, or
+        None.
     left, right, there, new_weight
-        Edges that change, ascending, each once: whether they are there then, and their weights.
+        Edges that change, ascending, each once: whether they are there then; their weights.
     n_left : int
         Left vertices of the graph that is made: those of the graph and new ones.
 

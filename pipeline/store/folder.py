@@ -194,8 +194,8 @@ class Folder:
         durable
             As of `sink`.
         differences
-            Columns of integers that ascend, or nearly do: of each is stored by how much it is larger
-            than the one before, in as many bits as that takes.
+            Columns of integers that ascend, or nearly do: each is stored as what it is larger than
+            the one before, in as many bits as that takes.
         """
         others = [column for column in table.column_names if column not in differences]
         with self.sink(name, durable) as out:
