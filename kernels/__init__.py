@@ -21,6 +21,7 @@ from kernels.grouping import group_roots
 from kernels.machine import available_threads
 from kernels.output import RowGroup, check_bicliques, encode_bicliques, has_codec, read_columns
 from kernels.restoring import SideRestorer
+from kernels.rows import change_rows, find_edges, row_starts
 from kernels.side import choose_side
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "SideRestorer",
     "available_threads",
     "biclique_hashes",
+    "change_rows",
     "check_bicliques",
     "check_table",
     "choose_count",
@@ -54,6 +56,7 @@ __all__ = [
     "encode_bicliques",
     "enumerate_maximal_bicliques",
     "estimate_bicliques",
+    "find_edges",
     "gpu_cannot_find",
     "group_roots",
     "has_codec",
@@ -61,6 +64,7 @@ __all__ = [
     "number_of_threads",
     "project_one_mode",
     "read_columns",
+    "row_starts",
     "set_digest",
     "stream_maximal_bicliques",
     "top_bicliques",

@@ -14,6 +14,7 @@ from kernels.contracts import BicliqueBatch, Int32Array, Int64Array
 from kernels.cpu import load_extension
 from kernels.enumeration import LARGEST_SIZE, UNREACHED, stream_maximal_bicliques
 from kernels.errors import memory_is_capacity
+from kernels.rows import find_edges, row_starts
 
 PATHS_A_SEARCH = 1 << 24
 """Paths of two edges over the changes that are searched together: some 100 MB of subgraphs."""
@@ -113,7 +114,7 @@ class ChangeSearch:
             "min_right": whole_number("min_right", min_right, most=LARGEST_SIZE),
             "min_edges": min(whole_number("min_edges", min_edges), UNREACHED - 1),
         }
-        fresh = _rows_of(starts, columns, n_columns, as_int32(new_left, "new_left"), as_int32(new_right, "new_right"))
+        fresh = _rows_of(starts, columns, as_int32(new_left, "new_left"), as_int32(new_right, "new_right"))
         self._search = load_extension().ChangeSearch(starts, columns, n_columns, *fresh, *self._least.values())
         self._costs: Int64Array = self._search.costs()
 
@@ -202,7 +203,7 @@ def _shares(order: Int64Array, changes: Int32Array, workers: int) -> list[Int64A
 
 
 def _rows_of(
-    indptr: Int64Array, indices: Int32Array, n_right: int, left: Int32Array, right: Int32Array
+    indptr: Int64Array, indices: Int32Array, left: Int32Array, right: Int32Array
 ) -> tuple[Int64Array, Int32Array]:
     """The new edges as rows of the left side; all of them are in the graph, each once."""
     n_left = len(indptr) - 1
@@ -214,9 +215,10 @@ def _rows_of(
     if twice.any():
         place = int(np.argmax(twice))
         raise ValueError(f"the new edge ({left[place]}, {right[place]}) is given twice")
-    for u, v in zip(left.tolist(), right.tolist(), strict=True):
-        row = indices[indptr[u] : indptr[u + 1]] if u < n_left else indices[:0]
-        at = int(np.searchsorted(row, v))
-        if at == len(row) or row[at] != v:
-            raise ValueError(f"the new edge ({u}, {v}) is not in the graph, which must hold all of them")
-    return np.concatenate([[0], np.cumsum(np.bincount(left, minlength=n_left))]).astype(np.int64), right
+    there = find_edges(indptr, indices, left, right)[1]
+    if not there.all():
+        place = int(np.argmin(there))
+        raise ValueError(
+            f"the new edge ({left[place]}, {right[place]}) is not in the graph, which must hold all of them"
+        )
+    return row_starts(left, n_left), right

@@ -15,7 +15,7 @@ from pipeline.errors import InputError
 from pipeline.placement.arrays import BLOCK, counts_of, library_of, repeat, starts_of, to_host
 from pipeline.placement.device import to_device
 from pipeline.store.device_tables import read_columns
-from pipeline.store.edges import EDGES, read_edge_columns
+from pipeline.store.edges import EDGES, read_edge_rows
 from pipeline.store.folder import Folder
 from pipeline.store.layout import GraphFolder
 from pipeline.store.records import StoredFile, named_files
@@ -206,7 +206,8 @@ def read_graph(folder: GraphFolder, backend: str = "cpu") -> BipartiteGraph:
     record = folder.read_record("graph.json")
     sizes = int(record["n_left"]), int(record["n_right"])
     if folder.base(record) is not None:
-        return BipartiteGraph.from_edges(*read_edge_columns(folder), *sizes).on(backend)
+        rows = read_edge_rows(folder, record)
+        return BipartiteGraph(*sizes, rows.indptr, rows.indices).on(backend)
     return read_edges(folder, named_files(record)[EDGES], *sizes, backend)
 
 

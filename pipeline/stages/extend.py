@@ -21,13 +21,12 @@ from pipeline.errors import InputError
 from pipeline.formats import Edges
 from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
 from pipeline.graphs.paths import wedges
-from pipeline.placement.arrays import starts_of
 from pipeline.settings import IngestSettings
 from pipeline.stages.edge_table import POLICIES, EdgeTable
 from pipeline.stages.ingest import GraphRecord, read_edge_table, store_changed, store_table, unite_weights
 from pipeline.stages.plan import Plan
-from pipeline.stages.window import read_rows
-from pipeline.store.edges import CHANGED, RIGHT_BITS, changed_edges, ends_of, keys_of, read_edge_keys
+from pipeline.stages.window import TimedRows, read_rows
+from pipeline.store.edges import CHANGED, ChangedEdges, EdgeRows, ends_of, keys_of, read_changed, read_edge_rows
 from pipeline.store.labels import labels_table, read_labels
 from pipeline.store.layout import GraphFolder, Store
 
@@ -112,37 +111,37 @@ def extend(
     same_policies(folder, known, settings, delete=delete)
     table = read_edge_table(source, settings)
     started = time.perf_counter()
-    before = _Stored.read(folder)
+    before = _Stored.read(folder, known)
     ids, places = zip(*map(appended, before.labels, (table.left_ids, table.right_ids)), strict=True)
     if delete:
         ids, places = _without_unknown(before.labels, places)
     else:
-        same_weights(folder, before.weights is not None, table.weight is not None)
-    asked = keys_of(places[0][table.left], places[1][table.right])
-    known_ends = (places[0][table.left] >= 0) & (places[1][table.right] >= 0)
-    there = known_ends & before.has(asked)
+        same_weights(folder, before.rows.weights is not None, table.weight is not None)
+    ends = places[0][table.left], places[1][table.right]
+    there = before.rows.find(*ends)[1]
+    asked = keys_of(*ends)
     changed = np.sort(asked[there if delete else ~there])
-    step = _Changed(
-        changed, np.full(len(changed), not delete), None if before.weights is None else np.zeros(len(changed))
+    step = ChangedEdges(
+        changed, np.full(len(changed), not delete), None if before.rows.weights is None else np.zeros(len(changed))
     )
-    if not delete and before.weights is not None:
+    if not delete and before.rows.weights is not None:
         step = before.reweighted(asked, table.weight, settings)
-    keys, weights = changed_edges(before.keys, before.weights, step.keys, step.there, step.weight)
-    if not len(keys):
+    after = before.rows.after(step, len(ids[0]))
+    if not len(after):
         raise InputError(f"{table.summary['source']['uri']}: no edge of the graph would be left; nothing was changed")
     summary = {**table.summary, "parent": graph, "deleted" if delete else "inserted": len(changed)}
-    summary["policies"], rows = known["summary"]["policies"], read_rows(folder)
+    summary["policies"], rows = known["summary"]["policies"], read_rows(folder, known)
     if rows is not None:
         rows = rows.where(~np.isin(rows.keys, changed))
         summary["latest"] = rows.latest
-    grown = EdgeTable(*ends_of(keys), weights, ids[0], ids[1], summary, dict(table.seconds), rows)
+    grown = _Grown(after, ids, rows, summary, dict(table.seconds))
     if len(step.keys):
         record = _store(store, folder, known, before, step, grown, started)
     else:
-        record = GraphRecord(graph, folder.uri, len(ids[0]), len(ids[1]), len(keys), summary, grown.seconds)
-    left, right = ends_of(changed)
-    larger = _graph_of(before.keys if delete else keys, len(ids[0]), len(ids[1]))
-    return Extended(record, left, right, len(asked) - len(changed), larger)
+        record = GraphRecord(graph, folder.uri, len(ids[0]), len(ids[1]), len(after), summary, dict(table.seconds))
+    larger = before.rows if delete else after
+    in_memory = BipartiteGraph(len(ids[0]), len(ids[1]), larger.indptr, larger.indices)
+    return Extended(record, *ends_of(changed), len(asked) - len(changed), in_memory)
 
 
 def write_whole(store: Store, graph: str) -> str:
@@ -157,8 +156,9 @@ def write_whole(store: Store, graph: str) -> str:
     record = folder.read_record("graph.json")
     if folder.base(record) is None:
         return graph
-    started, (keys, weights) = time.perf_counter(), read_edge_keys(folder)
-    table = EdgeTable(*ends_of(keys), weights, *read_labels(folder), record["summary"], {})
+    started, rows = time.perf_counter(), read_edge_rows(folder, record)
+    edges = rows.left, rows.indices, rows.weights
+    table = EdgeTable(*edges, *read_labels(folder, record), record["summary"], {})
     return store_table(store, table, started).graph
 
 
@@ -190,66 +190,55 @@ def extended_plan(plan: Plan, graph: BipartiteGraph) -> Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class _Changed:
-    """Edges, as ascending keys, that are there or not, and their weights where there are any."""
-
-    keys: Int64s
-    there: npt.NDArray[np.bool_]
-    weight: Any
-
-    def then(self, later: _Changed) -> _Changed:
-        """Return both changes as one.
-
-        Without weights, what changed twice is as it was at first.
-        """
-        keys = np.concatenate([self.keys, later.keys])
-        order = np.argsort(keys, kind="stable")
-        last = np.append(np.diff(keys[order]) != 0, True)[: len(keys)]
-        if self.weight is None:
-            last &= np.append(True, last[:-1])[: len(keys)]
-        kept = order[last]
-        weight = None if self.weight is None else np.concatenate([self.weight, later.weight])[kept]
-        return _Changed(keys[kept], np.concatenate([self.there, later.there])[kept], weight)
-
-
-@dataclass(frozen=True, eq=False)
 class _Stored:
-    """A graph as it is stored: edges as ascending keys, their weights, and the labels."""
+    """A graph as it is stored: its edges, and the labels."""
 
-    keys: Int64s
-    weights: Any
+    rows: EdgeRows
     labels: tuple[pa.Array, pa.Array]
 
     @classmethod
-    def read(cls, folder: GraphFolder) -> _Stored:
-        return cls(*read_edge_keys(folder), read_labels(folder))
+    def read(cls, folder: GraphFolder, record: dict[str, Any]) -> _Stored:
+        return cls(read_edge_rows(folder, record), read_labels(folder, record))
 
-    def has(self, asked: Int64s) -> npt.NDArray[np.bool_]:
-        """Whether each of some edges is there (`np.isin` takes a second for a million)."""
-        found: npt.NDArray[np.bool_] = self.keys[self._places(asked)] == asked
-        return found
-
-    def reweighted(self, asked: Int64s, weight: Any, settings: IngestSettings) -> _Changed:
+    def reweighted(self, asked: Int64s, weight: Any, settings: IngestSettings) -> ChangedEdges:
         """Return the edges among some that are new, or get another weight."""
-        old = self.has(asked)
-        places = self._places(asked[old])
+        old, known = self._weights_of(asked)
         keys, united = unite_weights(
-            np.concatenate([self.keys[places], asked]), np.concatenate([self.weights[places], weight]), settings
+            np.concatenate([asked[old], asked]), np.concatenate([known[old], weight]), settings
         )
-        differ = ~self.has(keys) | (self.weights[self._places(keys)] != united)
-        return _Changed(keys[differ], np.ones(int(differ.sum()), np.bool_), united[differ])
+        there, known = self._weights_of(keys)
+        differ = ~there | (known != united)
+        return ChangedEdges(keys[differ], np.ones(int(differ.sum()), np.bool_), united[differ])
 
-    def _places(self, asked: Int64s) -> Int64s:
-        return np.minimum(np.searchsorted(self.keys, asked), len(self.keys) - 1)
-
-
-def _graph_of(keys: Int64s, n_left: int, n_right: int) -> BipartiteGraph:
-    """The graph of some edges in memory."""
-    indptr = starts_of(np.bincount(keys >> RIGHT_BITS, minlength=n_left))
-    return BipartiteGraph(n_left, n_right, indptr, keys.astype(np.int32))
+    def _weights_of(self, keys: Int64s) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float64]]:
+        """Say of some edges whether they are there, and with which weights."""
+        weights = np.full(len(keys), np.nan)
+        places, there = self.rows.find(*ends_of(keys))
+        assert self.rows.weights is not None  # it is asked of graphs with weights
+        weights[there] = self.rows.weights[places[there]]
+        return there, weights
 
 
 # ---- writing -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Grown:
+    """A graph that is not stored yet: its edges, its labels, and what is told of it."""
+
+    edges: EdgeRows
+    labels: tuple[pa.Array, pa.Array]
+    rows: TimedRows | None
+    summary: dict[str, Any]
+    seconds: dict[str, float]
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        return len(self.labels[0]), len(self.labels[1]), len(self.edges)
+
+    def table(self) -> EdgeTable:
+        edges = self.edges.left, self.edges.indices, self.edges.weights
+        return EdgeTable(*edges, *self.labels, self.summary, self.seconds, self.rows)
 
 
 def _store(
@@ -257,22 +246,23 @@ def _store(
     folder: GraphFolder,
     known: dict[str, Any],
     before: _Stored,
-    step: _Changed,
-    grown: EdgeTable,
+    step: ChangedEdges,
+    grown: _Grown,
     started: float,
 ) -> GraphRecord:
     """Write what differs from the base of the graph, or all where that is much or has a window."""
     if grown.rows is not None:
-        return store_table(store, grown, started)
+        return store_table(store, grown.table(), started)
     base = folder.base(known)
     if base is None:
         base, differs, first = folder, step, [len(labels) for labels in before.labels]
     else:
         record = base.read_record("graph.json")
-        differs, first = _read_changed(folder).then(step), [int(record[f"n_{side}"]) for side in ("left", "right")]
-    new = [labels.slice(n) for labels, n in zip((grown.left_ids, grown.right_ids), first, strict=True)]
-    if (len(differs.keys) + sum(map(len, new))) * DIFFERS > len(grown.left):
-        return store_table(store, grown, started)
+        differs = read_changed(folder, known).then(step)
+        first = [int(record[f"n_{side}"]) for side in ("left", "right")]
+    new = [labels.slice(n) for labels, n in zip(grown.labels, first, strict=True)]
+    if (len(differs.keys) + sum(map(len, new))) * DIFFERS > len(grown.edges):
+        return store_table(store, grown.table(), started)
     left, right = ends_of(differs.keys)
     columns = {"left": left, "right": right, "there": differs.there}
     if differs.weight is not None:
@@ -283,14 +273,7 @@ def _store(
         for side, some in zip(("left", "right"), new, strict=True)
         if len(some)
     }
-    return store_changed(store, base, tables, grown, started)
-
-
-def _read_changed(folder: GraphFolder) -> _Changed:
-    table = folder.read_table(folder.stored()[CHANGED])
-    weight = table["weight"].to_numpy() if "weight" in table.column_names else None
-    keys = keys_of(table["left"].to_numpy(), table["right"].to_numpy())
-    return _Changed(keys, table["there"].to_numpy(zero_copy_only=False), weight)
+    return store_changed(store, base, tables, grown.sizes, grown.summary, grown.seconds, started)
 
 
 def same_policies(folder: GraphFolder, known: dict[str, Any], settings: IngestSettings, *, delete: bool) -> None:

@@ -44,7 +44,7 @@ OF_THE_CALL = {"max_bicliques", "max_bytes", "time_limit", "memory_limit", "on_l
 """Settings of a search that are no part of its run: where this call stops, and what it checks
 before."""
 
-
+PLAN_COLUMNS = ["order", "root", "cost", "partition"]
 BYTES_PER_EDGE = 12
 """Memory of an edge while its partition is searched: the file's 4 bytes, and 4 in each
 orientation."""
@@ -195,7 +195,7 @@ class Plan:
     def to_table(self) -> pa.Table:
         """Return the plan as a table: order, root, cost, partition."""
         order = np.arange(self.roots.size, dtype=np.int32)
-        return pa.table({"order": order, "root": self.roots, "cost": self.cost, "partition": self.partition})
+        return pa.table([order, self.roots, self.cost, self.partition], PLAN_COLUMNS)
 
 
 def plan(
@@ -284,7 +284,7 @@ def _plan(
     expected = _expected(graph, search, side, publish_of(asked)) if asked["asks"] == "bicliques" else None
     easy = is_easy(expected, search, graph.n_edges)
     found, est_bytes = plan_partitions(graph, side, *wanted, cut, expected, is_easy=easy)
-    written.append(folder.write_table("plan.parquet", found.to_table()))
+    written.append(folder.write_table("plan.parquet", found.to_table(), differences=PLAN_COLUMNS))
     record = PlanRecord(
         run=str(asked["run"]),
         graph=str(asked["graph"]),
@@ -442,8 +442,8 @@ def read_plan_record(folder: RunFolder) -> PlanRecord:
 def read_plan(folder: RunFolder) -> Plan:
     """Read plan.parquet of a run."""
     record = folder.read_record("plan.json")
-    table = folder.read_table(named_files(record)["plan.parquet"])
-    return Plan(record["side"], *(table[name].to_numpy() for name in ("root", "cost", "partition")))
+    columns = folder.read_table(named_files(record)["plan.parquet"], PLAN_COLUMNS[1:]).columns
+    return Plan(record["side"], *(column.to_numpy() for column in columns))
 
 
 def read_run_graph(store: Store, run: str, backend: str = "cpu") -> BipartiteGraph:

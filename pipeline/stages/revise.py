@@ -19,7 +19,7 @@ from pipeline.stages.edge_table import EdgeTable
 from pipeline.stages.extend import Extended, appended, same_policies, same_weights
 from pipeline.stages.ingest import read_edge_table, store_table, unite_weights
 from pipeline.stages.window import read_rows
-from pipeline.store.edges import read_edge_keys
+from pipeline.store.edges import read_edge_rows
 from pipeline.store.labels import read_labels
 from pipeline.store.layout import Store
 
@@ -55,7 +55,7 @@ def revise(store: Store, graph: str, source: Edges, settings: IngestSettings) ->
     folder = store.graph(graph)
     same_policies(folder, folder.read_record("graph.json"), settings, delete=False)
     table = read_edge_table(source, settings)
-    same_weights(folder, read_edge_keys(folder)[1] is not None, table.weight is not None)
+    same_weights(folder, read_edge_rows(folder).weights is not None, table.weight is not None)
     extended = _with_edges_of(store, graph, table)
     return replace(extended, unchanged=len(table.left) - len(extended.left))
 
@@ -87,8 +87,9 @@ def slide(store: Store, graph: str, source: Edges, settings: IngestSettings) -> 
     O(rows log rows), of the window. An edge stays until its latest row leaves.
     """
     folder = store.graph(graph)
-    same_policies(folder, folder.read_record("graph.json"), settings, delete=False)
-    table, before = read_edge_table(source, settings), read_rows(folder)
+    known = folder.read_record("graph.json")
+    same_policies(folder, known, settings, delete=False)
+    table, before = read_edge_table(source, settings), read_rows(folder, known)
     assert before is not None  # a graph of this policy has rows
     assert table.rows is not None
     assert settings.window is not None

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from pipeline.settings import parse_duration
 from pipeline.store.layout import GraphFolder
+from pipeline.store.records import named_files
 
 ROWS_FILE = "rows.parquet"
 
@@ -117,12 +118,12 @@ def cut_to_window(times: Iterable[pa.Array], window: str) -> tuple[float, list[n
     return latest, [column >= begin_of(latest, window) for column in columns]
 
 
-def read_rows(folder: GraphFolder) -> TimedRows | None:
-    """Read the rows of the window of a graph; None where it has no window."""
-    stored = folder.stored()
+def read_rows(folder: GraphFolder, record: dict[str, Any]) -> TimedRows | None:
+    """Read the rows of the window of a graph, by its graph.json; None where it has no window."""
+    stored = named_files(record)
     if ROWS_FILE not in stored:
         return None
     table = folder.read_table(stored[ROWS_FILE])
     weight = table["weight"].to_numpy() if "weight" in table.column_names else None
     left, right, time = (table[name].to_numpy() for name in ("left", "right", "time"))
-    return TimedRows(left, right, time, weight, float(folder.read_record("graph.json")["summary"]["latest"]))
+    return TimedRows(left, right, time, weight, float(record["summary"]["latest"]))

@@ -9,12 +9,14 @@ that was, so two folders are read at most; where it is much, the graph is writte
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+import kernels
 from pipeline.errors import DamageError
 from pipeline.store.folder import MEND
 from pipeline.store.layout import GraphFolder
@@ -28,74 +30,114 @@ RIGHT_BITS = 32
 """Bits of a key that hold the right end; those above hold the left one."""
 
 Keys = npt.NDArray[np.int64]
+Ids = npt.NDArray[np.int32]
 
 
-def read_edge_columns(folder: GraphFolder) -> tuple[Any, Any]:
-    """Read the ends of all edges, sorted; raises as `read_edge_keys`."""
-    record = folder.read_record("graph.json")
-    if folder.base(record) is not None:
-        return ends_of(read_edge_keys(folder)[0])
-    table = folder.read_table(named_files(record)[EDGES], ["left", "right"])
-    return table["left"].to_numpy(), table["right"].to_numpy()
+@dataclass(frozen=True, eq=False)
+class EdgeRows:
+    """Edges as rows of the left side.
+
+    Parameters
+    ----------
+    indptr, indices
+        int64, shape (n_left + 1,), and int32, shape (n_edges,); each row ascends.
+    weights
+        float64, shape (n_edges,), or None.
+    """
+
+    indptr: npt.NDArray[np.int64]
+    indices: Ids
+    weights: npt.NDArray[np.float64] | None
+
+    def __len__(self) -> int:
+        """Number of edges."""
+        return len(self.indices)
+
+    @property
+    def left(self) -> Ids:
+        """Left ends."""
+        return np.repeat(np.arange(len(self.indptr) - 1, dtype=np.int32), np.diff(self.indptr))
+
+    def find(self, left: npt.ArrayLike, right: npt.ArrayLike) -> tuple[Keys, npt.NDArray[np.bool_]]:
+        """Say of some edges where they stand among these, and whether they are there."""
+        return kernels.find_edges(self.indptr, self.indices, left, right)
+
+    def after(self, changed: ChangedEdges, n_left: int) -> EdgeRows:
+        """Return the edges after some of them changed, as rows of so many left vertices."""
+        change = *ends_of(changed.keys), changed.there, changed.weight
+        return EdgeRows(*kernels.change_rows(self.indptr, self.indices, self.weights, *change, n_left))
 
 
-def read_edge_keys(folder: GraphFolder) -> tuple[Keys, Any]:
-    """Read all edges as ascending keys, and their weights, or None.
+@dataclass(frozen=True, eq=False)
+class ChangedEdges:
+    """Edges, as ascending keys, that are there or not, and their weights where there are any."""
+
+    keys: Keys
+    there: npt.NDArray[np.bool_]
+    weight: Any
+
+    def then(self, later: ChangedEdges) -> ChangedEdges:
+        """Return both changes as one.
+
+        Without weights, what changed twice is as it was at first.
+        """
+        keys = np.concatenate([self.keys, later.keys])
+        order = np.argsort(keys, kind="stable")
+        last = np.append(np.diff(keys[order]) != 0, True)[: len(keys)]
+        if self.weight is None:
+            last &= np.append(True, last[:-1])[: len(keys)]
+        kept = order[last]
+        weight = None if self.weight is None else np.concatenate([self.weight, later.weight])[kept]
+        return ChangedEdges(keys[kept], np.concatenate([self.there, later.there])[kept], weight)
+
+
+def read_edge_rows(folder: GraphFolder, record: dict[str, Any] | None = None) -> EdgeRows:
+    """Read all edges as rows.
+
+    Parameters
+    ----------
+    folder, record
+        A graph, and its graph.json where that was read already.
 
     Raises
     ------
     DamageError
         Where a file is damaged, or the base is not the one that the graph was made of.
     """
-    record = folder.read_record("graph.json")
+    record = record or folder.read_record("graph.json")
     base = folder.base(record)
     if base is None:
-        return _keys_and_weights(folder.read_table(named_files(record)[EDGES]))
-    changed = folder.read_table(named_files(record)[CHANGED])
-    there = changed["there"].to_numpy(zero_copy_only=False)
-    keys, weights = _keys_and_weights(changed)
-    known, weights = changed_edges(*read_edge_keys(base), keys, there, weights)
-    if len(known) != int(record["n_edges"]):
+        table = folder.read_table(named_files(record)[EDGES])
+        starts = kernels.row_starts(table["left"].to_numpy(), int(record["n_left"]))
+        return EdgeRows(starts, table["right"].to_numpy(), _weights(table))
+    rows = read_edge_rows(base).after(read_changed(folder, record), int(record["n_left"]))
+    if len(rows) != int(record["n_edges"]):
         raise DamageError(
-            f"{folder.uri}: it has {len(known)} edges, its record says {record['n_edges']}: {base.uri} is not the graph"
+            f"{folder.uri}: it has {len(rows)} edges, its record says {record['n_edges']}: {base.uri} is not the graph"
             f" that it was made of; {MEND}"
         )
-    return known, weights
+    return rows
 
 
-def _keys_and_weights(table: pa.Table) -> tuple[Keys, Any]:
+def read_edge_columns(folder: GraphFolder) -> tuple[Any, Any]:
+    """Read the ends of all edges, sorted; raises as `read_edge_rows`."""
+    record = folder.read_record("graph.json")
+    if folder.base(record) is not None:
+        rows = read_edge_rows(folder, record)
+        return rows.left, rows.indices
+    table = folder.read_table(named_files(record)[EDGES], ["left", "right"])
+    return table["left"].to_numpy(), table["right"].to_numpy()
+
+
+def read_changed(folder: GraphFolder, record: dict[str, Any]) -> ChangedEdges:
+    """Read the edges in which a graph differs from its base."""
+    table = folder.read_table(named_files(record)[CHANGED])
     keys = keys_of(table["left"].to_numpy(), table["right"].to_numpy())
-    return keys, table["weight"].to_numpy() if "weight" in table.column_names else None
+    return ChangedEdges(keys, table["there"].to_numpy(zero_copy_only=False), _weights(table))
 
 
-def changed_edges(known: Keys, weights: Any, keys: Keys, there: npt.NDArray[np.bool_], weight: Any) -> tuple[Keys, Any]:
-    """Return edges, as ascending keys, after some of them changed.
-
-    Parameters
-    ----------
-    known, weights
-        The edges, ascending, and their weights or None.
-    keys, there, weight
-        Edges that change, ascending: whether they are there then, and with which weights.
-
-    Notes
-    -----
-    O(changes log edges), and a copy.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> changed_edges(np.array([2, 5, 9]), None, np.array([5, 7]), np.array([False, True]), None)[0].tolist()
-    [2, 7, 9]
-    """
-    places = np.searchsorted(known, keys)
-    found = known[np.minimum(places, len(known) - 1)] == keys if len(known) else np.zeros(len(keys), np.bool_)
-    kept = np.delete(known, places[found])
-    joined = keys[there]
-    at = np.searchsorted(kept, joined)
-    if weights is not None:
-        weights = np.insert(np.delete(weights, places[found]), at, weight[there])
-    return np.insert(kept, at, joined), weights
+def _weights(table: pa.Table) -> Any:
+    return table["weight"].to_numpy() if "weight" in table.column_names else None
 
 
 def keys_of(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> Keys:
@@ -106,6 +148,6 @@ def keys_of(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> Keys:
     return keys
 
 
-def ends_of(keys: Keys) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+def ends_of(keys: Keys) -> tuple[Ids, Ids]:
     """Return the ends of edges that are given as numbers."""
     return (keys >> RIGHT_BITS).astype(np.int32), keys.astype(np.int32)

@@ -13,7 +13,7 @@ import fcntl
 import os
 import re
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -182,10 +182,31 @@ class Folder:
             with storage_errors("write", self.path_of(name)):
                 self.fs.pipe_file(self.path_of(name), data)
 
-    def write_table(self, name: str, table: pa.Table, durable: bool = True) -> StoredFile:
-        """Write a table as Parquet in one step."""
+    def write_table(
+        self, name: str, table: pa.Table, durable: bool = True, differences: Collection[str] = ()
+    ) -> StoredFile:
+        """Write a table as Parquet in one step.
+
+        Parameters
+        ----------
+        name, table
+            Name of the file, and what it holds.
+        durable
+            As of `sink`.
+        differences
+            Columns of integers that ascend, or nearly do: each is stored as what it is larger than
+            the one before, in as many bits as that takes.
+        """
+        others = [column for column in table.column_names if column not in differences]
         with self.sink(name, durable) as out:
-            pq.write_table(table, out, compression="zstd", compression_level=COMPRESSION_LEVEL)
+            pq.write_table(
+                table,
+                out,
+                compression={column: "zstd" if column in others else "none" for column in table.column_names},
+                compression_level=dict.fromkeys(others, COMPRESSION_LEVEL),
+                use_dictionary=others,
+                column_encoding=dict.fromkeys(differences, "DELTA_BINARY_PACKED") or None,
+            )
         return StoredFile(name, out.bytes, out.checksum)
 
     # ---- records ---------------------------------------------------------------------------------

@@ -8,6 +8,8 @@ number or as text that is written like one; any other text to the xxh3-64 of its
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -66,9 +68,9 @@ def labels_table(labels: pa.Array) -> pa.Table:
     return pa.table({"id": labels, "hash": pa.array(label_hashes(labels))})
 
 
-def read_labels(folder: GraphFolder) -> tuple[pa.Array, pa.Array]:
-    """Read the labels of both sides of a graph, by dense id."""
-    left, right = (column.combine_chunks() for column in _columns(folder, "id"))
+def read_labels(folder: GraphFolder, record: dict[str, Any] | None = None) -> tuple[pa.Array, pa.Array]:
+    """Read the labels of both sides of a graph, by dense id; `record`: its graph.json, if known."""
+    left, right = (column.combine_chunks() for column in _columns(folder, "id", record))
     return left, right
 
 
@@ -78,9 +80,9 @@ def read_hashes(folder: GraphFolder) -> tuple[Hashes, Hashes]:
     return left, right
 
 
-def _columns(folder: GraphFolder, name: str) -> list[pa.ChunkedArray]:
+def _columns(folder: GraphFolder, name: str, record: dict[str, Any] | None = None) -> list[pa.ChunkedArray]:
     """Read a column of both dictionaries; those of a graph that is not whole follow its base's."""
-    record = folder.read_record("graph.json")
+    record = record or folder.read_record("graph.json")
     stored, base = named_files(record), folder.base(record)
     before = [None, None] if base is None else _columns(base, name)
     found = []

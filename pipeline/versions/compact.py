@@ -28,7 +28,7 @@ from pipeline.graphs.reduce import reduce
 from pipeline.settings import SearchSettings
 from pipeline.stages.extend import extended_plan, write_whole
 from pipeline.stages.partition import write_partitions
-from pipeline.stages.plan import Plan, PlanRecord, read_plan, read_plan_record
+from pipeline.stages.plan import PLAN_COLUMNS, Plan, PlanRecord, read_plan, read_plan_record
 from pipeline.stages.publish import publish
 from pipeline.store.biclique_file import BicliqueWriter
 from pipeline.store.biclique_reader import BicliqueReader, Int64s
@@ -205,7 +205,7 @@ class _Compaction:
         extended, known = extended_plan(read_plan(self._base), graph), read_plan_record(self._base)
         dense = np.unique(extended.partition, return_inverse=True)[1].astype(np.int32)
         found = replace(extended, partition=dense)
-        written.append(self._folder.write_table("plan.parquet", found.to_table()))
+        written.append(self._folder.write_table("plan.parquet", found.to_table(), differences=PLAN_COLUMNS))
         record = replace(
             known,
             run=self._folder.run,

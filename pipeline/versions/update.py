@@ -12,6 +12,7 @@ import datetime as dt
 import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import kernels
@@ -28,7 +29,6 @@ from pipeline.stages.extend import Extended, extend
 from pipeline.stages.limits import Limits
 from pipeline.stages.plan import plan_run, read_plan
 from pipeline.stages.revise import revise, slide
-from pipeline.stages.search import search_settings
 from pipeline.store.bicliques import MASK, publish_of
 from pipeline.store.labels import read_hashes
 from pipeline.store.layout import FORMAT, RunFolder, Store
@@ -181,16 +181,17 @@ def update(
                     f"{store.uri}: another update came between; nothing was changed: give the command again"
                 )
             seen = observer or Observer()
-            found = _Update(store, parent, source, settings, delete, seen, holding).done()
-            if found.how != "changes":  # a full run has told of itself
+            made = _Update(store, parent, source, settings, delete, seen, holding)
+            found = made.done()
+            if made.committed is None:  # a full run has told of itself
                 return found
             seen.told(notify_updated(settings, found.record()))
-            return _compacted(store, found, settings)
+            return _compacted(store, found, made.committed, settings)
 
 
-def _compacted(store: Store, found: UpdateRecord, settings: Settings) -> UpdateRecord:
-    """Write a version whole whose layers have grown heavy."""
-    why = why_heavy(store, store.run(found.version).read_record("run.json"), settings.versions.compact_share)
+def _compacted(store: Store, found: UpdateRecord, asked: dict[str, Any], settings: Settings) -> UpdateRecord:
+    """Write a version, given with its run.json, whole where its layers have grown heavy."""
+    why = why_heavy(store, asked, settings.versions.compact_share)
     if why is None:
         return found
     written = compact(store, found.version, settings.search.threads)
@@ -217,7 +218,8 @@ class _Update:
         self._parent = store.run(parent)
         self._before = read_run(self._parent)
         _refuse_unfit(self._parent, self._before)
-        self._source = taken_from(source, self._known_reading(), settings.ingest, delete=delete)
+        self.committed: dict[str, Any] | None = None  # the record of the version, where layers hold it
+        self._source = taken_from(source, self._origin["reading"], settings.ingest, delete=delete)
 
     def done(self) -> UpdateRecord:
         """Take the table, unless it was taken."""
@@ -226,20 +228,19 @@ class _Update:
         taken = self._taken_by()
         if taken is not None:
             return self._without_change(taken, "taken", f"version {taken} took the same files in the same way")
-        known = self._known_reading()
         with self._clock("extend"):
-            extended = self._extended(known)
+            extended = self._extended()
             refuse_changed(self._files)
         if extended.record.graph == self._graph:
             why = "none of its edges is there" if self._delete else "all of its edges are there already"
             self._remember()
             return self._without_change(self._parent.run, "nothing", why, extended)
         with self._folder.claim("update"):
-            return self._commit(extended, {"table": self._table(), "reading": known})
+            return self._commit(extended)
 
-    def _extended(self, known: dict[str, Any]) -> Extended:
+    def _extended(self) -> Extended:
         """Read the table, and make the graph of the version."""
-        reading = reading_of(self._source, known, self._settings.ingest, delete=self._delete)
+        reading = reading_of(self._source, self._origin["reading"], self._settings.ingest, delete=self._delete)
         if self._holding is not None:
             return revise(self._store, self._graph, self._holding, reading)
         if reading.window is not None:
@@ -264,19 +265,15 @@ class _Update:
     def _base(self) -> RunFolder:
         return self._store.run(str(self._before.asked.get("base", self._parent.run)))
 
-    def _table(self) -> str:
-        """The table of the first run, which all versions of it are of."""
+    @cached_property
+    def _origin(self) -> dict[str, Any]:
+        """The table of the first run, which all versions of it are of, and how it was read."""
         if "table" in self._before.asked:
-            return str(self._before.asked["table"])
-        return str(self._store.graph(self._graph).read_record("graph.json")["source"]["uri"])
-
-    def _known_reading(self) -> dict[str, Any]:
-        """How the table of the first run was read."""
-        if "reading" in self._before.asked:
-            return dict(self._before.asked["reading"])
+            return {name: self._before.asked[name] for name in ("table", "reading")}
         graph = self._store.graph(self._graph).read_record("graph.json")
         summary = graph["summary"]
-        return {"format": graph["source"]["format"], "columns": summary["columns"], "policies": summary["policies"]}
+        reading = {"format": graph["source"]["format"], "columns": summary["columns"], "policies": summary["policies"]}
+        return {"table": str(graph["source"]["uri"]), "reading": reading}
 
     def _taken_by(self) -> str | None:
         """The version that took these files already, if one did and nothing undid it since.
@@ -308,10 +305,10 @@ class _Update:
 
     # ---- what is committed -----------------------------------------------------------------------
 
-    def _commit(self, extended: Extended, about: dict[str, Any]) -> UpdateRecord:
-        search = search_settings(self._parent)
+    def _commit(self, extended: Extended) -> UpdateRecord:
+        search = self._before.asked["search"]
         with self._clock("prepare"):
-            least = {name: getattr(search, name) for name in ("min_left", "min_right", "min_edges")}
+            least = {name: int(search[name]) for name in ("min_left", "min_right", "min_edges")}
             steps = [Step(extended.larger, (extended.left, extended.right), self._delete, least)]
             if len(extended.gone[0]):
                 gone = Step(read_graph(self._store.graph(self._graph)), extended.gone, True, least)
@@ -325,7 +322,7 @@ class _Update:
             "publish": publish_of(self._before.asked).model_dump(mode="json"),
             "created": dt.datetime.now(dt.UTC).isoformat(),
             "parent": self._parent.run,
-            **about,
+            **self._origin,
             "taken": self._taken_now(),
             "holds_taken_alone": bool(self._before.asked.get("holds_taken_alone"))
             and not self._delete
@@ -407,7 +404,7 @@ class _Update:
         graph.sweep()
         did["seconds"] = sum(self._clock.seconds.values())
         tell("version committed", run=self._folder.run, parent=self._parent.run, **did)
-        added = sum(change.file.bytes for change in written)
+        self.committed, added = stands, sum(change.file.bytes for change in written)
         return self._record(self._folder.run, stands["manifest"], "changes", way.reason, extended, stands, added)
 
     def _described(
@@ -468,17 +465,19 @@ class _Update:
         """The manifest of the version that the layers below make; without one, that of the base."""
         if below:
             return dict(below[-1].record["manifest"])
-        manifest = self._base.manifest()
+        own = self._base.run == self._parent.run
+        manifest = self._before.manifest if own else self._base.manifest()
         assert manifest is not None  # it was read with the parent
         return manifest
 
     def _largest(self, record: dict[str, Any], before: dict[str, Any], written: list[ChangeFile]) -> Any:
         """The largest biclique of the version, which is not committed yet."""
-        plan = self._published[1]
+        plan, base = self._published[1], self._base
+        asked = self._before.asked if base.run == self._parent.run else base.read_record("run.json")
         named = {change.file.name: {"bytes": change.file.bytes, "checksum": change.file.checksum} for change in written}
         layers = layers_of(self._store, {**record, STORED: named})
         commits = {number: part.commit for number, part in self._before.parts.items() if part.base is not None}
-        parts = parts_of(self._base, self._base.read_record("run.json"), str(plan["digest"]), commits, layers)
+        parts = parts_of(base, asked, str(plan["digest"]), commits, layers)
         largest = before["largest"]
         lefts, rights = (dict(written[1].sizes[side]) for side in ("left", "right"))
         may_be_gone = largest is not None and largest["n_left"] in lefts and largest["n_right"] in rights

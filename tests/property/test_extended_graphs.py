@@ -14,7 +14,7 @@ from pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from pipeline.settings import IngestSettings
 from pipeline.stages.extend import extend, write_whole
 from pipeline.stages.ingest import ingest
-from pipeline.store.edges import changed_edges, ends_of, keys_of, read_edge_columns, read_edge_keys
+from pipeline.store.edges import ChangedEdges, EdgeRows, ends_of, keys_of, read_edge_columns, read_edge_rows
 from pipeline.store.labels import read_hashes, read_labels
 from pipeline.store.layout import Store
 
@@ -157,19 +157,42 @@ def test_weights_are_those_of_all_tables_one_after_the_other(base, tables, polic
 
 
 def weights_of(store, name):
-    keys, weights = read_edge_keys(store.graph(name))
+    rows = read_edge_rows(store.graph(name))
     left, right = map(as_list, read_labels(store.graph(name)))
-    ends = zip(*ends_of(keys), weights.tolist(), strict=True)
+    ends = zip(rows.left, rows.indices, rows.weights.tolist(), strict=True)
     return {(left[u], right[v]): w for u, v, w in ends}
 
 
-@given(st.sets(st.integers(0, 40), min_size=1), st.dictionaries(st.integers(0, 40), st.booleans()))
-def test_edges_that_change_are_taken_out_and_joined(known, changes):
-    keys = np.array(sorted(changes), np.int64)
-    there = np.array([changes[key] for key in sorted(changes)], np.bool_)
-    found, weights = changed_edges(np.array(sorted(known), np.int64), None, keys, there, None)
-    wanted = (known - changes.keys()) | {key for key, is_there in changes.items() if is_there}
-    assert (found.tolist(), weights) == (sorted(wanted), None)
+PAIRS = st.tuples(st.integers(0, 6), st.integers(0, 6))
+
+
+@given(
+    st.dictionaries(PAIRS, st.floats(0, 9)),
+    st.dictionaries(PAIRS, st.tuples(st.booleans(), st.floats(0, 9))),
+    st.booleans(),
+)
+def test_edges_that_change_are_taken_out_and_joined(known, changes, with_weights):
+    left, right = (np.array([edge[side] for edge in sorted(known)], np.int32) for side in (0, 1))
+    n_left = int(left.max(initial=-1)) + 1
+    weights = np.array([known[edge] for edge in sorted(known)], np.float64) if with_weights else None
+    rows = EdgeRows(kernels.row_starts(left, n_left), right, weights)
+    ends = (np.array([edge[side] for edge in sorted(changes)], np.int32) for side in (0, 1))
+    there, new = (np.array([changes[edge][of] for edge in sorted(changes)]) for of in (0, 1))
+    step = ChangedEdges(keys_of(*ends), there.astype(np.bool_), new.astype(np.float64) if with_weights else None)
+    found = rows.after(step, 7)
+    wanted = {edge: w for edge, w in known.items() if edge not in changes}
+    wanted |= {edge: w for edge, (is_there, w) in changes.items() if is_there}
+    assert list(zip(found.left.tolist(), found.indices.tolist(), strict=True)) == sorted(wanted)
+    assert len(found.indptr) == 8
+    if with_weights:
+        assert found.weights.tolist() == [wanted[edge] for edge in sorted(wanted)]
+    else:
+        assert found.weights is None
+    every = [(u, v) for u in range(-1, 9) for v in range(-1, 9)]
+    places, are_there = found.find(*np.array(every, np.int64).T)
+    assert [edge for edge, is_there in zip(every, are_there, strict=True) if is_there] == sorted(wanted)
+    inside = [(edge, at) for edge, at in zip(every, places.tolist(), strict=True) if 0 <= edge[0] < 7]
+    assert all(at == sum(other < edge for other in wanted) for edge, at in inside)
 
 
 def test_ends_and_keys_are_the_same_edges():

@@ -1,8 +1,12 @@
-// bind_changes.cpp: what a batch of new edges changes, for Python: subgraphs out, bicliques in.
+// bind_changes.cpp: edges that change, for Python: the rows of a graph with them, and the bicliques
+// that come and go: subgraphs out, bicliques in.
 #include "bindings/bindings.hpp"
 #include "enumeration/changes.hpp"
 
+#include <nanobind/stl/optional.h>
+
 #include <mutex>
+#include <optional>
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -11,9 +15,42 @@ namespace {
 using Values = Input<std::int32_t>;
 using Wide = Input<std::int64_t>;
 
-template <class T>
-std::vector<T> copied(const Input<T>& values) {
-  return {values.data(), values.data() + values.size()};
+Rows rows_of(const Wide& start, const Values& row) { return {start.data(), row.data(), start.size() - 1}; }
+
+/// Where each ascending row of n begins, and where the last one ends, of the rows of all entries.
+nb::object row_starts(const Values& of, std::size_t n) {
+  std::vector<std::int64_t> start(n + 1, 0);
+  std::size_t row = 0;
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    const auto own = static_cast<std::size_t>(of.data()[i]);
+    if (own == row) continue;
+    if (of.data()[i] < 0 || own < row || own >= n) return nb::none();
+    while (row < own) start[++row] = static_cast<std::int64_t>(i);
+  }
+  while (row < n) start[++row] = static_cast<std::int64_t>(of.size());
+  return numpy_of(std::move(start));
+}
+
+std::int64_t row_fault(const Wide& start, const Values& row, std::int64_t n_columns) { return first_fault(rows_of(start, row), n_columns); }
+
+/// (places, there) of edges among those of the rows.
+nb::object find_edges(const Wide& start, const Values& row, const Values& left, const Values& right) {
+  const Rows rows = rows_of(start, row);
+  std::vector<std::int64_t> places(left.size());
+  std::vector<std::uint8_t> there(left.size());
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const EdgePlace place = place_of(rows, left.data()[i], right.data()[i]);
+    places[i] = place.at, there[i] = place.there;
+  }
+  return nb::make_tuple(numpy_of(std::move(places)), numpy_of(std::move(there)));
+}
+
+/// (indptr, indices, weights) after edges changed.
+nb::object change_rows(const Wide& start, const Values& row, const std::optional<Input<double>>& weight, const Values& left,
+                       const Values& right, const Input<std::uint8_t>& there, const std::optional<Input<double>>& weights, std::size_t n) {
+  const EdgeChanges changes{left.data(), right.data(), there.data(), weights ? weights->data() : nullptr, left.size()};
+  WeightedRows found = changed_rows(rows_of(start, row), weight ? weight->data() : nullptr, changes, n);
+  return nb::make_tuple(numpy_of(std::move(found.rows.start)), numpy_of(std::move(found.rows.row)), numpy_of(std::move(found.weight)));
 }
 
 /// The changes of a graph, and the bicliques that they made and ended; threads may share it.
@@ -21,7 +58,8 @@ class ChangeSearch {
  public:
   ChangeSearch(const Input<std::int64_t>& indptr, const Values& indices, u32 n_right, const Input<std::int64_t>& fresh_indptr,
                const Values& fresh, std::int64_t min_left, std::int64_t min_right, std::int64_t min_edges)
-      : least_{min_left, min_right, min_edges}, graph_({copied(indptr), copied(indices)}, n_right, {copied(fresh_indptr), copied(fresh)}) {}
+      : indptr_(indptr), indices_(indices), fresh_indptr_(fresh_indptr), fresh_(fresh), least_{min_left, min_right, min_edges},
+        graph_(rows_of(indptr, indices), n_right, rows_of(fresh_indptr, fresh)) {}
 
   std::size_t n_changes() const { return graph_.n_changes(); }
   nb::object costs() const { return numpy_of(graph_.costs()); }
@@ -92,6 +130,10 @@ class ChangeSearch {
                           numpy_of(std::move(lists.right_offsets)), numpy_of(std::move(lists.right)));
   }
 
+  const Input<std::int64_t> indptr_;  // kept as long as the graph looks at them
+  const Values indices_;
+  const Wide fresh_indptr_;
+  const Values fresh_;
   const Remains::Least least_;
   const ChangedGraph graph_;
   std::mutex mutex_;
@@ -102,6 +144,10 @@ class ChangeSearch {
 }  // namespace
 
 void bind_changes(nb::module_& module) {
+  module.def("row_starts", &row_starts);
+  module.def("row_fault", &row_fault);
+  module.def("find_edges", &find_edges);
+  module.def("change_rows", &change_rows, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
   nb::class_<ChangeSearch>(module, "ChangeSearch")
       .def(nb::init<const Input<std::int64_t>&, const Values&, u32, const Input<std::int64_t>&, const Values&, std::int64_t,
                     std::int64_t, std::int64_t>())

@@ -19,6 +19,7 @@
 // graph", 2018.
 #pragma once
 
+#include "graphs/rows.hpp"
 #include "lanes/hash.hpp"
 #include "lanes/types.hpp"
 
@@ -30,40 +31,6 @@
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
-
-using Ids = std::vector<std::int32_t>;
-
-/// A sorted list of vertices that somebody else keeps.
-struct Span {
-  const std::int32_t *first, *last;
-  const std::int32_t* begin() const { return first; }
-  const std::int32_t* end() const { return last; }
-  std::size_t size() const { return static_cast<std::size_t>(last - first); }
-  bool has(std::int32_t v) const { return std::binary_search(first, last, v); }
-};
-
-/// Rows of one side.
-struct Rows {
-  std::vector<std::int64_t> start;
-  Ids row;
-  Span operator[](std::int32_t v) const {
-    const auto at = static_cast<std::size_t>(v);
-    return {row.data() + start[at], row.data() + start[at + 1]};
-  }
-  std::size_t size() const { return start.size() - 1; }
-
-  /// Rows of the other side, which has n vertices.
-  Rows transposed(std::size_t n) const {
-    Rows other{std::vector<std::int64_t>(n + 1, 0), Ids(row.size())};
-    for (std::int32_t x : row) ++other.start[static_cast<std::size_t>(x) + 1];
-    for (std::size_t x = 0; x < n; ++x) other.start[x + 1] += other.start[x];
-    std::vector<std::int64_t> at(other.start.begin(), other.start.end() - 1);
-    for (std::size_t u = 0; u < size(); ++u)
-      for (std::int64_t e = start[u]; e < start[u + 1]; ++e)
-        other.row[static_cast<std::size_t>(at[static_cast<std::size_t>(row[static_cast<std::size_t>(e)])]++)] = static_cast<std::int32_t>(u);
-    return other;
-  }
-};
 
 /// Two list columns: bicliques, or the two sides of something.
 struct Lists {
@@ -103,21 +70,27 @@ class ChangedGraph {
   friend class Remains;
 
  public:
-  /// `fresh` holds the new edges as rows of the left side.
-  ChangedGraph(Rows by_left, std::size_t n_right, Rows fresh)
-      : by_left_(std::move(by_left)), by_right_(by_left_.transposed(n_right)), fresh_left_(std::move(fresh)),
-        fresh_right_(fresh_left_.transposed(n_right)), change_of_left_(by_left_.size(), -1), change_of_right_(n_right, -1) {
+  /// `fresh` holds the new edges as rows of the left side. Rows of the right side are made for the
+  /// vertices that a change reaches: those adjacent to the left end of a new edge. (All edges of a
+  /// vertex that has new ones only begin at such ends.) Of a few edges that saves most of it.
+  ChangedGraph(const Rows& by_left, std::size_t n_right, const Rows& fresh)
+      : by_left_(by_left), fresh_left_(fresh), reached_(reached_by(by_left, n_right, fresh)),
+        right_rows_(transposed(by_left, n_right, [this](std::int32_t v) { return reached_[static_cast<std::size_t>(v)] != 0; })),
+        fresh_right_rows_(transposed(fresh, n_right, [](std::int32_t) { return true; })), by_right_(right_rows_.view()),
+        fresh_right_(fresh_right_rows_.view()), change_of_left_(by_left_.size(), -1), change_of_right_(n_right, -1) {
     for (std::int32_t u = 0; u < static_cast<std::int32_t>(by_left_.size()); ++u)
       if (is_new(by_left_, fresh_left_, u)) change_of_left_[static_cast<std::size_t>(u)] = add({u, -1});
     for (std::int32_t v = 0; v < static_cast<std::int32_t>(n_right); ++v)
       if (is_new(by_right_, fresh_right_, v) && !all_ends_are_new(v)) change_of_right_[static_cast<std::size_t>(v)] = add({-1, v});
-    change_of_edge_.assign(fresh_left_.row.size(), -1);
+    change_of_edge_.assign(fresh_left_.n_edges(), -1);
     for (std::int32_t u = 0; u < static_cast<std::int32_t>(by_left_.size()); ++u) {
       if (change_of_left_[static_cast<std::size_t>(u)] >= 0) continue;
       for (const std::int32_t& v : fresh_left_[u])
-        if (change_of_right_[static_cast<std::size_t>(v)] < 0) change_of_edge_[static_cast<std::size_t>(&v - fresh_left_.row.data())] = add({u, v});
+        if (change_of_right_[static_cast<std::size_t>(v)] < 0) change_of_edge_[static_cast<std::size_t>(&v - fresh_left_.row)] = add({u, v});
     }
   }
+  ChangedGraph(const ChangedGraph&) = delete;  // its views are of its own rows
+  ChangedGraph& operator=(const ChangedGraph&) = delete;
 
   std::size_t n_changes() const { return changes_.size(); }
 
@@ -157,7 +130,7 @@ class ChangedGraph {
       const std::int32_t own = change_of_left_[static_cast<std::size_t>(u)];
       if (own >= 0 && own < change) return false;
       for (const std::int32_t& v : fresh_left_[u]) {
-        const std::int32_t at = change_of_edge_[static_cast<std::size_t>(&v - fresh_left_.row.data())];
+        const std::int32_t at = change_of_edge_[static_cast<std::size_t>(&v - fresh_left_.row)];
         if (at >= 0 && at < change && right.has(v)) return false;
       }
     }
@@ -172,6 +145,13 @@ class ChangedGraph {
   std::size_t n_right() const { return by_right_.size(); }
 
  private:
+  static std::vector<char> reached_by(const Rows& by_left, std::size_t n_right, const Rows& fresh) {
+    std::vector<char> found(n_right, 0);
+    for (std::int32_t u = 0; u < static_cast<std::int32_t>(fresh.size()); ++u)
+      if (fresh[u].size())
+        for (std::int32_t v : by_left[u]) found[static_cast<std::size_t>(v)] = 1;
+    return found;
+  }
   static bool is_new(const Rows& all, const Rows& fresh, std::int32_t v) {
     return fresh[v].size() > 1 && fresh[v].size() == all[v].size();
   }
@@ -224,7 +204,10 @@ class ChangedGraph {
     to.right_start.push_back(static_cast<std::int64_t>(to.right.size()));
   }
 
-  const Rows by_left_, by_right_, fresh_left_, fresh_right_;
+  const Rows by_left_, fresh_left_;
+  const std::vector<char> reached_;
+  const OwnRows right_rows_, fresh_right_rows_;
+  const Rows by_right_, fresh_right_;
   std::vector<Change> changes_;
   Ids change_of_left_, change_of_right_, change_of_edge_;
 };

@@ -1,0 +1,139 @@
+// rows.hpp: the edges of a graph as ascending rows of one side: looked up, changed, and transposed.
+//
+// What it does: says where edges stand in the rows; makes the rows after some edges came and others
+// went; and the rows of the other side, all or those of some vertices. Input: ascending rows
+// without repetition. Cost: a bisection an edge that is looked up; else one pass over the edges,
+// which copies whole stretches between two changes.
+#pragma once
+
+#include "lanes/types.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+using Ids = std::vector<std::int32_t>;
+
+/// A sorted list of vertices that somebody else keeps.
+struct Span {
+  const std::int32_t *first, *last;
+  const std::int32_t* begin() const { return first; }
+  const std::int32_t* end() const { return last; }
+  std::size_t size() const { return static_cast<std::size_t>(last - first); }
+  bool has(std::int32_t v) const { return std::binary_search(first, last, v); }
+};
+
+/// Rows of n vertices that somebody else keeps.
+struct Rows {
+  const std::int64_t* start;
+  const std::int32_t* row;
+  std::size_t n;
+  Span operator[](std::int32_t v) const { return {row + start[v], row + start[v + 1]}; }
+  std::size_t size() const { return n; }
+  std::size_t n_edges() const { return static_cast<std::size_t>(start[n]); }
+};
+
+/// Rows that are kept here.
+struct OwnRows {
+  std::vector<std::int64_t> start;
+  Ids row;
+  Rows view() const { return {start.data(), row.data(), start.size() - 1}; }
+};
+
+/// Rows of the n vertices of the other side; `wanted(x)` says whose are made, all others are empty.
+template <class Wanted>
+OwnRows transposed(const Rows& rows, std::size_t n, const Wanted& wanted) {
+  OwnRows other{std::vector<std::int64_t>(n + 1, 0), {}};
+  const std::int32_t *first = rows.row, *last = first + rows.n_edges();
+  for (const std::int32_t* x = first; x != last; ++x)
+    if (wanted(*x)) ++other.start[static_cast<std::size_t>(*x) + 1];
+  for (std::size_t x = 0; x < n; ++x) other.start[x + 1] += other.start[x];
+  other.row.resize(static_cast<std::size_t>(other.start[n]));
+  std::vector<std::int64_t> at(other.start.begin(), other.start.end() - 1);
+  for (std::int32_t u = 0; u < static_cast<std::int32_t>(rows.size()); ++u)
+    for (std::int32_t x : rows[u])
+      if (wanted(x)) other.row[static_cast<std::size_t>(at[static_cast<std::size_t>(x)]++)] = u;
+  return other;
+}
+
+/// Place of the first entry that is outside 0…n_columns - 1, or not above the one before it in its
+/// row; -1: there is none.
+inline std::int64_t first_fault(const Rows& rows, std::int64_t n_columns) {
+  for (std::size_t u = 0; u < rows.size(); ++u) {
+    std::int64_t before = -1;
+    bool sound = true;
+    for (std::int64_t e = rows.start[u]; e < rows.start[u + 1]; ++e) {
+      sound &= rows.row[e] > before;
+      before = rows.row[e];
+    }
+    if (sound && before < n_columns) continue;
+    before = -1;
+    for (std::int64_t e = rows.start[u]; e < rows.start[u + 1]; before = rows.row[e++])
+      if (rows.row[e] <= before || rows.row[e] >= n_columns) return e;
+  }
+  return -1;
+}
+
+/// Where an edge stands among all, or would stand.
+struct EdgePlace {
+  std::int64_t at;
+  bool there;
+};
+
+inline EdgePlace place_of(const Rows& rows, std::int32_t left, std::int32_t right) {
+  if (left < 0) return {0, false};
+  if (static_cast<std::size_t>(left) >= rows.size()) return {rows.start[rows.n], false};
+  const Span row = rows[left];
+  const std::int32_t* at = std::lower_bound(row.first, row.last, right);
+  return {at - rows.row, at != row.last && *at == right};
+}
+
+/// Edges that change, ascending: whether they are there then, and with which weights (or null).
+struct EdgeChanges {
+  const std::int32_t *left, *right;
+  const std::uint8_t* there;
+  const double* weight;
+  std::size_t n;
+};
+
+struct WeightedRows {
+  OwnRows rows;
+  std::vector<double> weight;
+};
+
+/// The rows of n left vertices after some edges changed, with their weights where there are any.
+inline WeightedRows changed_rows(const Rows& rows, const double* weight, const EdgeChanges& changes, std::size_t n) {
+  WeightedRows to;
+  to.rows.start.assign(n + 1, 0);
+  to.rows.row.reserve(rows.n_edges() + changes.n);
+  if (weight) to.weight.reserve(rows.n_edges() + changes.n);
+  std::int64_t copied = 0;
+  const auto copy_until = [&](std::int64_t end) {
+    to.rows.row.insert(to.rows.row.end(), rows.row + copied, rows.row + end);
+    if (weight) to.weight.insert(to.weight.end(), weight + copied, weight + end);
+    copied = end;
+  };
+  for (std::size_t i = 0; i < changes.n; ++i) {
+    const EdgePlace place = place_of(rows, changes.left[i], changes.right[i]);
+    copy_until(place.at);
+    copied += place.there;
+    if (changes.there[i]) {
+      to.rows.row.push_back(changes.right[i]);
+      if (weight) to.weight.push_back(changes.weight[i]);
+    }
+    to.rows.start[static_cast<std::size_t>(changes.left[i]) + 1] += int{changes.there[i] != 0} - int{place.there};
+  }
+  copy_until(static_cast<std::int64_t>(rows.n_edges()));
+  std::int64_t more = 0;  // edges that came less those that went, in the rows before
+  for (std::size_t u = 0; u < n; ++u) {
+    more += to.rows.start[u + 1];
+    to.rows.start[u + 1] = rows.start[std::min(u + 1, rows.n)] + more;
+  }
+  return to;
+}
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq
