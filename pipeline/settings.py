@@ -222,6 +222,19 @@ class PublishSettings(_Frozen):
         description="Sides of each biclique that are stored: both, for every reader, or the smaller one alone, from"
         " which bicliq finds the other in the graph.",
     )
+    objectives: tuple[Literal["surprise", "edges", "vertices", "balanced"], ...] = Field(
+        (),
+        description="What each biclique is worth, as columns to sort and choose by, with commas between them: surprise,"
+        " edges, vertices, balanced.",
+    )
+
+    @field_validator("objectives", mode="before")
+    @classmethod
+    def _named_once(cls, value: Any) -> Any:
+        words = [word.strip() for word in value.split(",")] if isinstance(value, str) else value
+        if isinstance(words, list | tuple) and len(set(words)) < len(words):
+            raise ValueError("each objective is named once")
+        return words
 
 
 class VersionSettings(_Frozen):

@@ -32,7 +32,7 @@ from pipeline.placement.device import gpu_count
 from pipeline.placement.where import Placement, place_graph, place_run
 from pipeline.settings import ClusterSettings, PlanSettings, PublishSettings, SearchSettings, Settings
 from pipeline.stages.expected import PLANNED_WORK, PLANNED_WRITTEN, Expected, expected_output, is_easy, would_do
-from pipeline.store.bicliques import publish_of
+from pipeline.store.bicliques import dump_of, publish_of
 from pipeline.store.layout import FORMAT, RunFolder, Store
 from pipeline.store.records import named_files
 
@@ -241,7 +241,7 @@ def plan(
             "asks": asks,
             "search": search.model_dump(mode="json", exclude=OF_THE_CALL),
             "plan": plan_settings.model_dump(mode="json"),
-            "publish": (publish or PublishSettings()).model_dump(mode="json"),
+            "publish": dump_of(publish or PublishSettings()),
         },
     )
     record = plan_run(store, run, backend, cluster)
@@ -347,7 +347,7 @@ def run_id(
         "plan": plan_settings.model_dump(mode="json"),
     }
     if publish is not None and publish != PublishSettings():  # runs of earlier versions keep their names
-        what["publish"] = publish.model_dump(mode="json")
+        what["publish"] = dump_of(publish)
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
 
 

@@ -103,7 +103,7 @@ MEANT = {
     ("top", "-k"): {"9" * 25},
     ("verify", "--sample"): {"9" * 25},
     ("find", "--time-limit"): {"9" * 25},
-    ("find", "--min-surprise"): {"-1", "9" * 25},
+    ("*", "--min-surprise"): {"-1", "9" * 25},
     ("*", "--min-weight"): {"-1", "9" * 25},
     ("*", "--webhook-surprise"): {"9" * 25},
     **{("*", f"--{of}-{then}"): {"9" * 25} for of in ("rows", "degree", "paths") for then in ("warn", "fail")},
