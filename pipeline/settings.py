@@ -34,6 +34,8 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from pipeline.bounds import MOST_THREADS
+
 SETTINGS_FILE = "bicliq.toml"
 PREFIX = "BICLIQ__"
 
@@ -50,9 +52,6 @@ OTHER_VARIABLES = {
     "BICLIQ_TRACEBACK": "Not empty: an error of the command line shows its traceback.",
 }
 """Variables that are no settings; any other that begins with ``BICLIQ_`` is refused."""
-
-MOST_THREADS = 4096
-"""More than any machine has cores; a system that refuses to start still more ends the process."""
 
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 """Seconds of the units of lengths of time."""

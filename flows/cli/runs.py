@@ -8,10 +8,10 @@ import typer
 
 from flows.cli.commands import Room
 from flows.cli.options import EXIT_OTHER, Json, RunName
-from pipeline.settings import Settings
 
 if TYPE_CHECKING:
     from pipeline.results.bicliques import Bicliques
+    from pipeline.settings import Settings
 
 CHOICE = "Which bicliques"
 By = Annotated[

@@ -24,7 +24,7 @@ import xxhash
 import kernels
 from pipeline.errors import BackendError, DamageError, InputError
 from pipeline.events import tell, warn
-from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_edges, read_graph, stored_edges
+from pipeline.graphs.bipartite import FEW_ENTRIES, BipartiteGraph, Int32s, Int64s, read_edges, read_graph, stored_edges
 from pipeline.graphs.paths import wedges
 from pipeline.graphs.reduce import reduce
 from pipeline.placement.arrays import largest_of_rows, library_of, starts_of, to_host
@@ -586,8 +586,8 @@ def _previous_in_row(rows: Int32s, first_entry: Int64s, degrees: Int64s) -> Any:
     """
     xp = library_of(rows)
     numbers = xp.arange(rows.size, dtype=xp.int64)
-    if xp is np:  # a transposition groups in linear time
-        import scipy.sparse as sp  # takes longer than most commands
+    if xp is np and rows.size > FEW_ENTRIES:  # a transposition groups in linear time
+        import scipy.sparse as sp
 
         shape = (first_entry.size - 1, degrees.size)
         by_row = sp.csr_array((numbers, rows, first_entry), shape=shape).tocsc().data

@@ -14,7 +14,7 @@ import pytest
 import typer.main
 
 from flows.cli import options
-from flows.cli.app import app
+from flows.cli.app import application
 from flows.cli.commands import Room
 from flows.cli.options import CONTRADICTIONS, PANELS, TAKES, settings_options
 from pipeline.errors import InputError
@@ -92,7 +92,7 @@ def settings_of_line(line: list[str]) -> Settings:
     """What a command that takes all settings is given for this line."""
     room, given = Room(), []
     room.command("run")(lambda settings: given.append(settings))
-    typer.main.get_command(room.app)(line, standalone_mode=False)
+    typer.main.get_command(room.app())(line, standalone_mode=False)
     return given[0]
 
 
@@ -225,7 +225,7 @@ def test_a_dashboard_is_switched_off_by_a_variable(monkeypatch):
 
 
 def command_of(name: str) -> Any:
-    command: Any = typer.main.get_command(app)
+    command: Any = application()
     for part in name.split():
         command = command.commands[part]
     return command
