@@ -5,9 +5,9 @@ begins its own. ``room`` allows the face of a package (its ``__init__``) or one 
 all that is below it too. Modules of one room import each other freely, as long as no cycle comes of
 it.
 
-Three storeys: flows above pipeline above kernels. In the pipeline, from below: bounds, redact, errors,
-events, settings, picture, formats and placement, store, graphs, stages, results, report, rules,
-notify, lineage, run, questions, versions, repair, bench.
+Three storeys: flows above pipeline above kernels. In the pipeline, from below: bounds, redact,
+errors, events, settings, picture, formats and placement, store, graphs, stages, results, report,
+rules, notify, lineage, run, questions, versions, repair, bench.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from typing import Any, Literal, Union, get_args, get_origin
 import pytest
 import typer.main
 
-from flows.cli import options
 from flows.cli.app import application
 from flows.cli.commands import Room
 from flows.cli.options import CONTRADICTIONS, PANELS, TAKES, settings_options
@@ -144,7 +143,7 @@ def test_a_field_that_is_added_becomes_an_option_by_itself(monkeypatch):
         comment=(Literal["#", "%"] | None, Field(None, description="Marks a comment.")),
     )
     grown = create_model("Grown", __base__=Settings, ingest=(added, added()))
-    monkeypatch.setattr(options, "fields_of", lambda: fields_of(grown))
+    monkeypatch.setattr("pipeline.settings.fields_of", lambda: fields_of(grown))
     found = settings_options(TAKES["enumerate"])["ingest", "comment"]
     assert found.name == "comment"
     assert r"Marks a comment. \[#, %]" in found.annotation.__metadata__[0].help
@@ -152,6 +151,7 @@ def test_a_field_that_is_added_becomes_an_option_by_itself(monkeypatch):
 
 def test_no_two_settings_share_an_option_and_the_table_names_only_what_is_there():
     assert len({path[-1] for path in FIELDS}) == len(FIELDS)
+    assert set(PANELS) == set(Settings.model_fields)
     known = {*PANELS, *NAMED.values(), *("-" + name for name in NAMED.values())}
     assert {entry for takes in TAKES.values() for entry in takes} <= known
     assert {name for pair in CONTRADICTIONS for name in pair} <= set(path[-1] for path in FIELDS)
