@@ -23,6 +23,7 @@ from kernels.output import RowGroup, check_bicliques, encode_bicliques, has_code
 from kernels.restoring import SideRestorer
 from kernels.rows import change_rows, find_edges, row_starts
 from kernels.side import choose_side
+from kernels.surprise import SurpriseTerms
 
 __all__ = [
     "Backend",
@@ -44,6 +45,7 @@ __all__ = [
     "Progress",
     "RowGroup",
     "SideRestorer",
+    "SurpriseTerms",
     "available_threads",
     "biclique_hashes",
     "change_rows",

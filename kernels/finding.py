@@ -14,12 +14,10 @@ from kernels.cpu import load_extension, wait_for
 from kernels.cuda.finding import MOST_WANTED, CudaFindSearch, Wanted
 from kernels.enumeration import LARGEST_SIZE, UNREACHED, chosen_side
 from kernels.errors import BackendError, memory_is_capacity
+from kernels.surprise import SURPRISE_UNIT, SurpriseTerms
 
 Objective = Literal["edges", "vertices", "balanced", "weight", "surprise"]
 OBJECTIVES: tuple[str, ...] = get_args(Objective)
-
-SURPRISE_UNIT = 2.0**-20
-"""Nats: logarithms are rounded to whole multiples of this, so that sums are exact."""
 
 NO_VALUE = -(2**63)
 MOST_ANSWERS = 2**24
@@ -419,7 +417,8 @@ def _terms(
             if right_degrees is None
             else _checked(right_degrees, n_right, "right_degrees")
         )
-        return (_of_degrees(left, edges), _of_degrees(right, edges)), SURPRISE_UNIT
+        terms = SurpriseTerms.of_degrees(left, right, edges)
+        return (terms.left, terms.right), SURPRISE_UNIT
     if left_degrees is not None or right_degrees is not None or n_edges is not None:
         raise ValueError(f"degrees are for objective 'surprise', not {objective!r}")
     return (np.zeros(0, np.int64), np.zeros(0, np.int64)), None
@@ -435,12 +434,6 @@ def _checked(values: Any, n: int, name: str, of: str = "a vertex") -> Any:
         place = int(np.argmin(np.isfinite(array)))
         raise ValueError(f"{name} holds {array[place]} at index {place}; it must be a number")
     return array
-
-
-def _of_degrees(degrees: Any, n_edges: int) -> Int64Array:
-    logarithms = 0.5 * np.log(max(n_edges, 1)) - np.log(np.maximum(degrees, 1))
-    terms: Int64Array = np.rint(logarithms / SURPRISE_UNIT).astype(np.int64)
-    return terms
 
 
 def _of_weights(left: Any, right: Any) -> tuple[tuple[Int64Array, Int64Array], float]:

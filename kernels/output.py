@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+import numpy as np
 
 from kernels.arguments import checked_hashes, one_of
-from kernels.contracts import BicliqueBatch, Int32Array
+from kernels.contracts import BicliqueBatch
 from kernels.cpu import load_extension
 from kernels.errors import memory_is_capacity
+from kernels.finding import OBJECTIVES
+from kernels.surprise import SURPRISE_UNIT, SurpriseTerms
 
 Compression = Literal["zstd", "lz4_raw", "none"]
 Columns = Literal["both", "smaller"]
+StoredObjective = Literal["surprise", "edges", "vertices", "balanced"]
+Kind = Literal["list", "int32", "int64", "float64"]
+
+WORDS: dict[Kind, int] = {"list": 0, "int32": 1, "int64": 2, "float64": 2}
+"""Words of four bytes that a number of a column takes; lists have columns of their own."""
 
 CODECS = {"none": 0, "zstd": 6, "lz4_raw": 7}
 """The numbers that the Parquet format gives them."""
@@ -33,8 +42,8 @@ class ColumnChunk:
         Bytes of its pages before they were compressed, headers included.
     n_pages : int
         Data pages.
-    least, most : int
-        Its smallest and largest value; 0 without one.
+    least, most : bytes
+        Its smallest and largest number, as they stand in a page; empty for a column of lists.
     """
 
     begin: int
@@ -43,13 +52,15 @@ class ColumnChunk:
     n_values: int
     uncompressed: int
     n_pages: int
-    least: int
-    most: int
+    least: bytes
+    most: bytes
 
 
 @dataclass(frozen=True)
 class RowGroup:
-    """Some bicliques as they stand in a Parquet file: their lists, then n_left, n_right and root.
+    """Some bicliques as they stand in a Parquet file.
+
+    Columns: their lists, then n_left, n_right, root, and what they are worth by each objective.
 
     Attributes
     ----------
@@ -75,6 +86,8 @@ def encode_bicliques(
     level: int = 1,
     compress: Callable[[bytes], bytes] | None = None,
     columns: Columns = "both",
+    objectives: Sequence[StoredObjective] = (),
+    terms: SurpriseTerms | None = None,
 ) -> RowGroup:
     """Encode a batch as a row group of a Parquet file.
 
@@ -90,6 +103,11 @@ def encode_bicliques(
     columns : {"both", "smaller"}
         Whether there is a list column for each side, or one of the smaller sides: the left one
         where ``n_left <= n_right``. `SideRestorer` finds the others again.
+    objectives : sequence of {"surprise", "edges", "vertices", "balanced"}
+        What of each biclique's worth is a column, as `top_bicliques` defines it: of float64 for
+        surprise (nats), else of int64.
+    terms : SurpriseTerms, optional
+        Needed for surprise.
 
     Returns
     -------
@@ -98,7 +116,7 @@ def encode_bicliques(
     Raises
     ------
     ValueError
-        If the arrays are no batch, or there is no such codec.
+        If the arrays are no batch, there is no such codec or objective, or an id has no term.
     RuntimeError
         If the codec's library is missing, or failed, or a side is empty.
     CapacityError
@@ -113,18 +131,26 @@ def encode_bicliques(
     """
     one_of("compression", compression, tuple(CODECS))
     one_of("columns", columns, ("both", "smaller"))
+    for objective in objectives:
+        one_of("objective", objective, get_args(StoredObjective))
+    if terms is None and "surprise" in objectives:
+        raise ValueError("objective 'surprise' needs terms")
     if compress is None and not has_codec(compression):
         raise RuntimeError(f"this machine has no library for {compression}; give a function that compresses")
     arrays = batch.left_offsets, batch.left, batch.right_offsets, batch.right, batch.root
     codec, smaller_only = CODECS[compression], columns == "smaller"
-    data, chunks = load_extension().encode_bicliques(*arrays, smaller_only, codec, level, compress)
+    worth = [OBJECTIVES.index(objective) for objective in objectives]
+    sides = None if terms is None else (terms.left, terms.right)
+    data, chunks = load_extension().encode_bicliques(
+        *arrays, smaller_only, codec, level, compress, worth, sides, SURPRISE_UNIT
+    )
     return RowGroup(len(batch), codec, data, [ColumnChunk(*chunk) for chunk in chunks])
 
 
 @memory_is_capacity
 def read_columns(
-    data: Any, compression: Compression, columns: list[tuple[int, int, int, bool]], rows: int
-) -> list[Int32Array] | None:
+    data: Any, compression: Compression, columns: Sequence[tuple[int, int, int, Kind]], rows: int
+) -> list[Any] | None:
     """Read columns of a row group that `encode_bicliques` made.
 
     Parameters
@@ -132,17 +158,17 @@ def read_columns(
     data : array of uint8
         Bytes of the file that hold them.
     compression : {"zstd", "lz4_raw", "none"}
-    columns : list of (begin, end, n_values, is_list)
-        Where the pages of each column lie in `data`, how many values they hold, and whether it is
-        one of lists, as the footer of the file says. No column has a null, and no list is empty.
+    columns : sequence of (begin, end, n_values, {"list", "int32", "int64", "float64"})
+        Where the pages of each column lie in `data`, how many values they hold, and of what kind it
+        is, as the footer of the file says. No column has a null, and no list is empty.
     rows : int
 
     Returns
     -------
-    list of array of int32, or None
-        Of a list column its offsets and then its ids, of any other its numbers. None where the
-        pages are damaged or another writer's, or this machine lacks the codec's library: a general
-        reader can tell.
+    list of array, or None
+        Of a list column its offsets and then its ids (int32), of any other its numbers. None where
+        the pages are damaged or another writer's, or this machine lacks the codec's library: a
+        general reader can tell.
 
     Notes
     -----
@@ -154,14 +180,18 @@ def read_columns(
     >>> batch = BicliqueBatch(*[np.array(x, np.int32) for x in ([0, 2], [3, 7], [0, 1], [5], [3])])
     >>> group = encode_bicliques(batch, "none")
     >>> left = group.columns[0]
-    >>> [x.tolist() for x in read_columns(group.data, "none", [(left.begin, left.end, 2, True)], 1)]
+    >>> [x.tolist() for x in read_columns(group.data, "none", [(left.begin, left.end, 2, "list")], 1)]
     [[0, 2], [3, 7]]
     """
     one_of("compression", compression, tuple(CODECS))
     if not has_codec(compression):
         return None
-    found: list[Int32Array] | None = load_extension().read_columns(data, CODECS[compression], columns, rows)
-    return found
+    places = [(begin, end, n_values, WORDS[kind]) for begin, end, n_values, kind in columns]
+    found = load_extension().read_columns(data, CODECS[compression], places, rows)
+    if found is None:
+        return None
+    kinds = [one for *_, kind in columns for one in (("int32", "int32") if kind == "list" else (kind,))]
+    return [array.view(np.dtype(kind)) for array, kind in zip(found, kinds, strict=True)]
 
 
 def check_bicliques(batch: BicliqueBatch, left_hashes: Any = None, right_hashes: Any = None) -> tuple[int, int]:

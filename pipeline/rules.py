@@ -14,12 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.errors import InputError
-from pipeline.graphs.bipartite import read_graph
-from pipeline.graphs.surprise import Surprise, sums_of
 from pipeline.results.changes import changes_between
 from pipeline.settings import NotifySettings
 from pipeline.store.choice import Choice
 from pipeline.store.results import Run
+from pipeline.store.worth import Surprise
 
 Numbers = np.ndarray[Any, Any]
 
@@ -93,9 +92,10 @@ def find_fitting(run: Run, asked: NotifySettings, most: int) -> Fitting:
     Notes
     -----
     Rules on edges alone read sizes and the groups that are shown. Rules on members or surprise read
-    the lists of all groups with enough edges, once, a row group at a time.
+    the lists of all groups with enough edges, once, a row group at a time; where surprise is a
+    column of the run, those of the surprising ones alone.
     """
-    choice = Choice(min_edges=asked.webhook_edges)
+    choice = Choice(min_edges=asked.webhook_edges, min_surprise=asked.webhook_surprise)
     if not asked.webhook_members and asked.webhook_surprise is None:
         groups = run.count(choice)
         rows = run.top(most, choice=choice).to_pylist() if groups else []
@@ -128,9 +128,10 @@ class Rules:
 
     def __init__(self, run: Run, asked: NotifySettings) -> None:
         self._run, self._asked = run, asked
-        graph = read_graph(run.store.graph(str(run.folder.read_record("run.json")["graph"])))
-        self._members = {side: self._dense(side, n) for side, n in (("left", graph.n_left), ("right", graph.n_right))}
-        self._surprise = Surprise(graph)
+        self._members = {
+            side: self._dense(side, len(ids)) for side, ids in (("left", run.left_ids), ("right", run.right_ids))
+        }
+        self._surprise = Surprise(run.graph)
 
     def _dense(self, side: Any, n: int) -> Numbers:
         """Which vertices of a side are watched; a label that it does not have is of no account."""
@@ -146,7 +147,8 @@ class Rules:
         """Count the bicliques of tables (columns left, right, n_left, n_right) that fit."""
         groups, best = 0, list[tuple[float, dict[str, Any]]]()
         for table in tables:
-            surprise = self._surprise.of(table)
+            stored = "surprise" in table.column_names
+            surprise = table["surprise"].to_numpy() if stored else self._surprise.of(table)
             fits = np.ones(table.num_rows, bool)
             if self._asked.webhook_members:
                 fits &= self._has_member(table)
@@ -166,12 +168,20 @@ class Rules:
         return Fitting(groups, [_described(row, self._asked, watched) for _, row in best])
 
     def _has_member(self, table: pa.Table) -> Numbers:
-        left, right = (sums_of(table[side], self._members[side].astype(float)) for side in ("left", "right"))
+        left, right = (_members_of(table[side], self._members[side]) for side in ("left", "right"))
         return np.asarray(left + right > 0)
 
     def _labels(self, side: str) -> list[Any]:
         ids = self._run.left_ids if side == "left" else self._run.right_ids
         return list(ids.filter(pa.array(self._members[side])).to_pylist())
+
+
+def _members_of(lists: Any, watched: Numbers) -> Numbers:
+    """How many members of each list are watched."""
+    combined = lists.combine_chunks()
+    inside = np.concatenate([[0], np.cumsum(watched[combined.flatten().to_numpy()])])
+    offsets = combined.offsets.to_numpy()
+    return np.asarray(inside[offsets[1:] - offsets[0]] - inside[offsets[:-1] - offsets[0]])
 
 
 def _described(row: dict[str, Any], asked: NotifySettings, watched: dict[str, set[str]]) -> dict[str, Any]:

@@ -34,6 +34,8 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from pipeline.bounds import MOST_THREADS
+
 SETTINGS_FILE = "bicliq.toml"
 PREFIX = "BICLIQ__"
 
@@ -42,6 +44,7 @@ OTHER_VARIABLES = {
     "BICLIQ_DATA": "Folder of the larger graphs of tests and benchmarks.",
     "BICLIQ_FAULTS": "How many faults the tests let happen to commands at work.",
     "BICLIQ_FAULTS_SEED": "Which ones.",
+    "BICLIQ_LOAD": "How many runs, and how many versions, the tests make one after the other.",
     "BICLIQ_GPU_MEMORY": "Bytes of a GPU that a search may take.",
     "BICLIQ_HOME": "This repository, for `prefect deploy`.",
     "BICLIQ_LANES": "Instruction set of the kernels: avx512, avx2 or portable.",
@@ -50,9 +53,6 @@ OTHER_VARIABLES = {
     "BICLIQ_TRACEBACK": "Not empty: an error of the command line shows its traceback.",
 }
 """Variables that are no settings; any other that begins with ``BICLIQ_`` is refused."""
-
-MOST_THREADS = 4096
-"""More than any machine has cores; a system that refuses to start still more ends the process."""
 
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 """Seconds of the units of lengths of time."""
@@ -222,6 +222,19 @@ class PublishSettings(_Frozen):
         description="Sides of each biclique that are stored: both, for every reader, or the smaller one alone, from"
         " which bicliq finds the other in the graph.",
     )
+    objectives: tuple[Literal["surprise", "edges", "vertices", "balanced"], ...] = Field(
+        (),
+        description="What each biclique is worth, as columns to sort and choose by, with commas between them: surprise,"
+        " edges, vertices, balanced.",
+    )
+
+    @field_validator("objectives", mode="before")
+    @classmethod
+    def _named_once(cls, value: Any) -> Any:
+        words = [word.strip() for word in value.split(",")] if isinstance(value, str) else value
+        if isinstance(words, list | tuple) and len(set(words)) < len(words):
+            raise ValueError("each objective is named once")
+        return words
 
 
 class VersionSettings(_Frozen):

@@ -21,17 +21,7 @@ import typer.main
 from flows.cli import bench, graphs, runs, schedule, searches, tries, versions
 from flows.cli.options import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_OTHER
 
-app = typer.Typer(
-    name="bicliq",
-    help="Maximal bicliques, (p,q)-counts and maximum cliques of large edge tables: exact, resumable, as Parquet.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-)
-for commands in (searches, graphs, runs, versions, schedule, tries):
-    app.add_typer(commands.room.app)
-app.add_typer(bench.room.app, name="bench", rich_help_panel=tries.room.panel)
+ROOMS = tuple(commands.room for commands in (searches, graphs, runs, versions, schedule, tries))
 
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 """What typer raises at wrong arguments: a class of click, or of its copy in a newer typer."""
@@ -54,7 +44,7 @@ def main() -> None:
 def invoke(arguments: list[str]) -> int:
     """Run one command and return its exit code."""
     try:
-        result = _application()(arguments, prog_name="bicliq", standalone_mode=False)
+        result = application(*_called(arguments))(arguments, prog_name="bicliq", standalone_mode=False)
         if result == EXIT_INTERRUPTED:  # what typer makes of an interrupt
             return _say(INTERRUPTED, EXIT_INTERRUPTED)
         return result if isinstance(result, int) else 0
@@ -71,9 +61,33 @@ def invoke(arguments: list[str]) -> int:
 
 
 @cache
-def _application() -> Any:
-    """Build the commands, which takes 60 ms: once a process."""
+def application(command: str | None = None, below: str | None = None) -> Any:
+    """Build the commands, once a process.
+
+    Parameters
+    ----------
+    command, below
+        The command that is called, and the one below it, as in ``bench count``: others are listed
+        without options. None: all have their options.
+    """
+    app = typer.Typer(
+        name="bicliq",
+        help="Maximal bicliques, (p,q)-counts and maximum cliques of large edge tables: exact, resumable, as Parquet.",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+    )
+    for room in ROOMS:
+        app.add_typer(room.app(command))
+    app.add_typer(bench.room.app(below), name="bench", rich_help_panel=tries.room.panel)
     return typer.main.get_command(app)
+
+
+def _called(arguments: list[str]) -> tuple[str, str]:
+    """The command that is called, and the one below it; empty where there is none."""
+    first, second, *_ = *(word for word in arguments if not word.startswith("-")), "", ""
+    return first, second if first == "bench" else ""
 
 
 def _explained(error: Exception) -> tuple[str, int]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from flows.cli.commands import Room
 from flows.cli.options import EXIT_OTHER, Backend, Devices, Edges, Json, RunName, Side, Threads, check_picture
-from pipeline.settings import MOST_THREADS, Settings
+from pipeline.bounds import MOST_THREADS
+
+if TYPE_CHECKING:
+    from pipeline.settings import Settings
 
 Graphs = Annotated[
     list[str] | None,
@@ -19,10 +22,7 @@ OneBackend = Annotated[Backend, typer.Option("--backend", help="Where the kernel
 Limit = Annotated[float, typer.Option("--time-limit", min=1e-3, max=1e9, help="Seconds for each search.")]
 
 
-room = Room(
-    prefix="bench ",
-    app=typer.Typer(help="Measure the kernels on real graphs, beside the published programs.", no_args_is_help=True),
-)
+room = Room(prefix="bench ", help="Measure the kernels on real graphs, beside the published programs.")
 
 
 @room.command("enumerate", "BICLIQ_DATA=graphs bicliq bench enumerate YouTube EuAll --runs 5")

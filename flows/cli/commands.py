@@ -40,13 +40,14 @@ class Room:
         Their heading in ``bicliq --help``.
     prefix
         What comes before their names in `TAKES`, where they are below a command.
-    app
-        Their part of the application.
+    help
+        What that command is about.
     """
 
     panel: str | None = None
     prefix: str = ""
-    app: typer.Typer = field(default_factory=typer.Typer)
+    help: str | None = None
+    _commands: dict[str, tuple[Command, str]] = field(default_factory=dict)
 
     def command(self, name: str, *examples: str) -> Callable[[Command], Command]:
         """Make a command of a function.
@@ -57,18 +58,48 @@ class Room:
         epilog = f"Example: {listed}" if len(examples) == 1 else f"Examples:\n\n{listed}"
 
         def register(function: Command) -> Command:
-            takes = TAKES.get(self.prefix + name)
-            filled = function if takes is None else _with_options(function, takes)
-            self.app.command(name, epilog=epilog, cls=_Strict, rich_help_panel=self.panel)(filled)
+            self._commands[name] = function, epilog
             return function
 
         return register
 
+    def app(self, only: str | None = None) -> typer.Typer:
+        """Build their part of the application.
+
+        Parameters
+        ----------
+        only
+            The command that is called, whose options are made; the others are listed alone, since
+            to make all options takes as long as a small run. None: all have their options.
+        """
+        app = typer.Typer(help=self.help, no_args_is_help=self.help is not None)
+        for name, (function, epilog) in self._commands.items():
+            made = self._whole(name, function) if only in (None, name) else _listed(function)
+            app.command(name, epilog=epilog, cls=_Strict, rich_help_panel=self.panel)(made)
+        return app
+
+    def _whole(self, name: str, function: Command) -> Command:
+        takes = TAKES.get(self.prefix + name)
+        return function if takes is None else _with_options(function, takes)
+
+
+def _listed(function: Command) -> Command:
+    """A command of which its name and its sentence are shown."""
+
+    def listed() -> None:
+        raise AssertionError("a command was called whose options were not made")
+
+    listed.__doc__ = function.__doc__
+    return listed
+
 
 def _with_options(function: Command, takes: tuple[str, ...]) -> Command:
     """Put the options of the settings in the place of the parameter `settings`."""
+    from pipeline.settings import Settings
+
     options = settings_options(takes)
-    own = [p for p in inspect.signature(function, eval_str=True).parameters.values() if p.name != "settings"]
+    signature = inspect.signature(function, eval_str=True, locals={"Settings": Settings})
+    own = [p for p in signature.parameters.values() if p.name != "settings"]
 
     def filled(**given: Any) -> None:
         show(verbose=bool(given.pop("verbose")), as_json=bool(given.pop("log_json")))

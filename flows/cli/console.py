@@ -386,13 +386,15 @@ def biclique_table(record: Record, state: str, first: int = 1) -> Table:
     largest = f"the {len(rows):,} largest" if len(rows) != 1 else "the largest"
     of = record["run"] + ("" if record["complete"] else f" ({state})")
     table = Table(title=f"{largest} of run {of}, by {record['by']}", title_justify="left")
-    for name in ("#", "left", "right", "edges"):
+    surprise = ["surprise"] if record["by"] == "surprise" else []
+    for name in ("#", "left", "right", "edges", *surprise):
         table.add_column(name, justify="right")
     table.add_column("left members", overflow="fold")
     table.add_column("right members", overflow="fold")
     for rank, row in enumerate(rows, first):
         sizes = (f"{row[name]:,}" for name in ("n_left", "n_right", "n_edges"))
-        table.add_row(str(rank), *sizes, _members(row["left"]), _members(row["right"]))
+        values = (f"{row[name]:,.2f}" for name in surprise)
+        table.add_row(str(rank), *sizes, *values, _members(row["left"]), _members(row["right"]))
     return table
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.cli.commands import Room
 from flows.cli.options import Edges, GraphName, Json
-from pipeline.settings import Settings
+
+if TYPE_CHECKING:
+    from pipeline.settings import Settings
 
 room = Room("Stage by stage")
 

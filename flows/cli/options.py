@@ -11,12 +11,16 @@ import inspect
 from collections.abc import Iterable
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
-from pydantic.fields import FieldInfo
 
-from pipeline.settings import MOST_THREADS, Settings, fields_of, load_settings
+from pipeline.bounds import MOST_THREADS
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+    from pipeline.settings import Settings
 
 EXIT_OTHER, EXIT_INPUT, EXIT_LIMIT, EXIT_INTERRUPTED = 1, 2, 3, 130
 
@@ -39,7 +43,7 @@ PANELS = {
 HOW = ("search.backend", "search.threads")
 LIMITS = tuple(f"search.{name}" for name in ("max_bicliques", "max_bytes", "time_limit", "memory_limit"))
 CALL = (*HOW, *LIMITS, "search.on_limit", "search.check")
-ALL = tuple(Settings.model_fields)
+ALL = tuple(PANELS)
 
 TAKES: dict[str, tuple[str, ...]] = {
     "run": ALL,
@@ -129,6 +133,8 @@ LOG_OPTIONS = (
 
 def settings_options(takes: Iterable[str]) -> dict[tuple[str, ...], inspect.Parameter]:
     """Make the options of the settings that a command takes, each with the path of its setting."""
+    from pipeline.settings import fields_of
+
     wanted = {entry for entry in takes if not entry.startswith("-")}
     unwanted = {entry[1:] for entry in takes} - wanted
     fields = sorted(fields_of(), key=lambda found: list(PANELS).index(found[0][0]))
@@ -142,6 +148,7 @@ def settings_options(takes: Iterable[str]) -> dict[tuple[str, ...], inspect.Para
 def settings_from(given: dict[tuple[str, ...], Any]) -> Settings:
     """Load the settings; options that were not given are left to environment, file and defaults."""
     from pipeline.errors import InputError
+    from pipeline.settings import load_settings
 
     tree: dict[str, Any] = {}
     for (*groups, name), value in given.items():

@@ -10,9 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import typer.main
-
-from flows.cli.app import app
+from flows.cli.app import application
 from pipeline.settings import OTHER_VARIABLES, fields_of, variable_of
 
 NOTE = "<!-- made by `make docs`: change the code, not this page -->"
@@ -44,7 +42,7 @@ def settings_page() -> str:
 def commands_page() -> str:
     """Return the page of all commands with their arguments and options."""
     lines = [NOTE, "", "# Commands", "", "Every command has `--help`."]
-    for name, command in _commands(typer.main.get_command(app), "bicliq"):
+    for name, command in _commands(application(), "bicliq"):
         lines += ["", f"## {name}", "", *_paragraphs(command.help or "")]
         lines += ["", "```console", f"$ {_usage(name, command)}", "```"]
         shown = [each for each in command.params if each.name != "help" and not getattr(each, "hidden", False)]

@@ -8,17 +8,15 @@ import typer
 
 from flows.cli.commands import Room
 from flows.cli.options import EXIT_OTHER, Json, RunName
-from pipeline.settings import Settings
 
 if TYPE_CHECKING:
     from pipeline.results.bicliques import Bicliques
+    from pipeline.settings import Settings
 
 CHOICE = "Which bicliques"
 By = Annotated[
-    Literal["edges", "vertices", "balanced", "left", "right"],
-    typer.Option(
-        "--by", help="What is large; balanced is the smaller side. For surprise and weights: bicliq find --run."
-    ),
+    Literal["edges", "vertices", "balanced", "left", "right", "surprise"],
+    typer.Option("--by", help="What is large; balanced is the smaller side. For weights: bicliq find --run."),
 ]
 room = Room("Runs of the store")
 
@@ -78,6 +76,9 @@ Members = Annotated[
     list[str] | None, typer.Option(metavar="LABEL", help="Only those with this member; may be given again.",
                                    rich_help_panel=CHOICE)
 ]  # fmt: skip
+Surprising = Annotated[
+    float | None, typer.Option("--min-surprise", help="At least so surprising, in nats.", rich_help_panel=CHOICE)
+]
 
 
 @room.command("show", "bicliq show --with-left ann --min-right 3 --page 2 --store wiki-store")
@@ -92,6 +93,7 @@ def show(
     max_edges: Most = None,
     with_left: Members = None,
     with_right: Members = None,
+    min_surprise: Surprising = None,
     page: Annotated[int, typer.Option("--page", min=1, max=2**62, help="Which page, largest first.")] = 1,
     size: Annotated[int, typer.Option("--size", min=1, max=2**24, help="Bicliques on a page.")] = 20,
     by: By = "edges",
@@ -100,7 +102,7 @@ def show(
     """Show the bicliques of a run that were chosen, page by page, with their original ids."""
     from flows.cli import console
 
-    bounds = (min_left, max_left, min_right, max_right, min_edges, max_edges, with_left, with_right)
+    bounds = (min_left, max_left, min_right, max_right, min_edges, max_edges, with_left, with_right, min_surprise)
     groups = _chosen(settings, run, *bounds)
     rows = groups.page(page, size, by).to_pylist()
     state = groups.run.state
@@ -133,6 +135,7 @@ def export(
     max_edges: Most = None,
     with_left: Members = None,
     with_right: Members = None,
+    min_surprise: Surprising = None,
     json: Json = False,
 ) -> None:
     """Write the bicliques of a run that were chosen to one file, with their original ids.
@@ -145,7 +148,7 @@ def export(
     from flows.cli import console
     from pipeline.results.export import export as write
 
-    bounds = (min_left, max_left, min_right, max_right, min_edges, max_edges, with_left, with_right)
+    bounds = (min_left, max_left, min_right, max_right, min_edges, max_edges, with_left, with_right, min_surprise)
     groups = _chosen(settings, run, *bounds)
     written = write(groups, file, format, long=long, overwrite=overwrite)
     record = {"run": groups.run.run, **groups.run.state.record(), **asdict(written)}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.cli.commands import Room
-from pipeline.settings import Settings
+
+if TYPE_CHECKING:
+    from pipeline.settings import Settings
 
 room = Room("Schedules")
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from flows.cli.commands import Room
 from flows.cli.options import Devices, Edges, Json, Limit, check_picture
-from pipeline.settings import CheckSettings, ClusterSettings, PlanSettings, Settings, load_settings
+
+if TYPE_CHECKING:
+    from pipeline.settings import Settings
 
 room = Room("From an edge table to answers")
 
@@ -154,6 +156,8 @@ def find(
             raise InputError("--store is where the run of --run lies; an edge table is searched without one")
         record = find_in_table(edges, asked, settings)
     elif run is not None and edges is None:
+        from pipeline.settings import load_settings
+
         if settings.ingest != load_settings().ingest:
             raise InputError("--run: the graph has been read already; leave the options of the input out")
         record = find_in_run(run, asked, settings)
@@ -188,6 +192,7 @@ def count(
     from flows.cli import console
     from pipeline.errors import InputError
     from pipeline.questions.count import count_run, count_table
+    from pipeline.settings import CheckSettings, ClusterSettings, PlanSettings
 
     asked = _count_asked(p, q, max_p, max_q, all, vertices, method)
     in_store = context.params["store"] is not None
@@ -254,6 +259,7 @@ def clique(
     from flows.cli import console
     from pipeline.errors import InputError
     from pipeline.questions.clique import CliqueQuestion, answer
+    from pipeline.settings import load_settings
     from pipeline.store.layout import Store
 
     if stored and settings.ingest != load_settings().ingest:

@@ -24,6 +24,10 @@ Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 
 
+FEW_ENTRIES = 1 << 16
+"""Entries of a matrix that NumPy sorts in less time than SciPy takes to load."""
+
+
 @dataclass(frozen=True, eq=False)
 class BipartiteGraph:
     """An unweighted bipartite graph, as rows of its left side.
@@ -130,7 +134,7 @@ class BipartiteGraph:
         O(n_edges); rows come out ascending.
         """
         xp = library_of(self.indices)
-        if xp is not np:
+        if xp is not np or self.n_edges <= FEW_ENTRIES:
             keys = xp.sort(self.indices.astype(xp.int64) << 32 | self.edge_left)
             return BipartiteGraph.from_edges(keys >> 32, keys & 0xFFFFFFFF, self.n_right, self.n_left)
         csc = self.matrix().tocsc()

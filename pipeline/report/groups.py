@@ -12,6 +12,7 @@ import numpy.typing as npt
 import kernels
 from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.store.results import Run
+from pipeline.store.worth import By as RunBy
 
 LISTED, DRAWN = 150, 9
 """Groups of each kind (largest, most surprising) that the table lists, and those that are drawn."""
@@ -92,22 +93,28 @@ class Matter:
 
 
 def groups_that_matter(run: Run, graph: BipartiteGraph, search: Mapping[str, Any]) -> Matter:
-    """Return the most surprising groups of a graph, and the largest of its run."""
+    """Return the most surprising groups of a graph, and the largest of its run.
+
+    Where surprise is a column of the run, its row groups' statistics tell the most surprising ones.
+    """
     least = {name: search[name] for name in ("min_left", "min_right", "min_edges")}
-    surprising = _best(graph, LISTED, "surprise", False, least)
+    stored = run.stores("surprise") and run.state.complete
+    surprising = None if stored else _best(graph, LISTED, "surprise", False, least)
     drawn, by = _best(graph, DRAWN, "surprise", True, least), SURPRISE
     if not drawn.groups:
         drawn, by = _best(graph, DRAWN, "edges", True, least), EDGES
-    largest = run.top(LISTED, ids=False).select(["left", "right"]).to_pylist()
-    groups = [(group.left, group.right) for group in (*surprising.groups, *drawn.groups)]
-    groups += [(np.array(row["left"]), np.array(row["right"])) for row in largest]
+    orders: list[RunBy] = ["surprise", "edges"] if surprising is None else ["edges"]
+    tops = [row for order in orders for row in run.top(LISTED, order, ids=False).select(["left", "right"]).to_pylist()]
+    found = () if surprising is None else surprising.groups
+    groups = [(group.left, group.right) for group in (*found, *drawn.groups)]
+    groups += [(np.array(row["left"]), np.array(row["right"])) for row in tops]
     labels = (run.left_ids, run.right_ids)
     listed = {(left.tobytes(), right.tobytes()): (left, right) for left, right in map(_as_int64, groups)}
     rows = [_row(graph, group, labels) for group in listed.values()]
     rows.sort(key=lambda row: (-row["surprise"], -row["n_edges"]))
     blocks: list[Group] = [(group.left, group.right) for group in drawn.groups]
     pictures = [_picture(graph, labels, blocks, at) for at in range(len(blocks))]
-    return Matter(rows, pictures, by, surprising.proven and drawn.proven)
+    return Matter(rows, pictures, by, (surprising is None or surprising.proven) and drawn.proven)
 
 
 def surprise_of(graph: BipartiteGraph, group: Group) -> float:

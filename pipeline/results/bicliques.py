@@ -12,8 +12,10 @@ import pyarrow.compute as pc
 
 from pipeline.errors import InputError
 from pipeline.results.as_table import AsTable
+from pipeline.store.bicliques import OBJECTIVE_COLUMNS
 from pipeline.store.choice import EVERYTHING, Choice
-from pipeline.store.results import By, Run
+from pipeline.store.results import Run
+from pipeline.store.worth import By
 
 if TYPE_CHECKING:
     from pipeline.results.changes import Changes
@@ -34,6 +36,7 @@ class Bounds(TypedDict, total=False):
     max_edges: int | None
     with_left: Iterable[Any]
     with_right: Iterable[Any]
+    min_surprise: float | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,7 +74,7 @@ class Bicliques(AsTable):
         return self.run.count(self.choice)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield each as a dict: biclique_id, left, right, n_left, n_right, n_edges."""
+        """Yield each as a dict of the columns of `schema`."""
         for batch in self.batches():
             yield from batch.to_pylist()
 
@@ -94,10 +97,16 @@ class Bicliques(AsTable):
 
     @property
     def schema(self) -> pa.Schema:
-        """Columns of their tables: biclique_id, left, right, n_left, n_right, n_edges."""
+        """Columns of their tables: biclique_id, left, right, n_left, n_right, n_edges.
+
+        Then those of the objectives that the run stores (`PublishSettings.objectives`).
+        """
         left, right = (pa.list_(ids.type) for ids in (self.run.left_ids, self.run.right_ids))
         kinds = (pa.int64(), left, right, pa.int32(), pa.int32(), pa.int64())
-        return pa.schema(list(zip(COLUMNS, kinds, strict=True)))
+        values = (
+            (OBJECTIVE_COLUMNS[by].name, OBJECTIVE_COLUMNS[by].type) for by in self.run.objectives if by != "edges"
+        )
+        return pa.schema([*zip(COLUMNS, kinds, strict=True), *values])
 
     def where(self, **bounds: Unpack[Bounds]) -> Bicliques:
         """Choose among them.
@@ -107,8 +116,8 @@ class Bicliques(AsTable):
         **bounds
             ``min_left``, ``max_left``, ``min_right``, ``max_right``, ``min_edges``, ``max_edges``:
             numbers of members and edges, both ends included. ``with_left``, ``with_right``: lists
-            of original ids that must all be members. What was chosen before stays, unless it is
-            given again.
+            of original ids that must all be members. ``min_surprise``: nats. What was chosen before
+            stays, unless it is given again.
 
         Returns
         -------
@@ -145,29 +154,34 @@ class Bicliques(AsTable):
         size
             Bicliques on a page.
         by
-            "edges", "vertices", "balanced" (the smaller side), "left" or "right"; for surprise and
+            "edges", "vertices", "balanced" (the smaller side), "left", "right" or "surprise"; for
             weights, `bicliq.find` asks the table.
 
         Returns
         -------
         pyarrow.Table
-            Columns biclique_id, left, right, n_left, n_right, n_edges. Bicliques of equal size
+            Columns of `schema`, and surprise where they are ordered by it. Bicliques of equal worth
             always come in the same order, so that no page repeats or leaves out one.
 
         Notes
         -----
-        O(number × size) rows are held; for all of them take `batches`.
+        O(number × size) rows are held; for all of them take `batches`. By surprise all lists are
+        read, unless the run stores it.
         """
         if number < 1 or size < 1:
             raise InputError(f"page {number} of {size} bicliques: both must be at least 1")
         table = self.run.top(size, by, choice=self.choice, skip=(number - 1) * size)
-        return table.select(COLUMNS)
+        names = self.schema.names
+        return table.select([*names, "surprise"] if by == "surprise" and "surprise" not in names else names)
 
     def batches(self) -> Iterator[pa.Table]:
         """Yield all of them as Arrow tables of bounded size, in the order of the files."""
         for part in self.run.chosen(self.choice):
-            edges = pc.multiply(part["n_left"].cast(pa.int64()), part["n_right"].cast(pa.int64()))
-            yield self.run.labelled(part).append_column("n_edges", edges).select(COLUMNS).cast(self.schema)
+            labelled = self.run.labelled(part)
+            if "n_edges" not in part.column_names:
+                edges = pc.multiply(part["n_left"].cast(pa.int64()), part["n_right"].cast(pa.int64()))
+                labelled = labelled.append_column("n_edges", edges)
+            yield labelled.select(self.schema.names).cast(self.schema)
 
     def in_long_form(self, batch: pa.Table) -> pa.Table:
         """Return a table of bicliques in long form, as `long`."""

@@ -16,14 +16,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.errors import InputError, StorageError
-from pipeline.graphs.bipartite import read_graph
-from pipeline.graphs.surprise import Surprise
 from pipeline.store.biclique_reader import Int64s
 from pipeline.store.bicliques import SCHEMA
 from pipeline.store.choice import EVERYTHING, Choice
 from pipeline.store.labels import read_hashes
 from pipeline.store.results import Run, open_run
 from pipeline.store.versions import Layer, hashes_of, layers_of, net_changes
+from pipeline.store.worth import Surprise
 
 Kind = Literal["appeared", "vanished"]
 Objective = Literal["edges", "vertices", "balanced", "left", "right", "weight", "surprise"]
@@ -104,7 +103,7 @@ class Changes:
         by
             "edges", "vertices", "balanced" (the smaller side), "left", "right", "weight" (the sum
             of the weights of its members), or "surprise": how unlikely it is in the graph that has
-            it, in nats (`pipeline.graphs.surprise`).
+            it, in nats.
         weights
             With "weight", and only then.
 
@@ -215,8 +214,7 @@ class Changes:
     def _surprise(self, kind: Kind) -> Any:
         """How unlikely each group is in the graph that has it."""
         run = self.after if kind == "appeared" else self.before
-        graph = read_graph(run.store.graph(str(run.folder.read_record("run.json")["graph"])))
-        return Surprise(graph).of(self._found[kind])
+        return Surprise(run.graph).of(self._found[kind])
 
     @cached_property
     def _found(self) -> dict[Kind, pa.Table]:

@@ -207,7 +207,8 @@ def writing_rate(
             batches += list(stream)
     ids = sum(len(batch.left) + len(batch.right) for batch in batches)
     started = time.process_time()
-    with hashing_sink(io.BytesIO()) as sink, BicliqueWriter(sink, 1, publish) as writer:
+    terms = kernels.SurpriseTerms.of_degrees(graph.left_degrees, graph.right_degrees, graph.n_edges)
+    with hashing_sink(io.BytesIO()) as sink, BicliqueWriter(sink, 1, publish, terms) as writer:
         for batch in batches:
             writer.write(batch)
     seconds = time.process_time() - started

@@ -24,7 +24,7 @@ import xxhash
 import kernels
 from pipeline.errors import BackendError, DamageError, InputError
 from pipeline.events import tell, warn
-from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_edges, read_graph, stored_edges
+from pipeline.graphs.bipartite import FEW_ENTRIES, BipartiteGraph, Int32s, Int64s, read_edges, read_graph, stored_edges
 from pipeline.graphs.paths import wedges
 from pipeline.graphs.reduce import reduce
 from pipeline.placement.arrays import largest_of_rows, library_of, starts_of, to_host
@@ -32,7 +32,7 @@ from pipeline.placement.device import gpu_count
 from pipeline.placement.where import Placement, place_graph, place_run
 from pipeline.settings import ClusterSettings, PlanSettings, PublishSettings, SearchSettings, Settings
 from pipeline.stages.expected import PLANNED_WORK, PLANNED_WRITTEN, Expected, expected_output, is_easy, would_do
-from pipeline.store.bicliques import publish_of
+from pipeline.store.bicliques import dump_of, publish_of
 from pipeline.store.layout import FORMAT, RunFolder, Store
 from pipeline.store.records import named_files
 
@@ -241,7 +241,7 @@ def plan(
             "asks": asks,
             "search": search.model_dump(mode="json", exclude=OF_THE_CALL),
             "plan": plan_settings.model_dump(mode="json"),
-            "publish": (publish or PublishSettings()).model_dump(mode="json"),
+            "publish": dump_of(publish or PublishSettings()),
         },
     )
     record = plan_run(store, run, backend, cluster)
@@ -347,7 +347,7 @@ def run_id(
         "plan": plan_settings.model_dump(mode="json"),
     }
     if publish is not None and publish != PublishSettings():  # runs of earlier versions keep their names
-        what["publish"] = publish.model_dump(mode="json")
+        what["publish"] = dump_of(publish)
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -586,8 +586,8 @@ def _previous_in_row(rows: Int32s, first_entry: Int64s, degrees: Int64s) -> Any:
     """
     xp = library_of(rows)
     numbers = xp.arange(rows.size, dtype=xp.int64)
-    if xp is np:  # a transposition groups in linear time
-        import scipy.sparse as sp  # takes longer than most commands
+    if xp is np and rows.size > FEW_ENTRIES:  # a transposition groups in linear time
+        import scipy.sparse as sp
 
         shape = (first_entry.size - 1, degrees.size)
         by_row = sp.csr_array((numbers, rows, first_entry), shape=shape).tocsc().data

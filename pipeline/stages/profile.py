@@ -23,6 +23,9 @@ MOST_PATHS = 1 << 38
 """Most paths of two edges that are followed: three quarters of an hour of a core, a minute of an
 H200."""
 
+FEW_PAIRS = 1 << 14
+"""Pairs of components that NumPy joins while SciPy is loaded."""
+
 SAMPLED_EDGES = 2
 """Edges of each left vertex by which components are joined before all edges are looked at."""
 
@@ -272,13 +275,39 @@ def _component_labels(graph: BipartiteGraph) -> Int32s:
 
 
 def _joined(labels: Int32s, one: npt.NDArray[Any], other: npt.NDArray[Any]) -> Int32s:
-    """Labels after these components were joined pair by pair."""
-    import scipy.sparse as sp  # takes longer than most commands
+    """Labels after these components were joined pair by pair.
+
+    SciPy takes longer to load than few pairs to join.
+    """
+    if one.size <= FEW_PAIRS:
+        return _joined_by_minima(labels.size, one, other)[labels]
+    import scipy.sparse as sp
     from scipy.sparse import csgraph
 
     matrix = sp.coo_array((np.ones(one.size, np.bool_), (one, other)), shape=(labels.size, labels.size))
     joined: Int32s = csgraph.connected_components(matrix.tocsr(), directed=False)[1][labels]
     return joined
+
+
+def _joined_by_minima(n: int, one: npt.NDArray[Any], other: npt.NDArray[Any]) -> Int32s:
+    """The component of each of `n` vertices: its smallest one.
+
+    Each component hangs itself below the smallest one that it is joined to, and all look for their
+    top (Shiloach and Vishkin 1982), until no pair is of two; the number of rounds is that of the
+    logarithm of the largest distance, as a rule.
+
+    Examples
+    --------
+    >>> _joined_by_minima(5, np.array([1, 2]), np.array([2, 4])).tolist()
+    [0, 1, 1, 3, 1]
+    """
+    top = np.arange(n, dtype=np.int32)
+    while (differ := top[one] != top[other]).any():
+        ends = top[one[differ]], top[other[differ]]
+        np.minimum.at(top, np.maximum(*ends), np.minimum(*ends))
+        while not np.array_equal(above := top[top], top):
+            top = above
+    return top
 
 
 def _edges_of_components(graph: BipartiteGraph, left_component: Int32s) -> Int64s:

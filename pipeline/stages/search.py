@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 import kernels
@@ -28,6 +28,7 @@ from pipeline.store.bicliques import MASK, batches_of, publish_of
 from pipeline.store.labels import Hashes, label_hashes, read_hashes
 from pipeline.store.layout import Commit, RunFolder, Store
 from pipeline.store.sizes import Sizes
+from pipeline.store.worth import Surprise
 
 
 def search_partition(
@@ -140,7 +141,7 @@ def _search_to_file(
             _write_on_device(batches, sink)
         else:
             hashes = _hashes(folder) if cut.room else None
-            digest = _write_bicliques(batches, BicliqueWriter(sink, threads, publish_settings(folder)), hashes)
+            digest = _write_bicliques(batches, biclique_writer(folder, sink, threads), hashes)
     result = stream.result
     return Commit(
         partition=number,
@@ -200,7 +201,7 @@ def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:
         file = folder.attempt_name(commit.partition)
         sizes = Sizes()
         with folder.sink(file) as sink:
-            writer = BicliqueWriter(sink, 1, publish_settings(folder))
+            writer = biclique_writer(folder, sink, 1)
             digest = _write_bicliques(_counted(_first(folder, commit, rows), sizes), writer, _hashes(folder))
         short = replace(
             commit,
@@ -299,6 +300,20 @@ def search_settings(folder: RunFolder) -> SearchSettings:
 def publish_settings(folder: RunFolder) -> PublishSettings:
     """Read how the files of a run are laid out."""
     return publish_of(folder.read_record("run.json"))
+
+
+def biclique_writer(folder: RunFolder, sink: Any, threads: int) -> BicliqueWriter:
+    """Open a data file of a run, laid out as the run asks."""
+    publish = publish_settings(folder)
+    graph = str(folder.read_record("run.json")["graph"])
+    terms = _terms(folder.store.uri, graph) if "surprise" in publish.objectives else None
+    return BicliqueWriter(sink, threads, publish, terms)
+
+
+@lru_cache(maxsize=1)
+def _terms(store_uri: str, graph: str) -> kernels.SurpriseTerms:
+    """What each vertex of a graph adds to surprise; kept for the next partition."""
+    return Surprise(Store.open(store_uri, create=False).graph(graph)).terms
 
 
 def _hashes(folder: RunFolder) -> tuple[Hashes, Hashes]:

@@ -13,19 +13,18 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 import kernels
 from pipeline.errors import BicliqError, DamageError, InputError, StorageError
 from pipeline.graphs.bipartite import read_graph
-from pipeline.settings import SearchSettings
+from pipeline.settings import PublishSettings, SearchSettings
 from pipeline.stages.plan import read_plan, read_run_graph
 from pipeline.stages.publish import named, total_digest
 from pipeline.stages.verify_roots import RootCheck, graph_to_search
-from pipeline.stages.verify_rows import RowChecker, RowsRead, columns_of
+from pipeline.stages.verify_rows import RowChecker, RowsRead, columns_of, wrong_values
 from pipeline.stages.verify_version import VersionCheck
 from pipeline.store.biclique_reader import LargerSides, open_bicliques
-from pipeline.store.bicliques import MASK, SCHEMA, SMALLER_SCHEMA, publish_of
+from pipeline.store.bicliques import MASK, publish_of, schema_of
 from pipeline.store.counts import COUNT, COUNTS_FILE, COUNTS_RECORD, sizes_of_key, sums_of
 from pipeline.store.inventory import FOLDERS, Inventory, take_inventory
 from pipeline.store.labels import read_hashes
@@ -41,6 +40,7 @@ from pipeline.store.layout import (
 )
 from pipeline.store.states import RunState, compare, state_of, version_state
 from pipeline.store.versions import parts_of
+from pipeline.store.worth import Surprise
 
 SAMPLE = 1_000
 """Bicliques of a run whose maximality `verify` checks, unless told otherwise."""
@@ -334,9 +334,9 @@ class _RunCheck:
         except BicliqError:  # the inventory names what is damaged of the graph
             hashes = None
         checker = RowChecker(graph, str(self._plan["side"]), self._asked["search"], hashes, plan)
-        stored = SCHEMA if publish_of(self._asked).columns == "both" else SMALLER_SCHEMA
-        sides = LargerSides(self._folder.store.graph(str(self._asked["graph"])))
-        look = partial(self._look_at, checker=checker, schema=stored, sides=sides)
+        in_store = self._folder.store.graph(str(self._asked["graph"]))
+        sides, surprise = LargerSides(in_store), Surprise(in_store)  # the graph is read once for all threads
+        look = partial(self._look_at, checker=checker, publish=publish_of(self._asked), sides=sides, surprise=surprise)
         total = sum(commit.rows for commit in self._commits.values())
         generator = np.random.default_rng(seed)
         for commit in self._commits.values():
@@ -391,14 +391,15 @@ class _RunCheck:
         of: int,
         *,
         checker: RowChecker,
-        schema: pa.Schema,
+        publish: PublishSettings,
         sides: LargerSides,
+        surprise: Surprise,
     ) -> RowsRead:
         """Check every so many row groups of a data file, from the first on."""
         found = RowsRead()
         # its bytes were checked when the inventory was taken
-        with open_bicliques(self._folder, commit.stored, sides, check=False) as file:
-            if columns_of(file.schema) != columns_of(schema):
+        with open_bicliques(self._folder, commit.stored, sides, check=False, surprise=surprise) as file:
+            if columns_of(file.schema) != columns_of(schema_of(publish)):
                 found.problems.append(f"{name}: its columns are not those of its run: {file.schema.names}")
                 return found
             starts = np.cumsum([0, *file.rows])
@@ -408,6 +409,8 @@ class _RunCheck:
                 found.problems += checker.check_rows(name, table, here)
                 found.problems += checker.check_partition(name, table, commit.partition)
                 found.add(table, name, here.size, checker.hashes)
+                if checker.graphs is not None:
+                    found.problems += wrong_values(name, file, group, table, publish.objectives)
         return found
 
     def _totals(self) -> list[str]:

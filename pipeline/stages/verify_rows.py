@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ import pyarrow.compute as pc
 import kernels
 from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.stages.plan import Plan
+from pipeline.store.biclique_reader import BicliqueReader
 from pipeline.store.bicliques import batches_of
 from pipeline.store.labels import Hashes
 from pipeline.store.layout import Commit
 from pipeline.store.sizes import Sizes
+from pipeline.store.worth import By
 
 
 class RowsRead:
@@ -57,6 +60,22 @@ def columns_of(schema: pa.Schema) -> list[tuple[str, str]]:
     cuDF's writer calls the items of a list otherwise, and lets columns be null.
     """
     return [(f.name, f"list of {f.type.value_type}" if pa.types.is_list(f.type) else str(f.type)) for f in schema]
+
+
+def wrong_values(name: str, file: BicliqueReader, group: int, table: pa.Table, objectives: Sequence[By]) -> list[str]:
+    """Say in which rows of a row group the stored worth is not that of the bicliques beside it.
+
+    A processor may round a logarithm otherwise than the one that wrote the file, which moves a
+    vertex's term by one unit, and surprise by one an edge at most.
+    """
+    problems = []
+    edges = np.multiply(*(table[size].to_numpy().astype(np.float64) for size in ("n_left", "n_right")))
+    for by in objectives:
+        stored, right = file.values(group, by, np.arange(table.num_rows)), file.values_of(table, by)
+        far = np.abs(stored - right) > (2 * kernels.SurpriseTerms.unit * edges if by == "surprise" else 0)
+        if far.any() or (stored.size and file.most(group, by) < stored.max()):
+            problems.append(f"{name}: {int(far.sum())} bicliques are worth another {by} than is stored of them")
+    return problems
 
 
 class RowChecker:

@@ -125,7 +125,7 @@ class VersionCheck:
         for part in opened.parts.values():
             name = f"{part.folder.place}/{part.commit.file}"
             with part.open(check=False) as file:
-                for _, _, table in part.tables(file, EVERYTHING):
+                for *_, table in part.tables(file, EVERYTHING):
                     share = min(table.num_rows, -(-sample * table.num_rows // max(self.rows, 1)))
                     picked = np.sort(generator.choice(table.num_rows, share, replace=False))
                     wrong += checker.check_rows(name, table, picked)

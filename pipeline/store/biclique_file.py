@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 import kernels
 from pipeline.settings import PublishSettings
-from pipeline.store.bicliques import SCHEMA, SMALLER_SCHEMA
+from pipeline.store.bicliques import schema_of
 from pipeline.store.folder import COMPRESSION_LEVEL
 from pipeline.store.thrift import BINARY, I32, I64, LIST, STRUCT, TRUE, Struct, decode_struct, encode_struct
 
@@ -31,7 +31,8 @@ BATCHES_A_THREAD = 2
 
 PLAIN, RLE, RLE_DICTIONARY = 0, 3, 8
 DATA_PAGE, DICTIONARY_PAGE = 0, 2
-INT32 = 1
+PHYSICAL = {pa.int32(): 1, pa.int64(): 2, pa.float64(): 5}
+"""The format's numbers of types."""
 
 
 class BicliqueWriter:
@@ -45,7 +46,9 @@ class BicliqueWriter:
         Threads that encode; 0: all that this process may use. At most twice as many batches are
         held at a time.
     publish
-        The codec, and which sides are written.
+        The codec, which sides are written, and by which objectives bicliques have a value.
+    terms
+        What the vertices add to surprise, where that is one of them.
 
     Examples
     --------
@@ -58,11 +61,17 @@ class BicliqueWriter:
     [{'left': [0, 1], 'right': [0, 1], 'n_left': 2, 'n_right': 2, 'root': 0}]
     """
 
-    def __init__(self, sink: Any, threads: int, publish: PublishSettings | None = None) -> None:
-        self._sink, self._publish = sink, publish or PublishSettings()
+    def __init__(
+        self,
+        sink: Any,
+        threads: int,
+        publish: PublishSettings | None = None,
+        terms: kernels.SurpriseTerms | None = None,
+    ) -> None:
+        self._sink, self._publish, self._terms = sink, publish or PublishSettings(), terms
         compression = self._publish.compression
         self._compress = None if kernels.has_codec(compression) else _arrow_codec(compression)
-        self._schema = SCHEMA if self._publish.columns == "both" else SMALLER_SCHEMA
+        self._schema = schema_of(self._publish)
         self._threads = threads or kernels.available_threads()
         self._pool = ThreadPoolExecutor(self._threads, "encode")
         self._encoding: deque[Future[kernels.RowGroup]] = deque()
@@ -102,7 +111,15 @@ class BicliqueWriter:
 
     def _encode(self, batch: kernels.BicliqueBatch) -> kernels.RowGroup:
         publish = self._publish
-        return kernels.encode_bicliques(batch, publish.compression, COMPRESSION_LEVEL, self._compress, publish.columns)
+        return kernels.encode_bicliques(
+            batch,
+            publish.compression,
+            COMPRESSION_LEVEL,
+            self._compress,
+            publish.columns,
+            publish.objectives,
+            self._terms,
+        )
 
     def _append(self, group: kernels.RowGroup) -> None:
         columns = [
@@ -126,12 +143,13 @@ def _column_chunk(field: pa.Field, chunk: Any, at: int, codec: int) -> Struct:
     """What the footer says of a column of the row group that begins at a place of the file."""
     has_dictionary, is_list = chunk.data > chunk.begin, pa.types.is_list(field.type)
     path = [field.name, "list", "element"] if is_list else [field.name]
+    kind = field.type.value_type if is_list else field.type
     encodings = [PLAIN, RLE, RLE_DICTIONARY] if has_dictionary else [PLAIN, RLE]
     pages = [(DATA_PAGE, RLE_DICTIONARY if has_dictionary else PLAIN, chunk.n_pages)]
     if has_dictionary:
         pages.insert(0, (DICTIONARY_PAGE, PLAIN, 1))
     data: Struct = {
-        1: (I32, INT32),
+        1: (I32, PHYSICAL[kind]),
         2: (LIST, (I32, encodings)),
         3: (LIST, (BINARY, [name.encode() for name in path])),
         4: (I32, codec),
@@ -148,9 +166,8 @@ def _column_chunk(field: pa.Field, chunk: Any, at: int, codec: int) -> Struct:
     return {2: (I64, 0), 3: (STRUCT, data)}
 
 
-def _statistics(least: int, most: int) -> Struct:
-    low, high = (value.to_bytes(4, "little", signed=True) for value in (least, most))
-    return {3: (I64, 0), 5: (BINARY, high), 6: (BINARY, low), 7: (TRUE, True), 8: (TRUE, True)}
+def _statistics(least: bytes, most: bytes) -> Struct:
+    return {3: (I64, 0), 5: (BINARY, most), 6: (BINARY, least), 7: (TRUE, True), 8: (TRUE, True)}
 
 
 @cache

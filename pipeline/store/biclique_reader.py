@@ -7,6 +7,7 @@ pyarrow. Where the smaller sides alone are stored, the others are found in the g
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Literal
@@ -18,18 +19,23 @@ import pyarrow.parquet as pq
 
 import kernels
 from pipeline.errors import DamageError
-from pipeline.store.bicliques import SCHEMA, SMALLER_SCHEMA, offsets_and_ids, table_of
+from pipeline.store.bicliques import OBJECTIVE_COLUMNS, SCHEMA, SMALLER_SCHEMA, offsets_and_ids, table_of
 from pipeline.store.edges import read_edge_columns
 from pipeline.store.folder import MEND, storage_errors
 from pipeline.store.layout import GraphFolder, RunFolder
 from pipeline.store.records import StoredFile
+from pipeline.store.worth import By, Surprise, of_sizes
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
-Range = tuple[int, int]
+Range = tuple[Any, Any]
 
 CODECS: dict[str, Literal["zstd", "lz4_raw", "none"]] = {"ZSTD": "zstd", "LZ4": "lz4_raw", "UNCOMPRESSED": "none"}
 """Codecs whose pages the kernels read, by the names that pyarrow gives them."""
+
+
+KINDS = {pa.int32(): "int32", pa.int64(): "int64", pa.float64(): "float64"}
+"""What the kernels call the types of columns of numbers."""
 
 
 class LargerSides:
@@ -42,10 +48,10 @@ class LargerSides:
     """
 
     def __init__(self, graph: GraphFolder) -> None:
-        self._graph = graph
+        self.graph = graph
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_graph": self._graph}  # another process reads the graph itself
+        return {"graph": self.graph}  # another process reads the graph itself
 
     def restored(self, table: pa.Table) -> pa.Table:
         """Return a table of `SMALLER_SCHEMA` as one of `SCHEMA`.
@@ -60,14 +66,14 @@ class LargerSides:
         try:
             batch = self._restorer.restore(*smaller, *numbers)
         except ValueError as error:
-            raise DamageError(f"{self._graph.uri}: is not the graph of these bicliques: {error}; {MEND}") from error
+            raise DamageError(f"{self.graph.uri}: is not the graph of these bicliques: {error}; {MEND}") from error
         lists = batch.left_offsets, batch.left, batch.right_offsets, batch.right
         return table_of([*lists, *numbers], SCHEMA)
 
     @cached_property
     def _restorer(self) -> kernels.SideRestorer:
-        record = self._graph.read_record("graph.json")
-        left, right = read_edge_columns(self._graph)
+        record = self.graph.read_record("graph.json")
+        left, right = read_edge_columns(self.graph)
         degrees = np.bincount(left, minlength=int(record["n_left"]))
         return kernels.SideRestorer(np.concatenate([[0], np.cumsum(degrees)]), right, int(record["n_right"]))
 
@@ -80,14 +86,23 @@ class BicliqueReader:
     source
         The open file.
     sides
-        Where larger sides are found that are not stored.
+        Where larger sides are found that are not stored, by the graph of the file.
+    surprise
+        Of the graph by whose degrees bicliques are valued: by default that of the file. A later one
+        has other degrees, so that the file's column does not count.
     """
 
-    def __init__(self, source: Any, sides: LargerSides) -> None:
+    def __init__(self, source: Any, sides: LargerSides, surprise: Surprise | None = None) -> None:
         self._source, self._sides = source, sides
         self._parquet = pq.ParquetFile(source)
         self.schema = self._parquet.schema_arrow
-        self._is_ours = self.schema.equals(SCHEMA) or self.schema.equals(SMALLER_SCHEMA)
+        valued = {field.name: field for field in OBJECTIVE_COLUMNS.values()}
+        self._names = [name for name in self.schema.names if name not in valued]
+        listed = SMALLER_SCHEMA if "smaller" in self._names else SCHEMA
+        objectives = [valued[name] for name in self.schema.names if name in valued]
+        self._is_ours = self.schema.equals(pa.schema([*listed, *objectives]))
+        self._surprise = surprise or Surprise(sides.graph)
+        self._same_degrees = surprise is None or surprise.graph == sides.graph
         metadata = self._parquet.metadata
         self._groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
         self.rows = [group.num_rows for group in self._groups]
@@ -95,7 +110,7 @@ class BicliqueReader:
 
     def table(self, group: int, rows: Int64s | None = None) -> pa.Table:
         """Return the bicliques of a row group, or some of them, with the columns of `SCHEMA`."""
-        table = self._columns(group, self.schema.names)
+        table = self._columns(group, self._names)
         if rows is not None:
             table = table.take(pa.array(rows))
         if "smaller" in self.schema.names:
@@ -127,13 +142,41 @@ class BicliqueReader:
 
         By the statistics of the file; None where it has none.
         """
-        found = []
-        for name in ("n_left", "n_right"):
-            statistics = self._groups[group].column(self._place(name)).statistics
-            if statistics is None or not statistics.has_min_max:
-                return None
-            found.append((int(statistics.min), int(statistics.max)))
-        return found[0], found[1]
+        left, right = self._range(group, "n_left"), self._range(group, "n_right")
+        return None if left is None or right is None else (left, right)
+
+    def stores(self, by: By) -> bool:
+        """Whether what bicliques are worth is a column of the file."""
+        field = OBJECTIVE_COLUMNS.get(by)
+        return field is not None and field.name in self.schema.names and (by != "surprise" or self._same_degrees)
+
+    def values(self, group: int, by: By, rows: Int64s) -> Any:
+        """Return what some bicliques of a row group are worth: by its column, or reckoned."""
+        if self.stores(by):
+            name = OBJECTIVE_COLUMNS[by].name
+            return self._columns(group, [name])[name].to_numpy()[rows]
+        if by == "surprise":
+            return self._surprise.of(self.table(group, None if rows.size == self.rows[group] else rows))
+        return of_sizes(by, *(sizes[rows].astype(np.int64) for sizes in self.sizes(group)))
+
+    def values_of(self, table: pa.Table, by: By) -> Any:
+        """Return what the bicliques of a table of `SCHEMA` are worth, reckoned anew."""
+        if by == "surprise":
+            return self._surprise.of(table)
+        return of_sizes(by, *(table[name].to_numpy().astype(np.int64) for name in ("n_left", "n_right")))
+
+    def most(self, group: int, by: By) -> float:
+        """Return what no biclique of a row group goes beyond, by the statistics of the file."""
+        if self.stores(by):
+            found = self._range(group, OBJECTIVE_COLUMNS[by].name)
+            return math.inf if found is None else found[1]
+        ranges = None if by == "surprise" else self.ranges(group)
+        return math.inf if ranges is None else float(of_sizes(by, *(end for _, end in ranges)))
+
+    def _range(self, group: int, name: str) -> Range | None:
+        """The least and the largest number of a column of a row group, where the file says so."""
+        statistics = self._groups[group].column(self._place(name)).statistics
+        return None if statistics is None or not statistics.has_min_max else (statistics.min, statistics.max)
 
     def _place(self, name: str) -> int:
         return int(self.schema.names.index(name))  # each of these columns has one leaf
@@ -155,8 +198,8 @@ class BicliqueReader:
         ends = [begin + chunk.total_compressed_size for begin, chunk in zip(begins, chunks, strict=True)]
         first = min(begins)
         fields = [self.schema.field(name) for name in names]
-        columns = [
-            (begin - first, end - first, chunk.num_values, pa.types.is_list(field.type))
+        columns: list[Any] = [
+            (begin - first, end - first, chunk.num_values, KINDS.get(field.type, "list"))
             for begin, end, chunk, field in zip(begins, ends, chunks, fields, strict=True)
         ]
         data = np.frombuffer(self._bytes(first, max(ends)), np.uint8)
@@ -172,8 +215,8 @@ class BicliqueReader:
 
 @contextlib.contextmanager
 def open_bicliques(
-    folder: RunFolder, file: StoredFile, sides: LargerSides, check: bool = True
+    folder: RunFolder, file: StoredFile, sides: LargerSides, check: bool = True, surprise: Surprise | None = None
 ) -> Iterator[BicliqueReader]:
     """Open a data file, after it was checked as `Folder.source` does."""
     with folder.source(file, check) as source, storage_errors("read", folder.path_of(file.name)):
-        yield BicliqueReader(source, sides)
+        yield BicliqueReader(source, sides, surprise)

@@ -25,6 +25,15 @@ SMALLER_SCHEMA = pa.schema([SCHEMA.field("left").with_name("smaller"), *(SCHEMA.
 """The same of a run that stores the smaller sides alone (`PublishSettings.columns`): the left one
 where ``n_left <= n_right``."""
 
+OBJECTIVE_COLUMNS = {
+    "surprise": pa.field("surprise", pa.float64(), nullable=False),
+    "edges": pa.field("n_edges", pa.int64(), nullable=False),
+    "vertices": pa.field("n_vertices", pa.int64(), nullable=False),
+    "balanced": pa.field("balanced", pa.int64(), nullable=False),
+}
+"""Columns of what bicliques are worth, by objective: surprise in nats, by the degrees of the run's
+graph."""
+
 MASK = (1 << 64) - 1
 """Set digests add up modulo 2**64."""
 
@@ -32,6 +41,24 @@ MASK = (1 << 64) - 1
 def publish_of(asked: Mapping[str, Any]) -> PublishSettings:
     """How the files of a run are laid out, by its run.json; earlier versions did not say."""
     return PublishSettings.model_validate(asked.get("publish", {}))
+
+
+def dump_of(publish: PublishSettings) -> dict[str, Any]:
+    """What run.json says of them; without objectives what earlier versions said."""
+    record = publish.model_dump(mode="json")
+    return record if publish.objectives else {name: record[name] for name in record if name != "objectives"}
+
+
+def schema_of(publish: PublishSettings) -> pa.Schema:
+    """Columns of the data files of a run.
+
+    Examples
+    --------
+    >>> schema_of(PublishSettings(columns="smaller", objectives=("surprise", "edges"))).names
+    ['smaller', 'n_left', 'n_right', 'root', 'surprise', 'n_edges']
+    """
+    lists = SCHEMA if publish.columns == "both" else SMALLER_SCHEMA
+    return pa.schema([*lists, *(OBJECTIVE_COLUMNS[objective] for objective in publish.objectives)])
 
 
 def table_of(arrays: Iterable[Any], schema: pa.Schema) -> pa.Table:

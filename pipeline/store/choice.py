@@ -1,8 +1,9 @@
-"""Which bicliques of a run are wanted: by their sizes, their edges, and who is in them.
+"""Which bicliques of a run are wanted: by their sizes, their edges, their surprise, and members.
 
 Sizes are columns of their own, so that a choice by size reads no list, and nothing at all of a row
-group whose statistics say that all of it fits, or nothing; members are looked for only in the rows
-whose sizes fit.
+group whose statistics say that all of it fits, or nothing. So it is with surprise where that is a
+column (`PublishSettings.objectives`), else it is reckoned from the lists; members are looked for
+only in the rows that fit otherwise.
 """
 
 from __future__ import annotations
@@ -32,11 +33,14 @@ class Choice:
         Numbers of left and right vertices, and of edges (left times right); None: no bound.
     with_left, with_right
         Original ids that must all be members.
+    min_surprise
+        Least surprise, in nats; None: no bound.
 
     Raises
     ------
     InputError
-        Where a bound is no whole number of at least 1, or a least one is above its most.
+        Where a bound is no whole number of at least 1, a least one is above its most, or the least
+        surprise is no number.
 
     Examples
     --------
@@ -52,11 +56,21 @@ class Choice:
     max_edges: int | None = None
     with_left: tuple[Any, ...] = ()
     with_right: tuple[Any, ...] = ()
+    min_surprise: float | None = None
 
     def __post_init__(self) -> None:
+        surprise = self.min_surprise
+        if surprise is not None and (
+            isinstance(surprise, bool) or not isinstance(surprise, int | float) or surprise != surprise
+        ):
+            raise InputError(f"min_surprise {surprise!r}: it must be a number, in nats")
         for name in (entry.name for entry in fields(self) if entry.name[:3] in ("min", "max")):
             bound = getattr(self, name)
-            if bound is not None and (isinstance(bound, bool) or not isinstance(bound, int) or bound < 1):
+            if (
+                name != "min_surprise"
+                and bound is not None
+                and (isinstance(bound, bool) or not isinstance(bound, int) or bound < 1)
+            ):
                 raise InputError(f"{name} {bound!r}: it must be a whole number of at least 1")
         for what in ("left", "right", "edges"):
             least, most = getattr(self, f"min_{what}"), getattr(self, f"max_{what}")
@@ -104,7 +118,7 @@ class Choice:
 
     def rows_of(self, file: BicliqueReader, group: int, left: Int32s, right: Int32s) -> Int64s:
         """Positions of the wanted rows in one row group."""
-        rows = self._of_size(file, group)
+        rows = self._surprising(file, group, self._of_size(file, group))
         for name, ids in (("left", left), ("right", right)):
             if rows.size and ids.size:
                 rows = rows[_hold_all(file.lists(group, name), np.unique(ids))[rows]]
@@ -127,6 +141,16 @@ class Choice:
         if by_edges != (1, NO_BOUND):
             fits &= _within(lefts.astype(np.int64) * rights, by_edges)
         return np.flatnonzero(fits)
+
+    def _surprising(self, file: BicliqueReader, group: int, rows: Int64s) -> Int64s:
+        """Those of some rows that are surprising enough; none is read where statistics tell."""
+        least = self.min_surprise
+        if least is None or not rows.size:
+            return rows
+        if file.most(group, "surprise") < least:
+            return np.zeros(0, np.int64)
+        fits: npt.NDArray[np.bool_] = file.values(group, "surprise", rows) >= least
+        return rows[fits]
 
     @property
     def _bounds(self) -> list[tuple[int, int]]:

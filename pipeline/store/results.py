@@ -24,15 +24,15 @@ import pyarrow.parquet as pq
 from pipeline.errors import InputError
 from pipeline.events import warn
 from pipeline.store.biclique_reader import BicliqueReader, Int64s
-from pipeline.store.bicliques import SCHEMA, SMALLER_SCHEMA, publish_of
+from pipeline.store.bicliques import OBJECTIVE_COLUMNS, SCHEMA, publish_of, schema_of
 from pipeline.store.choice import EVERYTHING, Choice, Int32s
 from pipeline.store.labels import read_labels
-from pipeline.store.layout import Commit, RunFolder, Store
+from pipeline.store.layout import Commit, GraphFolder, RunFolder, Store
 from pipeline.store.manifest import Manifest, read_manifest
 from pipeline.store.states import OpenedRun, RunState, latest_run, read_run
 from pipeline.store.versions import Part
+from pipeline.store.worth import By, of_sizes
 
-By = Literal["edges", "vertices", "balanced", "left", "right"]
 Side = Literal["left", "right"]
 Members = tuple[Int32s, Int32s]
 
@@ -61,6 +61,11 @@ class Run:
     def folder(self) -> RunFolder:
         """Folder of the run."""
         return self.store.run(self.run)
+
+    @property
+    def graph(self) -> GraphFolder:
+        """Folder of its graph."""
+        return self.store.graph(self._graph_and_side[0])
 
     @property
     def state(self) -> RunState:
@@ -119,17 +124,27 @@ class Run:
         """Whether all files hold the smaller side of each biclique alone; an update writes both."""
         return publish_of(self._opened.asked).columns == "smaller" and "layers" not in self._opened.asked
 
+    @property
+    def objectives(self) -> tuple[By, ...]:
+        """Objectives by which its bicliques have a value; in a version it is reckoned anew."""
+        return publish_of(self._opened.asked).objectives
+
+    def stores(self, by: By) -> bool:
+        """Whether all files have the values of an objective, as no update's have."""
+        return by in self.objectives and "layers" not in self._opened.asked
+
     def dataset(self) -> Any:
         """Return the files as an Arrow dataset, with dense ids and the column partition.
 
         Where the smaller sides alone are stored, it has the column `smaller` instead of left and
-        right, which all other methods give. Each data file is checked when it is first opened. A
-        version has both sides, whatever its base stores: a file that holds something else than the
-        version shows is read, and written again in memory.
+        right, which all other methods give; where objectives are, their columns. Each data file is
+        checked when it is first opened. A version has both sides and no objectives, whatever its
+        base stores: a file that holds something else than the version shows is read, and written
+        again in memory.
         """
         import pyarrow.dataset as ds  # brings pandas, which takes longer than most commands
 
-        stored = SMALLER_SCHEMA if self.stores_smaller_sides else SCHEMA
+        stored = SCHEMA if "layers" in self._opened.asked else schema_of(publish_of(self._opened.asked))
         schema = stored.append(pa.field("partition", pa.int32()))
         hive = ds.partitioning(pa.schema([("partition", pa.int32())]), flavor="hive")
         files = {
@@ -205,16 +220,17 @@ class Run:
         -------
         Iterator of pyarrow.Table
             Columns biclique_id (partition times 2**32 plus the row in its file, so that it stays
-            the same while a run goes on), left, right, n_left, n_right, root.
+            the same while a run goes on), left, right, n_left, n_right, root, and those of the
+            run's objectives.
         """
         members = self._members(choice)
         for number, part in self.parts.items():
             if not choice.may_take(part.commit.sizes):
                 continue
             with part.open() as file:
-                for start, rows, table in part.tables(file, choice, *members):
+                for group, start, rows, table in part.tables(file, choice, *members):
                     ids = pa.array((np.int64(number) << 32) + start + rows)
-                    yield table.add_column(0, "biclique_id", ids)
+                    yield self._valued(table.add_column(0, "biclique_id", ids), file, group, rows)
 
     def count(self, choice: Choice) -> int:
         """Return how many bicliques a choice takes; without members only sizes are read."""
@@ -251,7 +267,8 @@ class Run:
             How many.
         by
             "edges" (left times right vertices), "vertices" (both together), "balanced" (the smaller
-            side), "left" or "right".
+            side), "left" or "right"; or "surprise": how unlikely it is where edges fall by degree.
+            Surprise reads all lists, unless it is a column of the run.
         ids
             Whether the lists hold original ids; otherwise dense ones.
         choice
@@ -262,9 +279,10 @@ class Run:
         Returns
         -------
         pyarrow.Table
-            Columns left, right, n_left, n_right, n_edges, root, biclique_id; largest first.
-            Bicliques of equal size come in the order of their dense ids, whatever the partitions:
-            the answer is always the same.
+            Columns left, right, n_left, n_right, n_edges, root, biclique_id, and those of the
+            run's objectives; with `by` "surprise" that, too. The largest first. Bicliques of equal
+            worth come by their edges and then in the order of their dense ids, whatever the
+            partitions: the answer is always the same.
 
         Raises
         ------
@@ -280,28 +298,40 @@ class Run:
         members, many = self._members(choice), k + skip
         promising = [part for part in self.parts.values() if choice.may_take(part.commit.sizes)]
         for most, part in sorted(((_most(p.commit, by), p) for p in promising), key=lambda p: -p[0]):
-            least = best[many - 1]["key"] if len(best) >= many else 0
+            least = best[many - 1]["key"] if len(best) >= many else -math.inf
             if most >= least:
                 found = self._largest(part, many, by, least, choice, members)
                 best = sorted([*best, *found], key=_largest_first)[:many]
-        schema = SCHEMA.insert(4, pa.field("n_edges", pa.int64(), nullable=False))
-        schema = schema.append(pa.field("biclique_id", pa.int64(), nullable=False))
+        edges, *others = (OBJECTIVE_COLUMNS[one] for one in self._shown(by))
+        schema = pa.schema([*SCHEMA.insert(4, edges), pa.field("biclique_id", pa.int64(), nullable=False), *others])
         return self._labelled(pa.Table.from_pylist(best[skip:], schema=schema), ids)
 
+    def _valued(self, table: pa.Table, file: BicliqueReader, group: int, rows: Int64s) -> pa.Table:
+        """Put what bicliques are worth behind them, by the objectives of the run."""
+        for by in self.objectives:
+            table = table.append_column(OBJECTIVE_COLUMNS[by], pa.array(file.values(group, by, rows)))
+        return table
+
     def _largest(
-        self, part: Part, k: int, by: By, least: int, choice: Choice, members: Members
+        self, part: Part, k: int, by: By, least: float, choice: Choice, members: Members
     ) -> list[dict[str, Any]]:
         """Rows of a partition that can be among the k largest, ties included."""
         found: list[dict[str, Any]] = []
         with part.open() as file:
             starts = np.cumsum([0, *file.rows])
             for group, rows, keys in _largest_rows(file, part, k, by, least, choice, members):
-                ids = (np.int64(part.commit.partition) << 32) + starts[group] + rows
-                found += [
-                    {**row, "key": int(key), "n_edges": row["n_left"] * row["n_right"], "biclique_id": int(id)}
-                    for row, key, id in zip(file.table(group, rows).to_pylist(), keys, ids, strict=True)
-                ]
+                table = file.table(group, rows)
+                columns = {OBJECTIVE_COLUMNS[one].name: file.values_of(table, one) for one in self._shown(by)}
+                columns["biclique_id"] = (np.int64(part.commit.partition) << 32) + starts[group] + rows
+                for name, values in {**columns, "key": keys}.items():
+                    table = table.append_column(name, pa.array(values))
+                found += table.to_pylist()
         return found
+
+    def _shown(self, by: By) -> list[By]:
+        """Objectives that the largest are shown with: edges, and those asked for, now or before."""
+        asked = (*self.objectives, *(("surprise",) if by == "surprise" else ()))
+        return list(dict.fromkeys(("edges", *asked)))
 
     def _members(self, choice: Choice) -> Members:
         """Dense ids of the members that a choice asks for."""
@@ -412,26 +442,23 @@ def _largest_first(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _largest_rows(
-    file: BicliqueReader, part: Part, k: int, by: By, least: int, choice: Choice, members: Members
-) -> list[tuple[int, Int64s, Int64s]]:
-    """Row groups, rows and sizes of what can be among the k largest of a data file, ties included.
+    file: BicliqueReader, part: Part, k: int, by: By, least: float, choice: Choice, members: Members
+) -> list[tuple[int, Int64s, Any]]:
+    """Row groups, rows and values of what can be among the k largest of a data file, ties included.
 
     The row groups that may hold the largest come first, by their statistics; those that cannot hold
     a large enough one are not read. Of the others the rows that are large enough are looked at,
     whether they vanished.
     """
-    most = [
-        _key(by, *(end for _, end in ranges)) if (ranges := file.ranges(group)) else None
-        for group in range(len(file.rows))
-    ]
+    most = [file.most(group, by) for group in range(len(file.rows))]
     found, best = [], np.zeros(0, np.int64)
-    for group in sorted(range(len(most)), key=lambda group: -(most[group] or math.inf)):
-        if (most[group] or math.inf) < least:
+    for group in sorted(range(len(most)), key=lambda group: -most[group]):
+        if most[group] < least:
             break
         rows = choice.rows_of(file, group, *members)
         if not rows.size:
             continue
-        keys = _key(by, *(sizes[rows].astype(np.int64) for sizes in file.sizes(group)))
+        keys = file.values(group, by, rows)
         rows, keys = rows[keys >= least], keys[keys >= least]
         lives = part.lives(file, group, rows)
         rows, keys = rows[lives], keys[lives]
@@ -439,23 +466,19 @@ def _largest_rows(
         best = np.concatenate([best, keys])
         if best.size >= k:
             best = np.partition(best, best.size - k)[-k:]
-            least = max(least, int(best.min()))
+            least = max(least, best.min().item())
     kept = [(group, rows[keys >= least], keys[keys >= least]) for group, rows, keys in found]
     return [entry for entry in kept if entry[1].size]
 
 
-def _key(by: By, left: Any, right: Any) -> Any:
-    """What bicliques of so many left and right vertices are ordered by."""
-    values = {"edges": left * right, "vertices": left + right, "balanced": np.minimum(left, right), "left": left}
-    return {**values, "right": right}[by]
-
-
-def _most(commit: Commit, by: By) -> int:
+def _most(commit: Commit, by: By) -> float:
     """What no biclique of a partition goes beyond, by its commit record."""
+    if by == "surprise":
+        return math.inf
     if by == "edges":
         return int((commit.sizes["largest"] or {"n_edges": 0})["n_edges"])
     most = (max((int(size) for size, _ in commit.sizes[side]), default=0) for side in ("left", "right"))
-    return int(_key(by, *most))
+    return int(of_sizes(by, *most))
 
 
 def _as_label(label: object, kind: pa.DataType) -> pa.Scalar | None:

@@ -31,6 +31,7 @@ from pipeline.store.bicliques import SCHEMA, publish_of
 from pipeline.store.choice import EVERYTHING, Choice, Int32s
 from pipeline.store.layout import Commit, RunFolder, Store
 from pipeline.store.records import StoredFile, named_files
+from pipeline.store.worth import Surprise
 
 APPEARED, VANISHED = "changes/appeared", "changes/vanished"
 """Beginnings of the names of a layer's files in the folder of its run."""
@@ -124,6 +125,8 @@ class Part:
         Layers in which something of it may have vanished.
     base
         The partition of the base that it is; None: what appeared in a layer.
+    surprise
+        How unlikely its bicliques are in the version's graph; None: in the graph of the file.
     """
 
     folder: RunFolder
@@ -132,6 +135,7 @@ class Part:
     stores_smaller_sides: bool = False
     later: tuple[Layer, ...] = ()
     base: int | None = None
+    surprise: Surprise | None = None
 
     @property
     def whole(self) -> bool:
@@ -141,7 +145,7 @@ class Part:
     @contextmanager
     def open(self, check: bool = True) -> Iterator[BicliqueReader]:
         """Open the file, which gives both sides; it holds what vanished, too: see `rows`."""
-        with open_bicliques(self.folder, self.commit.stored, self.sides, check) as file:
+        with open_bicliques(self.folder, self.commit.stored, self.sides, check, self.surprise) as file:
             yield file
 
     def rows(
@@ -182,20 +186,20 @@ class Part:
 
     def tables(
         self, file: BicliqueReader, choice: Choice, left: Int32s = NOBODY, right: Int32s = NOBODY
-    ) -> Iterator[tuple[int, Int64s, pa.Table]]:
-        """Yield the first row of a row group, the rows that `rows` takes of it, and their table."""
+    ) -> Iterator[tuple[int, int, Int64s, pa.Table]]:
+        """Yield a row group, its first row, the rows that `rows` takes of it, and their table."""
         for group, start, rows in choice.rows(file, left, right):
             table = file.table(group, None if rows.size == file.rows[group] else rows)
             lives = self.lives(file, group, rows, table)
             if lives.all():
-                yield start, rows, table
+                yield group, start, rows, table
             elif lives.any():
-                yield start, rows[lives], table.filter(pa.array(lives))
+                yield group, start, rows[lives], table.filter(pa.array(lives))
 
     def read(self) -> pa.Table:
         """Read all rows that did not vanish."""
         with self.open() as file:
-            parts = [table for _, _, table in self.tables(file, EVERYTHING)]
+            parts = [table for *_, table in self.tables(file, EVERYTHING)]
         return pa.concat_tables([SCHEMA.empty_table(), *parts])
 
     @cached_property
@@ -322,10 +326,14 @@ def parts_of(
         What changed since.
     """
     sides, smaller = LargerSides(folder.store.graph(str(asked["graph"]))), publish_of(asked).columns == "smaller"
-    found = {number: Part(folder, commit, sides, smaller, layers, number) for number, commit in commits.items()}
+    now = layers[-1] if layers else None
+    surprise = Surprise(folder.store.graph(str(now.record["graph"]))) if now else Surprise(sides.graph)
+    found = {
+        number: Part(folder, commit, sides, smaller, layers, number, surprise) for number, commit in commits.items()
+    }
     first = max(commits, default=-1) + 1
     for at, layer in enumerate(layers):
         commit = layer.commit(first + at, plan)
         of_layer = LargerSides(folder.store.graph(str(layer.record["graph"])))
-        found[commit.partition] = Part(layer.folder, commit, of_layer, later=layers[at + 1 :])
+        found[commit.partition] = Part(layer.folder, commit, of_layer, later=layers[at + 1 :], surprise=surprise)
     return found

@@ -30,9 +30,9 @@ from pipeline.stages.extend import extended_plan, write_whole
 from pipeline.stages.partition import write_partitions
 from pipeline.stages.plan import PLAN_COLUMNS, Plan, PlanRecord, read_plan, read_plan_record
 from pipeline.stages.publish import publish
-from pipeline.store.biclique_file import BicliqueWriter
+from pipeline.stages.search import biclique_writer
 from pipeline.store.biclique_reader import BicliqueReader, Int64s
-from pipeline.store.bicliques import MASK, SCHEMA, batches_of, publish_of
+from pipeline.store.bicliques import MASK, SCHEMA, batches_of
 from pipeline.store.folder import MEND
 from pipeline.store.labels import Hashes, read_hashes
 from pipeline.store.layout import FORMAT, Commit, RunFolder, Store
@@ -227,8 +227,8 @@ class _Compaction:
             if self._folder.read_commit(number) is not None:
                 return
             sizes, digest, name = Sizes(), 0, self._folder.attempt_name(number)
-            publish_as, count = publish_of(self._opened.asked), 0
-            with self._folder.sink(name) as sink, BicliqueWriter(sink, self._threads, publish_as) as writer:
+            count = 0
+            with self._folder.sink(name) as sink, biclique_writer(self._folder, sink, self._threads) as writer:
                 for batch in (batch for table in rows.of(number) for batch in batches_of(table)):
                     writer.write(batch)
                     sizes.add(np.diff(batch.left_offsets), np.diff(batch.right_offsets))

@@ -29,7 +29,7 @@ from pipeline.stages.extend import Extended, extend
 from pipeline.stages.limits import Limits
 from pipeline.stages.plan import plan_run, read_plan
 from pipeline.stages.revise import revise, slide
-from pipeline.store.bicliques import MASK, publish_of
+from pipeline.store.bicliques import MASK, dump_of, publish_of
 from pipeline.store.labels import read_hashes
 from pipeline.store.layout import FORMAT, RunFolder, Store
 from pipeline.store.manifest import moment_after
@@ -319,7 +319,7 @@ class _Update:
             "run": self._folder.run,
             "graph": extended.record.graph,
             **{name: self._before.asked[name] for name in ("asks", "search", "plan")},
-            "publish": publish_of(self._before.asked).model_dump(mode="json"),
+            "publish": dump_of(publish_of(self._before.asked)),
             "created": dt.datetime.now(dt.UTC).isoformat(),
             "parent": self._parent.run,
             **self._origin,

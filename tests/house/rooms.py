@@ -5,14 +5,14 @@ begins its own. ``room`` allows the face of a package (its ``__init__``) or one 
 all that is below it too. Modules of one room import each other freely, as long as no cycle comes of
 it.
 
-Three storeys: flows above pipeline above kernels. In the pipeline, from below: redact, errors,
-events, settings, picture, formats and placement, store, graphs, stages, results, report, rules,
-notify, lineage, run, questions, versions, repair, bench.
+Three storeys: flows above pipeline above kernels. In the pipeline, from below: bounds, redact,
+errors, events, settings, picture, formats and placement, store, graphs, stages, results, report,
+rules, notify, lineage, run, questions, versions, repair, bench.
 """
 
 from __future__ import annotations
 
-BASE = ["pipeline.redact", "pipeline.errors", "pipeline.events", "pipeline.settings"]
+BASE = ["pipeline.bounds", "pipeline.redact", "pipeline.errors", "pipeline.events", "pipeline.settings"]
 BELOW_STAGES = [*BASE, "pipeline.formats.*", "pipeline.placement.*", "pipeline.store.*", "pipeline.graphs.*"]
 BELOW_FLOWS = [
     *BELOW_STAGES,
@@ -30,10 +30,11 @@ MAY_IMPORT: dict[str, list[str]] = {
     "kernels": ["kernels.*"],
     "kernels.cuda": ["kernels.contracts", "kernels.cpu", "kernels.digest", "kernels.errors"],
     "pipeline": ["pipeline.*"],  # its face: names that are loaded from their rooms when they are asked for
+    "pipeline.bounds": [],
     "pipeline.redact": [],
     "pipeline.errors": ["kernels.errors", "pipeline.redact"],
     "pipeline.events": ["pipeline.redact"],
-    "pipeline.settings": ["pipeline.errors"],
+    "pipeline.settings": ["pipeline.bounds", "pipeline.errors"],
     "pipeline.picture": ["pipeline.errors"],
     "pipeline.formats": [*BASE, "kernels"],
     "pipeline.placement": [*BASE, "kernels", "kernels.cpu", "kernels.cuda.*"],  # it knows what can run where

@@ -112,9 +112,21 @@ def test_optional_libraries_are_not_imported_at_module_level(package):
 
 
 def test_help_loads_none_of_the_heavy_libraries():
-    heavy = ("prefect", "dask", "pandas", "pyarrow", "numpy")
+    heavy = ("prefect", "dask", "pandas", "pyarrow", "numpy", "pydantic")
     script = (
         "import sys; from flows.cli import invoke; code = invoke(['--help']);"
+        f" print([m for m in {heavy} if m in sys.modules], file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+def test_a_run_of_a_small_table_loads_neither_scipy_nor_a_cluster(tmp_path):
+    (tmp_path / "edges.csv").write_text("a,b\nx,1\nx,2\ny,2\nz,3\n")
+    heavy = ("scipy", "dask", "distributed", "prefect", "matplotlib", "pygments")
+    line = ["run", str(tmp_path / "edges.csv"), "--store", str(tmp_path / "store"), "--json"]
+    script = (
+        f"import sys; from flows.cli import invoke; code = invoke({line});"
         f" print([m for m in {heavy} if m in sys.modules], file=sys.stderr); sys.exit(code)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-import typer.main
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows.cli import invoke
-from flows.cli.app import app
+from flows.cli.app import application
 from tests.real_graphs import DATA
 
 UC = str(DATA / "UCforum.parquet")
@@ -103,7 +102,7 @@ MEANT = {
     ("top", "-k"): {"9" * 25},
     ("verify", "--sample"): {"9" * 25},
     ("find", "--time-limit"): {"9" * 25},
-    ("find", "--min-surprise"): {"-1", "9" * 25},
+    ("*", "--min-surprise"): {"-1", "9" * 25},
     ("*", "--min-weight"): {"-1", "9" * 25},
     ("*", "--webhook-surprise"): {"9" * 25},
     **{("*", f"--{of}-{then}"): {"9" * 25} for of in ("rows", "degree", "paths") for then in ("warn", "fail")},
@@ -119,7 +118,7 @@ def commands(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield prefix + name, command
 
 
-COMMANDS = dict(commands(typer.main.get_command(app)))
+COMMANDS = dict(commands(application()))
 
 
 def options_of(name: str) -> list[Any]:

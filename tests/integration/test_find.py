@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flows.cli.app import app, invoke
+from flows.cli.app import invoke
 from pipeline.errors import BackendError, InputError
 from pipeline.questions.find import FindAsked, find_in_run, find_in_table
 from pipeline.run import run
@@ -213,11 +213,11 @@ def test_what_a_gpu_cannot_find_is_refused_with_the_reason(table, asked, reason)
 
 
 def test_the_command_prints_groups_as_the_contract_says(table, capsys):
-    app(["find", table[0], "--top", "2", "--by", "balanced", "--json"], standalone_mode=False)
+    assert invoke(["find", table[0], "--top", "2", "--by", "balanced", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["proven"] is True
     assert [set(group) for group in record["groups"]] == [{"left", "right", "n_left", "n_right", "value"}] * 2
-    app(["find", table[0], "--top", "2", "--max-left", "3", "--max-right-degree", "5"], standalone_mode=False)
+    assert invoke(["find", table[0], "--top", "2", "--max-left", "3", "--max-right-degree", "5"]) == 0
     shown = capsys.readouterr().out
     assert "2 groups by edges" in shown
     assert "left out: " in shown

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from typing import Any, get_args
 
 import numpy as np
@@ -34,6 +36,17 @@ def every(groups) -> list[dict[str, Any]]:
     return rows
 
 
+@pytest.fixture(scope="module")
+def surprise(every) -> dict[int, float]:
+    """How unlikely each is, in whole units of 2**-20 nats."""
+    edges = {(u, v) for row in every for u in row["left"] for v in row["right"]}
+    degree = Counter(side for edge in edges for side in edge)
+    term = {vertex: round(math.log(math.sqrt(len(edges)) / degree[vertex]) * 2**20) for vertex in degree}
+    return {
+        row["biclique_id"]: sum(term[u] + term[v] for u in row["left"] for v in row["right"]) / 2**20 for row in every
+    }
+
+
 SIZE = st.integers(1, 8)
 BOUNDS = st.fixed_dictionaries(
     {},
@@ -60,7 +73,7 @@ def fits(row: dict[str, Any], bounds: dict[str, Any]) -> bool:
 
 @settings(deadline=None, max_examples=80)
 @given(bounds=BOUNDS, by=st.sampled_from(get_args(By)), size=st.integers(1, 40))
-def test_a_choice_takes_what_a_plain_filter_takes(groups, every, bounds, by, size):
+def test_a_choice_takes_what_a_plain_filter_takes(groups, every, surprise, bounds, by, size):
     contradict = any(
         bounds.get(f"min_{what}", 1) > bounds.get(f"max_{what}", 10**9) for what in ("left", "right", "edges")
     )
@@ -79,6 +92,7 @@ def test_a_choice_takes_what_a_plain_filter_takes(groups, every, bounds, by, siz
         "balanced": lambda row: min(row["n_left"], row["n_right"]),
         "left": lambda row: row["n_left"],
         "right": lambda row: row["n_right"],
+        "surprise": lambda row: surprise[row["biclique_id"]],
     }[by]
     assert list(map(value, pages)) == sorted(map(value, expected), reverse=True)
     assert sorted(row["biclique_id"] for row in pages) == sorted(row["biclique_id"] for row in expected)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from typing import Any, get_args
 
 import numpy as np
@@ -10,13 +11,15 @@ import pyarrow as pa
 import pytest
 
 import kernels
+from pipeline.settings import PublishSettings
 from pipeline.store.biclique_file import BicliqueWriter
 from pipeline.store.biclique_reader import BicliqueReader, LargerSides
 from pipeline.store.choice import Choice
 from pipeline.store.layout import Commit, Store
-from pipeline.store.results import By, _largest_rows
+from pipeline.store.results import _largest_rows
 from pipeline.store.sizes import Sizes
 from pipeline.store.versions import Part
+from pipeline.store.worth import By
 
 NOBODY = (np.zeros(0, np.int32), np.zeros(0, np.int32))
 
@@ -36,11 +39,17 @@ class Watched(BicliqueReader):
         return super()._columns(group, names)
 
 
-@pytest.fixture
-def file() -> Watched:
+@pytest.fixture(params=[(), ("edges", "surprise")], ids=["sizes", "objectives"])
+def file(request) -> Watched:
     """Row groups of bicliques with sizes 1 × 1 to 9 × 9, 10 × 10 to 18 × 18, and so on."""
+    return written(request.param)
+
+
+def written(objectives: Any) -> Watched:
     out = io.BytesIO()
-    with BicliqueWriter(out, 1) as writer:
+    degrees = np.ones(54, np.int64)  # so that an edge adds ln m to surprise
+    terms = kernels.SurpriseTerms.of_degrees(degrees, degrees, 54)
+    with BicliqueWriter(out, 1, PublishSettings(objectives=objectives), terms) as writer:
         for group in range(6):
             sizes = np.arange(1 + 9 * group, 10 + 9 * group)
             offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
@@ -70,7 +79,7 @@ def test_a_choice_of_all_or_nothing_reads_nothing(file, bounds) -> None:
     assert not hasattr(file, "read")
 
 
-@pytest.mark.parametrize("by", get_args(By))
+@pytest.mark.parametrize("by", [by for by in get_args(By) if by != "surprise"])
 def test_the_largest_are_found_in_the_row_groups_that_can_hold_them(file, by) -> None:
     found = _largest_rows(file, whole_part(), 11, by, 0, Choice(), NOBODY)
     assert {(group, int(row)) for group, rows, _ in found for row in rows} == {
@@ -78,6 +87,17 @@ def test_the_largest_are_found_in_the_row_groups_that_can_hold_them(file, by) ->
         *((4, row) for row in (7, 8)),
     }
     assert file.read == {4, 5}
+
+
+def test_a_stored_surprise_leaves_row_groups_unread() -> None:
+    file = written(("surprise",))
+    least = 40 * 40 * math.log(54) - 0.01
+    assert chosen(file, min_surprise=least) == [*((4, row) for row in range(3, 9)), *((5, row) for row in range(9))]
+    assert file.read == {4, 5}
+    file = written(("surprise",))
+    found = _largest_rows(file, whole_part(), 2, "surprise", -math.inf, Choice(), NOBODY)
+    assert [(group, rows.tolist()) for group, rows, _ in found] == [(5, [7, 8])]
+    assert file.read == {5}
 
 
 def test_what_is_smaller_than_the_largest_so_far_is_not_read(file) -> None:

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kernels
-from kernels.finding import OBJECTIVES, SURPRISE_UNIT
+from kernels.finding import OBJECTIVES
+from kernels.surprise import SURPRISE_UNIT
 from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, tall_graphs
 from tests.reference.brute_force import maximal_bicliques
 

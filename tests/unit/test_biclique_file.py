@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 import kernels
 from kernels import RowGroup, check_bicliques, encode_bicliques, has_codec, set_digest
-from kernels.output import CODECS, Columns, Compression
+from kernels.output import CODECS, Columns, Compression, Kind
 from pipeline.settings import PublishSettings
 from pipeline.store import biclique_file
 from pipeline.store.biclique_file import BicliqueWriter
 from pipeline.store.biclique_reader import BicliqueReader, LargerSides
 from pipeline.store.bicliques import SCHEMA, batches_of
+from pipeline.store.layout import Store
 
 Biclique = tuple[list[int], list[int], int]
 
@@ -109,7 +110,7 @@ class NoGraph(LargerSides):
     """Both sides are stored, so none is looked for."""
 
     def __init__(self) -> None:
-        pass
+        super().__init__(Store.open("memory://no-graph").graph("none"))
 
 
 def read(data: bytes) -> BicliqueReader:
@@ -150,11 +151,13 @@ def test_files_of_other_writers_are_read(options: dict[str, Any]) -> None:
 )
 @settings(max_examples=300, deadline=None)
 def test_damaged_pages_are_never_read_beyond_their_bytes(compression: Compression, changes: Any) -> None:
-    group = encode_bicliques(batch_of(some(300, 9, 60)), compression)
+    terms = kernels.SurpriseTerms.of_degrees(np.ones(60), np.ones(60), 60)
+    group = encode_bicliques(batch_of(some(300, 9, 60)), compression, objectives=["surprise", "edges"], terms=terms)
     data = np.array(group.data)
     for place, value in changes:
         data[place % len(data)] = value
-    columns = [(c.begin, c.end, c.n_values, at < 2) for at, c in enumerate(group.columns)]
+    kinds: list[Kind] = ["list", "list", "int32", "int32", "int32", "float64", "int64"]
+    columns = [(c.begin, c.end, c.n_values, kind) for c, kind in zip(group.columns, kinds, strict=True)]
     arrays = kernels.read_columns(data, compression, columns, group.rows)
     if arrays is not None:
         for offsets, ids, column in ((arrays[0], arrays[1], columns[0]), (arrays[2], arrays[3], columns[1])):

@@ -13,8 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import pytest
 import typer.main
 
-from flows.cli import options
-from flows.cli.app import app
+from flows.cli.app import application
 from flows.cli.commands import Room
 from flows.cli.options import CONTRADICTIONS, PANELS, TAKES, settings_options
 from pipeline.errors import InputError
@@ -68,6 +67,8 @@ def another_value(path: tuple[str, ...]) -> str:
         return str(not field.default).lower()
     if kind is int:
         return str((field.default or 6) + 1)
+    if get_args(kind) and get_origin(get_args(kind)[0]) is Literal:
+        return ",".join(get_args(get_args(kind)[0])[:2])
     return "0.5" if kind is float else "one,two"
 
 
@@ -90,7 +91,7 @@ def settings_of_line(line: list[str]) -> Settings:
     """What a command that takes all settings is given for this line."""
     room, given = Room(), []
     room.command("run")(lambda settings: given.append(settings))
-    typer.main.get_command(room.app)(line, standalone_mode=False)
+    typer.main.get_command(room.app())(line, standalone_mode=False)
     return given[0]
 
 
@@ -142,7 +143,7 @@ def test_a_field_that_is_added_becomes_an_option_by_itself(monkeypatch):
         comment=(Literal["#", "%"] | None, Field(None, description="Marks a comment.")),
     )
     grown = create_model("Grown", __base__=Settings, ingest=(added, added()))
-    monkeypatch.setattr(options, "fields_of", lambda: fields_of(grown))
+    monkeypatch.setattr("pipeline.settings.fields_of", lambda: fields_of(grown))
     found = settings_options(TAKES["enumerate"])["ingest", "comment"]
     assert found.name == "comment"
     assert r"Marks a comment. \[#, %]" in found.annotation.__metadata__[0].help
@@ -150,6 +151,7 @@ def test_a_field_that_is_added_becomes_an_option_by_itself(monkeypatch):
 
 def test_no_two_settings_share_an_option_and_the_table_names_only_what_is_there():
     assert len({path[-1] for path in FIELDS}) == len(FIELDS)
+    assert set(PANELS) == set(Settings.model_fields)
     known = {*PANELS, *NAMED.values(), *("-" + name for name in NAMED.values())}
     assert {entry for takes in TAKES.values() for entry in takes} <= known
     assert {name for pair in CONTRADICTIONS for name in pair} <= set(path[-1] for path in FIELDS)
@@ -223,7 +225,7 @@ def test_a_dashboard_is_switched_off_by_a_variable(monkeypatch):
 
 
 def command_of(name: str) -> Any:
-    command: Any = typer.main.get_command(app)
+    command: Any = application()
     for part in name.split():
         command = command.commands[part]
     return command

@@ -7,6 +7,7 @@
 #include "output/stored_row_group.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -32,21 +33,33 @@ void check(const Input<i32>& offsets, const Input<i32>& ids, std::size_t n) {
   if (!sound) throw std::invalid_argument("the offsets of a batch do not fit its ids and its roots");
 }
 
+/// Terms of the left and of the right vertices; objectives that sizes tell need none.
+using SideTerms = std::optional<std::pair<Input<i64>, Input<i64>>>;
+
 nb::object encode(const Input<i32>& left_offsets, const Input<i32>& left, const Input<i32>& right_offsets, const Input<i32>& right,
-                  const Input<i32>& root, bool smaller_only, u32 codec, int level, nb::object compress) {
+                  const Input<i32>& root, bool smaller_only, u32 codec, int level, nb::object compress,
+                  const std::vector<u32>& objectives, const SideTerms& terms, double unit) {
   const std::size_t n = root.size();
   check(left_offsets, left, n);
   check(right_offsets, right, n);
+  StoredObjectives stored;
+  stored.unit = unit;
+  if (terms) {
+    stored.left = {terms->first.data(), terms->first.size()};
+    stored.right = {terms->second.data(), terms->second.size()};
+  }
+  for (const u32 objective : objectives) stored.wanted.push_back(static_cast<Objective>(objective));
   std::unique_ptr<RowGroup> group;
   {
     const nb::gil_scoped_release release;
     const Codec which = static_cast<Codec>(codec);
     group = std::make_unique<RowGroup>(ListColumn{left_offsets.data(), left.data()}, ListColumn{right_offsets.data(), right.data()},
-                                       root.data(), n, smaller_only, compress.is_none() ? library_of(which, level) : function_of_python(compress));
+                                       root.data(), n, smaller_only, stored, compress.is_none() ? library_of(which, level) : function_of_python(compress));
   }
   nb::list columns;
   for (const ColumnChunk& c : group->columns())
-    columns.append(nb::make_tuple(c.begin, c.data, c.end, c.n_values, c.uncompressed, c.n_pages, c.least, c.most));
+    columns.append(nb::make_tuple(c.begin, c.data, c.end, c.n_values, c.uncompressed, c.n_pages,
+                                 nb::bytes(c.least.data(), c.least.size()), nb::bytes(c.most.data(), c.most.size())));
   RowGroup* held = group.release();
   const nb::capsule owner(held, [](void* p) noexcept { delete static_cast<RowGroup*>(p); });
   using Raw = nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>>;
@@ -72,21 +85,25 @@ class Values {
 };
 
 /// Columns of a row group of `n` rows: of each list column its offsets and its ids, of each other
-/// one its numbers. None where its pages are not laid out as ours.
-nb::object read_columns(const Input<std::uint8_t>& data, u32 codec, const std::vector<std::tuple<u64, u64, u64, bool>>& columns, std::size_t n) {
+/// one its numbers, those of eight bytes as two of four. A column is where it lies, its number of
+/// values, and the words of four bytes of each, 0 for lists. None where its pages are not laid out
+/// as ours.
+nb::object read_columns(const Input<std::uint8_t>& data, u32 codec, const std::vector<std::tuple<u64, u64, u64, u32>>& columns, std::size_t n) {
   std::vector<Values<i32>> read;
   try {
     const nb::gil_scoped_release release;
     StoredRowGroup group(reinterpret_cast<const char*>(data.data()), data.size(), static_cast<Codec>(codec));
-    for (const auto& [begin, end, n_values, is_list] : columns) {
-      if (n > 0x7fffffff || n_values > 0x7fffffff || (!is_list && n_values != n)) throw ForeignPages();
+    for (const auto& [begin, end, n_values, words] : columns) {
+      if (n > 0x7fffffff || n_values > 0x7fffffff || (words && n_values != n)) throw ForeignPages();
       const StoredColumn column{begin, end, n_values};
-      if (is_list) read.emplace_back(n + 1);
-      read.emplace_back(n_values);
-      if (is_list)
+      if (words) {
+        Values<i32>& values = read.emplace_back(words * n_values);
+        group.numbers(column, words * sizeof(i32), reinterpret_cast<char*>(values.data()));
+      } else {
+        read.emplace_back(n + 1);
+        read.emplace_back(n_values);
         group.lists(column, n, read[read.size() - 2].data(), read.back().data());
-      else
-        group.numbers(column, read.back().data());
+      }
     }
   } catch (const ForeignPages&) {
     return nb::none();
@@ -94,6 +111,22 @@ nb::object read_columns(const Input<std::uint8_t>& data, u32 codec, const std::v
   nb::list arrays;
   for (Values<i32>& values : read) arrays.append(values.to_numpy());
   return arrays;
+}
+
+/// The surprise of each biclique of a batch, in nats.
+nb::object surprise(const Input<i32>& left_offsets, const Input<i32>& left, const Input<i32>& right_offsets, const Input<i32>& right,
+                    const Input<i64>& left_terms, const Input<i64>& right_terms, double unit) {
+  if (!left_offsets.size()) throw std::invalid_argument("the offsets of a batch do not fit its ids and its roots");
+  const std::size_t n = left_offsets.size() - 1;
+  check(left_offsets, left, n);
+  check(right_offsets, right, n);
+  std::vector<double> values;
+  {
+    const nb::gil_scoped_release release;
+    const BatchValues batch({left_offsets.data(), left.data()}, {right_offsets.data(), right.data()}, n);
+    values = batch.surprise({left_terms.data(), left_terms.size()}, {right_terms.data(), right_terms.size()}, unit);
+  }
+  return numpy_of(std::move(values));
 }
 
 /// Restores sides of batches by a graph that it holds.
@@ -168,7 +201,10 @@ nb::object check_batch(const Input<i32>& left_offsets, const Input<i32>& left, c
 
 void bind_output(nb::module_& module) {
   module.def("encode_bicliques", &encode, nb::arg("left_offsets"), nb::arg("left"), nb::arg("right_offsets"), nb::arg("right"),
-             nb::arg("root"), nb::arg("smaller_only"), nb::arg("codec"), nb::arg("level"), nb::arg("compress").none());
+             nb::arg("root"), nb::arg("smaller_only"), nb::arg("codec"), nb::arg("level"), nb::arg("compress").none(),
+             nb::arg("objectives"), nb::arg("terms").none(), nb::arg("unit"));
+  module.def("surprise", &surprise, nb::arg("left_offsets"), nb::arg("left"), nb::arg("right_offsets"), nb::arg("right"),
+             nb::arg("left_terms"), nb::arg("right_terms"), nb::arg("unit"));
   module.def("check_bicliques", &check_batch, nb::arg("left_offsets"), nb::arg("left"), nb::arg("right_offsets"), nb::arg("right"),
              nb::arg("left_hashes") = nb::none(), nb::arg("right_hashes") = nb::none());
   module.def("read_columns", &read_columns, nb::arg("data"), nb::arg("codec"), nb::arg("columns"), nb::arg("rows"));

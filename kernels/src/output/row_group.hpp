@@ -1,9 +1,10 @@
 // row_group.hpp: bicliques as a row group of a Parquet file, laid out straight from a batch.
 //
 // What is written: columns without a null: the lists `left` and `right`, or of each biclique the
-// smaller one alone, then `n_left`, `n_right` and `root`. A general writer finds out for each id
-// what is known here: no list is empty, so the definition levels of a page are one run, and its
-// repetition levels are a bit an id, 0 where a list begins.
+// smaller one alone, then `n_left`, `n_right` and `root`, then what it is worth by the objectives
+// that are asked for. A general writer finds out for each id what is known here: no list is empty,
+// so the definition levels of a page are one run, and its repetition levels are a bit an id, 0
+// where a list begins.
 //
 // Ids below 65,536 are written in 8 or 16 bits: as places in a dictionary that holds 0, 1, 2, …,
 // where the column has enough ids to outweigh it. They keep their byte boundaries, so a codec finds
@@ -17,8 +18,10 @@
 
 #include "lanes/errors.hpp"
 #include "output/codec.hpp"
+#include "output/objective_columns.hpp"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 namespace bicliq {
@@ -28,12 +31,7 @@ struct ColumnChunk {
   u64 begin = 0, data = 0, end = 0;  // the dictionary, if there is one, lies between begin and data
   u64 n_values = 0, uncompressed = 0;
   u32 n_pages = 0;
-  i32 least = 0, most = 0;
-};
-
-struct ListColumn {
-  const i32 *offsets, *ids;
-  i32 length(std::size_t i) const { return offsets[i + 1] - offsets[i]; }
+  std::string least, most;  // of a column of numbers: its smallest and largest value, as bytes
 };
 
 /// Which side of a biclique is the smaller one; of equal ones, the left.
@@ -64,7 +62,8 @@ class RowGroup {
   const Bytes& bytes() const { return bytes_; }
   const std::vector<ColumnChunk>& columns() const { return columns_; }
 
-  RowGroup(const ListColumn& left, const ListColumn& right, const i32* root, std::size_t n, bool smaller_only, Compress compress)
+  RowGroup(const ListColumn& left, const ListColumn& right, const i32* root, std::size_t n, bool smaller_only,
+           const StoredObjectives& stored, Compress compress)
       : compress_(std::move(compress)), n_rows_(n) {
     if (smaller_only) {
       const SmallerSides smaller(left, right, n);
@@ -79,6 +78,13 @@ class RowGroup {
       put_numbers(sizes.data());
     }
     put_numbers(root);
+    const BatchValues values(left, right, n);
+    for (const Objective objective : stored.wanted) {
+      if (objective == Objective::surprise)
+        put_numbers(values.surprise(stored.left, stored.right, stored.unit).data());
+      else
+        put_numbers(values.of_sizes(objective).data());
+    }
   }
 
  private:
@@ -97,9 +103,9 @@ class RowGroup {
     ColumnChunk& chunk = columns_.emplace_back();
     const std::size_t first = static_cast<std::size_t>(lists.offsets[0]), last = static_cast<std::size_t>(lists.offsets[n_rows_]);
     begin(chunk, last - first);
-    range(chunk, lists.ids + first, last - first);
-    const u64 entries = static_cast<u64>(chunk.most) + 1;
-    const u32 width = chunk.least < 0 || entries > 65536 || chunk.n_values < kDictionaryPays * entries ? 32 : entries <= 256 ? 8 : 16;
+    const auto [least, most] = range(lists.ids + first, last - first);
+    const u64 entries = static_cast<u64>(most) + 1;
+    const u32 width = least < 0 || entries > 65536 || chunk.n_values < kDictionaryPays * entries ? 32 : entries <= 256 ? 8 : 16;
     if (width < 32) put_dictionary(chunk, static_cast<u32>(entries));
     chunk.data = bytes_.size();
     for (std::size_t from = 0; from < n_rows_;) from = put_list_page(chunk, lists, from, width);
@@ -178,14 +184,17 @@ class RowGroup {
     page_.add(entries * sizeof(i32));
     put_page(chunk, kDictionaryPage, [entries](ThriftStruct& page) { page.inner(7).number(1, entries).number(2, kPlain).end(); });
   }
-  void put_numbers(const i32* values) {
+  template <class T>
+  void put_numbers(const T* values) {
     ColumnChunk& chunk = columns_.emplace_back();
     begin(chunk, n_rows_);
-    range(chunk, values, n_rows_);
+    const auto [least, most] = range(values, n_rows_);
+    chunk.least.assign(reinterpret_cast<const char*>(&least), sizeof(T));
+    chunk.most.assign(reinterpret_cast<const char*>(&most), sizeof(T));
     for (std::size_t from = 0; from < n_rows_; from += kPageValues) {
       const std::size_t n = std::min(kPageValues, n_rows_ - from);
       page_.clear();
-      page_.put(values + from, n * sizeof(i32));
+      page_.put(values + from, n * sizeof(T));
       put_data_page(chunk, n, kPlain);
     }
     chunk.end = bytes_.size();
@@ -195,14 +204,15 @@ class RowGroup {
     chunk.begin = chunk.data = bytes_.size();
     chunk.n_values = n_values;
   }
-  static void range(ColumnChunk& chunk, const i32* values, std::size_t n) {
-    i32 least = n ? values[0] : 0, most = least;
+  /// The smallest and the largest of some values; 0 without one.
+  template <class T>
+  static std::array<T, 2> range(const T* values, std::size_t n) {
+    T least = n ? values[0] : T{0}, most = least;
     for (std::size_t i = 0; i < n; ++i) {
       least = values[i] < least ? values[i] : least;
       most = values[i] > most ? values[i] : most;
     }
-    chunk.least = least;
-    chunk.most = most;
+    return {least, most};
   }
   void put_data_page(ColumnChunk& chunk, std::size_t n, Encoding encoding) {
     ++chunk.n_pages;

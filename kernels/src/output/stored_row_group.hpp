@@ -106,11 +106,11 @@ class StoredRowGroup {
     if (rows != n || (n && offsets[0] != 0)) throw ForeignPages();
     offsets[n] = static_cast<i32>(column.n_values);
   }
-  /// Reads a column of numbers, for which `values` has room.
-  void numbers(const StoredColumn& column, i32* values) {
+  /// Reads a column of numbers of so many bytes each, for which `values` has room.
+  void numbers(const StoredColumn& column, std::size_t width, char* values) {
     each_page(column, false, [&](const Page& page, u64 at) {
-      if (page.encoding != kPlain || page.size < page.n_values * sizeof(i32)) throw ForeignPages();
-      std::memcpy(values + at, page.data, page.n_values * sizeof(i32));
+      if (page.encoding != kPlain || page.size < page.n_values * width) throw ForeignPages();
+      std::memcpy(values + at * width, page.data, page.n_values * width);
     });
   }
 

@@ -1,0 +1,15 @@
+// list_column.hpp: a column of lists as Arrow lays it out: where each begins, and the ids.
+#pragma once
+
+#include "lanes/types.hpp"
+
+#include <cstddef>
+
+namespace bicliq {
+
+struct ListColumn {
+  const i32 *offsets, *ids;
+  i32 length(std::size_t i) const { return offsets[i + 1] - offsets[i]; }
+};
+
+}  // namespace bicliq

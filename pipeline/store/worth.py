@@ -1,0 +1,78 @@
+"""What bicliques are worth by an objective: from their sizes, from the graph, or from a column."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+import kernels
+from pipeline.store.bicliques import batches_of
+from pipeline.store.edges import read_edge_columns
+from pipeline.store.layout import GraphFolder
+
+By = Literal["edges", "vertices", "balanced", "left", "right", "surprise"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def of_sizes(by: By, left: Any, right: Any) -> Any:
+    """Return what bicliques of so many left and right vertices are worth.
+
+    Examples
+    --------
+    >>> int(of_sizes("edges", 3, 4)), int(of_sizes("balanced", 3, 4))
+    (12, 3)
+    """
+    values = {"edges": left * right, "vertices": left + right, "balanced": np.minimum(left, right), "left": left}
+    return {**values, "right": right}[by]
+
+
+class Surprise:
+    """How unlikely bicliques are where the edges of a stored graph fall by degree, in nats.
+
+    The sum of ln(m / (d_u · d_v)) over the edges, as `kernels.top_bicliques` looks for it: m edges
+    in the graph, d their ends' degrees. The graph is read when it is first asked for.
+
+    Parameters
+    ----------
+    graph
+        Whose degrees count.
+
+    Examples
+    --------
+    >>> from pipeline.run import run
+    >>> from pipeline.settings import Settings
+    >>> from pipeline.store.layout import Store
+    >>> summary = run(pa.table({"a": ["x", "x", "y"], "b": ["s", "t", "t"]}), Settings(store="memory://surprise"))
+    >>> lists = pa.table({"left": [[0], [0, 1]], "right": [[0, 1], [1]], "root": [0, 0]})
+    >>> Surprise(Store.open("memory://surprise").graph(summary.graph)).of(lists).round(3).tolist()
+    [0.118, 0.118]
+    """
+
+    def __init__(self, graph: GraphFolder) -> None:
+        self.graph = graph
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"graph": self.graph}  # another process reads the graph itself
+
+    def of(self, table: pa.Table) -> Floats:
+        """Return the surprise of each biclique of dense ids: columns left, right, root."""
+        values = [self.terms.of(batch) for batch in batches_of(table)]
+        return np.concatenate([np.zeros(0), *values])
+
+    @cached_property
+    def terms(self) -> kernels.SurpriseTerms:
+        """What each vertex adds."""
+        record = self.graph.read_record("graph.json")
+        ends = read_edge_columns(self.graph)
+        left, right = (
+            np.bincount(end, minlength=int(record[f"n_{side}"])) for side, end in zip(SIDES, ends, strict=True)
+        )
+        return kernels.SurpriseTerms.of_degrees(left, right, len(ends[0]))
+
+
+SIDES = ("left", "right")
