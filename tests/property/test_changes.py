@@ -121,6 +121,14 @@ def test_new_edges_that_the_graph_has_not_are_refused(left, right, problem):
         kernels.ChangeSearch([0, 1, 2], [0, 1], 2, left, right)
 
 
+def test_a_search_that_is_done_twice_finds_the_same():
+    search = kernels.ChangeSearch([0, 2, 4], [0, 1, 0, 1], 2, [1], [1])
+    first, second = search.find(), search.find()
+    assert listed(first.appeared) == listed(second.appeared) == [((0, 1), (0, 1))]
+    assert listed(first.vanished) == listed(second.vanished)
+    assert len(second.vanished) == 2
+
+
 def test_no_new_edge_changes_nothing():
     found = found_by({(0, 0)}, set(), 1, 1)
     assert isinstance(found, kernels.Changes)

@@ -7,6 +7,7 @@
 
 #include <mutex>
 #include <optional>
+#include <utility>
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -111,7 +112,11 @@ class ChangeSearch {
   }
 
   /// What appeared and what vanished, four arrays each; they are handed over, once.
-  nb::object take() { return nb::make_tuple(arrays(std::move(appeared_)), arrays(std::move(vanished_.found))); }
+  nb::object take() {
+    Lists appeared = std::exchange(appeared_, {});
+    DistinctLists vanished = std::exchange(vanished_, {});
+    return nb::make_tuple(arrays(std::move(appeared)), arrays(std::move(vanished.found)));
+  }
 
  private:
   static Span side(const Values& vertices, const Wide& start, std::int32_t number) {
