@@ -14,10 +14,18 @@ from kernels.contracts import BicliqueBatch, Int32Array, Int64Array
 from kernels.cpu import load_extension
 from kernels.enumeration import LARGEST_SIZE, UNREACHED, stream_maximal_bicliques
 from kernels.errors import memory_is_capacity
+from kernels.estimate import estimate_bicliques
 from kernels.rows import find_edges, row_starts
 
 PATHS_A_SEARCH = 1 << 24
 """Paths of two edges over the changes that are searched together: some 100 MB of subgraphs."""
+
+
+GROUPS_ESTIMATED = 4
+"""Groups of changes whose bicliques are estimated."""
+
+WORK_ESTIMATED = 100_000
+"""What an estimate of one may take, in nodes of the search: 0.05 to 0.15 s."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +130,24 @@ class ChangeSearch:
     def cost(self) -> int:
         """Paths of two edges over the changes: the work of `find`, but for what it finds."""
         return int(self._costs.sum())
+
+    @memory_is_capacity
+    def estimate(self) -> int:
+        """Estimate how many bicliques `find` meets: one with several changes once for each.
+
+        Notes
+        -----
+        Some 0.1 s. Where the changes are searched in several groups, `GROUPS_ESTIMATED` of them
+        stand for all, by their paths. The same changes give the same number.
+        """
+        groups = self._groups()
+        chosen = groups[:: -(-len(groups) // GROUPS_ESTIMATED)] if groups else []
+        found, paths = 0, 0
+        for first, last in chosen:
+            indptr, indices, _, right, *_ = self._search.neighbourhoods(first, last)
+            found += estimate_bicliques(indptr, indices, len(right), work=WORK_ESTIMATED, **self._least).bicliques
+            paths += int(self._costs[first:last].sum())
+        return round(found * (self.cost / paths)) if paths else 0
 
     @memory_is_capacity
     def find(self, *, threads: int = 1, backend: str = "cpu") -> Changes:

@@ -62,7 +62,7 @@ class Difference:
 
     def way(self, bicliques: int) -> Way:
         """Choose how the new version is made; `bicliques` are those of the one before."""
-        ways = [choose_way(step.graph, *step.edges, search.cost, bicliques, step.least) for step, search in self._steps]
+        ways = [choose_way(search, bicliques) for _, search in self._steps]
         whole = [way for way in ways if way.how == "full run"]
         return whole[0] if whole else Way("changes", "; ".join(way.reason for way in ways))
 

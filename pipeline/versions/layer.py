@@ -217,6 +217,10 @@ def _taken(lists: kernels.BicliqueLists, rows: Int64s, root: Int32s) -> kernels.
 
 def _some_lists(offsets: Int64s, members: Int32s, rows: Int64s) -> tuple[Int32s, Int32s]:
     """Some lists of many, one after the other: their offsets and members."""
+    first, last = int(rows[0]), int(rows[-1]) + 1
+    if last - first == len(rows):  # as they stand, since rows ascend
+        starts = offsets[first : last + 1]
+        return (starts - starts[0]).astype(np.int32), members[starts[0] : starts[-1]]
     lengths = offsets[rows + 1] - offsets[rows]
     ends = np.cumsum(lengths)
     places = np.arange(ends[-1]) + np.repeat(offsets[rows] - (ends - lengths), lengths)

@@ -1,9 +1,8 @@
 """Which way to a new version is cheaper: around the changed edges, or a full search of the graph.
 
-A few of the changed edges are searched, each as if it were the only one, and what they change is
-scaled to all by the paths of two edges over them. A changed biclique costs some eight times what
-one costs that a full search finds (docs/results.md). Numbers of bicliques are compared, not
-seconds: the choice is then the same on every machine.
+How many bicliques the search around the changed edges finds is estimated, and one that it finds
+costs more than one of a full run. Numbers of bicliques are compared, not seconds: the choice is
+then the same on every machine.
 """
 
 from __future__ import annotations
@@ -11,21 +10,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 import kernels
-from pipeline.graphs.bipartite import BipartiteGraph, Int32s
 
-SAMPLED = 32
-"""Changed edges that are searched to see what a batch changes; so few are worth no full run. Eight
-took 1,027 edges of gowalla for a full run, at seven times the seconds."""
+FEW_PATHS = 50_000
+"""Paths of two edges over the changes that are worth neither an estimate nor a full run."""
 
 FEW = 50_000
-"""Changed bicliques that take less time (0.2 s of one thread) than a run takes to begin."""
+"""Bicliques found that take less time (0.2 s of one thread) than a run takes to begin."""
 
-PRICE = 8
-"""What a changed biclique costs, in bicliques of a full run. That writes them all, too, which takes
-longer than its search; but bicliques with several new edges are found several times."""
+PRICE = 6
+"""What a biclique that is found around the changed edges costs, in bicliques of a full run: what
+vanishes in it is searched as well, and both are written. Measured by CPU seconds: 5 to 10 on
+marvel, YouTube, EuAll and gowalla, where many change."""
+
+PATHS = 32
+"""Paths of two edges over the changes that cost what a biclique of a full run does: vertices with
+very many neighbours make the subgraphs around the changes large that have few bicliques."""
 
 
 @dataclass(frozen=True)
@@ -44,36 +44,25 @@ class Way:
     reason: str
 
 
-def choose_way(
-    graph: BipartiteGraph, left: Int32s, right: Int32s, paths: int, bicliques: int, least: dict[str, int]
-) -> Way:
+def choose_way(search: kernels.ChangeSearch, bicliques: int) -> Way:
     """Choose how a version is made.
 
     Parameters
     ----------
-    graph
-        The graph that has the changed edges.
-    left, right
-        Their ends.
-    paths
-        Paths of two edges over all changes (`kernels.ChangeSearch.cost`).
+    search
+        The search of what changes.
     bicliques
         Those of the version before.
-    least
-        Its thresholds: min_left, min_right, min_edges.
 
     Notes
     -----
-    The sample is seeded, so that the same batch is always made in the same way. It costs the
-    search of `SAMPLED` edges.
+    The estimate is seeded, so that the same batch is always made in the same way.
     """
-    if len(left) <= SAMPLED:
-        return Way("changes", f"{len(left)} edges changed, and so few are never worth a full run")
-    chosen = np.random.default_rng(len(left)).choice(len(left), SAMPLED, replace=False)
-    sample = kernels.ChangeSearch(graph.indptr, graph.indices, graph.n_right, left[chosen], right[chosen], **least)
-    found = sample.find()
-    changed = round((len(found.appeared) + len(found.vanished)) * paths / max(sample.cost, 1))
-    said = f"about {changed:,} bicliques change, of {bicliques:,}"
-    if changed <= FEW or changed * PRICE < bicliques:
+    if search.cost <= FEW_PATHS:
+        return Way("changes", f"{search.cost:,} paths lead over what changed, and so few are never worth a full run")
+    found = search.estimate()
+    said = f"about {found:,} bicliques are found around what changed, of {bicliques:,}"
+    price = found * PRICE + search.cost // PATHS
+    if price <= FEW * PRICE or price < bicliques:
         return Way("changes", said)
     return Way("full run", f"{said}: a full run is cheaper")

@@ -259,6 +259,7 @@ def test_a_full_run_is_made_where_it_is_cheaper_and_said(tmp_path, monkeypatch):
     settings: Settings = load_settings(store=str(tmp_path / "s"), **HERE)
     run(str(tmp_path / "base.parquet"), settings)
     monkeypatch.setattr(way, "FEW", 0)
+    monkeypatch.setattr(way, "FEW_PATHS", 0)
     some = update(str(tmp_path / "some.parquet"), settings)
     many = update(str(tmp_path / "many.parquet"), settings)
     assert (some.how, many.how) == ("changes", "full run")

@@ -81,6 +81,32 @@ def test_changes_are_searched_in_groups_of_bounded_size(monkeypatch):
     assert (listed(parts.appeared), listed(parts.vanished)) == (listed(whole.appeared), listed(whole.vanished))
 
 
+@settings(deadline=None)
+@given(batches(), st.integers(1, 60))
+def test_a_small_search_is_estimated_exactly_in_one_group_or_many(batch, paths):
+    edges, new, n_left, n_right = batch
+    graph = graph_of(edges, n_left, n_right)
+    ends = np.array(sorted(new), np.int64).reshape(-1, 2).T
+    search = kernels.ChangeSearch(graph.indptr, graph.indices, n_right, *ends)
+    found, estimated = len(search.find().appeared), search.estimate()
+    assert estimated >= found
+    assert len(new) > 1 or estimated == found
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kernels.changes.PATHS_A_SEARCH", paths)
+        patch.setattr("kernels.changes.GROUPS_ESTIMATED", 100)
+        assert search.estimate() == estimated
+
+
+def test_a_few_groups_of_changes_stand_for_all(monkeypatch):
+    edges = {(u, v) for u in range(40) for v in range(40) if (u * v + u) % 3 == 1}
+    graph = graph_of(edges, 40, 40)
+    ends = np.array(sorted(edge for edge in edges if sum(edge) % 4 == 0), np.int64).T
+    search = kernels.ChangeSearch(graph.indptr, graph.indices, 40, *ends)
+    whole = search.estimate()
+    monkeypatch.setattr("kernels.changes.PATHS_A_SEARCH", 200)
+    assert whole / 2 < search.estimate() < 2 * whole
+
+
 @pytest.mark.parametrize(
     ("left", "right", "problem"),
     [
@@ -93,6 +119,14 @@ def test_changes_are_searched_in_groups_of_bounded_size(monkeypatch):
 def test_new_edges_that_the_graph_has_not_are_refused(left, right, problem):
     with pytest.raises(ValueError, match=problem):
         kernels.ChangeSearch([0, 1, 2], [0, 1], 2, left, right)
+
+
+def test_a_search_that_is_done_twice_finds_the_same():
+    search = kernels.ChangeSearch([0, 2, 4], [0, 1, 0, 1], 2, [1], [1])
+    first, second = search.find(), search.find()
+    assert listed(first.appeared) == listed(second.appeared) == [((0, 1), (0, 1))]
+    assert listed(first.vanished) == listed(second.vanished)
+    assert len(second.vanished) == 2
 
 
 def test_no_new_edge_changes_nothing():

@@ -146,9 +146,8 @@ class Versions(RuleBasedStateMachine):
     @rule(rows=TABLES)
     def search_whole(self, rows):
         with pytest.MonkeyPatch.context() as patch:
-            for name in ("SAMPLED", "FEW"):
+            for name in ("FEW_PATHS", "FEW"):
                 patch.setattr(f"pipeline.versions.way.{name}", -1)
-            patch.setattr("pipeline.versions.way.SAMPLED", 0)
             patch.setattr("pipeline.versions.way.PRICE", 10**9)
             self.take(self.table(rows), self.edges | rows)
 

@@ -7,6 +7,7 @@
 
 #include <mutex>
 #include <optional>
+#include <utility>
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -83,39 +84,44 @@ class ChangeSearch {
               const Values& left_of, const Values& right_of, const Values& change_of, const Wide& left_start, const Wide& right_start,
               std::int32_t first) {
     const nb::gil_scoped_release release;
-    Lists appeared, vanished;
+    Lists appeared;
+    DistinctLists vanished;
     Remains remains(graph_, least_);
     Ids l, r, l_places, r_places;
     std::int32_t change = -1;
+    const auto change_at = [&](std::size_t k) { return change_of.data()[left.data()[left_offsets.data()[order.data()[k]]]]; };
     for (std::size_t k = 0; k < order.size(); ++k) {
       const std::int64_t i = order.data()[k];
-      const std::int32_t own = change_of.data()[left.data()[left_offsets.data()[i]]];
+      const std::int32_t own = change_at(k);
       if (own != change) {
         change = own;
-        remains.change(change, side(left_of, left_start, change - first), side(right_of, right_start, change - first));
+        std::size_t n = 1;
+        while (k + n < order.size() && change_at(k + n) == own) ++n;
+        remains.change(change, n, side(left_of, left_start, change - first), side(right_of, right_start, change - first));
       }
       mapped(left_offsets, left, i, left_of, left_start.data()[change - first], l, l_places);
       mapped(right_offsets, right, i, right_of, right_start.data()[change - first], r, r_places);
-      const Span own_left = span_of(l), own_right = span_of(r);
-      if (!graph_.is_first(change, own_left, own_right)) continue;
-      appeared.add(l.data(), l.size(), r.data(), r.size());
-      remains.inside(own_left, own_right, span_of(l_places), span_of(r_places), vanished);
+      remains.take(span_of(l), span_of(r), span_of(l_places), span_of(r_places), appeared, vanished);
     }
-    std::vector<u64> hashes(vanished.size());
-    for (std::size_t i = 0; i < vanished.size(); ++i) hashes[i] = hash_of(vanished.left_of(i), vanished.right_of(i));
     const std::lock_guard<std::mutex> lock(mutex_);
-    appeared_.append(appeared);
-    for (std::size_t i = 0; i < vanished.size(); ++i) vanished_.add(vanished.left_of(i), vanished.right_of(i), hashes[i]);
+    if (appeared_.size() == 0)
+      appeared_ = std::move(appeared);
+    else
+      appeared_.append(appeared);
+    vanished_.unite(std::move(vanished));
   }
 
   /// What appeared and what vanished, four arrays each; they are handed over, once.
-  nb::object take() { return nb::make_tuple(arrays(std::move(appeared_)), arrays(std::move(vanished_.found))); }
+  nb::object take() {
+    Lists appeared = std::exchange(appeared_, {});
+    DistinctLists vanished = std::exchange(vanished_, {});
+    return nb::make_tuple(arrays(std::move(appeared)), arrays(std::move(vanished.found)));
+  }
 
  private:
   static Span side(const Values& vertices, const Wide& start, std::int32_t number) {
     return {vertices.data() + start.data()[number], vertices.data() + start.data()[number + 1]};
   }
-  static Span span_of(const Ids& ids) { return {ids.data(), ids.data() + ids.size()}; }
   /// The vertices of a list, and their places in the side of its subgraph, which begins at `start`.
   static void mapped(const Wide& offsets, const Values& ids, std::int64_t i, const Values& of, std::int64_t start, Ids& to, Ids& places) {
     const std::int32_t *member = ids.data() + offsets.data()[i], *last = ids.data() + offsets.data()[i + 1];

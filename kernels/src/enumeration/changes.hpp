@@ -13,8 +13,8 @@
 // in G. Cost: (1) the paths of two edges over the changes, each row at most by bisection; (3) a
 // closure for each remainder, most of them by bits of what a subgraph reaches beyond it (`Outside`:
 // 17 times as fast on gowalla as by bisection in the rows). A biclique whose only new edge is its
-// change has two remainders, which are looked up and written without a copy. Memory: the graph
-// twice.
+// change has two remainders, which are looked up and written without a copy. Memory: rows of the
+// right vertices that a change reaches; the graph itself is looked at where it lies.
 // Paper: Das and Tirthapura, "Incremental maintenance of maximal bicliques in a dynamic bipartite
 // graph", 2018.
 #pragma once
@@ -26,7 +26,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
-#include <optional>
 #include <vector>
 
 namespace bicliq {
@@ -117,9 +116,9 @@ class ChangedGraph {
       if (change.left >= 0 && change.right >= 0)
         span(name, by_right_[change.right], by_left_[change.left], to);
       else if (change.left >= 0)
-        span(name, Span_of(two_steps(by_left_[change.left], by_right_)), by_left_[change.left], to);
+        span(name, span_of(two_steps(by_left_[change.left], by_right_)), by_left_[change.left], to);
       else
-        span(name, by_right_[change.right], Span_of(two_steps(by_right_[change.right], by_left_)), to);
+        span(name, by_right_[change.right], span_of(two_steps(by_right_[change.right], by_left_)), to);
     }
     return to;
   }
@@ -164,8 +163,6 @@ class ChangedGraph {
     changes_.push_back(change);
     return static_cast<std::int32_t>(changes_.size() - 1);
   }
-  static Span Span_of(const Ids& ids) { return {ids.data(), ids.data() + ids.size()}; }
-
   static Ids two_steps(Span from, const Rows& rows) {
     Ids found;
     for (std::int32_t x : from) found.insert(found.end(), rows[x].begin(), rows[x].end());
@@ -213,12 +210,18 @@ class ChangedGraph {
 };
 
 /// What the rows of a subgraph reach beyond it: for a set of them, is there a vertex outside that
-/// all are adjacent to? Bits of those outside vertices that two rows or more reach.
+/// all are adjacent to? Bits of those outside vertices that two rows or more reach. One object
+/// takes one subgraph after the other, in the same memory.
 class Outside {
  public:
-  /// `seen` holds a zero for every vertex of the other side, and does so again afterwards.
-  Outside(Span members, Span inside, const Rows& rows, const Rows& fresh, std::vector<std::int32_t>& seen) : reaches_(members.size()) {
-    Ids touched;
+  /// For n bicliques of the subgraph; not usable where these are too few to be worth it. `seen`
+  /// holds a zero for every vertex of the other side, and does so again afterwards.
+  void fill(std::size_t n_bicliques, Span members, Span inside, const Rows& rows, const Rows& fresh, std::vector<std::int32_t>& seen) {
+    touched_.clear();
+    std::size_t entries = 0;
+    for (std::int32_t member : members) entries += rows[member].size();
+    usable_ = entries <= kEntriesABiclique * n_bicliques;
+    if (!usable_) return;
     for (std::int32_t x : inside) seen[static_cast<std::size_t>(x)] = -1;
     const auto each = [&](std::int32_t member, const auto& visit) {
       const Span own = fresh[member];
@@ -227,10 +230,10 @@ class Outside {
     };
     for (std::int32_t member : members)
       each(member, [&](std::int32_t x) {
-        if (seen[static_cast<std::size_t>(x)]++ == 0) touched.push_back(x);
+        if (seen[static_cast<std::size_t>(x)]++ == 0) touched_.push_back(x);
       });
     std::int32_t n = 0;
-    for (std::int32_t x : touched) {
+    for (std::int32_t x : touched_) {
       std::int32_t& place = seen[static_cast<std::size_t>(x)];
       place = place > 1 ? ++n : 0;
     }
@@ -238,28 +241,33 @@ class Outside {
     usable_ = words_ * members.size() <= kMostWords;
     if (usable_) {
       bits_.assign(words_ * members.size(), 0);
-      for (std::size_t i = 0; i < members.size(); ++i)
+      alone_.assign(members.size(), 0);
+      shared_.clear(), shared_start_.assign(1, 0);
+      for (std::size_t i = 0; i < members.size(); ++i) {
         each(members.begin()[i], [&](std::int32_t x) {
-          reaches_[i].alone = true;
+          alone_[i] = 1;
           const auto place = static_cast<u32>(seen[static_cast<std::size_t>(x)]);
           if (place == 0) return;
-          reaches_[i].shared.push_back(place);
+          shared_.push_back(place);
           bits_[i * words_ + place / 64] |= u64{1} << place % 64;
         });
+        shared_start_.push_back(shared_.size());
+      }
     }
-    for (std::int32_t x : touched) seen[static_cast<std::size_t>(x)] = 0;
+    for (std::int32_t x : touched_) seen[static_cast<std::size_t>(x)] = 0;
     for (std::int32_t x : inside) seen[static_cast<std::size_t>(x)] = 0;
   }
   bool usable() const { return usable_; }
 
   /// Is a vertex outside adjacent to all of these members (places in the list of them)?
   bool reached_by_all(const Ids& members) const {
-    const auto reach = [&](std::int32_t m) -> const Reach& { return reaches_[static_cast<std::size_t>(m)]; };
-    if (members.size() == 1) return reach(members[0]).alone;
-    std::int32_t least = members[0];
+    const auto n_shared = [&](std::size_t m) { return shared_start_[m + 1] - shared_start_[m]; };
+    auto least = static_cast<std::size_t>(members[0]);
+    if (members.size() == 1) return alone_[least] != 0;
     for (std::int32_t m : members)
-      if (reach(m).shared.size() < reach(least).shared.size()) least = m;
-    for (u32 x : reach(least).shared) {
+      if (n_shared(static_cast<std::size_t>(m)) < n_shared(least)) least = static_cast<std::size_t>(m);
+    for (std::size_t k = shared_start_[least]; k < shared_start_[least + 1]; ++k) {
+      const u32 x = shared_[k];
       const auto has = [&](std::int32_t m) { return bits_[static_cast<std::size_t>(m) * words_ + x / 64] >> x % 64 & 1; };
       if (std::all_of(members.begin(), members.end(), has)) return true;
     }
@@ -268,17 +276,65 @@ class Outside {
 
  private:
   static constexpr std::size_t kMostWords = std::size_t{1} << 22;  // 32 MB
-  struct Reach {
-    bool alone = false;  // does it reach any vertex outside?
-    std::vector<u32> shared;
-  };
-  std::vector<Reach> reaches_;
+  static constexpr std::size_t kEntriesABiclique = 128;  // read here in the time of one look into the rows
+  std::vector<char> alone_;  // does it reach any vertex outside?
+  std::vector<u32> shared_;  // outside vertices that it reaches and others do, from its start on
+  std::vector<std::size_t> shared_start_;
   std::vector<u64> bits_;
+  Ids touched_;
   std::size_t words_ = 0;
   bool usable_ = false;
 };
 
-/// What vanishes inside the bicliques that appeared through one change after the other.
+/// The hash that tells two bicliques apart, but for chance.
+inline u64 hash_of(const Ids& left, const Ids& right) {
+  u64 l = 0, r = 0;
+  for (std::int32_t u : left) l += vertex_hash(static_cast<u64>(u), kLeftSeed);
+  for (std::int32_t v : right) r += vertex_hash(static_cast<u64>(v), kRightSeed);
+  return biclique_hash(l, r);
+}
+
+/// Lists without repetition, in the order in which they first came; found again by their hashes in
+/// one array of places (a map that allocates each of them took a seventh of an update of gowalla).
+class DistinctLists {
+ public:
+  /// `hash` is that of `hash_of`.
+  void add(Span left, Span right, u64 hash) {
+    if (2 * (hashes_.size() + 1) > places_.size()) grow();
+    std::size_t at = hash & (places_.size() - 1);
+    for (; places_[at] != 0; at = (at + 1) & (places_.size() - 1)) {
+      const std::size_t i = places_[at] - 1;
+      if (hashes_[i] == hash && same(found.left_of(i), left) && same(found.right_of(i), right)) return;
+    }
+    hashes_.push_back(hash);
+    places_[at] = hashes_.size();
+    found.add(left.begin(), left.size(), right.begin(), right.size());
+  }
+  /// Adds all of another one, which is taken where nothing is here yet.
+  void unite(DistinctLists&& other) {
+    if (hashes_.empty()) {
+      *this = std::move(other);
+      return;
+    }
+    for (std::size_t i = 0; i < other.hashes_.size(); ++i) add(other.found.left_of(i), other.found.right_of(i), other.hashes_[i]);
+  }
+  Lists found;
+
+ private:
+  void grow() {
+    places_.assign(std::max<std::size_t>(2 * places_.size(), 1024), 0);
+    for (std::size_t i = 0; i < hashes_.size(); ++i) {
+      std::size_t at = hashes_[i] & (places_.size() - 1);
+      while (places_[at] != 0) at = (at + 1) & (places_.size() - 1);
+      places_[at] = i + 1;
+    }
+  }
+  static bool same(Span a, Span b) { return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin()); }
+  std::vector<u64> hashes_;
+  std::vector<std::size_t> places_;  // one more than the number of a list; 0: nothing is there
+};
+
+/// What appears through one change after the other, and what vanishes inside.
 class Remains {
  public:
   struct Least {
@@ -290,33 +346,65 @@ class Remains {
   };
   Remains(const ChangedGraph& graph, const Least& least) : g_(graph), least_(least), seen_left_(g_.n_left(), 0), seen_right_(g_.n_right(), 0) {}
 
-  /// The change whose bicliques come next, with the sides of its subgraph.
-  void change(std::int32_t number, Span left, Span right) {
-    change_ = g_.changes_[static_cast<std::size_t>(number)];
+  /// The change whose n bicliques come next, with the sides of its subgraph.
+  void change(std::int32_t number, std::size_t n_bicliques, Span left, Span right) {
+    n_bicliques_ = n_bicliques, number_ = number, change_ = g_.changes_[static_cast<std::size_t>(number)];
     left_side_ = left, right_side_ = right;
     left_place_ = place_in(left, change_.left), right_place_ = place_in(right, change_.right);
-    beyond_right_.reset(), beyond_left_.reset();
+    is_right_known_ = is_left_known_ = false;
+    mark_others();
+    left_hashes_.clear(), right_hashes_.clear();
+    for (std::int32_t u : left) left_hashes_.push_back(vertex_hash(static_cast<u64>(u), kLeftSeed));
+    for (std::int32_t v : right) right_hashes_.push_back(vertex_hash(static_cast<u64>(v), kRightSeed));
   }
 
-  /// Adds what vanishes inside a biclique that appeared. Its members are given with their places
-  /// in the sides of the subgraph, too.
-  void inside(Span left, Span right, Span left_places, Span right_places, Lists& to) {
+  /// Adds a biclique of the subgraph to those that appeared, and what vanishes inside it, if this
+  /// change is the first one that it contains. Its members are given with their places in the sides
+  /// of the subgraph, too.
+  void take(Span left, Span right, Span left_places, Span right_places, Lists& appeared, DistinctLists& vanished) {
+    const bool alone = is_alone(left_places, right_places);
+    if (!alone && !g_.is_first(number_, left, right)) return;
+    appeared.add(left.first, left.size(), right.first, right.size());
     left_ = left, right_ = right;
-    if (!has_one_new_edge()) return split({left.begin(), left.end()}, {right.begin(), right.end()}, 0, to);
+    if (!alone && !has_one_new_edge()) return split({left.begin(), left.end()}, {right.begin(), right.end()}, 0, vanished);
+    const u64 l = sum_of(left_hashes_, left_places), r = sum_of(right_hashes_, right_places);
     if (least_.accepts(left.size() - 1, right.size()) && left.size() > 1 && !is_extended_without_left(left_places)) {
-      add_without(left, change_.left, to.left, to.left_offsets);
-      add_without(right, -1, to.right, to.right_offsets);
+      vanished.add(span_of(without(left, change_.left)), right, biclique_hash(l - left_hashes_[static_cast<std::size_t>(left_place_)], r));
     }
     if (least_.accepts(left.size(), right.size() - 1) && right.size() > 1 && !is_extended_without_right(right_places)) {
-      add_without(left, -1, to.left, to.left_offsets);
-      add_without(right, change_.right, to.right, to.right_offsets);
+      vanished.add(left, span_of(without(right, change_.right)), biclique_hash(l, r - right_hashes_[static_cast<std::size_t>(right_place_)]));
     }
   }
 
  private:
+  /// Marks the places of vertices that any other change of the subgraph may be at. A biclique
+  /// without them has one new edge, and this change alone.
+  void mark_others() {
+    left_marks_.assign(left_side_.size(), 0), right_marks_.assign(right_side_.size(), 0);
+    if (!is_edge()) return;
+    for (std::size_t i = 0; i < left_side_.size(); ++i) {
+      const std::int32_t u = left_side_.first[i];
+      for (std::int32_t v : g_.fresh_left_[u])
+        if ((u != change_.left || v != change_.right) && right_side_.has(v)) left_marks_[i] = 1;
+    }
+    for (std::size_t i = 0; i < right_side_.size(); ++i) right_marks_[i] = g_.change_of_right_[static_cast<std::size_t>(right_side_.first[i])] >= 0;
+  }
+  bool is_edge() const { return change_.left >= 0 && change_.right >= 0; }
+  bool is_alone(Span left_places, Span right_places) const {
+    const auto any = [](const std::vector<char>& marks, Span places) {
+      return std::any_of(places.begin(), places.end(), [&](std::int32_t place) { return marks[static_cast<std::size_t>(place)] != 0; });
+    };
+    return is_edge() && !any(left_marks_, left_places) && !any(right_marks_, right_places);
+  }
+  static u64 sum_of(const std::vector<u64>& hashes, Span places) {
+    u64 sum = 0;
+    for (std::int32_t place : places) sum += hashes[static_cast<std::size_t>(place)];
+    return sum;
+  }
+
   /// Is the change an edge, and the only new one between the sides?
   bool has_one_new_edge() const {
-    if (change_.left < 0 || change_.right < 0) return false;
+    if (!is_edge()) return false;
     for (std::int32_t u : left_)
       for (std::int32_t v : g_.fresh_left_[u])
         if ((u != change_.left || v != change_.right) && right_.has(v)) return false;
@@ -332,12 +420,14 @@ class Remains {
   }
   /// What the sides of the subgraph reach beyond it, where that fits into memory.
   const Outside* beyond_right() {
-    if (!beyond_right_) beyond_right_.emplace(left_side_, right_side_, g_.by_left_, g_.fresh_left_, seen_right_);
-    return beyond_right_->usable() ? &*beyond_right_ : nullptr;
+    if (!is_right_known_) beyond_right_.fill(n_bicliques_, left_side_, right_side_, g_.by_left_, g_.fresh_left_, seen_right_);
+    is_right_known_ = true;
+    return beyond_right_.usable() ? &beyond_right_ : nullptr;
   }
   const Outside* beyond_left() {
-    if (!beyond_left_) beyond_left_.emplace(right_side_, left_side_, g_.by_right_, g_.fresh_right_, seen_left_);
-    return beyond_left_->usable() ? &*beyond_left_ : nullptr;
+    if (!is_left_known_) beyond_left_.fill(n_bicliques_, right_side_, left_side_, g_.by_right_, g_.fresh_right_, seen_left_);
+    is_left_known_ = true;
+    return beyond_left_.usable() ? &beyond_left_ : nullptr;
   }
   static std::int32_t place_in(Span side, std::int32_t vertex) {
     return static_cast<std::int32_t>(std::lower_bound(side.first, side.last, vertex) - side.first);
@@ -347,14 +437,9 @@ class Remains {
     some_.erase(std::remove_copy(all.begin(), all.end(), some_.begin(), one), some_.end());
     return some_;
   }
-  static void add_without(Span all, std::int32_t one, Ids& to, std::vector<std::int64_t>& offsets) {
-    std::remove_copy(all.begin(), all.end(), std::back_inserter(to), one);
-    offsets.push_back(static_cast<std::int64_t>(to.size()));
-  }
-
   /// Takes one end of each new edge away, and keeps what is maximal in G. Left vertices before
   /// `settled` have no new edge to the right ones any more.
-  void split(const Ids& left, const Ids& right, std::size_t settled, Lists& to) {
+  void split(const Ids& left, const Ids& right, std::size_t settled, DistinctLists& to) {
     if (left.empty() || right.empty() || !least_.accepts(left.size(), right.size())) return;
     for (; settled < left.size(); ++settled) {
       const Span fresh = g_.fresh_left_[left[settled]];
@@ -368,7 +453,8 @@ class Remains {
       split(fewer, right, settled, to);
       return;
     }
-    if (!is_extended(left, right)) to.add(left.data(), left.size(), right.data(), right.size());
+    if (is_extended(left, right)) return;
+    to.add(span_of(left), span_of(right), hash_of(left, right));
   }
 
   /// Where only one side lost vertices, only the other can be extended: what could come back has a
@@ -400,7 +486,7 @@ class Remains {
     const std::int32_t least = *std::min_element(members.begin(), members.end(), [&](std::int32_t a, std::int32_t b) {
       return rows[a].size() < rows[b].size();
     });
-    const Span known{others.data(), others.data() + others.size()};
+    const Span known = span_of(others);
     for (std::int32_t x : rows[least]) {
       if (known.has(x)) continue;
       const auto adjacent = [&](std::int32_t m) { return (m == least || rows[m].has(x)) && !fresh[m].has(x); };
@@ -412,51 +498,16 @@ class Remains {
   const ChangedGraph& g_;
   const Least least_;
   std::vector<std::int32_t> seen_left_, seen_right_;
+  std::int32_t number_ = -1;
+  std::size_t n_bicliques_ = 0;
   Change change_{-1, -1};
+  std::vector<char> left_marks_, right_marks_;
+  std::vector<u64> left_hashes_, right_hashes_;  // by places in the sides of the subgraph
   Span left_side_{}, right_side_{}, left_{}, right_{};
-  std::optional<Outside> beyond_right_, beyond_left_;
+  Outside beyond_right_, beyond_left_;
+  bool is_right_known_ = false, is_left_known_ = false;
   std::int32_t left_place_ = 0, right_place_ = 0;  // of the ends of the change
   Ids some_;
-};
-
-/// The hash that tells two bicliques apart, but for chance.
-inline u64 hash_of(Span left, Span right) {
-  u64 l = 0, r = 0;
-  for (std::int32_t u : left) l += vertex_hash(static_cast<u64>(u), kLeftSeed);
-  for (std::int32_t v : right) r += vertex_hash(static_cast<u64>(v), kRightSeed);
-  return biclique_hash(l, r);
-}
-
-/// Lists without repetition, in the order in which they first came; found again by their hashes in
-/// one array of places (a map that allocates each of them took a seventh of an update of gowalla).
-class DistinctLists {
- public:
-  /// `hash` is that of `hash_of`.
-  void add(Span left, Span right, u64 hash) {
-    if (2 * (hashes_.size() + 1) > places_.size()) grow();
-    std::size_t at = hash & (places_.size() - 1);
-    for (; places_[at] != 0; at = (at + 1) & (places_.size() - 1)) {
-      const std::size_t i = places_[at] - 1;
-      if (hashes_[i] == hash && same(found.left_of(i), left) && same(found.right_of(i), right)) return;
-    }
-    hashes_.push_back(hash);
-    places_[at] = hashes_.size();
-    found.add(left.begin(), left.size(), right.begin(), right.size());
-  }
-  Lists found;
-
- private:
-  void grow() {
-    places_.assign(std::max<std::size_t>(2 * places_.size(), 1024), 0);
-    for (std::size_t i = 0; i < hashes_.size(); ++i) {
-      std::size_t at = hashes_[i] & (places_.size() - 1);
-      while (places_[at] != 0) at = (at + 1) & (places_.size() - 1);
-      places_[at] = i + 1;
-    }
-  }
-  static bool same(Span a, Span b) { return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin()); }
-  std::vector<u64> hashes_;
-  std::vector<std::size_t> places_;  // one more than the number of a list; 0: nothing is there
 };
 
 }  // namespace BICLIQ_ISA

@@ -26,6 +26,8 @@ struct Span {
   bool has(std::int32_t v) const { return std::binary_search(first, last, v); }
 };
 
+inline Span span_of(const Ids& ids) { return {ids.data(), ids.data() + ids.size()}; }
+
 /// Rows of n vertices that somebody else keeps.
 struct Rows {
   const std::int64_t* start;
