@@ -143,7 +143,8 @@ def test_a_field_that_is_added_becomes_an_option_by_itself(monkeypatch):
         comment=(Literal["#", "%"] | None, Field(None, description="Marks a comment.")),
     )
     grown = create_model("Grown", __base__=Settings, ingest=(added, added()))
-    monkeypatch.setattr("pipeline.settings.fields_of", lambda: fields_of(grown))
+    fields = list(fields_of(grown))
+    monkeypatch.setattr("pipeline.settings.fields_of", lambda: fields)
     found = settings_options(TAKES["enumerate"])["ingest", "comment"]
     assert found.name == "comment"
     assert r"Marks a comment. \[#, %]" in found.annotation.__metadata__[0].help
