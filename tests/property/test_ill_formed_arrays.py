@@ -258,14 +258,17 @@ def test_pages_of_a_file(graph, compression, data) -> None:
     group = kernels.encode_bicliques(batch, compression)
     pages = np.frombuffer(group.data, np.uint8).copy()
     counts = [len(batch.left), len(batch.right), *[len(batch)] * 3]
-    columns = [(c.begin, c.end, n, at < 2) for at, (c, n) in enumerate(zip(group.columns, counts, strict=True))]
+    columns = [
+        (c.begin, c.end, n, "list" if at < 2 else "int32")
+        for at, (c, n) in enumerate(zip(group.columns, counts, strict=True))
+    ]
     sound = kernels.read_columns(pages, compression, columns, len(batch))
     assert sound is not None
     assert np.array_equal(sound[1], batch.left)
     for at in data.draw(st.lists(st.integers(0, len(pages) - 1), min_size=1, max_size=4)):
         pages[at] = data.draw(st.integers(0, 255))
-    begin, end, values, is_list = columns[0]
-    columns[0] = begin, data.draw(st.sampled_from([end, end, end - 1, begin, begin + 1])), values, is_list
+    begin, end, values, kind = columns[0]
+    columns[0] = begin, data.draw(st.sampled_from([end, end, end - 1, begin, begin + 1])), values, kind
     found = answer(lambda: kernels.read_columns(pages, compression, columns, len(batch)))
     assert found is None or [len(array) for array in found] == [len(array) for array in sound]
 
