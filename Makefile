@@ -7,7 +7,7 @@ WHEEL ?=
 SANITIZER ?= compute-sanitizer
 SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/*)
 
-.PHONY: setup setup-dev wheel demo test test-checked test-gpu sanitize-gpu faults load lint docs gallery bench clean
+.PHONY: setup setup-dev wheel demo test test-checked sanitize-cpu test-gpu sanitize-gpu faults load sbom audit lint docs gallery bench clean
 
 # What a run needs: the kernels for the best instruction set of this processor.
 # `make demo WHEEL=dist/….whl` compiles nothing.
@@ -88,6 +88,25 @@ test-checked: .venv/tools
 	$(call install,$(CHECKED),$$(echo build/checked-wheel/*.whl)[dev])
 	$(CHECKED)/bin/python -m pytest tests/property
 
+# The kernels built with GCC's sanitizers, in environments of their own, and their tests: what reads
+# beyond an array, overflows, or writes what another thread reads ends the process. Half an hour on
+# two cores; KERNEL_TESTS=tests/property/test_ill_formed_arrays.py is a part that fits any time.
+KERNEL_TESTS = $(addprefix tests/property/test_,ill_formed_arrays.py maximal_bicliques.py finding.py \
+  grouping.py restoring.py changes.py projection.py estimate.py large_counts.py)
+define sanitized
+test -x .venv/$(1)/bin/python || $(PYTHON) -m venv .venv/$(1)
+$(call build,editable,build/$(1)-wheel,build-dir=build/$(1) cmake.define.BICLIQ_SANITIZE=$(1) \
+  cmake.define.BICLIQ_CHECKS=ON cmake.define.BICLIQ_LANES=portable)
+@.venv/$(1)/bin/python -m pip uninstall -qq --yes bicliq
+$(call install,.venv/$(1),$$(echo build/$(1)-wheel/*.whl)[dev])
+LD_PRELOAD="$$(for library in $(2) stdc++; do gcc -print-file-name=lib$$library.so; done | paste -sd:)" \
+  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+  .venv/$(1)/bin/python -m pytest -s $(KERNEL_TESTS)
+endef
+sanitize-cpu: .venv/tools
+	$(call sanitized,address,asan)
+	$(call sanitized,thread,tsan)
+
 # Tests that need an NVIDIA GPU; each is skipped, with its reason, where there is none. First: pip
 # install -e '.[gpu]'
 test-gpu: setup-dev
@@ -113,6 +132,17 @@ faults: setup-dev
 # hold, and whether the last takes longer than the first. Half an hour.
 load: setup-dev
 	BICLIQ_LOAD=1000 $(BIN)/python -m pytest -s tests/load
+
+# What a full installation holds, as CycloneDX in build/sbom.json: all that constraints.txt names,
+# what only tests need as well. And what is known against it: that needs an index that tells of
+# vulnerabilities, and fails where it does not know a package.
+sbom: .venv/tools
+	$(call install,.venv,cyclonedx-bom)
+	@mkdir -p build
+	$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --output-format JSON -o build/sbom.json constraints.txt
+audit: .venv/tools
+	$(call install,.venv,pip-audit)
+	$(BIN)/pip-audit --strict --no-deps --disable-pip -r constraints.txt
 
 # Style, types, and the rules of the house (tests/house): who imports whom, long files, wide prose,
 # names that nobody tests.

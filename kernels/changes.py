@@ -171,7 +171,8 @@ class ChangeSearch:
 
         Notes
         -----
-        Memory: what appears and vanishes, and the subgraphs of `PATHS_A_SEARCH` paths.
+        Memory: what appears and vanishes, the subgraphs of `PATHS_A_SEARCH` paths, and some 24
+        bytes for each vertex, isolated ones too.
         """
         workers, ran_on = number_of_threads(threads), ""
         with ThreadPoolExecutor(workers, "changes") as pool:

@@ -46,6 +46,7 @@ OTHER_VARIABLES = {
     "BICLIQ_FAULTS_SEED": "Which ones.",
     "BICLIQ_LOAD": "How many runs, and how many versions, the tests make one after the other.",
     "BICLIQ_GPU_MEMORY": "Bytes of a GPU that a search may take.",
+    "BICLIQ_FUZZ": "How many arguments, ill-formed or not, the tests give each kernel.",
     "BICLIQ_HOME": "This repository, for `prefect deploy`.",
     "BICLIQ_LANES": "Instruction set of the kernels: avx512, avx2 or portable.",
     "BICLIQ_NOTEBOOK_STORE": "Store of the notebooks.",

@@ -1,8 +1,9 @@
 """An object store with bad days: moto's S3 server behind a door that fails some of the requests.
 
 The door speaks HTTP and passes requests on as they are, but for those that it answers itself: with
-500 Internal Error, 503 Slow Down, or not at all. Lists may be older than the objects, and writing
-under a condition (If-None-Match) may be unknown.
+500 Internal Error, 503 Slow Down, or not at all. An answer may be lost, as one is that comes after
+the client's time limit: what was asked is done then, and asked again. Lists may be older than the
+objects, and writing under a condition (If-None-Match) may be unknown.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class Door:
     ----------
     fails
         Asked of each request (method, path, number of the request): "500", "503", "gone" for a
-        connection that is closed without an answer, or None.
+        connection that is closed without an answer, "lost" for one that is closed when all was
+        done, or None.
     lags
         Whether lists are answered as they were when it was set.
     knows_conditions
@@ -77,8 +79,10 @@ class Door:
         self.requests += 1
         how = self.fails(asked.command, asked.path, self.requests)
         self.failed += how is not None
-        if how == "gone":
+        if how in ("gone", "lost"):
             asked.close_connection = True
+            if how == "lost":
+                self._answer_behind(asked, body)
         elif how is not None:
             _answer(asked, int(how), {}, ERROR.format(code={"500": "InternalError", "503": "SlowDown"}[how]).encode())
         elif asked.headers.get("If-None-Match") and not self.knows_conditions:

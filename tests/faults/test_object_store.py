@@ -79,6 +79,19 @@ def test_requests_that_fail_now_and_then_are_made_again(door):
     check(store, run)
 
 
+def test_what_was_written_though_its_answer_was_lost_is_written_once(door):
+    """The second try meets its own object: that is no other process's commit."""
+    store, run = planned("lost")
+    before = door.failed
+    door.fails = lambda method, path, number: "lost" if method == "PUT" and number % 2 else None
+    searched = search_run(store, run)
+    assert (searched.searched, searched.digest) == (3, digest_of(ANSWER))
+    assert door.failed > before + 3
+    door.fails = lambda method, path, number: None
+    assert search_run(store, run).searched == 0
+    check(store, run)
+
+
 def test_what_a_store_that_fails_for_long_interrupts_goes_on_when_it_is_back(door, monkeypatch):
     store, run = planned("for-long")
     random = np.random.default_rng(4)

@@ -188,3 +188,15 @@ def test_every_size_has_an_answer() -> None:
     for n_left, n_right in product(range(3), repeat=2):
         graph = Graph(n_left, n_right, tuple(product(range(n_left), range(n_right))))
         assert len(found(graph, 3, "edges")) == (1 if n_left and n_right else 0)
+
+
+@pytest.mark.parametrize("objective", ["edges", "vertices", "balanced"])
+def test_no_group_is_worth_more_than_any_can_be(objective) -> None:
+    """Values are kept with 30 bits below them, in which one of 2^34 was lost: it was no bound."""
+    square = [0, 2, 4], [0, 1, 0, 1], 2
+    values = {"edges": 4, "vertices": 4, "balanced": 2}
+    for least in (5, 2**33, 2**34, 2**62):
+        assert kernels.top_bicliques(*square, objective=objective, min_value=least).groups == []
+    for least in (values[objective], 0, -1, -(2**62)):
+        (group,) = kernels.top_bicliques(*square, objective=objective, min_value=least).groups
+        assert group.value == values[objective]

@@ -75,7 +75,9 @@ struct Worth {
   }
   /// The least value of a biclique that reaches so many units.
   i64 least(i64 units) const {
-    return objective == Objective::vertices || objective == Objective::balanced ? units << kTieBits : units;
+    if (objective != Objective::vertices && objective != Objective::balanced) return units;
+    if (units <= 0) return 0;  // to shift it would be undefined; every biclique reaches it
+    return units > kUnbounded >> kTieBits ? kUnbounded : units << kTieBits;
   }
 
   static constexpr i64 kUnbounded = 0x7fffffffffffffff;

@@ -3,6 +3,7 @@
 
 #include "lanes/types.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -23,7 +24,7 @@ class Bytes {
   void add(std::size_t n) { size_ += n; }
   void clear() { size_ = 0; }
   void put(const void* from, std::size_t n) {
-    std::memcpy(room(n), from, n);
+    std::copy_n(static_cast<const char*>(from), n, room(n));
     size_ += n;
   }
   void put_byte(u32 byte) {

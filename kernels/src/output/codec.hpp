@@ -100,7 +100,7 @@ inline bool decompress(Codec codec, const char* from, std::size_t size, char* to
   if (codec == Codec::lz4_raw && size <= 0x7fffffff && n <= 0x7fffffff)
     return Lz4::library().decompress(from, to, static_cast<int>(size), static_cast<int>(n)) == static_cast<int>(n);
   if (codec != Codec::none || size != n) return false;
-  std::memcpy(to, from, n);
+  std::copy_n(from, n, to);  // of no bytes, either may be null, which memcpy does not allow
   return true;
 }
 

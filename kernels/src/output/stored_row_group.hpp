@@ -99,7 +99,7 @@ class StoredRowGroup {
       rows += put_starts(level_bits(in, page.n_values), page.n_values, at, n - rows, offsets + rows);
       check_definition_levels(in, page.n_values);
       if (page.encoding == kPlain)
-        std::memcpy(ids + at, in.take(page.n_values * sizeof(i32)), page.n_values * sizeof(i32));
+        std::copy_n(in.take(page.n_values * sizeof(i32)), page.n_values * sizeof(i32), reinterpret_cast<char*>(ids + at));
       else
         put_places(in, page.n_values, ids + at);
     });
@@ -110,7 +110,7 @@ class StoredRowGroup {
   void numbers(const StoredColumn& column, std::size_t width, char* values) {
     each_page(column, false, [&](const Page& page, u64 at) {
       if (page.encoding != kPlain || page.size < page.n_values * width) throw ForeignPages();
-      std::memcpy(values + at * width, page.data, page.n_values * width);
+      std::copy_n(page.data, page.n_values * width, values + at * width);  // of none, neither need be there
     });
   }
 
