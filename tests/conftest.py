@@ -12,6 +12,9 @@ import pytest
 from kernels import BackendError
 from kernels.cpu import INSTRUCTION_SETS, load_extension
 from pipeline.events import LOGGER
+from tests.prefect_server import prefect_server
+
+__all__ = ["prefect_server"]
 
 
 @pytest.fixture(autouse=True)

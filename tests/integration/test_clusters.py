@@ -87,7 +87,8 @@ def test_the_job_script_of_the_docs_searches_a_table(tmp_path, commands):
 def test_the_cluster_of_jobs_of_the_docs_searches_a_table(tmp_path, commands):
     pytest.importorskip("dask_jobqueue", reason="no dask-jobqueue here")
     environment = commands(
-        sbatch='bash "$1" > "$1.log" 2>&1 &\necho $! >> jobs\necho Submitted batch job $!',
+        # it keeps the script, as SLURM does: whoever gave it removes it then
+        sbatch='cp "$1" $$.sh\nbash $$.sh > $$.log 2>&1 &\necho $! >> jobs\necho Submitted batch job $!',
         scancel='kill "$@"',
     )
     script = of_the_docs("python", "import sys\n\nfrom dask_jobqueue")

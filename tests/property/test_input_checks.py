@@ -4,7 +4,6 @@ against plain definitions."""
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,11 +23,6 @@ def matrices(draw: st.DrawFn) -> tuple[list[list[int]], int]:
         return [np.flatnonzero(row).tolist() for row in whole], n
     rows = draw(st.lists(st.lists(st.integers(0, n), max_size=5), min_size=n, max_size=n))
     return [sorted(set(row)) if draw(st.integers(0, 4)) else row for row in rows], n
-
-
-@pytest.fixture(autouse=True, params=[1, 2, 1 << 18])
-def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arguments, "BLOCK", request.param)
 
 
 @given(matrix=matrices())
