@@ -57,6 +57,11 @@ class Artifacts:
         """Show a text in Markdown."""
         self._show(key, "markdown", markdown, description)
 
+    def page(self, place: str, description: str) -> None:
+        """Say where a report lies that people would send on."""
+        key = "report-" + place.rsplit("/", 1)[-1].removesuffix(".html")
+        self.text(key, f"As a page to send on: `{place}`", description)
+
     def close(self) -> None:
         """Wait until the server was told of all that changed."""
         with self._changed:

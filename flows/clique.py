@@ -12,6 +12,8 @@ from flows.tasks import STAGE, ended, settings_of
 from flows.words import many
 from pipeline.events import tell
 from pipeline.questions.clique import CliqueQuestion, answer
+from pipeline.report.answers import clique_page
+from pipeline.report.frame import place_of, write_page
 from pipeline.store.layout import Store
 
 
@@ -70,7 +72,10 @@ def clique(
         record = clique_task(source, question or {}, settings, stored, devices)
         named = ("size", "n_cliques", "proven", "n_vertices", "n_edges", "output")
         rows = [{"figure": name, "value": str(record[name])} for name in named]
-        shown.table(f"clique-{record['output'].rsplit('/', 1)[-1]}", rows, f"a maximum clique of {source}")
+        name = f"clique-{record['output'].rsplit('/', 1)[-1]}"
+        shown.table(name, rows, f"a maximum clique of {source}")
+        place = place_of(Store.open(settings_of(settings).store, create=False), name)
+        shown.page(write_page(place, lambda: clique_page(record), overwrite=True), "the clique as one page")
     return ended(f"{_in_words(record)}; {record['output']}", record)
 
 

@@ -15,7 +15,9 @@ from pipeline.events import tell
 from pipeline.questions.count_asked import CountAsked, check_count_backends
 from pipeline.questions.count_partitions import count_partitions, plan_count
 from pipeline.questions.count_tables import publish_counts
+from pipeline.report.page import write_report
 from pipeline.store.layout import Store
+from pipeline.store.results import open_run
 
 SHOWN = 100
 """Counts that the artifact lists, at most."""
@@ -79,6 +81,7 @@ def count_flow(source: str, asked: dict[str, Any], settings: dict[str, Any] | No
         record: dict[str, Any] = publish_counts_task(run, method, counted, asked, values)
         rows = [{name: str(row[name]) for name in ("p", "q", "count")} for row in record["counts"][:SHOWN]]
         shown.table(f"counts-{run}", rows, f"(p,q)-counts, the first {SHOWN} at most")
+        shown.page(write_report(open_run(tree.store, run)), "the counts as one page")
     return ended(f"{_in_words(record)}, run {run}; {record['output']}", record)
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from prefect import flow, get_run_logger, task
+from xxhash import xxh3_64_hexdigest
 
 from flows.artifacts import artifacts
 from flows.tasks import STAGE, ended, settings_of
 from flows.words import many
 from pipeline.errors import InputError
 from pipeline.questions.find import FindAsked, find_in_run, find_in_table
+from pipeline.report.frame import place_of
+from pipeline.settings import Settings
+from pipeline.store.layout import Store
 
 SHOWN = 100
 """Groups that the artifact lists, at most."""
@@ -25,7 +30,12 @@ def find_task(
     question = FindAsked(**{**asked, "containing": tuple(asked.get("containing", ()))})
     if (source is None) == (run is None):
         raise InputError("name an edge table or a run, one of the two")
-    record = find_in_table(source, question, values) if source is not None else find_in_run(str(run), question, values)
+    page = _place(source, run, asked, values)
+    record = (
+        find_in_table(source, question, values, page)
+        if source is not None
+        else find_in_run(str(run), question, values, page)
+    )
     get_run_logger().info("%s", in_words(record))
     return record
 
@@ -53,7 +63,8 @@ def find(
     Returns
     -------
     dict
-        The record of `pipeline.questions.find.find_in_table`, as the data of a state whose message
+        The record of `pipeline.questions.find.find_in_table`, with its page in the store, as the
+        data of a state whose message
         says the best.
     """
     with artifacts() as shown:
@@ -61,7 +72,14 @@ def find(
         named = ("value", "n_left", "n_right", *(["share"] if record["diverse"] else []))
         rows = [{name: str(group[name]) for name in named} for group in record["groups"][:SHOWN]]
         shown.table("groups", rows, f"the best groups by {record['by']}, {SHOWN} at most")
+        shown.page(record["report"], "the best groups as one page")
     return ended(in_words(record), record)
+
+
+def _place(source: str | None, run: str | None, asked: dict[str, Any], values: Settings) -> str:
+    """Where the page of a question lies: the same question replaces its page."""
+    question = json.dumps([source, run, asked, values.search.model_dump(mode="json")], sort_keys=True).encode()
+    return place_of(Store.open(values.store), f"find-{xxh3_64_hexdigest(question)}")
 
 
 def in_words(record: dict[str, Any]) -> str:

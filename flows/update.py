@@ -117,8 +117,7 @@ def _leave_artifacts(source: str, record: dict[str, Any]) -> None:
 
 def _leave_page(shown: Artifacts, record: dict[str, Any]) -> None:
     """Write the report of a version, and say where it is."""
-    page = write_report(open_run(record["store"], record["version"]))
-    shown.text(f"report-{record['version']}", f"As a page to send on: `{page}`", "the version as one page")
+    shown.page(write_report(open_run(record["store"], record["version"])), "the version as one page")
 
 
 def _show_groups(shown: Artifacts, record: dict[str, Any]) -> None:

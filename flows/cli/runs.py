@@ -178,7 +178,7 @@ def report(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file of --out that is there.")] = False,
     json: Json = False,
 ) -> None:
-    """Write a run as one page of HTML: what went in, sizes, the largest groups, times.
+    """Write a run as one page of HTML: what went in, sizes, the largest groups, times; or counts.
 
     The page needs no server and no network. It holds labels of the table: send it to those who may
     see them.

@@ -84,7 +84,7 @@ def estimate(
     "find",
     "bicliq find purchases.csv --top 20 --by surprise --min-left 3 --min-right 3",
     "bicliq find purchases.csv --top 5 --containing ann --containing tea",
-    "bicliq find purchases.csv --top 12 --diverse",
+    "bicliq find purchases.csv --top 12 --diverse --report twelve.html",
     "bicliq find --run 3f2a --store wiki-store --by balanced",
 )
 def find(
@@ -129,6 +129,9 @@ def find(
         bool, typer.Option("--diverse", help="Each next group is the one that adds most to those before it.")
     ] = False,
     time_limit: Limit = None,
+    report: Annotated[
+        str | None, typer.Option("--report", metavar="FILE", help="Write the answer as a page of HTML, too.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Find the best maximal bicliques, without listing all: of an edge table, or of a run."""
@@ -154,13 +157,13 @@ def find(
     if edges is not None and run is None:
         if context.params["store"] is not None:
             raise InputError("--store is where the run of --run lies; an edge table is searched without one")
-        record = find_in_table(edges, asked, settings)
+        record = find_in_table(edges, asked, settings, report)
     elif run is not None and edges is None:
         from pipeline.settings import load_settings
 
         if settings.ingest != load_settings().ingest:
             raise InputError("--run: the graph has been read already; leave the options of the input out")
-        record = find_in_run(run, asked, settings)
+        record = find_in_run(run, asked, settings, report)
     else:
         raise InputError("name an edge table, or a run of the store with --run, one of the two")
     console.answer(record, json, console.groups_table)

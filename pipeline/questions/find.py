@@ -7,6 +7,7 @@ not hold all of them; the answer says so.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from pipeline.formats import Edges
 from pipeline.graphs.bipartite import read_graph
 from pipeline.placement.where import Place, place_search
 from pipeline.questions.members import Part
+from pipeline.report.answers import find_page
+from pipeline.report.frame import write_page
 from pipeline.settings import SearchSettings, Settings
 from pipeline.stages.in_memory import bipartite_of
 from pipeline.stages.ingest import read_edge_table
@@ -114,7 +117,9 @@ NOT_WORTH = "its bounds leave a CPU little to search"
 """Why "auto" takes no GPU: what a CPU takes longest for, a GPU has no bounds for."""
 
 
-def find_in_table(source: Edges, asked: FindAsked, settings: Settings) -> dict[str, Any]:
+def find_in_table(
+    source: Edges, asked: FindAsked, settings: Settings, report: str | os.PathLike[str] | None = None
+) -> dict[str, Any]:
     """Find the best maximal bicliques of an edge table, and publish nothing.
 
     Parameters
@@ -125,6 +130,8 @@ def find_in_table(source: Edges, asked: FindAsked, settings: Settings) -> dict[s
         What is looked for.
     settings
         Its `ingest` and `search` parts are used, and `data_backend`.
+    report
+        Path or fsspec URL of a page of the answer, written in place of one that is there.
 
     Returns
     -------
@@ -133,7 +140,7 @@ def find_in_table(source: Edges, asked: FindAsked, settings: Settings) -> dict[s
         `diverse` value is what a group adds, and covered and share are the edges that it and those
         before it hold together, and their share of all edges of the table. Further proven, by,
         diverse, left_out (vertices that each restriction left out), n_left, n_right, n_edges, side,
-        nodes, backend, threads, seconds.
+        nodes, backend, threads, seconds, and report, where a page was asked for.
 
     Raises
     ------
@@ -147,10 +154,13 @@ def find_in_table(source: Edges, asked: FindAsked, settings: Settings) -> dict[s
     started = time.perf_counter()
     table = read_edge_table(source, settings.ingest, backend=settings.data_backend)
     part = Part(bipartite_of(table), table.left_ids, table.right_ids, table.weight)
-    return _find(part, asked, settings.search, place, started)
+    read = {"source": table.summary["source"], "summary": table.summary}
+    return _find(part, asked, settings.search, place, started, read, report)
 
 
-def find_in_run(run: str, asked: FindAsked, settings: Settings) -> dict[str, Any]:
+def find_in_run(
+    run: str, asked: FindAsked, settings: Settings, report: str | os.PathLike[str] | None = None
+) -> dict[str, Any]:
     """Find the best bicliques of a run of the store; see `find_in_table`.
 
     Parameters
@@ -161,6 +171,8 @@ def find_in_run(run: str, asked: FindAsked, settings: Settings) -> dict[str, Any
         What is looked for.
     settings
         `store`, and sizes that are larger than those of the run.
+    report
+        As for `find_in_table`.
 
     Returns
     -------
@@ -183,14 +195,30 @@ def find_in_run(run: str, asked: FindAsked, settings: Settings) -> dict[str, Any
     return {
         "run": opened.run,
         **opened.state.record(),
-        **_find(Part(read_graph(folder), left_ids, right_ids), asked, search, place, started),
+        **_find(
+            Part(read_graph(folder), left_ids, right_ids),
+            asked,
+            search,
+            place,
+            started,
+            folder.read_record("graph.json"),
+            report,
+        ),
     }
 
 
 _SIZES = ("min_left", "min_right", "min_edges")
 
 
-def _find(part: Part, asked: FindAsked, search: SearchSettings, place: Place, started: float) -> dict[str, Any]:
+def _find(
+    part: Part,
+    asked: FindAsked,
+    search: SearchSettings,
+    place: Place,
+    started: float,
+    table: dict[str, Any],
+    report: str | os.PathLike[str] | None,
+) -> dict[str, Any]:
     graph = part.graph
     part.limit_degree("left", asked.max_left_degree)
     part.limit_degree("right", asked.max_right_degree)
@@ -224,7 +252,7 @@ def _find(part: Part, asked: FindAsked, search: SearchSettings, place: Place, st
             **options,
         )
     )
-    return {
+    record = {
         "groups": [_labelled(group, asked.by, part, graph.n_edges) for group in result.groups],
         "proven": result.proven,
         "by": asked.by,
@@ -243,6 +271,11 @@ def _find(part: Part, asked: FindAsked, search: SearchSettings, place: Place, st
         "threads": result.threads,
         "seconds": {"ingest": read - started, **result.seconds, "total": time.perf_counter() - started},
     }
+    if report is not None:
+        groups = [(group.left, group.right) for group in result.groups]
+        labels = (part.left_ids, part.right_ids)
+        record["report"] = write_page(report, lambda: find_page(record, table, graph, groups, labels), overwrite=True)
+    return record
 
 
 def _labelled(group: kernels.Group, by: str, part: Part, n_edges: int) -> dict[str, Any]:

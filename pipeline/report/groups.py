@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -110,10 +110,9 @@ def groups_that_matter(run: Run, graph: BipartiteGraph, search: Mapping[str, Any
     groups += [(np.array(row["left"]), np.array(row["right"])) for row in tops]
     labels = (run.left_ids, run.right_ids)
     listed = {(left.tobytes(), right.tobytes()): (left, right) for left, right in map(_as_int64, groups)}
-    rows = [_row(graph, group, labels) for group in listed.values()]
+    rows = [row_of(graph, group, labels) for group in listed.values()]
     rows.sort(key=lambda row: (-row["surprise"], -row["n_edges"]))
-    blocks: list[Group] = [(group.left, group.right) for group in drawn.groups]
-    pictures = [_picture(graph, labels, blocks, at) for at in range(len(blocks))]
+    pictures = pictures_of(graph, [(group.left, group.right) for group in drawn.groups], labels)
     return Matter(rows, pictures, by, (surprising is None or surprising.proven) and drawn.proven)
 
 
@@ -145,7 +144,8 @@ def _as_int64(group: Group) -> Group:
     return left, right
 
 
-def _row(graph: BipartiteGraph, group: Group, labels: Any) -> dict[str, Any]:
+def row_of(graph: BipartiteGraph, group: Group, labels: Any) -> dict[str, Any]:
+    """Return a group as a row of the table of groups; `labels` are those of both sides."""
     left, right = (list(map(str, _labels(ids, side[:MEMBERS]))) for ids, side in zip(labels, group, strict=True))
     n_left, n_right = map(len, group)
     sizes = {"n_left": n_left, "n_right": n_right, "n_edges": n_left * n_right}
@@ -156,9 +156,16 @@ def _labels(ids: Any, dense: Ids) -> list[Any]:
     return list(ids.take(dense).to_pylist())
 
 
-def _picture(graph: BipartiteGraph, labels: Any, groups: list[Group], at: int) -> GroupPicture:
-    left, right = groups[at]
+def pictures_of(graph: BipartiteGraph, groups: Sequence[Group], labels: Any) -> list[GroupPicture]:
+    """Return groups with some of what is around each, in their order."""
     back = graph.transpose()
+    return [_picture(graph, back, labels, groups, at) for at in range(len(groups))]
+
+
+def _picture(
+    graph: BipartiteGraph, back: BipartiteGraph, labels: Any, groups: Sequence[Group], at: int
+) -> GroupPicture:
+    left, right = groups[at]
     rows = np.concatenate([left[:ROWS], _around(back, right, left)])
     columns = np.concatenate([right[:COLUMNS], _around(graph, left, right)])
     present = np.array([np.isin(columns, graph.indices[graph.indptr[u] : graph.indptr[u + 1]]) for u in rows])

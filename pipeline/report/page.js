@@ -4,7 +4,9 @@ const groups = JSON.parse(document.getElementById("data").textContent);
 const body = document.querySelector("#groups tbody");
 const said = document.getElementById("matching");
 const fields = ["member", "least-left", "least-right"].map((id) => document.getElementById(id));
-let order = { key: "surprise", up: false };
+const heads = [...document.querySelectorAll("#groups th[data-key]")];
+const keys = heads.map((head) => head.dataset.key);
+let order = { key: keys[0], up: false };
 
 function members(labels, n) {
   const more = n - labels.length;
@@ -22,7 +24,7 @@ function show() {
   chosen.sort((a, b) => (order.up ? 1 : -1) * (a[order.key] - b[order.key]) || b.n_edges - a.n_edges);
   body.replaceChildren(...chosen.map((group) => {
     const row = document.createElement("tr");
-    for (const key of ["surprise", "n_edges", "n_left", "n_right"]) {
+    for (const key of keys) {
       const cell = row.insertCell();
       cell.className = "n";
       cell.textContent = group[key].toLocaleString("en");
@@ -32,14 +34,14 @@ function show() {
     return row;
   }));
   said.textContent = `${chosen.length.toLocaleString("en")} of ${groups.length.toLocaleString("en")} groups`;
-  for (const head of document.querySelectorAll("#groups th[data-key]")) {
+  for (const head of heads) {
     const sorted = head.dataset.key === order.key;
     head.setAttribute("aria-sort", sorted ? (order.up ? "ascending" : "descending") : "none");
   }
 }
 
 for (const field of fields) field.addEventListener("input", show);
-for (const head of document.querySelectorAll("#groups th[data-key]")) {
+for (const head of heads) {
   head.querySelector("button").addEventListener("click", () => {
     const key = head.dataset.key;
     order = { key, up: order.key === key ? !order.up : false };

@@ -1,23 +1,18 @@
-"""The page: one file of HTML with its style, its pictures and its script inside."""
+"""The page of a run: its sections, in the frame that all reports share."""
 
 from __future__ import annotations
 
-import json
 import os
-from html import escape
-from importlib.resources import files
-from typing import Any
 
-import fsspec
-
-from pipeline.errors import InputError, StorageError
 from pipeline.report import sections
+from pipeline.report.answers import count_page
 from pipeline.report.facts import Facts, gather
+from pipeline.report.frame import framed, place_of, write_page
 from pipeline.store.results import Run
 
 
 def write_report(run: Run, path: str | os.PathLike[str] | None = None, *, overwrite: bool = True) -> str:
-    """Write the report of a published run as one page of HTML.
+    """Write the report of a published run, or of the counts of one, as one page of HTML.
 
     Parameters
     ----------
@@ -40,45 +35,26 @@ def write_report(run: Run, path: str | os.PathLike[str] | None = None, *, overwr
     StorageError
         Where the run is not published, is damaged, or the page cannot be written.
     """
-    place = f"{run.store.uri}/reports/{run.run}.html" if path is None else os.fspath(path)
-    system, target = fsspec.core.url_to_fs(place)
-    if not overwrite and system.exists(target):
-        raise InputError(f"{place}: is there already; name another file, or overwrite it")
-    text = page(gather(run))
-    try:
-        system.makedirs(system._parent(target), exist_ok=True)
-        with system.open(target, "wb") as file:
-            file.write(text.encode())
-    except OSError as error:
-        raise StorageError(f"{place}: cannot be written: {error}; check the folder and the space") from error
-    return place
+    place = place_of(run.store, run.run) if path is None else path
+    return write_page(place, lambda: _text(run), overwrite=overwrite)
+
+
+def _text(run: Run) -> str:
+    return count_page(run) if run.state.name == "count" else page(gather(run))
 
 
 def page(facts: Facts) -> str:
     """Return the page of a run; every label is escaped."""
-    room = files("pipeline.report")
-    style, script = (room.joinpath(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
     name = sections.name_of(facts)
     found = f"{facts.manifest.bicliques:,} maximal biclique{'' if facts.manifest.bicliques == 1 else 's'}"
-    return "".join(
-        [
-            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width,initial-scale=1">',
-            f"<title>{escape(found)} of {escape(name)}</title><style>{style}</style></head><body><main>",
-            sections.head(facts, name, found),
-            sections.what_went_in(facts),
-            sections.groups_that_matter(facts),
-            sections.groups_to_look_through(facts),
-            sections.what_changed(facts),
-            sections.shapes(facts),
-            sections.expected_and_found(facts),
-            sections.time_and_machine(facts),
-            f'</main><script type="application/json" id="data">{_json(facts.groups.rows)}</script>',
-            f"<script>{script}</script></body></html>\n",
-        ]
-    )
-
-
-def _json(rows: list[dict[str, Any]]) -> str:
-    """JSON that ends no script: no label can close the element that it stands in."""
-    return json.dumps(rows, ensure_ascii=False).replace("<", "\\u003c").replace("\u2028", "\\u2028")
+    parts = [
+        sections.head(facts, name, found),
+        sections.what_went_in(facts),
+        sections.groups_that_matter(facts),
+        sections.groups_to_look_through(facts),
+        sections.what_changed(facts),
+        sections.shapes(facts),
+        sections.expected_and_found(facts),
+        sections.time_and_machine(facts),
+    ]
+    return framed(f"{found} of {name}", parts, facts.groups.rows)

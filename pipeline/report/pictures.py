@@ -24,6 +24,9 @@ WIDTH = 330
 STEPS = 8
 """Shades of a heat map."""
 
+SIDE = 40
+"""Largest p and q that a picture of counts shows."""
+
 EYE = 1.02
 """Points nearer than this factor on both axes are drawn as one."""
 
@@ -177,12 +180,50 @@ def sizes_picture(sizes: dict[tuple[int, int], int]) -> str:
     bottom = height - 34
     parts.append(_text(x0, bottom, "right vertices, from →"))
     parts.append(_upright(14, y0 + n_rows * cell / 2, "left vertices, from"))
-    for step in range(STEPS):
-        shade = f'class="heat" style="--v:{step / (STEPS - 1):.2f}"'
-        parts.append(f'<rect {shade} x="{x0 + step * 16}" y="{bottom + 10}" width="16" height="12"/>')
-    parts.append(_text(x0 - 6, bottom + 20, "1", "end"))
-    parts.append(_text(x0 + STEPS * 16 + 6, bottom + 20, f"{most:,} bicliques") + "</svg>")
-    return "".join(parts)
+    return "".join(parts) + _key(x0, bottom + 10, f"{most:,} bicliques") + "</svg>"
+
+
+def _key(x: int, y: int, most: str) -> str:
+    """The shades of a heat map, from 1 to the most."""
+    shades = "".join(
+        f'<rect class="heat" style="--v:{step / (STEPS - 1):.2f}" x="{x + step * 16}" y="{y}" width="16" height="12"/>'
+        for step in range(STEPS)
+    )
+    return _text(x - 6, y + 10, "1", "end") + shades + _text(x + STEPS * 16 + 6, y + 10, most)
+
+
+def counts_picture(counts: dict[tuple[int, int], int]) -> str:
+    """Counts by p and q, as shades of a logarithmic scale; up to `SIDE` sizes of each.
+
+    Examples
+    --------
+    >>> counts_picture({(1, 1): 5, (1, 2): 0}).count("<rect")  # a count of 0 has no cell; 8 of the key
+    9
+    """
+    shown = {size: count for size, count in counts.items() if count and max(size) <= SIDE}
+    n_rows, n_columns = (max((size[axis] for size in shown), default=1) for axis in (0, 1))
+    cell, x0, y0 = 20, 60, 14
+    width, height = max(x0 + n_columns * cell + 20, 330), y0 + n_rows * cell + 84
+    most = max(shown.values(), default=1)
+    parts = [
+        f'<svg class="fixed" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img"'
+        ' aria-label="counts by p and q">'
+    ]
+    for (p, q), count in sorted(shown.items()):
+        x, y = x0 + (q - 1) * cell, y0 + (n_rows - p) * cell
+        shade = f'class="heat" style="--v:{_shade(count, most):.2f}"'
+        said = f"p {p}, q {q}: {count:,}"
+        parts.append(
+            f'<rect {shade} x="{x}" y="{y}" width="{cell - 1}" height="{cell - 1}"><title>{said}</title></rect>'
+        )
+    for p in range(1, n_rows + 1):
+        parts.append(_text(x0 - 6, y0 + (n_rows - p) * cell + 14, str(p), "end"))
+    for q in range(1, n_columns + 1):
+        parts.append(_text(x0 + (q - 1) * cell + 10, y0 + n_rows * cell + 14, str(q), "middle"))
+    bottom = y0 + n_rows * cell + 34
+    parts.append(_text(x0, bottom, "q, right vertices →"))
+    parts.append(_upright(14, y0 + n_rows * cell / 2, "p, left vertices"))
+    return "".join(parts) + _key(x0, bottom + 12, f"{most:,}") + "</svg>"
 
 
 def group_picture(group: GroupPicture, times: Times | None) -> str:
@@ -267,6 +308,7 @@ def _along(seen: npt.NDArray[np.float64], times: Times) -> npt.NDArray[np.float6
 
 
 def _shade(count: int, most: int) -> float:
+    """Between 0 and 1; counts may have more digits than a float has room for."""
     return math.log(count) / math.log(most) if most > 1 else 1.0
 
 

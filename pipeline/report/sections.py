@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 from typing import Any
 
@@ -12,6 +13,8 @@ from pipeline.report.groups import DRAWN, MEMBERS, GroupPicture
 from pipeline.report.history import Step
 from pipeline.report.pictures import day, degrees_picture, group_picture, sizes_picture, times_picture, two_step_picture
 from pipeline.report.times import Times
+
+Rows = Iterable[tuple[str, str]]
 
 DROPPED = {
     "dropped_nulls": "a value was missing",
@@ -40,6 +43,12 @@ BY = {
 }
 """What makes groups matter, in words."""
 
+MAXIMAL = (
+    "A maximal biclique is a group of left vertices and the right vertices that all of them share, which can be"
+    " extended on neither side."
+)
+"""What the groups of a page are."""
+
 NAMED = 12
 """Members of a side that the tables of changes name."""
 
@@ -64,37 +73,48 @@ def head(facts: Facts, name: str, found: str) -> str:
         "set digest": manifest.digest,
     }
     warning = "" if manifest.complete else '<p class="warn">A limit ended the search: there are more than these.</p>'
+    return f"<h1>{escape(found)} in {escape(name)}</h1><p>{MAXIMAL}</p>{warning}{tiles(figures)}"
+
+
+def tiles(figures: dict[str, str]) -> str:
+    """The figures at the head of a page."""
     told = "".join(
-        f'<div><span class="soft">{said}</span><b>{escape(value)}</b></div>' for said, value in figures.items()
+        f'<div><span class="soft">{escape(said)}</span><b>{escape(value)}</b></div>' for said, value in figures.items()
     )
-    return (
-        f"<h1>{escape(found)} in {escape(name)}</h1>"
-        "<p>A maximal biclique is a group of left vertices and the right vertices that all of them share, which can be"
-        f' extended on neither side.</p>{warning}<div class="figures">{told}</div>'
-    )
+    return f'<div class="figures">{told}</div>'
 
 
 def what_went_in(facts: Facts) -> str:
     """Rows that were read, united and dropped, updates, and what the checks of the input said."""
-    first = facts.steps[0].graph
-    summary, source = first["summary"], first["source"]
-    columns, asked = summary["columns"], facts.asked["search"]
-    rows = [("rows read", f"{summary['rows_read']:,}"), ("repeat an edge", f"{summary['duplicates']:,}")]
-    rows += [(f"dropped: {why}", f"{summary[key]:,}") for key, why in DROPPED.items() if summary.get(key)]
-    rows += [("edges kept", f"{summary['edges']:,}"), ("connected components", f"{facts.profile.components:,}")]
-    rows += [
+    asked = facts.asked["search"]
+    more = [("connected components", f"{facts.profile.components:,}")]
+    more += [
         (f"least {what}", f"{asked[key]:,}")
         for key, what in (("min_left", "left vertices"), ("min_right", "right vertices"), ("min_edges", "edges"))
         if asked[key] > 1
     ]
+    return table_read(facts.steps[0].graph, more, _updates(facts.steps) + checks_table(facts.manifest.checks))
+
+
+def table_read(graph: dict[str, Any], more: Rows = (), after: str = "") -> str:
+    """The account of a table that was read: `source` and `summary` of a graph's record."""
+    summary, source = graph["summary"], graph["source"]
+    columns = summary["columns"]
+    rows = [("rows read", f"{summary['rows_read']:,}"), ("repeat an edge", f"{summary['duplicates']:,}")]
+    rows += [(f"dropped: {why}", f"{summary[key]:,}") for key, why in DROPPED.items() if summary.get(key)]
+    rows += [("edges kept", f"{summary['edges']:,}"), *more]
     dropped = "" if any(summary.get(key) for key in DROPPED) else " Nothing was dropped."
     said = (
         f"<p><code>{escape(str(source['uri']))}</code> ({escape(source['format'])}, {source['bytes']:,} bytes); left is"
         f" <b>{escape(str(columns['left']))}</b>, right is <b>{escape(str(columns['right']))}</b>.{dropped}</p>"
     )
-    lines = "".join(f'<tr><td>{escape(what)}</td><td class="n">{value}</td></tr>' for what, value in rows)
-    checks = _checks(facts.manifest.checks)
-    return f"<section><h2>What went in</h2>{said}<table>{lines}</table>{_updates(facts.steps)}{checks}</section>"
+    return f"<section><h2>What went in</h2>{said}{two_columns(rows)}{after}</section>"
+
+
+def two_columns(rows: Rows) -> str:
+    """A table of two columns: what is told, and its value."""
+    cells = "".join(f'<tr><td>{escape(what)}</td><td class="n">{escape(value)}</td></tr>' for what, value in rows)
+    return f"<table>{cells}</table>"
 
 
 def _updates(steps: list[Step]) -> str:
@@ -107,11 +127,12 @@ def _updates(steps: list[Step]) -> str:
                 f"<td class='n'>{step.update[name]:,}</td>" for name in ("rows_read", "edges", "unchanged")
             )
             lines += f"<tr><td>{escape(files)}</td><td>{did}</td>{numbers}<td><code>{escape(step.run)}</code></td></tr>"
-    heads = _heads("update", "edges are", "rows read|", "edges|", "no change|", "version")
-    return f"<h3>Updates</h3><div class='wide'><table><thead>{heads}</thead>{lines}</table></div>" if lines else ""
+    headings = heads("update", "edges are", "rows read|", "edges|", "no change|", "version")
+    return f"<h3>Updates</h3><div class='wide'><table><thead>{headings}</thead>{lines}</table></div>" if lines else ""
 
 
-def _checks(checks: list[dict[str, Any]]) -> str:
+def checks_table(checks: list[dict[str, Any]]) -> str:
+    """What the checks of the input said; nothing where there are none."""
     if not checks:
         return ""
     lines = ""
@@ -124,25 +145,31 @@ def _checks(checks: list[dict[str, Any]]) -> str:
             f"<tr><td>{escape(CHECKED.get(check['name'], check['name']))}</td><td class='n'>{value}</td>"
             f"<td class='{escape(check['state'])}'>{escape(check['state'])}</td><td>{limits or 'no limit set'}</td></tr>"
         )
-    heads = _heads("check", "value|", "result", "limits")
-    return f"<h3>Checks of the input</h3><div class='wide'><table><thead>{heads}</thead>{lines}</table></div>"
+    headings = heads("check", "value|", "result", "limits")
+    return f"<h3>Checks of the input</h3><div class='wide'><table><thead>{headings}</thead>{lines}</table></div>"
 
 
 def groups_that_matter(facts: Facts) -> str:
     """The most surprising groups, each drawn with what is around it."""
     times = facts.times if isinstance(facts.times, Times) else None
-    drawn = "".join(_drawn(group, times) for group in facts.groups.pictures)
+    proven = "" if facts.groups.proven else " The time for this search was over: there may be better ones."
+    line = "Below each, when its edges were first seen." if times else escape(str(facts.times))
+    return (
+        f"<section><h2>The groups that matter</h2><p>{BY[facts.groups.by]} Of up to {DRAWN}, each is the one that is best"
+        f" beside those before it.{proven} {line}</p>{drawn_groups(facts.groups.pictures, times)}</section>"
+    )
+
+
+def drawn_groups(pictures: list[GroupPicture], times: Times | None = None) -> str:
+    """Groups, each drawn with what is around it, and what the colours mean."""
+    if not pictures:
+        return "<p>There is no group of these sizes.</p>"
     key = "".join(
         f'<span class="key" style="background:var({colour})"></span>{said}'
         for colour, said in (("--left", "in the group"), ("--right", "edge around it"), ("--absent", "no edge"))
     )
-    proven = "" if facts.groups.proven else " The time for this search was over: there may be better ones."
-    line = "Below each, when its edges were first seen." if times else escape(str(facts.times))
-    none = "" if drawn else "<p>There is no group of these sizes.</p>"
-    return (
-        f"<section><h2>The groups that matter</h2><p>{BY[facts.groups.by]} Of up to {DRAWN}, each is the one that is best"
-        f" beside those before it.{proven} {line}</p><p>{key}</p>{none}<div class='pictures'>{drawn}</div></section>"
-    )
+    drawn = "".join(_drawn(group, times) for group in pictures)
+    return f"<p>{key}</p><div class='pictures'>{drawn}</div>"
 
 
 def _drawn(group: GroupPicture, times: Times | None) -> str:
@@ -175,15 +202,21 @@ def _times_of(group: GroupPicture, times: Times) -> str:
 
 def groups_to_look_through(facts: Facts) -> str:
     """The table of groups, which the page's script fills, filters and sorts."""
-    keys = {"surprise": "surprise", "n_edges": "edges", "n_left": "left", "n_right": "right"}
+    said = f"The most surprising and the largest of {facts.manifest.bicliques:,}: {len(facts.groups.rows):,}."
+    return table_of_groups("Groups to look through", said, facts.groups.rows)
+
+
+def table_of_groups(title: str, said: str, rows: list[dict[str, Any]], value: str | None = None) -> str:
+    """The table that the page's script fills; `value` heads a column of what each group is worth."""
+    keys = {} if value is None else {"value": value}
+    keys |= {"surprise": "surprise", "n_edges": "edges", "n_left": "left", "n_right": "right"}
     heads = "".join(
         f'<th class="n" scope="col" data-key="{key}"><button type="button">{said}</button></th>'
         for key, said in keys.items()
     )
-    cut = f" Of each side up to {MEMBERS} members are here, and searched." if _is_cut(facts.groups.rows) else ""
+    cut = f" Of each side up to {MEMBERS} members are here, and searched." if _is_cut(rows) else ""
     return (
-        f"<section><h2>Groups to look through</h2><p>The most surprising and the largest of"
-        f" {facts.manifest.bicliques:,}: {len(facts.groups.rows):,}.{cut} Click on a heading to sort.</p>"
+        f"<section><h2>{title}</h2><p>{said}{cut} Click on a heading to sort.</p>"
         '<div class="filters"><label>member contains<input id="member" type="search"></label>'
         '<label>least left<input id="least-left" type="number" min="1" value="1"></label>'
         '<label>least right<input id="least-right" type="number" min="1" value="1"></label></div>'
@@ -221,9 +254,9 @@ def _changed(changes: dict[str, Any], kind: str) -> str:
             f"<tr><td>{escape(group['how'])}</td><td class='n'>{group['n_left']:,} × {group['n_right']:,}</td>"
             f"<td class='n'>{beside}</td><td>{_some(group['left'])}</td><td>{_some(group['right'])}</td></tr>"
         )
-    heads = _heads("how", "size|", "was|" if kind == "appeared" else "is left|", "left members", "right members")
+    headings = heads("how", "size|", "was|" if kind == "appeared" else "is left|", "left members", "right members")
     shown = f"The {len(changes[kind]):,} largest that {kind}"
-    return f"<h3>{shown}</h3><div class='wide'><table class='changes'><thead>{heads}</thead>{lines}</table></div>"
+    return f"<h3>{shown}</h3><div class='wide'><table class='changes'><thead>{headings}</thead>{lines}</table></div>"
 
 
 def _some(labels: list[Any]) -> str:
@@ -285,7 +318,7 @@ def expected_and_found(facts: Facts) -> str:
             f"<tr><td>{ {'ids': 'members of all of them'}.get(name, name) }</td><td class='n'>{expected[name]:,}</td>"
             f"<td class='n'>{bounds[0]:,} to {bounds[1]:,}</td><td class='n'>{truth:,}</td><td>{within}</td></tr>"
         )
-    heads = _heads("", "expected|", "nine cases of ten|", "found|", "within")
+    headings = heads("", "expected|", "nine cases of ten|", "found|", "within")
     how = (
         "All was searched for it, so it is exact but for the bytes."
         if expected["exact"]
@@ -293,7 +326,7 @@ def expected_and_found(facts: Facts) -> str:
     )
     cut = "" if facts.manifest.complete else " A limit ended the search before all was found."
     return (
-        f"<section><h2>Expected and found</h2><p>{how}{cut}</p><div class='wide'><table><thead>{heads}</thead>{lines}"
+        f"<section><h2>Expected and found</h2><p>{how}{cut}</p><div class='wide'><table><thead>{headings}</thead>{lines}"
         "</table></div></section>"
     )
 
@@ -303,19 +336,13 @@ def time_and_machine(facts: Facts) -> str:
     manifest = facts.manifest
     read = {name: facts.steps[-1].graph["seconds"].get(name, 0.0) for name in ("read", "unite", "write")}
     seconds = {**read, "profile": facts.profile.seconds, **manifest.seconds}
-    most = max(seconds.values(), default=0) or 1
-    lines = "".join(
-        f'<tr><td>{escape(name)}</td><td class="n">{took:,.3f} s</td><td style="width:60%"><div class="bar"'
-        f' style="width:{100 * took / most:.1f}%"></div></td></tr>'
-        for name, took in seconds.items()
-    )
     named = ("processor", "cores", "memory", "system")
     machine = ", ".join(
         f"{manifest.machine[name]}{' cores' if name == 'cores' else ''}" for name in named if name in manifest.machine
     )
     published = f" on a machine with {escape(machine)}" if machine else ""
     return (
-        f"<section><h2>Time and machine</h2><table>{lines}</table><p class='soft'>The search is summed over"
+        f"<section><h2>Time and machine</h2>{bars(seconds)}<p class='soft'>The search is summed over"
         f" {manifest.partitions:,} partitions. They ran on {escape(manifest.backend)} with up to {manifest.threads:,}"
         f" threads and take {manifest.bytes:,} bytes. Run <code>{manifest.run}</code> of graph"
         f" <code>{manifest.graph}</code>, published {escape(manifest.created[:16].replace('T', ' '))} UTC{published}. Set"
@@ -323,7 +350,18 @@ def time_and_machine(facts: Facts) -> str:
     )
 
 
-def _heads(*names: str) -> str:
+def bars(seconds: dict[str, float]) -> str:
+    """Seconds of stages, as numbers and as bars."""
+    most = max(seconds.values(), default=0) or 1
+    rows = "".join(
+        f'<tr><td>{escape(name)}</td><td class="n">{took:,.3f} s</td><td style="width:60%"><div class="bar"'
+        f' style="width:{100 * took / most:.1f}%"></div></td></tr>'
+        for name, took in seconds.items()
+    )
+    return f"<table>{rows}</table>"
+
+
+def heads(*names: str) -> str:
     """A row of headings; a bar at the end of a name says that its column holds numbers."""
     kinds = [' class="n"' if name.endswith("|") else "" for name in names]
     cells = [f'<th scope="col"{kind}>{name.rstrip("|")}</th>' for kind, name in zip(kinds, names, strict=True)]

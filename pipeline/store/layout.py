@@ -28,7 +28,7 @@ A store is a folder behind any fsspec URL (a local path, ``memory://``, ``s3://b
         pruned.json                      of a run or graph that is being removed (`pipeline.versions.prune`)
         claims/update.lock               locked by the process that makes it (local disks)
     <store>/cliques/<name>/              a maximum clique (`pipeline.questions.clique`)
-    <store>/reports/<run>.html           a page for people (`pipeline.report`), made again at any time
+    <store>/reports/<name>.html          a page for people (`pipeline.report`), made again at any time
 
 Every JSON file is a sealed record (`pipeline.store.records`), and every other file but locks is
 named by one of them, with its size and its checksum. What no record names is not read by anybody.

@@ -47,7 +47,14 @@ MAY_IMPORT: dict[str, list[str]] = {
     "pipeline.lineage": BASE,
     "pipeline.notify": [*BASE, "pipeline.store.*", "pipeline.rules"],
     "pipeline.run": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.notify", "pipeline.lineage"],
-    "pipeline.questions": [*BELOW_STAGES, "kernels", "pipeline.picture", "pipeline.stages.*", "pipeline.run"],
+    "pipeline.questions": [
+        *BELOW_STAGES,
+        "kernels",
+        "pipeline.picture",
+        "pipeline.stages.*",
+        "pipeline.report.*",
+        "pipeline.run",
+    ],
     "pipeline.versions": [
         *BELOW_STAGES,
         "kernels",

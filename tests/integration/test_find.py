@@ -224,10 +224,11 @@ def test_the_command_prints_groups_as_the_contract_says(table, capsys):
 
 
 @pytest.mark.usefixtures("prefect_server")
-def test_the_flow_finds_what_the_function_finds(table):
+def test_the_flow_finds_what_the_function_finds(table, tmp_path):
     from flows.find import find
 
-    record = find(table[0], {"top": 3, "by": "surprise", "containing": ["user03"]})
+    asked = {"top": 3, "by": "surprise", "containing": ["user03"]}
+    record = find(table[0], asked, {"store": str(tmp_path / "store")})
     plain = find_in_table(table[0], FindAsked(top=3, by="surprise", containing=("user03",)), load_settings())
     assert groups_of(record) == groups_of(plain)
 

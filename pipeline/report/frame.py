@@ -1,0 +1,76 @@
+"""The frame of a report: one file of HTML with its style, its pictures and its script inside."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+import fsspec
+
+from pipeline.errors import InputError, StorageError
+from pipeline.store.layout import Store
+
+
+def framed(title: str, parts: Iterable[str], rows: Sequence[dict[str, Any]] | None = None) -> str:
+    """Return a page.
+
+    Parameters
+    ----------
+    title
+        Its title, as text.
+    parts
+        Its sections, as HTML.
+    rows
+        What the page's script fills the table of groups with; None: no section has that table.
+    """
+    room = files("pipeline.report")
+    style, script = (room.joinpath(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    data = "" if rows is None else f'<script type="application/json" id="data">{_json(rows)}</script>'
+    filled = f"{data}<script>{script}</script>" if data else ""
+    return "".join(
+        [
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width,initial-scale=1">',
+            f"<title>{escape(title)}</title><style>{style}</style></head><body><main>",
+            *parts,
+            f"</main>{filled}</body></html>\n",
+        ]
+    )
+
+
+def place_of(store: Store, name: str) -> str:
+    """Return where a store keeps the page of a run or an answer."""
+    return f"{store.uri}/reports/{name}.html"
+
+
+def write_page(place: str | os.PathLike[str], text: Callable[[], str], *, overwrite: bool) -> str:
+    """Write a page to a path or fsspec URL, and return the place.
+
+    Raises
+    ------
+    InputError
+        Where the file is there already, and shall not be replaced; then no text is made.
+    StorageError
+        Where it cannot be written.
+    """
+    place = os.fspath(place)
+    system, target = fsspec.core.url_to_fs(place)
+    if not overwrite and system.exists(target):
+        raise InputError(f"{place}: is there already; name another file, or overwrite it")
+    content = text().encode()
+    try:
+        system.makedirs(system._parent(target), exist_ok=True)
+        with system.open(target, "wb") as file:
+            file.write(content)
+    except OSError as error:
+        raise StorageError(f"{place}: cannot be written: {error}; check the folder and the space") from error
+    return place
+
+
+def _json(rows: Sequence[dict[str, Any]]) -> str:
+    """JSON that ends no script: no label can close the element that it stands in."""
+    return json.dumps(list(rows), ensure_ascii=False).replace("<", "\\u003c").replace("\u2028", "\\u2028")
