@@ -64,8 +64,7 @@ def find(
     -------
     dict
         The record of `pipeline.questions.find.find_in_table`, with its page in the store, as the
-        data of a state whose message
-        says the best.
+        data of a state whose message says the best.
     """
     with artifacts() as shown:
         record = find_task(source, run, asked or {}, settings)
