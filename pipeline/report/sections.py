@@ -207,7 +207,7 @@ def groups_to_look_through(facts: Facts) -> str:
 
 
 def table_of_groups(title: str, said: str, rows: list[dict[str, Any]], value: str | None = None) -> str:
-    """The table that the page's script fills; `value` heads a column of values of groups."""
+    """The table that the page's script fills; `value` heads a column of what groups are worth."""
     keys = {} if value is None else {"value": value}
     keys |= {"surprise": "surprise", "n_edges": "edges", "n_left": "left", "n_right": "right"}
     heads = "".join(
