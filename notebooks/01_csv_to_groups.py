@@ -24,7 +24,11 @@ import bicliq
 table = Path(tempfile.mkdtemp(prefix="bicliq-")) / "shop.csv"
 table.write_text(
     "customer,item\n"
-    + "".join(f'"{who}",{what}\n' for who in ("Smith, Ann", "Zoë", "Bob") for what in ("jam", "tea", '"rye ""dark"""'))
+    + "".join(
+        f'"{who}",{what}\n'
+        for who in ("Smith, Ann", "Zoë", "Bob")
+        for what in ("jam", "tea", '"rye ""dark"""')
+    )
     + "Cid,tea\nCid,wine\nBob,wine\n"
 )
 groups = bicliq.enumerate(table, left="customer", right="item", min_left=2)

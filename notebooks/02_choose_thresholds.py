@@ -28,7 +28,9 @@ import bicliq
 here = Path.cwd() if (Path.cwd() / "tests").exists() else Path.cwd().parent
 edges = here / "tests" / "data" / "edit-nawiki.parquet"
 expected = bicliq.estimate(edges)
-print(f"about {expected.bicliques:,} groups ({expected.low:,} to {expected.high:,} in nine cases of ten)")
+print(
+    f"about {expected.bicliques:,} groups ({expected.low:,} to {expected.high:,} in nine cases of ten)"
+)
 print(f"{expected.bytes / 2**20:,.0f} MiB and {expected.seconds:.1f} s of this machine")
 
 # %% [markdown]
@@ -37,7 +39,9 @@ print(f"{expected.bytes / 2**20:,.0f} MiB and {expected.seconds:.1f} s of this m
 # %%
 grid = expected.to_pandas().pivot(index="min_left", columns="min_right", values="bicliques")
 figure, axes = plt.subplots(figsize=(9, 4))
-picture = axes.pcolormesh(grid.mask(grid < 1), norm=LogNorm(1, grid.max().max()), cmap="viridis_r")
+picture = axes.pcolormesh(
+    grid.mask(grid < 1), norm=LogNorm(1, grid.max().max()), cmap="viridis_r"
+)
 axes.set_xticks([n + 0.5 for n in range(grid.shape[1])], grid.columns)
 axes.set_yticks([n + 0.5 for n in range(grid.shape[0])], grid.index)
 axes.set(xlabel="least pages", ylabel="least editors")
@@ -54,6 +58,8 @@ balanced = table[(table["min_left"] == table["min_right"]) & (table["bicliques"]
 least = int(balanced["min_left"].min())
 asked = bicliq.estimate(edges, min_left=least, min_right=least)
 groups = bicliq.enumerate(edges, min_left=least, min_right=least)
-print(f"at least {least} × {least}: {asked.low:,} to {asked.high:,} expected, {len(groups):,} maximal groups found")
+print(
+    f"at least {least} × {least}: {asked.low:,} to {asked.high:,} expected, {len(groups):,} maximal groups"
+)
 assert len(groups) < 100_000
 groups.top(5).to_pandas()[["n_left", "n_right", "n_edges", "left"]]

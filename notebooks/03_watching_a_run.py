@@ -28,11 +28,16 @@ from pipeline.settings import load_settings
 here = Path.cwd() if (Path.cwd() / "tests").exists() else Path.cwd().parent
 store = os.environ.get("BICLIQ_NOTEBOOK_STORE") or tempfile.mkdtemp(prefix="bicliq-")
 settings = load_settings(
-    store=f"{store}/watched", plan={"partitions": 8}, cluster={"workers": 2, "dashboard": ":0"}, search={"min_left": 3}
+    store=f"{store}/watched",
+    plan={"partitions": 8},
+    cluster={"workers": 2, "dashboard": ":0"},
+    search={"min_left": 3},
 )
 told, addresses = [], []
 summary = run(
-    here / "tests" / "data" / "marvel.parquet", settings, Observer(search=told.append, dashboard=addresses.append)
+    here / "tests" / "data" / "marvel.parquet",
+    settings,
+    Observer(search=told.append, dashboard=addresses.append),
 )
 print("the dashboard was at", addresses[0])
 print(f"{summary.bicliques:,} maximal groups in {summary.partitions} partitions")
@@ -44,7 +49,10 @@ print(f"{summary.bicliques:,} maximal groups in {summary.partitions} partitions"
 import pandas as pd
 
 progress = pd.DataFrame(
-    [{"partitions": p.partitions_done, "bicliques": p.bicliques, "seconds": p.seconds} for p in told]
+    [
+        {"partitions": p.partitions_done, "bicliques": p.bicliques, "seconds": p.seconds}
+        for p in told
+    ]
 )
 assert progress["partitions"].iloc[-1] == summary.partitions
 progress.tail()

@@ -28,7 +28,9 @@ import bicliq
 here = Path.cwd() if (Path.cwd() / "tests").exists() else Path.cwd().parent
 table = pq.read_table(here / "tests" / "data" / "southern-women.parquet")
 counts = bicliq.count(table, 6, 6, up_to=True)
-print(f"{counts[1, 1]} edges, {counts[2, 2]} butterflies, {counts[3, 3]} complete 3 × 3 subgraphs")
+print(
+    f"{counts[1, 1]} edges, {counts[2, 2]} butterflies, {counts[3, 3]} complete 3 × 3 subgraphs"
+)
 print(f"{len(bicliq.enumerate(table)):,} maximal groups")
 
 # %% [markdown]
@@ -61,10 +63,14 @@ plt.show()
 
 # %%
 degree = {
-    side: np.bincount(table[side].combine_chunks().dictionary_encode().indices) for side in table.column_names[:2]
+    side: np.bincount(table[side].combine_chunks().dictionary_encode().indices)
+    for side in table.column_names[:2]
 }
 left, right = (degree[side] for side in table.column_names[:2])
-ends = [table[side].combine_chunks().dictionary_encode().indices.to_numpy() for side in table.column_names[:2]]
+ends = [
+    table[side].combine_chunks().dictionary_encode().indices.to_numpy()
+    for side in table.column_names[:2]
+]
 paths = int(((left[ends[0]] - 1) * (right[ends[1]] - 1)).sum())
 clustering = 4 * counts[2, 2] / paths
 assert 0 < clustering < 1
@@ -83,15 +89,25 @@ import kernels
 from pipeline.graphs.bipartite import BipartiteGraph
 
 names = ["editor", "page", "weight", "time"]
-edits = pd.read_csv(here / "tests" / "data" / "out.edit-nawiki", sep=r"\s+", comment="%", names=names)
+edits = pd.read_csv(
+    here / "tests" / "data" / "out.edit-nawiki", sep=r"\s+", comment="%", names=names
+)
 year = pd.to_datetime(edits["time"], unit="s").dt.year
 early = edits[year < 2009].drop_duplicates(["editor", "page"])
 ends = early["editor"].to_numpy(), early["page"].to_numpy()
 graph = BipartiteGraph.from_edges(*ends, edits["editor"].max() + 1, edits["page"].max() + 1)
-found = kernels.count_bicliques(graph.indptr, graph.indices, graph.n_right, 2, 2, per_vertex=True)
-editors = pd.DataFrame({"pages": graph.left_degrees, "butterflies": list(map(int, found.left_counts))})
+found = kernels.count_bicliques(
+    graph.indptr, graph.indices, graph.n_right, 2, 2, per_vertex=True
+)
+editors = pd.DataFrame(
+    {"pages": graph.left_degrees, "butterflies": list(map(int, found.left_counts))}
+)
 editors = editors[editors["pages"] > 0]
 editors["came back"] = editors.index.isin(edits.loc[year >= 2009, "editor"])
 assert editors["butterflies"].sum() == 2 * found.count  # two editors each
-kinds = pd.cut(editors["butterflies"], [-1, 0, 100, 10_000, np.inf], labels=["none", "to 100", "to 10,000", "more"])
+kinds = pd.cut(
+    editors["butterflies"],
+    [-1, 0, 100, 10_000, np.inf],
+    labels=["none", "to 100", "to 10,000", "more"],
+)
 editors.groupby(kinds, observed=True)["came back"].agg(["size", "mean"])

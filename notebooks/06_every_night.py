@@ -26,9 +26,13 @@ import pandas as pd
 import bicliq
 
 here = Path.cwd() if (Path.cwd() / "tests").exists() else Path.cwd().parent
-store = (os.environ.get("BICLIQ_NOTEBOOK_STORE") or tempfile.mkdtemp(prefix="bicliq-")) + "/nightly"
+store = (
+    os.environ.get("BICLIQ_NOTEBOOK_STORE") or tempfile.mkdtemp(prefix="bicliq-")
+) + "/nightly"
 names = ["editor", "page", "weight", "time"]
-edits = pd.read_csv(here / "tests" / "data" / "out.edit-nawiki", sep=r"\s+", comment="%", names=names)
+edits = pd.read_csv(
+    here / "tests" / "data" / "out.edit-nawiki", sep=r"\s+", comment="%", names=names
+)
 edits["day"] = pd.to_datetime(edits["time"], unit="s").dt.strftime("%Y-%m-%d")
 past, week = edits[edits["day"] < "2009-01-01"], [f"2009-01-{day:02d}" for day in range(1, 8)]
 print(f"{len(past):,} edits before 2009, then a week of {edits['day'].isin(week).sum()}")
@@ -77,7 +81,9 @@ pd.DataFrame(alerts)[["night", "how", "n_left", "n_right", "left"]]
 everything = edits[edits["day"] <= week[-1]]
 full = bicliq.enumerate(everything, **columns, min_left=4, min_right=4)
 assert full.digest == bicliq.open(store).digest
-print(f"{len(full):,} maximal groups, as a full run finds them; {len(groups):,} in the first version")
+print(
+    f"{len(full):,} maximal groups, as a full run finds them; {len(groups):,} in the first version"
+)
 
 # %% [markdown]
 # On a machine that stays, `bicliq serve` and `bicliq update` do this by a schedule, and webhooks
