@@ -337,8 +337,7 @@ def _faster_side(graph: Packed) -> Side:
     Crowded tables are no exception, as they are for an enumeration: few columns over many rows are
     what bounds are good at (fimi-chess: 1 s, and not within 25 s from the other side).
     """
-    of_left, of_right = np.diff(graph.indptr), np.bincount(graph.indices, minlength=graph.n_right)
-    from_left, from_right = (float(np.square(each, dtype=np.float64).sum()) for each in (of_right, of_left))
+    from_left, from_right = load_extension().paths(graph.indptr, graph.indices, graph.n_right)
     return "left" if from_left <= from_right else "right"
 
 

@@ -85,9 +85,23 @@ void define(Class session) {
       .def_prop_ro("search_seconds", [](const S& s) { return s.run().search_seconds(); });
 }
 
+/// Paths of two edges from left vertices and from right ones; the way there and back is one.
+nb::object paths(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right) {
+  std::vector<u32> degrees(n_right, 0);
+  for (std::size_t e = 0; e < indices.size(); ++e) ++degrees[static_cast<u32>(indices.data()[e])];
+  double from_left = 0, from_right = 0;
+  for (u32 d : degrees) from_left += static_cast<double>(d) * d;
+  for (std::size_t u = 0; u + 1 < indptr.size(); ++u) {
+    const auto d = static_cast<double>(indptr.data()[u + 1] - indptr.data()[u]);
+    from_right += d * d;
+  }
+  return nb::make_tuple(from_left, from_right);
+}
+
 }  // namespace
 
 void bind_finding(nb::module_& module) {
+  module.def("paths", &paths);
   define<FindSession>(
       nb::class_<FindSession>(module, "FindSession")
           .def(nb::init<const Input<std::int64_t>&, const Input<std::int32_t>&, u32, bool, int, u64, i64, const Input<std::int64_t>&,

@@ -89,9 +89,9 @@ class EdgeFinding {
   void open() {
     const EdgeFindRequest& r = request_;
     const auto check = [this] { crew_.check(); };
-    const std::vector<u32> left = left_degrees(r.indptr, r.n_left);
-    CorePart part = core_part(r.indptr, r.indices, left, r.n_right, r.columns_are_left ? r.sizes.min_rows : r.sizes.min_columns,
-                              r.columns_are_left ? r.sizes.min_columns : r.sizes.min_rows, check);
+    const CorePart part = CoreParts({r.indptr, r.indices, r.n_left}, r.n_right)
+                              .part(r.columns_are_left ? r.sizes.min_rows : r.sizes.min_columns,
+                                    r.columns_are_left ? r.sizes.min_columns : r.sizes.min_rows, check);
     graph_ = prepare(part.indptr.data(), part.indices.data(), part.n_left(), part.n_right(), r.columns_are_left, false, check);
     weights_ = EdgeWeights(part, graph_, r.columns_are_left, r.indptr, r.indices, r.weights);
     numbers_.columns_are_left = r.columns_are_left;

@@ -4,14 +4,14 @@
 // Only edges with a weight other than 0 are kept, so that what is covered costs nothing any more.
 #pragma once
 
-#include "enumeration/core_part.hpp"
-#include "graphs/graph.hpp"
+#include "enumeration/core_parts.hpp"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 namespace bicliq {
+inline namespace BICLIQ_ISA {
 
 class EdgeWeights {
  public:
@@ -79,4 +79,5 @@ inline i64 capped_product(u64 a, i64 b) {
   return __builtin_mul_overflow(static_cast<i64>(a), b, &product) ? INT64_MAX : product;
 }
 
+}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -5,7 +5,7 @@
 //
 // Method: greedy climbs say what is wanted (greedy.hpp). By size, the search then goes from range
 // to range of numbers of rows, each in the core of the graph that can hold such answers
-// (core_part.hpp), which is small; by terms it is one search. Degrees bound what each root can hold
+// (core_parts.hpp), which is small; by terms it is one search. Degrees bound what each root can hold
 // (root_bounds.hpp), and roots are searched from the largest bound down. The search below a root is
 // the enumeration's (mbe.hpp), whose nodes are bounded by best_sink.hpp.
 //
@@ -16,10 +16,12 @@
 // with its core).
 #pragma once
 
-#include "enumeration/core_part.hpp"
+#include "enumeration/core_parts.hpp"
 #include "enumeration/crew.hpp"
 #include "enumeration/greedy.hpp"
 #include "enumeration/root_bounds.hpp"
+
+#include <memory>
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -64,6 +66,7 @@ class Finding {
 
  private:
   static constexpr usize kGreedyRoots = 64;
+  static constexpr usize kFruitless = 4;  // climbs in a row that find nothing better: greed is over
   static constexpr u64 kGreedyEdges = 1 << 20;  // of greed, besides two looks at every edge: 2 ms
 
   /// A part of the graph with what is wanted of it, ready to be searched.
@@ -77,64 +80,58 @@ class Finding {
   };
 
   void run() {
-    const FindRequest& r = request_;
-    CorePart base;
-    std::vector<u32> left, right;
+    std::unique_ptr<CoreParts> cores;
     {
       const Stopwatch watch(prepare_seconds_);
-      left = left_degrees(r.indptr, r.n_left);
-      right = right_degrees(r.indptr, r.indices, r.n_left, r.n_right);
-      expect_star(left, right);
-      base = part_of(r.indptr, r.indices, left, r.n_right, scores_.sizes.min_rows, scores_.sizes.min_columns);
-      if (!scores_.by_size() || best_.least() == INT64_MIN) open_stage(base, scores_.sizes);
+      cores = std::make_unique<CoreParts>(Rows{request_.indptr, request_.indices, request_.n_left}, request_.n_right);
+      expect_star(*cores);
+      if (!knows_what_is_wanted()) open_stage(part_of(*cores, scores_.sizes), scores_.sizes);
     }
     const Stopwatch watch(search_seconds_);
-    if (!scores_.by_size() || best_.least() == INT64_MIN) climb();
-    if (!scores_.by_size() || best_.least() == INT64_MIN)
-      search();
+    if (!knows_what_is_wanted()) climb();
+    if (knows_what_is_wanted())
+      search_by_rows(*cores);
     else
-      search_by_rows(base);
+      search();
     proven_ = !crew_.stopped();
   }
+  /// So that ranges of rows need many columns.
+  bool knows_what_is_wanted() const { return scores_.by_size() && best_.least() != INT64_MIN; }
+  CorePart part_of(CoreParts& cores, const Sizes& sizes) {
+    const u32 of_rows = sizes.min_columns, of_columns = sizes.min_rows;  // neighbours
+    const auto check = [this] { crew_.check(); };
+    return request_.columns_are_left ? cores.part(of_columns, of_rows, check) : cores.part(of_rows, of_columns, check);
+  }
+  const DegreeOrder& rows_of(const CoreParts& cores) const { return request_.columns_are_left ? cores.by_right() : cores.by_left(); }
+  const DegreeOrder& columns_of(const CoreParts& cores) const { return request_.columns_are_left ? cores.by_left() : cores.by_right(); }
 
   /// Where one vertex suffices for a side: with k = 1 a vertex and all its neighbours, or what is
   /// larger, is an answer.
-  void expect_star(const std::vector<u32>& left, const std::vector<u32>& right) {
+  void expect_star(const CoreParts& cores) {
     const Sizes& sizes = scores_.sizes;
     if (request_.k > 1 || !scores_.by_size() || sizes.max_rows != ~0u || sizes.max_columns != ~0u) return;
-    const std::vector<u32>&rows = request_.columns_are_left ? right : left, &columns = request_.columns_are_left ? left : right;
     const auto expect = [&](u32 n_rows, u32 n_columns) {
       if (sizes.accept(n_rows, n_columns)) best_.expect(scores_.most(n_rows, n_columns));
     };
-    if (!rows.empty()) expect(1, *std::max_element(rows.begin(), rows.end()));
-    if (!columns.empty()) expect(*std::max_element(columns.begin(), columns.end()), 1);
-  }
-
-  CorePart part_of(const std::int64_t* indptr, const std::int32_t* indices, const std::vector<u32>& left,
-                   u32 n_right, u32 min_rows, u32 min_columns) {
-    const bool columns_are_left = request_.columns_are_left;
-    return core_part(indptr, indices, left, n_right, columns_are_left ? min_rows : min_columns,
-                     columns_are_left ? min_columns : min_rows, [this] { crew_.check(); });
+    expect(1, rows_of(cores).largest());
+    expect(columns_of(cores).largest(), 1);
   }
 
   /// Searches range after range of numbers of rows, each half as large as the one before: an answer
   /// with so many rows needs so many columns to be wanted that nearly all of the graph cannot hold
   /// it. Many rows come first: they are had by few columns, so that good answers are found soon.
-  void search_by_rows(const CorePart& base) {
-    const std::vector<u32> left = left_degrees(base.indptr.data(), base.n_left()),
-                           right = right_degrees(base.indptr.data(), base.indices.data(), base.n_left(), base.n_right());
-    const Degrees of_rows(request_.columns_are_left ? right : left), of_columns(request_.columns_are_left ? left : right);
+  void search_by_rows(CoreParts& cores) {
+    const DegreeOrder&rows = rows_of(cores), &columns = columns_of(cores);
     const u32 fewest = std::max(scores_.sizes.min_rows, 1u);
-    u32 last = std::min(of_columns.largest(), scores_.sizes.max_rows);
+    u32 last = std::min(columns.largest(), scores_.sizes.max_rows);
     while (last >= fewest) {
       crew_.check();
       const i64 least = best_.least();
-      const Sizes sizes = range_below(last, fewest, of_rows.largest());
+      const Sizes sizes = range_below(last, fewest, rows.largest());
       CorePart part;
-      if (of_rows.at_least(sizes.min_columns) >= sizes.min_rows && of_columns.at_least(sizes.min_rows) >= sizes.min_columns)
-        part = part_of(base.indptr.data(), base.indices.data(), left, base.n_right(), sizes.min_rows, sizes.min_columns);
+      if (rows.at_least(sizes.min_columns) >= sizes.min_rows && columns.at_least(sizes.min_rows) >= sizes.min_columns)
+        part = part_of(cores, sizes);
       if (!part.indices.empty()) {
-        part.number_by(base);
         open_stage(part, sizes);
         climb();
         if (best_.least() > least) continue;  // more is wanted now: the range holds less
@@ -200,9 +197,12 @@ class Finding {
     const Stage& s = stage_;
     BestSink sink(s.scores, s.numbers, s.most_rows, best_);
     Greedy<BestSink> greedy(s.graph, s.scores.sizes, sink, 2 * s.graph.column_rows.size() + kGreedyEdges);
-    for (usize i = 0; i < s.order.size() && i < kGreedyRoots && greedy.has_budget(); ++i) {
+    usize fruitless = 0;
+    for (usize i = 0; i < s.order.size() && i < kGreedyRoots && fruitless < kFruitless && greedy.has_budget(); ++i) {
       crew_.check();
-      if (s.bounds[s.order[i]] >= best_.least()) greedy.climb(s.order[i]);
+      const i64 least = best_.least();
+      if (s.bounds[s.order[i]] >= least) greedy.climb(s.order[i]);
+      fruitless = best_.least() > least ? 0 : fruitless + 1;
     }
   }
   void search() {

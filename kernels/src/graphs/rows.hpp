@@ -61,9 +61,26 @@ OwnRows transposed(const Rows& rows, std::size_t n, const Wanted& wanted) {
   return other;
 }
 
+/// Are all entries in 0…n_columns - 1, and the rows ascending? Entries that are not above the one
+/// before them are counted, over all rows and where rows begin: the counts must be the same.
+inline bool is_sound(const Rows& rows, std::int64_t n_columns) {
+  const std::int32_t* row = rows.row;
+  const std::size_t n = rows.n_edges();
+  std::int32_t least = 0, most = -1;
+  for (std::size_t e = 0; e < n; ++e) least = std::min(least, row[e]), most = std::max(most, row[e]);
+  std::size_t falls = 0, at_starts = 0;
+  for (std::size_t e = 1; e < n; ++e) falls += row[e] <= row[e - 1];
+  for (std::size_t u = 1; u < rows.size(); ++u) {
+    const std::int64_t e = rows.start[u];
+    at_starts += e > rows.start[u - 1] && e > 0 && e < rows.start[u + 1] && row[e] <= row[e - 1];
+  }
+  return least == 0 && most < n_columns && falls == at_starts;
+}
+
 /// Place of the first entry that is outside 0…n_columns - 1, or not above the one before it in its
 /// row; -1: there is none.
 inline std::int64_t first_fault(const Rows& rows, std::int64_t n_columns) {
+  if (is_sound(rows, n_columns)) return -1;
   for (std::size_t u = 0; u < rows.size(); ++u) {
     std::int64_t before = -1;
     bool sound = true;
