@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from pipeline.errors import InputError
+from pipeline.graphs.rings import Ring, ring_edges
 from pipeline.store.folder import COMPRESSION_LEVEL, Folder, file_system
 
 CORNERS = (0.57, 0.19, 0.19, 0.05)
@@ -54,6 +56,8 @@ class Generated:
         The file, or the folder of files.
     files, edges, bytes
         Files, rows (some repeat an edge, as in real tables), and size on the disk.
+    rings
+        Fraud rings in it.
     seconds
         Duration.
     """
@@ -63,6 +67,7 @@ class Generated:
     edges: int
     bytes: int
     seconds: float
+    rings: int = 0
 
 
 def generate(
@@ -73,6 +78,8 @@ def generate(
     seed: int = 0,
     corners: tuple[float, float, float, float] = CORNERS,
     text: bool = False,
+    rings: int = 0,
+    truth: str | None = None,
 ) -> Generated:
     """Write a generated edge table with the columns left and right.
 
@@ -91,6 +98,12 @@ def generate(
         Probabilities of the four corners on each level; four equal ones give a table without skew.
     text
         Whether the labels are text (``u12``, ``v7``) instead of numbers.
+    rings
+        Fraud rings that are hidden in it (`pipeline.graphs.rings`); their edges are rows besides
+        `n_edges`, at the end. Popular items, active customers and members that were there before
+        are drawn from the first `CHUNK_EDGES` rows.
+    truth
+        Path or fsspec URL of a CSV file of their members: ring, side, label.
 
     Returns
     -------
@@ -99,7 +112,7 @@ def generate(
     Raises
     ------
     InputError
-        If a size or a corner is out of range.
+        If a size or a corner is out of range, or so many rings do not fit.
 
     Notes
     -----
@@ -112,10 +125,18 @@ def generate(
     1000
     """
     _check(n_left, n_right, n_edges, corners)
+    _check_rings(rings, truth)
     started = time.perf_counter()
+    chunks: Iterator[tuple[Int64s, Int64s]] = edges(n_left, n_right, n_edges, seed, corners)
+    planted = None
+    if rings:
+        first = next(chunks)
+        planted = ring_edges(*first, n_left, n_right, rings, seed)
+        chunks = chain([first], chunks, [(planted.left, planted.right)])
+        n_edges += planted.left.size
     columns = (
         pa.record_batch({"left": _labels(left, "u", text), "right": _labels(right, "v", text)})
-        for left, right in edges(n_left, n_right, n_edges, seed, corners)
+        for left, right in chunks
     )
     fs, path = file_system(target)
     parent, _, name = path.rstrip("/").rpartition("/")
@@ -124,9 +145,24 @@ def generate(
     else:
         folder = Folder(fs, path.rstrip("/"))
         fs.makedirs(folder.path, exist_ok=True)
-        n_files = -(-n_edges // FILE_EDGES)
-        sizes = [_write_file(folder, f"part-{i:05d}.parquet", _take(columns, FILE_EDGES)) for i in range(n_files)]
-    return Generated(target, len(sizes), n_edges, sum(sizes), round(time.perf_counter() - started, 6))
+        sizes = [_write_file(folder, f"part-{i:05d}.parquet", part) for i, part in enumerate(_parts(columns))]
+    if planted is not None and truth is not None:
+        _write_truth(truth, planted.rings, text)
+    return Generated(target, len(sizes), n_edges, sum(sizes), round(time.perf_counter() - started, 6), rings)
+
+
+def _write_truth(truth: str, rings: list[Ring], text: bool) -> None:
+    """Write the members of the rings, a row each."""
+    fs, path = file_system(truth)
+    parent, _, name = path.rpartition("/")
+    batches = (
+        pa.record_batch(
+            {"ring": np.full(ids.size, number), "side": [side] * ids.size, "label": _labels(ids, prefix, text)}
+        )
+        for number, ring in enumerate(rings, 1)
+        for side, prefix, ids in (("left", "u", ring.left), ("right", "v", ring.right))
+    )
+    _write_file(Folder(fs, parent or "."), name, batches)
 
 
 def edges(
@@ -180,6 +216,15 @@ def _check(n_left: int, n_right: int, n_edges: int, corners: tuple[float, ...]) 
         raise InputError(f"corners are {corners}; give four probabilities that add up to 1, as {CORNERS}")
 
 
+def _check_rings(rings: int, truth: str | None) -> None:
+    if rings < 0:
+        raise InputError(f"rings is {rings}; it must be at least 0")
+    if truth is not None and not rings:
+        raise InputError(f"{truth}: there are no rings whose members could be written; add --rings")
+    if truth is not None and not truth.endswith(".csv"):
+        raise InputError(f"{truth}: the members of rings are written as CSV; let the name end in .csv")
+
+
 def _levels(n: int) -> int:
     """Halvings that make a side of at least n ids."""
     return (n - 1).bit_length()
@@ -205,8 +250,14 @@ def _labels(ids: Int64s, prefix: str, text: bool) -> pa.Array:
     return pa.compute.binary_join_element_wise(prefix, numbers.cast(pa.string()), "") if text else numbers
 
 
+def _parts(batches: Iterator[pa.RecordBatch]) -> Iterator[Iterator[pa.RecordBatch]]:
+    """The batches of each file, which must be written before the next is asked for."""
+    for first in batches:
+        yield chain([first], _take(batches, FILE_EDGES - first.num_rows))
+
+
 def _take(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    """The next batches that have so many rows together; `rows` is a multiple of a batch."""
+    """The next batches that have so many rows together, or all that are left."""
     taken = 0
     while taken < rows and (batch := next(batches, None)) is not None:
         taken += batch.num_rows

@@ -46,6 +46,27 @@ class Ring:
     right: Int64s
 
 
+@dataclass(frozen=True)
+class Planted:
+    """Rings, and the edges that come with them; some may repeat another.
+
+    Parameters
+    ----------
+    rings
+        Their members.
+    left, right
+        Ends of the edges: of the rings, their camouflage and their honest customers.
+    n_left, n_right
+        Vertices of each side with the new ones.
+    """
+
+    rings: list[Ring]
+    left: Int64s
+    right: Int64s
+    n_left: int
+    n_right: int
+
+
 def plant_rings(
     graph: BipartiteGraph, n_rings: int, seed: int = 0, density: float = 1.0
 ) -> tuple[BipartiteGraph, list[Ring]]:
@@ -83,35 +104,59 @@ def plant_rings(
     >>> whole.n_edges > sum(ring.left.size * ring.right.size for ring in rings)
     True
     """
+    honest = graph.edge_left.astype(np.int64), graph.indices.astype(np.int64)
+    planted = ring_edges(*honest, graph.n_left, graph.n_right, n_rings, seed, density)
+    n_right = planted.n_right
+    left, right = (np.concatenate(sides) for sides in zip(honest, (planted.left, planted.right), strict=True))
+    pairs = np.unique(left * n_right + right)
+    return BipartiteGraph.from_edges(pairs // n_right, pairs % n_right, planted.n_left, n_right), planted.rings
+
+
+def ring_edges(
+    buyers: Int64s, bought: Int64s, n_left: int, n_right: int, n_rings: int, seed: int = 0, density: float = 1.0
+) -> Planted:
+    """Draw the rings of `plant_rings`, and the edges that come with them.
+
+    Parameters
+    ----------
+    buyers, bought
+        Ends of honest edges, all or a part: whoever is taken over has one of them, and who is
+        popular or active has many.
+    n_left, n_right
+        Numbers of the first new account and item.
+    n_rings, seed, density
+        As for `plant_rings`.
+
+    Raises
+    ------
+    InputError
+        As `plant_rings`.
+    """
     if not 0 < density <= 1:
         raise InputError(f"density is {density}; it must be above 0 and at most 1")
     random = np.random.default_rng(seed)
     sizes = [[int(random.integers(least, most + 1)) for least, most in (ACCOUNTS, ITEMS)] for _ in range(n_rings)]
     old_sizes = [(round(TAKEN_OVER * a), round(OLD_ITEMS * b)) for a, b in sizes]
     taken = [
-        _old(random, degrees, [pair[side] for pair in old_sizes], side)
-        for side, degrees in enumerate((graph.left_degrees, graph.right_degrees))
+        _old(random, np.unique(ends), [pair[side] for pair in old_sizes], side)
+        for side, ends in enumerate((buyers, bought))
     ]
-    buyers, bought = graph.edge_left.astype(np.int64), graph.indices.astype(np.int64)
-    left, right, rings = [buyers], [bought], []
-    n_left, n_right = graph.n_left, graph.n_right
+    left, right, rings = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], []
     for (accounts, items), (old_accounts, old_items), a, b in zip(sizes, old_sizes, *taken, strict=True):
         new_accounts = np.arange(n_left, n_left := n_left + accounts - old_accounts)
         new_items = np.arange(n_right, n_right := n_right + items - old_items)
         ring = Ring(np.sort(np.concatenate([a, new_accounts])), np.sort(np.concatenate([b, new_items])))
         rings.append(ring)
         inside = random.random((accounts, items)) < density
-        popular = bought[random.integers(0, graph.n_edges, (new_accounts.size, round(CAMOUFLAGE * items)))]
-        active = buyers[random.integers(0, graph.n_edges, (new_items.size, round(HONEST * accounts)))]
+        popular = bought[random.integers(0, buyers.size, (new_accounts.size, round(CAMOUFLAGE * items)))]
+        active = buyers[random.integers(0, buyers.size, (new_items.size, round(HONEST * accounts)))]
         left += [ring.left[np.nonzero(inside)[0]], np.repeat(new_accounts, popular.shape[1]), active.ravel()]
         right += [ring.right[np.nonzero(inside)[1]], popular.ravel(), np.repeat(new_items, active.shape[1])]
-    pairs = np.unique(np.concatenate(left) * n_right + np.concatenate(right))
-    return BipartiteGraph.from_edges(pairs // n_right, pairs % n_right, n_left, n_right), rings
+    return Planted(rings, np.concatenate(left), np.concatenate(right), n_left, n_right)
 
 
-def _old(random: np.random.Generator, degrees: Int64s, sizes: list[int], side: int) -> list[Int64s]:
+def _old(random: np.random.Generator, there: Int64s, sizes: list[int], side: int) -> list[Int64s]:
     """Different vertices of a side that have edges, so many for each ring."""
-    there = np.flatnonzero(degrees)
     if there.size < sum(sizes):
         raise InputError(
             f"{('left', 'right')[side]} has {there.size} vertices with an edge; so many rings need {sum(sizes)}"

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from pyarrow import csv, parquet
 
 from flows.cli.app import invoke
 from pipeline.bench.planted import WAYS, measure_planted
@@ -57,6 +58,48 @@ def test_what_cannot_be_planted_is_refused() -> None:
         plant_rings(BipartiteGraph.from_edges([0], [0], 1, 1), 5)
     with pytest.raises(InputError, match="density is 0"):
         plant_rings(random_background(), 1, density=0)
+
+
+def test_rings_in_a_generated_table_are_named_and_come_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Hubs bound their roots loosely: a search that goes by bounds alone is cut off among them."""
+    table, truth = tmp_path / "shop.parquet", tmp_path / "rings.csv"
+    sizes = ["--left", "20000", "--right", "4000", "--edges", "300000", "--seed", "3"]
+    assert invoke(["generate", str(table), *sizes, "--rings", "4", "--truth", str(truth), "--text"]) == 0
+    members = csv.read_csv(truth).to_pandas()
+    rows = parquet.read_table(table).to_pandas()
+    edges = set(zip(rows["left"], rows["right"], strict=True))
+    rings = []
+    for _, ring in members.groupby("ring"):
+        left, right = (set(ring.loc[ring["side"] == side, "label"]) for side in ("left", "right"))
+        assert {(u, v) for u in left for v in right} <= edges
+        rings.append((left, right))
+    assert len(rings) == 4
+    capsys.readouterr()
+    options = ["--by", "surprise", "--top", "1", "--min-left", "4", "--min-right", "4", "--time-limit", "20", "--json"]
+    assert invoke(["find", str(table), *options]) == 0
+    (best,) = json.loads(capsys.readouterr().out)["groups"]
+    largest = max(rings, key=lambda ring: len(ring[0]) * len(ring[1]))
+    assert set(best["left"]) & largest[0] == largest[0] or set(best["right"]) & largest[1] == largest[1]
+    again = tmp_path / "again.parquet"
+    assert invoke(["generate", str(again), *sizes, "--rings", "4", "--text"]) == 0
+    assert again.read_bytes() == table.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--truth", "rings.csv"], "add --rings"),
+        (["--rings", "2", "--truth", "rings.txt"], "let the name end in .csv"),
+        (["--rings", "900"], "so many rings need"),
+    ],
+)
+def test_rings_that_cannot_be_generated_are_refused(tmp_path, capsys, options, said) -> None:
+    target = tmp_path / "table.csv"
+    assert invoke(["generate", str(target), "--left", "50", "--right", "50", "--edges", "500", *options]) == 2
+    assert said in capsys.readouterr().err
+    assert not target.exists()
 
 
 def test_surprise_finds_the_rings_of_a_random_graph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,8 +1,9 @@
-// core_parts.hpp: the parts of a graph that can hold bicliques of least sizes, as graphs of their own.
+// core_parts.hpp: the parts of a graph that can hold bicliques of least sizes, as graphs of their
+// own.
 //
 // Left vertices need so many neighbours, right ones so many; whoever has fewer is left out, again
-// and again until nothing changes or little is gained. Bicliques of these sizes, and which of them are maximal, stay
-// what they are.
+// and again until nothing changes or little is gained. Bicliques of these sizes, and which of them
+// are maximal, stay what they are.
 //
 // The graph is turned round once, and its vertices are sorted by degree: O(edges + vertices). A
 // part then begins at the side whose degrees leave fewer edges: O(edges that are left there) a

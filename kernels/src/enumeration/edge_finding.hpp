@@ -137,12 +137,14 @@ class EdgeFinding {
     });
   }
   void climb() {
+    const auto check = [this] { crew_.check(); };
     EdgeSink sink(request_.sizes, weights_, numbers_, most_rows_, *best_);
     Greedy<EdgeSink> greedy(graph_, request_.sizes, sink, 2 * graph_.column_rows.size() + kGreedyEdges);
     for (usize i = 0; i < order_.size() && i < kGreedyRoots && greedy.has_budget(); ++i) {
-      crew_.check();
+      check();
       if (bounds_[order_[i]] >= best_->least()) greedy.climb(order_[i]);
     }
+    climb_where_promising(graph_, request_.sizes, sink, order_, bounds_, best_->least(), check);
   }
   void work();  // edge_search.cpp
 

@@ -5,9 +5,9 @@
 //
 // Method: greedy climbs say what is wanted (greedy.hpp). By size, the search then goes from range
 // to range of numbers of rows, each in the core of the graph that can hold such answers
-// (core_parts.hpp), which is small; by terms it is one search. Degrees bound what each root can hold
-// (root_bounds.hpp), and roots are searched from the largest bound down. The search below a root is
-// the enumeration's (mbe.hpp), whose nodes are bounded by best_sink.hpp.
+// (core_parts.hpp), which is small; by terms it is one search. Degrees bound what each root can
+// hold (root_bounds.hpp), and roots are searched from the largest bound down. The search below a
+// root is the enumeration's (mbe.hpp), whose nodes are bounded by best_sink.hpp.
 //
 // Cost: O(edges) before the search, for graph, bounds and greed; the search visits the nodes whose
 // bound reaches the k-th best. Memory: that of an enumeration, and the k answers.
@@ -195,15 +195,17 @@ class Finding {
   }
   void climb() {
     const Stage& s = stage_;
+    const auto check = [this] { crew_.check(); };
     BestSink sink(s.scores, s.numbers, s.most_rows, best_);
     Greedy<BestSink> greedy(s.graph, s.scores.sizes, sink, 2 * s.graph.column_rows.size() + kGreedyEdges);
     usize fruitless = 0;
     for (usize i = 0; i < s.order.size() && i < kGreedyRoots && fruitless < kFruitless && greedy.has_budget(); ++i) {
-      crew_.check();
+      check();
       const i64 least = best_.least();
       if (s.bounds[s.order[i]] >= least) greedy.climb(s.order[i]);
       fruitless = best_.least() > least ? 0 : fruitless + 1;
     }
+    if (!scores_.by_size()) climb_where_promising(s.graph, s.scores.sizes, sink, s.order, s.bounds, best_.least(), check);
   }
   void search() {
     crew_.check();
