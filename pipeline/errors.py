@@ -13,6 +13,7 @@ __all__ = [
     "DamageError",
     "InputError",
     "LimitReached",
+    "PartitionsFailed",
     "StorageError",
     "may_heal",
     "sentence",
@@ -37,6 +38,18 @@ class DamageError(StorageError):
 
 class LimitReached(BicliqError):
     """Raised when a limit cut a search off and that is to be an error; what was found stays."""
+
+
+class PartitionsFailed(BicliqError):
+    """Raised when partitions failed, after all others were searched; what was found stays.
+
+    Attributes
+    ----------
+    limited_by
+        The limit that kept others from being searched, if one did.
+    """
+
+    limited_by: str | None = None
 
 
 LASTING = (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)

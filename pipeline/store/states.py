@@ -5,7 +5,7 @@ Planned, searched in part, published, cut off by a limit, or a count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pipeline.errors import DamageError, InputError
@@ -14,7 +14,7 @@ from pipeline.store.folder import MEND
 from pipeline.store.layout import Commit, RunFolder, Store
 from pipeline.store.versions import Part, layers_of, parts_of
 
-StateName = Literal["planned", "searching", "searched", "published", "limited", "count"]
+StateName = Literal["planned", "searching", "searched", "published", "limited", "failed", "count"]
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class RunState:
     name
         "planned": nothing was searched. "searching": some partitions were, or are being searched.
         "searched": all were, but nothing is published. "published": all of it. "limited":
-        published, but cut off by its limit. "count": the run is a count of (p,q)-bicliques, and has
-        none to read.
+        published, but cut off by its limit. "failed": published, but partitions failed. "count":
+        the run is a count of (p,q)-bicliques, and has none to read.
     committed, partitions
         Partitions that were searched, and all of them.
     limit
@@ -36,6 +36,8 @@ class RunState:
         When it, or its counts, were last published (ISO, UTC).
     limited_by
         Which limit it was, by its name.
+    failed
+        Why partitions failed, by number.
 
     Examples
     --------
@@ -49,6 +51,7 @@ class RunState:
     limit: int | None = None
     published: str | None = None
     limited_by: str | None = None
+    failed: dict[int, str] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -62,6 +65,10 @@ class RunState:
             return f"{self.committed} of {self.partitions} partitions searched"
         if self.name == "searched":
             return "searched, but not published"
+        if self.name == "failed":
+            number, reason = next(iter(self.failed.items()))
+            more = f", and {len(self.failed) - 1} others" if len(self.failed) > 1 else ""
+            return f"not complete: of {self.partitions} partitions {number} failed ({reason}){more}"
         if self.name == "limited":
             if self.limited_by in (None, "max_bicliques"):
                 return f"cut off by its limit of {self.limit:,} bicliques"
@@ -75,6 +82,7 @@ class RunState:
             "complete": self.complete,
             "partitions_searched": self.committed,
             "partitions": self.partitions,
+            "failed": {str(number): reason for number, reason in self.failed.items()},
         }
 
 
@@ -273,8 +281,10 @@ def state_of(
             return RunState("count", 0, partitions)
         return RunState("count", partitions, partitions, published=str(counts["created"]))
     if manifest is not None:
-        name: StateName = "published" if manifest["complete"] else "limited"
-        return RunState(name, done, partitions, manifest["limit"], manifest["created"], manifest.get("limited_by"))
+        failed = {int(number): reason for number, reason in manifest.get("failed", {}).items()}
+        name: StateName = "published" if manifest["complete"] else "failed" if failed else "limited"
+        limits = manifest["limit"], manifest["created"], manifest.get("limited_by")
+        return RunState(name, done, partitions, *limits, failed)
     if done < partitions or plan is None or not all(commit.complete for commit in commits.values()):
         return RunState("searching" if done else "planned", done, partitions)
     return RunState("searched", done, partitions)
