@@ -13,6 +13,7 @@ from pipeline.stages.plan import read_plan_record
 from pipeline.store.bicliques import MASK
 from pipeline.store.layout import Commit, RunFolder, Store, partition_name
 from pipeline.store.manifest import Manifest, moment_after, ran_on
+from pipeline.store.publications import announce
 from pipeline.store.sizes import Sizes
 
 NAMED = 10
@@ -97,6 +98,7 @@ def publish(
         checks=read_checks(folder),
         machine=machine_facts(),
     )
+    announce(folder, manifest.created)
     folder.write_record("manifest.json", asdict(manifest))
     found: dict[str, Any] = {"bicliques": bicliques, "digest": manifest.digest, "complete": manifest.complete}
     folder.remove_attempts(commits.values())

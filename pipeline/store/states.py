@@ -5,6 +5,7 @@ Planned, searched in part, published, cut off by a limit, or a count.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from pipeline.errors import DamageError, InputError
 from pipeline.store.counts import COUNTS_RECORD
 from pipeline.store.folder import MEND
 from pipeline.store.layout import Commit, RunFolder, Store
+from pipeline.store.publications import publications, published_at
 from pipeline.store.versions import Part, layers_of, parts_of
 
 StateName = Literal["planned", "searching", "searched", "published", "limited", "failed", "count"]
@@ -175,10 +177,32 @@ def latest_run(store: Store) -> str:
     DamageError
         Where records that would tell are damaged: name a run then.
     """
-    times = {run: (published or "", planned, run) for run, (planned, published, _) in _times(store).items()}
+    published = latest_published(store)
+    if published is not None:
+        return published
+    times = {run: (planned, run) for run, (planned, _, _) in _times(store).items()}
     if not times:
         raise InputError(f"{store.uri}: no run is in this store; start one with: bicliq run EDGES --store {store.uri}")
     return max(times, key=lambda run: times[run])
+
+
+def latest_published(store: Store) -> str | None:
+    """Return the run that was published last, or None where none is; counts are left out.
+
+    Notes
+    -----
+    Lists names and reads one manifest, whatever the number of runs; of a store in which an earlier
+    version of bicliq has published last, those of all runs.
+    """
+    known = publications(store)
+    if known is None:
+        times = {run: (published, planned, run) for run, (planned, published, _) in _times(store).items() if published}
+        return max(times, key=lambda run: times[run], default=None)
+    for created, some in itertools.groupby(known, key=lambda one: one.created):
+        runs = {one.run for one in some if one.asks == "bicliques" and published_at(store.run(one.run)) == created}
+        if runs:  # a version and what it was written whole as share their moment
+            return max(runs, key=lambda run: (str(store.run(run).read_record("run.json")["created"]), run))
+    return None
 
 
 def run_to_resume(store: Store) -> str:
