@@ -52,6 +52,9 @@ class PartitionsFailed(BicliqError):
     limited_by: str | None = None
 
 
+UNANSWERED = "there was no answer in time: check that it can be reached, and try again; FSSPEC_S3 sets the time (docs/operations.md)"
+"""What to do where an object store does not answer."""
+
 LASTING = (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 """Errors of a file system that stay what they are until somebody mends them."""
 
@@ -77,6 +80,17 @@ def may_heal(error: BaseException | None) -> bool:
     if isinstance(error, OSError | MemoryError):
         return not isinstance(error, LASTING)
     return type(error).__module__.split(".")[0] in REMOTE and "Credential" not in type(error).__name__
+
+
+def is_timeout(error: BaseException) -> bool:
+    """Whether an answer did not come in time; each library has an error of its own for it.
+
+    Examples
+    --------
+    >>> is_timeout(TimeoutError()), is_timeout(ConnectionResetError())
+    (True, False)
+    """
+    return isinstance(error, TimeoutError) or "Timeout" in type(error).__name__
 
 
 def sentence(error: BaseException) -> str:
