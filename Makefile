@@ -100,7 +100,7 @@ $(call build,editable,build/$(1)-wheel,build-dir=build/$(1) cmake.define.BICLIQ_
 @.venv/$(1)/bin/python -m pip uninstall -qq --yes bicliq
 $(call install,.venv/$(1),$$(echo build/$(1)-wheel/*.whl)[dev])
 LD_PRELOAD="$$(for library in $(2) stdc++; do gcc -print-file-name=lib$$library.so; done | paste -sd:)" \
-  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1 \
   .venv/$(1)/bin/python -m pytest -s $(KERNEL_TESTS)
 endef
 sanitize-cpu: .venv/tools

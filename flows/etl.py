@@ -29,6 +29,7 @@ from flows.tasks import (
     verify_task,
 )
 from flows.words import BETWEEN, graph_size, in_markdown, many
+from pipeline.errors import PartitionsFailed
 from pipeline.lineage import lineage_told
 from pipeline.notify import notify_finished
 from pipeline.placement.where import Placement, check_backends
@@ -37,6 +38,7 @@ from pipeline.report.pictures import alone, sizes_picture
 from pipeline.run import StageClock, summary
 from pipeline.settings import Settings
 from pipeline.stages.plan import read_plan_record
+from pipeline.stages.publish import publish_in_part
 from pipeline.stages.search_run import batches_of
 from pipeline.store.layout import Store
 from pipeline.store.manifest import read_manifest
@@ -110,7 +112,10 @@ def search_and_publish(
     expected = forecast_task(run, values)
     with artifacts() as shown:
         with clock("search"):
-            searched, limited_by = _search(store, run, placement, asked, shown)
+            searched, limited_by, failed = _search(store, run, placement, asked, shown)
+        if failed is not None:
+            publish_in_part(store, run, limited_by)
+            raise failed
         with clock("publish"):
             publish_task(run, values, limited_by)
         if verify:
@@ -125,12 +130,16 @@ def search_and_publish(
     return record
 
 
-def _search(store: Store, run: str, placement: Placement, asked: Settings, shown: Artifacts) -> tuple[int, str | None]:
-    """Search the partitions, batch by batch.
+def _search(
+    store: Store, run: str, placement: Placement, asked: Settings, shown: Artifacts
+) -> tuple[int, str | None, PartitionsFailed | None]:
+    """Search the partitions, batch by batch; one that fails keeps no other from being searched.
 
-    Says how many were not there yet, and which limit ended that.
+    Says how many were not there yet, which limit ended that, and which partitions failed.
     """
     values, searched, started = asked.model_dump(mode="json"), 0, time.monotonic()
+    failed: list[PartitionsFailed] = []
+    limited_by = None
     if placement.cluster is not None:
         quiet_dask()
     with store.run(run).claim_run(asked.second_run), placement.opened() as client:
@@ -142,11 +151,18 @@ def _search(store: Store, run: str, placement: Placement, asked: Settings, shown
         for number, batch in enumerate(batches_of(store, run)):
             limit = asked.search.time_limit
             left = None if limit is None else max(limit - (time.monotonic() - started), 0.001)
-            record = search_task(run, number, batch, values, address, left)
-            searched += record["searched"]
-            if record["limited_by"] is not None:
-                return searched, record["limited_by"]
-    return searched, None
+            try:
+                record = search_task(run, number, batch, values, address, left)
+            except PartitionsFailed as error:
+                failed.append(error)
+                limited_by = error.limited_by
+            else:
+                searched += record["searched"]
+                limited_by = record["limited_by"]
+            if limited_by is not None:
+                break
+    together = PartitionsFailed("; ".join(map(str, failed))) if failed else None
+    return searched, limited_by, together
 
 
 def in_words(record: dict[str, Any]) -> str:

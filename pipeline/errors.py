@@ -13,6 +13,7 @@ __all__ = [
     "DamageError",
     "InputError",
     "LimitReached",
+    "PartitionsFailed",
     "StorageError",
     "may_heal",
     "sentence",
@@ -39,6 +40,21 @@ class LimitReached(BicliqError):
     """Raised when a limit cut a search off and that is to be an error; what was found stays."""
 
 
+class PartitionsFailed(BicliqError):
+    """Raised when partitions failed, after all others were searched; what was found stays.
+
+    Attributes
+    ----------
+    limited_by
+        The limit that kept others from being searched, if one did.
+    """
+
+    limited_by: str | None = None
+
+
+UNANSWERED = "there was no answer in time: check that it can be reached, and try again; FSSPEC_S3 sets the time (docs/operations.md)"
+"""What to do where an object store does not answer."""
+
 LASTING = (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 """Errors of a file system that stay what they are until somebody mends them."""
 
@@ -64,6 +80,17 @@ def may_heal(error: BaseException | None) -> bool:
     if isinstance(error, OSError | MemoryError):
         return not isinstance(error, LASTING)
     return type(error).__module__.split(".")[0] in REMOTE and "Credential" not in type(error).__name__
+
+
+def is_timeout(error: BaseException) -> bool:
+    """Whether an answer did not come in time; each library has an error of its own for it.
+
+    Examples
+    --------
+    >>> is_timeout(TimeoutError()), is_timeout(ConnectionResetError())
+    (True, False)
+    """
+    return isinstance(error, TimeoutError) or "Timeout" in type(error).__name__
 
 
 def sentence(error: BaseException) -> str:

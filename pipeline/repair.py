@@ -34,6 +34,8 @@ from pipeline.store.layout import (
     partition_name,
     partition_record_name,
 )
+from pipeline.store.publications import PLACE as PUBLICATIONS
+from pipeline.store.publications import complete_publications
 from pipeline.store.records import STORED
 
 SUBGRAPH = re.compile(r"partitions/part-(\d{5,})\.(arrow|json)")
@@ -95,7 +97,18 @@ def repair(store: Store, settings: Settings, run: str | None = None, roots: int 
     for place in places:
         if place.startswith("cliques/"):
             said += _mended_clique(store, place, found)
-    return said
+    return said + (_mended_publications(store, found) if run is None else [])
+
+
+def _mended_publications(store: Store, found: Inventory) -> list[str]:
+    """Write down again what is damaged or missing of the order in which runs were published."""
+    there = [path for path in {**found.records, **found.problems} if path.startswith(f"{PUBLICATIONS}/")]
+    if not there:
+        return []
+    bad = [path for path in there if path in found.problems]
+    store.root.remove(*bad)
+    written = complete_publications(store)
+    return [f"{PUBLICATIONS}: {written} written down again"] if bad or written else []
 
 
 def _cleaned(store: Store, found: Inventory) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pipeline.errors import InputError
+from pipeline.errors import InputError, PartitionsFailed
 from pipeline.formats import Edges, name_of
 from pipeline.lineage import lineage_told
 from pipeline.notify import failures_notified, notify_finished
@@ -18,7 +18,7 @@ from pipeline.stages.forecast import forecast
 from pipeline.stages.ingest import GraphRecord, ingest
 from pipeline.stages.plan import OF_THE_CALL, PlanRecord, plan, plan_run
 from pipeline.stages.profile import profile
-from pipeline.stages.publish import publish
+from pipeline.stages.publish import publish, publish_in_part
 from pipeline.stages.search_run import SearchProgress, search_run
 from pipeline.store.layout import Store
 from pipeline.store.manifest import Manifest
@@ -219,16 +219,23 @@ def finish(
     seconds: dict[str, float],
     graph: GraphRecord | None,
 ) -> RunSummary:
-    """Search what is not committed of a planned run, and publish it."""
+    """Search what is not committed of a planned run, and publish it.
+
+    Where partitions fail, what was found is published as not complete, and the error is raised.
+    """
     clock = StageClock(observer, seconds)
     if (expected := forecast(store, planned, settings)) is not None:
         observer.expected(expected)
     placement, asked = planned.placement(settings), call_options(settings.search)
     claim = store.run(planned.run).claim_run(settings.second_run)
-    with clock("search"), claim, placement.opened() as client:
-        if client is not None:
-            observer.dashboard(client.dashboard_link)
-        searched = search_run(store, planned.run, client, observer.search, placement=placement, **asked)
+    try:
+        with clock("search"), claim, placement.opened() as client:
+            if client is not None:
+                observer.dashboard(client.dashboard_link)
+            searched = search_run(store, planned.run, client, observer.search, placement=placement, **asked)
+    except PartitionsFailed as failed:
+        publish_in_part(store, planned.run, failed.limited_by)
+        raise
     with clock("publish"):
         manifest = publish(store, planned.run, limited_by=searched.limited_by)
     found = summary(store, manifest, searched.searched, placement, clock.seconds, graph, searched.busy, expected)

@@ -312,6 +312,8 @@ def runs_table(record: Record) -> Table:
             table.add_row(r["run"], "", "damaged", "", "", "", "", "", "", r["reason"], style="red")
             continue
         state = "cut off" if r["state"] == "limited" else r["state"]
+        if r["failed"]:
+            state = "; ".join(f"partition {number} failed: {reason}" for number, reason in r["failed"].items())
         least = f"{r['min_left']} × {r['min_right']}" + (f", {r['min_edges']:,} edges" if r["min_edges"] > 1 else "")
         done = ", ".join(r["counts"]) if r["state"] == "count" else f"{r['bicliques']:,}"
         table.add_row(

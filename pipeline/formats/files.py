@@ -12,7 +12,7 @@ from typing import IO, Any
 import fsspec
 import pyarrow as pa
 
-from pipeline.errors import InputError
+from pipeline.errors import UNANSWERED, InputError, is_timeout
 from pipeline.formats.words import brief
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
@@ -59,7 +59,7 @@ def input_errors(source: str) -> Iterator[None]:
         raise InputError(f"{source}: is a folder; name a file, or a glob such as {source}/*.csv") from error
     except PermissionError as error:
         raise InputError(f"{source}: cannot be read: {brief(error)}; check its permissions") from error
-    except ConnectionError as error:
+    except (ConnectionError, TimeoutError) as error:
         raise _unreachable(source, error) from error
     except (OSError, EOFError, pa.ArrowException) as error:
         if _is_remote(error):
@@ -78,7 +78,8 @@ def _is_remote(error: BaseException) -> bool:
 
 
 def _unreachable(source: str, error: BaseException) -> InputError:
-    return InputError(f"{source}: cannot be reached: {brief(error)}; check the URL, the endpoint and the credentials")
+    advice = UNANSWERED if is_timeout(error) else "check the URL, the endpoint and the credentials"
+    return InputError(f"{source}: cannot be reached: {brief(error)}; {advice}")
 
 
 def file_system(source: str) -> tuple[Any, str]:

@@ -173,7 +173,9 @@ def _done_by(
                 future.release()
                 submit(number, task)  # its worker died with the result; what it committed is found
                 continue
-            yield _ended(number, future)
+            ended = _ended(number, future)
+            future.release()  # or its worker's death would make a result again that we have
+            yield ended
             start()
     finally:
         with suppress(Exception):  # a client that was lost can neither release nor unsubscribe

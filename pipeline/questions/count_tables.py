@@ -31,6 +31,7 @@ from pipeline.store.counts import (
 from pipeline.store.labels import read_labels
 from pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
 from pipeline.store.manifest import ran_on
+from pipeline.store.publications import announce
 from pipeline.store.records import named_files
 
 SCHEMA = pa.schema([("p", pa.int64()), ("q", pa.int64()), ("count", pa.string())])
@@ -131,6 +132,7 @@ def publish_all_counts(folder: RunFolder, again: str | None = None) -> None:
                 files.append(folder.write_table(VERTICES_FILE, vertices.sort_by(by_size)))
             created = dt.datetime.now(dt.UTC).isoformat()
             about = {"keys": {**done, **new}, "checked": folder.has(CHECKS_RECORD), "created": created}
+            announce(folder, created, "counts")
             folder.write_record(COUNTS_RECORD, about, files)
             folder.sweep()
             folder.store.graph(str(folder.read_record("run.json")["graph"])).sweep()

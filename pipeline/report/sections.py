@@ -13,6 +13,7 @@ from pipeline.report.groups import DRAWN, MEMBERS, GroupPicture
 from pipeline.report.history import Step
 from pipeline.report.pictures import day, degrees_picture, group_picture, sizes_picture, times_picture, two_step_picture
 from pipeline.report.times import Times
+from pipeline.store.manifest import Manifest
 
 Rows = Iterable[tuple[str, str]]
 
@@ -60,6 +61,13 @@ def name_of(facts: Facts) -> str:
     return name if not updates else f"{name} and {len(updates):,} update{'' if len(updates) == 1 else 's'}"
 
 
+def _why_not_complete(manifest: Manifest) -> str:
+    """What ended the search of a run that is not complete, in a sentence that goes on."""
+    if not manifest.failed:
+        return "A limit ended the search"
+    return "; ".join(f"Partition {number} failed ({escape(reason)})" for number, reason in manifest.failed.items())
+
+
 def head(facts: Facts, name: str, found: str) -> str:
     """What was found, in figures."""
     manifest = facts.manifest
@@ -72,7 +80,9 @@ def head(facts: Facts, name: str, found: str) -> str:
         "largest": f"{largest['n_left']:,} × {largest['n_right']:,}",
         "set digest": manifest.digest,
     }
-    warning = "" if manifest.complete else '<p class="warn">A limit ended the search: there are more than these.</p>'
+    warning = (
+        "" if manifest.complete else f'<p class="warn">{_why_not_complete(manifest)}: there are more than these.</p>'
+    )
     return f"<h1>{escape(found)} in {escape(name)}</h1><p>{MAXIMAL}</p>{warning}{tiles(figures)}"
 
 
@@ -324,7 +334,7 @@ def expected_and_found(facts: Facts) -> str:
         if expected["exact"]
         else "From a sample of the search."
     )
-    cut = "" if facts.manifest.complete else " A limit ended the search before all was found."
+    cut = "" if facts.manifest.complete else f" {_why_not_complete(facts.manifest)}: not all was found."
     return (
         f"<section><h2>Expected and found</h2><p>{how}{cut}</p><div class='wide'><table><thead>{headings}</thead>{lines}"
         "</table></div></section>"

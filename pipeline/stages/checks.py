@@ -18,9 +18,9 @@ from pipeline.errors import DamageError, InputError
 from pipeline.events import tell, warn
 from pipeline.settings import CheckSettings
 from pipeline.stages.plan import read_plan_record
-from pipeline.store.counts import COUNTS_RECORD
 from pipeline.store.labels import read_labels
 from pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
+from pipeline.store.publications import publications_to_add_to, published_at, source_hash
 
 CheckState = Literal["pass", "warn", "fail"]
 SIDES = ("left", "right")
@@ -81,7 +81,7 @@ def check_input(store: Store, run: str, summary: dict[str, Any], asked: CheckSet
 
     Notes
     -----
-    The last run of the same source is the one that was checked last among those that are published.
+    The last run of the same source is the one that was published last.
     Labels are compared only where a threshold asks for it, since that reads the labels of both.
     """
     folder, planned = store.run(run), read_plan_record(store.run(run))
@@ -137,18 +137,14 @@ def _judged(name: str, value: float | None, asked: CheckSettings) -> Check:
 
 def _last_run(store: Store, source: str) -> dict[str, Any] | None:
     """The checks.json, and the name, of the last published run of a source."""
-    found = []
-    for run in store.runs():
-        folder = store.run(run)
+    for one in publications_to_add_to(store, source_hash(source)):
+        folder = store.run(one.run)
         try:
-            answered = folder.has("manifest.json") or folder.has(COUNTS_RECORD)
-            if answered and folder.has(CHECKS_RECORD):
-                record = folder.read_record(CHECKS_RECORD)
-                if record["source"] == source:
-                    found.append({**record, "run": run})
+            if published_at(folder, one.asks) == one.created:
+                return {**folder.read_record(CHECKS_RECORD), "run": one.run}
         except DamageError as error:  # `verify` tells of it; it is no reason not to search
-            warn("run is left out of the checks", run=run, reason=error)
-    return max(found, key=lambda record: str(record["created"]), default=None)
+            warn("run is left out of the checks", run=one.run, reason=error)
+    return None
 
 
 def _share_of_new_labels(store: Store, graph: str, last: str) -> float:

@@ -13,6 +13,7 @@ from pipeline.stages.plan import read_plan_record
 from pipeline.store.bicliques import MASK
 from pipeline.store.layout import Commit, RunFolder, Store, partition_name
 from pipeline.store.manifest import Manifest, moment_after, ran_on
+from pipeline.store.publications import announce
 from pipeline.store.sizes import Sizes
 
 NAMED = 10
@@ -26,7 +27,7 @@ def publish(
     created: str | None = None,
     limited_by: str | None = None,
 ) -> Manifest:
-    """Write the manifest of a run whose partitions are all committed.
+    """Write the manifest of a run: whole, or with what ended its search before its end.
 
     Published again, it is the latest run.
 
@@ -49,7 +50,8 @@ def publish(
     Raises
     ------
     StorageError
-        Where partitions are missing, were cut off by a limit, or are damaged, naming them.
+        Where partitions are missing, or were cut off, and neither a limit nor a failure was the
+        reason; where they are damaged, naming them. Of a version all must be there.
     """
     folder = store.run(run)
     plan = read_plan_record(folder)
@@ -58,7 +60,9 @@ def publish(
     missing = [n for n in range(plan.partitions) if n not in commits or not commits[n].complete]
     if limited_by is None and max_bicliques is not None and bicliques >= max_bicliques:
         limited_by = "max_bicliques"
-    if missing and limited_by is None:
+    failed = {n: reason for n, reason in folder.failures().items() if n in missing} if missing else {}
+    explained = limited_by is not None or (set(missing) == set(failed) and _parent(folder) is None)
+    if missing and not explained:
         raise StorageError(
             f"{folder.uri}: {named(missing)} of {plan.partitions} not committed, or cut off by a limit; resume the run, then"
             " publish it"
@@ -78,8 +82,9 @@ def publish(
         bicliques=bicliques,
         digest=total_digest(commits),
         complete=not missing,
-        limit=bicliques if missing else None,
+        limit=bicliques if missing and limited_by is not None else None,
         limited_by=limited_by if missing else None,
+        failed={str(n): reason for n, reason in failed.items()},
         partitions=len(commits),
         bytes=sum(commit.bytes for commit in commits.values()),
         backend=ran_on(commit.backend for commit in commits.values()),
@@ -93,6 +98,7 @@ def publish(
         checks=read_checks(folder),
         machine=machine_facts(),
     )
+    announce(folder, manifest.created)
     folder.write_record("manifest.json", asdict(manifest))
     found: dict[str, Any] = {"bicliques": bicliques, "digest": manifest.digest, "complete": manifest.complete}
     folder.remove_attempts(commits.values())
@@ -102,11 +108,25 @@ def publish(
     return manifest
 
 
+def publish_in_part(store: Store, run: str, limited_by: str | None) -> Manifest | None:
+    """Publish a run of which partitions failed; its manifest names them, and is not complete.
+
+    A version is there whole or not at all: nothing is published of it, and None is returned.
+    """
+    return publish(store, run, limited_by=limited_by) if _parent(store.run(run)) is None else None
+
+
 def _created(folder: RunFolder) -> str:
     """When a run is published: later than the one that it was made of by an update."""
-    parent = folder.read_record("run.json").get("parent")
-    before = None if parent is None else folder.store.run(str(parent)).manifest()
+    parent = _parent(folder)
+    before = None if parent is None else folder.store.run(parent).manifest()
     return moment_after(None if before is None else str(before["created"]))
+
+
+def _parent(folder: RunFolder) -> str | None:
+    """The run that it is a version of."""
+    parent = folder.read_record("run.json").get("parent")
+    return None if parent is None else str(parent)
 
 
 def total_digest(commits: dict[int, Commit]) -> str:

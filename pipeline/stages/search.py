@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -20,13 +21,13 @@ from pipeline.settings import PublishSettings, SearchSettings, Settings
 from pipeline.stages.in_memory import bipartite_of
 from pipeline.stages.ingest import EdgeTable, read_edge_table
 from pipeline.stages.limits import Cut, Limits
-from pipeline.stages.partition import ready_partition
+from pipeline.stages.partition import Partition, ready_partition
 from pipeline.stages.plan import read_plan_record
 from pipeline.store.biclique_file import BicliqueWriter
 from pipeline.store.biclique_reader import LargerSides, open_bicliques
 from pipeline.store.bicliques import MASK, batches_of, publish_of
 from pipeline.store.labels import Hashes, label_hashes, read_hashes
-from pipeline.store.layout import Commit, RunFolder, Store
+from pipeline.store.layout import Commit, RunFolder, Store, data_name
 from pipeline.store.sizes import Sizes
 from pipeline.store.worth import Surprise
 
@@ -75,10 +76,83 @@ def search_partition(
         done = folder.read_commit(number)
         if done is not None and (done.complete or (most is not None and done.rows >= most)):
             return done
-        laid_out_as_cudf = publish_settings(folder) == PublishSettings()
-        # the digest of some rows is made on the host, and files that cuDF does not write so
-        encode = data_place.here() if not cut.room and laid_out_as_cudf else "cpu"
+        encode = _where_encoded(folder, data_place, cut)
         return place.run(partial(_search_and_commit, folder, number, done, threads, cut, progress, encode))
+
+
+def search_apart(
+    folder: RunFolder, read: Callable[[], Partition], threads: int, place: Place, data_place: Place, cut: Cut
+) -> Commit:
+    """Search a piece of a partition to a file of its own, which is not committed.
+
+    Parameters
+    ----------
+    folder
+        The run.
+    read
+        Reads the piece.
+    threads, place, data_place, cut
+        As of `search_partition`.
+
+    Returns
+    -------
+    Commit
+        What was found, for `join_pieces`.
+    """
+    encode = _where_encoded(folder, data_place, cut)
+    return place.run(partial(_search_to_file, folder, read, None, threads, cut, None, encode))
+
+
+def join_pieces(folder: RunFolder, number: int, found: list[Commit], *, complete: bool) -> Commit:
+    """Join what `search_apart` found to the data file of its partition, and commit it.
+
+    The caller holds the partition's claim. Files of pieces are removed.
+
+    Parameters
+    ----------
+    folder, number
+        The partition.
+    found
+        What was found of its pieces; at least one.
+    complete
+        Whether these are all of it.
+
+    Returns
+    -------
+    Commit
+        The commit that stands.
+    """
+    whole = replace(found[0], complete=complete) if len(found) == 1 else _joined(folder, number, found, complete)
+    stands = _committed(folder, whole, folder.read_commit(number))
+    folder.remove(*(commit.file for commit in found if commit.file != stands.file))
+    return stands
+
+
+def _joined(folder: RunFolder, number: int, found: list[Commit], complete: bool) -> Commit:
+    file, sizes = folder.attempt_name(number), Sizes()
+    batches = (batch for commit in found for batch in _first(folder, commit, commit.rows))
+    with folder.sink(file) as sink:
+        _write_bicliques(_counted(batches, sizes), biclique_writer(folder, sink, 1), None)
+    return replace(
+        found[0],
+        file=file,
+        rows=sum(commit.rows for commit in found),
+        bytes=sink.bytes,
+        checksum=sink.checksum,
+        digest=f"{sum(int(commit.digest, 16) for commit in found) & MASK:016x}",
+        seconds=round(sum(commit.seconds for commit in found), 6),
+        complete=complete,
+        sizes=sizes.record(),
+    )
+
+
+def _where_encoded(folder: RunFolder, data_place: Place, cut: Cut) -> Backend:
+    """Where what is found is encoded.
+
+    The digest of some rows is made on the host, and files that cuDF does not write so.
+    """
+    laid_out_as_cudf = publish_settings(folder) == PublishSettings()
+    return data_place.here() if not cut.room and laid_out_as_cudf else "cpu"
 
 
 def _search_and_commit(
@@ -92,26 +166,36 @@ def _search_and_commit(
     backend: Backend,
 ) -> Commit:
     file = folder.attempt_name(number)
-    commit = _search_to_file(folder, number, file, threads, cut, progress, encode, backend)
-    if replaces is not None and not commit.complete and commit.rows <= replaces.rows:
-        folder.remove(file)  # it was cut off before it had what is there
+    read = partial(ready_partition, folder, number)
+    commit = _search_to_file(folder, read, file, threads, cut, progress, encode, backend)
+    return _committed(folder, commit, replaces)
+
+
+def _committed(folder: RunFolder, commit: Commit, replaces: Commit | None) -> Commit:
+    """Commit a data file, unless it holds less than what is there, and say what stands."""
+    if replaces is not None and (replaces.complete or (not commit.complete and commit.rows <= replaces.rows)):
+        folder.remove(commit.file)  # it was cut off before it had what is there
         return replaces
     return folder.commit_partition(commit, replaces)
 
 
 def _search_to_file(
     folder: RunFolder,
-    number: int,
-    file: str,
+    read: Callable[[], Partition],
+    file: str | None,
     threads: int,
     cut: Cut,
     progress: Callable[[Any], None] | None,
     encode: Backend,
     backend: Backend,
 ) -> Commit:
-    """Search a partition, and describe the file as a commit would."""
+    """Search a partition, or a piece of one, and describe the file as a commit would.
+
+    Without a name the file gets one that no other has.
+    """
     started = time.perf_counter()
-    part = ready_partition(folder, number)
+    part = read()
+    file = file or data_name(part.number, uuid.uuid4().hex[:8])
     settings = search_settings(folder)
     on_device = backend == encode == "cuda"
     stream = kernels.stream_maximal_bicliques(
@@ -144,7 +228,7 @@ def _search_to_file(
             digest = _write_bicliques(batches, biclique_writer(folder, sink, threads), hashes)
     result = stream.result
     return Commit(
-        partition=number,
+        partition=part.number,
         file=file,
         rows=result.bicliques,
         bytes=sink.bytes,

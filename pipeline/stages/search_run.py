@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 import kernels
-from pipeline.errors import BicliqError, LimitReached, sentence
+from pipeline.errors import LimitReached, PartitionsFailed, sentence
 from pipeline.events import tell, warn
 from pipeline.placement.tasks import Ended, Here, Task, hand_out
 from pipeline.placement.watching import Watched, standing
@@ -20,6 +20,7 @@ from pipeline.placement.work import WORK
 from pipeline.settings import ClusterSettings
 from pipeline.stages.limits import Cut, LimitName, Limits
 from pipeline.stages.partition import cut_partitions
+from pipeline.stages.pieces import is_killed, search_in_pieces
 from pipeline.stages.plan import Plan, read_plan, read_plan_record
 from pipeline.stages.search import keep_first, search_partition, search_settings
 from pipeline.store.bicliques import MASK
@@ -152,9 +153,11 @@ def search_run(
 
     Raises
     ------
+    PartitionsFailed
+        Where partitions failed, after all others were searched and committed. One whose workers
+        died is searched in pieces first (`pipeline.stages.pieces`).
     BicliqError
-        Where partitions failed, after all others were searched and committed; or where the cluster
-        was lost.
+        Where the cluster was lost.
     LimitReached
         Where a limit was reached and `on_limit` is "error".
 
@@ -205,13 +208,19 @@ def search_run(
             return None
         return number, partial(_search, store.uri, run, number, state.room_for(number), time.time(), placement)
 
-    searched = 0
+    killed: list[int] = []
     for ended in hand_out(client, next_task, state.advance):
-        searched += ended.error is None
-        state.finish(ended)
+        if is_killed(ended.error):
+            killed.append(ended.number)
+        else:
+            state.finish(ended)
+    for number in killed:  # last, since they take workers down
+        if state.reached() is None:
+            roots, room = int(state.roots[number]), state.room_for(number)
+            state.finish(search_in_pieces(client, folder, number, roots, room, placement, state.advance))
     state.report(last=True)
-    state.raise_failures()
     state.trim()
+    state.raise_failures()
     duration = time.perf_counter() - partitioned
     record = SearchRecord(
         run=run,
@@ -220,7 +229,7 @@ def search_run(
         complete=state.complete,
         limited_by=state.limited_by,
         partitions=len(state.commits),
-        searched=searched,
+        searched=len(state.searched),
         seconds={
             "partition": round(partitioned - started, 6),
             "search": round(duration, 6),
@@ -230,7 +239,7 @@ def search_run(
     tell(
         "search ended",
         run=run,
-        searched=searched,
+        searched=record.searched,
         bicliques=record.bicliques,
         complete=record.complete,
         seconds=duration,
@@ -342,11 +351,12 @@ class _State:
         """Note that a partition was committed, or why it was not."""
         number = ended.number
         self.running.pop(number, None)
-        if ended.error is None:
+        if ended.value is not None:
             commit, cut = ended.value
             self.cut = self.cut or cut
             self.bicliques += commit.rows - (self.commits[number].rows if number in self.commits else 0)
             self.commits[number] = commit
+        if ended.error is None:
             self.done.add(number)
             self.searched.add(number)
             did = {
@@ -418,10 +428,12 @@ class _State:
         """Raise an error that names the partitions that failed."""
         if self.failures:
             named = "; ".join(f"partition {number}: {error}" for number, error in sorted(self.failures.items())[:5])
-            raise BicliqError(
+            error = PartitionsFailed(
                 f"{self.folder.uri}: {len(self.failures)} of {self.roots.size} partitions failed ({named});"
                 " all others are committed: resume the run to search only these again"
             )
+            error.limited_by = self.limited_by
+            raise error
 
     def trim(self) -> None:
         """Cut what this call found beyond the limit off the last partitions."""

@@ -38,6 +38,7 @@ from pipeline.store.layout import (
     commit_of,
     partition_record_name,
 )
+from pipeline.store.publications import unwritten
 from pipeline.store.states import RunState, compare, state_of, version_state
 from pipeline.store.versions import parts_of
 from pipeline.store.worth import Surprise
@@ -185,6 +186,8 @@ def verify_store(
     found = take_inventory(store, FOLDERS if run is None else places_of(store, run))
     runs = [one for one in examine(store, found, sample, seed, roots) if run in (None, one.run)]
     problems = [*found.sentences(), *(problem for run in runs for problem in run.problems)]
+    if run is None:
+        problems += unwritten(found.records, {*found.records, *found.problems})
     there = _places(found)
     for kind, name in there:
         if kind == "graphs" and f"graphs/{name}/graph.json" not in {**found.records, **found.problems}:

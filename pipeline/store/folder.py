@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 import xxhash
 from fsspec.implementations.local import LocalFileSystem
 
-from pipeline.errors import DamageError, StorageError
+from pipeline.errors import UNANSWERED, DamageError, StorageError, is_timeout
 from pipeline.store.records import StoredFile, sealed, unsealed
 from pipeline.store.sink import HashingSink, hashing_sink
 
@@ -486,12 +486,10 @@ def storage_errors(action: str, path: str) -> Iterator[None]:
             f"{path}: cannot {action}: {error}; check the permissions or choose another store"
         ) from error
     except (OSError, pa.ArrowException) as error:
-        raise StorageError(
-            f"{path}: cannot {action}: {error}; check the storage and its free space, then run again"
-        ) from error
+        advice = UNANSWERED if is_timeout(error) else "check the storage and its free space, then run again"
+        raise StorageError(f"{path}: cannot {action}: {error}; {advice}") from error
     except Exception as error:
         if type(error).__module__.split(".")[0] not in OBJECT_STORE_LIBRARIES:
             raise
-        raise StorageError(
-            f"{path}: cannot {action}: {error}; check the endpoint and the credentials of the object store"
-        ) from error
+        advice = UNANSWERED if is_timeout(error) else "check the endpoint and the credentials of the object store"
+        raise StorageError(f"{path}: cannot {action}: {error}; {advice}") from error

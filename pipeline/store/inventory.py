@@ -17,7 +17,7 @@ from pipeline.store.folder import TEMPORARY, Folder, claim_name, writer_lives
 from pipeline.store.layout import ATTEMPT, CHANGES, STORE_FILE, Store
 from pipeline.store.records import StoredFile, named_files
 
-FOLDERS = ("graphs", "runs", "cliques", "claims")
+FOLDERS = ("graphs", "runs", "cliques", "publications", "claims")
 """Folders of a store in which there is nothing but what is listed in `pipeline.store.layout`."""
 
 PRUNED = "pruned.json"

@@ -27,7 +27,7 @@ class Manifest:
     digest
         Their set digest, 16 hex digits.
     complete
-        False where a limit ended the search before its end.
+        False where a limit ended the search before its end, or partitions failed.
     limit
         The number of bicliques at which that was, or None.
     partitions, bytes
@@ -52,7 +52,9 @@ class Manifest:
         The machine that published it (`pipeline.placement.machine.machine_facts`).
     limited_by
         The limit that cut it off: "max_bicliques", "max_bytes", "time_limit" or "memory_limit";
-        None where it is complete.
+        None where none did.
+    failed
+        Why partitions failed, by number.
     """
 
     run: str
@@ -78,6 +80,7 @@ class Manifest:
     checks: list[dict[str, Any]] = field(default_factory=list, repr=False)
     machine: dict[str, str] = field(default_factory=dict, repr=False)
     limited_by: str | None = None
+    failed: dict[str, str] = field(default_factory=dict)
 
 
 def read_manifest(store: Store, run: str) -> Manifest:

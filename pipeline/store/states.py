@@ -5,16 +5,18 @@ Planned, searched in part, published, cut off by a limit, or a count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pipeline.errors import DamageError, InputError
 from pipeline.store.counts import COUNTS_RECORD
 from pipeline.store.folder import MEND
 from pipeline.store.layout import Commit, RunFolder, Store
+from pipeline.store.publications import publications, published_at
 from pipeline.store.versions import Part, layers_of, parts_of
 
-StateName = Literal["planned", "searching", "searched", "published", "limited", "count"]
+StateName = Literal["planned", "searching", "searched", "published", "limited", "failed", "count"]
 
 
 @dataclass(frozen=True)
@@ -26,8 +28,8 @@ class RunState:
     name
         "planned": nothing was searched. "searching": some partitions were, or are being searched.
         "searched": all were, but nothing is published. "published": all of it. "limited":
-        published, but cut off by its limit. "count": the run is a count of (p,q)-bicliques, and has
-        none to read.
+        published, but cut off by its limit. "failed": published, but partitions failed. "count":
+        the run is a count of (p,q)-bicliques, and has none to read.
     committed, partitions
         Partitions that were searched, and all of them.
     limit
@@ -36,6 +38,8 @@ class RunState:
         When it, or its counts, were last published (ISO, UTC).
     limited_by
         Which limit it was, by its name.
+    failed
+        Why partitions failed, by number.
 
     Examples
     --------
@@ -49,6 +53,7 @@ class RunState:
     limit: int | None = None
     published: str | None = None
     limited_by: str | None = None
+    failed: dict[int, str] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -62,6 +67,10 @@ class RunState:
             return f"{self.committed} of {self.partitions} partitions searched"
         if self.name == "searched":
             return "searched, but not published"
+        if self.name == "failed":
+            number, reason = next(iter(self.failed.items()))
+            more = f", and {len(self.failed) - 1} others" if len(self.failed) > 1 else ""
+            return f"not complete: of {self.partitions} partitions {number} failed ({reason}){more}"
         if self.name == "limited":
             if self.limited_by in (None, "max_bicliques"):
                 return f"cut off by its limit of {self.limit:,} bicliques"
@@ -75,6 +84,7 @@ class RunState:
             "complete": self.complete,
             "partitions_searched": self.committed,
             "partitions": self.partitions,
+            "failed": {str(number): reason for number, reason in self.failed.items()},
         }
 
 
@@ -167,10 +177,32 @@ def latest_run(store: Store) -> str:
     DamageError
         Where records that would tell are damaged: name a run then.
     """
-    times = {run: (published or "", planned, run) for run, (planned, published, _) in _times(store).items()}
+    published = latest_published(store)
+    if published is not None:
+        return published
+    times = {run: (planned, run) for run, (planned, _, _) in _times(store).items()}
     if not times:
         raise InputError(f"{store.uri}: no run is in this store; start one with: bicliq run EDGES --store {store.uri}")
     return max(times, key=lambda run: times[run])
+
+
+def latest_published(store: Store) -> str | None:
+    """Return the run that was published last, or None where none is; counts are left out.
+
+    Notes
+    -----
+    Lists names and reads one manifest, whatever the number of runs; of a store in which an earlier
+    version of bicliq has published last, those of all runs.
+    """
+    known = publications(store)
+    if known is None:
+        times = {run: (published, planned, run) for run, (planned, published, _) in _times(store).items() if published}
+        return max(times, key=lambda run: times[run], default=None)
+    for created, some in itertools.groupby(known, key=lambda one: one.created):
+        runs = {one.run for one in some if one.asks == "bicliques" and published_at(store.run(one.run)) == created}
+        if runs:  # a version and what it was written whole as share their moment
+            return max(runs, key=lambda run: (str(store.run(run).read_record("run.json")["created"]), run))
+    return None
 
 
 def run_to_resume(store: Store) -> str:
@@ -273,8 +305,10 @@ def state_of(
             return RunState("count", 0, partitions)
         return RunState("count", partitions, partitions, published=str(counts["created"]))
     if manifest is not None:
-        name: StateName = "published" if manifest["complete"] else "limited"
-        return RunState(name, done, partitions, manifest["limit"], manifest["created"], manifest.get("limited_by"))
+        failed = {int(number): reason for number, reason in manifest.get("failed", {}).items()}
+        name: StateName = "published" if manifest["complete"] else "failed" if failed else "limited"
+        limits = manifest["limit"], manifest["created"], manifest.get("limited_by")
+        return RunState(name, done, partitions, *limits, failed)
     if done < partitions or plan is None or not all(commit.complete for commit in commits.values()):
         return RunState("searching" if done else "planned", done, partitions)
     return RunState("searched", done, partitions)

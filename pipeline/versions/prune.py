@@ -20,6 +20,7 @@ from pipeline.events import tell
 from pipeline.store.folder import Folder, writer_lives
 from pipeline.store.inventory import FORGOTTEN_SECONDS, PRUNED, forgotten
 from pipeline.store.layout import Store
+from pipeline.store.publications import forget
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 """Seconds of the units of an age."""
@@ -256,6 +257,7 @@ def _remove(store: Store, what: str) -> None:
     folder.remove("manifest.json", "run.json" if kind == "runs" else "graph.json")
     if kind == "runs":
         store.root.remove(f"reports/{name}.html")
+        forget(store, name)
     folder.remove(*(file for file in folder.files() if file != PRUNED))
     folder.remove(PRUNED)
     folder.remove_empty()

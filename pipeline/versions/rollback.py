@@ -7,6 +7,7 @@ from pipeline.events import tell
 from pipeline.stages.publish import publish
 from pipeline.store.layout import Store
 from pipeline.store.manifest import moment_after
+from pipeline.store.publications import announce
 from pipeline.store.records import STORED, named_files
 from pipeline.store.states import latest_run, read_run
 
@@ -39,6 +40,7 @@ def make_latest(store: Store, run: str) -> None:
     if "layers" in opened.asked:
         content = {name: value for name, value in opened.asked.items() if name != STORED}
         manifest = {**opened.asked["manifest"], "created": created}
+        announce(folder, created)
         folder.write_record("run.json", {**content, "manifest": manifest}, named_files(opened.asked).values())
         tell("version published", run=run, bicliques=manifest["bicliques"], digest=manifest["digest"])
     else:

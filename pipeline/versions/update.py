@@ -33,6 +33,7 @@ from pipeline.store.bicliques import MASK, dump_of, publish_of
 from pipeline.store.labels import read_hashes
 from pipeline.store.layout import FORMAT, RunFolder, Store
 from pipeline.store.manifest import moment_after
+from pipeline.store.publications import announce
 from pipeline.store.records import STORED, named_files
 from pipeline.store.states import OpenedRun, latest_run, read_run
 from pipeline.store.versions import APPEARED, VANISHED, Layer, layers_of, parts_of
@@ -399,6 +400,7 @@ class _Update:
         did["seconds"] = {**self._clock.seconds}
         asked["update"].update(did)
         record = self._described(asked, layers[:stay], written, found.backend, threads, extended)
+        announce(self._folder, record["manifest"]["created"])
         stands = self._folder.commit("run.json", record, [change.file for change in written])
         self._folder.sweep()
         graph.sweep()

@@ -21,7 +21,7 @@ from pipeline.run import Observer, RunSummary, resume, run
 from pipeline.settings import Settings
 from pipeline.store.layout import Store
 from pipeline.store.records import STORED, named_files
-from pipeline.store.states import latest_run
+from pipeline.store.states import latest_published
 from pipeline.versions.arrivals import Arrival, Look, look, look_at, refuse_store_inside, settled
 from pipeline.versions.sources import name_of_key, refuse_changed, source_files, taken_entries
 from pipeline.versions.update import UpdateRecord, update
@@ -146,7 +146,7 @@ class Watch:
                 found = resume(killed, self._settings, seen)
                 return Taken(self._place, store.uri, _sources(store, killed), run=found)
             with failures_notified(self._settings, self._place):
-                latest = _latest(store)
+                latest = latest_published(store)
                 asked = {} if latest is None else store.run(latest).read_record("run.json")
                 self._refuse_unfit(asked)
                 ready, waiting, passed_over = self._settled(asked)
@@ -286,15 +286,9 @@ def _taken(asked: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {key: entry for key, entry in asked.get("taken", {}).items() if not entry["deleted"]}
 
 
-def _latest(store: Store) -> str | None:
-    """Name of the run that was published last, or None."""
-    published = any(store.run(name).manifest() is not None for name in store.runs())
-    return latest_run(store) if published else None
-
-
 def _unfinished(store: Store) -> str | None:
     """The run of a look that was killed while it searched, if nothing was published since."""
-    latest = _latest(store)
+    latest = latest_published(store)
     for name in store.runs():
         folder = store.run(name)
         asked = folder.read_record("run.json")

@@ -32,7 +32,7 @@ class Door:
     fails
         Asked of each request (method, path, number of the request): "500", "503", "gone" for a
         connection that is closed without an answer, "lost" for one that is closed when all was
-        done, or None.
+        done, "silent" for one that stays open without an answer, or None.
     lags
         Whether lists are answered as they were when it was set.
     knows_conditions
@@ -43,6 +43,7 @@ class Door:
         self.fails: Callable[[str, str, int], str | None] = lambda method, path, number: None
         self.lags = False
         self.knows_conditions = True
+        self._closed = threading.Event()
         self.requests = 0
         self.failed = 0
         self._behind, self._lists = (host, port), dict[str, Any]()
@@ -70,6 +71,7 @@ class Door:
 
     def close(self) -> None:
         """Take no more requests."""
+        self._closed.set()
         self._server.shutdown()
         self._server.server_close()
 
@@ -79,8 +81,10 @@ class Door:
         self.requests += 1
         how = self.fails(asked.command, asked.path, self.requests)
         self.failed += how is not None
-        if how in ("gone", "lost"):
+        if how in ("gone", "lost", "silent"):
             asked.close_connection = True
+            if how == "silent":
+                self._closed.wait()
             if how == "lost":
                 self._answer_behind(asked, body)
         elif how is not None:

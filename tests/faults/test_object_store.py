@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +21,7 @@ from pipeline.stages.plan import plan
 from pipeline.stages.publish import publish
 from pipeline.stages.search import search_partition
 from pipeline.stages.search_run import search_run
-from pipeline.stages.verify import verify
+from pipeline.stages.verify import verify, verify_store
 from pipeline.store.layout import Store
 from pipeline.store.results import open_run
 from tests.faults.bad_object_store import Door, a_door
@@ -152,3 +156,55 @@ def test_two_searches_at_once_on_a_store_that_throttles_commit_each_partition_on
             one, other = pool.map(search, [number, number])
             assert one == other
     check(store, run)
+
+
+QUICK = '{"config_kwargs": {"read_timeout": 0.5, "retries": {"max_attempts": 0}}}'
+"""What docs/operations.md says of the time to wait, for a test."""
+
+
+@pytest.mark.parametrize("what", ["store", "table"])
+def test_a_store_that_never_answers_ends_the_command_in_time_and_is_named(door, tmp_path, what):
+    table, store = write_table(tmp_path), str(tmp_path / "store")
+    if what == "store":
+        store = "s3://bad-days/silent"
+    else:
+        table = "s3://bad-days/silent.csv"
+    before = door.failed
+    door.fails = lambda method, path, number: "silent"
+    ended = bicliq("run", table, "--store", store, "--local")
+    assert ended.returncode == 2, ended.stderr
+    (line,) = ended.stderr.splitlines()
+    assert "bad-days/silent" in line
+    assert door.url in line
+    assert "there was no answer in time: check that it can be reached" in line
+    assert 2 <= door.failed - before <= 10, "it was tried again some times"
+
+
+def test_a_store_that_answers_late_is_asked_again_and_loses_nothing(door, tmp_path):
+    before = door.failed
+    door.fails = lambda method, path, number: "silent" if number % 40 == 7 else None
+    ended = bicliq("run", write_table(tmp_path), "--store", "s3://bad-days/late", "--local", "--json")
+    assert ended.returncode == 0, ended.stderr
+    assert door.failed > before + 1
+    door.fails = lambda method, path, number: None
+    assert json.loads(ended.stdout)["bicliques"] == len(ANSWER)
+    found = verify_store(Store.open("s3://bad-days/late"))
+    assert (found.problems, found.leftovers) == ([], [])
+
+
+def write_table(folder: Path) -> str:
+    """The graph as a table."""
+    rows = zip(GRAPH.edge_left.tolist(), GRAPH.indices.tolist(), strict=True)
+    (folder / "edges.csv").write_text("".join(["l,r\n", *(f"u{u},v{v}\n" for u, v in rows)]))
+    return str(folder / "edges.csv")
+
+
+def bicliq(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command that waits half a second for an answer; a hang is an error."""
+    return subprocess.run(
+        [sys.executable, "-m", "flows.cli", *arguments],
+        env={**os.environ, "FSSPEC_S3": QUICK},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )

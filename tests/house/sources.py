@@ -14,7 +14,7 @@ FACE = Path("pipeline/face")
 """What lies below is on the import path itself: the package `bicliq`."""
 
 CODE = {".py", ".hpp", ".cpp", ".cu"}
-NOT_OURS = {"__pycache__", ".venv", "build", ".git"}
+NOT_OURS = {"__pycache__", ".venv", ".ruff_cache", "build", ".git"}
 
 
 @cache

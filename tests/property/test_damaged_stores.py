@@ -230,7 +230,7 @@ def check_readers(finished: Finished, store: Path, how: str) -> None:
             f"top of {name}": finished.top[name],
             f"state of {name}": finished.states[name],
         }
-    gone = how.startswith("gone") and how.endswith(("manifest.json", "run.json"))
+    gone = how.startswith("gone") and (how.endswith(("manifest.json", "run.json")) or "publications/" in how)
     for way, read in read_runs(store, list(finished.runs)).items():
         try:
             found = read()

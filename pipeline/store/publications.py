@@ -1,0 +1,211 @@
+"""In which order runs were published: a small record each, named by time, source and run.
+
+Who asks for the last run lists these names and reads one manifest, however many runs there are. A
+record is written before the manifest that it tells of. Where its process was killed in between, or
+the run was published again, taken back or removed since, the two do not agree, and it is passed
+over: the manifests are what counts. Only what nobody wrote down would be missed. So the first
+record of a store whose runs an earlier version of bicliq wrote comes after theirs, and a mark says
+that all are there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import xxhash
+
+from pipeline.errors import DamageError
+from pipeline.events import warn
+from pipeline.store.counts import COUNTS_RECORD
+from pipeline.store.folder import Folder, storage_errors
+from pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
+
+PLACE = "publications"
+"""Folder of a store."""
+
+BEGUN = "begun.json"
+"""The mark."""
+
+NAME = re.compile(
+    r"(?P<created>[\dT:.+-]+)_(?P<asks>bicliques|counts)_(?P<source>[0-9a-f]{16}|none)_(?P<run>[\w-]+)\.json"
+)
+
+
+PUBLISHED = re.compile(rf"runs/(?P<run>[^/]+)/(?:manifest\.json|run\.json|{re.escape(COUNTS_RECORD)})")
+"""Records that say when a run was published."""
+
+
+@dataclass(frozen=True)
+class Publication:
+    """That a run was, or was about to be, published.
+
+    Parameters
+    ----------
+    created
+        When (ISO, UTC), as its manifest says, or its record of counts.
+    run
+        Name of the run.
+    asks
+        "bicliques" or "counts".
+    source
+        Hash of the table that its input was checked as (`source_hash`); "none" where it was not.
+    """
+
+    created: str
+    run: str
+    asks: str
+    source: str
+
+    @property
+    def name(self) -> str:
+        """Name of its record in the folder of all of them."""
+        return f"{self.created}_{self.asks}_{self.source}_{self.run}.json"
+
+
+def source_hash(uri: str | None) -> str:
+    """Return the name of a source among publications.
+
+    Examples
+    --------
+    >>> source_hash(None), source_hash("edges.csv")
+    ('none', '58cc67d7926905af')
+    """
+    return "none" if uri is None else str(xxhash.xxh3_64_hexdigest(uri.encode()))
+
+
+def publications(store: Store, part: str = "") -> Iterator[Publication] | None:
+    """Return what was written down of a store, the last first; None: not all of it was.
+
+    Parameters
+    ----------
+    store
+        The store.
+    part
+        What their names must hold, such as a run or the hash of a source.
+
+    Notes
+    -----
+    One listing of names, and no record is read.
+    """
+    names = _names(store)
+    if BEGUN not in names:
+        return None
+    matching = sorted((name for name in names if part in name), reverse=True)  # by their moments
+    return (Publication(**found.groupdict()) for found in map(NAME.fullmatch, matching) if found)
+
+
+def announce(folder: RunFolder, created: str, asks: str = "bicliques") -> None:
+    """Write down that a run is published now; its manifest, or its counts, must come after it.
+
+    Parameters
+    ----------
+    folder
+        The run.
+    created
+        What the manifest will say.
+    asks
+        "bicliques" or "counts".
+    """
+    new = Publication(created, folder.run, asks, source_hash(_source_of(folder)))
+    known = publications_to_add_to(folder.store, folder.run)
+    earlier = [one for one in known if (one.run, one.asks) == (new.run, new.asks) and one != new]
+    log = _log(folder.store)
+    log.write_record(new.name, {"run": folder.run})
+    if earlier:
+        stands = published_at(folder, asks)
+        log.remove(*(one.name for one in earlier if one.created != stands))
+
+
+def publications_to_add_to(store: Store, part: str = "") -> Iterator[Publication]:
+    """Return publications as above, of a store to which this process may write what is missing."""
+    known = publications(store, part)
+    if known is None:
+        complete_publications(store)
+        known = publications(store, part)
+    return known or iter(())
+
+
+def complete_publications(store: Store) -> int:
+    """Write down what is not: runs of an earlier version of bicliq, or what was damaged.
+
+    Returns how many were written. Reads the records of all runs.
+    """
+    names, log, written = _names(store), _log(store), 0
+    for run in store.runs():
+        try:
+            missing = [one for one in _publications_of(store.run(run)) if one.name not in names]
+        except DamageError as error:  # `verify` tells of it, and its repair comes back here
+            warn("run is not written down as published", run=run, reason=error)
+            continue
+        for one in missing:
+            log.write_record(one.name, {"run": run})
+            written += 1
+    log.write_record(BEGUN, {"begun": True})
+    return written
+
+
+def forget(store: Store, run: str) -> None:
+    """Remove what was written down of a run that is removed."""
+    _log(store).remove(*(one.name for one in publications(store, run) or () if one.run == run))
+
+
+def published_at(folder: RunFolder, asks: str = "bicliques") -> str | None:
+    """Return when a run, or its counts, were published by their record; None: they are not."""
+    if asks == "counts":
+        return str(folder.read_record(COUNTS_RECORD)["created"]) if folder.has(COUNTS_RECORD) else None
+    manifest = folder.manifest()
+    return None if manifest is None else str(manifest["created"])
+
+
+def unwritten(records: dict[str, dict[str, Any]], paths: set[str]) -> list[str]:
+    """Say which publications of a store are not written down.
+
+    Parameters
+    ----------
+    records
+        Its sound records, by path.
+    paths
+        Paths of all of its records.
+    """
+    there = {path.removeprefix(f"{PLACE}/") for path in paths if path.startswith(f"{PLACE}/")}
+    if not there:
+        return []  # of an earlier version of bicliq
+    known = {(found["created"], found["run"]) for found in map(NAME.fullmatch, there) if found}
+    problems = [] if BEGUN in there else [f"{PLACE}/{BEGUN}: it is missing, and other publications are there"]
+    for path, record in records.items():
+        found = PUBLISHED.fullmatch(path)
+        if found is None:
+            continue
+        run, manifest = found["run"], record.get("manifest") if path.endswith("/run.json") else record
+        if manifest is not None and (manifest["created"], run) not in known:
+            problems.append(f"{PLACE}: that {run} was published on {manifest['created']} is not written down")
+    return problems
+
+
+def _publications_of(folder: RunFolder) -> Iterator[Publication]:
+    for asks in ("bicliques", "counts"):
+        created = published_at(folder, asks)
+        if created is not None:
+            yield Publication(created, folder.run, asks, source_hash(_source_of(folder)))
+
+
+def _source_of(folder: RunFolder) -> str | None:
+    return str(folder.read_record(CHECKS_RECORD)["source"]) if folder.has(CHECKS_RECORD) else None
+
+
+def _log(store: Store) -> Folder:
+    return Folder(store.fs, store.path, PLACE)
+
+
+def _names(store: Store) -> set[str]:
+    folder = _log(store)
+    with storage_errors("list", folder.path):
+        try:
+            found = os.listdir(folder.path) if folder.is_local else store.fs.ls(folder.path, detail=False)
+        except FileNotFoundError:
+            return set()
+    return {str(path).rsplit("/", 1)[-1] for path in found}

@@ -1,0 +1,254 @@
+"""A partition that takes its workers down: pieces of it, real workers that die, and what is said of
+it afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from dataclasses import replace
+from html import escape
+
+import numpy as np
+import pytest
+from distributed import WorkerPlugin
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kernels
+from flows.enumerate import enumerate_graph
+from pipeline.errors import PartitionsFailed
+from pipeline.graphs.bipartite import BipartiteGraph, read_graph
+from pipeline.placement import cluster
+from pipeline.placement.cluster import open_cluster
+from pipeline.report.page import write_report
+from pipeline.run import resume
+from pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, Settings
+from pipeline.stages import pieces
+from pipeline.stages.ingest import ingest
+from pipeline.stages.partition import Partition, read_partition, write_partitions
+from pipeline.stages.pieces import Piece
+from pipeline.stages.plan import plan, read_plan
+from pipeline.stages.publish import publish
+from pipeline.stages.search_run import search_run
+from pipeline.stages.verify import verify
+from pipeline.store.layout import Store
+from pipeline.store.manifest import read_manifest
+from pipeline.store.results import open_run
+from pipeline.store.states import list_runs
+from tests.integration.stored_graphs import (
+    bicliques_of,
+    brute_force,
+    digest_of,
+    left_label,
+    random_graph,
+    right_label,
+)
+
+GRAPH = random_graph(30, 24, 0.3, seed=7)
+ANSWER = brute_force(GRAPH)
+PARTITIONS = 3
+
+
+class Deadly(WorkerPlugin):
+    """Takes a worker down when it searches what a file says; where there is no file, nothing.
+
+    The file names a left vertex: ``root``. The worker dies of it where at least so many roots are
+    beside it: ``beside``. Below it, that is in its first level, it dies of some other vertex only:
+    ``branch``. All by their dense ids.
+    """
+
+    name = "deadly"
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+
+    def setup(self, worker) -> None:
+        import kernels
+
+        stream = kernels.stream_maximal_bicliques
+
+        def deadly(*graph, roots, left_ids, **options):
+            if os.path.exists(self.file):
+                with open(self.file) as file:
+                    found = json.load(file)
+                indptr, _, n_rows = graph
+                below = left_ids[-1] == found["root"] and indptr[-1] - indptr[-2] == n_rows
+                if found["branch" if below else "root"] in left_ids[roots] and (below or len(roots) > found["beside"]):
+                    os.kill(os.getpid(), signal.SIGKILL)
+            return stream(*graph, roots=roots, left_ids=left_ids, **options)
+
+        kernels.stream_maximal_bicliques = deadly
+
+
+SEARCH, PLAN = SearchSettings(side="left"), PlanSettings(partitions=PARTITIONS)
+
+
+@pytest.fixture
+def planned(tmp_path):
+    table = tmp_path / "edges.csv"
+    edges = zip(GRAPH.edge_left.tolist(), GRAPH.indices.tolist(), strict=True)
+    table.write_text("".join(["user,item\n", *(f"{left_label(u)},{right_label(v)}\n" for u, v in edges)]))
+    store = Store.open(str(tmp_path / "store"))
+    graph = ingest(str(table), store, IngestSettings()).graph
+    assert read_graph(store.graph(graph)).digest == GRAPH.digest, "its dense ids are those of the test"
+    record = plan(store, graph, SEARCH, PLAN)
+    assert record.partitions == PARTITIONS
+    write_partitions(store, record.run)
+    return store, record.run
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory):
+    """A cluster, and the file that says what its workers die of."""
+    file = tmp_path_factory.mktemp("deadly") / "deadly.json"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cluster, "ALLOWED_FAILURES", 0)  # the first death counts, which saves minutes
+        with open_cluster(ClusterSettings(workers=2, dashboard=False)) as client:
+            client.register_plugin(Deadly(str(file)))
+            yield client, file
+
+
+@pytest.fixture
+def client(workers):
+    yield workers[0]
+    workers[1].unlink(missing_ok=True)
+
+
+@pytest.fixture
+def dies_of(workers):
+    return lambda root, beside=0, branch=-1: workers[1].write_text(
+        json.dumps({"root": root, "beside": beside, "branch": branch})
+    )
+
+
+def a_root(store, run):
+    """A partition, and the root in it that has most bicliques."""
+    found = read_plan(store.run(run))
+    at = int(np.argmax(found.cost))
+    return int(found.partition[at]), int(found.roots[at])
+
+
+def streamed(part: Partition):
+    arrays = part.indptr, part.indices, part.n_right
+    ids = {name: getattr(part, name) for name in ("left_ids", "right_ids", "left_hashes", "right_hashes")}
+    found = set()
+    with kernels.stream_maximal_bicliques(*arrays, side=part.side, roots=part.roots, **ids) as stream:
+        for batch in stream:
+            for i in range(len(batch.left_offsets) - 1):
+                left = batch.left[batch.left_offsets[i] : batch.left_offsets[i + 1]].tolist()
+                right = batch.right[batch.right_offsets[i] : batch.right_offsets[i + 1]].tolist()
+                one = tuple(sorted(left)), tuple(sorted(right))
+                assert one not in found
+                found.add(one)
+    return found
+
+
+@settings(deadline=None)
+@given(st.data(), st.integers(1, 7), st.integers(1, 7), st.sampled_from(["left", "right"]))
+def test_the_first_level_of_a_root_holds_each_biclique_of_it_once(data, n_left, n_right, side):
+    cells = st.tuples(st.integers(0, n_left - 1), st.integers(0, n_right - 1))
+    edges = data.draw(st.lists(cells, min_size=1, max_size=40))
+    graph = BipartiteGraph.from_edges(*map(np.array, zip(*edges, strict=True)), n_left, n_right)
+    ids = np.arange(n_left), np.arange(n_right)
+    hashes = (i.astype(np.uint64) for i in ids)
+    first = data.draw(st.integers(0, (n_left if side == "left" else n_right) - 1))
+    part = Partition(0, side, graph.indptr, graph.indices, *ids, *hashes, np.array([first], np.int32))
+    found = streamed(part)
+    at = 0 if side == "left" else 1
+    assert found == {one for one in brute_force(graph) if min(one[at]) == first}
+    below = part.below(first)
+    levels = [streamed(replace(below, roots=below.roots[i : i + 1])) for i in range(below.roots.size)]
+    assert sum(map(len, levels)) == len(found)
+    assert set().union(*levels) == found
+    for root in below.roots.tolist():  # and so on, level by level
+        deeper = below.below(root)
+        assert streamed(deeper) == streamed(replace(below, roots=np.array([root], np.int32)))
+
+
+def test_a_piece_is_cut_in_few_parts_without_a_gap():
+    for n in (2, 7, 8, 9, 100):
+        parts = list(Piece(3, 3 + n, 5).parts())
+        assert len(parts) <= pieces.PARTS
+        assert [i for p in parts for i in range(p.first, p.last)] == list(range(3, 3 + n))
+        assert {p.below for p in parts} == {5}
+
+
+@pytest.mark.parametrize("beside", [1, 0], ids=["with other roots", "alone"])
+def test_a_partition_that_takes_its_workers_down_is_searched_in_pieces(planned, client, dies_of, caplog, beside):
+    store, run = planned
+    number, root = a_root(store, run)
+    dies_of(root, beside)
+    found = search_run(store, run, client)
+    assert f"partition is searched in pieces run={run} partition={number}" in caplog.text
+    assert (found.digest, found.searched, found.complete) == (digest_of(ANSWER), PARTITIONS, True)
+    assert publish(store, run).complete
+    checked = verify(store, run)
+    assert (checked.problems, checked.leftovers) == ([], [])
+    assert bicliques_of(open_run(store).table(ids=False)) == ANSWER
+    assert search_run(store, run).searched == 0
+
+
+def test_a_branch_that_takes_its_worker_down_fails_its_partition_and_all_others_finish(planned, client, dies_of):
+    store, run = planned
+    number, root = a_root(store, run)
+    part = read_partition(store.run(run), number)
+    below = part.below(int(np.flatnonzero(part.left_ids == root)[0]))
+    branch = int(below.left_ids[below.roots[0]])
+    lost = streamed(replace(below, roots=below.roots[:1]))
+    assert lost
+    dies_of(root, branch=branch)
+    asked = Settings(store=store.uri, cluster=ClusterSettings(scheduler=client.scheduler.address))
+    with pytest.raises(PartitionsFailed, match=f"1 of {PARTITIONS} partitions failed .partition {number}") as failed:
+        resume(run, asked)
+    assert f"a branch alone below 1 of its {part.roots.size} roots (left: {left_label(root)!r})" in str(failed.value)
+    said = store.run(run).failures()[number]
+    assert said in str(failed.value)
+
+    opened = open_run(store)
+    assert bicliques_of(opened.table(ids=False)) == ANSWER - lost
+    assert (opened.state.name, opened.state.complete, opened.state.failed) == ("failed", False, {number: said})
+    assert (opened.manifest.complete, opened.manifest.failed) == (False, {str(number): said})
+    (listed,) = list_runs(store)
+    assert (listed["state"], listed["complete"], listed["failed"]) == ("failed", False, {str(number): said})
+    assert escape(said) in store.fs.cat_file(write_report(opened)).decode()
+    checked = verify(store, run)
+    assert (checked.problems, checked.leftovers, checked.complete) == ([], [], False)
+    assert said in checked.state
+
+    again = search_run(store, run)  # in a process that does not die
+    assert (again.searched, again.digest, again.complete) == (1, digest_of(ANSWER), True)
+    assert (publish(store, run).failed, store.run(run).failures()) == ({}, {})
+    assert open_run(store).state.complete
+
+
+def test_limits_hold_in_pieces_and_a_partition_that_was_given_up_says_so(planned, client, dies_of, monkeypatch):
+    store, run = planned
+    number, root = a_root(store, run)
+    dies_of(root, branch=root)
+    monkeypatch.setattr(pieces, "MOST_DEADLY", 1)
+    with pytest.raises(PartitionsFailed, match="1 pieces of it took down each worker"):
+        search_run(store, run, client, only=[number])
+    assert number not in store.run(run).committed()
+    monkeypatch.undo()
+    dies_of(root, beside=1)
+    most = 10
+    cut = search_run(store, run, client, only=[number], max_bicliques=most)
+    assert (cut.bicliques, cut.complete, cut.limited_by) == (most, False, "max_bicliques")
+    assert bicliques_of(open_run(store, run).table(ids=False)) < ANSWER
+
+
+def test_a_flow_searches_all_others_and_publishes_what_they_found(
+    planned, client, dies_of, monkeypatch, prefect_server
+):
+    """Each partition is a batch of its own."""
+    store, run = planned
+    number, root = a_root(store, run)
+    dies_of(root, branch=root)
+    monkeypatch.setattr(pieces, "MOST_DEADLY", 1)
+    parts = {"search": SEARCH.model_dump(), "plan": PLAN.model_dump()}
+    asked = {"store": store.uri, "cluster": {"scheduler": client.scheduler.address}, **parts}
+    with pytest.raises(PartitionsFailed, match=f"partition {number}: 1 pieces"):
+        enumerate_graph(store.graphs()[0], asked)
+    manifest = read_manifest(store, run)
+    assert (manifest.complete, set(manifest.failed), manifest.partitions) == (False, {str(number)}, PARTITIONS - 1)
