@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.arguments import as_int32, checked_csr, number_of_threads, whole_number
+from kernels.arguments import as_int32, checked_csr, checked_starts, number_of_threads, whole_number
 from kernels.contracts import BicliqueBatch, Int32Array, Int64Array
 from kernels.cpu import load_extension
 from kernels.enumeration import LARGEST_SIZE, UNREACHED, stream_maximal_bicliques
@@ -131,6 +132,31 @@ class ChangeSearch:
         """Paths of two edges over the changes: the work of `find`, but for what it finds."""
         return int(self._costs.sum())
 
+    def portions(self, n: int) -> list[tuple[int, int]]:
+        """Cut the changes into at most n ranges of about equal cost.
+
+        Parameters
+        ----------
+        n : int
+            Their number. A change that costs more than its share is a range of its own, with
+            others before it or not.
+
+        Returns
+        -------
+        list of tuple of int
+            Where each range begins and ends, for `find`; together they are all changes.
+
+        Examples
+        --------
+        >>> search = ChangeSearch([0, 2, 4], [0, 1, 0, 1], 2, [0, 1], [0, 1])
+        >>> search.portions(2), search.portions(1)
+        ([(0, 1), (1, 2)], [(0, 2)])
+        """
+        ends = np.cumsum(self._costs)
+        wanted = np.linspace(0, int(ends[-1]) if len(ends) else 0, whole_number("n", n) + 1)[1:-1]
+        bounds = np.unique(np.concatenate([[0], np.searchsorted(ends, wanted, side="right"), [len(ends)]]))
+        return list(pairwise(bounds.tolist()))
+
     @memory_is_capacity
     def estimate(self) -> int:
         """Estimate how many bicliques `find` meets: one with several changes once for each.
@@ -150,7 +176,7 @@ class ChangeSearch:
         return round(found * (self.cost / paths)) if paths else 0
 
     @memory_is_capacity
-    def find(self, *, threads: int = 1, backend: str = "cpu") -> Changes:
+    def find(self, *, threads: int = 1, backend: str = "cpu", portion: tuple[int, int] | None = None) -> Changes:
         """Search the changes.
 
         Parameters
@@ -159,6 +185,9 @@ class ChangeSearch:
             Worker threads; 0 takes all cores that this process may use.
         backend : {"cpu", "cuda"}
             Where the subgraphs are searched; closures are made on the CPU.
+        portion : tuple of int, optional
+            Search these changes only, one of `portions`. What appears is then of no other portion;
+            what vanishes may be of several (`unite_changes`).
 
         Returns
         -------
@@ -175,8 +204,9 @@ class ChangeSearch:
         bytes for each vertex, isolated ones too.
         """
         workers, ran_on = number_of_threads(threads), ""
+        found = load_extension().FoundChanges()
         with ThreadPoolExecutor(workers, "changes") as pool:
-            for first, last in self._groups():
+            for first, last in self._groups(*(portion or ())):
                 indptr, indices, left, right, change, *starts = self._search.neighbourhoods(first, last)
                 with stream_maximal_bicliques(
                     indptr, indices, len(right), threads=workers, backend=backend, **self._least
@@ -196,17 +226,68 @@ class ChangeSearch:
                     *starts,
                     first,
                 )
-                settled = [pool.submit(self._search.settle, part, *told) for part in _shares(order, changes, workers)]
+                shares = _shares(order, changes, workers)
+                settled = [pool.submit(self._search.settle, found, share, *told) for share in shares]
                 for one in settled:
                     one.result()
-        appeared, vanished = self._search.take()
+        appeared, vanished = found.take()
         return Changes(BicliqueLists(*appeared), BicliqueLists(*vanished), ran_on)
 
-    def _groups(self) -> list[tuple[int, int]]:
-        """Changes that are searched together, one after the other."""
-        number = np.cumsum(self._costs) // PATHS_A_SEARCH
+    def _groups(self, first: int = 0, last: int | None = None) -> list[tuple[int, int]]:
+        """Changes from `first` to before `last` that are searched together, one after the other."""
+        number = np.cumsum(self._costs[first:last]) // PATHS_A_SEARCH
         bounds = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(number)]
-        return [(first, last) for first, last in pairwise(bounds) if first < last]
+        return [(first + begin, first + end) for begin, end in pairwise(bounds) if begin < end]
+
+
+@memory_is_capacity
+def unite_changes(parts: Iterable[Changes]) -> Changes:
+    """Unite what was found in portions of the changes of one graph.
+
+    Parameters
+    ----------
+    parts : iterable of Changes
+        What `ChangeSearch.find` found in each portion; taken one after the other.
+
+    Returns
+    -------
+    Changes
+        What one search of all of them finds, in another order; `backend` is that of the last part
+        that has one.
+
+    Raises
+    ------
+    ValueError
+        If the lists of a part are none.
+
+    Notes
+    -----
+    What appeared is counted at one change, and so is in one part. What vanished may lie inside of
+    several that appeared; it is taken once. O(ids) time.
+
+    Examples
+    --------
+    >>> search = ChangeSearch([0, 2, 4], [0, 1, 0, 1], 2, [0, 1], [0, 1])
+    >>> found = unite_changes(search.find(portion=portion) for portion in search.portions(2))
+    >>> len(found.appeared), len(found.vanished)
+    (1, 2)
+    """
+    found, ran_on = load_extension().FoundChanges(), ""
+    for part in parts:
+        found.add(*_arrays_of(part.appeared), *_arrays_of(part.vanished))
+        ran_on = part.backend or ran_on
+    appeared, vanished = found.take()
+    return Changes(BicliqueLists(*appeared), BicliqueLists(*vanished), ran_on)
+
+
+def _arrays_of(lists: BicliqueLists) -> tuple[Int64Array, Int32Array, Int64Array, Int32Array]:
+    """The columns of lists, checked: compiled code follows the offsets."""
+    left, right = as_int32(lists.left, "left"), as_int32(lists.right, "right")
+    left_offsets = checked_starts(lists.left_offsets, len(left), "left_offsets", "left")
+    right_offsets = checked_starts(lists.right_offsets, len(right), "right_offsets", "right")
+    if len(left_offsets) != len(right_offsets):
+        raise ValueError(f"there are {len(left_offsets) - 1} left sides and {len(right_offsets) - 1} right sides")
+    return left_offsets, left, right_offsets, right
 
 
 def _joined(batches: list[BicliqueBatch]) -> BicliqueLists:

@@ -1,5 +1,7 @@
 """What new edges change, against the bicliques before and after by force."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -79,6 +81,64 @@ def test_changes_are_searched_in_groups_of_bounded_size(monkeypatch):
     monkeypatch.setattr("kernels.changes.PATHS_A_SEARCH", 50)
     parts = found_by(edges, new, 12, 12, threads=2)
     assert (listed(parts.appeared), listed(parts.vanished)) == (listed(whole.appeared), listed(whole.vanished))
+
+
+@settings(max_examples=200, deadline=None)
+@given(batches(), st.integers(1, 12), st.integers(1, 2))
+def test_portions_of_the_changes_make_up_all_of_them(batch, n, threads):
+    edges, new, n_left, n_right = batch
+    graph = graph_of(edges, n_left, n_right)
+    ends = np.array(sorted(new), np.int64).reshape(-1, 2).T
+    search = kernels.ChangeSearch(graph.indptr, graph.indices, n_right, *ends)
+    portions, whole = search.portions(n), search.find()
+    assert len(portions) <= n
+    assert [first for first, _ in portions] == [0, *(last for _, last in portions)][: len(portions)]
+    parts = [search.find(portion=portion, threads=threads) for portion in portions]
+    found = kernels.unite_changes(iter(parts))
+    assert (listed(found.appeared), listed(found.vanished)) == (listed(whole.appeared), listed(whole.vanished))
+    assert sum(len(part.appeared) for part in parts) == len(whole.appeared)
+
+
+def test_portions_cost_about_the_same():
+    edges = {(u, v) for u in range(60) for v in range(60) if (u * v + u) % 3 == 1}
+    graph = graph_of(edges, 60, 60)
+    ends = np.array(sorted(edge for edge in edges if sum(edge) % 4 == 0), np.int64).T
+    search = kernels.ChangeSearch(graph.indptr, graph.indices, 60, *ends)
+    costs = search._costs
+    shares = [costs[first:last].sum() for first, last in search.portions(8)]
+    assert len(shares) == 8
+    assert max(shares) <= search.cost / 8 + costs.max()
+    assert min(shares) >= search.cost / 8 - costs.max()
+
+
+def test_searches_side_by_side_do_not_mix_what_they_find():
+    edges = {(u, v) for u in range(30) for v in range(30) if (u * v + u) % 3}
+    graph = graph_of(edges, 30, 30)
+    ends = np.array(sorted(edge for edge in edges if sum(edge) % 9 == 0), np.int64).T
+    search = kernels.ChangeSearch(graph.indptr, graph.indices, 30, *ends)
+    portions = search.portions(6)
+    alone = [listed(search.find(portion=portion).appeared) for portion in portions]
+    with ThreadPoolExecutor(6) as pool:
+        together = list(pool.map(lambda portion: search.find(portion=portion), portions))
+    assert [listed(found.appeared) for found in together] == alone
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "problem"),
+    [
+        ({"left_offsets": [0, 5]}, "left_offsets must start with 0"),
+        ({"right_offsets": [0, 1, 2]}, "1 left sides and 2 right sides"),
+        ({"left": [-1]}, "left"),
+    ],
+)
+def test_lists_that_are_none_are_not_united(spoilt, problem):
+    lists = {"left_offsets": [0, 1], "left": [0], "right_offsets": [0, 2], "right": [0, 1]}
+    sound = kernels.BicliqueLists(**{name: np.array(values) for name, values in lists.items()})
+    bad = kernels.BicliqueLists(**{name: np.array(values) for name, values in {**lists, **spoilt}.items()})
+    assert len(kernels.unite_changes([kernels.Changes(sound, sound, "cpu")] * 2).vanished) == 1
+    for changes in (kernels.Changes(bad, sound, ""), kernels.Changes(sound, bad, "")):
+        with pytest.raises(ValueError, match=problem):
+            kernels.unite_changes([changes])
 
 
 @settings(deadline=None)

@@ -54,7 +54,53 @@ nb::object change_rows(const Wide& start, const Values& row, const std::optional
   return nb::make_tuple(numpy_of(std::move(found.rows.start)), numpy_of(std::move(found.rows.row)), numpy_of(std::move(found.weight)));
 }
 
-/// The changes of a graph, and the bicliques that they made and ended; threads may share it.
+nb::object arrays(Lists lists) {
+  return nb::make_tuple(numpy_of(std::move(lists.left_offsets)), numpy_of(std::move(lists.left)),
+                        numpy_of(std::move(lists.right_offsets)), numpy_of(std::move(lists.right)));
+}
+
+/// What appeared and what vanished; threads may add to it side by side.
+class FoundChanges {
+ public:
+  void unite(Lists&& appeared, DistinctLists&& vanished) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (appeared_.size() == 0)
+      appeared_ = std::move(appeared);
+    else
+      appeared_.append(appeared);
+    vanished_.unite(std::move(vanished));
+  }
+
+  /// Adds what was found elsewhere, four arrays each. What vanished may be here already.
+  void add(const Wide& left_offsets, const Values& left, const Wide& right_offsets, const Values& right, const Wide& old_left_offsets,
+           const Values& old_left, const Wide& old_right_offsets, const Values& old_right) {
+    const nb::gil_scoped_release release;
+    Lists appeared;
+    each(left_offsets, left, right_offsets, right, [&](Span l, Span r) { appeared.add(l.first, l.size(), r.first, r.size()); });
+    DistinctLists vanished;
+    each(old_left_offsets, old_left, old_right_offsets, old_right, [&](Span l, Span r) { vanished.add(l, r, hash_of(l, r)); });
+    unite(std::move(appeared), std::move(vanished));
+  }
+
+  /// What appeared and what vanished, four arrays each; they are handed over, once.
+  nb::object take() {
+    Lists appeared = std::exchange(appeared_, {});
+    DistinctLists vanished = std::exchange(vanished_, {});
+    return nb::make_tuple(arrays(std::move(appeared)), arrays(std::move(vanished.found)));
+  }
+
+ private:
+  template <class Visit>
+  static void each(const Wide& left_offsets, const Values& left, const Wide& right_offsets, const Values& right, const Visit& visit) {
+    const auto list = [](const Wide& offsets, const Values& of, std::size_t i) { return Span{of.data() + offsets.data()[i], of.data() + offsets.data()[i + 1]}; };
+    for (std::size_t i = 0; i + 1 < left_offsets.size(); ++i) visit(list(left_offsets, left, i), list(right_offsets, right, i));
+  }
+  std::mutex mutex_;
+  Lists appeared_;
+  DistinctLists vanished_;
+};
+
+/// The changes of a graph; threads may share it.
 class ChangeSearch {
  public:
   ChangeSearch(const Input<std::int64_t>& indptr, const Values& indices, u32 n_right, const Input<std::int64_t>& fresh_indptr,
@@ -78,9 +124,9 @@ class ChangeSearch {
                           numpy_of(std::move(found.left_start)), numpy_of(std::move(found.right_start)));
   }
 
-  /// Takes bicliques of the subgraphs from `first` on, in their numbers; `order` are the places of
-  /// those to take, change by change.
-  void settle(const Wide& order, const Wide& left_offsets, const Values& left, const Wide& right_offsets, const Values& right,
+  /// Takes bicliques of the subgraphs from `first` on, in their numbers, and adds what they change
+  /// to `to`; `order` are the places of those to take, change by change.
+  void settle(FoundChanges& to, const Wide& order, const Wide& left_offsets, const Values& left, const Wide& right_offsets, const Values& right,
               const Values& left_of, const Values& right_of, const Values& change_of, const Wide& left_start, const Wide& right_start,
               std::int32_t first) {
     const nb::gil_scoped_release release;
@@ -103,19 +149,7 @@ class ChangeSearch {
       mapped(right_offsets, right, i, right_of, right_start.data()[change - first], r, r_places);
       remains.take(span_of(l), span_of(r), span_of(l_places), span_of(r_places), appeared, vanished);
     }
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (appeared_.size() == 0)
-      appeared_ = std::move(appeared);
-    else
-      appeared_.append(appeared);
-    vanished_.unite(std::move(vanished));
-  }
-
-  /// What appeared and what vanished, four arrays each; they are handed over, once.
-  nb::object take() {
-    Lists appeared = std::exchange(appeared_, {});
-    DistinctLists vanished = std::exchange(vanished_, {});
-    return nb::make_tuple(arrays(std::move(appeared)), arrays(std::move(vanished.found)));
+    to.unite(std::move(appeared), std::move(vanished));
   }
 
  private:
@@ -131,10 +165,6 @@ class ChangeSearch {
       places[k] = static_cast<std::int32_t>(member[k] - start);
     }
   }
-  static nb::object arrays(Lists lists) {
-    return nb::make_tuple(numpy_of(std::move(lists.left_offsets)), numpy_of(std::move(lists.left)),
-                          numpy_of(std::move(lists.right_offsets)), numpy_of(std::move(lists.right)));
-  }
 
   const Input<std::int64_t> indptr_;  // kept as long as the graph looks at them
   const Values indices_;
@@ -142,9 +172,6 @@ class ChangeSearch {
   const Values fresh_;
   const Remains::Least least_;
   const ChangedGraph graph_;
-  std::mutex mutex_;
-  Lists appeared_;
-  DistinctLists vanished_;
 };
 
 }  // namespace
@@ -160,8 +187,8 @@ void bind_changes(nb::module_& module) {
       .def_prop_ro("n_changes", &ChangeSearch::n_changes)
       .def("costs", &ChangeSearch::costs)
       .def("neighbourhoods", &ChangeSearch::neighbourhoods)
-      .def("settle", &ChangeSearch::settle)
-      .def("take", &ChangeSearch::take);
+      .def("settle", &ChangeSearch::settle);
+  nb::class_<FoundChanges>(module, "FoundChanges").def(nb::init<>()).def("add", &FoundChanges::add).def("take", &FoundChanges::take);
 }
 
 }  // namespace BICLIQ_ISA

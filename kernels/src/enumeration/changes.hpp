@@ -287,7 +287,7 @@ class Outside {
 };
 
 /// The hash that tells two bicliques apart, but for chance.
-inline u64 hash_of(const Ids& left, const Ids& right) {
+inline u64 hash_of(Span left, Span right) {
   u64 l = 0, r = 0;
   for (std::int32_t u : left) l += vertex_hash(static_cast<u64>(u), kLeftSeed);
   for (std::int32_t v : right) r += vertex_hash(static_cast<u64>(v), kRightSeed);
@@ -454,7 +454,7 @@ class Remains {
       return;
     }
     if (is_extended(left, right)) return;
-    to.add(span_of(left), span_of(right), hash_of(left, right));
+    to.add(span_of(left), span_of(right), hash_of(span_of(left), span_of(right)));
   }
 
   /// Where only one side lost vertices, only the other can be extended: what could come back has a
