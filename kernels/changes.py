@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 
 from kernels.arguments import as_int32, checked_csr, checked_starts, number_of_threads, whole_number
+from kernels.backend import Backend
 from kernels.contracts import BicliqueBatch, Int32Array, Int64Array
 from kernels.cpu import load_extension
-from kernels.enumeration import LARGEST_SIZE, UNREACHED, stream_maximal_bicliques
+from kernels.enumeration import LARGEST_BATCH, LARGEST_SIZE, UNREACHED, stream_maximal_bicliques
 from kernels.errors import memory_is_capacity
 from kernels.estimate import estimate_bicliques
 from kernels.rows import find_edges, row_starts
@@ -21,6 +22,12 @@ from kernels.rows import find_edges, row_starts
 PATHS_A_SEARCH = 1 << 24
 """Paths of two edges over the changes that are searched together: some 100 MB of subgraphs."""
 
+
+SHARES_A_THREAD = 4
+"""Parts that the work is cut into, so that threads end at about the same time."""
+
+WHOLE_LAUNCHES: dict[str, Any] = {"batch_bicliques": LARGEST_BATCH, "batch_ids": LARGEST_BATCH}
+"""Batches of a GPU: all that a launch has found, in one."""
 
 GROUPS_ESTIMATED = 4
 """Groups of changes whose bicliques are estimated."""
@@ -152,10 +159,7 @@ class ChangeSearch:
         >>> search.portions(2), search.portions(1)
         ([(0, 1), (1, 2)], [(0, 2)])
         """
-        ends = np.cumsum(self._costs)
-        wanted = np.linspace(0, int(ends[-1]) if len(ends) else 0, whole_number("n", n) + 1)[1:-1]
-        bounds = np.unique(np.concatenate([[0], np.searchsorted(ends, wanted, side="right"), [len(ends)]]))
-        return list(pairwise(bounds.tolist()))
+        return _ranges(self._costs, whole_number("n", n))
 
     @memory_is_capacity
     def estimate(self) -> int:
@@ -207,14 +211,14 @@ class ChangeSearch:
         found = load_extension().FoundChanges()
         with ThreadPoolExecutor(workers, "changes") as pool:
             for first, last in self._groups(*(portion or ())):
-                indptr, indices, left, right, change, *starts = self._search.neighbourhoods(first, last)
+                indptr, indices, left, right, change, *starts = self._spanned(first, last, pool, workers)
+                bounds = WHOLE_LAUNCHES if backend == Backend.CUDA else {}
                 with stream_maximal_bicliques(
-                    indptr, indices, len(right), threads=workers, backend=backend, **self._least
+                    indptr, indices, len(right), threads=workers, backend=backend, **self._least, **bounds
                 ) as stream:
-                    lists = _joined(list(stream))
+                    lists = _joined([_columns_of(batch) for batch in stream], pool, workers)
                     ran_on = stream.result.backend
-                changes = change[lists.left[lists.left_offsets[:-1]]]
-                order = np.argsort(changes, kind="stable")
+                order = _by_change(change[lists.left[lists.left_offsets[:-1]]] - np.int32(first))
                 told = (
                     lists.left_offsets,
                     lists.left,
@@ -226,12 +230,30 @@ class ChangeSearch:
                     *starts,
                     first,
                 )
-                shares = _shares(order, changes, workers)
+                shares = np.array_split(order, _shares(workers))
                 settled = [pool.submit(self._search.settle, found, share, *told) for share in shares]
                 for one in settled:
                     one.result()
-        appeared, vanished = found.take()
-        return Changes(BicliqueLists(*appeared), BicliqueLists(*vanished), ran_on)
+            appeared, vanished = (_joined(parts, pool, workers) for parts in found.take())
+        return Changes(appeared, vanished, ran_on)
+
+    def _spanned(self, first: int, last: int, pool: ThreadPoolExecutor, workers: int) -> tuple[Any, ...]:
+        """The subgraphs of changes as one graph; each thread makes those of some changes."""
+        ranges = _ranges(self._costs[first:last], _shares(workers))
+        parts = list(pool.map(lambda at: self._search.neighbourhoods(first + at[0], first + at[1]), ranges))
+        if len(parts) == 1:
+            return tuple(parts[0])
+        indptr, indices, left, right, change, left_start, right_start = zip(*parts, strict=True)
+        columns = _before(right)
+        return (
+            _behind(indptr, _before(indices)),
+            np.concatenate([some + np.int32(n) for some, n in zip(indices, columns, strict=True)]),
+            np.concatenate(left),
+            np.concatenate(right),
+            np.concatenate(change),
+            _behind(left_start, _before(left)),
+            _behind(right_start, columns),
+        )
 
     def _groups(self, first: int = 0, last: int | None = None) -> list[tuple[int, int]]:
         """Changes from `first` to before `last` that are searched together, one after the other."""
@@ -276,8 +298,9 @@ def unite_changes(parts: Iterable[Changes]) -> Changes:
     for part in parts:
         found.add(*_arrays_of(part.appeared), *_arrays_of(part.vanished))
         ran_on = part.backend or ran_on
-    appeared, vanished = found.take()
-    return Changes(BicliqueLists(*appeared), BicliqueLists(*vanished), ran_on)
+    with ThreadPoolExecutor(1, "changes") as pool:
+        appeared, vanished = (_joined(lists, pool, 1) for lists in found.take())
+    return Changes(appeared, vanished, ran_on)
 
 
 def _arrays_of(lists: BicliqueLists) -> tuple[Int64Array, Int32Array, Int64Array, Int32Array]:
@@ -290,24 +313,67 @@ def _arrays_of(lists: BicliqueLists) -> tuple[Int64Array, Int32Array, Int64Array
     return left_offsets, left, right_offsets, right
 
 
-def _joined(batches: list[BicliqueBatch]) -> BicliqueLists:
-    """The bicliques of all batches."""
+Columns = tuple[Any, Int32Array, Any, Int32Array]
+"""Offsets and ids of the left sides of bicliques, and of the right ones."""
+
+
+def _shares(workers: int) -> int:
+    """Parts that the work of some threads is cut into."""
+    return SHARES_A_THREAD * workers if workers > 1 else 1
+
+
+def _before(arrays: Sequence[Any]) -> list[int]:
+    """How many entries there are before those of each array."""
+    return [0, *accumulate(len(array) for array in arrays)][:-1]
+
+
+def _behind(arrays: Sequence[Any], before: list[int]) -> Any:
+    """Arrays of starts, each of which begins with 0, as one; `before` lie that many entries."""
+    return np.concatenate([[0], *(array[1:] + n for array, n in zip(arrays, before, strict=True))])
+
+
+def _ranges(costs: Int64Array, n: int) -> list[tuple[int, int]]:
+    """At most n ranges of about equal cost; one that is empty where there is nothing."""
+    ends = np.cumsum(costs)
+    wanted = np.linspace(0, int(ends[-1]) if len(ends) else 0, n + 1)[1:-1]
+    bounds = np.unique(np.concatenate([[0], np.searchsorted(ends, wanted, side="right"), [len(ends)]]))
+    return list(pairwise(bounds.tolist()))
+
+
+def _columns_of(batch: BicliqueBatch) -> Columns:
+    return batch.left_offsets, batch.left, batch.right_offsets, batch.right
+
+
+def _joined(parts: list[Columns], pool: ThreadPoolExecutor, workers: int) -> BicliqueLists:
+    """The bicliques of all parts; each thread copies some of the parts, unless there is one."""
+    if len(parts) == 1:
+        left_offsets, left, right_offsets, right = parts[0]
+        return BicliqueLists(left_offsets.astype(np.int64), left, right_offsets.astype(np.int64), right)
     columns: list[Any] = []
-    for side in ("left", "right"):
-        lengths = [np.diff(getattr(batch, f"{side}_offsets")) for batch in batches]
-        columns.append(
-            np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(lengths or [np.zeros(0, np.int64)]))])
-        )
-        columns.append(np.concatenate([np.zeros(0, np.int32), *(getattr(batch, side) for batch in batches)]))
+    copies: list[list[tuple[Any, Any, int]]] = [[] for _ in parts]
+    for at in (0, 2):
+        lists = np.cumsum([0, *(len(part[at]) - 1 for part in parts)])
+        ids = np.cumsum([0, *(len(part[at + 1]) for part in parts)])
+        offsets, members = np.zeros(int(lists[-1]) + 1, np.int64), np.empty(int(ids[-1]), np.int32)
+        for i, part in enumerate(parts):
+            copies[i].append((offsets[lists[i] + 1 : lists[i + 1] + 1], part[at][1:], int(ids[i])))
+            copies[i].append((members[ids[i] : ids[i + 1]], part[at + 1], 0))
+        columns += [offsets, members]
+    for done in [pool.submit(_copy, copies[i::workers]) for i in range(min(workers, len(copies)))]:
+        done.result()
     return BicliqueLists(*columns)
 
 
-def _shares(order: Int64Array, changes: Int32Array, workers: int) -> list[Int64Array]:
-    """Places of bicliques, change by change, in some shares a worker; no change is in two."""
-    sorted_changes = changes[order]
-    wanted = np.linspace(0, len(order), (4 * workers if workers > 1 else 1) + 1).astype(np.int64)[1:-1]
-    bounds = np.unique(np.searchsorted(sorted_changes, sorted_changes[wanted])) if len(order) else wanted[:0]
-    return [part for part in np.split(order, bounds) if len(part)]
+def _copy(parts: list[list[tuple[Any, Any, int]]]) -> None:
+    for part in parts:
+        for to, values, behind in part:
+            np.add(values, behind, out=to) if behind else np.copyto(to, values)
+
+
+def _by_change(numbers: Int32Array) -> Int64Array:
+    """Places of bicliques, change by change; few changes are sorted in two passes by NumPy."""
+    short = numbers.astype(np.uint16) if len(numbers) and numbers.max() < 1 << 16 else numbers
+    return np.argsort(short, kind="stable")
 
 
 def _rows_of(

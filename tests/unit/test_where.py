@@ -12,6 +12,7 @@ from pipeline.errors import AskedBackendError, BackendError, InputError
 from pipeline.placement import device, fallback, where
 from pipeline.placement.where import (
     AUTO_BYTES,
+    AUTO_FOUND,
     AUTO_PATHS,
     AUTO_TIES,
     FOUND_A_THREAD,
@@ -261,6 +262,16 @@ def test_an_update_takes_a_cluster_that_is_named_where_it_is_worth_it(cluster, t
     assert (placed.cluster is cluster) == shared
     assert placed.record("changes")["changes"].startswith("a cluster: " if shared else "this process: ")
     assert why in placed.why
+
+
+@pytest.mark.usefixtures("gpu")
+def test_an_update_takes_a_gpu_that_is_asked_for_or_worth_it():
+    def placed(backend, found, paths=10**9):
+        return place_changes(SearchSettings(backend=backend), HERE, paths=paths, found=found).search
+
+    assert placed("cuda", 0, 0).backend == placed("auto", AUTO_FOUND).backend == "cuda"
+    assert placed("cpu", AUTO_FOUND).backend == "cpu"
+    assert "worth its start from 16,777,216 on" in placed("auto", AUTO_FOUND - 1).why
 
 
 @pytest.mark.usefixtures("no_gpu")

@@ -2,10 +2,10 @@
 // that come and go: subgraphs out, bicliques in.
 #include "bindings/bindings.hpp"
 #include "enumeration/changes.hpp"
+#include "enumeration/found_changes.hpp"
 
 #include <nanobind/stl/optional.h>
 
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -54,51 +54,31 @@ nb::object change_rows(const Wide& start, const Values& row, const std::optional
   return nb::make_tuple(numpy_of(std::move(found.rows.start)), numpy_of(std::move(found.rows.row)), numpy_of(std::move(found.weight)));
 }
 
-nb::object arrays(Lists lists) {
-  return nb::make_tuple(numpy_of(std::move(lists.left_offsets)), numpy_of(std::move(lists.left)),
-                        numpy_of(std::move(lists.right_offsets)), numpy_of(std::move(lists.right)));
+/// Four arrays of each part.
+nb::list arrays(std::vector<Lists> parts) {
+  nb::list found;
+  for (Lists& lists : parts)
+    found.append(nb::make_tuple(numpy_of(std::move(lists.left_offsets)), numpy_of(std::move(lists.left)),
+                                numpy_of(std::move(lists.right_offsets)), numpy_of(std::move(lists.right))));
+  return found;
 }
 
-/// What appeared and what vanished; threads may add to it side by side.
-class FoundChanges {
- public:
-  void unite(Lists&& appeared, DistinctLists&& vanished) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (appeared_.size() == 0)
-      appeared_ = std::move(appeared);
-    else
-      appeared_.append(appeared);
-    vanished_.unite(std::move(vanished));
-  }
+/// What appeared and what vanished, in parts; they are handed over, once.
+nb::object take(FoundChanges& found) { return nb::make_tuple(arrays(found.take_appeared()), arrays(found.take_vanished())); }
 
-  /// Adds what was found elsewhere, four arrays each. What vanished may be here already.
-  void add(const Wide& left_offsets, const Values& left, const Wide& right_offsets, const Values& right, const Wide& old_left_offsets,
-           const Values& old_left, const Wide& old_right_offsets, const Values& old_right) {
-    const nb::gil_scoped_release release;
-    Lists appeared;
-    each(left_offsets, left, right_offsets, right, [&](Span l, Span r) { appeared.add(l.first, l.size(), r.first, r.size()); });
-    DistinctLists vanished;
-    each(old_left_offsets, old_left, old_right_offsets, old_right, [&](Span l, Span r) { vanished.add(l, r, hash_of(l, r)); });
-    unite(std::move(appeared), std::move(vanished));
-  }
-
-  /// What appeared and what vanished, four arrays each; they are handed over, once.
-  nb::object take() {
-    Lists appeared = std::exchange(appeared_, {});
-    DistinctLists vanished = std::exchange(vanished_, {});
-    return nb::make_tuple(arrays(std::move(appeared)), arrays(std::move(vanished.found)));
-  }
-
- private:
-  template <class Visit>
-  static void each(const Wide& left_offsets, const Values& left, const Wide& right_offsets, const Values& right, const Visit& visit) {
+/// Adds what was found elsewhere, four arrays each. What vanished may be here already.
+void add(FoundChanges& to, const Wide& left_offsets, const Values& left, const Wide& right_offsets, const Values& right,
+         const Wide& old_left_offsets, const Values& old_left, const Wide& old_right_offsets, const Values& old_right) {
+  const nb::gil_scoped_release release;
+  const auto each = [](const Wide& l_offsets, const Values& l, const Wide& r_offsets, const Values& r, const auto& visit) {
     const auto list = [](const Wide& offsets, const Values& of, std::size_t i) { return Span{of.data() + offsets.data()[i], of.data() + offsets.data()[i + 1]}; };
-    for (std::size_t i = 0; i + 1 < left_offsets.size(); ++i) visit(list(left_offsets, left, i), list(right_offsets, right, i));
-  }
-  std::mutex mutex_;
-  Lists appeared_;
-  DistinctLists vanished_;
-};
+    for (std::size_t i = 0; i + 1 < l_offsets.size(); ++i) visit(list(l_offsets, l, i), list(r_offsets, r, i));
+  };
+  Lists appeared;
+  each(left_offsets, left, right_offsets, right, [&](Span l, Span r) { appeared.add(l.first, l.size(), r.first, r.size()); });
+  to.appear(std::move(appeared));
+  each(old_left_offsets, old_left, old_right_offsets, old_right, [&](Span l, Span r) { to.vanish(l, r, hash_of(l, r)); });
+}
 
 /// The changes of a graph; threads may share it.
 class ChangeSearch {
@@ -131,7 +111,6 @@ class ChangeSearch {
               std::int32_t first) {
     const nb::gil_scoped_release release;
     Lists appeared;
-    DistinctLists vanished;
     Remains remains(graph_, least_);
     Ids l, r, l_places, r_places;
     std::int32_t change = -1;
@@ -147,9 +126,9 @@ class ChangeSearch {
       }
       mapped(left_offsets, left, i, left_of, left_start.data()[change - first], l, l_places);
       mapped(right_offsets, right, i, right_of, right_start.data()[change - first], r, r_places);
-      remains.take(span_of(l), span_of(r), span_of(l_places), span_of(r_places), appeared, vanished);
+      remains.take(span_of(l), span_of(r), span_of(l_places), span_of(r_places), appeared, to);
     }
-    to.unite(std::move(appeared), std::move(vanished));
+    to.appear(std::move(appeared));
   }
 
  private:
@@ -188,7 +167,7 @@ void bind_changes(nb::module_& module) {
       .def("costs", &ChangeSearch::costs)
       .def("neighbourhoods", &ChangeSearch::neighbourhoods)
       .def("settle", &ChangeSearch::settle);
-  nb::class_<FoundChanges>(module, "FoundChanges").def(nb::init<>()).def("add", &FoundChanges::add).def("take", &FoundChanges::take);
+  nb::class_<FoundChanges>(module, "FoundChanges").def(nb::init<>()).def("add", &add).def("take", &take);
 }
 
 }  // namespace BICLIQ_ISA
