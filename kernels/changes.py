@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -14,7 +15,8 @@ from kernels.arguments import as_int32, checked_csr, checked_starts, number_of_t
 from kernels.backend import Backend
 from kernels.contracts import BicliqueBatch, Int32Array, Int64Array
 from kernels.cpu import load_extension
-from kernels.enumeration import LARGEST_BATCH, LARGEST_SIZE, UNREACHED, stream_maximal_bicliques
+from kernels.cuda.changes import TABLES, CudaJudge
+from kernels.enumeration import LARGEST_SIZE, UNREACHED, stream_maximal_bicliques
 from kernels.errors import memory_is_capacity
 from kernels.estimate import estimate_bicliques
 from kernels.rows import find_edges, row_starts
@@ -25,9 +27,6 @@ PATHS_A_SEARCH = 1 << 24
 
 SHARES_A_THREAD = 4
 """Parts that the work is cut into, so that threads end at about the same time."""
-
-WHOLE_LAUNCHES: dict[str, Any] = {"batch_bicliques": LARGEST_BATCH, "batch_ids": LARGEST_BATCH}
-"""Batches of a GPU: all that a launch has found, in one."""
 
 GROUPS_ESTIMATED = 4
 """Groups of changes whose bicliques are estimated."""
@@ -131,6 +130,7 @@ class ChangeSearch:
             "min_edges": min(whole_number("min_edges", min_edges), UNREACHED - 1),
         }
         fresh = _rows_of(starts, columns, as_int32(new_left, "new_left"), as_int32(new_right, "new_right"))
+        self._rows, self._fresh = (starts, columns), fresh
         self._search = load_extension().ChangeSearch(starts, columns, n_columns, *fresh, *self._least.values())
         self._costs: Int64Array = self._search.costs()
 
@@ -188,7 +188,8 @@ class ChangeSearch:
         threads : int
             Worker threads; 0 takes all cores that this process may use.
         backend : {"cpu", "cuda"}
-            Where the subgraphs are searched; closures are made on the CPU.
+            Where the subgraphs are searched, and what vanishes in bicliques of one new edge is
+            found; the rest is done on the CPU.
         portion : tuple of int, optional
             Search these changes only, one of `portions`. What appears is then of no other portion;
             what vanishes may be of several (`unite_changes`).
@@ -209,33 +210,62 @@ class ChangeSearch:
         """
         workers, ran_on = number_of_threads(threads), ""
         found = load_extension().FoundChanges()
+        judge = CudaJudge(self._tables(), self._least) if backend == Backend.CUDA else None
         with ThreadPoolExecutor(workers, "changes") as pool:
             for first, last in self._groups(*(portion or ())):
-                indptr, indices, left, right, change, *starts = self._spanned(first, last, pool, workers)
-                bounds = WHOLE_LAUNCHES if backend == Backend.CUDA else {}
+                indptr, indices, *told = self._spanned(first, last, pool, workers)
                 with stream_maximal_bicliques(
-                    indptr, indices, len(right), threads=workers, backend=backend, **self._least, **bounds
+                    indptr,
+                    indices,
+                    len(told[1]),
+                    threads=workers,
+                    backend=backend,
+                    on_device=judge is not None,
+                    **self._least,
                 ) as stream:
-                    lists = _joined([_columns_of(batch) for batch in stream], pool, workers)
+                    if judge is None:
+                        columns = _joined([_columns_of(batch) for batch in stream], pool, workers)
+                        self._settle(found, pool, workers, columns, told, first)
+                    else:
+                        for batch in stream:
+                            columns, verdicts = judge.judge(batch, *told[:3])
+                            self._settle(found, pool, workers, columns, told, first, verdicts)
                     ran_on = stream.result.backend
-                order = _by_change(change[lists.left[lists.left_offsets[:-1]]] - np.int32(first))
-                told = (
-                    lists.left_offsets,
-                    lists.left,
-                    lists.right_offsets,
-                    lists.right,
-                    left,
-                    right,
-                    change,
-                    *starts,
-                    first,
-                )
-                shares = np.array_split(order, _shares(workers))
-                settled = [pool.submit(self._search.settle, found, share, *told) for share in shares]
-                for one in settled:
-                    one.result()
-            appeared, vanished = (_joined(parts, pool, workers) for parts in found.take())
+            appeared, vanished = (BicliqueLists(*_joined(parts, pool, workers)) for parts in found.take())
         return Changes(appeared, vanished, ran_on)
+
+    def _tables(self) -> dict[str, Any]:
+        """The graph and its changes, for a GPU."""
+        right_start, right_row, *others = self._search.tables()
+        return dict(zip(TABLES, (*self._rows, right_start, right_row, *self._fresh, *others), strict=True))
+
+    def _settle(
+        self,
+        found: Any,
+        pool: ThreadPoolExecutor,
+        workers: int,
+        columns: Columns,
+        told: Sequence[Any],
+        first: int,
+        verdicts: Any = None,
+    ) -> None:
+        """Add what bicliques of the subgraphs change, each at its first change."""
+        left_offsets, left, right_offsets, right = columns
+        wide = left_offsets.astype(np.int64), left, right_offsets.astype(np.int64), right
+        rest = np.arange(len(left_offsets) - 1) if verdicts is None else np.flatnonzero(verdicts == 0)
+        order = rest[_by_change(told[2][left[left_offsets[rest]]] - np.int32(first))]
+        doing = [
+            pool.submit(partial(self._search.settle, found, share, *wide, *told, first))
+            for share in np.array_split(order, _shares(workers))
+        ]
+        if verdicts is not None:
+            bounds = np.linspace(0, len(verdicts), _shares(workers) + 1).astype(np.int64).tolist()
+            doing += [
+                pool.submit(partial(self._search.settle_judged, found, *bounds_of, *wide, *told[:3], verdicts))
+                for bounds_of in pairwise(bounds)
+            ]
+        for one in doing:
+            one.result()
 
     def _spanned(self, first: int, last: int, pool: ThreadPoolExecutor, workers: int) -> tuple[Any, ...]:
         """The subgraphs of changes as one graph; each thread makes those of some changes."""
@@ -299,7 +329,7 @@ def unite_changes(parts: Iterable[Changes]) -> Changes:
         found.add(*_arrays_of(part.appeared), *_arrays_of(part.vanished))
         ran_on = part.backend or ran_on
     with ThreadPoolExecutor(1, "changes") as pool:
-        appeared, vanished = (_joined(lists, pool, 1) for lists in found.take())
+        appeared, vanished = (BicliqueLists(*_joined(lists, pool, 1)) for lists in found.take())
     return Changes(appeared, vanished, ran_on)
 
 
@@ -344,11 +374,11 @@ def _columns_of(batch: BicliqueBatch) -> Columns:
     return batch.left_offsets, batch.left, batch.right_offsets, batch.right
 
 
-def _joined(parts: list[Columns], pool: ThreadPoolExecutor, workers: int) -> BicliqueLists:
+def _joined(parts: list[Columns], pool: ThreadPoolExecutor, workers: int) -> Columns:
     """The bicliques of all parts; each thread copies some of the parts, unless there is one."""
     if len(parts) == 1:
         left_offsets, left, right_offsets, right = parts[0]
-        return BicliqueLists(left_offsets.astype(np.int64), left, right_offsets.astype(np.int64), right)
+        return left_offsets.astype(np.int64), left, right_offsets.astype(np.int64), right
     columns: list[Any] = []
     copies: list[list[tuple[Any, Any, int]]] = [[] for _ in parts]
     for at in (0, 2):
@@ -361,7 +391,7 @@ def _joined(parts: list[Columns], pool: ThreadPoolExecutor, workers: int) -> Bic
         columns += [offsets, members]
     for done in [pool.submit(_copy, copies[i::workers]) for i in range(min(workers, len(copies)))]:
         done.result()
-    return BicliqueLists(*columns)
+    return columns[0], columns[1], columns[2], columns[3]
 
 
 def _copy(parts: list[list[tuple[Any, Any, int]]]) -> None:

@@ -1,6 +1,6 @@
 """What `make sanitize-gpu` runs below NVIDIA's checkers: a few small graphs on few warps, counted,
-digested and written, what some of their edges change, and the best of them found; (p,q)-bicliques counted; maximum cliques of sets
-of one word a lane and of two, in one matrix and by roots.
+digested and written, what some of their edges change, and the best of them found; (p,q)-bicliques
+counted; maximum cliques of sets of one word a lane and of two, in one matrix and by roots.
 
 compute-sanitizer --tool racecheck --kernel-regex kns=build python -m tests.gpu.sanitize
 """
@@ -126,7 +126,9 @@ def wrong_cliques() -> list[str]:
 def main() -> int:
     """Exit code 1 where a result differs; the checker has a code of its own."""
     os.environ.setdefault(MEMORY_VARIABLE, str(MEMORY))
-    cuda_stream.OUTPUT_WORDS = cuda_finding.OUTPUT_WORDS = 1 << 12  # small: warps park and go on
+    cuda_stream.OUTPUT_WORDS = cuda_stream.OUTPUT_WORDS_KEPT = cuda_finding.OUTPUT_WORDS = (
+        1 << 12
+    )  # small: warps park and go on
     wrong = differences() + wrong_changes() + wrong_groups() + wrong_counts() + wrong_cliques()
     print(*wrong, sep="\n")
     return 1 if wrong else 0

@@ -65,7 +65,7 @@ def test_small_memory_and_small_groups_change_nothing(monkeypatch: pytest.Monkey
     ends = batch(graph, 0.02)
     expected = found_by(graph, ends, "cpu")
     monkeypatch.setenv(MEMORY_VARIABLE, str(256 << 20))
-    monkeypatch.setattr(cuda_stream, "OUTPUT_WORDS", 1 << 12)
+    monkeypatch.setattr(cuda_stream, "OUTPUT_WORDS_KEPT", 1 << 12)
     monkeypatch.setattr("kernels.changes.PATHS_A_SEARCH", 20_000)
     assert found_by(graph, ends, "cuda") == expected
 

@@ -137,7 +137,7 @@ def test_who_asks_for_a_projection_on_the_gpu_gets_an_error(tmp_path: Path) -> N
 
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
-    """A store with a run, and a table of a new edge, on a machine whose GPU is lost as it begins."""
+    """A store with a run, and a table of a new edge, where the GPU is lost as it begins."""
     for name, rows in (("base", "1,1 1,2 2,1 2,2 3,2"), ("new", "3,1")):
         (tmp_path / f"{name}.csv").write_text("l,r\n" + rows.replace(" ", "\n") + "\n")
     store = str(tmp_path / "store")

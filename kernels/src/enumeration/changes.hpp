@@ -71,6 +71,14 @@ class ChangedGraph {
   ChangedGraph& operator=(const ChangedGraph&) = delete;
 
   std::size_t n_changes() const { return changes_.size(); }
+  const Change& change(std::int32_t number) const { return changes_[static_cast<std::size_t>(number)]; }
+
+  /// Rows of the right side, of the vertices that a change reaches; the new edges as such; and the
+  /// change of a vertex that has new ones only, or -1.
+  const OwnRows& right_rows() const { return right_rows_; }
+  const OwnRows& fresh_right_rows() const { return fresh_right_rows_; }
+  const Ids& left_changes() const { return change_of_left_; }
+  const Ids& right_changes() const { return change_of_right_; }
 
   /// An upper bound of the work of each change: its paths of two edges.
   std::vector<std::int64_t> costs() const {

@@ -30,6 +30,10 @@ struct Lists {
     left_offsets.push_back(static_cast<std::int64_t>(left.size()));
     right_offsets.push_back(static_cast<std::int64_t>(right.size()));
   }
+  void reserve(std::size_t n, std::size_t n_left, std::size_t n_right) {
+    left_offsets.reserve(n + 1), right_offsets.reserve(n + 1);
+    left.reserve(n_left), right.reserve(n_right);
+  }
   std::size_t size() const { return left_offsets.size() - 1; }
   Span left_of(std::size_t i) const { return {left.data() + left_offsets[i], left.data() + left_offsets[i + 1]}; }
   Span right_of(std::size_t i) const { return {right.data() + right_offsets[i], right.data() + right_offsets[i + 1]}; }
@@ -63,7 +67,7 @@ class DistinctLists {
 
  private:
   void grow() {
-    places_.assign(std::max<std::size_t>(2 * places_.size(), 1024), 0);
+    places_.assign(std::max<std::size_t>(4 * places_.size(), 64), 0);
     for (std::size_t i = 0; i < hashes_.size(); ++i) {
       std::size_t at = hashes_[i] & (places_.size() - 1);
       while (places_[at] != 0) at = (at + 1) & (places_.size() - 1);
@@ -102,7 +106,7 @@ class FoundChanges {
   }
 
  private:
-  static constexpr unsigned kPartBits = 6;  // four parts a thread of 16, so that two seldom meet
+  static constexpr unsigned kPartBits = 7;  // so many that two of 16 threads seldom meet
   struct Part {
     std::mutex mutex;
     DistinctLists lists;
