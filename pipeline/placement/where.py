@@ -45,10 +45,14 @@ AUTO_FOUND = 1 << 24
 which takes a second or more. Of gowalla's 1.3 million, the search takes 16 threads 0.31 s, and
 0.19 s with an H200."""
 
-FOUND_A_THREAD = 500_000
+FOUND_A_THREAD = 2_000_000
 """Bicliques that an update expects to find, for each thread that this process could take, from
-which on a cluster shares its search: two seconds here. Its workers take one to read the graph, and
-to write what they find."""
+which on the workers of a scheduler share its search: six seconds here. They take some two to read
+the graph, to write what they find, and to have it united."""
+
+FOUND_TO_START = 5
+"""Times as many are needed where the cluster must be started first, which takes ten seconds on a
+busy machine, and whose cores this process could take as well."""
 
 SETTING = {"data": "data backend", "search": "backend"}
 
@@ -280,15 +284,17 @@ def place_changes(search: SearchSettings, cluster: ClusterSettings, *, paths: in
     Notes
     -----
     A cluster shares the search where one is named (a scheduler, workers, a dashboard's address) and
-    at least `FOUND_A_THREAD` bicliques are expected for each thread that this process could take.
+    at least `FOUND_A_THREAD` bicliques are expected for each thread that this process could take;
+    `FOUND_TO_START` times as many where it must be started.
 
     Examples
     --------
     >>> few = place_changes(SearchSettings(threads=1), ClusterSettings(workers=2), paths=99, found=9)
     >>> print(few.record("changes")["changes"])
-    this process: about 9 bicliques are expected, and a cluster is worth its start from 500,000 on
+    this process: about 9 bicliques are expected, and a cluster is worth its start from 10,000,000 on
     """
     named, worth = _named(cluster), FOUND_A_THREAD * (search.threads or kernels.available_threads())
+    worth *= 1 if cluster.scheduler is not None else FOUND_TO_START
     shared = bool(named) and not cluster.local and found >= worth
     if cluster.local or not named:
         why = "it is asked for" if cluster.local else "no cluster is named"

@@ -241,17 +241,17 @@ def test_errors_that_are_none_of_the_gpus_are_passed_on(caplog):
     assert caplog.records == []
 
 
-WORTH = {"paths": 10 * AUTO_PATHS, "found": 3 * FOUND_A_THREAD}
+WORTH = {"paths": 10 * AUTO_PATHS, "found": 15 * FOUND_A_THREAD}
 
 
 @pytest.mark.usefixtures("no_gpu")
 @pytest.mark.parametrize(
     ("cluster", "threads", "found", "shared", "why"),
     [
-        (ClusterSettings(scheduler="tcp://host:1"), 3, WORTH["found"], True, "which is worth a cluster"),
-        (ClusterSettings(workers=2), 1, WORTH["found"], True, "1,500,000 bicliques are expected"),
-        (ClusterSettings(workers=2), 3, WORTH["found"] - 1, False, "worth its start from 1,500,000 on"),
-        (ClusterSettings(scheduler="tcp://host:1"), 4, WORTH["found"], False, "worth its start from 2,000,000 on"),
+        (ClusterSettings(scheduler="tcp://host:1"), 15, WORTH["found"], True, "which is worth a cluster"),
+        (ClusterSettings(scheduler="tcp://host:1"), 16, WORTH["found"], False, "worth its start from 32,000,000 on"),
+        (ClusterSettings(workers=2), 3, WORTH["found"], True, "30,000,000 bicliques are expected"),
+        (ClusterSettings(workers=2), 3, WORTH["found"] - 1, False, "worth its start from 30,000,000 on"),
         (ClusterSettings(), 1, WORTH["found"], False, "no cluster is named"),
         (ClusterSettings(local=True), 1, WORTH["found"], False, "it is asked for"),
         (ClusterSettings(local=True, workers=2), 1, WORTH["found"], False, "it is asked for"),
