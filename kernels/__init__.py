@@ -7,7 +7,7 @@ know neither tables nor files nor clusters.
 
 from kernels.arguments import number_of_threads
 from kernels.backend import Backend, why_not
-from kernels.changes import BicliqueLists, Changes, ChangeSearch
+from kernels.changes import BicliqueLists, Changes, ChangeSearch, unite_changes
 from kernels.clique import CliqueResult, maximum_clique, project_one_mode
 from kernels.contracts import BicliqueBatch, CountResult, CountTable, EnumerationResult, Progress
 from kernels.counting import check_table, choose_count, count_all_bicliques, count_bicliques
@@ -70,5 +70,6 @@ __all__ = [
     "set_digest",
     "stream_maximal_bicliques",
     "top_bicliques",
+    "unite_changes",
     "why_not",
 ]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import partial
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 
-from kernels.arguments import as_int32, checked_csr, number_of_threads, whole_number
+from kernels.arguments import as_int32, checked_csr, checked_starts, number_of_threads, whole_number
+from kernels.backend import Backend
 from kernels.contracts import BicliqueBatch, Int32Array, Int64Array
 from kernels.cpu import load_extension
+from kernels.cuda.changes import TABLES, CudaJudge
 from kernels.enumeration import LARGEST_SIZE, UNREACHED, stream_maximal_bicliques
 from kernels.errors import memory_is_capacity
 from kernels.estimate import estimate_bicliques
@@ -20,6 +24,9 @@ from kernels.rows import find_edges, row_starts
 PATHS_A_SEARCH = 1 << 24
 """Paths of two edges over the changes that are searched together: some 100 MB of subgraphs."""
 
+
+SHARES_A_THREAD = 4
+"""Parts that the work is cut into, so that threads end at about the same time."""
 
 GROUPS_ESTIMATED = 4
 """Groups of changes whose bicliques are estimated."""
@@ -123,6 +130,7 @@ class ChangeSearch:
             "min_edges": min(whole_number("min_edges", min_edges), UNREACHED - 1),
         }
         fresh = _rows_of(starts, columns, as_int32(new_left, "new_left"), as_int32(new_right, "new_right"))
+        self._rows, self._fresh = (starts, columns), fresh
         self._search = load_extension().ChangeSearch(starts, columns, n_columns, *fresh, *self._least.values())
         self._costs: Int64Array = self._search.costs()
 
@@ -130,6 +138,28 @@ class ChangeSearch:
     def cost(self) -> int:
         """Paths of two edges over the changes: the work of `find`, but for what it finds."""
         return int(self._costs.sum())
+
+    def portions(self, n: int) -> list[tuple[int, int]]:
+        """Cut the changes into at most n ranges of about equal cost.
+
+        Parameters
+        ----------
+        n : int
+            Their number. A change that costs more than its share is a range of its own, with
+            others before it or not.
+
+        Returns
+        -------
+        list of tuple of int
+            Where each range begins and ends, for `find`; together they are all changes.
+
+        Examples
+        --------
+        >>> search = ChangeSearch([0, 2, 4], [0, 1, 0, 1], 2, [0, 1], [0, 1])
+        >>> search.portions(2), search.portions(1)
+        ([(0, 1), (1, 2)], [(0, 2)])
+        """
+        return _ranges(self._costs, whole_number("n", n))
 
     @memory_is_capacity
     def estimate(self) -> int:
@@ -150,7 +180,7 @@ class ChangeSearch:
         return round(found * (self.cost / paths)) if paths else 0
 
     @memory_is_capacity
-    def find(self, *, threads: int = 1, backend: str = "cpu") -> Changes:
+    def find(self, *, threads: int = 1, backend: str = "cpu", portion: tuple[int, int] | None = None) -> Changes:
         """Search the changes.
 
         Parameters
@@ -158,7 +188,11 @@ class ChangeSearch:
         threads : int
             Worker threads; 0 takes all cores that this process may use.
         backend : {"cpu", "cuda"}
-            Where the subgraphs are searched; closures are made on the CPU.
+            Where the subgraphs are searched, and what vanishes in bicliques of one new edge is
+            found; the rest is done on the CPU.
+        portion : tuple of int, optional
+            Search these changes only, one of `portions`. What appears is then of no other portion;
+            what vanishes may be of several (`unite_changes`).
 
         Returns
         -------
@@ -175,58 +209,201 @@ class ChangeSearch:
         bytes for each vertex, isolated ones too.
         """
         workers, ran_on = number_of_threads(threads), ""
+        found = load_extension().FoundChanges()
+        judge = CudaJudge(self._tables(), self._least) if backend == Backend.CUDA else None
         with ThreadPoolExecutor(workers, "changes") as pool:
-            for first, last in self._groups():
-                indptr, indices, left, right, change, *starts = self._search.neighbourhoods(first, last)
+            for first, last in self._groups(*(portion or ())):
+                indptr, indices, *told = self._spanned(first, last, pool, workers)
                 with stream_maximal_bicliques(
-                    indptr, indices, len(right), threads=workers, backend=backend, **self._least
+                    indptr,
+                    indices,
+                    len(told[1]),
+                    threads=workers,
+                    backend=backend,
+                    on_device=judge is not None,
+                    **self._least,
                 ) as stream:
-                    lists = _joined(list(stream))
+                    if judge is None:
+                        columns = _joined([_columns_of(batch) for batch in stream], pool, workers)
+                        self._settle(found, pool, workers, columns, told, first)
+                    else:
+                        for batch in stream:
+                            columns, verdicts = judge.judge(batch, *told[:3])
+                            self._settle(found, pool, workers, columns, told, first, verdicts)
                     ran_on = stream.result.backend
-                changes = change[lists.left[lists.left_offsets[:-1]]]
-                order = np.argsort(changes, kind="stable")
-                told = (
-                    lists.left_offsets,
-                    lists.left,
-                    lists.right_offsets,
-                    lists.right,
-                    left,
-                    right,
-                    change,
-                    *starts,
-                    first,
-                )
-                settled = [pool.submit(self._search.settle, part, *told) for part in _shares(order, changes, workers)]
-                for one in settled:
-                    one.result()
-        appeared, vanished = self._search.take()
-        return Changes(BicliqueLists(*appeared), BicliqueLists(*vanished), ran_on)
+            appeared, vanished = (BicliqueLists(*_joined(parts, pool, workers)) for parts in found.take())
+        return Changes(appeared, vanished, ran_on)
 
-    def _groups(self) -> list[tuple[int, int]]:
-        """Changes that are searched together, one after the other."""
-        number = np.cumsum(self._costs) // PATHS_A_SEARCH
-        bounds = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(number)]
-        return [(first, last) for first, last in pairwise(bounds) if first < last]
+    def _tables(self) -> dict[str, Any]:
+        """The graph and its changes, for a GPU."""
+        right_start, right_row, *others = self._search.tables()
+        return dict(zip(TABLES, (*self._rows, right_start, right_row, *self._fresh, *others), strict=True))
 
+    def _settle(
+        self,
+        found: Any,
+        pool: ThreadPoolExecutor,
+        workers: int,
+        columns: Columns,
+        told: Sequence[Any],
+        first: int,
+        verdicts: Any = None,
+    ) -> None:
+        """Add what bicliques of the subgraphs change, each at its first change."""
+        left_offsets, left, right_offsets, right = columns
+        wide = left_offsets.astype(np.int64), left, right_offsets.astype(np.int64), right
+        rest = np.arange(len(left_offsets) - 1) if verdicts is None else np.flatnonzero(verdicts == 0)
+        order = rest[_by_change(told[2][left[left_offsets[rest]]] - np.int32(first))]
+        doing = [
+            pool.submit(partial(self._search.settle, found, share, *wide, *told, first))
+            for share in np.array_split(order, _shares(workers))
+        ]
+        if verdicts is not None:
+            bounds = np.linspace(0, len(verdicts), _shares(workers) + 1).astype(np.int64).tolist()
+            doing += [
+                pool.submit(partial(self._search.settle_judged, found, *bounds_of, *wide, *told[:3], verdicts))
+                for bounds_of in pairwise(bounds)
+            ]
+        for one in doing:
+            one.result()
 
-def _joined(batches: list[BicliqueBatch]) -> BicliqueLists:
-    """The bicliques of all batches."""
-    columns: list[Any] = []
-    for side in ("left", "right"):
-        lengths = [np.diff(getattr(batch, f"{side}_offsets")) for batch in batches]
-        columns.append(
-            np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(lengths or [np.zeros(0, np.int64)]))])
+    def _spanned(self, first: int, last: int, pool: ThreadPoolExecutor, workers: int) -> tuple[Any, ...]:
+        """The subgraphs of changes as one graph; each thread makes those of some changes."""
+        ranges = _ranges(self._costs[first:last], _shares(workers))
+        parts = list(pool.map(lambda at: self._search.neighbourhoods(first + at[0], first + at[1]), ranges))
+        if len(parts) == 1:
+            return tuple(parts[0])
+        indptr, indices, left, right, change, left_start, right_start = zip(*parts, strict=True)
+        columns = _before(right)
+        return (
+            _behind(indptr, _before(indices)),
+            np.concatenate([some + np.int32(n) for some, n in zip(indices, columns, strict=True)]),
+            np.concatenate(left),
+            np.concatenate(right),
+            np.concatenate(change),
+            _behind(left_start, _before(left)),
+            _behind(right_start, columns),
         )
-        columns.append(np.concatenate([np.zeros(0, np.int32), *(getattr(batch, side) for batch in batches)]))
-    return BicliqueLists(*columns)
+
+    def _groups(self, first: int = 0, last: int | None = None) -> list[tuple[int, int]]:
+        """Changes from `first` to before `last` that are searched together, one after the other."""
+        number = np.cumsum(self._costs[first:last]) // PATHS_A_SEARCH
+        bounds = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(number)]
+        return [(first + begin, first + end) for begin, end in pairwise(bounds) if begin < end]
 
 
-def _shares(order: Int64Array, changes: Int32Array, workers: int) -> list[Int64Array]:
-    """Places of bicliques, change by change, in some shares a worker; no change is in two."""
-    sorted_changes = changes[order]
-    wanted = np.linspace(0, len(order), (4 * workers if workers > 1 else 1) + 1).astype(np.int64)[1:-1]
-    bounds = np.unique(np.searchsorted(sorted_changes, sorted_changes[wanted])) if len(order) else wanted[:0]
-    return [part for part in np.split(order, bounds) if len(part)]
+@memory_is_capacity
+def unite_changes(parts: Iterable[Changes]) -> Changes:
+    """Unite what was found in portions of the changes of one graph.
+
+    Parameters
+    ----------
+    parts : iterable of Changes
+        What `ChangeSearch.find` found in each portion; taken one after the other.
+
+    Returns
+    -------
+    Changes
+        What one search of all of them finds, in another order; `backend` is that of the last part
+        that has one.
+
+    Raises
+    ------
+    ValueError
+        If the lists of a part are none.
+
+    Notes
+    -----
+    What appeared is counted at one change, and so is in one part. What vanished may lie inside of
+    several that appeared; it is taken once. O(ids) time.
+
+    Examples
+    --------
+    >>> search = ChangeSearch([0, 2, 4], [0, 1, 0, 1], 2, [0, 1], [0, 1])
+    >>> found = unite_changes(search.find(portion=portion) for portion in search.portions(2))
+    >>> len(found.appeared), len(found.vanished)
+    (1, 2)
+    """
+    found, ran_on = load_extension().FoundChanges(), ""
+    for part in parts:
+        found.add(*_arrays_of(part.appeared), *_arrays_of(part.vanished))
+        ran_on = part.backend or ran_on
+    with ThreadPoolExecutor(1, "changes") as pool:
+        appeared, vanished = (BicliqueLists(*_joined(lists, pool, 1)) for lists in found.take())
+    return Changes(appeared, vanished, ran_on)
+
+
+def _arrays_of(lists: BicliqueLists) -> tuple[Int64Array, Int32Array, Int64Array, Int32Array]:
+    """The columns of lists, checked: compiled code follows the offsets."""
+    left, right = as_int32(lists.left, "left"), as_int32(lists.right, "right")
+    left_offsets = checked_starts(lists.left_offsets, len(left), "left_offsets", "left")
+    right_offsets = checked_starts(lists.right_offsets, len(right), "right_offsets", "right")
+    if len(left_offsets) != len(right_offsets):
+        raise ValueError(f"there are {len(left_offsets) - 1} left sides and {len(right_offsets) - 1} right sides")
+    return left_offsets, left, right_offsets, right
+
+
+Columns = tuple[Any, Int32Array, Any, Int32Array]
+"""Offsets and ids of the left sides of bicliques, and of the right ones."""
+
+
+def _shares(workers: int) -> int:
+    """Parts that the work of some threads is cut into."""
+    return SHARES_A_THREAD * workers if workers > 1 else 1
+
+
+def _before(arrays: Sequence[Any]) -> list[int]:
+    """How many entries there are before those of each array."""
+    return [0, *accumulate(len(array) for array in arrays)][:-1]
+
+
+def _behind(arrays: Sequence[Any], before: list[int]) -> Any:
+    """Arrays of starts, each of which begins with 0, as one; `before` lie that many entries."""
+    return np.concatenate([[0], *(array[1:] + n for array, n in zip(arrays, before, strict=True))])
+
+
+def _ranges(costs: Int64Array, n: int) -> list[tuple[int, int]]:
+    """At most n ranges of about equal cost; one that is empty where there is nothing."""
+    ends = np.cumsum(costs)
+    wanted = np.linspace(0, int(ends[-1]) if len(ends) else 0, n + 1)[1:-1]
+    bounds = np.unique(np.concatenate([[0], np.searchsorted(ends, wanted, side="right"), [len(ends)]]))
+    return list(pairwise(bounds.tolist()))
+
+
+def _columns_of(batch: BicliqueBatch) -> Columns:
+    return batch.left_offsets, batch.left, batch.right_offsets, batch.right
+
+
+def _joined(parts: list[Columns], pool: ThreadPoolExecutor, workers: int) -> Columns:
+    """The bicliques of all parts; each thread copies some of the parts, unless there is one."""
+    if len(parts) == 1:
+        left_offsets, left, right_offsets, right = parts[0]
+        return left_offsets.astype(np.int64), left, right_offsets.astype(np.int64), right
+    columns: list[Any] = []
+    copies: list[list[tuple[Any, Any, int]]] = [[] for _ in parts]
+    for at in (0, 2):
+        lists = np.cumsum([0, *(len(part[at]) - 1 for part in parts)])
+        ids = np.cumsum([0, *(len(part[at + 1]) for part in parts)])
+        offsets, members = np.zeros(int(lists[-1]) + 1, np.int64), np.empty(int(ids[-1]), np.int32)
+        for i, part in enumerate(parts):
+            copies[i].append((offsets[lists[i] + 1 : lists[i + 1] + 1], part[at][1:], int(ids[i])))
+            copies[i].append((members[ids[i] : ids[i + 1]], part[at + 1], 0))
+        columns += [offsets, members]
+    for done in [pool.submit(_copy, copies[i::workers]) for i in range(min(workers, len(copies)))]:
+        done.result()
+    return columns[0], columns[1], columns[2], columns[3]
+
+
+def _copy(parts: list[list[tuple[Any, Any, int]]]) -> None:
+    for part in parts:
+        for to, values, behind in part:
+            np.add(values, behind, out=to) if behind else np.copyto(to, values)
+
+
+def _by_change(numbers: Int32Array) -> Int64Array:
+    """Places of bicliques, change by change; few changes are sorted in two passes by NumPy."""
+    short = numbers.astype(np.uint16) if len(numbers) and numbers.max() < 1 << 16 else numbers
+    return np.argsort(short, kind="stable")
 
 
 def _rows_of(

@@ -134,7 +134,7 @@ class CudaStreamSearch(CudaSearch):
             yield self._batch(lists)
             return
         beside.wait_event(unpacked)
-        found = self._batch([_to_host(array, beside) for array in lists])
+        found = self._batch([to_host(array, beside) for array in lists])
         yield from cut(found, self._request.batch_bicliques, self._request.batch_ids)
 
     def _batch(self, lists: list[Any]) -> BicliqueBatch:
@@ -162,7 +162,7 @@ def cut(batch: BicliqueBatch, most_bicliques: int, most_ids: int) -> Iterator[Bi
         first = last
 
 
-def _to_host(array: Any, stream: Any) -> Any:
+def to_host(array: Any, stream: Any) -> Any:
     """Copy an array to pinned memory.
 
     CuPy keeps a pool of it: memory that is used again takes 51 GB/s, new pages 3.

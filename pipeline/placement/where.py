@@ -40,6 +40,20 @@ LITTLE_TO_SEARCH = 1 << 25
 on two cores, of which the start of a cluster and many small partitions would be most (YouTube: 1.5
 s here, 3.8 s on a cluster)."""
 
+AUTO_FOUND = 1 << 24
+"""Bicliques that an update expects to find from which on a GPU is worth starting for its search,
+which takes a second or more. Of gowalla's 1.3 million, the search takes 16 threads 0.31 s, and
+0.19 s with an H200."""
+
+FOUND_A_THREAD = 2_000_000
+"""Bicliques that an update expects to find, for each thread that this process could take, from
+which on the workers of a scheduler share its search: six seconds here. They take some two to read
+the graph, to write what they find, and to have it united."""
+
+FOUND_TO_START = 5
+"""Times as many are needed where the cluster must be started first, which takes ten seconds on a
+busy machine, and whose cores this process could take as well."""
+
 SETTING = {"data": "data backend", "search": "backend"}
 
 
@@ -130,10 +144,10 @@ class Placement:
             else:
                 yield self.search.run(lambda backend: stack.enter_context(open_cluster(cluster, backend)))
 
-    def record(self) -> dict[str, str]:
-        """Return the decisions in words."""
+    def record(self, parts: str = "partitions") -> dict[str, str]:
+        """Return the decisions in words; `parts` names what a cluster would share."""
         cluster = "this process" if self.cluster is None else "a cluster"
-        return {"data": str(self.data), "search": str(self.search), "partitions": f"{cluster}: {self.why}"}
+        return {"data": str(self.data), "search": str(self.search), parts: f"{cluster}: {self.why}"}
 
 
 def place_data(asked: str, n_bytes: int | None = None) -> Place:
@@ -251,6 +265,51 @@ def place_run(
     return Placement(data, place, cluster if shared else None, search.threads, why)
 
 
+def place_changes(search: SearchSettings, cluster: ClusterSettings, *, paths: int, found: int) -> Placement:
+    """Decide where an update searches what changes.
+
+    Parameters
+    ----------
+    search, cluster
+        The settings.
+    paths, found
+        What is known of the work: paths of two edges over the changes, and about how many bicliques
+        are found around them.
+
+    Raises
+    ------
+    BackendError
+        If a GPU is asked for and cannot be used here.
+
+    Notes
+    -----
+    A cluster shares the search where one is named (a scheduler, workers, a dashboard's address) and
+    at least `FOUND_A_THREAD` bicliques are expected for each thread that this process could take;
+    `FOUND_TO_START` times as many where it must be started.
+
+    Examples
+    --------
+    >>> few = place_changes(SearchSettings(threads=1), ClusterSettings(workers=2), paths=99, found=9)
+    >>> print(few.record("changes")["changes"])
+    this process: about 9 bicliques are expected, and a cluster is worth its start from 10,000,000 on
+    """
+    named, worth = _named(cluster), FOUND_A_THREAD * (search.threads or kernels.available_threads())
+    worth *= 1 if cluster.scheduler is not None else FOUND_TO_START
+    shared = bool(named) and not cluster.local and found >= worth
+    if cluster.local or not named:
+        why = "it is asked for" if cluster.local else "no cluster is named"
+    else:
+        compared = "which is worth a cluster" if shared else f"and a cluster is worth its start from {worth:,} on"
+        why = f"{f'about {found:,}' if found else 'few'} bicliques are expected, {compared}"
+    cannot = why_no_gpu_cluster() if shared and cluster.scheduler is None else None
+    remote = shared and cluster.scheduler is not None
+    few = f"about {found:,} bicliques are expected, and a GPU is worth its start from {AUTO_FOUND:,} on"
+    not_worth = few if found < AUTO_FOUND else None
+    place = place_search(search.backend, paths, cannot=cannot, not_worth=not_worth, remote=remote)
+    data = Place("data", "cpu", "cpu", "what changes is read and written there")
+    return Placement(data, place, cluster if shared else None, search.threads, why)
+
+
 def check_backends(
     data_backend: str, backend: str, threads: int = 0, *, cannot: str | None = None, remote: bool = False
 ) -> None:
@@ -282,14 +341,18 @@ def _shared(cluster: ClusterSettings, paths: int) -> tuple[bool, str]:
     """Whether a cluster shares the work, and why."""
     if cluster.local is not None:
         return not cluster.local, "it is asked for"
-    named = {"a scheduler": cluster.scheduler, "a number of workers": cluster.workers}
-    asked = [name for name, value in named.items() if value is not None]
-    if isinstance(cluster.dashboard, str):
-        asked.append("the address of a dashboard")
-    if asked:
-        return True, f"{asked[0]} is given"
+    named = _named(cluster)
+    if named:
+        return True, f"{named[0]} is given"
     compared = "more than" if paths > LITTLE_TO_SEARCH else "not more than"
     return paths > LITTLE_TO_SEARCH, f"there are {paths:,} paths of two edges, {compared} {LITTLE_TO_SEARCH:,}"
+
+
+def _named(cluster: ClusterSettings) -> list[str]:
+    """What of the settings asks for a cluster, in words."""
+    named = {"a scheduler": cluster.scheduler, "a number of workers": cluster.workers}
+    asked = [name for name, value in named.items() if value is not None]
+    return [*asked, "the address of a dashboard"] if isinstance(cluster.dashboard, str) else asked
 
 
 def _chosen(stage: Stage, asked: str, not_worth: str | None, cannot: str | None = None, remote: bool = False) -> Place:

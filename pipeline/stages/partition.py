@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
-import pyarrow as pa
 
 from pipeline.errors import DamageError
 from pipeline.events import warn
@@ -250,11 +249,8 @@ def read_partition(folder: RunFolder, number: int) -> Partition:
     (file,) = named_files(record).values()
     if record["plan"] != read_plan_record(folder).digest:
         raise DamageError(f"{folder.path_of(file.name)}: it was cut for another plan; {MEND}")
-    with folder.source(file) as source:
-        table = pa.ipc.open_file(source).read_all()
-    side = cast(Side, table.schema.metadata[b"side"].decode())
-    arrays = (table[name].chunk(0).values.to_numpy() for name in _COLUMNS)
-    return Partition(number, side, *arrays)
+    arrays, about = folder.read_arrays(file)
+    return Partition(number, cast(Side, about["side"]), *(arrays[name] for name in _COLUMNS))
 
 
 def ready_partition(folder: RunFolder, number: int) -> Partition:
@@ -288,16 +284,8 @@ def _present(values: Int32s, n: int) -> Int64s:
 def _write(folder: RunFolder, layout: Layout, plan_digest: str, number: int) -> StoredFile:
     """Cut a partition, and write its record and its arrays, as one row of lists."""
     part = layout.cut(number, library_of(layout.plan.roots).flatnonzero(layout.plan.partition == number))
-    arrays = {}
-    for name in _COLUMNS:
-        values = getattr(part, name)
-        arrays[name] = pa.LargeListArray.from_arrays(pa.array([0, values.size], pa.int64()), pa.array(values))
-    metadata = {"side": part.side, "partition": str(part.number), "n_right": str(part.n_right)}
-    table = pa.table(arrays).replace_schema_metadata(metadata)
-    name = partition_name(number)
-    with folder.sink(name, durable=False) as out, pa.ipc.new_file(out, table.schema) as writer:
-        writer.write_table(table)
-    file = StoredFile(name, out.bytes, out.checksum)
+    about = {"side": part.side, "partition": str(part.number), "n_right": str(part.n_right)}
+    file = folder.write_arrays(partition_name(number), {name: getattr(part, name) for name in _COLUMNS}, about)
     content = {"partition": number, "plan": plan_digest}
     folder.write_record(partition_record_name(number), content, [file], durable=False)
     return file

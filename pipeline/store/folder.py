@@ -209,6 +209,25 @@ class Folder:
             )
         return StoredFile(name, out.bytes, out.checksum)
 
+    def write_arrays(self, name: str, arrays: Mapping[str, Any], about: Mapping[str, str] | None = None) -> StoredFile:
+        """Write arrays of numbers as they lie in memory, which can be made again: they may be lost.
+
+        Parameters
+        ----------
+        name, arrays
+            Name of the file, and the arrays by name, each of one dimension.
+        about
+            Words that go with them.
+        """
+        columns = {
+            column: pa.LargeListArray.from_arrays(pa.array([0, len(values)], pa.int64()), pa.array(values))
+            for column, values in arrays.items()
+        }
+        table = pa.table(columns).replace_schema_metadata(about)
+        with self.sink(name, durable=False) as out, pa.ipc.new_file(out, table.schema) as writer:
+            writer.write_table(table)
+        return StoredFile(name, out.bytes, out.checksum)
+
     # ---- records ---------------------------------------------------------------------------------
 
     def write_record(
@@ -334,6 +353,13 @@ class Folder:
         """Read a Parquet file, or some of its columns, after it was checked as `source` does."""
         with self.open_parquet(file, check) as parquet:
             return parquet.read(columns=columns)
+
+    def read_arrays(self, file: StoredFile) -> tuple[dict[str, Any], dict[str, str]]:
+        """Read arrays that `write_arrays` wrote, and the words, after a check as by `source`."""
+        with self.source(file) as source:
+            table = pa.ipc.open_file(source).read_all()
+        about = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+        return {name: table[name].chunk(0).values.to_numpy() for name in table.column_names}, about
 
     def check(self, file: StoredFile) -> None:
         """Compare a file's size and checksum with its record.

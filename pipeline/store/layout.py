@@ -24,6 +24,7 @@ A store is a folder behind any fsspec URL (a local path, ``memory://``, ``s3://b
         counts/…                         counts of (p,q)-bicliques (`pipeline.store.counts`)
     <store>/runs/<version>/              a run that an update made (`pipeline.store.versions`)
         changes/appeared.parquet changes/vanished.parquet    (or appeared-<attempt>.parquet)
+        changes/edges-….arrow changes/portion-….arrow        while workers of a cluster search it
         run.json                         written last: it names both files, and holds the manifest
         pruned.json                      of a run or graph that is being removed (`pipeline.versions.prune`)
         claims/update.lock               locked by the process that makes it (local disks)
@@ -64,7 +65,7 @@ CHECKS_RECORD = "checks.json"
 COMMIT = re.compile(r"commits/partition-(\d{5,})\.json")
 FAILURE = re.compile(r"failures/partition-(\d{5,})\.json")
 ATTEMPT = re.compile(r"bicliques/partition=(\d{5,})/part-(\w+)\.parquet")
-CHANGES = re.compile(r"changes/(appeared|vanished)(-\w+)?\.parquet")
+CHANGES = re.compile(r"changes/((appeared|vanished)(-\w+)?\.parquet|(edges|portion-\d{5,})-\w+\.arrow)")
 """Names of commit records, of records of failures, of data files, and of those of a version."""
 
 

@@ -7,6 +7,7 @@ neither version, and what vanishes and comes again was in both; such bicliques a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,8 +28,8 @@ class Step:
 
     Parameters
     ----------
-    graph
-        The graph with the edges.
+    graph, stored
+        The graph with the edges, and its name in the store.
     edges
         Their ends.
     delete
@@ -38,6 +39,7 @@ class Step:
     """
 
     graph: BipartiteGraph
+    stored: str
     edges: Ends
     delete: bool
     least: Least
@@ -64,13 +66,19 @@ class Difference:
         """Choose how the new version is made; `bicliques` are those of the one before."""
         ways = [choose_way(search, bicliques) for _, search in self._steps]
         whole = [way for way in ways if way.how == "full run"]
-        return whole[0] if whole else Way("changes", "; ".join(way.reason for way in ways))
+        reasons, found = "; ".join(way.reason for way in ways), sum(way.found for way in ways)
+        return whole[0] if whole else Way("changes", reasons, found)
 
-    def find(self, threads: int) -> kernels.Changes:
-        """Search what appears and what vanishes, all steps together."""
+    @property
+    def cost(self) -> int:
+        """Paths of two edges over what changes."""
+        return sum(search.cost for _, search in self._steps)
+
+    def find(self, searched: Callable[[Step, kernels.ChangeSearch], kernels.Changes]) -> kernels.Changes:
+        """Search what appears and what vanishes, all steps together; `searched` does one."""
         found = []
         for step, search in self._steps:
-            one = search.find(threads=threads)
+            one = searched(step, search)
             found.append(kernels.Changes(one.vanished, one.appeared, one.backend) if step.delete else one)
         return found[0] if len(found) == 1 else _together(*found)
 

@@ -15,14 +15,13 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
-import kernels
 from pipeline.errors import InputError
 from pipeline.events import tell
 from pipeline.formats import Edges, Files, name_of
 from pipeline.graphs.bipartite import read_graph
 from pipeline.notify import failures_notified, notify_updated
 from pipeline.placement.machine import machine_facts
-from pipeline.placement.where import check_backends
+from pipeline.placement.where import check_backends, place_changes
 from pipeline.run import Observer, StageClock, finish
 from pipeline.settings import Settings
 from pipeline.stages.extend import Extended, extend
@@ -40,6 +39,7 @@ from pipeline.store.versions import APPEARED, VANISHED, Layer, layers_of, parts_
 from pipeline.versions.compact import compact, why_heavy
 from pipeline.versions.difference import Difference, Step
 from pipeline.versions.layer import ChangeFile, Roots, fold, histogram_after, largest_after, write_changes
+from pipeline.versions.portions import Found, find_changes
 from pipeline.versions.rollback import make_latest
 from pipeline.versions.sources import (
     SourceFile,
@@ -53,6 +53,9 @@ from pipeline.versions.sources import (
 from pipeline.versions.way import Way
 
 How = Literal["changes", "full run", "nothing", "taken"]
+
+OF_THE_MANIFEST = ("graph", "bicliques", "digest", "n_left", "n_right", "n_edges", "backend", "threads")
+"""What the record of an update says of the version as its manifest does."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,11 @@ class UpdateRecord:
         Size of its graph.
     bytes
         Size of the files that the version added.
+    backend, threads, workers
+        What the version was searched on, as in its manifest, and how many workers of a cluster took
+        part in the search of what changed; 0: this process did it.
+    placement
+        Where that was decided to be searched, and why, in words; empty where it was not.
     compacted
         The run that the version was written as, whole, since its layers had grown heavy (`reason`
         says so); None: it was not.
@@ -113,6 +121,10 @@ class UpdateRecord:
     n_right: int
     n_edges: int
     bytes: int
+    backend: str
+    threads: int
+    workers: int
+    placement: dict[str, str]
     seconds: dict[str, float]
     compacted: str | None = None
 
@@ -310,9 +322,10 @@ class _Update:
         search = self._before.asked["search"]
         with self._clock("prepare"):
             least = {name: int(search[name]) for name in ("min_left", "min_right", "min_edges")}
-            steps = [Step(extended.larger, (extended.left, extended.right), self._delete, least)]
+            larger = self._graph if self._delete else extended.record.graph
+            steps = [Step(extended.larger, larger, (extended.left, extended.right), self._delete, least)]
             if len(extended.gone[0]):
-                gone = Step(read_graph(self._store.graph(self._graph)), extended.gone, True, least)
+                gone = Step(read_graph(self._store.graph(self._graph)), self._graph, extended.gone, True, least)
                 steps = [gone, *(step for step in steps if len(step.edges[0]))]
             changes = Difference(steps)
             way = changes.way(int(self._published[0]["bicliques"]))
@@ -339,6 +352,8 @@ class _Update:
                 "gone": len(extended.gone[0]),
                 "appeared": None,
                 "vanished": None,
+                "workers": 0,
+                "placement": {},
                 "seconds": None,
             },
         }
@@ -377,15 +392,21 @@ class _Update:
         self._clock.seconds = {name: took for name, took in summary.seconds.items() if name != "total"}
         manifest = self._folder.manifest()
         assert manifest is not None  # it was just published
-        return self._record(self._folder.run, manifest, "full run", way.reason, extended, None, summary.bytes)
+        return replace(
+            self._record(self._folder.run, manifest, "full run", way.reason, extended, None, summary.bytes),
+            workers=len(summary.busy),
+            placement=summary.placement,
+        )
 
     def _changed(self, asked: dict[str, Any], changes: Difference, way: Way, extended: Extended) -> UpdateRecord:
         """Search what appears and vanishes, write it, and commit the version."""
-        threads = kernels.number_of_threads(self._settings.search.threads)
+        settings = self._settings
+        placement = place_changes(settings.search, settings.cluster, paths=changes.cost, found=way.found)
         with self._clock("search"):
-            found = changes.find(threads)
-        appeared, vanished = found.appeared, found.vanished
+            found = find_changes(changes, self._folder, placement, way.found, self._observer.dashboard)
+        appeared, vanished = found.changes.appeared, found.changes.vanished
         did: dict[str, Any] = {"appeared": len(appeared), "vanished": len(vanished)}
+        asked["update"].update(workers=found.workers, placement=placement.record("changes"))
         with self._clock("write"):
             graph = self._store.graph(extended.record.graph)
             hashes = read_hashes(graph)
@@ -399,7 +420,7 @@ class _Update:
             ]
         did["seconds"] = {**self._clock.seconds}
         asked["update"].update(did)
-        record = self._described(asked, layers[:stay], written, found.backend, threads, extended)
+        record = self._described(asked, layers[:stay], written, found, extended)
         announce(self._folder, record["manifest"]["created"])
         stands = self._folder.commit("run.json", record, [change.file for change in written])
         self._folder.sweep()
@@ -414,8 +435,7 @@ class _Update:
         asked: dict[str, Any],
         below: tuple[Layer, ...],
         written: list[ChangeFile],
-        backend: str,
-        threads: int,
+        found: Found,
         extended: Extended,
     ) -> dict[str, Any]:
         """The record of a version: what was asked, its layers, what changed, and its manifest.
@@ -446,8 +466,8 @@ class _Update:
             "limit": None,
             "partitions": int(before["partitions"]) + 1,
             "bytes": int(before["bytes"]) + sum(change.file.bytes for change in written),
-            "backend": backend or "none",
-            "threads": threads,
+            "backend": found.backend,
+            "threads": found.threads,
             **{
                 f"{side}_histogram": histogram_after(
                     before[f"{side}_histogram"], vanished.sizes[side], appeared.sizes[side]
@@ -513,7 +533,9 @@ class _Update:
             unchanged=0 if extended is None else extended.unchanged,
             gone=0 if extended is None else len(extended.gone[0]),
             **changed,
-            **{name: manifest[name] for name in ("graph", "bicliques", "digest", "n_left", "n_right", "n_edges")},
+            **{name: manifest[name] for name in OF_THE_MANIFEST},
+            workers=0 if stands is None else int(stands["update"]["workers"]),
+            placement={} if stands is None else stands["update"]["placement"],
             bytes=added,
             seconds={**seconds, "total": round(sum(seconds.values()), 6)},
         )

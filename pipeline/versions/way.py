@@ -38,10 +38,14 @@ class Way:
         "changes": around the changed edges; "full run": the new graph is searched whole.
     reason
         Why, in words.
+    found
+        About how many bicliques the search around the changed edges finds; 0: so few that nobody
+        estimated them.
     """
 
     how: Literal["changes", "full run"]
     reason: str
+    found: int = 0
 
 
 def choose_way(search: kernels.ChangeSearch, bicliques: int) -> Way:
@@ -64,5 +68,5 @@ def choose_way(search: kernels.ChangeSearch, bicliques: int) -> Way:
     said = f"about {found:,} bicliques are found around what changed, of {bicliques:,}"
     price = found * PRICE + search.cost // PATHS
     if price <= FEW * PRICE or price < bicliques:
-        return Way("changes", said)
-    return Way("full run", f"{said}: a full run is cheaper")
+        return Way("changes", said, found)
+    return Way("full run", f"{said}: a full run is cheaper", found)

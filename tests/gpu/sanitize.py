@@ -1,6 +1,6 @@
 """What `make sanitize-gpu` runs below NVIDIA's checkers: a few small graphs on few warps, counted,
-digested and written, and the best of them found; (p,q)-bicliques counted; maximum cliques of sets
-of one word a lane and of two, in one matrix and by roots.
+digested and written, what some of their edges change, and the best of them found; (p,q)-bicliques
+counted; maximum cliques of sets of one word a lane and of two, in one matrix and by roots.
 
 compute-sanitizer --tool racecheck --kernel-regex kns=build python -m tests.gpu.sanitize
 """
@@ -58,6 +58,27 @@ def differences() -> list[str]:
     return wrong
 
 
+def wrong_changes() -> list[str]:
+    """Search what some edges change on the GPU and on the CPU; says where they differ."""
+    wrong = []
+    for seed, (n_left, n_right, density, _) in enumerate(SHAPES):
+        indptr, indices, _ = csr = graph(seed, n_left, n_right, density)
+        new = np.random.default_rng(seed).random(len(indices)) < 30 / len(indices)
+        ends = np.repeat(np.arange(n_left), np.diff(indptr))[new], indices[new]
+        found, expected = (
+            [
+                kernels.set_digest(lists.left_offsets, lists.left, lists.right_offsets, lists.right)
+                for changes in [kernels.ChangeSearch(*csr, *ends, min_left=2).find(backend=name)]
+                for lists in (changes.appeared, changes.vanished)
+            ]
+            for name in ("cuda", "cpu")
+        )
+        print(f"{n_left} x {n_right}, {len(ends[0])} new edges", flush=True)
+        if found != expected:
+            wrong.append(f"{n_left} x {n_right}, {len(ends[0])} new edges: {found} for {expected}")
+    return wrong
+
+
 def wrong_counts() -> list[str]:
     """Count bicliques of some sizes on the GPU and on the CPU; says where they differ."""
     wrong = []
@@ -105,8 +126,10 @@ def wrong_cliques() -> list[str]:
 def main() -> int:
     """Exit code 1 where a result differs; the checker has a code of its own."""
     os.environ.setdefault(MEMORY_VARIABLE, str(MEMORY))
-    cuda_stream.OUTPUT_WORDS = cuda_finding.OUTPUT_WORDS = 1 << 12  # small: warps park and go on
-    wrong = differences() + wrong_groups() + wrong_counts() + wrong_cliques()
+    cuda_stream.OUTPUT_WORDS = cuda_stream.OUTPUT_WORDS_KEPT = cuda_finding.OUTPUT_WORDS = (
+        1 << 12
+    )  # small: warps park and go on
+    wrong = differences() + wrong_changes() + wrong_groups() + wrong_counts() + wrong_cliques()
     print(*wrong, sep="\n")
     return 1 if wrong else 0
 

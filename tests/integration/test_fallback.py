@@ -15,13 +15,16 @@ from pipeline.errors import BackendError, BicliqError
 from pipeline.placement import device, fallback, where
 from pipeline.placement.device import why_no_data_on_device
 from pipeline.placement.where import Placement, place_run, place_search
-from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
+from pipeline.run import run
+from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, load_settings
 from pipeline.stages import in_memory
 from pipeline.stages.plan import plan
 from pipeline.stages.publish import publish
 from pipeline.stages.search_run import search_run
 from pipeline.stages.verify import verify
 from pipeline.store.layout import Store
+from pipeline.store.results import open_run
+from pipeline.versions.update import update
 from tests.integration.stored_graphs import put_graph
 from tests.integration.test_resume import GRAPH
 
@@ -130,3 +133,44 @@ def test_who_asks_for_a_projection_on_the_gpu_gets_an_error(tmp_path: Path) -> N
     table.write_text("who,what\n1,1\n2,1\n")
     with pytest.raises(BackendError, match="'cuda' cannot run here"):
         in_memory.project_table(str(table), "left", 1, backend="cuda")
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """A store with a run, and a table of a new edge, where the GPU is lost as it begins."""
+    for name, rows in (("base", "1,1 1,2 2,1 2,2 3,2"), ("new", "3,1")):
+        (tmp_path / f"{name}.csv").write_text("l,r\n" + rows.replace(" ", "\n") + "\n")
+    store = str(tmp_path / "store")
+    run(str(tmp_path / "base.csv"), load_settings(store=store, cluster={"local": True}))
+    find = kernels.ChangeSearch.find
+
+    def lost(self: kernels.ChangeSearch, *, backend: str = "cpu", **options: Any) -> kernels.Changes:
+        if backend == "cuda":
+            raise RuntimeError("cudaErrorECCUncorrectable")
+        return find(self, backend=backend, **options)
+
+    monkeypatch.setattr(kernels.ChangeSearch, "find", lost)
+    monkeypatch.setattr(kernels, "why_not", lambda backend: None)
+    monkeypatch.setattr(where, "AUTO_FOUND", 0)
+    monkeypatch.setattr(where, "AUTO_PATHS", 0)
+    monkeypatch.setattr(fallback, "_reasons", [])
+    return store, str(tmp_path / "new.csv")
+
+
+def test_an_update_goes_on_with_the_cpu_where_the_gpu_fails(
+    shop: tuple[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    store, new = shop
+    with caplog.at_level(logging.WARNING, logger="bicliq"):
+        found = update(new, load_settings(store=store, cluster={"local": True}))
+    assert (found.how, found.bicliques) == ("changes", 1)
+    assert found.backend.startswith("cpu")
+    assert ["the GPU is given up" in record.message for record in caplog.records] == [True]
+
+
+def test_an_update_that_asks_for_a_gpu_that_fails_changes_nothing(shop: tuple[str, str]) -> None:
+    store, new = shop
+    before = open_run(store).run
+    with pytest.raises(BackendError, match="cudaErrorECCUncorrectable"):
+        update(new, load_settings(store=store, cluster={"local": True}, search={"backend": "cuda"}))
+    assert open_run(store).run == before

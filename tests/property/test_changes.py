@@ -1,5 +1,7 @@
 """What new edges change, against the bicliques before and after by force."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -79,6 +81,124 @@ def test_changes_are_searched_in_groups_of_bounded_size(monkeypatch):
     monkeypatch.setattr("kernels.changes.PATHS_A_SEARCH", 50)
     parts = found_by(edges, new, 12, 12, threads=2)
     assert (listed(parts.appeared), listed(parts.vanished)) == (listed(whole.appeared), listed(whole.vanished))
+
+
+@settings(max_examples=200, deadline=None)
+@given(batches(), st.integers(1, 12), st.integers(1, 2))
+def test_portions_of_the_changes_make_up_all_of_them(batch, n, threads):
+    edges, new, n_left, n_right = batch
+    graph = graph_of(edges, n_left, n_right)
+    ends = np.array(sorted(new), np.int64).reshape(-1, 2).T
+    search = kernels.ChangeSearch(graph.indptr, graph.indices, n_right, *ends)
+    portions, whole = search.portions(n), search.find()
+    assert len(portions) <= n
+    assert [first for first, _ in portions] == [0, *(last for _, last in portions)][: len(portions)]
+    parts = [search.find(portion=portion, threads=threads) for portion in portions]
+    found = kernels.unite_changes(iter(parts))
+    assert (listed(found.appeared), listed(found.vanished)) == (listed(whole.appeared), listed(whole.vanished))
+    assert sum(len(part.appeared) for part in parts) == len(whole.appeared)
+
+
+def test_portions_cost_about_the_same():
+    edges = {(u, v) for u in range(60) for v in range(60) if (u * v + u) % 3 == 1}
+    graph = graph_of(edges, 60, 60)
+    ends = np.array(sorted(edge for edge in edges if sum(edge) % 4 == 0), np.int64).T
+    search = kernels.ChangeSearch(graph.indptr, graph.indices, 60, *ends)
+    costs = search._costs
+    shares = [costs[first:last].sum() for first, last in search.portions(8)]
+    assert len(shares) == 8
+    assert max(shares) <= search.cost / 8 + costs.max()
+    assert min(shares) >= search.cost / 8 - costs.max()
+
+
+def test_searches_side_by_side_do_not_mix_what_they_find():
+    edges = {(u, v) for u in range(30) for v in range(30) if (u * v + u) % 3}
+    graph = graph_of(edges, 30, 30)
+    ends = np.array(sorted(edge for edge in edges if sum(edge) % 9 == 0), np.int64).T
+    search = kernels.ChangeSearch(graph.indptr, graph.indices, 30, *ends)
+    portions = search.portions(6)
+    alone = [listed(search.find(portion=portion).appeared) for portion in portions]
+    with ThreadPoolExecutor(6) as pool:
+        together = list(pool.map(lambda portion: search.find(portion=portion), portions))
+    assert [listed(found.appeared) for found in together] == alone
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "problem"),
+    [
+        ({"left_offsets": [0, 5]}, "left_offsets must start with 0"),
+        ({"right_offsets": [0, 1, 2]}, "1 left sides and 2 right sides"),
+        ({"left": [-1]}, "left"),
+    ],
+)
+def test_lists_that_are_none_are_not_united(spoilt, problem):
+    lists = {"left_offsets": [0, 1], "left": [0], "right_offsets": [0, 2], "right": [0, 1]}
+    sound = kernels.BicliqueLists(**{name: np.array(values) for name, values in lists.items()})
+    bad = kernels.BicliqueLists(**{name: np.array(values) for name, values in {**lists, **spoilt}.items()})
+    assert len(kernels.unite_changes([kernels.Changes(sound, sound, "cpu")] * 2).vanished) == 1
+    for changes in (kernels.Changes(bad, sound, ""), kernels.Changes(sound, bad, "")):
+        with pytest.raises(ValueError, match=problem):
+            kernels.unite_changes([changes])
+
+
+class JudgeByForce:
+    """Says of bicliques what `src/enumeration/changes.cu` says, by sets of vertices."""
+
+    def __init__(self, tables, least):
+        def rows(name):
+            start, row = tables[f"{name}_start"], tables[f"{name}_row"]
+            return [set(row[start[i] : start[i + 1]].tolist()) for i in range(len(start) - 1)]
+
+        self.before = [rows("left"), rows("right")]
+        self.fresh = [rows("fresh_left"), rows("fresh_right")]
+        for own, fresh in zip(self.before, self.fresh, strict=True):
+            for row, new in zip(own, fresh, strict=True):
+                row -= new
+        self.ends = list(zip(tables["change_left"].tolist(), tables["change_right"].tolist(), strict=True))
+        self.least = [least[name] for name in ("min_left", "min_right", "min_edges")]
+
+    def judge(self, batch, left_of, right_of, change_of):
+        left, right = (
+            [of[some].tolist() for some in np.split(ids, offsets[1:-1])][: len(batch)]
+            for of, ids, offsets in (
+                (left_of, batch.left, batch.left_offsets),
+                (right_of, batch.right, batch.right_offsets),
+            )
+        )
+        firsts = change_of[batch.left[batch.left_offsets[:-1]]].tolist()
+        verdicts = [self.verdict(set(a), set(b), self.ends[c]) for a, b, c in zip(left, right, firsts, strict=True)]
+        columns = batch.left_offsets, batch.left, batch.right_offsets, batch.right
+        return columns, np.array(verdicts, np.uint8)
+
+    def verdict(self, left, right, ends):
+        new = [(u, v) for u in left for v in self.fresh[0][u] & right]
+        if new != [ends]:
+            return 0
+        u, v = ends
+        remains = [(left - {u}, right, self.before[0]), (right - {v}, left, self.before[1])]
+        return 1 + sum(
+            2 << side
+            for side, (some, others, rows) in enumerate(remains)
+            if some
+            and len(some) >= self.least[side]
+            and len(others) >= self.least[1 - side]
+            and len(some) * len(others) >= self.least[2]
+            and not set.intersection(*(rows[x] for x in some)) - others
+        )
+
+
+@settings(max_examples=200, deadline=None)
+@given(batches(), st.tuples(st.integers(1, 2), st.integers(1, 2), st.integers(1, 5)), st.integers(1, 2))
+def test_what_a_gpu_has_judged_is_settled_as_on_the_cpu(batch, least, threads):
+    def on_the_cpu(*graph, backend, on_device, **options):
+        return kernels.stream_maximal_bicliques(*graph, **options)
+
+    expected = found_by(*batch, least)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kernels.changes.CudaJudge", JudgeByForce)
+        patch.setattr("kernels.changes.stream_maximal_bicliques", on_the_cpu)
+        found = found_by(*batch, least, threads=threads, backend="cuda")
+    assert (listed(found.appeared), listed(found.vanished)) == (listed(expected.appeared), listed(expected.vanished))
 
 
 @settings(deadline=None)

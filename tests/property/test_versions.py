@@ -3,6 +3,7 @@
 import itertools
 import pickle
 from contextlib import contextmanager, suppress
+from functools import partial
 
 import fsspec
 import pyarrow as pa
@@ -27,8 +28,10 @@ from pipeline.stages.verify_roots import EVERY_ROOT
 from pipeline.store.bicliques import publish_of
 from pipeline.store.folder import Folder
 from pipeline.store.layout import RunFolder, Store
+from pipeline.store.manifest import ran_on
 from pipeline.store.results import open_run
 from pipeline.versions.compact import compact
+from pipeline.versions.portions import Found, SharedSearch
 from pipeline.versions.prune import prune
 from pipeline.versions.update import update
 from tests.reference.brute_force import maximal_bicliques, passing
@@ -83,6 +86,14 @@ def killed_at(kind, method, time):
             yield
 
 
+def in_portions(portions, difference, folder, placement, *_):
+    """Search what changes as the workers of a cluster do, in this process."""
+    shared = SharedSearch(None, folder, placement, portions)
+    changes = difference.find(shared.find)
+    assert not [name for name in folder.files("changes") if name.endswith(".arrow")]
+    return Found(changes, ran_on(shared.backends), shared.threads, 0)
+
+
 class Versions(RuleBasedStateMachine):
     """Insertions, deletions, compactions, prunings, kills: a version is what a run would give."""
 
@@ -94,8 +105,9 @@ class Versions(RuleBasedStateMachine):
         columns=st.sampled_from(["both", "smaller"]),
         heavy=st.sampled_from([0.0, 0.5, float("inf")]),
         differs=st.sampled_from([0, 2, 10**9]),
+        portions=st.sampled_from([None, 1, 3, 1000]),
     )
-    def begin(self, rows, least, partitions, side, columns, heavy, differs):
+    def begin(self, rows, least, partitions, side, columns, heavy, differs, portions):
         fs = fsspec.filesystem("memory")
         if fs.exists("/versions"):
             fs.rm("/versions", recursive=True)
@@ -103,6 +115,8 @@ class Versions(RuleBasedStateMachine):
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr("pipeline.versions.compact.LIGHT", 0)
         self.patch.setattr("pipeline.stages.extend.DIFFERS", differs)
+        if portions is not None:
+            self.patch.setattr("pipeline.versions.update.find_changes", partial(in_portions, portions))
         asked = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
         self.settings = Settings(
             store=f"{PLACE}/store",

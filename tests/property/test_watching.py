@@ -159,9 +159,10 @@ def test_edges_that_come_and_go_at_once_change_what_differs(before, after, least
     def step(edges, changed, delete):
         graph = BipartiteGraph.from_edges(*ends(edges), 5, 5)
         asked = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
-        return Step(graph, ends(changed), delete, asked)
+        return Step(graph, "in memory", ends(changed), delete, asked)
 
-    changes = Difference([step(before, before - after, True), step(after, after - before, False)]).find(1)
+    difference = Difference([step(before, before - after, True), step(after, after - before, False)])
+    changes = difference.find(lambda step, search: search.find())
     assert isinstance(changes, kernels.Changes)
     assert lists(changes.appeared) == found(after) - found(before)
     assert lists(changes.vanished) == found(before) - found(after)

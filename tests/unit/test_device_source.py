@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernels.cuda import clique_program, counting, search_program, table
+from kernels.cuda import changes, clique_program, counting, search_program, table
 from kernels.cuda.layout import SharedEnum, Struct, Values
 from kernels.cuda.program import OPTIONS, SOURCES, Program
 from kernels.cuda.tuning import Tuning
@@ -23,6 +23,7 @@ from pipeline.bench.layouts import LAYOUTS
 
 PROGRAMS = {
     "enumeration": search_program.PROGRAM,
+    "changes": changes.PROGRAM,
     "levels": counting.PROGRAM,
     "trees": table.PROGRAM,
     "clique": clique_program.PROGRAM,

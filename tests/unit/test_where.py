@@ -12,10 +12,13 @@ from pipeline.errors import AskedBackendError, BackendError, InputError
 from pipeline.placement import device, fallback, where
 from pipeline.placement.where import (
     AUTO_BYTES,
+    AUTO_FOUND,
     AUTO_PATHS,
     AUTO_TIES,
+    FOUND_A_THREAD,
     LITTLE_TO_SEARCH,
     check_backends,
+    place_changes,
     place_data,
     place_graph,
     place_projection,
@@ -236,3 +239,44 @@ def test_errors_that_are_none_of_the_gpus_are_passed_on(caplog):
     with pytest.raises(KeyError):
         place_data("auto").run(fails(KeyError("x")))
     assert caplog.records == []
+
+
+WORTH = {"paths": 10 * AUTO_PATHS, "found": 15 * FOUND_A_THREAD}
+
+
+@pytest.mark.usefixtures("no_gpu")
+@pytest.mark.parametrize(
+    ("cluster", "threads", "found", "shared", "why"),
+    [
+        (ClusterSettings(scheduler="tcp://host:1"), 15, WORTH["found"], True, "which is worth a cluster"),
+        (ClusterSettings(scheduler="tcp://host:1"), 16, WORTH["found"], False, "worth its start from 32,000,000 on"),
+        (ClusterSettings(workers=2), 3, WORTH["found"], True, "30,000,000 bicliques are expected"),
+        (ClusterSettings(workers=2), 3, WORTH["found"] - 1, False, "worth its start from 30,000,000 on"),
+        (ClusterSettings(), 1, WORTH["found"], False, "no cluster is named"),
+        (ClusterSettings(local=True), 1, WORTH["found"], False, "it is asked for"),
+        (ClusterSettings(local=True, workers=2), 1, WORTH["found"], False, "it is asked for"),
+    ],
+)
+def test_an_update_takes_a_cluster_that_is_named_where_it_is_worth_it(cluster, threads, found, shared, why):
+    placed = place_changes(SearchSettings(threads=threads), cluster, paths=WORTH["paths"], found=found)
+    assert (placed.cluster is cluster) == shared
+    assert placed.record("changes")["changes"].startswith("a cluster: " if shared else "this process: ")
+    assert why in placed.why
+
+
+@pytest.mark.usefixtures("gpu")
+def test_an_update_takes_a_gpu_that_is_asked_for_or_worth_it():
+    def placed(backend, found, paths=10**9):
+        return place_changes(SearchSettings(backend=backend), HERE, paths=paths, found=found).search
+
+    assert placed("cuda", 0, 0).backend == placed("auto", AUTO_FOUND).backend == "cuda"
+    assert placed("cpu", AUTO_FOUND).backend == "cpu"
+    assert "worth its start from 16,777,216 on" in placed("auto", AUTO_FOUND - 1).why
+
+
+@pytest.mark.usefixtures("no_gpu")
+def test_workers_elsewhere_see_for_themselves_whether_they_have_a_gpu():
+    there = place_changes(SearchSettings(), ClusterSettings(scheduler="tcp://host:1"), paths=10**9, found=10**9)
+    assert (there.search.backend, there.search.here()) == ("cuda", "cpu")
+    with pytest.raises(AskedBackendError, match="no GPU is here"):
+        place_changes(SearchSettings(backend="cuda"), HERE, paths=10**9, found=10**9)

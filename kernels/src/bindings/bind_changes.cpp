@@ -2,10 +2,11 @@
 // that come and go: subgraphs out, bicliques in.
 #include "bindings/bindings.hpp"
 #include "enumeration/changes.hpp"
+#include "enumeration/found_changes.hpp"
+#include "enumeration/verdict.hpp"
 
 #include <nanobind/stl/optional.h>
 
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -54,7 +55,33 @@ nb::object change_rows(const Wide& start, const Values& row, const std::optional
   return nb::make_tuple(numpy_of(std::move(found.rows.start)), numpy_of(std::move(found.rows.row)), numpy_of(std::move(found.weight)));
 }
 
-/// The changes of a graph, and the bicliques that they made and ended; threads may share it.
+/// Four arrays of each part.
+nb::list arrays(std::vector<Lists> parts) {
+  nb::list found;
+  for (Lists& lists : parts)
+    found.append(nb::make_tuple(numpy_of(std::move(lists.left_offsets)), numpy_of(std::move(lists.left)),
+                                numpy_of(std::move(lists.right_offsets)), numpy_of(std::move(lists.right))));
+  return found;
+}
+
+/// What appeared and what vanished, in parts; they are handed over, once.
+nb::object take(FoundChanges& found) { return nb::make_tuple(arrays(found.take_appeared()), arrays(found.take_vanished())); }
+
+/// Adds what was found elsewhere, four arrays each. What vanished may be here already.
+void add(FoundChanges& to, const Wide& left_offsets, const Values& left, const Wide& right_offsets, const Values& right,
+         const Wide& old_left_offsets, const Values& old_left, const Wide& old_right_offsets, const Values& old_right) {
+  const nb::gil_scoped_release release;
+  const auto each = [](const Wide& l_offsets, const Values& l, const Wide& r_offsets, const Values& r, const auto& visit) {
+    const auto list = [](const Wide& offsets, const Values& of, std::size_t i) { return Span{of.data() + offsets.data()[i], of.data() + offsets.data()[i + 1]}; };
+    for (std::size_t i = 0; i + 1 < l_offsets.size(); ++i) visit(list(l_offsets, l, i), list(r_offsets, r, i));
+  };
+  Lists appeared;
+  each(left_offsets, left, right_offsets, right, [&](Span l, Span r) { appeared.add(l.first, l.size(), r.first, r.size()); });
+  to.appear(std::move(appeared));
+  each(old_left_offsets, old_left, old_right_offsets, old_right, [&](Span l, Span r) { to.vanish(l, r, hash_of(l, r)); });
+}
+
+/// The changes of a graph; threads may share it.
 class ChangeSearch {
  public:
   ChangeSearch(const Input<std::int64_t>& indptr, const Values& indices, u32 n_right, const Input<std::int64_t>& fresh_indptr,
@@ -78,14 +105,63 @@ class ChangeSearch {
                           numpy_of(std::move(found.left_start)), numpy_of(std::move(found.right_start)));
   }
 
-  /// Takes bicliques of the subgraphs from `first` on, in their numbers; `order` are the places of
-  /// those to take, change by change.
-  void settle(const Wide& order, const Wide& left_offsets, const Values& left, const Wide& right_offsets, const Values& right,
+  /// Rows of the right side, the new edges as such (starts and entries each), the ends of each
+  /// change, and the changes of vertices: what a GPU needs besides the rows of the left side.
+  nb::object tables() const {
+    Ids left, right;
+    for (std::size_t i = 0; i < graph_.n_changes(); ++i) {
+      left.push_back(graph_.change(static_cast<std::int32_t>(i)).left);
+      right.push_back(graph_.change(static_cast<std::int32_t>(i)).right);
+    }
+    return nb::make_tuple(numpy_of(graph_.right_rows().start), numpy_of(graph_.right_rows().row), numpy_of(graph_.fresh_right_rows().start),
+                          numpy_of(graph_.fresh_right_rows().row), numpy_of(std::move(left)), numpy_of(std::move(right)),
+                          numpy_of(graph_.left_changes()), numpy_of(graph_.right_changes()));
+  }
+
+  /// Takes the bicliques from `from` to before `until` that a GPU has judged, as `settle` does.
+  void settle_judged(FoundChanges& to, std::size_t from, std::size_t until, const Wide& left_offsets, const Values& left,
+                     const Wide& right_offsets, const Values& right, const Values& left_of, const Values& right_of, const Values& change_of,
+                     const Input<std::uint8_t>& verdicts) {
+    const nb::gil_scoped_release release;
+    Lists appeared;
+    reserve(appeared, from, until, left_offsets, right_offsets, verdicts);
+    Ids l, r, places, fewer;
+    const auto without = [&](const Ids& all, std::int32_t one) {
+      fewer.resize(all.size());
+      fewer.erase(std::remove_copy(all.begin(), all.end(), fewer.begin(), one), fewer.end());
+      return span_of(fewer);
+    };
+    const auto hash = [](const Ids& members, u64 seed) {
+      u64 found = 0;
+      for (std::int32_t member : members) found += vertex_hash(static_cast<u64>(member), seed);
+      return found;
+    };
+    for (std::size_t i = from; i < until; ++i) {
+      const auto verdict = static_cast<u32>(verdicts.data()[i]);
+      if (verdict == 0) continue;
+      const auto at = static_cast<std::int64_t>(i);
+      mapped(left_offsets, left, at, left_of, 0, l, places);
+      mapped(right_offsets, right, at, right_of, 0, r, places);
+      appeared.add(l.data(), l.size(), r.data(), r.size());
+      const bool left_vanishes = verdict & static_cast<u32>(Verdict::kLeftVanishes);
+      const bool right_vanishes = verdict & static_cast<u32>(Verdict::kRightVanishes);
+      if (!left_vanishes && !right_vanishes) continue;
+      const Change& change = graph_.change(change_of.data()[left.data()[left_offsets.data()[i]]]);
+      const u64 l_hash = hash(l, kLeftSeed), r_hash = hash(r, kRightSeed);
+      const auto own = [](std::int32_t vertex, u64 seed) { return vertex_hash(static_cast<u64>(vertex), seed); };
+      if (left_vanishes) to.vanish(without(l, change.left), span_of(r), biclique_hash(l_hash - own(change.left, kLeftSeed), r_hash));
+      if (right_vanishes) to.vanish(span_of(l), without(r, change.right), biclique_hash(l_hash, r_hash - own(change.right, kRightSeed)));
+    }
+    to.appear(std::move(appeared));
+  }
+
+  /// Takes bicliques of the subgraphs from `first` on, in their numbers, and adds what they change
+  /// to `to`; `order` are the places of those to take, change by change.
+  void settle(FoundChanges& to, const Wide& order, const Wide& left_offsets, const Values& left, const Wide& right_offsets, const Values& right,
               const Values& left_of, const Values& right_of, const Values& change_of, const Wide& left_start, const Wide& right_start,
               std::int32_t first) {
     const nb::gil_scoped_release release;
     Lists appeared;
-    DistinctLists vanished;
     Remains remains(graph_, least_);
     Ids l, r, l_places, r_places;
     std::int32_t change = -1;
@@ -101,24 +177,21 @@ class ChangeSearch {
       }
       mapped(left_offsets, left, i, left_of, left_start.data()[change - first], l, l_places);
       mapped(right_offsets, right, i, right_of, right_start.data()[change - first], r, r_places);
-      remains.take(span_of(l), span_of(r), span_of(l_places), span_of(r_places), appeared, vanished);
+      remains.take(span_of(l), span_of(r), span_of(l_places), span_of(r_places), appeared, to);
     }
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (appeared_.size() == 0)
-      appeared_ = std::move(appeared);
-    else
-      appeared_.append(appeared);
-    vanished_.unite(std::move(vanished));
-  }
-
-  /// What appeared and what vanished, four arrays each; they are handed over, once.
-  nb::object take() {
-    Lists appeared = std::exchange(appeared_, {});
-    DistinctLists vanished = std::exchange(vanished_, {});
-    return nb::make_tuple(arrays(std::move(appeared)), arrays(std::move(vanished.found)));
+    to.appear(std::move(appeared));
   }
 
  private:
+  /// Makes room for what a GPU has judged: lists that grow are copied again and again.
+  static void reserve(Lists& to, std::size_t from, std::size_t until, const Wide& left_offsets, const Wide& right_offsets,
+                      const Input<std::uint8_t>& verdicts) {
+    std::size_t n = 0, n_left = 0, n_right = 0;
+    const auto length = [](const Wide& offsets, std::size_t i) { return static_cast<std::size_t>(offsets.data()[i + 1] - offsets.data()[i]); };
+    for (std::size_t i = from; i < until; ++i)
+      if (verdicts.data()[i] != 0) n += 1, n_left += length(left_offsets, i), n_right += length(right_offsets, i);
+    to.reserve(n, n_left, n_right);
+  }
   static Span side(const Values& vertices, const Wide& start, std::int32_t number) {
     return {vertices.data() + start.data()[number], vertices.data() + start.data()[number + 1]};
   }
@@ -131,10 +204,6 @@ class ChangeSearch {
       places[k] = static_cast<std::int32_t>(member[k] - start);
     }
   }
-  static nb::object arrays(Lists lists) {
-    return nb::make_tuple(numpy_of(std::move(lists.left_offsets)), numpy_of(std::move(lists.left)),
-                          numpy_of(std::move(lists.right_offsets)), numpy_of(std::move(lists.right)));
-  }
 
   const Input<std::int64_t> indptr_;  // kept as long as the graph looks at them
   const Values indices_;
@@ -142,9 +211,6 @@ class ChangeSearch {
   const Values fresh_;
   const Remains::Least least_;
   const ChangedGraph graph_;
-  std::mutex mutex_;
-  Lists appeared_;
-  DistinctLists vanished_;
 };
 
 }  // namespace
@@ -160,8 +226,10 @@ void bind_changes(nb::module_& module) {
       .def_prop_ro("n_changes", &ChangeSearch::n_changes)
       .def("costs", &ChangeSearch::costs)
       .def("neighbourhoods", &ChangeSearch::neighbourhoods)
-      .def("settle", &ChangeSearch::settle)
-      .def("take", &ChangeSearch::take);
+      .def("tables", &ChangeSearch::tables)
+      .def("settle_judged", &ChangeSearch::settle_judged)
+      .def("settle", &ChangeSearch::settle);
+  nb::class_<FoundChanges>(module, "FoundChanges").def(nb::init<>()).def("add", &add).def("take", &take);
 }
 
 }  // namespace BICLIQ_ISA

@@ -19,6 +19,7 @@
 // graph", 2018.
 #pragma once
 
+#include "enumeration/found_changes.hpp"
 #include "graphs/rows.hpp"
 #include "lanes/hash.hpp"
 #include "lanes/types.hpp"
@@ -30,28 +31,6 @@
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
-
-/// Two list columns: bicliques, or the two sides of something.
-struct Lists {
-  std::vector<std::int64_t> left_offsets{0}, right_offsets{0};
-  Ids left, right;
-  void add(const std::int32_t* l, std::size_t n_left, const std::int32_t* r, std::size_t n_right) {
-    left.insert(left.end(), l, l + n_left);
-    right.insert(right.end(), r, r + n_right);
-    left_offsets.push_back(static_cast<std::int64_t>(left.size()));
-    right_offsets.push_back(static_cast<std::int64_t>(right.size()));
-  }
-  /// Adds all of another one.
-  void append(const Lists& other) {
-    for (std::size_t i = 1; i < other.left_offsets.size(); ++i) left_offsets.push_back(other.left_offsets[i] + static_cast<std::int64_t>(left.size()));
-    for (std::size_t i = 1; i < other.right_offsets.size(); ++i) right_offsets.push_back(other.right_offsets[i] + static_cast<std::int64_t>(right.size()));
-    left.insert(left.end(), other.left.begin(), other.left.end());
-    right.insert(right.end(), other.right.begin(), other.right.end());
-  }
-  std::size_t size() const { return left_offsets.size() - 1; }
-  Span left_of(std::size_t i) const { return {left.data() + left_offsets[i], left.data() + left_offsets[i + 1]}; }
-  Span right_of(std::size_t i) const { return {right.data() + right_offsets[i], right.data() + right_offsets[i + 1]}; }
-};
 
 /// Subgraphs side by side: a CSR matrix, and the vertex and the change that each number stands for.
 struct Neighbourhoods {
@@ -92,6 +71,14 @@ class ChangedGraph {
   ChangedGraph& operator=(const ChangedGraph&) = delete;
 
   std::size_t n_changes() const { return changes_.size(); }
+  const Change& change(std::int32_t number) const { return changes_[static_cast<std::size_t>(number)]; }
+
+  /// Rows of the right side, of the vertices that a change reaches; the new edges as such; and the
+  /// change of a vertex that has new ones only, or -1.
+  const OwnRows& right_rows() const { return right_rows_; }
+  const OwnRows& fresh_right_rows() const { return fresh_right_rows_; }
+  const Ids& left_changes() const { return change_of_left_; }
+  const Ids& right_changes() const { return change_of_right_; }
 
   /// An upper bound of the work of each change: its paths of two edges.
   std::vector<std::int64_t> costs() const {
@@ -286,54 +273,6 @@ class Outside {
   bool usable_ = false;
 };
 
-/// The hash that tells two bicliques apart, but for chance.
-inline u64 hash_of(const Ids& left, const Ids& right) {
-  u64 l = 0, r = 0;
-  for (std::int32_t u : left) l += vertex_hash(static_cast<u64>(u), kLeftSeed);
-  for (std::int32_t v : right) r += vertex_hash(static_cast<u64>(v), kRightSeed);
-  return biclique_hash(l, r);
-}
-
-/// Lists without repetition, in the order in which they first came; found again by their hashes in
-/// one array of places (a map that allocates each of them took a seventh of an update of gowalla).
-class DistinctLists {
- public:
-  /// `hash` is that of `hash_of`.
-  void add(Span left, Span right, u64 hash) {
-    if (2 * (hashes_.size() + 1) > places_.size()) grow();
-    std::size_t at = hash & (places_.size() - 1);
-    for (; places_[at] != 0; at = (at + 1) & (places_.size() - 1)) {
-      const std::size_t i = places_[at] - 1;
-      if (hashes_[i] == hash && same(found.left_of(i), left) && same(found.right_of(i), right)) return;
-    }
-    hashes_.push_back(hash);
-    places_[at] = hashes_.size();
-    found.add(left.begin(), left.size(), right.begin(), right.size());
-  }
-  /// Adds all of another one, which is taken where nothing is here yet.
-  void unite(DistinctLists&& other) {
-    if (hashes_.empty()) {
-      *this = std::move(other);
-      return;
-    }
-    for (std::size_t i = 0; i < other.hashes_.size(); ++i) add(other.found.left_of(i), other.found.right_of(i), other.hashes_[i]);
-  }
-  Lists found;
-
- private:
-  void grow() {
-    places_.assign(std::max<std::size_t>(2 * places_.size(), 1024), 0);
-    for (std::size_t i = 0; i < hashes_.size(); ++i) {
-      std::size_t at = hashes_[i] & (places_.size() - 1);
-      while (places_[at] != 0) at = (at + 1) & (places_.size() - 1);
-      places_[at] = i + 1;
-    }
-  }
-  static bool same(Span a, Span b) { return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin()); }
-  std::vector<u64> hashes_;
-  std::vector<std::size_t> places_;  // one more than the number of a list; 0: nothing is there
-};
-
 /// What appears through one change after the other, and what vanishes inside.
 class Remains {
  public:
@@ -361,18 +300,18 @@ class Remains {
   /// Adds a biclique of the subgraph to those that appeared, and what vanishes inside it, if this
   /// change is the first one that it contains. Its members are given with their places in the sides
   /// of the subgraph, too.
-  void take(Span left, Span right, Span left_places, Span right_places, Lists& appeared, DistinctLists& vanished) {
+  void take(Span left, Span right, Span left_places, Span right_places, Lists& appeared, FoundChanges& found) {
     const bool alone = is_alone(left_places, right_places);
     if (!alone && !g_.is_first(number_, left, right)) return;
     appeared.add(left.first, left.size(), right.first, right.size());
     left_ = left, right_ = right;
-    if (!alone && !has_one_new_edge()) return split({left.begin(), left.end()}, {right.begin(), right.end()}, 0, vanished);
+    if (!alone && !has_one_new_edge()) return split({left.begin(), left.end()}, {right.begin(), right.end()}, 0, found);
     const u64 l = sum_of(left_hashes_, left_places), r = sum_of(right_hashes_, right_places);
     if (least_.accepts(left.size() - 1, right.size()) && left.size() > 1 && !is_extended_without_left(left_places)) {
-      vanished.add(span_of(without(left, change_.left)), right, biclique_hash(l - left_hashes_[static_cast<std::size_t>(left_place_)], r));
+      found.vanish(span_of(without(left, change_.left)), right, biclique_hash(l - left_hashes_[static_cast<std::size_t>(left_place_)], r));
     }
     if (least_.accepts(left.size(), right.size() - 1) && right.size() > 1 && !is_extended_without_right(right_places)) {
-      vanished.add(left, span_of(without(right, change_.right)), biclique_hash(l, r - right_hashes_[static_cast<std::size_t>(right_place_)]));
+      found.vanish(left, span_of(without(right, change_.right)), biclique_hash(l, r - right_hashes_[static_cast<std::size_t>(right_place_)]));
     }
   }
 
@@ -439,7 +378,7 @@ class Remains {
   }
   /// Takes one end of each new edge away, and keeps what is maximal in G. Left vertices before
   /// `settled` have no new edge to the right ones any more.
-  void split(const Ids& left, const Ids& right, std::size_t settled, DistinctLists& to) {
+  void split(const Ids& left, const Ids& right, std::size_t settled, FoundChanges& to) {
     if (left.empty() || right.empty() || !least_.accepts(left.size(), right.size())) return;
     for (; settled < left.size(); ++settled) {
       const Span fresh = g_.fresh_left_[left[settled]];
@@ -454,7 +393,7 @@ class Remains {
       return;
     }
     if (is_extended(left, right)) return;
-    to.add(span_of(left), span_of(right), hash_of(left, right));
+    to.vanish(span_of(left), span_of(right), hash_of(span_of(left), span_of(right)));
   }
 
   /// Where only one side lost vertices, only the other can be extended: what could come back has a
