@@ -100,7 +100,8 @@ if TYPE_CHECKING:
     from pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, Settings
     from pipeline.stages.search_run import SearchProgress, SearchRecord, search_run
     from pipeline.stages.verify import StoreVerification, Verification
-    from pipeline.store.layout import Commit, Store
+    from pipeline.store.commits import Commit
+    from pipeline.store.layout import Store
     from pipeline.store.manifest import Manifest
     from pipeline.store.results import Run, open_run
     from pipeline.store.states import RunState
@@ -137,7 +138,8 @@ _HOMES = {
     "settings": ("ClusterSettings", "IngestSettings", "PlanSettings", "SearchSettings", "Settings"),
     "stages.search_run": ("SearchProgress", "SearchRecord", "search_run"),
     "stages.verify": ("StoreVerification", "Verification"),
-    "store.layout": ("Commit", "Store"),
+    "store.commits": ("Commit",),
+    "store.layout": ("Store",),
     "store.manifest": ("Manifest",),
     "store.results": ("Run", "open_run"),
     "store.states": ("RunState",),

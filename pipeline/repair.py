@@ -20,20 +20,10 @@ from pipeline.stages.profile import profile, two_hop
 from pipeline.stages.publish import publish
 from pipeline.stages.search_run import search_run
 from pipeline.stages.verify import examine, places_of
+from pipeline.store.commits import ATTEMPT, COMMIT, FAILURE, partition_name, partition_record_name
 from pipeline.store.counts import COUNT, COUNT_ATTEMPT, COUNTS_FILE, COUNTS_RECORD, VERTICES_FILE, keys_of
 from pipeline.store.inventory import FOLDERS, LOCK, Inventory, forgotten, take_inventory
-from pipeline.store.layout import (
-    ATTEMPT,
-    CHECKS_RECORD,
-    COMMIT,
-    FAILURE,
-    FORMAT,
-    STORE_FILE,
-    RunFolder,
-    Store,
-    partition_name,
-    partition_record_name,
-)
+from pipeline.store.layout import CHECKS_RECORD, FORMAT, STORE_FILE, RunFolder, Store
 from pipeline.store.publications import PLACE as PUBLICATIONS
 from pipeline.store.publications import complete_publications
 from pipeline.store.records import STORED

@@ -24,7 +24,8 @@ from pipeline.stages.partition import read_partition, write_partitions
 from pipeline.stages.plan import read_plan
 from pipeline.stages.search import search_settings
 from pipeline.store.bicliques import MASK
-from pipeline.store.layout import Store, partition_name
+from pipeline.store.commits import partition_name
+from pipeline.store.layout import Store
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,10 @@ from pipeline.placement.arrays import library_of, starts_of, to_host
 from pipeline.placement.tasks import Here, hand_out
 from pipeline.placement.where import CPU_DATA, Backend, Place, Placement
 from pipeline.stages.plan import Plan, PlanRecord, Side, read_plan, read_plan_record, read_run_graph
+from pipeline.store.commits import COMMIT, partition_name, partition_record_name
 from pipeline.store.folder import MEND
 from pipeline.store.labels import Hashes, read_hashes
-from pipeline.store.layout import COMMIT, RunFolder, Store, partition_name, partition_record_name
+from pipeline.store.layout import RunFolder, Store
 from pipeline.store.records import StoredFile, named_files
 
 BATCHES_PER_THREAD = 4

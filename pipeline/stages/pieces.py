@@ -29,8 +29,9 @@ from pipeline.placement.work import WORK
 from pipeline.stages.limits import Cut, LimitName, Limits
 from pipeline.stages.partition import Partition, read_partition, ready_partition
 from pipeline.stages.search import join_pieces, search_apart
+from pipeline.store.commits import Commit
 from pipeline.store.labels import read_labels
-from pipeline.store.layout import Commit, RunFolder, Store
+from pipeline.store.layout import RunFolder, Store
 
 PARTS = 8
 """Parts that a piece is cut in: few rounds down to one root of thousands."""

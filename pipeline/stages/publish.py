@@ -11,7 +11,8 @@ from pipeline.placement.machine import machine_facts
 from pipeline.stages.checks import read_checks
 from pipeline.stages.plan import read_plan_record
 from pipeline.store.bicliques import MASK
-from pipeline.store.layout import Commit, RunFolder, Store, partition_name
+from pipeline.store.commits import Commit, partition_name
+from pipeline.store.layout import RunFolder, Store
 from pipeline.store.manifest import Manifest, moment_after, ran_on
 from pipeline.store.publications import announce
 from pipeline.store.sizes import Sizes

@@ -26,8 +26,9 @@ from pipeline.stages.plan import read_plan_record
 from pipeline.store.biclique_file import BicliqueWriter
 from pipeline.store.biclique_reader import LargerSides, open_bicliques
 from pipeline.store.bicliques import MASK, batches_of, publish_of
+from pipeline.store.commits import Commit, data_name
 from pipeline.store.labels import Hashes, label_hashes, read_hashes
-from pipeline.store.layout import Commit, RunFolder, Store, data_name
+from pipeline.store.layout import RunFolder, Store
 from pipeline.store.sizes import Sizes
 from pipeline.store.worth import Surprise
 

@@ -24,7 +24,8 @@ from pipeline.stages.pieces import is_killed, search_in_pieces
 from pipeline.stages.plan import Plan, read_plan, read_plan_record
 from pipeline.stages.search import keep_first, search_partition, search_settings
 from pipeline.store.bicliques import MASK
-from pipeline.store.layout import Commit, RunFolder, Store
+from pipeline.store.commits import Commit
+from pipeline.store.layout import RunFolder, Store
 
 BATCHES = 4
 """Batches of partitions that an orchestrator sees as tasks: enough to retry and to watch, few

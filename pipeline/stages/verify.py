@@ -25,19 +25,11 @@ from pipeline.stages.verify_rows import RowChecker, RowsRead, columns_of, wrong_
 from pipeline.stages.verify_version import VersionCheck
 from pipeline.store.biclique_reader import LargerSides, open_bicliques
 from pipeline.store.bicliques import MASK, publish_of, schema_of
+from pipeline.store.commits import COMMIT, Commit, commit_name, commit_of, partition_record_name
 from pipeline.store.counts import COUNT, COUNTS_FILE, COUNTS_RECORD, sizes_of_key, sums_of
 from pipeline.store.inventory import FOLDERS, Inventory, take_inventory
 from pipeline.store.labels import read_hashes
-from pipeline.store.layout import (
-    CHECKS_RECORD,
-    COMMIT,
-    Commit,
-    RunFolder,
-    Store,
-    commit_name,
-    commit_of,
-    partition_record_name,
-)
+from pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
 from pipeline.store.publications import unwritten
 from pipeline.store.states import RunState, compare, state_of, version_state
 from pipeline.store.versions import parts_of

@@ -14,8 +14,8 @@ from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.stages.plan import Plan
 from pipeline.store.biclique_reader import BicliqueReader
 from pipeline.store.bicliques import batches_of
+from pipeline.store.commits import Commit
 from pipeline.store.labels import Hashes
-from pipeline.store.layout import Commit
 from pipeline.store.sizes import Sizes
 from pipeline.store.worth import By
 

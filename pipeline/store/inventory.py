@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.errors import DamageError
+from pipeline.store.commits import ATTEMPT
 from pipeline.store.counts import COUNT_ATTEMPT, COUNTS_RECORD
 from pipeline.store.folder import TEMPORARY, Folder, claim_name, writer_lives
-from pipeline.store.layout import ATTEMPT, CHANGES, STORE_FILE, Store
+from pipeline.store.layout import CHANGES, STORE_FILE, Store
 from pipeline.store.records import StoredFile, named_files
 
 FOLDERS = ("graphs", "runs", "cliques", "publications", "claims")

@@ -46,11 +46,12 @@ import re
 import uuid
 from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pipeline.errors import DamageError, InputError, StorageError
 from pipeline.events import warn
+from pipeline.store.commits import ATTEMPT, COMMIT, FAILURE, Commit, commit_name, commit_of, data_name, failure_name
 from pipeline.store.folder import MEND, Folder, file_system, storage_errors
 from pipeline.store.records import PLACE, SEAL, STORED, StoredFile, named_files
 
@@ -62,64 +63,8 @@ READERS = 8
 
 STORE_FILE = "bicliq-store.json"
 CHECKS_RECORD = "checks.json"
-COMMIT = re.compile(r"commits/partition-(\d{5,})\.json")
-FAILURE = re.compile(r"failures/partition-(\d{5,})\.json")
-ATTEMPT = re.compile(r"bicliques/partition=(\d{5,})/part-(\w+)\.parquet")
 CHANGES = re.compile(r"changes/((appeared|vanished)(-\w+)?\.parquet|(edges|portion-\d{5,})-\w+\.arrow)")
-"""Names of commit records, of records of failures, of data files, and of those of a version."""
-
-
-@dataclass(frozen=True)
-class Commit:
-    """What a partition's commit record says about its data file.
-
-    Parameters
-    ----------
-    partition
-        Number of the partition.
-    file
-        Name of the data file in the folder of the run.
-    rows, bytes
-        Bicliques in the data file and its size.
-    checksum
-        xxh3-128 of the bytes of the data file, in hex.
-    digest
-        Set digest of the bicliques, 16 hex digits.
-    seconds
-        Duration of the search, the writing included.
-    complete
-        False where a limit ended the search before its end.
-    sizes
-        How many bicliques there are of each size, and the largest (`pipeline.store.sizes`), so that
-        nobody reads the file for it.
-    plan
-        Digest of the plan that the partition is of.
-    backend, threads
-        What it ran on: "cpu" with the instruction set of its lanes, as "cpu-avx2", or "cuda"; and
-        threads, or warps.
-    """
-
-    partition: int
-    file: str
-    rows: int
-    bytes: int
-    checksum: str
-    digest: str
-    seconds: float
-    complete: bool
-    sizes: dict[str, Any]
-    plan: str
-    backend: str
-    threads: int
-
-    @property
-    def stored(self) -> StoredFile:
-        """The data file."""
-        return StoredFile(self.file, self.bytes, self.checksum)
-
-    def content(self) -> dict[str, Any]:
-        """Entries of the commit record; the data file is what it names."""
-        return {name: value for name, value in asdict(self).items() if name not in ("file", "bytes", "checksum")}
+"""Names of the files of a version, and of what was found for one."""
 
 
 @dataclass(frozen=True)
@@ -567,35 +512,3 @@ class Store:
             listed = ", ".join((found or names)[:10]) or "none"
             raise InputError(f"{self.uri}: {start!r} {how_many}; name one of: {listed}")
         return found[0]
-
-
-def partition_name(number: int) -> str:
-    """Name of a partition's subgraph in the folder of its run."""
-    return f"partitions/part-{number:05d}.arrow"
-
-
-def partition_record_name(number: int) -> str:
-    """Name of the record of a partition's subgraph in the folder of its run."""
-    return f"partitions/part-{number:05d}.json"
-
-
-def data_name(number: int, attempt: str = "0") -> str:
-    """Name of a partition's bicliques in the folder of its run."""
-    return f"bicliques/partition={number:05d}/part-{attempt}.parquet"
-
-
-def commit_name(number: int) -> str:
-    """Name of a partition's commit record in the folder of its run."""
-    return f"commits/partition-{number:05d}.json"
-
-
-def failure_name(number: int) -> str:
-    """Name of the record of a partition's last failure in the folder of its run."""
-    return f"failures/partition-{number:05d}.json"
-
-
-def commit_of(record: dict[str, Any]) -> Commit:
-    """Return the commit that a commit record describes."""
-    (file,) = named_files(record).values()
-    content = {name: value for name, value in record.items() if name != STORED}
-    return Commit(file=file.name, bytes=file.bytes, checksum=file.checksum, **content)

@@ -26,8 +26,9 @@ from pipeline.events import warn
 from pipeline.store.biclique_reader import BicliqueReader, Int64s
 from pipeline.store.bicliques import OBJECTIVE_COLUMNS, SCHEMA, publish_of, schema_of
 from pipeline.store.choice import EVERYTHING, Choice, Int32s
+from pipeline.store.commits import Commit
 from pipeline.store.labels import read_labels
-from pipeline.store.layout import Commit, GraphFolder, RunFolder, Store
+from pipeline.store.layout import GraphFolder, RunFolder, Store
 from pipeline.store.manifest import Manifest, read_manifest
 from pipeline.store.states import OpenedRun, RunState, latest_run, read_run
 from pipeline.store.versions import Part

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pipeline.errors import DamageError, InputError
+from pipeline.store.commits import Commit
 from pipeline.store.counts import COUNTS_RECORD
 from pipeline.store.folder import MEND
-from pipeline.store.layout import Commit, RunFolder, Store
+from pipeline.store.layout import RunFolder, Store
 from pipeline.store.publications import publications, published_at
 from pipeline.store.versions import Part, layers_of, parts_of
 

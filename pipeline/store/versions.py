@@ -29,7 +29,8 @@ from pipeline.errors import DamageError
 from pipeline.store.biclique_reader import BicliqueReader, Int64s, LargerSides, open_bicliques
 from pipeline.store.bicliques import SCHEMA, publish_of
 from pipeline.store.choice import EVERYTHING, Choice, Int32s
-from pipeline.store.layout import Commit, RunFolder, Store
+from pipeline.store.commits import Commit
+from pipeline.store.layout import RunFolder, Store
 from pipeline.store.records import StoredFile, named_files
 from pipeline.store.worth import Surprise
 

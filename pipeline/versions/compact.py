@@ -33,9 +33,10 @@ from pipeline.stages.publish import publish
 from pipeline.stages.search import biclique_writer
 from pipeline.store.biclique_reader import BicliqueReader, Int64s
 from pipeline.store.bicliques import MASK, SCHEMA, batches_of
+from pipeline.store.commits import Commit
 from pipeline.store.folder import MEND
 from pipeline.store.labels import Hashes, read_hashes
-from pipeline.store.layout import FORMAT, Commit, RunFolder, Store
+from pipeline.store.layout import FORMAT, RunFolder, Store
 from pipeline.store.manifest import moment_after
 from pipeline.store.sizes import Sizes
 from pipeline.store.states import OpenedRun, latest_run, read_run

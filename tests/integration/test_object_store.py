@@ -24,7 +24,8 @@ from pipeline.stages.publish import publish
 from pipeline.stages.search import search_partition
 from pipeline.stages.search_run import search_run
 from pipeline.stages.verify import verify, verify_store
-from pipeline.store.layout import Commit, Store, commit_name, data_name
+from pipeline.store.commits import Commit, commit_name, data_name
+from pipeline.store.layout import Store
 from pipeline.store.results import open_run
 from pipeline.versions.compact import compact
 from pipeline.versions.prune import prune

@@ -27,7 +27,8 @@ from pipeline.stages.publish import publish
 from pipeline.stages.search import search_partition
 from pipeline.stages.search_run import SearchProgress, search_run
 from pipeline.stages.verify import verify
-from pipeline.store.layout import Store, commit_name, data_name, partition_name, partition_record_name
+from pipeline.store.commits import commit_name, data_name, partition_name, partition_record_name
+from pipeline.store.layout import Store
 from pipeline.store.manifest import read_manifest
 from pipeline.store.results import open_run
 from tests.integration.stored_graphs import (

@@ -19,7 +19,8 @@ from pipeline.stages.publish import publish
 from pipeline.stages.search import search_partition
 from pipeline.stages.search_run import search_run
 from pipeline.stages.verify import verify
-from pipeline.store.layout import Store, commit_name, data_name
+from pipeline.store.commits import commit_name, data_name
+from pipeline.store.layout import Store
 from pipeline.store.results import open_run
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, put_graph, random_graph
 

@@ -15,7 +15,8 @@ from pipeline.settings import PublishSettings
 from pipeline.store.biclique_file import BicliqueWriter
 from pipeline.store.biclique_reader import BicliqueReader, LargerSides
 from pipeline.store.choice import Choice
-from pipeline.store.layout import Commit, Store
+from pipeline.store.commits import Commit
+from pipeline.store.layout import Store
 from pipeline.store.results import _largest_rows
 from pipeline.store.sizes import Sizes
 from pipeline.store.versions import Part

@@ -27,15 +27,9 @@ from pipeline.stages.publish import publish
 from pipeline.stages.search import search_partition
 from pipeline.stages.search_run import search_run
 from pipeline.stages.verify import verify, verify_store
+from pipeline.store.commits import commit_name, data_name, partition_name, partition_record_name
 from pipeline.store.inventory import take_inventory
-from pipeline.store.layout import (
-    STORE_FILE,
-    Store,
-    commit_name,
-    data_name,
-    partition_name,
-    partition_record_name,
-)
+from pipeline.store.layout import STORE_FILE, Store
 from pipeline.store.records import named_files
 from pipeline.store.results import open_run
 from pipeline.store.states import list_runs, run_to_resume

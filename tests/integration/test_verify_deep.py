@@ -25,8 +25,9 @@ from pipeline.stages.verify import places_of, verify, verify_store
 from pipeline.stages.verify_roots import EVERY_ROOT, NAMED
 from pipeline.store.biclique_file import BicliqueWriter
 from pipeline.store.bicliques import MASK, SCHEMA, batches_of, publish_of
+from pipeline.store.commits import commit_name
 from pipeline.store.labels import read_hashes
-from pipeline.store.layout import RunFolder, Store, commit_name
+from pipeline.store.layout import RunFolder, Store
 from pipeline.store.results import open_run
 from pipeline.store.sizes import Sizes
 from pipeline.versions import update as updates

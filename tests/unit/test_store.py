@@ -13,8 +13,9 @@ import pytest
 import xxhash
 
 from pipeline.errors import DamageError, StorageError
+from pipeline.store.commits import Commit, commit_name, data_name
 from pipeline.store.inventory import take_inventory
-from pipeline.store.layout import Commit, Store, commit_name, data_name
+from pipeline.store.layout import Store
 from pipeline.store.records import StoredFile, named_files
 
 COMMIT = Commit(
