@@ -134,13 +134,13 @@ def ring_edges(
     """
     if not 0 < density <= 1:
         raise InputError(f"density is {density}; it must be above 0 and at most 1")
+    there = np.unique(buyers), np.unique(bought)
+    for side, least in enumerate((round(TAKEN_OVER * ACCOUNTS[0]), round(OLD_ITEMS * ITEMS[0]))):
+        _refuse_too_many(side, there[side], n_rings * least)
     random = np.random.default_rng(seed)
     sizes = [[int(random.integers(least, most + 1)) for least, most in (ACCOUNTS, ITEMS)] for _ in range(n_rings)]
     old_sizes = [(round(TAKEN_OVER * a), round(OLD_ITEMS * b)) for a, b in sizes]
-    taken = [
-        _old(random, np.unique(ends), [pair[side] for pair in old_sizes], side)
-        for side, ends in enumerate((buyers, bought))
-    ]
+    taken = [_old(random, there[side], [pair[side] for pair in old_sizes], side) for side in (0, 1)]
     left, right, rings = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], []
     for (accounts, items), (old_accounts, old_items), a, b in zip(sizes, old_sizes, *taken, strict=True):
         new_accounts = np.arange(n_left, n_left := n_left + accounts - old_accounts)
@@ -157,9 +157,13 @@ def ring_edges(
 
 def _old(random: np.random.Generator, there: Int64s, sizes: list[int], side: int) -> list[Int64s]:
     """Different vertices of a side that have edges, so many for each ring."""
-    if there.size < sum(sizes):
-        raise InputError(
-            f"{('left', 'right')[side]} has {there.size} vertices with an edge; so many rings need {sum(sizes)}"
-        )
+    _refuse_too_many(side, there, sum(sizes))
     drawn = random.permutation(there)[: sum(sizes)]
     return [np.sort(part) for part in np.split(drawn, np.cumsum(sizes)[:-1])] if sizes else []
+
+
+def _refuse_too_many(side: int, there: Int64s, needed: int) -> None:
+    if there.size < needed:
+        raise InputError(
+            f"{('left', 'right')[side]} has {there.size:,} vertices with an edge; so many rings need {needed:,}"
+        )
