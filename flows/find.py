@@ -77,8 +77,9 @@ def find(
 
 def _place(source: str | None, run: str | None, asked: dict[str, Any], values: Settings) -> str:
     """Where the page of a question lies: the same question replaces its page."""
-    question = json.dumps([source, run, asked, values.search.model_dump(mode="json")], sort_keys=True).encode()
-    return place_of(Store.open(values.store), f"find-{xxh3_64_hexdigest(question)}")
+    settings = values.model_dump(mode="json", include={"ingest", "search"})
+    question = json.dumps([source, run, asked, settings], sort_keys=True)
+    return place_of(Store.open(values.store), f"find-{xxh3_64_hexdigest(question.encode())}")
 
 
 def in_words(record: dict[str, Any]) -> str:

@@ -24,6 +24,10 @@ UNGUARDED = (
     " it in this process (--local; in Python: cluster={'local': True})"
 )
 
+NEVER = "1000 days"
+"""When to give up a worker of our own cluster: Dask closes the nanny of one that happens to be down
+15 s after it was down before, for good, though nannies start their workers again."""
+
 CONNECT_SECONDS = 30
 """How long to wait for the scheduler of an existing cluster."""
 
@@ -72,6 +76,7 @@ def open_cluster(settings: ClusterSettings, backend: str = "cpu") -> Iterator[An
 
     quiet = {
         "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
+        "distributed.deploy.lost-worker-timeout": NEVER,
         "distributed.logging.distributed": "error",
     }
     with dask.config.set(quiet):

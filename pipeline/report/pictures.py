@@ -164,12 +164,9 @@ def sizes_picture(sizes: dict[tuple[int, int], int]) -> str:
         ' aria-label="numbers of bicliques by size">'
     ]
     for (left, right), count in sorted(binned.items()):
-        x, y = x0 + right * cell, y0 + (n_rows - 1 - left) * cell
+        at = x0 + right * cell, y0 + (n_rows - 1 - left) * cell
         said = f"{count:,} of {_range(left)} left × {_range(right)} right"
-        shade = f'class="heat" style="--v:{_shade(count, most):.2f}"'
-        parts.append(
-            f'<rect {shade} x="{x}" y="{y}" width="{cell - 1}" height="{cell - 1}"><title>{said}</title></rect>'
-        )
+        parts.append(_cell(at, cell, _shade(count, most), said))
     for number in range(n_rows):
         parts.append(_text(x0 - 6, y0 + (n_rows - 1 - number) * cell + 17, f"{bin_start(number):,}", "end"))
     for number in range(n_columns):
@@ -181,6 +178,12 @@ def sizes_picture(sizes: dict[tuple[int, int], int]) -> str:
     parts.append(_text(x0, bottom, "right vertices, from →"))
     parts.append(_upright(14, y0 + n_rows * cell / 2, "left vertices, from"))
     return "".join(parts) + _key(x0, bottom + 10, f"{most:,} bicliques") + "</svg>"
+
+
+def _cell(at: tuple[int, int], side: int, shade: float, said: str) -> str:
+    """A square of a heat map."""
+    where = f'x="{at[0]}" y="{at[1]}" width="{side - 1}" height="{side - 1}"'
+    return f'<rect class="heat" style="--v:{shade:.2f}" {where}><title>{said}</title></rect>'
 
 
 def _key(x: int, y: int, most: str) -> str:
@@ -210,12 +213,8 @@ def counts_picture(counts: dict[tuple[int, int], int]) -> str:
         ' aria-label="counts by p and q">'
     ]
     for (p, q), count in sorted(shown.items()):
-        x, y = x0 + (q - 1) * cell, y0 + (n_rows - p) * cell
-        shade = f'class="heat" style="--v:{_shade(count, most):.2f}"'
-        said = f"p {p}, q {q}: {count:,}"
-        parts.append(
-            f'<rect {shade} x="{x}" y="{y}" width="{cell - 1}" height="{cell - 1}"><title>{said}</title></rect>'
-        )
+        at = x0 + (q - 1) * cell, y0 + (n_rows - p) * cell
+        parts.append(_cell(at, cell, _shade(count, most), f"p {p}, q {q}: {count:,}"))
     for p in range(1, n_rows + 1):
         parts.append(_text(x0 - 6, y0 + (n_rows - p) * cell + 14, str(p), "end"))
     for q in range(1, n_columns + 1):

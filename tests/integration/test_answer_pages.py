@@ -112,10 +112,12 @@ def test_every_flow_leaves_a_page(tmp_path, prefect_server):
     clique(EDGES, {"project": "left", "min_shared": 2}, settings)
     find(EDGES, {"top": 3, "by": "surprise"}, settings)
     find(EDGES, {"top": 3, "by": "surprise"}, settings)  # the same question: the same page
+    swapped = {**settings, "ingest": {"left": "v", "right": "u"}}
+    find(EDGES, {"top": 3, "by": "surprise"}, swapped)  # another: read the other way round
     left = artifacts(prefect_server)
     pages = {key: left[key]["data"] for key in set(left) - before if key.startswith("report-")}
-    assert len(pages) == 5
-    assert len(list((tmp_path / "store" / "reports").iterdir())) == 5
+    assert len(pages) == 6
+    assert len(list((tmp_path / "store" / "reports").iterdir())) == 6
     for said in pages.values():
         (place,) = re.findall(r"to send on: `([^`]+)`", said)
         assert fsspec.open(place, "rt").open().read().startswith("<!doctype html>")

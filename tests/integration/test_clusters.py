@@ -11,6 +11,7 @@ import sys
 import threading
 from pathlib import Path
 
+import dask
 import httpx
 import numpy as np
 import pytest
@@ -148,6 +149,20 @@ def test_what_a_killed_worker_had_committed_is_not_searched_again(tmp_path, tabl
     assert record.bicliques == 5_415_539
     assert record.searched == 16
     assert {name: written(store)[name] for name in kept} == kept
+
+
+def test_a_worker_that_dies_again_is_started_again():
+    """Dask's default would close its nanny for good: here as soon as one worker is down."""
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1ms"}),
+        open_cluster(ClusterSettings(workers=1, dashboard=False)) as client,
+    ):
+        died = set()
+        for _ in range(2):
+            died.add(pid := client.submit(os.getpid, pure=False).result(60))
+            os.kill(pid, signal.SIGKILL)
+        assert len(died) == 2
+        assert client.submit(os.getpid, pure=False).result(60) not in died
 
 
 def test_a_cluster_that_scales_itself_grows_from_nothing(tmp_path, table):

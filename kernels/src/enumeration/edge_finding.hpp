@@ -144,7 +144,8 @@ class EdgeFinding {
       check();
       if (bounds_[order_[i]] >= best_->least()) greedy.climb(order_[i]);
     }
-    climb_where_promising(graph_, request_.sizes, sink, order_, bounds_, best_->least(), check);
+    if (weights_.largest() > 1)  // where edges are only counted, hubs are where to begin
+      climb_where_promising(graph_, request_.sizes, sink, order_, bounds_, best_->least(), check);
   }
   void work();  // edge_search.cpp
 
