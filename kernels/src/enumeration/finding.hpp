@@ -5,7 +5,8 @@
 //
 // Method: greedy climbs say what is wanted (greedy.hpp). By size, the search then goes from range
 // to range of numbers of rows, each in the core of the graph that can hold such answers
-// (core_parts.hpp), which is small; by terms it is one search. Degrees bound what each root can
+// (core_parts.hpp), which is small, and branches on the side of which answers have fewer; by terms
+// it is one search. Degrees bound what each root can
 // hold (root_bounds.hpp), and roots are searched from the largest bound down. The search below a
 // root is the enumeration's (mbe.hpp), whose nodes are bounded by best_sink.hpp.
 //
@@ -22,6 +23,7 @@
 #include "enumeration/root_bounds.hpp"
 
 #include <memory>
+#include <optional>
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -67,10 +69,11 @@ class Finding {
  private:
   static constexpr usize kGreedyRoots = 64;
   static constexpr usize kFruitless = 4;  // climbs in a row that find nothing better: greed is over
-  static constexpr u64 kGreedyEdges = 1 << 20;  // of greed, besides two looks at every edge: 2 ms
+  static constexpr u64 kGreedyEdges = 1 << 17;  // of greed, besides two looks at every edge: 0.3 ms
 
   /// A part of the graph with what is wanted of it, ready to be searched.
   struct Stage {
+    std::optional<Sizes> asked;
     Scores scores;
     Graph graph;
     Numbers numbers;
@@ -85,6 +88,7 @@ class Finding {
       const Stopwatch watch(prepare_seconds_);
       cores = std::make_unique<CoreParts>(Rows{request_.indptr, request_.indices, request_.n_left}, request_.n_right);
       expect_star(*cores);
+      if (scores_.by_size()) guess(*cores);
       if (!knows_what_is_wanted()) open_stage(part_of(*cores, scores_.sizes), scores_.sizes);
     }
     const Stopwatch watch(search_seconds_);
@@ -117,6 +121,22 @@ class Finding {
     expect(columns_of(cores).largest(), 1);
   }
 
+  /// Greed where it is cheap: among the few columns that have many rows, then half as many, until
+  /// enough is found to say what is wanted. These are first ranges that the search may come to.
+  void guess(CoreParts& cores) {
+    Sizes sizes = scores_.sizes;
+    sizes.max_rows = std::min(columns_of(cores).largest(), sizes.max_rows);
+    u32 rows = sizes.max_rows / 2 + 1;
+    for (; rows > scores_.sizes.min_rows && !knows_what_is_wanted(); rows /= 2) {
+      crew_.check();
+      sizes.min_rows = rows;
+      const CorePart part = part_of(cores, sizes);
+      if (part.indices.empty()) continue;
+      open_stage(part, sizes);
+      climb();
+    }
+  }
+
   /// Searches range after range of numbers of rows, each half as large as the one before: an answer
   /// with so many rows needs so many columns to be wanted that nearly all of the graph cannot hold
   /// it. Many rows come first: they are had by few columns, so that good answers are found soon.
@@ -128,15 +148,17 @@ class Finding {
       crew_.check();
       const i64 least = best_.least();
       const Sizes sizes = range_below(last, fewest, rows.largest());
-      CorePart part;
-      if (rows.at_least(sizes.min_columns) >= sizes.min_rows && columns.at_least(sizes.min_rows) >= sizes.min_columns)
-        part = part_of(cores, sizes);
-      if (!part.indices.empty()) {
-        open_stage(part, sizes);
-        climb();
-        if (best_.least() > least) continue;  // more is wanted now: the range holds less
-        search();
+      bool open = stage_.asked == sizes;
+      if (!open && rows.at_least(sizes.min_columns) >= sizes.min_rows && columns.at_least(sizes.min_rows) >= sizes.min_columns) {
+        const CorePart part = part_of(cores, sizes);
+        open = !part.indices.empty();
+        if (open) {
+          open_stage(part, sizes);
+          climb();
+          if (best_.least() > least) continue;  // more is wanted now: the range may hold less
+        }
       }
+      if (open) search();
       last = sizes.min_rows - 1;
     }
   }
@@ -166,20 +188,23 @@ class Finding {
 
   void open_stage(const CorePart& part, const Sizes& sizes) {
     const FindRequest& r = request_;
+    const bool turned = scores_.by_size() && sizes.min_rows < sizes.min_columns;  // the fewer are branched on
+    const bool columns_are_left = r.columns_are_left != turned;
     const auto check = [this] { crew_.check(); };
     stage_ = Stage();
     Stage& s = stage_;
+    s.asked = sizes;
     s.scores.objective = scores_.objective;
-    s.scores.sizes = sizes;
-    s.graph = prepare(part.indptr.data(), part.indices.data(), part.n_left(), part.n_right(), r.columns_are_left, false, check);
-    s.numbers.columns_are_left = r.columns_are_left;
-    s.numbers.of_row = r.columns_are_left ? part.right : part.left;
-    const std::vector<u32>& columns = r.columns_are_left ? part.left : part.right;
+    s.scores.sizes = turned ? sizes.turned() : sizes;
+    s.graph = prepare(part.indptr.data(), part.indices.data(), part.n_left(), part.n_right(), columns_are_left, false, check);
+    s.numbers.columns_are_left = columns_are_left;
+    s.numbers.of_row = columns_are_left ? part.right : part.left;
+    const std::vector<u32>& columns = columns_are_left ? part.left : part.right;
     for (u32 c : s.graph.vertex_of_column) s.numbers.of_column.push_back(columns[c]);
     if (s.graph.n_columns) s.most_rows = s.graph.column_degree(s.graph.n_columns - 1);  // by ascending degree
     if (!scores_.by_size()) {
-      const std::vector<i64>&row_terms = r.columns_are_left ? r.right_terms : r.left_terms,
-                       &column_terms = r.columns_are_left ? r.left_terms : r.right_terms;
+      const std::vector<i64>&row_terms = columns_are_left ? r.right_terms : r.left_terms,
+                       &column_terms = columns_are_left ? r.left_terms : r.right_terms;
       for (u32 row : s.numbers.of_row) s.scores.row_terms.push_back(row_terms[row]);
       for (u32 column : s.numbers.of_column) s.scores.column_terms.push_back(column_terms[column]);
       s.scores.largest_pair = largest(s.scores.row_terms) + largest(s.scores.column_terms);

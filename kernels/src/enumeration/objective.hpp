@@ -30,6 +30,12 @@ struct Sizes {
     return rows >= min_rows && columns >= min_columns && rows * columns >= min_edges && rows <= max_rows &&
            columns <= max_columns;
   }
+  bool operator==(const Sizes& o) const {
+    return min_rows == o.min_rows && min_columns == o.min_columns && min_edges == o.min_edges && max_rows == o.max_rows &&
+           max_columns == o.max_columns;
+  }
+  /// The same with rows and columns exchanged.
+  Sizes turned() const { return {min_columns, min_rows, min_edges, max_columns, max_rows}; }
 };
 
 /// How bicliques are valued and bounded.
