@@ -44,7 +44,7 @@ class Finding {
  public:
   Finding(FindRequest request, Objective objective, const Sizes& sizes)
       : request_(std::move(request)), scores_{{objective, sizes, 0}, {}, {}},
-        best_(request_.k, scores_.least(request_.least)) {
+        best_(request_.k, request_.least > 0 ? scores_.least(request_.least) : request_.least) {
     crew_.begin([this] { run(); });
   }
   ~Finding() { end(); }
@@ -122,7 +122,8 @@ class Finding {
   }
 
   /// Greed where it is cheap: among the few columns that have many rows, then half as many, until
-  /// enough is found to say what is wanted. These are first ranges that the search may come to.
+  /// enough is found to say what is wanted; where the smaller side counts, among as many of both.
+  /// These are first ranges that the search may come to.
   void guess(CoreParts& cores) {
     Sizes sizes = scores_.sizes;
     sizes.max_rows = std::min(columns_of(cores).largest(), sizes.max_rows);
@@ -130,6 +131,7 @@ class Finding {
     for (; rows > scores_.sizes.min_rows && !knows_what_is_wanted(); rows /= 2) {
       crew_.check();
       sizes.min_rows = rows;
+      if (scores_.objective == Objective::balanced) sizes.min_columns = std::max(rows, scores_.sizes.min_columns);
       const CorePart part = part_of(cores, sizes);
       if (part.indices.empty()) continue;
       open_stage(part, sizes);
@@ -188,7 +190,7 @@ class Finding {
 
   void open_stage(const CorePart& part, const Sizes& sizes) {
     const FindRequest& r = request_;
-    const bool turned = scores_.by_size() && sizes.min_rows < sizes.min_columns;  // the fewer are branched on
+    const bool turned = scores_.by_size() && sizes.max_rows / 2 < sizes.min_columns;  // the fewer are branched on
     const bool columns_are_left = r.columns_are_left != turned;
     const auto check = [this] { crew_.check(); };
     stage_ = Stage();
@@ -228,7 +230,7 @@ class Finding {
       check();
       const i64 least = best_.least();
       if (s.bounds[s.order[i]] >= least) greedy.climb(s.order[i]);
-      fruitless = best_.least() > least ? 0 : fruitless + 1;
+      fruitless = best_.least() > least || best_.least() == INT64_MIN ? 0 : fruitless + 1;
     }
     if (!scores_.by_size()) climb_where_promising(s.graph, s.scores.sizes, sink, s.order, s.bounds, best_.least(), check);
   }
