@@ -21,7 +21,7 @@ import xxhash
 from pipeline.errors import DamageError
 from pipeline.events import warn
 from pipeline.store.counts import COUNTS_RECORD
-from pipeline.store.folder import Folder, storage_errors
+from pipeline.store.folder import TEMPORARY, Folder, storage_errors
 from pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
 
 PLACE = "publications"
@@ -118,6 +118,8 @@ def announce(folder: RunFolder, created: str, asks: str = "bicliques") -> None:
     if earlier:
         stands = published_at(folder, asks)
         log.remove(*(one.name for one in earlier if one.created != stands))
+    if any(map(TEMPORARY.fullmatch, _names(folder.store))):
+        log.sweep()
 
 
 def publications_to_add_to(store: Store, part: str = "") -> Iterator[Publication]:

@@ -210,8 +210,11 @@ class _Known:
         of_gone = {str(self.asked[run]["graph"]) for run in gone}
         of_gone |= {str(self.graphs[graph]["base"]) for graph in of_gone if "base" in self.graphs.get(graph, {})}
         found = [(graph, "no other run is of it") for graph in sorted(of_gone - left) if graph in self.graphs]
+        going = {graph for graph, _ in found}
         for graph in sorted(set(self.graphs) - left - of_gone):
-            if "parent" in self.graphs[graph]["summary"] and self._is_old(graph):
+            if self.graphs[graph].get("base") in going:
+                found.append((graph, "what it is made of goes, and no run is of it"))
+            elif "parent" in self.graphs[graph]["summary"] and self._is_old(graph):
                 found.append((graph, "an update that was killed left it"))
         return sorted(found, key=lambda entry: "base" not in self.graphs[entry[0]])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.store.layout import Store
+from pipeline.store.results import open_run
 from pipeline.store.states import latest_run
 from tests.faults.network import Line
 
@@ -30,6 +32,12 @@ def bicliques(record: Record) -> Any:
     return record["bicliques"], record["digest"]
 
 
+def watched(record: Record) -> Any:
+    """The latest run: a look that finds nothing new has no answer of its own."""
+    latest = open_run(record["store"]).manifest
+    return latest.bicliques, latest.digest
+
+
 @dataclass(frozen=True)
 class Command:
     """A command line, without the store.
@@ -37,7 +45,8 @@ class Command:
     Parameters
     ----------
     line
-        Its words; ``{table}``, ``{new}``, ``{run}`` and ``{scheduler}`` stand for what they name.
+        Its words; ``{table}``, ``{new}``, ``{arrivals}``, ``{run}`` and ``{scheduler}`` stand for what
+        they name.
     answer
         What of its record must be the same, however it came about.
     after
@@ -56,7 +65,7 @@ class Command:
     @property
     def publishes(self) -> bool:
         """Whether its answer is what readers of the store then see."""
-        return self.answer is bicliques
+        return self.answer in (bicliques, watched)
 
 
 COMMANDS = {
@@ -67,6 +76,10 @@ COMMANDS = {
     "cut off": Command("run {table} --local --partitions 12 --max-bicliques 30000"),
     "resume": Command("resume --local", after="cut off"),
     "update": Command("update {new}", after="run"),
+    "first watch": Command("watch {arrivals}/table* --once --settle 0s --local --partitions 12", watched),
+    "watch": Command("watch {arrivals} --once --settle 0s --local", watched, after="first watch"),
+    "compact": Command("compact", after="update"),
+    "prune": Command("prune --keep-last 1 --yes", lambda record: record["kept"], after="compact"),
     "count": Command("count {table} 3 3 --vertices --local --partitions 6", lambda record: record["counts"]),
     "clique": Command(
         "clique {table} --project left --min-shared 8", lambda record: (record["size"], record["proven"])
@@ -75,6 +88,10 @@ COMMANDS = {
 }
 """All that faults can happen to; a command that is added needs a line here and its faults in
 `tests.faults.campaign.FAULTS`."""
+
+
+TABLES = {"table": "table.csv", "new": "new.csv", "arrivals": "arrivals"}
+"""Files that commands read, and a folder that has both."""
 
 
 def write_tables(folder: Path) -> None:
@@ -88,6 +105,9 @@ def write_tables(folder: Path) -> None:
         f"person {u},{v + 1000}\n" for u, v in zip(random.integers(0, 320, 60), random.integers(0, 90, 60), strict=True)
     ]
     (folder / "new.csv").write_text("l,r\n" + "".join(more))
+    (folder / "arrivals").mkdir()
+    for name in ("table.csv", "new.csv"):
+        shutil.copy(folder / name, folder / "arrivals" / name)
 
 
 class Cluster:
@@ -142,7 +162,8 @@ class Table:
         """Give a command, and do not wait."""
         line = COMMANDS[command].line
         run = latest_run(Store.open(str(store))) if "{run}" in line else ""
-        named = {"table": self.folder / "table.csv", "new": self.folder / "new.csv", "run": run, "scheduler": scheduler}
+        tables = {name: self.folder / file for name, file in TABLES.items()}
+        named = {**tables, "run": run, "scheduler": scheduler}
         words = [word.format(**named) for word in line.split()]
         return subprocess.Popen(
             [sys.executable, "-m", "flows.cli", *words, "--store", str(store), "--json", *more],

@@ -315,6 +315,18 @@ def test_what_a_killed_prune_leaves_is_no_damage_and_goes_with_the_next(history,
     assert {path.split("/")[1] for path in store.root.files("runs")} == {latest}
 
 
+@pytest.mark.parametrize("at", [9, 11])
+def test_no_graph_outlives_what_it_is_made_of(forum, at):
+    """The versions went, a kill, and then the run that they stood on, with its graph."""
+    store = Store.open(forum.store)
+    latest = compact(store).run
+    assert any("base" in store.graph(graph).read_record("graph.json") for graph in store.graphs())
+    assert killed("prune", forum.store, "remove", at)
+    assert verify_store(store).problems == []
+    prune(store, 1, remove=True)
+    assert (store.runs(), verify_store(store).problems) == ([latest], [])
+
+
 def test_a_reader_that_was_open_reads_on_or_is_told(history):
     settings, versions = history
     store, reader = Store.open(settings.store), open_run(settings.store, versions[2].version)

@@ -88,6 +88,16 @@ def test_a_run_that_is_published_again_and_again_is_written_down_twice_at_most(t
     assert latest_run(store) == name
 
 
+def test_a_record_that_was_half_written_goes_with_the_next(tmp_path):
+    first = published(tmp_path, 1)
+    store = Store.open(str(tmp_path / "store"))
+    half = tmp_path / "store" / PLACE / f".begun.json.{'0' * 32}.tmp"
+    half.write_text("{")
+    assert [path.rsplit("/", 1)[-1] for path in verify_store(store).leftovers] == [half.name]
+    assert {first, published(tmp_path, 2)} == set(store.runs())
+    assert verify_store(store).leftovers == []
+
+
 def test_what_reads_for_the_last_run_does_not_grow_with_the_number_of_runs(tmp_path, monkeypatch):
     reads = []
     read_record, files_of = Folder.read_record, Folder.files
