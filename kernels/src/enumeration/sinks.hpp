@@ -225,7 +225,7 @@ class MemberSink {
   std::vector<u64> order_;           // columns of a leaf: id, then lane; kLanes for those of R
   std::vector<u32> leaf_columns_;    // their ids, ascending
   std::vector<u32> always_, lanes_;  // of each word of a bit set over these: those of R; which lanes it is of
-  u32 bit_[kLanes] = {};            // the bit of a lane's column in its word
+  u32 bit_[kLanes] = {};             // the bit of a lane's column in its word
   u64 subtree_hashes_[kLanes] = {}, leaf_hashes_[kLanes] = {};
 };
 
