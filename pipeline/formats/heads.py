@@ -8,6 +8,7 @@ from itertools import islice
 
 import pyarrow as pa
 
+from pipeline.columns import words_column
 from pipeline.errors import InputError
 from pipeline.formats.columns import choose_columns, wants_time, wants_weight
 from pipeline.formats.fields import Record, records
@@ -214,7 +215,7 @@ def _is_value(field: str) -> bool:
     if is_number(field):
         return True
     try:
-        unix_seconds(pa.array([field]))
+        unix_seconds(words_column([field]))
     except pa.ArrowInvalid:
         return False
     return True

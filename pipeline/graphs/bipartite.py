@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import xxhash
 
+from pipeline.columns import column_of, values_of
 from pipeline.errors import InputError
 from pipeline.placement.arrays import BLOCK, counts_of, library_of, repeat, starts_of, to_host
 from pipeline.placement.device import to_device
@@ -156,7 +157,7 @@ class BipartiteGraph:
 
     def to_table(self) -> pa.Table:
         """Return the edges as a table with columns left and right (int32), sorted."""
-        return pa.table({"left": pa.array(to_host(self.edge_left)), "right": pa.array(to_host(self.indices))})
+        return pa.table({"left": column_of(to_host(self.edge_left)), "right": column_of(to_host(self.indices))})
 
 
 def gather(values: Any, starts: Int64s, lengths: Int64s) -> Any:
@@ -227,7 +228,7 @@ def read_edges(folder: Folder, file: StoredFile, n_left: int, n_right: int, back
         left, right = read_columns(folder, file, ["left", "right"])
     else:
         table = folder.read_table(file, ["left", "right"])
-        left, right = table["left"].to_numpy(), table["right"].to_numpy()
+        left, right = values_of(table["left"]), values_of(table["right"])
     return BipartiteGraph.from_edges(left, right, n_left, n_right)
 
 

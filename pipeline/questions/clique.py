@@ -20,6 +20,7 @@ import pyarrow as pa
 import xxhash
 
 import kernels
+from pipeline.columns import column_of
 from pipeline.errors import DamageError, InputError
 from pipeline.events import tell, warn
 from pipeline.formats import Edges, name_of
@@ -145,7 +146,7 @@ def find_clique(
         Where the backend cannot run here, or cannot do what is asked.
     """
     found = _search(graph, question, threads, backend, devices)
-    cliques = [graph.ids.take(pa.array(clique)).to_pylist() for clique in found.cliques]
+    cliques = [graph.ids.take(column_of(clique)).to_pylist() for clique in found.cliques]
     return {
         "size": found.size,
         "members": cliques[0] if cliques else [],

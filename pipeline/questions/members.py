@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.columns import column_of
 from pipeline.errors import InputError
 from pipeline.graphs.bipartite import BipartiteGraph
 
@@ -126,7 +127,7 @@ class Part:
 
     def labels(self, side: str, vertices: Any) -> list[Any]:
         """Labels of some vertices."""
-        found: list[Any] = self._ids[side].take(pa.array(vertices)).to_pylist()
+        found: list[Any] = self._ids[side].take(column_of(vertices)).to_pylist()
         return found
 
     def _leave(self, reason: str, side: str, stay: Flags) -> None:

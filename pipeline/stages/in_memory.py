@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.columns import column_of, values_of
 from pipeline.formats import Edges, bare_name
 from pipeline.formats.numbered import DIMACS_SUFFIXES, NumberedEdges, read_dimacs, read_matrix_market
 from pipeline.graphs.bipartite import BipartiteGraph, read_graph, stored_edges
@@ -60,8 +61,8 @@ def read_undirected(source: Edges, settings: IngestSettings | None = None, backe
         left_ids, right_ids = left_ids.cast(pa.string()), right_ids.cast(pa.string())
     ids = pc.unique(pa.chunked_array([left_ids, right_ids]))
     ids = ids.take(pc.sort_indices(ids))
-    left = pc.index_in(left_ids, value_set=ids).to_numpy()
-    right = pc.index_in(right_ids, value_set=ids).to_numpy()
+    left = values_of(pc.index_in(left_ids, value_set=ids))
+    right = values_of(pc.index_in(right_ids, value_set=ids))
     u, v = left[table.left], right[table.right]
     place = place_data(backend, table.summary["source"]["bytes"])
     return place.run(lambda chosen: _graph_on(chosen, u, v, ids))
@@ -151,5 +152,5 @@ def read_sides(
 
 
 def _of_numbers(file: NumberedEdges) -> UndirectedGraph:
-    ids = pa.array(np.arange(1, file.n + 1, dtype=np.int64))
+    ids = column_of(np.arange(1, file.n + 1, dtype=np.int64))
     return UndirectedGraph.from_edges(file.edges[:, 0] - 1, file.edges[:, 1] - 1, ids)

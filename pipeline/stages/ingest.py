@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
+from pipeline.columns import column_of, values_of
 from pipeline.errors import InputError
 from pipeline.events import tell, warn
 from pipeline.formats import EdgeBatch, Edges, EdgeSource, open_edges, read_batches
@@ -144,9 +145,9 @@ def store_table(store: Store, table: EdgeTable, started: float, place: Place = C
     place
         Where large tables are encoded that were read on a GPU.
     """
-    columns = {"left": pa.array(table.left), "right": pa.array(table.right)}
+    columns = {"left": column_of(table.left), "right": column_of(table.right)}
     if table.weight is not None:
-        columns["weight"] = pa.array(table.weight)
+        columns["weight"] = column_of(table.weight)
     tables = {
         EDGES: pa.table(columns),
         "left_ids.parquet": labels_table(table.left_ids),
@@ -309,7 +310,7 @@ class _Kept:
         """Keep the rows of a window of time."""
         self.latest, masks = cut_to_window(self.time, window)
         for chunks in (self.left, self.right, self.weight, self.time):
-            chunks[:] = [chunk.filter(pa.array(mask)) for chunk, mask in zip(chunks, masks, strict=False)]
+            chunks[:] = [chunk.filter(column_of(mask)) for chunk, mask in zip(chunks, masks, strict=False)]
         self.counts["dropped_by_window"] += sum(int((~mask).sum()) for mask in masks)
 
 
@@ -408,7 +409,7 @@ def _unite(rows: _Kept, source: str, settings: IngestSettings) -> EdgeTable:
     del left, right
     weight = None
     if rows.weight:
-        keys, weight = unite_weights(keys, pa.chunked_array(rows.weight).to_numpy(), settings)
+        keys, weight = unite_weights(keys, values_of(pa.chunked_array(rows.weight)), settings)
     else:
         keys.sort()
         keys = keys[_first_of_run(keys)]
@@ -422,7 +423,7 @@ def _unite(rows: _Kept, source: str, settings: IngestSettings) -> EdgeTable:
 
 def _timed(rows: _Kept, left: Int64s, right: Int64s) -> TimedRows:
     """What a window of time needs of its rows, in dense ids."""
-    time, weight = (pa.chunked_array(chunks).to_numpy() if chunks else None for chunks in (rows.time, rows.weight))
+    time, weight = (values_of(pa.chunked_array(chunks)) if chunks else None for chunks in (rows.time, rows.weight))
     time = np.zeros(0) if time is None else time
     return TimedRows(left.astype(np.int32), right.astype(np.int32), time, weight, rows.latest).needed()
 
@@ -456,7 +457,7 @@ def _ranked(chunks: list[pa.Array]) -> tuple[Int64s, pa.Array]:
     """
     if any(pa.types.is_dictionary(chunk.type) for chunk in chunks):
         return _ranked_text(pa.chunked_array([_as_text(chunk) for chunk in chunks]))
-    return _ranked_numbers([chunk.to_numpy() for chunk in chunks if len(chunk)])
+    return _ranked_numbers([values_of(chunk) for chunk in chunks if len(chunk)])
 
 
 def _as_text(chunk: pa.Array) -> pa.DictionaryArray:
@@ -467,12 +468,12 @@ def _as_text(chunk: pa.Array) -> pa.DictionaryArray:
 def _ranked_numbers(chunks: list[Int64s]) -> tuple[Int64s, pa.Array]:
     """By a table of the labels' range where it is compact, by sorting otherwise."""
     if not chunks:
-        return np.zeros(0, np.int64), pa.array([], pa.int64())
+        return np.zeros(0, np.int64), column_of(np.zeros(0, np.int64))
     size = sum(map(len, chunks))
     least, most = min(int(chunk.min()) for chunk in chunks), max(int(chunk.max()) for chunk in chunks)
     if most - least > COMPACT_RANGE * size + 1024:
         found, ranks = np.unique(np.concatenate(chunks), return_inverse=True)
-        return ranks.astype(np.int64), pa.array(found)
+        return ranks.astype(np.int64), column_of(found)
     present = np.zeros(most - least + 1, np.bool_)
     for chunk in chunks:
         present[chunk - least] = True
@@ -482,7 +483,7 @@ def _ranked_numbers(chunks: list[Int64s]) -> tuple[Int64s, pa.Array]:
     for chunk in chunks:
         ranks[start : start + len(chunk)] = rank[chunk - least]
         start += len(chunk)
-    return ranks, pa.array(np.flatnonzero(present) + least)
+    return ranks, column_of(np.flatnonzero(present) + least)
 
 
 def _ranked_text(column: pa.ChunkedArray) -> tuple[Int64s, pa.Array]:
@@ -491,12 +492,12 @@ def _ranked_text(column: pa.ChunkedArray) -> tuple[Int64s, pa.Array]:
     labels = column.chunk(0).dictionary
     order = pc.sort_indices(labels)
     rank = np.empty(len(labels), np.int64)
-    rank[order.to_numpy()] = np.arange(len(labels))
-    codes = np.concatenate([chunk.indices.to_numpy() for chunk in column.chunks])
+    rank[values_of(order)] = np.arange(len(labels))
+    codes = np.concatenate([values_of(chunk.indices) for chunk in column.chunks])
     used = np.zeros(len(labels), np.bool_)
     used[rank[codes]] = True
     dense = np.cumsum(used, dtype=np.int64) - 1
-    return dense[rank[codes]], labels.take(order).filter(pa.array(used))
+    return dense[rank[codes]], labels.take(order).filter(column_of(used))
 
 
 # ---- writing -------------------------------------------------------------------------------------

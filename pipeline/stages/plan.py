@@ -22,6 +22,7 @@ import pyarrow as pa
 import xxhash
 
 import kernels
+from pipeline.columns import column_of, values_of
 from pipeline.errors import BackendError, DamageError, InputError
 from pipeline.events import tell, warn
 from pipeline.graphs.bipartite import FEW_ENTRIES, BipartiteGraph, Int32s, Int64s, read_edges, read_graph, stored_edges
@@ -50,8 +51,7 @@ BYTES_PER_EDGE = 12
 orientation."""
 
 BYTES_PER_VERTEX = 24
-"""Memory of a vertex while its partition is searched: its offset in both orientations and its
-id."""
+"""Memory of a vertex while its partition is searched: its offset in both orientations, its id."""
 
 WEDGES_PER_PARTITION = 50_000
 """Work worth a partition of its own. A wedge is an estimate that knows nothing of how many
@@ -194,8 +194,8 @@ class Plan:
 
     def to_table(self) -> pa.Table:
         """Return the plan as a table: order, root, cost, partition."""
-        order = np.arange(self.roots.size, dtype=np.int32)
-        return pa.table([order, self.roots, self.cost, self.partition], PLAN_COLUMNS)
+        order = column_of(np.arange(self.roots.size, dtype=np.int32))
+        return pa.table([order, column_of(self.roots), column_of(self.cost), column_of(self.partition)], PLAN_COLUMNS)
 
 
 def plan(
@@ -443,7 +443,7 @@ def read_plan(folder: RunFolder) -> Plan:
     """Read plan.parquet of a run."""
     record = folder.read_record("plan.json")
     columns = folder.read_table(named_files(record)["plan.parquet"], PLAN_COLUMNS[1:]).columns
-    return Plan(record["side"], *(column.to_numpy() for column in columns))
+    return Plan(record["side"], *map(values_of, columns))
 
 
 def read_run_graph(store: Store, run: str, backend: str = "cpu") -> BipartiteGraph:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pipeline.columns import column_of, words_column
 from pipeline.errors import CapacityError, DamageError
 from pipeline.events import tell, warn
 from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph, stored_edges
@@ -320,15 +321,16 @@ def _largest(values: Int64s) -> int:
     return int(values.max()) if values.size else 0
 
 
-def _vertices(n_left: int, n_right: int) -> dict[str, Any]:
+def _vertices(n_left: int, n_right: int) -> dict[str, pa.Array]:
     """Columns side and vertex of a table with one row a vertex."""
     sides = np.repeat(np.arange(2, dtype=np.int8), [n_left, n_right])
     vertices = np.concatenate([np.arange(n_left, dtype=np.int32), np.arange(n_right, dtype=np.int32)])
-    return {"side": pa.DictionaryArray.from_arrays(pa.array(sides), ["left", "right"]), "vertex": vertices}
+    named = pa.DictionaryArray.from_arrays(column_of(sides), words_column(["left", "right"]))
+    return {"side": named, "vertex": column_of(vertices)}
 
 
-def _both(left: Any, right: Any) -> npt.NDArray[Any]:
-    return np.concatenate([to_host(left), to_host(right)])
+def _both(left: Any, right: Any) -> pa.Array:
+    return column_of(np.concatenate([to_host(left), to_host(right)]))
 
 
 def histogram(values: Int64s) -> list[tuple[int, int]]:

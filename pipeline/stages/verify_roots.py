@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import kernels
+from pipeline.columns import column_of, values_of
 from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
 from pipeline.graphs.reduce import reduce
 from pipeline.settings import SearchSettings
@@ -160,7 +161,7 @@ class RootCheck:
             missing += rows.size
             named += [
                 f"{self._name}: {in_words(row)}: it is not stored, and a search of root {row['root']} finds it"
-                for row in table.take(pa.array(rows[: NAMED - len(named)])).to_pylist()
+                for row in table.take(column_of(rows[: NAMED - len(named)])).to_pylist()
             ]
         named += [f"{self._name}: {missing - NAMED:,} more of partition {number} are not stored"] * (missing > NAMED)
         return named + self._surplus(number, stored, seen)
@@ -174,7 +175,7 @@ class RootCheck:
                 continue
             with part.open(check=False) as file:
                 for group in range(len(file.rows)):
-                    root = file.numbers(group)["root"].to_numpy()
+                    root = values_of(file.numbers(group)["root"])
                     known = (root >= 0) & (root < self._n_vertices)
                     rows = np.flatnonzero(known & wanted[np.where(known, root, 0)])
                     rows = rows[part.lives(file, group, rows)]
@@ -227,5 +228,5 @@ class RootCheck:
 def _rooted_hashes(table: pa.Table) -> Hashes:
     """Hash of each biclique with its root."""
     with np.errstate(over="ignore"):
-        found: Hashes = hashes_of(table) + table["root"].to_numpy().astype(np.uint64) * ROOT_FACTOR
+        found: Hashes = hashes_of(table) + values_of(table["root"]).astype(np.uint64) * ROOT_FACTOR
     return found

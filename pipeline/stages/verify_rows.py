@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import kernels
+from pipeline.columns import column_of, values_of
 from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.stages.plan import Plan
 from pipeline.store.biclique_reader import BicliqueReader
@@ -43,7 +44,7 @@ class RowsRead:
             self.problems.append(f"{name}: {unordered} bicliques have a side that is not ascending")
         self.rows += table.num_rows
         self.sampled += sampled
-        self.sizes.add(table["n_left"].to_numpy(), table["n_right"].to_numpy())
+        self.sizes.add(values_of(table["n_left"]), values_of(table["n_right"]))
 
     def merge(self, other: RowsRead) -> None:
         """Count in what another has found."""
@@ -69,7 +70,7 @@ def wrong_values(name: str, file: BicliqueReader, group: int, table: pa.Table, o
     vertex's term by one unit, and surprise by one an edge at most.
     """
     problems = []
-    edges = np.multiply(*(table[size].to_numpy().astype(np.float64) for size in ("n_left", "n_right")))
+    edges = np.multiply(*(values_of(table[size]).astype(np.float64) for size in ("n_left", "n_right")))
     for by in objectives:
         stored, right = file.values(group, by, np.arange(table.num_rows)), file.values_of(table, by)
         far = np.abs(stored - right) > (2 * kernels.SurpriseTerms.unit * edges if by == "surprise" else 0)
@@ -112,11 +113,11 @@ class RowChecker:
         """Check a row group of a data file, and the picked rows of it against the graph."""
         problems = []
         left, right = (
-            table["n_left"].to_numpy().astype(np.int64),
-            table["n_right"].to_numpy().astype(np.int64),
+            values_of(table["n_left"]).astype(np.int64),
+            values_of(table["n_right"]).astype(np.int64),
         )
         for side, sizes in (("left", left), ("right", right)):
-            wrong = np.flatnonzero(pc.list_value_length(table[side]).to_numpy() != sizes)
+            wrong = np.flatnonzero(values_of(pc.list_value_length(table[side])) != sizes)
             if wrong.size:
                 problems.append(f"{name}: {wrong.size} rows where n_{side} is not the length of {side}")
         asked = self.settings
@@ -125,7 +126,7 @@ class RowChecker:
             problems.append(f"{name}: {int(small.sum())} bicliques are smaller than asked for")
         if self.graphs is None:
             return problems
-        for row in table.take(picked).to_pylist():
+        for row in table.take(column_of(picked)).to_pylist():
             reason = self.why_not(row)
             if reason is not None:
                 problems.append(f"{name}: {in_words(row)}: {reason}")
@@ -135,7 +136,7 @@ class RowChecker:
         """Check that the roots of a row group are those of its partition."""
         if self.plan is None:
             return []
-        others = int((~np.isin(table["root"].to_numpy(), self.plan.roots[self.plan.partition == number])).sum())
+        others = int((~np.isin(values_of(table["root"]), self.plan.roots[self.plan.partition == number])).sum())
         return [f"{name}: {others} bicliques are of roots of other partitions"] if others else []
 
     def why_not(self, row: dict[str, Any]) -> str | None:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import kernels
+from pipeline.columns import column_of, values_of
 from pipeline.errors import DamageError
 from pipeline.store.bicliques import OBJECTIVE_COLUMNS, SCHEMA, SMALLER_SCHEMA, offsets_and_ids, table_of
 from pipeline.store.edges import read_edge_columns
@@ -62,7 +63,7 @@ class LargerSides:
             Where the graph does not hold these bicliques.
         """
         smaller = offsets_and_ids(table["smaller"].combine_chunks())
-        numbers = [table[name].to_numpy() for name in ("n_left", "n_right", "root")]
+        numbers = [values_of(table[name]) for name in ("n_left", "n_right", "root")]
         try:
             batch = self._restorer.restore(*smaller, *numbers)
         except ValueError as error:
@@ -112,7 +113,7 @@ class BicliqueReader:
         """Return the bicliques of a row group, or some of them, with the columns of `SCHEMA`."""
         table = self._columns(group, self._names)
         if rows is not None:
-            table = table.take(pa.array(rows))
+            table = table.take(column_of(rows))
         if "smaller" in self.schema.names:
             return self._sides.restored(table)
         return table if self._is_ours else table.cast(SCHEMA)  # cuDF names the items of lists otherwise
@@ -134,7 +135,7 @@ class BicliqueReader:
         """
         if self._sizes is None or self._sizes[0] != group:
             table = self._columns(group, ["n_left", "n_right"])
-            self._sizes = group, (table["n_left"].to_numpy(), table["n_right"].to_numpy())
+            self._sizes = group, (values_of(table["n_left"]), values_of(table["n_right"]))
         return self._sizes[1]
 
     def ranges(self, group: int) -> tuple[Range, Range] | None:
@@ -154,7 +155,7 @@ class BicliqueReader:
         """Return what some bicliques of a row group are worth: by its column, or reckoned."""
         if self.stores(by):
             name = OBJECTIVE_COLUMNS[by].name
-            return self._columns(group, [name])[name].to_numpy()[rows]
+            return values_of(self._columns(group, [name])[name])[rows]
         if by == "surprise":
             return self._surprise.of(self.table(group, None if rows.size == self.rows[group] else rows))
         return of_sizes(by, *(sizes[rows].astype(np.int64) for sizes in self.sizes(group)))
@@ -163,7 +164,7 @@ class BicliqueReader:
         """Return what the bicliques of a table of `SCHEMA` are worth, reckoned anew."""
         if by == "surprise":
             return self._surprise.of(table)
-        return of_sizes(by, *(table[name].to_numpy().astype(np.int64) for name in ("n_left", "n_right")))
+        return of_sizes(by, *(values_of(table[name]).astype(np.int64) for name in ("n_left", "n_right")))
 
     def most(self, group: int, by: By) -> float:
         """Return what no biclique of a row group goes beyond, by the statistics of the file."""

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 import kernels
+from pipeline.columns import column_of, values_of
 from pipeline.settings import PublishSettings
 
 SCHEMA = pa.schema(
@@ -67,9 +68,9 @@ def table_of(arrays: Iterable[Any], schema: pa.Schema) -> pa.Table:
     columns = []
     for field in schema:
         if pa.types.is_list(field.type):
-            columns.append(pa.ListArray.from_arrays(pa.array(next(rest)), pa.array(next(rest)), type=field.type))
+            columns.append(pa.ListArray.from_arrays(column_of(next(rest)), column_of(next(rest)), type=field.type))
         else:
-            columns.append(pa.array(next(rest)))
+            columns.append(column_of(next(rest)))
     return pa.Table.from_arrays(columns, schema=schema)
 
 
@@ -77,10 +78,10 @@ def batches_of(table: pa.Table) -> Iterator[kernels.BicliqueBatch]:
     """The bicliques of a table as batches of a kernel."""
     for batch in table.to_batches():
         (left_offsets, left), (right_offsets, right) = (offsets_and_ids(batch[side]) for side in ("left", "right"))
-        yield kernels.BicliqueBatch(left_offsets, left, right_offsets, right, batch["root"].to_numpy())
+        yield kernels.BicliqueBatch(left_offsets, left, right_offsets, right, values_of(batch["root"]))
 
 
 def offsets_and_ids(lists: pa.ListArray) -> tuple[Any, Any]:
     """Arrays of a list column: where each list begins and the last one ends, and the ids."""
-    offsets = lists.offsets.to_numpy()
-    return offsets - offsets[0], lists.flatten().to_numpy()
+    offsets = values_of(lists.offsets)
+    return offsets - offsets[0], values_of(lists.flatten())

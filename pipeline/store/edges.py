@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import kernels
+from pipeline.columns import values_of
 from pipeline.errors import DamageError
 from pipeline.store.folder import MEND
 from pipeline.store.layout import GraphFolder
@@ -108,8 +109,8 @@ def read_edge_rows(folder: GraphFolder, record: dict[str, Any] | None = None) ->
     base = folder.base(record)
     if base is None:
         table = folder.read_table(named_files(record)[EDGES])
-        starts = kernels.row_starts(table["left"].to_numpy(), int(record["n_left"]))
-        return EdgeRows(starts, table["right"].to_numpy(), _weights(table))
+        starts = kernels.row_starts(values_of(table["left"]), int(record["n_left"]))
+        return EdgeRows(starts, values_of(table["right"]), _weights(table))
     rows = read_edge_rows(base).after(read_changed(folder, record), int(record["n_left"]))
     if len(rows) != int(record["n_edges"]):
         raise DamageError(
@@ -126,18 +127,18 @@ def read_edge_columns(folder: GraphFolder) -> tuple[Any, Any]:
         rows = read_edge_rows(folder, record)
         return rows.left, rows.indices
     table = folder.read_table(named_files(record)[EDGES], ["left", "right"])
-    return table["left"].to_numpy(), table["right"].to_numpy()
+    return values_of(table["left"]), values_of(table["right"])
 
 
 def read_changed(folder: GraphFolder, record: dict[str, Any]) -> ChangedEdges:
     """Read the edges in which a graph differs from its base."""
     table = folder.read_table(named_files(record)[CHANGED])
-    keys = keys_of(table["left"].to_numpy(), table["right"].to_numpy())
-    return ChangedEdges(keys, table["there"].to_numpy(zero_copy_only=False), _weights(table))
+    keys = keys_of(values_of(table["left"]), values_of(table["right"]))
+    return ChangedEdges(keys, values_of(table["there"]), _weights(table))
 
 
 def _weights(table: pa.Table) -> Any:
-    return table["weight"].to_numpy() if "weight" in table.column_names else None
+    return values_of(table["weight"]) if "weight" in table.column_names else None
 
 
 def keys_of(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> Keys:

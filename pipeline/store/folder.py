@@ -18,11 +18,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import fsspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import xxhash
 from fsspec.implementations.local import LocalFileSystem
 
+from pipeline.columns import column_of, values_of
 from pipeline.errors import UNANSWERED, DamageError, StorageError, is_timeout
 from pipeline.store.records import StoredFile, sealed, unsealed
 from pipeline.store.sink import HashingSink, hashing_sink
@@ -220,7 +222,7 @@ class Folder:
             Words that go with them.
         """
         columns = {
-            column: pa.LargeListArray.from_arrays(pa.array([0, len(values)], pa.int64()), pa.array(values))
+            column: pa.LargeListArray.from_arrays(column_of(np.array([0, len(values)])), column_of(values))
             for column, values in arrays.items()
         }
         table = pa.table(columns).replace_schema_metadata(about)
@@ -359,7 +361,7 @@ class Folder:
         with self.source(file) as source:
             table = pa.ipc.open_file(source).read_all()
         about = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-        return {name: table[name].chunk(0).values.to_numpy() for name in table.column_names}, about
+        return {name: values_of(table[name].chunk(0).values) for name in table.column_names}, about
 
     def check(self, file: StoredFile) -> None:
         """Compare a file's size and checksum with its record.

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
+from pipeline.columns import column_of, values_of
 from pipeline.errors import DamageError
 from pipeline.store.folder import MEND
 from pipeline.store.layout import GraphFolder
@@ -49,15 +50,15 @@ def label_hashes(labels: pa.Array) -> Hashes:
     False
     """
     if pa.types.is_integer(labels.type):
-        numbers = labels.to_numpy().astype(np.int64)
+        numbers = values_of(labels).astype(np.int64)
         small = (numbers <= LARGEST_NUMBER) & (numbers >= -LARGEST_NUMBER)
         values = numbers
     else:
-        small = pc.match_substring_regex(labels, NUMBER).to_numpy(zero_copy_only=False).astype(np.bool_)
+        small = values_of(pc.match_substring_regex(labels, NUMBER))
         values = np.zeros(len(labels), np.int64)
-        values[small] = pc.cast(labels.filter(pa.array(small)), pa.int64()).to_numpy()
+        values[small] = values_of(pc.cast(labels.filter(column_of(small)), pa.int64()))
     hashes: Hashes = values.view(np.uint64).copy()
-    others = labels.filter(pa.array(~small)).to_pylist()
+    others = labels.filter(column_of(~small)).to_pylist()
     if others:
         hashes[~small] = [xxhash.xxh3_64_intdigest(str(label).encode()) for label in others]
     return hashes
@@ -65,7 +66,7 @@ def label_hashes(labels: pa.Array) -> Hashes:
 
 def labels_table(labels: pa.Array) -> pa.Table:
     """Return the dictionary of a side as it is stored: labels and their hashes by dense id."""
-    return pa.table({"id": labels, "hash": pa.array(label_hashes(labels))})
+    return pa.table({"id": labels, "hash": column_of(label_hashes(labels))})
 
 
 def read_labels(folder: GraphFolder, record: dict[str, Any] | None = None) -> tuple[pa.Array, pa.Array]:
@@ -76,7 +77,7 @@ def read_labels(folder: GraphFolder, record: dict[str, Any] | None = None) -> tu
 
 def read_hashes(folder: GraphFolder) -> tuple[Hashes, Hashes]:
     """Read the hashes of the labels of both sides of a graph, by dense id."""
-    left, right = (column.to_numpy() for column in _columns(folder, "hash"))
+    left, right = (values_of(column) for column in _columns(folder, "hash"))
     return left, right
 
 

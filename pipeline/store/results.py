@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
+from pipeline.columns import column_of
 from pipeline.errors import InputError
 from pipeline.events import warn
 from pipeline.store.biclique_reader import BicliqueReader, Int64s
@@ -230,7 +231,7 @@ class Run:
                 continue
             with part.open() as file:
                 for group, start, rows, table in part.tables(file, choice, *members):
-                    ids = pa.array((np.int64(number) << 32) + start + rows)
+                    ids = column_of((np.int64(number) << 32) + start + rows)
                     yield self._valued(table.add_column(0, "biclique_id", ids), file, group, rows)
 
     def count(self, choice: Choice) -> int:
@@ -310,7 +311,7 @@ class Run:
     def _valued(self, table: pa.Table, file: BicliqueReader, group: int, rows: Int64s) -> pa.Table:
         """Put what bicliques are worth behind them, by the objectives of the run."""
         for by in self.objectives:
-            table = table.append_column(OBJECTIVE_COLUMNS[by], pa.array(file.values(group, by, rows)))
+            table = table.append_column(OBJECTIVE_COLUMNS[by], column_of(file.values(group, by, rows)))
         return table
 
     def _largest(
@@ -325,7 +326,7 @@ class Run:
                 columns = {OBJECTIVE_COLUMNS[one].name: file.values_of(table, one) for one in self._shown(by)}
                 columns["biclique_id"] = (np.int64(part.commit.partition) << 32) + starts[group] + rows
                 for name, values in {**columns, "key": keys}.items():
-                    table = table.append_column(name, pa.array(values))
+                    table = table.append_column(name, column_of(values))
                 found += table.to_pylist()
         return found
 

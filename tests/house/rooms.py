@@ -5,14 +5,21 @@ begins its own. ``room`` allows the face of a package (its ``__init__``) or one 
 all that is below it too. Modules of one room import each other freely, as long as no cycle comes of
 it.
 
-Three storeys: flows above pipeline above kernels. In the pipeline, from below: bounds, redact,
-errors, events, settings, picture, formats and placement, store, graphs, stages, results, report,
-rules, notify, lineage, run, questions, versions, repair, bench.
+Three storeys: flows above pipeline above kernels. In the pipeline, from below: bounds, columns,
+redact, errors, events, settings, picture, formats and placement, store, graphs, stages, results,
+report, rules, notify, lineage, run, questions, versions, repair, bench.
 """
 
 from __future__ import annotations
 
-BASE = ["pipeline.bounds", "pipeline.redact", "pipeline.errors", "pipeline.events", "pipeline.settings"]
+BASE = [
+    "pipeline.bounds",
+    "pipeline.columns",
+    "pipeline.redact",
+    "pipeline.errors",
+    "pipeline.events",
+    "pipeline.settings",
+]
 BELOW_STAGES = [*BASE, "pipeline.formats.*", "pipeline.placement.*", "pipeline.store.*", "pipeline.graphs.*"]
 BELOW_FLOWS = [
     *BELOW_STAGES,
@@ -31,6 +38,7 @@ MAY_IMPORT: dict[str, list[str]] = {
     "kernels.cuda": ["kernels.contracts", "kernels.cpu", "kernels.digest", "kernels.errors"],
     "pipeline": ["pipeline.*"],  # its face: names that are loaded from their rooms when they are asked for
     "pipeline.bounds": [],
+    "pipeline.columns": [],
     "pipeline.redact": [],
     "pipeline.errors": ["kernels.errors", "pipeline.redact"],
     "pipeline.events": ["pipeline.redact"],

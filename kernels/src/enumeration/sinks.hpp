@@ -173,25 +173,27 @@ class MemberSink {
     const std::size_t n_words = (order_.size() + kLanes - 1) / kLanes;
     leaf_columns_.resize(kLanes * n_words);
     always_.assign(n_words, 0);
+    lanes_.assign(n_words, 0);
     for (u32 k = 0; k < order_.size(); ++k) {
       leaf_columns_[k] = static_cast<u32>(order_[k] >> 32);
       const u32 lane = static_cast<u32>(order_[k]);
-      if (lane == kLanes)
-        always_[k / kLanes] |= 1u << k % kLanes;
-      else
-        place_[lane] = k;
+      const u32 bit = 1u << k % kLanes;
+      if (lane == kLanes) {
+        always_[k / kLanes] |= bit;
+      } else {
+        lanes_[k / kLanes] |= 1u << lane;
+        bit_[lane] = bit;
+      }
     }
   }
   u64 key(u32 column, u32 lane) const { return static_cast<u64>(labels_.column_ids[column]) << 32 | lane; }
   /// Writes R and the joined lanes of a leaf, ascending.
   void put_leaf_columns(u32 joined) {
-    selected_ = always_;
-    for (; joined; joined &= joined - 1) {
-      const u32 place = place_[first_set(joined)];
-      selected_[place / kLanes] |= 1u << place % kLanes;
+    for (std::size_t w = 0; w < always_.size(); ++w) {
+      u32 selected = always_[w];
+      for (u32 rest = joined & lanes_[w]; rest; rest &= rest - 1) selected |= bit_[first_set(rest)];
+      put_selected(column_list(), leaf_columns_.data() + kLanes * w, selected);
     }
-    for (std::size_t w = 0; w < selected_.size(); ++w)
-      put_selected(column_list(), leaf_columns_.data() + kLanes * w, selected_[w]);
   }
   void account(u64 rows, u64 columns) {
     tally_.add();
@@ -222,8 +224,8 @@ class MemberSink {
   u32 subtree_rows_[kLanes] = {};
   std::vector<u64> order_;           // columns of a leaf: id, then lane; kLanes for those of R
   std::vector<u32> leaf_columns_;    // their ids, ascending
-  std::vector<u32> always_, selected_;  // bit sets over these: those of R, and those of a biclique
-  u32 place_[kLanes] = {};           // where in leaf_columns_ the column of a lane is
+  std::vector<u32> always_, lanes_;  // of each word of a bit set over these: those of R; which lanes it is of
+  u32 bit_[kLanes] = {};             // the bit of a lane's column in its word
   u64 subtree_hashes_[kLanes] = {}, leaf_hashes_[kLanes] = {};
 };
 
