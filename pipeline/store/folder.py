@@ -521,6 +521,8 @@ def storage_errors(action: str, path: str) -> Iterator[None]:
         raise StorageError(
             f"{path}: cannot {action}: {error}; check the permissions or choose another store"
         ) from error
+    except MemoryError:  # Arrow's is an ArrowException as well, and says nothing about the storage
+        raise
     except (OSError, pa.ArrowException) as error:
         advice = UNANSWERED if is_timeout(error) else "check the storage and its free space, then run again"
         raise StorageError(f"{path}: cannot {action}: {error}; {advice}") from error
