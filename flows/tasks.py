@@ -82,7 +82,13 @@ def settings_of(values: dict[str, Any] | None) -> Settings:
 def ingest_task(source: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Edge table to canonical graph."""
     asked = settings_of(settings)
-    record = ingest(source, Store.open(asked.store), asked.ingest, backend=asked.data_backend)
+    record = ingest(
+        source,
+        Store.open(asked.store),
+        asked.ingest,
+        backend=asked.data_backend,
+        memory_limit=asked.search.memory_limit,
+    )
     return {"graph": record.graph, "summary": record.summary, "seconds": record.seconds}
 
 

@@ -165,7 +165,9 @@ def _run(source: Edges, settings: Settings, observer: Observer) -> RunSummary:
     clock = StageClock(observer)
     store = Store.open(settings.store)
     with clock("ingest"):
-        graph = ingest(source, store, settings.ingest, observer.rows, settings.data_backend)
+        graph = ingest(
+            source, store, settings.ingest, observer.rows, settings.data_backend, settings.search.memory_limit
+        )
     with clock("profile"):
         profile(store, graph.graph, settings.data_backend)
     with clock("plan"):

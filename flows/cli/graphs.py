@@ -25,7 +25,8 @@ def ingest(settings: Settings, edges: Edges, json: Json = False) -> None:
 
     with console.observed(json) as observer:
         store = Store.open(settings.store)
-        record = asdict(ingest_table(edges, store, settings.ingest, observer.rows, settings.data_backend))
+        limit = settings.search.memory_limit
+        record = asdict(ingest_table(edges, store, settings.ingest, observer.rows, settings.data_backend, limit))
     console.answer(record, json, console.ingested)
 
 

@@ -61,7 +61,7 @@ TAKES: dict[str, tuple[str, ...]] = {
         "store",
     ),
     "clique": ("ingest", *HOW, "data_backend", "store"),
-    "ingest": ("ingest", "data_backend", "store"),
+    "ingest": ("ingest", "search.memory_limit", "data_backend", "store"),
     "profile": ("data_backend", "store"),
     "plan": ("search", *(f"-{of_a_call}" for of_a_call in CALL), "plan", "publish", "cluster", "data_backend", "store"),
     "resume": (*CALL, "cluster", "second_run", "force", "notify", "data_backend", "store"),

@@ -61,6 +61,8 @@ def input_errors(source: str) -> Iterator[None]:
         raise InputError(f"{source}: cannot be read: {brief(error)}; check its permissions") from error
     except (ConnectionError, TimeoutError) as error:
         raise _unreachable(source, error) from error
+    except MemoryError:  # Arrow's is an ArrowException as well, and says nothing about the file
+        raise
     except (OSError, EOFError, pa.ArrowException) as error:
         if _is_remote(error):
             raise _unreachable(source, error) from error

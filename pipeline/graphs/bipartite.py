@@ -12,18 +12,23 @@ import pyarrow as pa
 import xxhash
 
 from pipeline.columns import column_of, values_of
-from pipeline.errors import InputError
+from pipeline.errors import DamageError, InputError
 from pipeline.placement.arrays import BLOCK, counts_of, library_of, repeat, starts_of, to_host
 from pipeline.placement.device import to_device
 from pipeline.store.device_tables import read_columns
 from pipeline.store.edges import EDGES, read_edge_rows
-from pipeline.store.folder import Folder
+from pipeline.store.folder import MEND, Folder
 from pipeline.store.layout import GraphFolder
 from pipeline.store.records import StoredFile, named_files
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 
+
+ROW_GROUP = 1 << 20
+"""Edges that are read or written at a time."""
+
+SCHEMA = pa.schema({"left": pa.int32(), "right": pa.int32()})
 
 FEW_ENTRIES = 1 << 16
 """Entries of a matrix that NumPy sorts in less time than SciPy takes to load."""
@@ -139,7 +144,9 @@ class BipartiteGraph:
             keys = xp.sort(self.indices.astype(xp.int64) << 32 | self.edge_left)
             return BipartiteGraph.from_edges(keys >> 32, keys & 0xFFFFFFFF, self.n_right, self.n_left)
         csc = self.matrix().tocsc()
-        return BipartiteGraph(self.n_right, self.n_left, csc.indptr.astype(np.int64), csc.indices.astype(np.int32))
+        return BipartiteGraph(
+            self.n_right, self.n_left, csc.indptr.astype(np.int64), csc.indices.astype(np.int32, copy=False)
+        )
 
     def on(self, backend: str) -> BipartiteGraph:
         """Return the graph with its arrays on the host ("cpu") or on the GPU ("cuda")."""
@@ -155,9 +162,19 @@ class BipartiteGraph:
         lengths = self.indptr[rows + 1] - starts
         return lengths, gather(self.indices, starts, lengths)
 
-    def to_table(self) -> pa.Table:
-        """Return the edges as a table with columns left and right (int32), sorted."""
-        return pa.table({"left": column_of(to_host(self.edge_left)), "right": column_of(to_host(self.indices))})
+    def to_batches(self) -> pa.RecordBatchReader:
+        """Return the edges with columns left and right (int32), sorted, a row group at a time."""
+        parts = (pa.record_batch(self._edges_from(first), schema=SCHEMA) for first in range(0, self.n_edges, ROW_GROUP))
+        return pa.RecordBatchReader.from_batches(SCHEMA, parts)
+
+    def _edges_from(self, first: int) -> list[Any]:
+        """Ends of the edges of a row group."""
+        xp = library_of(self.indptr)
+        last = min(first + ROW_GROUP, self.n_edges)
+        top, end = (int(row) for row in xp.searchsorted(self.indptr, xp.asarray([first, last - 1]), side="right"))
+        counts = xp.diff(xp.clip(self.indptr[top - 1 : end + 1], first, last))
+        left = repeat(xp.arange(top - 1, end, dtype=xp.int32), counts)
+        return [column_of(to_host(left)), column_of(to_host(self.indices[first:last]))]
 
 
 def gather(values: Any, starts: Int64s, lengths: Int64s) -> Any:
@@ -226,10 +243,28 @@ def read_edges(folder: Folder, file: StoredFile, n_left: int, n_right: int, back
     """Read a table of edges (dense ids, columns left and right), after it was checked."""
     if backend == "cuda":
         left, right = read_columns(folder, file, ["left", "right"])
-    else:
-        table = folder.read_table(file, ["left", "right"])
-        left, right = values_of(table["left"]), values_of(table["right"])
-    return BipartiteGraph.from_edges(left, right, n_left, n_right)
+        return BipartiteGraph.from_edges(left, right, n_left, n_right)
+    return BipartiteGraph(n_left, n_right, *_read_rows(folder, file, n_left, n_right))
+
+
+def _read_rows(folder: Folder, file: StoredFile, n_left: int, n_right: int) -> tuple[Int64s, Int32s]:
+    """Read stored edges, which ascend, as rows: some at a time, so that they are in memory once."""
+    degrees = np.zeros(n_left, np.int64)
+    at, last = 0, -1
+    with folder.open_parquet(file) as parquet:
+        indices = np.empty(parquet.metadata.num_rows, np.int32)
+        for batch in parquet.iter_batches(ROW_GROUP, columns=["left", "right"]):
+            left, right = values_of(batch["left"]), values_of(batch["right"])
+            keys = left.astype(np.int64) << 32 | right
+            ascend = last < keys[0] and bool((keys[1:] > keys[:-1]).all())
+            if not ascend or left[-1] >= n_left or right.min() < 0 or right.max() >= n_right:
+                raise DamageError(
+                    f"{folder.path_of(file.name)}: its edges do not ascend, or are not in the graph; {MEND}"
+                )
+            degrees[left[0] : left[-1] + 1] += np.bincount(left - left[0])
+            indices[at : at + len(right)] = right
+            at, last = at + len(right), int(keys[-1])
+    return starts_of(degrees), indices
 
 
 def _ids(values: npt.ArrayLike) -> Any:

@@ -9,8 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
-from pipeline.placement.arrays import counts_of, library_of, to_host
+from pipeline.graphs.paths import row_blocks
+from pipeline.placement.arrays import BLOCK, library_of, repeat, starts_of, sums_of_rows, to_host
+
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +40,10 @@ class Reduced:
 
     def in_old_ids(self, n_left: int, n_right: int) -> BipartiteGraph:
         """Return the core with the old ids; vertices peeled off are isolated."""
-        left, right = self.left_kept[self.graph.edge_left], self.right_kept[self.graph.indices]
-        return BipartiteGraph.from_edges(left, right, n_left, n_right)
+        xp = library_of(self.left_kept)
+        degrees = xp.zeros(n_left, xp.int64)
+        degrees[self.left_kept] = self.graph.left_degrees
+        return BipartiteGraph(n_left, n_right, starts_of(degrees), self.right_kept[self.graph.indices])
 
     def on_host(self) -> Reduced:
         """Return the same with its arrays on the host."""
@@ -59,8 +67,9 @@ def reduce(graph: BipartiteGraph, min_left: int = 1, min_right: int = 1) -> Redu
 
     Notes
     -----
-    Each round drops all vertices below their bound at once, O(edges left) a round. A graph whose
-    arrays lie on a GPU is reduced there.
+    Each round drops all vertices below their bound at once, O(edges left) a round, some edges at a
+    time: beside the graph there is its core, and nothing else of that size. A graph whose arrays
+    lie on a GPU is reduced there.
 
     Examples
     --------
@@ -68,19 +77,44 @@ def reduce(graph: BipartiteGraph, min_left: int = 1, min_right: int = 1) -> Redu
     >>> reduce(star, min_left=2).graph.n_edges
     0
     """
-    left, right = graph.edge_left, graph.indices
-    left_degrees, right_degrees, rounds = graph.left_degrees, graph.right_degrees, 0
+    xp = library_of(graph.indices)
+    rounds = 0
     while True:
-        keep = (left_degrees >= min_right)[left]
-        keep &= (right_degrees >= min_left)[right]
-        if bool(keep.all()):
+        keep = graph.left_degrees >= min_right, graph.right_degrees >= min_left
+        if all(bool((degrees[~kept] == 0).all()) for degrees, kept in zip(_degrees(graph), keep, strict=True)):
             break
-        left, right, rounds = left[keep], right[keep], rounds + 1
-        left_degrees, right_degrees = counts_of(left, graph.n_left), counts_of(right, graph.n_right)
-    left_kept, left_rank = _numbered(left_degrees)
-    right_kept, right_rank = _numbered(right_degrees)
-    core = BipartiteGraph.from_edges(left_rank[left], right_rank[right], left_kept.size, right_kept.size)
-    return Reduced(core, left_kept, right_kept, rounds)
+        graph = _peeled(graph, *keep, graph.indices if rounds else xp.empty_like(graph.indices))
+        rounds += 1
+    (left_kept, _), (right_kept, right_rank) = map(_numbered, _degrees(graph))
+    starts = starts_of(graph.left_degrees[left_kept])
+    indices = graph.indices if rounds else xp.empty_like(graph.indices)
+    for first in range(0, indices.size, BLOCK):
+        indices[first : first + BLOCK] = right_rank[graph.indices[first : first + BLOCK]]
+    return Reduced(BipartiteGraph(left_kept.size, right_kept.size, starts, indices), left_kept, right_kept, rounds)
+
+
+def _degrees(graph: BipartiteGraph) -> tuple[Int64s, Int64s]:
+    return graph.left_degrees, graph.right_degrees
+
+
+def _peeled(graph: BipartiteGraph, left: Bools, right: Bools, indices: Int32s) -> BipartiteGraph:
+    """Keep the edges between the vertices for which the masks are true.
+
+    They are written to `indices`, which may be those of the graph: what is written comes after what
+    is read.
+    """
+    xp = library_of(graph.indices)
+    degrees = xp.zeros(graph.n_left, xp.int64)
+    end = 0
+    for rows in row_blocks(graph):
+        first, last = int(graph.indptr[rows.start]), int(graph.indptr[rows.stop])
+        keep = right[graph.indices[first:last]]
+        keep &= repeat(left[rows], graph.left_degrees[rows])
+        degrees[rows] = sums_of_rows(keep, graph.indptr[rows.start : rows.stop + 1] - first)
+        kept = graph.indices[first:last][keep]
+        indices[end : end + kept.size] = kept
+        end += kept.size
+    return BipartiteGraph(graph.n_left, graph.n_right, starts_of(degrees), indices[:end])
 
 
 def _numbered(degrees: Int64s) -> tuple[Int32s, Int32s]:

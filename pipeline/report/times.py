@@ -17,7 +17,7 @@ from pipeline.formats import open_edges, read_batches
 from pipeline.report.groups import GroupPicture
 from pipeline.report.history import Step
 from pipeline.settings import IngestSettings
-from pipeline.stages.ingest import HostRows
+from pipeline.stages.host_rows import HostRows
 from pipeline.stages.ingest_policies import filtered, no_rows
 from pipeline.store.results import Run
 

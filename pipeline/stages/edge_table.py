@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from pipeline.errors import BicliqError, InputError
 from pipeline.settings import IngestSettings
+from pipeline.stages.column_on_disk import ColumnOnDisk
 from pipeline.stages.window import TimedRows
 
 POLICIES = (
@@ -48,6 +49,36 @@ class EdgeTable:
     summary: dict[str, Any]
     seconds: dict[str, float]
     rows: TimedRows | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class EdgesOnDisk:
+    """A canonical edge table whose edges were sorted on disk; its labels are in memory.
+
+    Parameters
+    ----------
+    left, right, weight
+        As of `EdgeTable`, in files.
+    left_ids, right_ids, summary, seconds
+        As of `EdgeTable`.
+    """
+
+    left: ColumnOnDisk
+    right: ColumnOnDisk
+    weight: ColumnOnDisk | None
+    left_ids: pa.Array
+    right_ids: pa.Array
+    summary: dict[str, Any]
+    seconds: dict[str, float]
+    rows: None = None
+
+    def batches(self, n: int) -> pa.RecordBatchReader:
+        """Return the edges, `n` at a time."""
+        columns = {"left": self.left, "right": self.right, **({} if self.weight is None else {"weight": self.weight})}
+        kinds = {name: pa.from_numpy_dtype(column.kind) for name, column in columns.items()}
+        parts = zip(*(column.blocks(n) for column in columns.values()), strict=True)
+        schema = pa.schema(kinds.items())
+        return pa.RecordBatchReader.from_batches(schema, (pa.record_batch(list(part), schema=schema) for part in parts))
 
 
 def summarize(

@@ -10,10 +10,16 @@ import time
 from dataclasses import dataclass
 from typing import Literal
 
+from pipeline.errors import CapacityError
+
 LimitName = Literal["max_bicliques", "max_bytes", "time_limit", "memory_limit"]
 
 LOOK_SECONDS = 0.05
 """Time between two looks at the memory of this process."""
+
+
+ANOTHER_START = 16 << 20
+"""What a process may hold more when it is started again."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +100,47 @@ class Cut:
             if resident_bytes() >= room.memory_limit:
                 self.reason = "memory_limit"
         return self.reason is not None
+
+
+@dataclass(frozen=True)
+class MemoryRoom:
+    """What a limit of memory leaves to a stage.
+
+    Parameters
+    ----------
+    limit
+        Bytes that this process may hold.
+    held
+        Bytes that it held when the stage began.
+
+    Examples
+    --------
+    >>> MemoryRoom(300 << 20, held=100 << 20).bytes >> 20
+    200
+    """
+
+    limit: int
+    held: int
+
+    @classmethod
+    def within(cls, limit: int) -> MemoryRoom:
+        """Return the room that a limit leaves now."""
+        return cls(limit, resident_bytes())
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that may be taken."""
+        return max(self.limit - self.held, 0)
+
+    def require(self, needed: int, what: str) -> None:
+        """Raise a `CapacityError` where so many bytes are more than there is room for."""
+        if needed > self.bytes:
+            enough = self.held + needed + ANOTHER_START
+            mebibytes = [-(-size // (1 << 20)) for size in (needed, self.held, self.limit, enough)]
+            raise CapacityError(
+                "{}: needs {:,} MiB of memory beside the {:,} MiB that this process holds, which is beyond the limit of"
+                " {:,} MiB; give it at least --memory-limit {}".format(what, *mebibytes[:3], mebibytes[3] << 20)
+            )
 
 
 def resident_bytes() -> int:

@@ -275,7 +275,7 @@ def _plan(
     if search.min_left > 1 or search.min_right > 1:
         core = reduce(graph, search.min_left, search.min_right)
         graph = core.in_old_ids(graph.n_left, graph.n_right)
-        written.append(folder.write_table("reduced.parquet", graph.to_table()))
+        written.append(folder.write_table("reduced.parquet", graph.to_batches()))
     reduced = time.perf_counter()
     side = choose_side(graph, search.side)
     others = graph.right_degrees if side == "left" else graph.left_degrees

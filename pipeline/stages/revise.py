@@ -17,7 +17,8 @@ from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph
 from pipeline.settings import IngestSettings
 from pipeline.stages.edge_table import EdgeTable
 from pipeline.stages.extend import Extended, appended, same_policies, same_weights
-from pipeline.stages.ingest import read_edge_table, store_table, unite_weights
+from pipeline.stages.ingest import read_edge_table, store_table
+from pipeline.stages.uniting import unite_weights
 from pipeline.stages.window import read_rows
 from pipeline.store.edges import read_edge_rows
 from pipeline.store.labels import read_labels

@@ -185,30 +185,40 @@ class Folder:
                 self.fs.pipe_file(self.path_of(name), data)
 
     def write_table(
-        self, name: str, table: pa.Table, durable: bool = True, differences: Collection[str] = ()
+        self,
+        name: str,
+        table: pa.Table | pa.RecordBatchReader,
+        durable: bool = True,
+        differences: Collection[str] = (),
     ) -> StoredFile:
         """Write a table as Parquet in one step.
 
         Parameters
         ----------
         name, table
-            Name of the file, and what it holds.
+            Name of the file, and what it holds; of what is read batch by batch, each batch becomes
+            a row group.
         durable
             As of `sink`.
         differences
             Columns of integers that ascend, or nearly do: each is stored as what it is larger than
             the one before, in as many bits as that takes.
         """
-        others = [column for column in table.column_names if column not in differences]
-        with self.sink(name, durable) as out:
-            pq.write_table(
-                table,
+        columns = table.schema.names
+        others = [column for column in columns if column not in differences]
+        with (
+            self.sink(name, durable) as out,
+            pq.ParquetWriter(
                 out,
-                compression={column: "zstd" if column in others else "none" for column in table.column_names},
+                table.schema,
+                compression={column: "zstd" if column in others else "none" for column in columns},
                 compression_level=dict.fromkeys(others, COMPRESSION_LEVEL),
                 use_dictionary=others,
                 column_encoding=dict.fromkeys(differences, "DELTA_BINARY_PACKED") or None,
-            )
+            ) as writer,
+        ):
+            for part in [table] if isinstance(table, pa.Table) else table:
+                writer.write(part)
         return StoredFile(name, out.bytes, out.checksum)
 
     def write_arrays(self, name: str, arrays: Mapping[str, Any], about: Mapping[str, str] | None = None) -> StoredFile:
@@ -513,6 +523,8 @@ def storage_errors(action: str, path: str) -> Iterator[None]:
         raise StorageError(
             f"{path}: cannot {action}: {error}; check the permissions or choose another store"
         ) from error
+    except MemoryError:  # Arrow's is an ArrowException as well, and says nothing about the storage
+        raise
     except (OSError, pa.ArrowException) as error:
         advice = UNANSWERED if is_timeout(error) else "check the storage and its free space, then run again"
         raise StorageError(f"{path}: cannot {action}: {error}; {advice}") from error

@@ -29,6 +29,9 @@ NUMBER = r"^(0|-?[1-9][0-9]{0,17})$"
 
 LARGEST_NUMBER = 10**18 - 1
 
+BLOCK = 1 << 16
+"""Labels that are Python objects at a time."""
+
 
 def label_hashes(labels: pa.Array) -> Hashes:
     """Return the 64-bit hash of each label.
@@ -58,9 +61,10 @@ def label_hashes(labels: pa.Array) -> Hashes:
         values = np.zeros(len(labels), np.int64)
         values[small] = values_of(pc.cast(labels.filter(column_of(small)), pa.int64()))
     hashes: Hashes = values.view(np.uint64).copy()
-    others = labels.filter(column_of(~small)).to_pylist()
-    if others:
-        hashes[~small] = [xxhash.xxh3_64_intdigest(str(label).encode()) for label in others]
+    others = labels.filter(column_of(~small))
+    blocks = (others.slice(first, BLOCK).to_pylist() for first in range(0, len(others), BLOCK))
+    one_by_one = (xxhash.xxh3_64_intdigest(str(label).encode()) for block in blocks for label in block)
+    hashes[~small] = np.fromiter(one_by_one, np.uint64, len(others))
     return hashes
 
 

@@ -202,7 +202,7 @@ class _Compaction:
         written = []
         if search.min_left > 1 or search.min_right > 1:
             graph = reduce(graph, search.min_left, search.min_right).in_old_ids(graph.n_left, graph.n_right)
-            written.append(self._folder.write_table("reduced.parquet", graph.to_table()))
+            written.append(self._folder.write_table("reduced.parquet", graph.to_batches()))
         extended, known = extended_plan(read_plan(self._base), graph), read_plan_record(self._base)
         dense = np.unique(extended.partition, return_inverse=True)[1].astype(np.int32)
         found = replace(extended, partition=dense)

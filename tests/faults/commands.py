@@ -45,8 +45,8 @@ class Command:
     Parameters
     ----------
     line
-        Its words; ``{table}``, ``{new}``, ``{arrivals}``, ``{run}`` and ``{scheduler}`` stand for what
-        they name.
+        Its words; ``{table}``, ``{new}``, ``{arrivals}``, ``{run}`` and ``{scheduler}`` stand for
+        what they name.
     answer
         What of its record must be the same, however it came about.
     after

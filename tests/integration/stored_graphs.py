@@ -24,7 +24,7 @@ def put_graph(store: Store, graph: BipartiteGraph) -> str:
     folder = store.graph(graph.digest)
     left_ids = labels_table(pa.array([left_label(i) for i in range(graph.n_left)], pa.string()))
     right_ids = labels_table(pa.array([right_label(i) for i in range(graph.n_right)], pa.int64()))
-    tables = {"edges.parquet": graph.to_table(), "left_ids.parquet": left_ids, "right_ids.parquet": right_ids}
+    tables = {"edges.parquet": graph.to_batches(), "left_ids.parquet": left_ids, "right_ids.parquet": right_ids}
     sizes = {"n_left": graph.n_left, "n_right": graph.n_right, "n_edges": graph.n_edges}
     folder.write_record("graph.json", sizes, [folder.write_table(name, table) for name, table in tables.items()])
     return graph.digest

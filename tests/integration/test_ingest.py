@@ -11,8 +11,9 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.errors import InputError
+from pipeline.errors import CapacityError, InputError
 from pipeline.settings import IngestSettings
+from pipeline.stages.host_rows import HostRows
 from pipeline.stages.ingest import GraphRecord, ingest, read_edge_table
 from pipeline.store.layout import Store
 from tests.real_graphs import DATA
@@ -178,3 +179,12 @@ def test_a_large_random_table_is_united_like_numpy_unites_it(tmp_path):
     pacsv.write_csv(pa.table({"l": left, "r": right}), tmp_path / "big.csv")
     found = read(tmp_path / "big.csv")
     assert edges_of(found) == set(zip(left.tolist(), right.tolist(), strict=True))
+
+
+def test_memory_that_runs_out_is_not_called_a_damaged_file(table, monkeypatch):
+    def run_out(*_: object) -> None:
+        raise pa.ArrowMemoryError("malloc of size 8388608 failed")
+
+    monkeypatch.setattr(HostRows, "complete", run_out)
+    with pytest.raises(CapacityError, match=r"t\.csv: memory ran out .*malloc.*--memory-limit"):
+        read(table, left="user", right="item", nulls="drop")

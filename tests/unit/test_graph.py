@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from pipeline.errors import InputError
-from pipeline.graphs.bipartite import BipartiteGraph
+from pipeline.errors import DamageError, InputError
+from pipeline.graphs import bipartite
+from pipeline.graphs.bipartite import BipartiteGraph, read_edges, read_graph
 from pipeline.graphs.paths import wedges
 from pipeline.graphs.reduce import reduce
 from pipeline.stages.profile import components, profile_graph
+from pipeline.store.layout import Store
+from tests.integration.stored_graphs import put_graph, random_graph
 
 
 def from_pairs(*pairs, n_left=None, n_right=None):
@@ -100,3 +104,34 @@ def test_a_profile_counts_components_with_edges():
     assert components(graph)[0].tolist()[:2] == [0, 0]
     assert table.column_names == ["side", "vertex", "degree", "wedges", "component"]
     assert table["degree"].to_pylist() == [1, 1, 1, 0, 2, 0, 1]
+
+
+@pytest.mark.parametrize("row_group", [1, 2, 7, 1000])
+def test_edges_are_written_and_read_a_row_group_at_a_time(monkeypatch, row_group):
+    monkeypatch.setattr(bipartite, "ROW_GROUP", row_group)
+    graph = random_graph(9, 6, 0.4, seed=row_group)
+    store = Store.open(f"memory://rows-{row_group}")
+    found = read_graph(store.graph(put_graph(store, graph)))
+    assert found.indptr.tolist() == graph.indptr.tolist()
+    assert found.indices.tolist() == graph.indices.tolist()
+    assert graph.to_batches().read_all().num_rows == graph.n_edges
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [([0, 0], [1, 0]), ([1, 0], [0, 0]), ([0, 0], [1, 1]), ([0, 2], [0, 0]), ([0, 0], [0, 2])]
+)
+def test_stored_edges_that_do_not_ascend_are_damage(monkeypatch, left, right):
+    monkeypatch.setattr(bipartite, "ROW_GROUP", 1)
+    folder = Store.open("memory://unsorted").graph("unsorted")
+    ends = {"left": pa.array(left, pa.int32()), "right": pa.array(right, pa.int32())}
+    file = folder.write_table("edges.parquet", pa.table(ends))
+    with pytest.raises(DamageError, match="do not ascend, or are not in the graph"):
+        read_edges(folder, file, 2, 2)
+
+
+def test_peeling_in_place_leaves_the_graph_as_it_was():
+    graph = random_graph(30, 20, 0.2, seed=3)
+    before = graph.digest
+    core = reduce(graph, 4, 4)
+    assert core.rounds > 1
+    assert BipartiteGraph(graph.n_left, graph.n_right, graph.indptr, graph.indices).digest == before

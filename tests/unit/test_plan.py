@@ -67,7 +67,7 @@ def test_partitions_are_worth_their_work_unless_their_number_is_asked_for():
 @pytest.mark.parametrize(("alone", "partitions"), [(False, 5), (True, 1)])
 def test_one_process_alone_is_given_fewer_partitions(tmp_path, alone, partitions):
     source, store = tmp_path / "edges.parquet", Store.open(str(tmp_path / "store"))
-    pq.write_table(random_graph(1, 300, 100, 0.3).to_table(), source)
+    pq.write_table(random_graph(1, 300, 100, 0.3).to_batches().read_all(), source)
     graph = ingest(str(source), store, IngestSettings()).graph
     assert (
         plan(store, graph, SearchSettings(), PlanSettings(), cluster=ClusterSettings(local=alone)).partitions

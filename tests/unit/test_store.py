@@ -14,6 +14,7 @@ import xxhash
 
 from pipeline.errors import DamageError, StorageError
 from pipeline.store.commits import Commit, commit_name, data_name
+from pipeline.store.folder import storage_errors
 from pipeline.store.inventory import take_inventory
 from pipeline.store.layout import Store
 from pipeline.store.records import StoredFile, named_files
@@ -316,3 +317,8 @@ def test_only_a_file_that_is_missing_is_not_there(tmp_path, monkeypatch, error):
     monkeypatch.setattr(folder.fs, "info", info)
     with pytest.raises(KeyboardInterrupt if error is KeyboardInterrupt else StorageError):
         folder.has("graph.json")
+
+
+def test_memory_that_runs_out_is_not_called_a_fault_of_the_storage():
+    with pytest.raises(MemoryError), storage_errors("read", "edges.parquet"):
+        raise pa.ArrowMemoryError("malloc of size 400343872 failed")
