@@ -26,7 +26,7 @@ Int64s = npt.NDArray[np.int64]
 
 
 ROW_GROUP = 1 << 20
-"""Edges that are read or written at a time."""
+"""Edges that are read or written at a time: as many as pyarrow puts in a row group."""
 
 SCHEMA = pa.schema({"left": pa.int32(), "right": pa.int32()})
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pipeline.columns import column_of
 from pipeline.errors import BicliqError, InputError
 from pipeline.settings import IngestSettings
 from pipeline.stages.column_on_disk import ColumnOnDisk
@@ -76,8 +77,8 @@ class EdgesOnDisk:
         """Return the edges, `n` at a time."""
         columns = {"left": self.left, "right": self.right, **({} if self.weight is None else {"weight": self.weight})}
         kinds = {name: pa.from_numpy_dtype(column.kind) for name, column in columns.items()}
-        parts = zip(*(column.blocks(n) for column in columns.values()), strict=True)
         schema = pa.schema(kinds.items())
+        parts = zip(*(map(column_of, column.blocks(n)) for column in columns.values()), strict=True)
         return pa.RecordBatchReader.from_batches(schema, (pa.record_batch(list(part), schema=schema) for part in parts))
 
 

@@ -26,6 +26,7 @@ from pipeline.columns import column_of
 from pipeline.errors import CapacityError, InputError
 from pipeline.events import tell, warn
 from pipeline.formats import Edges, EdgeSource, open_edges, read_batches
+from pipeline.graphs.bipartite import ROW_GROUP
 from pipeline.placement.where import CPU_DATA, Backend, Place, place_data
 from pipeline.redact import without_secrets
 from pipeline.settings import IngestSettings
@@ -51,9 +52,6 @@ next to nothing."""
 
 ASCENDING = ("left", "right", "id", "hash")
 """Columns of numbers that ascend, or do so in each row; a label that is one hashes to itself."""
-
-ROW_GROUP = 1 << 20
-"""Edges of a row group, as pyarrow cuts a table that is written at once."""
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@
 // Method: greedy climbs say what is wanted (greedy.hpp). By size, the search then goes from range
 // to range of numbers of rows, each in the core of the graph that can hold such answers
 // (core_parts.hpp), which is small, and branches on the side of which answers have fewer; by terms
-// it is one search. Degrees bound what each root can
-// hold (root_bounds.hpp), and roots are searched from the largest bound down. The search below a
-// root is the enumeration's (mbe.hpp), whose nodes are bounded by best_sink.hpp.
+// it is one search. Degrees bound what each root can hold (root_bounds.hpp), and roots are searched
+// from the largest bound down. The search below a root is the enumeration's (mbe.hpp), whose nodes
+// are bounded by best_sink.hpp.
 //
 // Cost: O(edges) before the search, for graph, bounds and greed; the search visits the nodes whose
 // bound reaches the k-th best. Memory: that of an enumeration, and the k answers.
@@ -73,7 +73,7 @@ class Finding {
 
   /// A part of the graph with what is wanted of it, ready to be searched.
   struct Stage {
-    std::optional<Sizes> asked;
+    std::optional<Sizes> asked;  // where it is not open, none
     Scores scores;
     Graph graph;
     Numbers numbers;
