@@ -7,7 +7,7 @@ WHEEL ?=
 SANITIZER ?= compute-sanitizer
 SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/*)
 
-.PHONY: setup setup-dev wheel demo test test-checked sanitize-cpu test-gpu sanitize-gpu faults load sbom audit lint docs gallery bench clean
+.PHONY: setup setup-dev wheel demo test test-checked sanitize-cpu test-gpu sanitize-gpu faults fuzz load sbom audit lint docs gallery bench clean
 
 # What a run needs: the kernels for the best instruction set of this processor.
 # `make demo WHEEL=dist/….whl` compiles nothing.
@@ -128,6 +128,13 @@ sanitize-gpu: setup-dev
 # or break, clocks that jump, connections that are cut. An hour or two.
 faults: setup-dev
 	BICLIQ_FAULTS=300 $(BIN)/python -m pytest tests/faults
+
+# Random tables, damaged ones, and arrays that are no graph, for every reader and every entry point
+# of the kernels, so many of each kind; FUZZ_SEED chooses others. A quarter of an hour.
+FUZZ_SEED = 1
+fuzz: setup-dev
+	BICLIQ_FUZZ=2000 $(BIN)/python -m pytest --hypothesis-seed=$(FUZZ_SEED) -o timeout=0 tests/property/test_edge_tables.py \
+	  tests/property/test_damaged_tables.py tests/property/test_ill_formed_arrays.py
 
 # 1,000 runs and 1,000 versions one after the other, 250 flows, and 20 processes at once: what they
 # hold, and whether the last takes longer than the first. Half an hour.

@@ -17,6 +17,8 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import ArtifactCreate, ArtifactUpdate
 from prefect.runtime import flow_run
 
+from flows.words import how_far
+from pipeline.questions.find import Reached
 from pipeline.stages.search_run import SearchProgress
 
 SECONDS_APART = 1.0
@@ -133,3 +135,12 @@ def show_search(run: str, asks: str, state: SearchProgress) -> None:
         for name in partitions
     ]
     shown.table(f"partitions-{run}", rows, f"partitions of run {run}")
+
+
+def show_find(state: Reached) -> None:
+    """Show how far a search for the best groups is; see `how_far`."""
+    shown = _OF_THIS_RUN.get(None)
+    if shown is not None:
+        share, words = how_far(state)
+        shown.bar("find", round(100 * share, 1), "how far the search is")
+        shown.text("find-so-far", words, "how far the search is, in words")

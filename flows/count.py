@@ -71,7 +71,7 @@ def count_flow(source: str, asked: dict[str, Any], settings: dict[str, Any] | No
         says the count.
     """
     tree = settings_of(settings)
-    check_count_backends(CountAsked(**asked), tree)
+    check_count_backends(tree)
     values = tree.model_dump(mode="json")
     with artifacts() as shown:
         ingested = ingest_task(source, values)

@@ -8,7 +8,7 @@ from typing import Any
 from prefect import flow, get_run_logger, task
 from xxhash import xxh3_64_hexdigest
 
-from flows.artifacts import artifacts
+from flows.artifacts import artifacts, show_find
 from flows.tasks import STAGE, ended, settings_of
 from flows.words import many
 from pipeline.errors import InputError
@@ -32,9 +32,9 @@ def find_task(
         raise InputError("name an edge table or a run, one of the two")
     page = _place(source, run, asked, values)
     record = (
-        find_in_table(source, question, values, page)
+        find_in_table(source, question, values, page, show_find)
         if source is not None
-        else find_in_run(str(run), question, values, page)
+        else find_in_run(str(run), question, values, page, show_find)
     )
     get_run_logger().info("%s", in_words(record))
     return record

@@ -96,7 +96,7 @@ def ingest_task(source: str, settings: dict[str, Any]) -> dict[str, Any]:
 def profile_task(graph: str, settings: dict[str, Any]) -> float:
     """Degrees, two-step work, components."""
     asked = settings_of(settings)
-    return profile(Store.open(asked.store, create=False), graph, asked.data_backend).seconds
+    return profile(Store.open(asked.store, create=False), graph, asked.data_backend, asked.search.memory_limit).seconds
 
 
 @task(name="plan", **STAGE)
@@ -105,7 +105,8 @@ def plan_task(graph: str, settings: dict[str, Any]) -> dict[str, Any]:
     asked = settings_of(settings)
     store = Store.open(asked.store, create=False)
     where = asked.data_backend, asked.cluster
-    record = plan(store, graph, asked.search, asked.plan, *where, publish=asked.publish)
+    limit = asked.search.memory_limit
+    record = plan(store, graph, asked.search, asked.plan, *where, publish=asked.publish, memory_limit=limit)
     return {"run": record.run, "partitions": record.partitions, "side": record.side}
 
 

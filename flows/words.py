@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pipeline.questions.find import Reached
 
 
 def many(n: int, one: str, several: str | None = None) -> str:
@@ -31,6 +34,29 @@ def in_markdown(label: str) -> str:
 def graph_size(record: dict[str, Any]) -> str:
     """Say how large a bipartite graph is."""
     return f"{record['n_left']:,} left × {record['n_right']:,} right, {many(record['n_edges'], 'edge')}"
+
+
+def how_far(state: Reached) -> tuple[float, str]:
+    """Say how far a search for the best groups is: its share from 0 to 1, and in words.
+
+    Examples
+    --------
+    >>> from pipeline.questions.find import Reached
+    >>> how_far(Reached(top=3, diverse=False, groups=1, best=(6, 2, 3), share=0.6, roots_done=5, n_roots=20))
+    (0.25, '5/20 roots, best so far 6 (2 × 3)')
+    >>> how_far(Reached(top=4, diverse=True, groups=1, best=(6, 2, 3), share=0.6, roots_done=5, n_roots=20))
+    (0.25, '1 of 4 groups, 60.0% of all edges; of the next 5/20 roots')
+    """
+    roots = f"{state.roots_done:,}/{state.n_roots:,} roots"
+    if state.diverse:
+        found = f"{state.groups:,} of {many(state.top, 'group')}, {state.share:.1%} of all edges"
+        return state.groups / state.top, f"{found}; of the next {roots}"
+    share = state.roots_done / max(state.n_roots, 1)
+    if state.best is None:
+        return share, roots
+    value, n_left, n_right = state.best
+    shown = f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"
+    return share, f"{roots}, best so far {shown} ({n_left:,} × {n_right:,})"
 
 
 BETWEEN = " · "

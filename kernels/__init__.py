@@ -16,12 +16,12 @@ from kernels.digest import biclique_hashes, set_digest
 from kernels.enumeration import enumerate_maximal_bicliques, stream_maximal_bicliques
 from kernels.errors import BackendError, BicliqError, CapacityError
 from kernels.estimate import BicliqueEstimate, estimate_bicliques
-from kernels.finding import FindResult, Group, gpu_cannot_find, top_bicliques
-from kernels.grouping import group_roots
+from kernels.finding import FindProgress, FindResult, Group, gpu_cannot_find, top_bicliques
+from kernels.grouping import cut_roots, group_roots
 from kernels.machine import available_threads
 from kernels.output import RowGroup, check_bicliques, encode_bicliques, has_codec, read_columns
 from kernels.restoring import SideRestorer
-from kernels.rows import change_rows, find_edges, row_starts
+from kernels.rows import change_rows, connect_rows, count_paths, find_edges, peel_rows, row_starts, transpose_rows
 from kernels.side import choose_side
 from kernels.surprise import SurpriseTerms
 
@@ -40,6 +40,7 @@ __all__ = [
     "CountResult",
     "CountTable",
     "EnumerationResult",
+    "FindProgress",
     "FindResult",
     "Group",
     "Progress",
@@ -53,8 +54,11 @@ __all__ = [
     "check_table",
     "choose_count",
     "choose_side",
+    "connect_rows",
     "count_all_bicliques",
     "count_bicliques",
+    "count_paths",
+    "cut_roots",
     "encode_bicliques",
     "enumerate_maximal_bicliques",
     "estimate_bicliques",
@@ -64,12 +68,14 @@ __all__ = [
     "has_codec",
     "maximum_clique",
     "number_of_threads",
+    "peel_rows",
     "project_one_mode",
     "read_columns",
     "row_starts",
     "set_digest",
     "stream_maximal_bicliques",
     "top_bicliques",
+    "transpose_rows",
     "unite_changes",
     "why_not",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import comb
 from typing import Any, Literal
 
@@ -22,8 +22,9 @@ from kernels.contracts import (
     ProgressCallback,
     Side,
 )
+from kernels.count_numbers import table_of, together, whole_number_of
 from kernels.cpu import load_extension, wait_for
-from kernels.cuda.counting import CudaCount
+from kernels.cuda.counting import MOST_WAVES, CudaCount, SearchGivenUp
 from kernels.cuda.table import CudaTrees, TreeCells, most_optional
 from kernels.errors import BackendError, CapacityError, memory_is_capacity
 
@@ -34,6 +35,9 @@ LARGEST_SIDE = 2**31 - 1
 
 TREE_POLL_SECONDS = 0.002
 """Between two looks for trees that a device can count."""
+
+LEAST_PATIENCE, SECONDS_A_REGISTER = 0.01, 0.13e-9
+"""Of a search by levels on a GPU: seconds that it gets in any case, and for its estimated work."""
 
 LARGEST_TABLE = 1 << 20
 """Cells of a table of all (p,q): 32 MiB of sums a thread."""
@@ -76,11 +80,11 @@ def count_bicliques(
         of these.
     threads : int
         Worker threads; 0 takes all cores that this process may use. More than four a core, or than
-        64 on a small machine, are refused. With a GPU they choose the side of the roots.
+        64 on a small machine, are refused. With a GPU they choose the search and the side.
     per_vertex : bool
         Count for each vertex as well, and for p = q = 2 by "butterfly" for each edge.
     backend : {"cpu", "cuda"}
-        "cuda" counts by levels, and no vertices; its device time is ``roots`` and ``search``.
+        "cuda" counts for no edge; its device time is ``roots`` and ``search``.
     progress : callable, optional
         Called about five times a second with a `Progress`.
 
@@ -115,10 +119,12 @@ def count_bicliques(
     request = checked_request(indptr, indices, n_right, p, q, side, roots, threads)
     search = choose_method(method, request.p, request.q, side=side, roots=roots is not None, per_vertex=per_vertex)
     if backend != Backend.CPU:
-        reason = why_not(backend) or ("it counts no vertices" if per_vertex else None)
+        reason = why_not(backend) or (
+            "it counts butterflies of no vertex" if per_vertex and search == "butterfly" else None
+        )
         if reason is not None:
             raise BackendError(f"backend {backend!r} cannot do this here: {reason}")
-        return count_on_gpu(request, search, progress)
+        return count_on_gpu(request, search, per_vertex, progress)
     if search == "butterfly":
         return count_butterflies(request, per_vertex, progress)
     return count_by_search(request, search, per_vertex, progress)
@@ -200,6 +206,7 @@ def choose_count(
     method: Literal["auto", "levels", "pivot"] = "auto",
     side: Literal["auto", "left", "right"] = "auto",
     threads: int = 1,
+    backend: str = "cpu",
 ) -> tuple[str, Side]:
     """Choose the search and the side of the roots of a count, by the sample of `count_bicliques`.
 
@@ -212,6 +219,8 @@ def choose_count(
     threads : int
         Threads that share the sample; the choice does not depend on them. 0 takes all cores that
         this process may use.
+    backend : {"cpu", "cuda"}
+        The machine that will count.
 
     Returns
     -------
@@ -229,9 +238,8 @@ def choose_count(
     ('levels', 'left')
     """
     request = checked_request(indptr, indices, n_right, p, q, side, None, threads)
-    return chosen_search(
-        request, choose_method(method, request.p, request.q, side="left", roots=True, per_vertex=False)
-    )
+    search = choose_method(method, request.p, request.q, side="left", roots=True, per_vertex=False)
+    return chosen_search(request, search, on_card=backend != Backend.CPU)[:2]
 
 
 def check_table(max_p: Any, max_q: Any) -> tuple[int, int]:
@@ -288,7 +296,9 @@ def count_by_search(
         return CountResult(0, p, q, side, chosen, {}, request.threads, f"cpu-{extension.isa}", 0, *none)
     search = _started(extension, request, OF_VERTICES if per_vertex else ONE, METHODS[method])
     _wait(search, progress)
-    count = _whole(search.count) + sum(times * comb(n, k) * comb(m, j) for n, k, m, j, times in search.large_terms())
+    count = whole_number_of(search.count) + sum(
+        times * comb(n, k) * comb(m, j) for n, k, m, j, times in search.large_terms()
+    )
     left = right = None
     if per_vertex:
         if count >= 1 << 128:
@@ -296,7 +306,7 @@ def count_by_search(
                 f"the count for p={p}, q={q} has {count.bit_length()} bits, and 128 are the most where vertices are"
                 " counted; leave per_vertex out, or ask for some roots"
             )
-        of_left, of_right = (_together(*halves) for halves in search.of_vertices())
+        of_left, of_right = (together(*halves) for halves in search.of_vertices())
         left = graph.spread(of_left, "left", request.n_left)
         right = graph.spread(of_right, "right", request.n_right)
     return CountResult(
@@ -320,7 +330,7 @@ def count_table(request: CountRequest, progress: ProgressCallback | None) -> Cou
     search = _started(extension, request, ALL, METHODS["pivot"])
     _wait(search, progress)
     return CountTable(
-        counts=_table(search),
+        counts=table_of(search),
         max_p=request.p,
         max_q=request.q,
         side="left" if search.on_left else "right",
@@ -365,7 +375,7 @@ def count_table_by_trees(
 
     _wait(search, progress, look=hand_over, look_seconds=TREE_POLL_SECONDS)
     of_trees, nodes = trees.finish()
-    counts = _table(search)
+    counts = table_of(search)
     for (a, b), count in of_trees.items():
         counts[(a, b) if on_left else (b, a)] += count
     return CountTable(
@@ -392,7 +402,7 @@ def count_butterflies(request: CountRequest, per_vertex: bool, progress: Progres
         left = graph.spread(of_vertex[: graph.n_left], "left", request.n_left)
         right = graph.spread(of_vertex[graph.n_left :], "right", request.n_right)
     return CountResult(
-        count=_whole(search.count),
+        count=whole_number_of(search.count),
         p=2,
         q=2,
         side=None,
@@ -406,48 +416,99 @@ def count_butterflies(request: CountRequest, per_vertex: bool, progress: Progres
     )
 
 
-def count_on_gpu(request: CountRequest, method: str, progress: ProgressCallback | None) -> CountResult:
-    """Count one (p,q) by levels on the GPU (`src/counting/levels.cu`).
+def count_on_gpu(
+    request: CountRequest, method: str, per_vertex: bool, progress: ProgressCallback | None
+) -> CountResult:
+    """Count one (p,q) on the GPU, by levels (`src/counting/levels.cu`) or pivots (`pivots.cu`).
 
-    The CPU's threads choose the side of the roots.
+    The CPU's threads choose which, and the side of the roots.
 
     Sums over degrees, with a size of 1, stay on the CPU.
     """
     if min(request.p, request.q) == 1 or max(request.p, request.q) > LARGEST_SIDE:
-        return count_by_search(request, "levels", False, progress)
-    if method not in ("auto", "levels", "butterfly"):
-        raise BackendError(f"the CUDA backend counts by levels, not by method {method!r}; use the CPU backend")
+        return count_by_search(request, "pivot" if method == "pivot" else "levels", per_vertex, progress)
     started = time.perf_counter()
-    side: Side = chosen_search(request, "levels")[1] if request.side == "auto" else request.side
-    estimated = time.perf_counter() - started
-    graph = request.graph
-    search = CudaCount(graph.indptr, graph.indices, graph.n_right, request.p, request.q, side == "left", request.roots)
-    search.wait(progress)
-    if search.too_large:
-        raise BackendError(
-            f"the count for p={request.p}, q={request.q} does not fit in the 128 bits in which the CUDA backend adds up;"
-            " use the CPU backend"
+    seconds: dict[str, float] = {}
+    failed: BackendError | None = None
+    for search_by, side, patience in _searches_on_gpu(request, "levels" if method == "butterfly" else method):
+        seconds.setdefault("estimate", time.perf_counter() - started)
+        begun, graph, sizes = time.perf_counter(), request.graph, (request.p, request.q, side == "left")
+        csr = graph.indptr, graph.indices, graph.n_right
+        search = CudaCount(*csr, *sizes, request.roots, search_by == "pivot", per_vertex, patience)
+        try:
+            search.wait(progress)
+        except (BackendError, SearchGivenUp) as error:
+            failed = (
+                error.with_traceback(None) if isinstance(error, BackendError) else None
+            )  # nor the memory of its frames
+            seconds["given_up"] = time.perf_counter() - begun
+            continue
+        if search.too_large:
+            raise BackendError(
+                f"the count for p={request.p}, q={request.q} does not fit in the 128 bits in which the CUDA backend adds"
+                " up; use the CPU backend"
+            )
+        return CountResult(
+            count=search.count,
+            p=request.p,
+            q=request.q,
+            side=side,
+            method=search_by,
+            seconds={**search.seconds, **seconds},
+            threads=request.threads,
+            backend="cuda",
+            work=search.work,
+            left_counts=_of_vertices(request, search, "left", side) if per_vertex else None,
+            right_counts=_of_vertices(request, search, "right", side) if per_vertex else None,
         )
-    return CountResult(
-        count=search.count,
-        p=request.p,
-        q=request.q,
-        side=side,
-        method="levels",
-        seconds={**search.seconds, "estimate": estimated},
-        threads=request.threads,
-        backend="cuda",
-        work=search.work,
-    )
+    assert failed is not None  # of the last search, which nobody gives up
+    raise failed
 
 
-def chosen_search(request: CountRequest, method: str) -> tuple[Method, Side]:
-    """Choose search and side as a count over all roots would, without counting."""
+def _of_vertices(request: CountRequest, search: CudaCount, side: Side, root_side: Side) -> Counts:
+    """The counts of a side's vertices that a GPU has counted."""
+    graph = request.graph
+    n, n_all = (graph.n_left, request.n_left) if side == "left" else (graph.n_right, request.n_right)
+    low, high = np.zeros(n, np.uint64), np.zeros(n, np.uint64)
+    for numbers, more_low, more_high in search.of_roots if side == root_side else search.of_rows:
+        low[numbers] += more_low
+        high[numbers] += more_high + (low[numbers] < more_low)
+    counts: Counts = graph.spread(together(high, low), side, n_all)
+    return counts
+
+
+def _searches_on_gpu(request: CountRequest, method: str) -> Iterator[tuple[Method, Side, float | None]]:
+    """The search, the side and the patience of a count on a GPU.
+
+    Where the search is not prescribed another follows, for where the first takes far too long, or
+    more memory than there is.
+    """
+    if method != "auto" and request.side != "auto":
+        yield "pivot" if method == "pivot" else "levels", request.side, None
+        return
+    chosen, side, work = chosen_search(request, method, on_card=True)
+    if method != "auto":
+        yield chosen, side, None
+    elif chosen == "levels":
+        if (request.p if side == "left" else request.q) <= MOST_WAVES:
+            yield "levels", side, LEAST_PATIENCE + SECONDS_A_REGISTER * work
+        yield "pivot", side if request.side != "auto" else chosen_search(request, "pivot", on_card=True)[1], None
+    else:
+        yield "pivot", side, None
+        yield "levels", side, None
+
+
+def chosen_search(request: CountRequest, method: str, on_card: bool = False) -> tuple[Method, Side, float]:
+    """Choose search and side as a count over all roots would, without counting.
+
+    Returns them with the work that they are estimated to take (`Costs` of
+    `src/counting/estimate.hpp`).
+    """
     if max(request.p, request.q) > LARGEST_SIDE:
-        return "levels", "right" if request.side == "right" else "left"
-    search = _started(load_extension(), request, CHOICE, METHODS[method])
+        return "levels", "right" if request.side == "right" else "left", 0.0
+    search = _started(load_extension(), request, CHOICE, METHODS[method], on_card=on_card)
     _wait(search, None)
-    return "pivot" if search.is_pivot else "levels", "left" if search.on_left else "right"
+    return "pivot" if search.is_pivot else "levels", "left" if search.on_left else "right", search.estimated_work
 
 
 def checked_request(
@@ -477,7 +538,9 @@ def checked_request(
     )
 
 
-def _started(extension: Any, request: CountRequest, asked: int, method: int, tree_optional: int = 0) -> Any:
+def _started(
+    extension: Any, request: CountRequest, asked: int, method: int, tree_optional: int = 0, on_card: bool = False
+) -> Any:
     graph, roots = request.graph, request.roots
     return extension.Count(
         graph.indptr,
@@ -492,6 +555,7 @@ def _started(extension: Any, request: CountRequest, asked: int, method: int, tre
         np.empty(0, np.int32) if roots is None else roots,
         request.threads,
         tree_optional,
+        on_card,
     )
 
 
@@ -505,58 +569,3 @@ def _wait(search: Any, progress: ProgressCallback | None, **looks: Any) -> None:
 
 def _seconds(search: Any) -> dict[str, float]:
     return dict(zip(("prepare", "estimate", "search"), search.seconds, strict=True))
-
-
-def _whole(number: tuple[int, int, int]) -> int:
-    high, middle, low = number
-    return (high << 128) + (middle << 64) + low
-
-
-def _together(high: Counts, low: Counts) -> Counts:
-    if not high.any():
-        return low
-    together: Counts = (high.astype(object) << 64) | low.astype(object)
-    return together
-
-
-def _table(search: Any) -> dict[tuple[int, int], int]:
-    """All counts of a search, those terms included that the compiled code cannot hold."""
-    counts = {(p, q): _whole(number) for p, q, *number in search.table()}
-    of_roots, of_rows, leaves = search.large_terms_of_table()
-    if not (of_roots or of_rows or leaves):
-        return counts
-    on_left = search.on_left
-    largest = max(counts)
-    most_roots, most_rows = largest if on_left else largest[::-1]
-
-    def add(a: int, b: int, count: int) -> None:
-        counts[(a, b) if on_left else (b, a)] += count
-
-    for n, _, _, _, times in of_roots:
-        for b, choices in enumerate(_binomials(n, most_rows)):
-            if b > 1:
-                add(1, b, times * choices)
-    for n, _, _, _, times in of_rows:
-        for k, choices in enumerate(_binomials(n, most_roots - 1)):
-            add(1 + k, 1, times * choices)
-    for held, optional, row_held, row_optional, times in leaves:
-        of_side = list(enumerate(_binomials(row_optional, most_rows - row_held), row_held))
-        for a, choices in enumerate(_binomials(optional, most_roots - held), held):
-            for b, row_choices in of_side:
-                if a > 1 and b > 1:
-                    add(a, b, times * choices * row_choices)
-    return counts
-
-
-def _binomials(n: int, most: int) -> list[int]:
-    """C(n, k) for every k up to n and `most`.
-
-    Examples
-    --------
-    >>> _binomials(5, 3), _binomials(2, 9)
-    ([1, 5, 10, 10], [1, 2, 1])
-    """
-    row = [1]
-    for k in range(min(n, most)):
-        row.append(row[-1] * (n - k) // (k + 1))
-    return row

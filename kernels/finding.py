@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -43,6 +45,23 @@ class Group:
     right: Int32Array
     value: float
     covered: int | None = None
+
+
+@dataclass(frozen=True)
+class FindProgress:
+    """How far a search for the best maximal bicliques is.
+
+    Attributes
+    ----------
+    groups : list of Group
+        Of a cover, the groups that stand; else the best one so far, where there is one.
+    roots_done, n_roots : int
+        Of the step of the cover, or the range of sizes, that is searched now.
+    """
+
+    groups: list[Group]
+    roots_done: int
+    n_roots: int
 
 
 @dataclass(frozen=True)
@@ -100,6 +119,7 @@ def top_bicliques(
     threads: int = 1,
     time_limit: float | None = None,
     backend: str = "cpu",
+    progress: Callable[[FindProgress], Any] | None = None,
 ) -> FindResult:
     """Find the `k` best maximal bicliques of a bipartite graph, without listing all.
 
@@ -148,6 +168,9 @@ def top_bicliques(
     backend : {"cpu", "cuda"}
         Where it runs. A GPU knows no covers, no weights of edges, no time limit, and at most 4,096
         answers (`gpu_cannot_find`).
+    progress : callable, optional
+        Called about five times a second with how far the search is; by a GPU never. An exception
+        of it ends the search.
 
     Returns
     -------
@@ -238,13 +261,27 @@ def top_bicliques(
         left_terms, right_terms = _terms_of(graph, terms)
         by = OBJECTIVES.index(objective)
         session = extension.FindSession(*csr, by, wanted, least, left_terms, right_terms, *sizes, workers)
-    wait_for(session, time_limit=time_limit)
-    groups = [
-        Group(_numbers(graph.left, left), _numbers(graph.right, right), value if unit is None else value * unit)
-        for value, left, right in session.answers()
-    ]
+
+    def groups_of(answers: list[Any]) -> list[Group]:
+        return [
+            Group(_numbers(graph.left, left), _numbers(graph.right, right), value if unit is None else value * unit)
+            for value, left, right in answers
+        ]
+
+    cover = _Cover(starts, columns)
+
+    def tell(callback: Callable[[FindProgress], Any]) -> None:
+        found = groups_of(session.so_far(len(cover.groups)))
+        if diverse:
+            cover.add(found)
+        callback(FindProgress(list(cover.groups) if diverse else found, session.roots_done, session.n_roots))
+
+    wait_for(session, None if progress is None else partial(tell, progress), time_limit=time_limit)
+    groups = groups_of(session.answers())
+    if diverse:
+        cover.add(groups[len(cover.groups) :])
     return FindResult(
-        groups=_counted(groups, starts, columns) if diverse else groups,
+        groups=cover.groups if diverse else groups,
         proven=session.proven,
         side=chosen,
         nodes=session.nodes,
@@ -350,16 +387,22 @@ def _least(value: Any, unit: float | None) -> int:
     return int(np.clip(np.ceil(float(value) if unit is None else float(value) / unit), -(2.0**62), 2.0**62))
 
 
-def _counted(groups: list[Group], starts: Int64Array, columns: Int32Array) -> list[Group]:
+class _Cover:
     """The groups of a cover, each with the edges that are covered once it is taken."""
-    covered = np.zeros(len(columns), np.bool_)
-    counted = []
-    for group in groups:
-        for row in group.left:
-            first = starts[row]
-            covered[first + np.searchsorted(columns[first : starts[row + 1]], group.right)] = True
-        counted.append(replace(group, covered=int(np.count_nonzero(covered))))
-    return counted
+
+    def __init__(self, starts: Int64Array, columns: Int32Array) -> None:
+        self._starts, self._columns = starts, columns
+        self._covered = np.zeros(0, np.bool_)
+        self.groups: list[Group] = []
+
+    def add(self, groups: list[Group]) -> None:
+        if not self.groups:
+            self._covered = np.zeros(len(self._columns), np.bool_)
+        for group in groups:
+            for row in group.left:
+                first, last = self._starts[row : row + 2]
+                self._covered[first + np.searchsorted(self._columns[first:last], group.right)] = True
+            self.groups.append(replace(group, covered=int(np.count_nonzero(self._covered))))
 
 
 def _of_edges(

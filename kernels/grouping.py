@@ -1,4 +1,4 @@
-"""Roots grouped in partitions that store few rows twice."""
+"""Roots grouped in partitions that store few rows twice, and cut where these would be too large."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.arguments import as_int32, as_int64, checked_starts, whole_number
+from kernels.arguments import as_int32, as_int64, checked_roots, checked_starts, whole_number
 from kernels.contracts import Int32Array, Int64Array
 from kernels.cpu import load_extension, wait_for
 from kernels.errors import CapacityError, memory_is_capacity
@@ -60,9 +60,7 @@ def group_roots(indptr: Any, indices: Any, row_bytes: Any, cost: Any, partitions
     sizes, work = _amounts(row_bytes, "row_bytes"), _amounts(cost, "cost")
     if work.shape != (starts.size - 1,):
         raise ValueError(f"cost has {work.size} entries for {starts.size - 1} roots")
-    if rows.size and rows.max() >= sizes.size:
-        place = int(np.argmax(rows >= sizes.size))
-        raise ValueError(f"indices holds {rows[place]} at index {place}, but row_bytes has {sizes.size} entries")
+    _check_rows(rows, sizes)
     wanted = whole_number("partitions", partitions, most=MOST_PARTITIONS)
     if sizes.size and int(sizes.max()) * max(rows.size, 1) > MOST_WORK:
         raise CapacityError(
@@ -71,6 +69,66 @@ def group_roots(indptr: Any, indices: Any, row_bytes: Any, cost: Any, partitions
     run = load_extension().RootGrouping(starts, rows, sizes, work, wanted)
     wait_for(run)
     return run.take()  # type: ignore[no-any-return]
+
+
+@memory_is_capacity
+def cut_roots(
+    indptr: Any, indices: Any, row_bytes: Any, roots: Any, cuts: Any, budget: int
+) -> tuple[Int64Array, Int64Array]:
+    """Cut a sequence of roots in partitions: at given places, and where one outgrows a budget.
+
+    Parameters
+    ----------
+    indptr : array of int, shape (n_roots + 1,)
+    indices : array of int, shape (n_edges,)
+        CSR of the side that holds the roots.
+    row_bytes : array of int, shape (n_rows,)
+        Bytes that a vertex of the other side takes in a partition that holds it, once.
+    roots : array of int
+        The sequence: some of the roots, each once.
+    cuts : array of int
+        Places in it where a partition begins, ascending, from 1 on.
+    budget : int
+        Most bytes of a partition. A root that takes more has one of its own, with those that follow
+        it and add nothing.
+
+    Returns
+    -------
+    starts, bytes : array of int64
+        Where each partition begins in the sequence, and what it takes.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not fit together.
+
+    Notes
+    -----
+    One pass over the edges, in 4 bytes a row beside the input.
+
+    Examples
+    --------
+    >>> starts, taken = cut_roots([0, 2, 4, 6], [0, 1, 0, 1, 2, 3], [5, 5, 5, 5], [0, 1, 2], [], 10)
+    >>> starts.tolist(), taken.tolist()
+    ([0, 2], [10, 10])
+    """
+    rows = as_int32(indices, "indices")
+    starts = checked_starts(indptr, len(rows))
+    sizes = _amounts(row_bytes, "row_bytes")
+    _check_rows(rows, sizes)
+    sequence, places = checked_roots(roots, len(starts) - 1), as_int64(cuts, "cuts")
+    if places.size and (places[0] < 1 or places[-1] >= sequence.size or (np.diff(places) < 1).any()):
+        raise ValueError(f"cuts must ascend, from 1 to {sequence.size - 1} at most: places where a partition begins")
+    most = min(whole_number("budget", budget), MOST_WORK)
+    run = load_extension().RootCutting(starts, rows, sizes, sequence, places, most)
+    wait_for(run)
+    return run.take()  # type: ignore[no-any-return]
+
+
+def _check_rows(rows: Int32Array, sizes: Int64Array) -> None:
+    if rows.size and rows.max() >= sizes.size:
+        place = int(np.argmax(rows >= sizes.size))
+        raise ValueError(f"indices holds {rows[place]} at index {place}, but row_bytes has {sizes.size} entries")
 
 
 def _amounts(values: Any, name: str) -> Int64Array:

@@ -1,4 +1,4 @@
-"""Edges as ascending rows of the left side: looked up, joined and taken out."""
+"""Edges as ascending rows of the left side: looked up, joined, taken out, and transposed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.arguments import as_int32, as_int64, whole_number
+from kernels.arguments import as_int32, as_int64, checked_roots, checked_starts, whole_number
 from kernels.contracts import Int32Array, Int64Array
-from kernels.cpu import load_extension
+from kernels.cpu import load_extension, wait_for
+from kernels.errors import CapacityError, memory_is_capacity
+from kernels.machine import check_room
 
 Weights = NDArray[np.float64] | None
 
@@ -43,6 +45,161 @@ def row_starts(left: Any, n_left: int) -> Int64Array:
     if found is None or (len(ends) and n_left == 0):
         raise ValueError(f"left must ascend, and lie in 0…{n_left - 1}")
     return found
+
+
+@memory_is_capacity
+def transpose_rows(indptr: Any, indices: Any, n_right: int, order: Any = None) -> tuple[Int64Array, Int32Array]:
+    """Return the rows of the other side: for each right vertex the left ones, ascending.
+
+    Parameters
+    ----------
+    indptr : array of int, shape (n_left + 1,)
+    indices : array of int, shape (n_edges,)
+        CSR of the left side.
+    n_right : int
+        Number of right vertices.
+    order : array of int, or None
+        Left vertices, each once: the rows then hold their places in this order, and the other
+        vertices are left out.
+
+    Raises
+    ------
+    ValueError
+        If the arrays are no CSR matrix, or the order is none.
+
+    Notes
+    -----
+    Two passes over the edges, in 8 bytes a right vertex beside input and output.
+
+    Examples
+    --------
+    >>> starts, rows = transpose_rows([0, 2, 3], [0, 1, 1], 2)
+    >>> starts.tolist(), rows.tolist()
+    ([0, 1, 3], [0, 0, 1])
+    >>> transpose_rows([0, 2, 3], [0, 1, 1], 2, order=[1, 0])[1].tolist()
+    [1, 0, 1]
+    """
+    columns, starts, n_columns = _checked_rows(indptr, indices, n_right)
+    chosen = None if order is None else checked_roots(order, len(starts) - 1)
+    run = load_extension().Transposition(starts, columns, n_columns, chosen)
+    wait_for(run)
+    return run.take()  # type: ignore[no-any-return]
+
+
+@memory_is_capacity
+def peel_rows(
+    indptr: Any, indices: Int32Array, n_right: int, least_left: int, least_right: int
+) -> tuple[Int64Array, Int32Array, int]:
+    """Take vertices with too few edges away until there is none, in the place of the rows.
+
+    Parameters
+    ----------
+    indptr : array of int, shape (n_left + 1,)
+    indices : array of int32, shape (n_edges,)
+        CSR of the left side; what is left is written over its entries.
+    n_right : int
+        Number of right vertices.
+    least_left, least_right : int
+        Degrees that the left and the right vertices that stay have at least.
+
+    Returns
+    -------
+    indptr : array of int64
+    indices : array of int32
+        The first entries of those that were given.
+    rounds : int
+        Passes over the rows in which something was dropped.
+
+    Raises
+    ------
+    ValueError
+        If the arrays are no CSR matrix, or `indices` cannot be written to.
+
+    Notes
+    -----
+    A pass over what is left a round, in 8 bytes a vertex beside the input.
+
+    Examples
+    --------
+    >>> rows = np.array([0, 1, 2, 1, 2], np.int32)
+    >>> starts, left, rounds = peel_rows([0, 1, 3, 5], rows, 3, 2, 2)
+    >>> starts.tolist(), left.tolist(), rounds
+    ([0, 0, 2, 4], [1, 2, 1, 2], 1)
+    """
+    columns, starts, n_columns = _checked_rows(indptr, indices, n_right)
+    if columns.size and (columns is not indices or not columns.flags.writeable):
+        raise ValueError("indices must be an array of int32 in one piece that can be written to")
+    asked = ("least_left", least_left), ("least_right", least_right)
+    least = [whole_number(name, value, most=2**63 - 1) for name, value in asked]
+    run = load_extension().Peeling(starts, columns, n_columns, *least)
+    wait_for(run)
+    left, rounds = run.take()
+    return left, columns[: left[-1]], rounds
+
+
+@memory_is_capacity
+def count_paths(indptr: Any, indices: Any, n_right: int) -> tuple[Int64Array, Int64Array]:
+    """Return for each left and each right vertex the sum of its neighbours' degrees.
+
+    These are the paths of two edges that begin there.
+
+    Parameters
+    ----------
+    indptr, indices, n_right
+        CSR of the left side.
+
+    Raises
+    ------
+    ValueError
+        If the arrays are no CSR matrix.
+
+    Notes
+    -----
+    Two passes over the edges, in 4 bytes a right vertex beside input and output.
+
+    Examples
+    --------
+    >>> left, right = count_paths([0, 2, 3], [0, 1, 1], 2)
+    >>> left.tolist(), right.tolist()
+    ([3, 2], [2, 3])
+    """
+    columns, starts, n_columns = _checked_rows(indptr, indices, n_right)
+    run = load_extension().PathCounting(starts, columns, n_columns)
+    wait_for(run)
+    return run.take()  # type: ignore[no-any-return]
+
+
+@memory_is_capacity
+def connect_rows(indptr: Any, indices: Any, n_right: int) -> Int32Array:
+    """Return for each vertex the first one that it is connected with; right ones follow left ones.
+
+    Parameters
+    ----------
+    indptr, indices, n_right
+        CSR of the left side.
+
+    Raises
+    ------
+    CapacityError
+        If there are 2^31 vertices or more on both sides together.
+    ValueError
+        If the arrays are no CSR matrix.
+
+    Notes
+    -----
+    One pass over the edges, in 4 bytes a vertex.
+
+    Examples
+    --------
+    >>> connect_rows([0, 1, 1, 3], [1, 0, 2], 3).tolist()
+    [0, 1, 2, 2, 0, 2]
+    """
+    columns, starts, n_columns = _checked_rows(indptr, indices, n_right)
+    if len(starts) - 1 + n_columns > np.iinfo(np.int32).max:
+        raise CapacityError(f"both sides have {len(starts) - 1 + n_columns} vertices; 2**31 - 1 are the most")
+    run = load_extension().Connecting(starts, columns, n_columns)
+    wait_for(run)
+    return run.take().view(np.int32)  # type: ignore[no-any-return]
 
 
 def find_edges(indptr: Any, indices: Any, left: Any, right: Any) -> tuple[Int64Array, NDArray[np.bool_]]:
@@ -118,6 +275,18 @@ def change_rows(
         raise ValueError("left, right: changes must ascend, each edge once")
     found = load_extension().change_rows(starts, columns, weight, *ends, are_there.view(np.uint8), new_weight, n_left)
     return found[0], found[1], None if weight is None else found[2]
+
+
+def _checked_rows(indptr: Any, indices: Any, n_right: int) -> tuple[Int32Array, Int64Array, int]:
+    """Check rows whose entries may stand in any order."""
+    columns = as_int32(indices, "indices")
+    starts = checked_starts(indptr, len(columns))
+    n_columns = whole_number("n_right", n_right, least=0, most=2**31 - 1)
+    if columns.size and columns.max() >= n_columns:
+        place = int(np.argmax(columns >= n_columns))
+        raise ValueError(f"indices holds {columns[place]} at index {place}, but there are {n_columns} right vertices")
+    check_room(8 * n_columns, f"one number for each of the {n_columns:,} right vertices")
+    return columns, starts, n_columns
 
 
 def _same_length(name: str, values: NDArray[Any], other_name: str, others: NDArray[Any]) -> None:

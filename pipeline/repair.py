@@ -197,14 +197,15 @@ def _prepared(folder: RunFolder, bad: set[str], settings: Settings) -> tuple[Pla
     said += _left_to_you(folder.place, foreign)
     if not folder.has("plan.json") or {"plan.parquet", "reduced.parquet"} & bad:
         said.append(f"{folder.place}: planned again")
-    planned = plan_run(folder.store, folder.run, settings.data_backend, settings.cluster)
+    limit = settings.search.memory_limit
+    planned = plan_run(folder.store, folder.run, settings.data_backend, settings.cluster, limit)
     for name in bad:
         commit = COMMIT.fullmatch(name)
         if commit and int(commit[1]) >= planned.partitions:
             folder.remove(name)
             said.append(f"{folder.place}/{name}: removed, there is no such partition")
     if is_cut:
-        written = write_partitions(folder.store, folder.run)
+        written = write_partitions(folder.store, folder.run, memory_limit=limit)
         said += [f"{folder.place}: {written} partitions cut again"] if written else []
     return planned, said
 

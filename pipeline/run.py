@@ -169,10 +169,11 @@ def _run(source: Edges, settings: Settings, observer: Observer) -> RunSummary:
             source, store, settings.ingest, observer.rows, settings.data_backend, settings.search.memory_limit
         )
     with clock("profile"):
-        profile(store, graph.graph, settings.data_backend)
+        profile(store, graph.graph, settings.data_backend, settings.search.memory_limit)
     with clock("plan"):
         asked = settings.search, settings.plan, settings.data_backend, settings.cluster
-        planned = plan(store, graph.graph, *asked, publish=settings.publish)
+        limit = settings.search.memory_limit
+        planned = plan(store, graph.graph, *asked, publish=settings.publish, memory_limit=limit)
         check_input(store, planned.run, graph.summary, settings.checks)
         observer.planned(planned.run)
     return finish(store, planned, settings, observer, clock.seconds, graph)
@@ -209,7 +210,7 @@ def _resume(run_id: str, settings: Settings, observer: Observer) -> RunSummary:
         )
     if asked["asks"] != "bicliques":
         raise InputError(f"{folder.uri}: this run is a count; it goes on when `bicliq count` asks the same again")
-    planned = plan_run(store, run_id, settings.data_backend, settings.cluster)
+    planned = plan_run(store, run_id, settings.data_backend, settings.cluster, settings.search.memory_limit)
     return finish(store, planned, settings, observer, {}, None)
 
 

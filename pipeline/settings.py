@@ -44,7 +44,7 @@ OTHER_VARIABLES = {
     "BICLIQ_DATA": "Folder of the larger graphs of tests and benchmarks.",
     "BICLIQ_FAULTS": "How many faults the tests let happen to commands at work.",
     "BICLIQ_FAULTS_SEED": "Which ones.",
-    "BICLIQ_LARGE_TABLE": "Not empty: tests ingest a hundred million edges with 2 GiB.",
+    "BICLIQ_LARGE_TABLE": "Not empty: tests take a hundred million edges all the way with 2 GiB.",
     "BICLIQ_LOAD": "How many runs, and how many versions, the tests make one after the other.",
     "BICLIQ_GPU_MEMORY": "Bytes of a GPU that a search may take.",
     "BICLIQ_FUZZ": "How many arguments, ill-formed or not, the tests give each kernel.",
@@ -179,7 +179,7 @@ class SearchSettings(_Frozen):
         None, gt=0, le=LONGEST, allow_inf_nan=False, description="Stop the search after so many seconds."
     )
     memory_limit: int | None = Field(
-        None, ge=1, lt=2**63, description="Bytes a process may hold: ingest sorts on disk beyond; a search stops there."
+        None, ge=1, lt=2**63, description="Bytes a process may hold: ingest sorts on disk beyond, a search stops there."
     )
     on_limit: Literal["error", "flag"] = Field(
         "flag", description="Whether a reached limit is an error or marked in the manifest."

@@ -177,6 +177,8 @@ class HostCupy(ModuleType):
         return SimpleNamespace(free_bytes=lambda: 0)
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
         function = getattr(np, name)
         return lambda *arguments, **options: as_array(function(*arguments, **options))
 

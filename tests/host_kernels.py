@@ -8,15 +8,16 @@ that are given away, and parking.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from math import comb
 from typing import Any
 
 import numpy as np
 
+from kernels._cpu_warps import run_pivot_groups
 from kernels.cpu import load_extension
-from kernels.cuda import counting, search_program, table
+from kernels.cuda import counting, pivots, search_program, table
 from kernels.cuda.batches import Failure
 from kernels.cuda.layout import Struct
 from kernels.cuda.search_program import SUBTREE, Slot, Stop
@@ -337,6 +338,8 @@ def count_roots(grid: Any, block: Any, arguments: Any) -> None:
     lists = [set(rows[starts[v] : starts[v + 1]].tolist()) for v in range(run.n_vertices)]
     low, high = (at(pointer, max(map(len, lists)) + 1, np.uint64) for pointer in (run.table_low, run.table_high))
     assert at(run.binomials, counting.SMALL**2, np.uint32)[4 * counting.SMALL + 2] == comb(4, 2)
+    if run.grids and run.p + run.grids > 3:
+        return make_grids(run, lists)
     total = 0
     for root in at(run.roots, run.n_roots, np.uint32).tolist():
         if run.add("arena_used", ARENA_WORDS_A_ROOT) + ARENA_WORDS_A_ROOT > run.arena_words:
@@ -348,6 +351,53 @@ def count_roots(grid: Any, block: Any, arguments: Any) -> None:
     totals = at(run.totals, 2 * grid[0] * block[0] // 32, np.uint64)
     totals[-2:] = total % 2**64, total >> 64
     return None
+
+
+def make_grids(run: Launch, lists: list[set[int]]) -> None:
+    """The later vertices that share q rows with a root, as masks over its rows."""
+    for root in at(run.roots, run.n_roots, np.uint32).tolist():
+        rows = sorted(lists[root])
+        later = [(sum(1 << i for i, row in enumerate(rows) if row in lists[v]), v) for v in range(root + 1, len(lists))]
+        columns = sorted((one for one in later if one[0].bit_count() >= run.q), key=lambda one: one[0].bit_count())
+        masks = [mask for mask, _ in columns]
+        if len(masks) + 1 < run.p:
+            continue
+        words, stride = -(-len(rows) // 32), (len(masks) + 63) // 32 * 32
+        both = words * stride + -(-len(masks) // 32) * ((len(rows) + 63) // 32 * 32)
+        size = both + (len(masks) + len(rows) + 1 if run.grids == 2 else 0)
+        first = run.add("arena_used", size)
+        if first + size > run.arena_words:
+            return run.fail(Failure.ARENA_FULL)
+        place = run.add("n_nodes", 1)
+        if place >= run.node_capacity:
+            return run.fail(Failure.TASKS_FULL)
+        node = np.array([(first, len(masks), stride, words, len(rows))], pivots.NODE.dtype).view(np.uint8)
+        at(run.nodes, run.node_capacity * pivots.NODE.size, np.uint8).reshape(-1, pivots.NODE.size)[place] = node
+        grid = at(run.arena, run.arena_words, np.uint32)[first : first + size]
+        if run.grids == 2:
+            grid[both:] = [*(v for _, v in columns), *rows, root]
+        grid[words * stride : both] = 2**32 - 1  # what the device leaves there is not known
+        table = grid[: words * stride].reshape(words, stride)
+        table[:] = 0
+        for k in range(words):
+            table[k, : len(masks)] = [mask >> (32 * k) & (2**32 - 1) for mask in masks]
+    return None
+
+
+def open_pivots(grid: Any, block: Any, arguments: Any, of_vertices: bool = False) -> None:
+    """The search of the device, on threads of this machine."""
+    run_pivot_groups(arguments[0].ctypes.data, grid[0] * block[0] // 32, 2, of_vertices)
+
+
+def search_pivots(grid: Any, block: Any, arguments: Any, of_vertices: bool = False) -> None:
+    run_pivot_groups(arguments[0].ctypes.data, grid[0] * block[0] // 32, int(arguments[1]), of_vertices)
+
+
+def close_pivots(grid: Any, block: Any, arguments: Any) -> None:
+    run = Launch(pivots.FIELDS, pivots.COUNTERS, arguments[0])
+    words = at(run.counters, pivots.COUNTERS.size // 8, np.uint64)
+    for name in ("next_task", "n_tasks", "node_words"):
+        words[pivots.COUNTERS.word(name) + int(arguments[1])] = 0
 
 
 def close_wave(grid: Any, block: Any, arguments: Any) -> None:
@@ -380,4 +430,14 @@ def count_trees(grid: Any, block: Any, arguments: Any) -> None:
     at(run["nodes"], 1, np.uint64)[0] += run["n_trees"]
 
 
-COUNTS = {"count_roots": count_roots, "close_wave": close_wave, "count_wave": count_wave, "count_trees": count_trees}
+COUNTS = {
+    "count_roots": count_roots,
+    "close_wave": close_wave,
+    "count_wave": count_wave,
+    "count_trees": count_trees,
+    "open_pivots": open_pivots,
+    "search_pivots": search_pivots,
+    "open_vertex_pivots": partial(open_pivots, of_vertices=True),
+    "search_vertex_pivots": partial(search_pivots, of_vertices=True),
+    "close_pivots": close_pivots,
+}

@@ -108,23 +108,53 @@ def bench_scale(
         list[int] | None,
         typer.Option("--workers", min=1, max=MOST_THREADS, help="Workers of a cluster; may be repeated."),
     ] = None,
+    simulated: Annotated[
+        int | None,
+        typer.Option(
+            "--simulate",
+            min=1,
+            max=1_000_000,
+            help="Start no such clusters: work out from the times of a finished run how fast up to so many would be.",
+        ),
+    ] = None,
+    picture: Annotated[
+        str | None, typer.Option("--picture", help="With --simulate, file to draw to: .svg, .png or .pdf.")
+    ] = None,
     backend: OneBackend = "cpu",
     threads: Threads = 1,
     json: Json = False,
 ) -> None:
     """Count and digest a planned run on clusters of several sizes.
 
-    The table has times, how busy each worker was, and what it read.
+    The table has times, how busy each worker was, and what it read. With --simulate, it has times
+    that the partitions of a finished run would take on many workers: as they are, with the longest
+    cut to single roots, and those by their first level.
     """
     from flows.cli import bench_tables, console
     from pipeline.bench.scaling import measure_scaling
+    from pipeline.bench.simulation import draw_simulation, measure_hand_out, simulate, sizes_up_to
+    from pipeline.errors import InputError
     from pipeline.store.results import open_run
 
+    check_picture(picture)
+    if simulated is None and picture is not None:
+        raise InputError("--picture draws what --simulate works out; give both, or neither")
+    if simulated is not None and (backend, threads) != ("cpu", 1):
+        raise InputError("--simulate times pieces on one thread of a CPU; leave --backend and --threads out")
     opened = open_run(settings.store, run)
+    if simulated is not None:
+        price = measure_hand_out()
+        sizes = workers or sizes_up_to(simulated)
+        records = [asdict(found) for found in simulate(opened.store, opened.run, sizes, price)]
+        if picture is not None:
+            draw_simulation(records, f"run {opened.run}", picture)
+        answer = {"run": opened.run, "hand_out": price, "simulated": records}
+        console.answer(answer, json, bench_tables.simulation, wide_table=True)
+        return
     records = []
-    for found in measure_scaling(opened.store, opened.run, workers or [1, 2], backend, threads):
-        records.append(asdict(found))
-        console.note(f"{found.workers} workers: {found.seconds:.2f} s")
+    for measured in measure_scaling(opened.store, opened.run, workers or [1, 2], backend, threads):
+        records.append(asdict(measured))
+        console.note(f"{measured.workers} workers: {measured.seconds:.2f} s")
     console.answer({"run": opened.run, "clusters": records}, json, bench_tables.scaling, wide_table=True)
     _end(len({record["digest"] for record in records}) <= 1)
 

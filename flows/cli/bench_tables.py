@@ -83,6 +83,20 @@ def scaling(record: Record) -> Table:
     return table
 
 
+def simulation(record: Record) -> Table:
+    """What many workers would take, a column a way to cut the longest piece."""
+    rows = record["simulated"]
+    longest = {r["cut"]: f"{r['longest']:.3f}" for r in rows}
+    heads = tuple(f"{cut}, longest {seconds} s" for cut, seconds in longest.items())
+    price = f"{1000 * record['hand_out']:.1f} ms to hand out a piece"
+    title = f"run {record['run']}: seconds, times as fast (if handing out were free), {price}"
+    table = _table(title, (), ("workers", *heads))
+    for size in dict.fromkeys(r["workers"] for r in rows):
+        found = (r for r in rows if r["workers"] == size)
+        table.add_row(str(size), *(f"{r['seconds']:.2f}, {r['times']:.1f} ({r['times_if_free']:.1f})" for r in found))
+    return table
+
+
 def counts(record: Record) -> Group:
     """Milliseconds of each (p,q)-count."""
     heads = ("found", "exact", "threads", "method", "side", "prepare", "estimate", "search", "total")

@@ -11,15 +11,18 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from flows.words import BETWEEN, graph_size, many, update_in_words
+from flows.words import BETWEEN, graph_size, how_far, many, update_in_words
 from pipeline.run import Observer
 from pipeline.stages.forecast import in_words
+
+if TYPE_CHECKING:
+    from pipeline.questions.find import Reached
 
 MEMBERS_SHOWN = 8
 """Members of a side that a table shows before it says how many more there are."""
@@ -88,6 +91,23 @@ def observed(quiet: bool) -> Iterator[Observer]:
     with Progress(*columns, console=err, transient=True) as progress:
         bar = _Bar(progress)
         yield Observer(bar.stage, bar.rows, bar.search, bar.dashboard, bar.expected)
+
+
+@contextmanager
+def finding(quiet: bool) -> Iterator[Callable[[Reached], None] | None]:
+    """Whom a search for the best groups tells how far it is: on a terminal, a progress bar."""
+    if quiet or not err.is_terminal:
+        yield None
+        return
+    columns = SpinnerColumn(), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*columns, console=err, transient=True) as progress:
+        task = progress.add_task("start", total=None)
+
+        def tell(state: Reached) -> None:
+            share, words = how_far(state)
+            progress.update(task, total=1, completed=share, description=words)
+
+        yield tell
 
 
 @dataclass

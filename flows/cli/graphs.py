@@ -47,7 +47,8 @@ def profile(
 
     store = Store.open(settings.store, create=False)
     name = store.find_graph(graph)
-    record = {"graph": name, **asdict(profile_graph(store, name, settings.data_backend))}
+    limit = settings.search.memory_limit
+    record = {"graph": name, **asdict(profile_graph(store, name, settings.data_backend, limit))}
     if two_hop:
         record["two_hop"] = count_two_hop(store, name, settings.data_backend)
     console.answer(record, json, console.profiled)
@@ -63,7 +64,10 @@ def plan(settings: Settings, graph: GraphName, json: Json = False) -> None:
 
     store = Store.open(settings.store, create=False)
     name = store.find_graph(graph)
-    profile_graph(store, name, settings.data_backend)
+    limit = settings.search.memory_limit
+    profile_graph(store, name, settings.data_backend, limit)
     where = settings.data_backend, settings.cluster
-    planned = plan_run(store, name, settings.search, settings.plan, *where, publish=settings.publish)
+    planned = plan_run(
+        store, name, settings.search, settings.plan, *where, publish=settings.publish, memory_limit=limit
+    )
     console.answer(asdict(planned), json, console.planned)

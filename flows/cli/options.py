@@ -8,6 +8,7 @@ variable and the settings file take the same values and refuse the same ones.
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from types import NoneType, UnionType
@@ -51,8 +52,20 @@ TAKES: dict[str, tuple[str, ...]] = {
     "estimate": (
         *("ingest", "search", *(f"-{of_a_call}" for of_a_call in CALL), "search.threads"),
         "publish",
+        "data_backend",
     ),
-    "count": ("ingest", "search.side", *HOW, "plan", "cluster", "second_run", "checks", "data_backend", "store"),
+    "count": (
+        "ingest",
+        "search.side",
+        "search.memory_limit",
+        *HOW,
+        "plan",
+        "cluster",
+        "second_run",
+        "checks",
+        "data_backend",
+        "store",
+    ),
     "find": (
         "ingest",
         *(f"search.{name}" for name in ("min_left", "min_right", "min_edges", "side")),
@@ -62,15 +75,24 @@ TAKES: dict[str, tuple[str, ...]] = {
     ),
     "clique": ("ingest", *HOW, "data_backend", "store"),
     "ingest": ("ingest", "search.memory_limit", "data_backend", "store"),
-    "profile": ("data_backend", "store"),
-    "plan": ("search", *(f"-{of_a_call}" for of_a_call in CALL), "plan", "publish", "cluster", "data_backend", "store"),
+    "profile": ("search.memory_limit", "data_backend", "store"),
+    "plan": (
+        "search",
+        *(f"-{of_a_call}" for of_a_call in CALL),
+        "search.memory_limit",
+        "plan",
+        "publish",
+        "cluster",
+        "data_backend",
+        "store",
+    ),
     "resume": (*CALL, "cluster", "second_run", "force", "notify", "data_backend", "store"),
     "runs": ("store",),
     "diff": ("store",),
     "rollback": ("store",),
     "compact": ("search.threads", "store"),
     "prune": ("store",),
-    "update": ("ingest", *HOW, "versions", "cluster", "notify", "data_backend", "store"),
+    "update": ("ingest", "search.memory_limit", *HOW, "versions", "cluster", "notify", "data_backend", "store"),
     "watch": (*ALL, "-search.max_bicliques", "-search.on_limit"),
     "top": ("store",),
     "show": ("store",),
@@ -158,7 +180,10 @@ def settings_from(given: dict[tuple[str, ...], Any]) -> Settings:
     for pair in CONTRADICTIONS:
         if all(cluster.get(name) for name in pair):
             raise InputError(f"--{pair[0]} and --{pair[1]} contradict each other; give one of them")
-    return load_settings(**tree)
+    settings = load_settings(**tree)
+    if settings.search.memory_limit is not None:  # before Arrow is loaded, which reserves more than it uses
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    return settings
 
 
 def check_picture(path: str | None) -> None:

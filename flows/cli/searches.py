@@ -157,13 +157,15 @@ def find(
     if edges is not None and run is None:
         if context.params["store"] is not None:
             raise InputError("--store is where the run of --run lies; an edge table is searched without one")
-        record = find_in_table(edges, asked, settings, report)
+        with console.finding(json) as tell:
+            record = find_in_table(edges, asked, settings, report, tell)
     elif run is not None and edges is None:
         from pipeline.settings import load_settings
 
         if settings.ingest != load_settings().ingest:
             raise InputError("--run: the graph has been read already; leave the options of the input out")
-        record = find_in_run(run, asked, settings, report)
+        with console.finding(json) as tell:
+            record = find_in_run(run, asked, settings, report, tell)
     else:
         raise InputError("name an edge table, or a run of the store with --run, one of the two")
     console.answer(record, json, console.groups_table)

@@ -75,6 +75,7 @@ class CountGraph:
     row_roots: Any
     vertex_of_root: Any
     """Its number in the input."""
+    vertex_of_row: Any
 
 
 def count_graph(
@@ -104,14 +105,16 @@ def count_graph(
     numbers = xp.arange(n_roots, dtype=xp.int64)
     order = numbers if keep_order else xp.argsort(root_degree * max(n_roots, 1) + numbers)
     order = order[root_degree[order] > 0]
+    vertex_of_row = xp.flatnonzero(row_degree > 0)
     row_rank = xp.cumsum(row_degree > 0) - 1
-    roots, rows, n_rows = _ranks(xp, order, n_roots)[roots], row_rank[rows], int((row_degree > 0).sum())
+    roots, rows, n_rows = _ranks(xp, order, n_roots)[roots], row_rank[rows], len(vertex_of_row)
     return CountGraph(
         root_start=_starts(xp, roots, len(order)).astype(xp.uint64),
         root_rows=rows[_sorted_by(xp, roots, rows, n_rows)].astype(xp.uint32),
         row_start=_starts(xp, rows, n_rows).astype(xp.uint64),
         row_roots=roots[_sorted_by(xp, rows, roots, len(order))].astype(xp.uint32),
         vertex_of_root=order,
+        vertex_of_row=vertex_of_row,
     )
 
 

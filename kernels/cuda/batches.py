@@ -11,12 +11,13 @@ from kernels.errors import BackendError
 
 
 class Failure(IntEnum):
-    """Which memory did not suffice for a run (`src/lanes/device_failure.hpp`)."""
+    """Why a run ended early (`src/lanes/device_failure.hpp`): memory, or the host's decision."""
 
     NONE = 0
     ARENA_FULL = 1
     TASKS_FULL = 2
     WORKSPACE_FULL = 3
+    GIVEN_UP = 4
 
 
 FAILURE = SharedEnum(Failure)

@@ -1,8 +1,9 @@
 """The CUDA driver of (p,q)-counts: runs `src/counting/levels.cu` through CuPy.
 
 Core, order and adjacency are made on the device with array operations; then one kernel builds the
-roots and one kernel a level searches them. Where the memory of a run does not suffice it is
-repeated with half of the roots at a time: a sum is taken over only from a run that came to its end.
+roots and one kernel a level searches them, or `kernels.cuda.pivots` does. Where the memory of a run
+does not suffice it is repeated with half of the roots at a time: a sum is taken over only from a
+run that came to its end.
 """
 
 from __future__ import annotations
@@ -11,15 +12,16 @@ import time
 from functools import cache
 from itertools import combinations
 from math import comb
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from kernels.contracts import Progress, ProgressCallback
 from kernels.cuda.adjacency import CountGraph, count_graph, owners
-from kernels.cuda.batches import FAILURE, RootBatches
-from kernels.cuda.device import POLL_SECONDS, device_errors, free_budget, is_pending
+from kernels.cuda.batches import FAILURE, Failure, RootBatches
+from kernels.cuda.device import POLL_SECONDS, Budget, current_device, device_errors, free_budget, is_pending, streams
 from kernels.cuda.layout import Struct, Values
+from kernels.cuda.pivots import NODE, CudaPivots
 from kernels.cuda.program import Program
 from kernels.errors import BackendError
 
@@ -28,12 +30,13 @@ ROOT_BLOCKS_A_MULTIPROCESSOR = 8
 WAVE_BLOCKS_A_MULTIPROCESSOR = 12
 MOST_WAVES = 64
 ARENA_SHARE, TASKS_SHARE, NODES_SHARE, SCRATCH_SHARE, WORKSPACE_SHARE = 0.4, 0.1, 0.1, 0.1, 0.2  # of the free memory
+BYTES_AN_EDGE = 150  # of the graph on the device, with what its preparation takes
+GRIDS_SHARE, GRID_NODES_SHARE = 0.3, 0.05  # the same of arena and nodes, where pivots take the rest
 LARGEST_ARENA_BYTES, LARGEST_TASKS, LARGEST_NODES = 32 << 30, 1 << 28, 1 << 26
 MOST_SUBSETS = 1024  # of a small set that are kept as words; the kernel asks for no more
 SMALL = 33
 TOO_LARGE = 2**128 - 1
 
-NODE = Struct("CountNode", np.dtype([("masks", "u8"), ("n", "u4"), ("stride", "u4"), ("words", "u4"), ("need", "u4")]))
 TASK = Struct("CountTask", np.dtype([("node", "u4"), ("column", "u4")]))
 COUNTERS = Struct(
     "CountCounters",
@@ -45,7 +48,7 @@ COUNTERS = Struct(
 RUN = Struct.of_words(
     "CountRun", "root_start", "row_start", "root_rows", "row_roots", "roots", "scratch", "arena", "nodes", "tasks", "workspace",
     "totals", "table_low", "table_high", "binomials", "subsets", "first_subset", "counters", "n_vertices", "n_roots", "p", "q",
-    "arena_words", "node_capacity", "task_capacity", "workspace_words",
+    "arena_words", "node_capacity", "task_capacity", "workspace_words", "grids",
 )  # fmt: skip
 PROGRAM = Program(
     "counting/levels.cu",
@@ -94,8 +97,12 @@ def choices(largest: int, q: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any,
     return np.array([v & half for v in values], np.uint64), np.array([v >> 64 for v in values], np.uint64)
 
 
+class SearchGivenUp(Exception):
+    """Raised where a search takes longer than there is patience for."""
+
+
 class CudaCount:
-    """One count by levels on the current GPU; `wait` runs it.
+    """One count on the current GPU; `wait` runs it.
 
     Parameters
     ----------
@@ -108,10 +115,31 @@ class CudaCount:
     roots
         Vertices of that side to count below, in the order of its numbers; None: all, by ascending
         degree.
+    by_pivots
+        Search by pivots, not by levels.
+    per_vertex
+        Count for each vertex as well, by pivots.
+    patience
+        Seconds of searching after which a search by levels is given up; None: never.
     """
 
-    def __init__(self, indptr: Any, indices: Any, n_right: int, p: int, q: int, left: bool, roots: Any) -> None:
+    def __init__(
+        self,
+        indptr: Any,
+        indices: Any,
+        n_right: int,
+        p: int,
+        q: int,
+        left: bool,
+        roots: Any,
+        by_pivots: bool = False,
+        per_vertex: bool = False,
+        patience: float | None = None,
+    ) -> None:
         self._graph = (indptr, indices, n_right)
+        self._by_pivots, self._per_vertex, self._patience = by_pivots, per_vertex, patience
+        self.of_roots: list[Any] = []
+        self.of_rows: list[Any] = []
         self._left, self._roots = left, roots
         self._p, self._q = (p, q) if left else (q, p)
         self.count = 0
@@ -126,32 +154,45 @@ class CudaCount:
         ------
         BackendError
             If the GPU cannot hold the largest root, cannot choose so many vertices, or is lost.
+        SearchGivenUp
+            If it took longer than there was patience.
         """
         import cupy
 
-        if self._p - 1 > MOST_WAVES:
+        if self._p - 1 > MOST_WAVES and not self._by_pivots:
             raise BackendError(
-                f"the CUDA backend chooses at most {MOST_WAVES + 1} vertices of the side of the roots, not {self._p};"
-                " take the other side, or the CPU backend"
+                f"the CUDA backend chooses at most {MOST_WAVES + 1} vertices of the side of the roots by levels, not"
+                f" {self._p}; take the other side, or method 'pivot'"
             )
         with device_errors():
             self._run(cupy, progress)
 
     def _run(self, cp: Any, progress: ProgressCallback | None) -> None:
         started = time.perf_counter()
+        budget = free_budget(cp.cuda.Device()).without(BYTES_AN_EDGE * len(self._graph[1]))
+        blocks = CountBlocks(cp, budget, self._by_pivots)  # first of all: the largest, of the same size for all graphs
+        by_roots_alone = self._p == 2 and not self._per_vertex
+        self._pivots = CudaPivots(cp, budget, self._p, self._q) if self._by_pivots and not by_roots_alone else None
         graph = count_graph(cp, *self._graph, self._left, self._p, self._q, self._roots is not None)
+        if self._pivots is not None and self._per_vertex:
+            self._pivots.of_vertices = len(graph.root_start) - 1, len(graph.row_start) - 1
         roots = self._chosen(cp, graph)
-        memory = CountMemory(cp, graph)
+        memory = CountMemory(cp, blocks, graph)
         self._held = self._arrays(cp, graph)
         pointers = {name: int(array.data.ptr) for name, array in self._held.items()}
-        numbers = {"n_vertices": len(graph.root_start) - 1, "p": self._p, "q": self._q}
+        numbers = {
+            "n_vertices": len(graph.root_start) - 1,
+            "p": self._p,
+            "q": self._q,
+            "grids": int(self._by_pivots) + int(self._per_vertex),
+        }
         fields = memory.fields() | pointers | numbers
         cp.cuda.Device().synchronize()
         self.seconds["prepare"] = time.perf_counter() - started
         batches = RootBatches(
             roots, lambda batch: (cp.ascontiguousarray(batch[::2]), cp.ascontiguousarray(batch[1::2]))
         )
-        done = 0
+        done, self._deadline = 0, None if self._patience is None else time.perf_counter() + self._patience
         for batch in batches:
             if not len(batch):
                 continue
@@ -160,6 +201,8 @@ class CudaCount:
                 batches.halve(batch)
                 continue
             self._take(outcome, memory)
+            if self._per_vertex and self._pivots is not None:
+                self._take_vertices(cp, graph, self._pivots.vertices)
             done += len(batch)
             if progress is not None:
                 progress(Progress(done, len(roots), 0))
@@ -167,9 +210,18 @@ class CudaCount:
     def _take(self, outcome: dict[str, int], memory: CountMemory) -> None:
         """Add what a run that came to its end has counted."""
         totals = memory.totals.get().reshape(-1, 2)
+        self.count += outcome["by_pivots"]
         self.count += sum(int(low) + (int(high) << 64) for low, high in totals[totals.any(axis=1)].tolist())
         self.too_large |= bool(outcome["too_large"]) or self.count > TOO_LARGE
         self.work += outcome["work"]
+
+    def _take_vertices(self, cp: Any, graph: CountGraph, vertices: list[Any]) -> None:
+        """Keep the counts of vertices of a run that came to its end, as (number, low, high)."""
+        for kept, words, numbers in zip(
+            (self.of_roots, self.of_rows), vertices, (graph.vertex_of_root, graph.vertex_of_row), strict=True
+        ):
+            low, high = words.get().reshape(-1, 2).T
+            kept.append((cp.asarray(numbers).get(), low, high))
 
     def _chosen(self, cp: Any, graph: CountGraph) -> Any:
         """Roots, those with most paths of two edges first."""
@@ -207,25 +259,54 @@ class CudaCount:
         events[0].record()
         build((min(memory.root_blocks, len(roots)),), (ROOT_THREADS,), (run,))
         events[1].record()
-        for wave in range(self._p - 2):
+        for wave in range(0 if self._by_pivots else self._p - 2):
             close((1,), (1,), (run, np.uint32(wave)))
             search((memory.wave_blocks,), (WAVE_THREADS,), (run, np.uint32(wave)))
         events[2].record()
         while is_pending(events[2]):
+            if self._deadline is not None and time.perf_counter() > self._deadline:
+                self._give_up(counters, events[2])
             time.sleep(POLL_SECONDS)
         events[2].synchronize()
         self.seconds["roots"] += cp.cuda.get_elapsed_time(events[0], events[1]) / 1000
         self.seconds["search"] += cp.cuda.get_elapsed_time(events[1], events[2]) / 1000
-        return COUNTERS.unpacked(counters.get())
+        outcome = COUNTERS.unpacked(counters.get()) | {"by_pivots": 0}
+        if self._pivots is None or outcome["failure"]:
+            return outcome
+        found, told, seconds = self._pivots.search(memory.arena, memory.nodes, outcome["n_nodes"])
+        self.seconds["search"] += seconds
+        return outcome | {"by_pivots": found} | {name: told[name] for name in ("failure", "too_large", "work")}
+
+    @staticmethod
+    def _give_up(counters: Any, end: Any) -> NoReturn:
+        """End the kernels that run, and the search."""
+        failure = COUNTERS.word("failure")
+        told = np.array([Failure.GIVEN_UP], np.uint64)
+        counters[failure : failure + 1].set(told, stream=streams(current_device()).beside)
+        end.synchronize()
+        raise SearchGivenUp
+
+
+class CountBlocks:
+    """Blocks of device memory for a count by levels, as shares of a budget, or for grids."""
+
+    def __init__(self, cp: Any, budget: Budget, for_grids: bool) -> None:
+        self.budget, self.for_grids = budget, for_grids
+        arena_share, nodes_share = (GRIDS_SHARE, GRID_NODES_SHARE) if for_grids else (ARENA_SHARE, NODES_SHARE)
+        self.arena = cp.empty(budget.items(arena_share, 4, LARGEST_ARENA_BYTES // 4), dtype=cp.uint32)
+        self.n_nodes = budget.items(nodes_share, NODE.size, LARGEST_NODES)
+        self.n_tasks = 0 if for_grids else budget.items(TASKS_SHARE, TASK.size, LARGEST_TASKS)
+        self.nodes = cp.empty(self.n_nodes * NODE.size, dtype=cp.uint8)
+        self.tasks = cp.empty(self.n_tasks * TASK.size, dtype=cp.uint8)
 
 
 class CountMemory:
-    """Blocks of device memory for a count, as shares of what is free."""
+    """All of the memory of a count: what its graph asks for, beside the blocks."""
 
-    def __init__(self, cp: Any, graph: CountGraph) -> None:
-        device = cp.cuda.Device()
-        budget = free_budget(device)
-        multiprocessors = int(device.attributes["MultiProcessorCount"])
+    def __init__(self, cp: Any, blocks: CountBlocks, graph: CountGraph) -> None:
+        self._blocks, budget = blocks, blocks.budget
+        self.arena, self.nodes, self.tasks = blocks.arena, blocks.nodes, blocks.tasks
+        multiprocessors = int(cp.cuda.Device().attributes["MultiProcessorCount"])
         n = len(graph.root_start) - 1
         degrees = cp.diff(graph.root_start.astype(cp.int64))
         words = (int(degrees.max()) if n else 0) // 32 + 64
@@ -234,15 +315,11 @@ class CountMemory:
             multiprocessors * ROOT_BLOCKS_A_MULTIPROCESSOR, SCRATCH_SHARE, 8 * max(n, 1), "blocks"
         )
         warps = WAVE_THREADS // 32
-        self.wave_blocks = budget.fitting(
-            multiprocessors * WAVE_BLOCKS_A_MULTIPROCESSOR, WORKSPACE_SHARE, 4 * self._workspace_words * warps, "blocks"
-        )
+        self.wave_blocks = 0
+        if not blocks.for_grids:
+            wanted = multiprocessors * WAVE_BLOCKS_A_MULTIPROCESSOR
+            self.wave_blocks = budget.fitting(wanted, WORKSPACE_SHARE, 4 * self._workspace_words * warps, "blocks")
         n_warps = max(self.root_blocks * ROOT_THREADS // 32, self.wave_blocks * warps)
-        self.arena = cp.empty(budget.items(ARENA_SHARE, 4, LARGEST_ARENA_BYTES // 4), dtype=cp.uint32)
-        self._n_nodes = budget.items(NODES_SHARE, NODE.size, LARGEST_NODES)
-        self._n_tasks = budget.items(TASKS_SHARE, TASK.size, LARGEST_TASKS)
-        self.nodes = cp.empty(self._n_nodes * NODE.size, dtype=cp.uint8)
-        self.tasks = cp.empty(self._n_tasks * TASK.size, dtype=cp.uint8)
         self.scratch = cp.zeros(2 * n * self.root_blocks, dtype=cp.uint32)
         self.workspace = cp.empty(self._workspace_words * self.wave_blocks * warps, dtype=cp.uint32)
         self.totals = cp.zeros(2 * n_warps, dtype=cp.uint64)
@@ -252,7 +329,7 @@ class CountMemory:
         names = ("scratch", "arena", "nodes", "tasks", "workspace", "totals")
         return {name: int(getattr(self, name).data.ptr) for name in names} | {
             "arena_words": self.arena.size,
-            "node_capacity": self._n_nodes,
-            "task_capacity": self._n_tasks,
+            "node_capacity": self._blocks.n_nodes,
+            "task_capacity": self._blocks.n_tasks,
             "workspace_words": self._workspace_words,
         }

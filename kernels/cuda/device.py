@@ -113,6 +113,21 @@ class Budget:
         """Bytes of a share."""
         return int(self.n_bytes * part)
 
+    def without(self, n_bytes: int) -> Budget:
+        """What is left beside something else, at least half, and a round number.
+
+        Blocks of the same size are found again in the memory pool by the next search; those of
+        another size are cut out of larger ones, until a large one must be taken anew.
+
+        Examples
+        --------
+        >>> Budget(1000).without(100), Budget(1000).without(900)
+        (Budget(n_bytes=896), Budget(n_bytes=480))
+        """
+        n = max(self.n_bytes - n_bytes, self.n_bytes // 2)
+        place = max(n.bit_length() - 4, 0)
+        return Budget(n >> place << place)
+
     def items(self, part: float, item_bytes: int, at_most: int | None = None) -> int:
         """How many items a share holds, or `at_most`."""
         n = self.share(part) // item_bytes

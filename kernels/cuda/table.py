@@ -112,8 +112,8 @@ PROGRAM = Program(
         RUN,
         Values((
             ("kMostOptional", MOST_OPTIONAL), ("kTreeThreads", 32 * WARPS_A_BLOCK),
-            ("CellShape{{3, 5}, {2, 2}, 7}.cells()", _SAMPLE.n_cells),
-            ("CellShape{{3, 5}, {2, 2}, 7}.row(1, 2)", int(np.ravel_multi_index((1, 2, 0), _SAMPLE.shape))),
+            ("CellShape{{3, 5}, 7}.cells()", _SAMPLE.n_cells),
+            ("CellShape{{3, 5}, 7}.row(1, 2)", int(np.ravel_multi_index((1, 2, 0), _SAMPLE.shape))),
         )),
     ),
 )  # fmt: skip

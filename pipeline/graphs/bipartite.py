@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import xxhash
 
+import kernels
 from pipeline.columns import column_of, values_of
 from pipeline.errors import DamageError, InputError
 from pipeline.placement.arrays import BLOCK, counts_of, library_of, repeat, starts_of, to_host
@@ -29,9 +30,6 @@ ROW_GROUP = 1 << 20
 """Edges that are read or written at a time: as many as pyarrow puts in a row group."""
 
 SCHEMA = pa.schema({"left": pa.int32(), "right": pa.int32()})
-
-FEW_ENTRIES = 1 << 16
-"""Entries of a matrix that NumPy sorts in less time than SciPy takes to load."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,21 +130,27 @@ class BipartiteGraph:
         ones = np.ones(self.n_edges, np.int8)
         return sp.csr_array((ones, self.indices, self.indptr), shape=(self.n_left, self.n_right))
 
-    def transpose(self) -> BipartiteGraph:
+    def transpose(self, order: Int32s | None = None) -> BipartiteGraph:
         """Return the same graph with its sides exchanged: rows of the right side.
+
+        Parameters
+        ----------
+        order
+            Some left vertices, each once: the graph then has these alone, numbered by their places.
 
         Notes
         -----
         O(n_edges); rows come out ascending.
         """
         xp = library_of(self.indices)
-        if xp is not np or self.n_edges <= FEW_ENTRIES:
-            keys = xp.sort(self.indices.astype(xp.int64) << 32 | self.edge_left)
-            return BipartiteGraph.from_edges(keys >> 32, keys & 0xFFFFFFFF, self.n_right, self.n_left)
-        csc = self.matrix().tocsc()
-        return BipartiteGraph(
-            self.n_right, self.n_left, csc.indptr.astype(np.int64), csc.indices.astype(np.int32, copy=False)
-        )
+        n = self.n_left if order is None else int(order.size)
+        if xp is np:
+            rows = kernels.transpose_rows(self.indptr, self.indices, self.n_right, order)
+            return BipartiteGraph(self.n_right, n, *rows)
+        lengths, columns = (self.left_degrees, self.indices) if order is None else self.rows_of(order)
+        keys = columns.astype(xp.int64) << 32 | repeat(xp.arange(n, dtype=xp.int32), lengths)
+        keys.sort()
+        return BipartiteGraph.from_edges(keys >> 32, keys & 0xFFFFFFFF, self.n_right, n)
 
     def on(self, backend: str) -> BipartiteGraph:
         """Return the graph with its arrays on the host ("cpu") or on the GPU ("cuda")."""
@@ -233,10 +237,16 @@ def read_graph(folder: GraphFolder, backend: str = "cpu") -> BipartiteGraph:
     return read_edges(folder, named_files(record)[EDGES], *sizes, backend)
 
 
+def stored_sizes(folder: GraphFolder) -> tuple[int, int]:
+    """Return the number of edges of an ingested graph, and of its vertices on both sides."""
+    folder.must_exist()
+    record = folder.read_record("graph.json")
+    return int(record["n_edges"]), int(record["n_left"]) + int(record["n_right"])
+
+
 def stored_edges(folder: GraphFolder) -> int:
     """Return the number of edges of an ingested graph."""
-    folder.must_exist()
-    return int(folder.read_record("graph.json")["n_edges"])
+    return stored_sizes(folder)[0]
 
 
 def read_edges(folder: Folder, file: StoredFile, n_left: int, n_right: int, backend: str = "cpu") -> BipartiteGraph:

@@ -9,9 +9,9 @@ drawn from raw bits of PCG64, so a seed gives the same edges on every machine.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
+import kernels
 from pipeline.errors import InputError
 from pipeline.graphs.rings import Ring, ring_edges
 from pipeline.store.folder import COMPRESSION_LEVEL, Folder, file_system
@@ -33,11 +34,14 @@ NOISE = 0.1
 Kronecker graphs)."""
 
 CHUNK_EDGES = 1 << 20
-"""Edges drawn at a time, and rows of a row group: 50 MiB of memory, however many edges there
-are."""
+"""Edges drawn at a time, and rows of a row group: 50 MiB of memory for each file that is written,
+however many edges there are."""
 
-FILE_EDGES = 32 << 20
-"""Most edges of one Parquet file of a folder."""
+DRAWS = 4
+"""Draws of 16 bits that a number of the generator gives; `CHUNK_EDGES` is a multiple of it."""
+
+FILE_CHUNKS = 32
+"""Most chunks of one Parquet file of a folder."""
 
 ODD = 0x9E3779B97F4A7C15
 """Multiplying by an odd number scatters the ids of a side, so that hubs do not lie at its
@@ -87,7 +91,7 @@ def generate(
     ----------
     target
         Path or fsspec URL: a file that ends in ``.parquet`` or ``.csv``, or a folder, which gets
-        Parquet files of at most `FILE_EDGES` rows.
+        Parquet files of at most `FILE_CHUNKS` row groups, as many at a time as there are cores.
     n_left, n_right
         Number of ids of each side; not every id need occur.
     n_edges
@@ -116,8 +120,8 @@ def generate(
 
     Notes
     -----
-    O(n_edges log n) time; memory is bounded by `CHUNK_EDGES`, whatever the size. Chakrabarti, Zhan,
-    Faloutsos: R-MAT, a recursive model for graph mining, 2004.
+    O(n_edges log n) time; memory is bounded by `CHUNK_EDGES` and the cores, whatever the size.
+    Chakrabarti, Zhan, Faloutsos: R-MAT, a recursive model for graph mining, 2004.
 
     Examples
     --------
@@ -127,25 +131,29 @@ def generate(
     _check(n_left, n_right, n_edges, corners)
     _check_rings(rings, truth)
     started = time.perf_counter()
-    chunks: Iterator[tuple[Int64s, Int64s]] = edges(n_left, n_right, n_edges, seed, corners)
+    drawing = _Drawing(n_left, n_right, n_edges, seed, corners)
     planted = None
     if rings:
-        first = next(chunks)
-        planted = ring_edges(*first, n_left, n_right, rings, seed)
-        chunks = chain([first], chunks, [(planted.left, planted.right)])
+        planted = ring_edges(*drawing.chunk(0), n_left, n_right, rings, seed)
         n_edges += planted.left.size
-    columns = (
-        pa.record_batch({"left": _labels(left, "u", text), "right": _labels(right, "v", text)})
-        for left, right in chunks
-    )
+
+    def batches(chunks: Iterable[int]) -> Iterator[pa.RecordBatch]:
+        for i in chunks:
+            left, right = drawing.chunk(i) if i < len(drawing) or planted is None else (planted.left, planted.right)
+            yield pa.record_batch({"left": _labels(left, "u", text), "right": _labels(right, "v", text)})
+
     fs, path = file_system(target)
     parent, _, name = path.rstrip("/").rpartition("/")
+    chunks = range(len(drawing) + (planted is not None))
     if name.endswith((".parquet", ".csv")):
-        sizes = [_write_file(Folder(fs, parent or "."), name, columns)]
+        sizes = [_write_file(Folder(fs, parent or "."), name, batches(chunks))]
     else:
         folder = Folder(fs, path.rstrip("/"))
         fs.makedirs(folder.path, exist_ok=True)
-        sizes = [_write_file(folder, f"part-{i:05d}.parquet", part) for i, part in enumerate(_parts(columns))]
+        parts = [chunks[first : first + FILE_CHUNKS] for first in range(0, len(chunks), FILE_CHUNKS)]
+        with ThreadPoolExecutor(kernels.available_threads()) as pool:
+            write = [pool.submit(_write_file, folder, f"part-{i:05d}.parquet", batches(p)) for i, p in enumerate(parts)]
+            sizes = [written.result() for written in write]
     if planted is not None and truth is not None:
         _write_truth(truth, planted.rings, text)
     return Generated(target, len(sizes), n_edges, sum(sizes), round(time.perf_counter() - started, 6), rings)
@@ -175,14 +183,34 @@ def edges(
     >>> [left.size for left, _ in edges(10, 10, 5)]
     [5]
     """
-    bits = np.random.PCG64(seed)
-    left_levels, right_levels = _levels(n_left), _levels(n_right)
-    bounds = [_thresholds(corners, int(raw)) for raw in bits.random_raw(max(left_levels, right_levels))]
-    for start in range(0, n_edges, CHUNK_EDGES):
-        size = min(CHUNK_EDGES, n_edges - start)
+    drawing = _Drawing(n_left, n_right, n_edges, seed, corners)
+    return (drawing.chunk(i) for i in range(len(drawing)))
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """The edges that a seed gives, in chunks, each of which can be drawn alone."""
+
+    n_left: int
+    n_right: int
+    n_edges: int
+    seed: int
+    corners: tuple[float, float, float, float]
+
+    def __len__(self) -> int:
+        """Number of chunks."""
+        return -(-self.n_edges // CHUNK_EDGES)
+
+    def chunk(self, number: int) -> tuple[Int64s, Int64s]:
+        """Draw one chunk."""
+        size = min(CHUNK_EDGES, self.n_edges - number * CHUNK_EDGES)
+        bits = np.random.PCG64(self.seed)
+        left_levels, right_levels = _levels(self.n_left), _levels(self.n_right)
+        bounds = [_thresholds(self.corners, int(raw)) for raw in bits.random_raw(max(left_levels, right_levels))]
+        bits.advance(number * len(bounds) * (CHUNK_EDGES // DRAWS))
         left, right = np.zeros(size, np.int64), np.zeros(size, np.int64)
         for level, (a, b, c) in enumerate(bounds):
-            draw = bits.random_raw(-(-size // 4)).view(np.uint16)[:size]
+            draw = bits.random_raw(-(-size // DRAWS)).view(np.uint16)[:size]
             lower = draw >= b  # corners, in the order of the draw: hub-hub, hub-other, other-hub, other-other
             if level < left_levels:
                 left += left
@@ -190,7 +218,7 @@ def edges(
             if level < right_levels:
                 right += right
                 right += np.where(lower, draw >= c, draw >= a)
-        yield _scattered(left, left_levels, n_left), _scattered(right, right_levels, n_right)
+        return _scattered(left, left_levels, self.n_left), _scattered(right, right_levels, self.n_right)
 
 
 def parse_corners(text: str) -> tuple[float, float, float, float]:
@@ -248,20 +276,6 @@ def _scattered(codes: Int64s, levels: int, n: int) -> Int64s:
 def _labels(ids: Int64s, prefix: str, text: bool) -> pa.Array:
     numbers = pa.array(ids)
     return pa.compute.binary_join_element_wise(prefix, numbers.cast(pa.string()), "") if text else numbers
-
-
-def _parts(batches: Iterator[pa.RecordBatch]) -> Iterator[Iterator[pa.RecordBatch]]:
-    """The batches of each file, which must be written before the next is asked for."""
-    for first in batches:
-        yield chain([first], _take(batches, FILE_EDGES - first.num_rows))
-
-
-def _take(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    """The next batches that have so many rows together, or all that are left."""
-    taken = 0
-    while taken < rows and (batch := next(batches, None)) is not None:
-        taken += batch.num_rows
-        yield batch
 
 
 def _write_file(folder: Folder, name: str, batches: Iterator[pa.RecordBatch]) -> int:

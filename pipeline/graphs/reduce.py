@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+import kernels
 from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
 from pipeline.graphs.paths import row_blocks
 from pipeline.placement.arrays import BLOCK, library_of, repeat, starts_of, sums_of_rows, to_host
@@ -67,9 +68,9 @@ def reduce(graph: BipartiteGraph, min_left: int = 1, min_right: int = 1) -> Redu
 
     Notes
     -----
-    Each round drops all vertices below their bound at once, O(edges left) a round, some edges at a
-    time: beside the graph there is its core, and nothing else of that size. A graph whose arrays
-    lie on a GPU is reduced there.
+    Rounds of O(edges left): beside the graph there is its core, and nothing else of that size. A
+    graph whose arrays lie on a GPU is reduced there; each round drops all vertices below their
+    bound at once, some edges at a time.
 
     Examples
     --------
@@ -78,19 +79,42 @@ def reduce(graph: BipartiteGraph, min_left: int = 1, min_right: int = 1) -> Redu
     0
     """
     xp = library_of(graph.indices)
+    core, rounds = peel(graph, min_left, min_right)
+    (left_kept, _), (right_kept, right_rank) = map(_numbered, _degrees(core))
+    starts = starts_of(core.left_degrees[left_kept])
+    indices = core.indices if rounds else xp.empty_like(core.indices)
+    for first in range(0, indices.size, BLOCK):
+        indices[first : first + BLOCK] = right_rank[core.indices[first : first + BLOCK]]
+    return Reduced(BipartiteGraph(left_kept.size, right_kept.size, starts, indices), left_kept, right_kept, rounds)
+
+
+def peel(graph: BipartiteGraph, min_left: int, min_right: int, *, in_place: bool = False) -> tuple[BipartiteGraph, int]:
+    """Return the core of `reduce` with the ids of the graph, and the rounds of peeling.
+
+    Vertices that are peeled off are isolated. With `in_place` the core is written over a graph of
+    the host, which must not be used any more: then there is nothing of its size beside it.
+
+    Examples
+    --------
+    >>> graph = BipartiteGraph.from_edges([0, 1, 1, 2, 2], [0, 1, 2, 1, 2], 3, 3)
+    >>> core, rounds = peel(graph, 2, 2)
+    >>> core.left_degrees.tolist(), core.indices.tolist(), rounds
+    ([0, 2, 2], [1, 2, 1, 2], 1)
+    """
+    xp = library_of(graph.indices)
+    if xp is np:
+        rows = graph.indices if in_place else graph.indices.copy()
+        indptr, indices, rounds = kernels.peel_rows(graph.indptr, rows, graph.n_right, min_right, min_left)
+        if 2 * indices.size < rows.size:  # what was peeled off is not kept in memory
+            indices = indices.copy()
+        return BipartiteGraph(graph.n_left, graph.n_right, indptr, indices), rounds
     rounds = 0
     while True:
         keep = graph.left_degrees >= min_right, graph.right_degrees >= min_left
         if all(bool((degrees[~kept] == 0).all()) for degrees, kept in zip(_degrees(graph), keep, strict=True)):
-            break
+            return graph, rounds
         graph = _peeled(graph, *keep, graph.indices if rounds else xp.empty_like(graph.indices))
         rounds += 1
-    (left_kept, _), (right_kept, right_rank) = map(_numbered, _degrees(graph))
-    starts = starts_of(graph.left_degrees[left_kept])
-    indices = graph.indices if rounds else xp.empty_like(graph.indices)
-    for first in range(0, indices.size, BLOCK):
-        indices[first : first + BLOCK] = right_rank[graph.indices[first : first + BLOCK]]
-    return Reduced(BipartiteGraph(left_kept.size, right_kept.size, starts, indices), left_kept, right_kept, rounds)
 
 
 def _degrees(graph: BipartiteGraph) -> tuple[Int64s, Int64s]:

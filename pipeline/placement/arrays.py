@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-BLOCK = 1 << 24
+BLOCK = 1 << 22
 """Entries that are worked on at a time where an operation needs temporary arrays several times as
 large."""
 
@@ -45,8 +45,9 @@ def counts_of(values: Any, n: int) -> Any:
     """
     xp = library_of(values)
     found = xp.zeros(n, xp.int64)
-    for start in range(0, values.size, BLOCK):  # bincount makes an int64 copy
-        found += xp.bincount(values[start : start + BLOCK], minlength=n)
+    step = max(BLOCK, n)  # bincount makes an int64 copy, and an array of n
+    for start in range(0, values.size, step):
+        found += xp.bincount(values[start : start + step], minlength=n)
     return found
 
 

@@ -28,12 +28,15 @@ NEVER = "1000 days"
 """When to give up a worker of our own cluster: Dask closes the nanny of one that happens to be down
 15 s after it was down before, for good, though nannies start their workers again."""
 
+NAMED = 5
+"""Machines that a message names before it stops."""
+
 CONNECT_SECONDS = 30
 """How long to wait for the scheduler of an existing cluster."""
 
 
 @contextlib.contextmanager
-def open_cluster(settings: ClusterSettings, backend: str = "cpu") -> Iterator[Any]:
+def open_cluster(settings: ClusterSettings, backend: str = "cpu", data_backend: str = "cuda") -> Iterator[Any]:
     """Open a cluster and yield its client; one that was started here is closed with the block.
 
     Parameters
@@ -44,6 +47,8 @@ def open_cluster(settings: ClusterSettings, backend: str = "cpu") -> Iterator[An
     backend
         With "cuda", one process a GPU instead: all GPUs that `CUDA_VISIBLE_DEVICES` shows, or as
         many as asked for.
+    data_backend
+        Where tables are: with "cpu" the processes of GPUs do not load cuDF.
 
     Yields
     ------
@@ -53,8 +58,8 @@ def open_cluster(settings: ClusterSettings, backend: str = "cpu") -> Iterator[An
     Raises
     ------
     InputError
-        Where no scheduler answers at the given address; where a script starts a cluster whose
-        workers would run the script again.
+        Where no scheduler answers at the given address, or it or a worker of it has no Bicliq;
+        where a script starts a cluster whose workers would run the script again.
     BackendError
         Where Dask-CUDA is missing, or workers do not start.
 
@@ -82,10 +87,11 @@ def open_cluster(settings: ClusterSettings, backend: str = "cpu") -> Iterator[An
     with dask.config.set(quiet):
         if settings.scheduler is not None:
             with _without_dasks_log(), _connect(settings.scheduler) as client:
+                _refuse_hosts_without_bicliq(client)
                 yield client
             return
         _refuse_in_a_worker()
-        cluster = _gpu_cluster(settings) if backend == "cuda" else _core_cluster(settings)
+        cluster = _gpu_cluster(settings, data_backend) if backend == "cuda" else _core_cluster(settings)
         with cluster, Client(cluster) as client:
             if settings.dashboard:
                 cluster.sync(_show_searches, cluster.scheduler)
@@ -132,15 +138,19 @@ def _core_cluster(settings: ClusterSettings) -> Any:
         raise BackendError(f"no cluster starts here ({error}); {UNGUARDED}") from error
 
 
-def _gpu_cluster(settings: ClusterSettings) -> Any:
-    """One worker a GPU; where cuDF is installed it may spill, and shares its memory with CuPy."""
+def _gpu_cluster(settings: ClusterSettings, data_backend: str) -> Any:
+    """One worker a GPU.
+
+    Where tables lie there, too, cuDF may spill, and shares its memory with CuPy. To load it takes a
+    worker seconds.
+    """
     reason = why_no_gpu_cluster()
     if reason is not None:
         raise BackendError(reason)
     from dask_cuda import LocalCUDACluster
 
     pool: dict[str, Any] = {}
-    if importlib.util.find_spec("cudf") is not None:
+    if data_backend == "cuda" and importlib.util.find_spec("cudf") is not None:
         pool = {
             "enable_cudf_spill": True,
             "rmm_async": True,
@@ -171,6 +181,29 @@ def _connect(address: str) -> Any:
         raise InputError(
             f"scheduler {address!r}: no Dask scheduler answers there ({error}); check the address, as in tcp://host:8786"
         ) from error
+
+
+def _refuse_hosts_without_bicliq(client: Any) -> None:
+    """Refuse a cluster some of whose machines cannot import what tasks are made of.
+
+    A worker that cannot ends when it gets one, without a word, and so takes the task for deadly.
+    """
+
+    def lacks_bicliq() -> bool:  # pickled as it is, and not by its name in this module
+        from importlib.util import find_spec
+
+        return any(find_spec(name) is None for name in ("kernels", "pipeline"))
+
+    without = ["the scheduler"] if client.run_on_scheduler(lacks_bicliq) else []
+    with contextlib.suppress(TimeoutError):  # a worker that hangs is none of ours to find
+        found = client.sync(client._run, lacks_bicliq, on_error="ignore", callback_timeout=CONNECT_SECONDS)
+        without += [f"worker {address}" for address, lacks in found.items() if lacks]
+    if without:
+        named = ", ".join(without[:NAMED]) + (" …" if len(without) > NAMED else "")
+        raise InputError(
+            f"scheduler {client.scheduler.address}: Bicliq cannot be imported by {named}; install this version of Bicliq"
+            " on all machines of the cluster"
+        )
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -29,7 +29,7 @@ QUEUED_PER_THREAD = 2
 """Tasks handed to each thread of a cluster at a time: one to work on and one to go on with."""
 
 LOOK_SECONDS = 5.0
-"""Silence after which it is looked whether the cluster still has workers."""
+"""Time between two looks at who the workers of a cluster are."""
 
 WORKERLESS_SECONDS = 300.0
 """How long a cluster may be without a worker: as long as its manager may take to start new ones."""
@@ -144,27 +144,36 @@ def _done_by(
 ) -> Iterator[Ended]:
     events: SimpleQueue[Any] = SimpleQueue()  # Dask's threads fill it, the caller's empties it
     topic = f"bicliq-{uuid.uuid4().hex}"
-    slots = _slots_by_host(client)
+    workers = _Workers(client)
     running: dict[str, tuple[int, Task, Any]] = {}
 
     def submit(number: int, task: Task) -> None:
         if client.status == "closed":
             raise _lost("it closed its connections")
-        future = client.submit(_on_worker, task, topic, slots, LOGGER.getEffectiveLevel(), pure=False, retries=RETRIES)
+        call = task, topic, workers.slots, LOGGER.getEffectiveLevel()
+        future = client.submit(_on_worker, *call, pure=False, retries=RETRIES)
         running[future.key] = number, task, future
         future.add_done_callback(events.put)
 
     def start() -> None:
-        task = next_task()
-        if task is not None:
+        """Keep all workers busy, those too that came since."""
+        while len(running) < QUEUED_PER_THREAD * max(workers.slots.all, 1):
+            task = next_task()
+            if task is None:
+                return
             submit(*task)
 
     client.subscribe_topic(topic, events.put)
     try:
-        for _ in range(QUEUED_PER_THREAD * max(sum(slots.values()), 1)):
-            start()
+        start()
         while running:
-            event = _next_event(client, events)
+            if workers.look():
+                start()
+            try:
+                event = events.get(timeout=LOOK_SECONDS)
+            except Empty:
+                continue
+            workers.heard()
             if isinstance(event, tuple):  # time and message of a running task
                 _hear(event[1], hear)
                 continue
@@ -184,6 +193,74 @@ def _done_by(
             client.unsubscribe_topic(topic)
 
 
+@dataclass(frozen=True)
+class Slots:
+    """Tasks that each machine of a cluster runs at a time.
+
+    It travels with every task. Machines are many and mostly alike, so only those are named that
+    differ from most.
+
+    Parameters
+    ----------
+    all
+        Of all machines together.
+    usual
+        Of a machine that is not named, or came later; None: there was no machine yet.
+    others
+        Of those that differ.
+
+    Examples
+    --------
+    >>> Slots.of({"tcp://10.0.0.7": 8, "tcp://10.0.0.8": 8, "tcp://10.0.0.9": 4})
+    Slots(all=20, usual=8, others={'tcp://10.0.0.9': 4})
+    """
+
+    all: int = 0
+    usual: int | None = None
+    others: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, by_host: dict[str, int]) -> Slots:
+        """Name the machines that differ from most."""
+        counts = list(by_host.values())
+        usual = max(counts, key=counts.count, default=None)
+        return cls(sum(counts), usual, {host: slots for host, slots in by_host.items() if slots != usual})
+
+
+class _Workers:
+    """The workers of a cluster, which come and go: looked at every `LOOK_SECONDS`."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.slots = Slots.of(_slots_by_host(client))
+        self._looked = self._seen = time.monotonic()
+
+    def heard(self) -> None:
+        """Note that a task was heard of."""
+        self._seen = time.monotonic()
+
+    def look(self) -> bool:
+        """Look who there is, unless that was done a moment ago; says whether it is another number.
+
+        Raises
+        ------
+        BicliqError
+            Where nobody has been there, or heard of, for `WORKERLESS_SECONDS`.
+        """
+        now = time.monotonic()
+        if now - self._looked < LOOK_SECONDS:
+            return False
+        self._looked, before = now, self.slots.all
+        if by_host := _slots_by_host(self._client):
+            self.slots, self._seen = Slots.of(by_host), now
+        elif now - self._seen >= WORKERLESS_SECONDS:
+            raise BicliqError(
+                f"the cluster has had no worker for {WORKERLESS_SECONDS:.0f} s; start workers and run the same command"
+                " again: what is committed is kept"
+            )
+        return self.slots.all != before
+
+
 def _hear(message: dict[str, Any], hear: Callable[[Any], None]) -> None:
     """Pass on what a task tells, and log what its worker would have logged."""
     if "event" in message:
@@ -193,7 +270,7 @@ def _hear(message: dict[str, Any], hear: Callable[[Any], None]) -> None:
         hear(message["told"])
 
 
-def _on_worker(task: Task, topic: str, slots: dict[str, int], level: int) -> tuple[str, Any, BicliqError | None]:
+def _on_worker(task: Task, topic: str, slots: Slots, level: int) -> tuple[str, Any, BicliqError | None]:
     """Do a task on a Dask worker.
 
     An error that would come again is returned, since Dask tries again what is raised.
@@ -202,7 +279,7 @@ def _on_worker(task: Task, topic: str, slots: dict[str, int], level: int) -> tup
 
     worker = get_worker()
     metrics_on(worker)
-    sharers = slots.get(_host(worker.address), worker.state.nthreads)
+    sharers = slots.others.get(_host(worker.address), slots.usual or worker.state.nthreads)
 
     def send(event: Message) -> None:
         worker.log_event(topic, {"worker": str(worker.name), "event": event})
@@ -219,25 +296,6 @@ def _on_worker(task: Task, topic: str, slots: dict[str, int], level: int) -> tup
 
 def _tell(worker: Any, topic: str, message: Any) -> None:
     worker.log_event(topic, {"told": message})
-
-
-def _next_event(client: Any, events: SimpleQueue[Any]) -> Any:
-    """Wait for what a task tells or how it ended, as long as there are workers to hear from."""
-    missing_since = None
-    while True:
-        try:
-            return events.get(timeout=LOOK_SECONDS)
-        except Empty:
-            pass
-        if _slots_by_host(client):
-            missing_since = None
-            continue
-        missing_since = missing_since or time.monotonic()
-        if time.monotonic() - missing_since >= WORKERLESS_SECONDS:
-            raise BicliqError(
-                f"the cluster has had no worker for {WORKERLESS_SECONDS:.0f} s; start workers and run the same command"
-                " again: what is committed is kept"
-            )
 
 
 def _ended(number: int, future: Any) -> Ended:

@@ -142,7 +142,9 @@ class Placement:
             elif cluster.scheduler is not None:
                 yield stack.enter_context(open_cluster(cluster))
             else:
-                yield self.search.run(lambda backend: stack.enter_context(open_cluster(cluster, backend)))
+                yield self.search.run(
+                    lambda backend: stack.enter_context(open_cluster(cluster, backend, self.data.backend))
+                )
 
     def record(self, parts: str = "partitions") -> dict[str, str]:
         """Return the decisions in words; `parts` names what a cluster would share."""
@@ -236,6 +238,7 @@ def place_run(
     paths: int,
     cannot: str | None = None,
     not_worth: str | None = None,
+    writes_lists: bool = True,
 ) -> Placement:
     """Decide where the partitions of a run are cut and searched, or counted.
 
@@ -247,6 +250,8 @@ def place_run(
         What is known of the work: edges of the graph, and paths of two edges from all roots.
     cannot, not_worth
         As for `place_search`.
+    writes_lists
+        Whether what is found is encoded as lists, for which workers with a GPU each load cuDF.
 
     Raises
     ------
@@ -258,8 +263,8 @@ def place_run(
     if shared and not remote and cannot is None:
         cannot = why_no_gpu_cluster()
     place = place_search(search.backend, paths, cannot=cannot, not_worth=not_worth, remote=remote)
-    if shared and not remote and place.backend == "cuda" and data_backend == "auto":
-        data = _chosen("data", "auto", None)  # the workers of a cluster of GPUs load cuDF as they start
+    if shared and not remote and place.backend == "cuda" and data_backend == "auto" and writes_lists:
+        data = _chosen("data", "auto", None)
     else:
         data = place_graph(data_backend, n_edges)
     return Placement(data, place, cluster if shared else None, search.threads, why)

@@ -48,18 +48,18 @@ def count_table(source: Edges, asked: CountAsked, settings: Settings) -> CountRe
     Raises
     ------
     InputError
-        At bad input, or where vertices are asked for: these counts are files of a store.
-    CapacityError
-        Where a count is 2^128 or more.
+        At bad input, or where vertices or a limit of memory are asked for: these need a store.
     """
     if asked.vertices:
         raise InputError("counts of vertices are written to a store; name one with --store")
-    check_count_backends(asked, settings)
+    if settings.search.memory_limit is not None:
+        raise InputError("a count in memory knows no limit of it; with --store it keeps to --memory-limit")
+    check_count_backends(settings)
     started = time.perf_counter()
     table = read_edge_table(source, settings.ingest, backend=settings.data_backend)
     graph = bipartite_of(table)
     read = time.perf_counter()
-    place = place_search(settings.search.backend, cannot=asked.gpu_cannot, not_worth=NOT_WORTH)
+    place = place_search(settings.search.backend, not_worth=NOT_WORTH)
     options: dict[str, Any] = {"side": settings.search.side, "threads": settings.search.threads}
     csr = (graph.indptr, graph.indices, graph.n_right)
     found: kernels.CountResult | kernels.CountTable
@@ -113,11 +113,12 @@ def count_run(source: Edges, asked: CountAsked, settings: Settings, observer: Ob
         Where partitions failed, after all others were counted.
     """
     observer = observer or Observer()
-    check_count_backends(asked, settings)
+    check_count_backends(settings)
     store = Store.open(settings.store)
     observer.stage("ingest")
     started = time.perf_counter()
-    read = ingest(source, store, settings.ingest, observer.rows, settings.data_backend)
+    limit = settings.search.memory_limit
+    read = ingest(source, store, settings.ingest, observer.rows, settings.data_backend, limit)
     ingested = time.perf_counter()
     observer.stage("plan")
     run, method = plan_count(store, read.graph, asked, settings)

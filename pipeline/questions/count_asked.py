@@ -75,15 +75,6 @@ class CountAsked:
         return (1, 1) if self.all_sizes else (self.p, self.q)
 
     @property
-    def gpu_cannot(self) -> str | None:
-        """Why no GPU can count this, in words, or None."""
-        if self.vertices:
-            return "a GPU counts no vertices; use the CPU backend"
-        if self.method == "pivot" and not self.all_sizes:
-            return "a GPU counts one (p, q) by levels, not by pivots; use the CPU backend"
-        return None
-
-    @property
     def key(self) -> str:
         """Name of the question in the store (`pipeline.store.counts`)."""
         kind = "all" if self.all_sizes else "vertices" if self.vertices else "one"
@@ -135,11 +126,11 @@ class CountRecord:
         return {**asdict(self), "counts": rows}
 
 
-def check_count_backends(asked: CountAsked, settings: Settings) -> None:
+def check_count_backends(settings: Settings) -> None:
     """Refuse backends that are asked for and cannot be used for this, before anything is read."""
     remote = settings.cluster.scheduler is not None
     search = settings.search
-    check_backends(settings.data_backend, search.backend, search.threads, cannot=asked.gpu_cannot, remote=remote)
+    check_backends(settings.data_backend, search.backend, search.threads, remote=remote)
 
 
 def why_none(asked: CountAsked, n_left: int, n_right: int) -> str | None:

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 import kernels
-from pipeline.errors import BicliqError, sentence
+from pipeline.errors import BackendError, BicliqError, sentence
 from pipeline.events import warn
-from pipeline.graphs.bipartite import read_graph, stored_edges
+from pipeline.graphs.bipartite import read_graph, stored_edges, stored_sizes
 from pipeline.graphs.reduce import reduce
 from pipeline.placement.tasks import Here, hand_out
 from pipeline.placement.watching import Watched, standing
@@ -21,7 +21,8 @@ from pipeline.placement.work import WORK
 from pipeline.questions.count_asked import NOT_WORTH, CountAsked
 from pipeline.questions.count_tables import vertex_table
 from pipeline.settings import Settings
-from pipeline.stages.partition import cut_partitions, ready_partition
+from pipeline.stages.limits import GraphNeeds, MemoryRoom
+from pipeline.stages.partition import Partition, cut_partitions, ready_partition
 from pipeline.stages.plan import plan, read_plan, read_plan_record
 from pipeline.stages.profile import profile
 from pipeline.stages.search_run import SearchProgress
@@ -32,10 +33,15 @@ NEEDED_SETTINGS: dict[str, Any] = {"min_edges": 1}
 """What a count asks of a run's plan besides p, q and the side: nothing."""
 
 
+CHOSEN = GraphNeeds(edge=24, vertex=96)
+
+
 def plan_count(store: Store, graph: str, asked: CountAsked, settings: Settings) -> tuple[str, str]:
     """Plan the run whose partitions are counted; returns its name and the search of all of them."""
-    profile(store, graph, settings.data_backend)
+    limit = settings.search.memory_limit
+    profile(store, graph, settings.data_backend, limit)
     folder = store.graph(graph)
+    MemoryRoom.within(limit).require(CHOSEN.of(*stored_sizes(folder)), f"{folder.uri}: to choose how to count")
     place = place_graph(settings.data_backend, stored_edges(folder))
     core = place.run(lambda backend: reduce(read_graph(folder, backend), *asked.least).on_host()).graph
     method, side = kernels.choose_count(
@@ -44,14 +50,17 @@ def plan_count(store: Store, graph: str, asked: CountAsked, settings: Settings) 
         core.n_right,
         min(asked.p, 2) if asked.all_sizes else asked.p,
         min(asked.q, 2) if asked.all_sizes else asked.q,
-        method=_partition_method(asked, settings),
+        method=_partition_method(asked),
         side=settings.search.side,
         threads=settings.search.threads,
+        backend="cuda" if settings.search.backend == "cuda" else "cpu",
     )
     least_p, least_q = asked.least
     bounded = {"min_left": min(least_p, 2**31 - 1), "min_right": min(least_q, 2**31 - 1), "side": side}
     search = settings.search.model_copy(update={**bounded, **NEEDED_SETTINGS})
-    planned = plan(store, graph, search, settings.plan, settings.data_backend, settings.cluster, asks="counts")
+    del core
+    where = settings.data_backend, settings.cluster
+    planned = plan(store, graph, search, settings.plan, *where, asks="counts", memory_limit=limit)
     return planned.run, method
 
 
@@ -87,11 +96,11 @@ def count_partitions(
     BicliqError
         Where partitions failed, after all others were counted; or where the cluster was lost.
     """
-    placement = read_plan_record(store.run(run)).placement(settings, asked.gpu_cannot, NOT_WORTH)
+    placement = read_plan_record(store.run(run)).placement(settings, not_worth=NOT_WORTH, writes_lists=False)
     with store.run(run).claim_run(settings.second_run), placement.opened() as client:
         if client is not None:
             dashboard(client.dashboard_link)
-        cut_partitions(store, run, client, placement)
+        cut_partitions(store, run, client, placement, settings.search.memory_limit)
         return _count_missing(store, run, asked, method, placement, client, progress, settings.search.check)
 
 
@@ -186,8 +195,8 @@ def _count_and_commit(
         )
         counts = found.counts
     else:
-        options |= {"method": method, "per_vertex": asked.vertices}
-        found = place.run(lambda backend: kernels.count_bicliques(*csr, asked.p, asked.q, backend=backend, **options))
+        options["per_vertex"] = asked.vertices
+        found = place.run(lambda backend: _count_one(part, asked, method, backend, options))
         counts = {(asked.p, asked.q): found.count}
         if asked.vertices:
             for side, ids, values in (
@@ -197,18 +206,36 @@ def _count_and_commit(
                 name = vertices_name(asked.key, number, side)
                 files.append(folder.write_table(name, vertex_table(ids, values)))
     content = {
-        "plan": read_plan_record(folder).digest,
+        "plan": folder.planned["digest"],
         "counts": [[p, q, str(count)] for (p, q), count in counts.items() if count],
         "method": method,
         "backend": found.backend,
         "threads": found.threads,
         "seconds": round(time.perf_counter() - started, 6),
+        "kernel_seconds": {part: round(seconds, 6) for part, seconds in found.seconds.items()},
     }
     commit_count(folder, asked.key, number, content, files)
 
 
-def _partition_method(asked: CountAsked, settings: Settings) -> Literal["auto", "levels", "pivot"]:
+def _count_one(
+    part: Partition, asked: CountAsked, method: str, backend: str, options: dict[str, Any]
+) -> kernels.CountResult:
+    """Count one (p, q); where levels were chosen and do not fit on a GPU, by pivots."""
+
+    def count(by: Any) -> kernels.CountResult:
+        graph = part.indptr, part.indices, part.n_right
+        return kernels.count_bicliques(*graph, asked.p, asked.q, method=by, backend=backend, **options)
+
+    try:
+        return count(method)
+    except BackendError:
+        if backend == "cpu" or asked.method != "auto" or method == "pivot":
+            raise
+    return count("pivot")
+
+
+def _partition_method(asked: CountAsked) -> Literal["auto", "levels", "pivot"]:
     """The search of partitions, as far as it is prescribed; butterflies count whole graphs only."""
     if asked.all_sizes or asked.vertices or asked.method == "pivot":
         return "pivot"
-    return "levels" if asked.method == "levels" or settings.search.backend == "cuda" else "auto"
+    return "levels" if asked.method == "levels" else "auto"

@@ -1,7 +1,7 @@
 """The sums of the counts of all partitions: the tables that a count leaves in the store.
 
 ``counts.parquet`` (p, q, count) and, where asked, ``vertex_counts.parquet`` (p, q, side, vertex,
-id, count); counts are text, since 2^128 - 1 has 39 digits.
+id, count); counts are text, of as many digits as they have.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.errors import CapacityError, DamageError, StorageError
+from pipeline.errors import DamageError, StorageError
 from pipeline.events import warn
 from pipeline.questions.count_asked import CountAsked, CountRecord, why_none
 from pipeline.stages.checks import read_checks
@@ -54,13 +54,11 @@ def publish_counts(store: Store, run: str, asked: CountAsked, method: str, count
     ------
     StorageError
         Where partitions are not counted, or damaged.
-    CapacityError
-        Where a count is 2^128 or more.
     """
     folder = store.run(run)
     planned = read_plan_record(folder)
     partitions = _records_of_key(folder, asked.key)
-    counts = _sums(folder, asked.key, partitions)
+    counts = _sums(asked.key, partitions)
     publish_all_counts(folder, again=asked.key)
     graph = store.graph(planned.graph).read_record("graph.json")
     n_left, n_right = int(graph["n_left"]), int(graph["n_right"])
@@ -97,12 +95,8 @@ def _records_of_key(folder: RunFolder, key: str) -> list[dict[str, Any]]:
     return list(sound.values())
 
 
-def _sums(folder: RunFolder, key: str, records: list[dict[str, Any]]) -> Sizes:
-    counts = {**dict.fromkeys(sizes_of_key(key), 0), **sums_of(records)}
-    beyond = next((size for size, count in counts.items() if count >= 1 << 128), None)
-    if beyond is not None:
-        raise CapacityError(f"{folder.uri}: the count for p={beyond[0]}, q={beyond[1]} does not fit in 128 bits")
-    return counts
+def _sums(key: str, records: list[dict[str, Any]]) -> Sizes:
+    return {**dict.fromkeys(sizes_of_key(key), 0), **sums_of(records)}
 
 
 def publish_all_counts(folder: RunFolder, again: str | None = None) -> None:
@@ -120,7 +114,7 @@ def publish_all_counts(folder: RunFolder, again: str | None = None) -> None:
             if not new:
                 return
             for key in new:
-                counts |= _sums(folder, key, _records_of_key(folder, key))
+                counts |= _sums(key, _records_of_key(folder, key))
                 if key.startswith("vertices"):
                     ((p, q),) = sizes_of_key(key)
                     old = vertices.filter(pc.or_(pc.not_equal(vertices["p"], p), pc.not_equal(vertices["q"], q)))

@@ -10,12 +10,12 @@ import numpy as np
 
 import kernels
 from pipeline.formats import Edges
-from pipeline.graphs.reduce import reduce
 from pipeline.picture import picture
+from pipeline.placement.where import check_backends
 from pipeline.settings import Settings
 from pipeline.stages.expected import expected_output, short
-from pipeline.stages.in_memory import bipartite_of
 from pipeline.stages.ingest import read_edge_table
+from pipeline.stages.search import reduced_table
 
 
 def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
     source
         Path or fsspec URL of the edge table, or a table in memory (`pipeline.formats.tables`).
     settings
-        Its `ingest`, `search` and `publish` parts are used.
+        Its `ingest`, `search` and `publish` parts are used, and `data_backend`.
     seed
         Of the sample; the same gives the same numbers of bicliques and ids.
 
@@ -45,8 +45,9 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
     """
     started = time.perf_counter()
     asked = settings.search
-    table = read_edge_table(source, settings.ingest, backend="cpu")
-    core = reduce(bipartite_of(table, "cpu"), asked.min_left, asked.min_right).on_host()
+    check_backends(settings.data_backend, "cpu", asked.threads)
+    table = read_edge_table(source, settings.ingest, backend=settings.data_backend)
+    core = reduced_table(table, asked, settings.data_backend)
     threads = kernels.number_of_threads(asked.threads)
     read = time.perf_counter()
     found = expected_output(core.graph, asked, asked.side, settings.publish, threads=threads, seed=seed)

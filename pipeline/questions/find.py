@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -30,6 +30,44 @@ from pipeline.stages.ingest import read_edge_table
 from pipeline.stages.search import search_settings
 from pipeline.store.labels import read_labels
 from pipeline.store.results import open_run
+
+
+@dataclass(frozen=True)
+class Reached:
+    """How far a search for the best groups is.
+
+    Parameters
+    ----------
+    top, diverse
+        What is looked for: so many groups, and whether they are a cover.
+    groups
+        Of a cover, how many stand; else 1 once something is found.
+    best
+        Value, left and right members of the best so far, of a cover of its first group.
+    share
+        Of a cover, the share of all edges that it has; else 0.
+    roots_done, n_roots
+        Of the step of the cover, or the range of sizes, that is searched now.
+    """
+
+    top: int
+    diverse: bool
+    groups: int
+    best: tuple[float, int, int] | None
+    share: float
+    roots_done: int
+    n_roots: int
+
+    @classmethod
+    def of(cls, asked: FindAsked, state: kernels.FindProgress, n_edges: int) -> Reached:
+        """Of a search in a table with so many edges."""
+        groups = state.groups
+        best = (groups[0].value, len(groups[0].left), len(groups[0].right)) if groups else None
+        share = (groups[-1].covered or 0) / n_edges if groups else 0.0
+        return cls(asked.top, asked.diverse, len(groups), best, share, state.roots_done, state.n_roots)
+
+
+Tell = Callable[[Reached], Any]
 
 
 @dataclass(frozen=True)
@@ -118,7 +156,11 @@ NOT_WORTH = "its bounds leave a CPU little to search"
 
 
 def find_in_table(
-    source: Edges, asked: FindAsked, settings: Settings, report: str | os.PathLike[str] | None = None
+    source: Edges,
+    asked: FindAsked,
+    settings: Settings,
+    report: str | os.PathLike[str] | None = None,
+    tell: Tell | None = None,
 ) -> dict[str, Any]:
     """Find the best maximal bicliques of an edge table, and publish nothing.
 
@@ -132,6 +174,8 @@ def find_in_table(
         Its `ingest` and `search` parts are used, and `data_backend`.
     report
         Path or fsspec URL of a page of the answer, written in place of one that is there.
+    tell
+        Called about five times a second with how far the search is.
 
     Returns
     -------
@@ -155,11 +199,15 @@ def find_in_table(
     table = read_edge_table(source, settings.ingest, backend=settings.data_backend)
     part = Part(bipartite_of(table), table.left_ids, table.right_ids, table.weight)
     read = {"source": table.summary["source"], "summary": table.summary}
-    return _find(part, asked, settings.search, place, started, read, report)
+    return _find(part, asked, settings.search, place, started, read, report, tell)
 
 
 def find_in_run(
-    run: str, asked: FindAsked, settings: Settings, report: str | os.PathLike[str] | None = None
+    run: str,
+    asked: FindAsked,
+    settings: Settings,
+    report: str | os.PathLike[str] | None = None,
+    tell: Tell | None = None,
 ) -> dict[str, Any]:
     """Find the best bicliques of a run of the store; see `find_in_table`.
 
@@ -171,7 +219,7 @@ def find_in_run(
         What is looked for.
     settings
         `store`, and sizes that are larger than those of the run.
-    report
+    report, tell
         As for `find_in_table`.
 
     Returns
@@ -203,6 +251,7 @@ def find_in_run(
             started,
             folder.read_record("graph.json"),
             report,
+            tell,
         ),
     }
 
@@ -218,6 +267,7 @@ def _find(
     started: float,
     table: dict[str, Any],
     report: str | os.PathLike[str] | None,
+    tell: Tell | None,
 ) -> dict[str, Any]:
     graph = part.graph
     part.limit_degree("left", asked.max_left_degree)
@@ -249,6 +299,7 @@ def _find(
             diverse=asked.diverse,
             time_limit=asked.time_limit,
             backend=backend,
+            progress=None if tell is None else lambda state: tell(Reached.of(asked, state, graph.n_edges)),
             **options,
         )
     )

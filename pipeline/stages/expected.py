@@ -206,8 +206,10 @@ def writing_rate(
         with stream:
             batches += list(stream)
     ids = sum(len(batch.left) + len(batch.right) for batch in batches)
+    terms = None
+    if publish is not None and "surprise" in publish.objectives:  # once a run, however many ids there are
+        terms = kernels.SurpriseTerms.of_degrees(graph.left_degrees, graph.right_degrees, graph.n_edges)
     started = time.process_time()
-    terms = kernels.SurpriseTerms.of_degrees(graph.left_degrees, graph.right_degrees, graph.n_edges)
     with hashing_sink(io.BytesIO()) as sink, BicliqueWriter(sink, 1, publish, terms) as writer:
         for batch in batches:
             writer.write(batch)

@@ -74,6 +74,8 @@ def extend(
     settings: IngestSettings | None = None,
     *,
     delete: bool = False,
+    backend: str = "cpu",
+    memory_limit: int | None = None,
 ) -> Extended:
     """Join the edges of a table to a stored graph, or take them away, as a new graph of the store.
 
@@ -88,6 +90,10 @@ def extend(
     delete
         Take the edges away. Vertices stay, with their ids, though without edges. How repeated edges
         are united is then of no importance.
+    backend
+        Where the table is read: "auto", "cpu" or "cuda".
+    memory_limit
+        Bytes that this process may hold, which the table must fit; None: no limit.
 
     Returns
     -------
@@ -110,7 +116,7 @@ def extend(
     folder.must_exist()
     known = folder.read_record("graph.json")
     same_policies(folder, known, settings, delete=delete)
-    table = read_edge_table(source, settings)
+    table = read_edge_table(source, settings, backend=backend, memory_limit=memory_limit)
     started = time.perf_counter()
     before = _Stored.read(folder, known)
     ids, places = zip(*map(appended, before.labels, (table.left_ids, table.right_ids)), strict=True)

@@ -34,8 +34,8 @@ from pipeline.stages.column_on_disk import ColumnOnDisk
 from pipeline.stages.edge_table import EdgesOnDisk, EdgeTable
 from pipeline.stages.host_rows import HostRows, KeptRows
 from pipeline.stages.ingest_policies import filtered
-from pipeline.stages.limits import MemoryRoom
-from pipeline.stages.sorted_runs import SortedRuns
+from pipeline.stages.limits import MemoryRoom, resident_bytes
+from pipeline.stages.sorted_runs import ROW_SHARE, SortedRuns
 from pipeline.stages.uniting import unite
 from pipeline.stages.window import ROWS_FILE
 from pipeline.store.device_tables import write_table
@@ -49,6 +49,9 @@ __all__ = ["EdgeTable", "GraphRecord", "ingest", "read_edge_table"]
 ROWS_WORTH_THE_DEVICE = 1 << 20
 """Rows from which on a table is written faster on the device, where a file takes 30 ms and a row
 next to nothing."""
+
+ROW_BYTES = 16
+"""Bytes of a row with labels that are numbers, as it is kept until it is united."""
 
 ASCENDING = ("left", "right", "id", "hash")
 """Columns of numbers that ascend, or do so in each row; a label that is one hashes to itself."""
@@ -232,6 +235,7 @@ def read_edge_table(
     settings: IngestSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
     backend: str = "cpu",
+    memory_limit: int | None = None,
 ) -> EdgeTable:
     """Read an edge table into memory; what `ingest` does before it writes.
 
@@ -241,9 +245,19 @@ def read_edge_table(
         At anything wrong in the file.
     BackendError
         If "cuda" cannot run here.
+    CapacityError
+        Where the table does not fit the limit of memory.
     """
-    table = _read_table(source, settings or IngestSettings(), progress, backend)
-    assert isinstance(table, EdgeTable)  # there is no limit
+    if memory_limit is not None and backend == "auto":
+        backend = "cpu"
+    table = _read_table(source, settings or IngestSettings(), progress, backend, memory_limit)
+    if isinstance(table, EdgesOnDisk):
+        enough = resident_bytes() + ROW_SHARE * ROW_BYTES * int(table.summary["rows_read"])
+        raise CapacityError(
+            f"{table.summary['source']['uri']}: its {table.summary['rows_read']:,} rows do not fit the limit of"
+            f" {memory_limit:,} bytes of memory, and are not sorted on disk here: give a smaller table, or at least"
+            f" --memory-limit {enough}"
+        )
     return table
 
 

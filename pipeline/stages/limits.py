@@ -6,9 +6,13 @@ it is not complete and why, and a later call with a higher limit, or none, goes 
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import time
 from dataclasses import dataclass
 from typing import Literal
+
+import pyarrow as pa
 
 from pipeline.errors import CapacityError
 
@@ -17,6 +21,15 @@ LimitName = Literal["max_bicliques", "max_bytes", "time_limit", "memory_limit"]
 LOOK_SECONDS = 0.05
 """Time between two looks at the memory of this process."""
 
+
+NO_LIMIT = 1 << 62
+
+BESIDE_GRAPH = 64 << 20
+"""What a stage holds beside a graph, whatever its size: row groups that are read and written, and
+code that is loaded."""
+
+SMALL_GRAPH = 16 << 20
+"""Bytes of a graph that is taken whatever the limit, as ingest takes its table."""
 
 ANOTHER_START = 16 << 20
 """What a process may hold more when it is started again."""
@@ -103,13 +116,37 @@ class Cut:
 
 
 @dataclass(frozen=True)
+class GraphNeeds:
+    """What a stage holds of a graph at most, in bytes; measured (docs/scale.md).
+
+    Parameters
+    ----------
+    edge, vertex
+        For each edge, and for each vertex of both sides.
+
+    Examples
+    --------
+    >>> GraphNeeds(edge=4, vertex=40).of(100_000_000, 10_000_000) - BESIDE_GRAPH
+    800000000
+    """
+
+    edge: float
+    vertex: float
+
+    def of(self, edges: int, vertices: int) -> int:
+        """Bytes for a graph of so many edges and vertices; a small one is taken in any case."""
+        own = int(self.edge * edges + self.vertex * vertices)
+        return BESIDE_GRAPH + own if own > SMALL_GRAPH else 0
+
+
+@dataclass(frozen=True)
 class MemoryRoom:
     """What a limit of memory leaves to a stage.
 
     Parameters
     ----------
     limit
-        Bytes that this process may hold.
+        Bytes that this process may hold; None: there is no limit.
     held
         Bytes that it held when the stage began.
 
@@ -119,28 +156,42 @@ class MemoryRoom:
     200
     """
 
-    limit: int
+    limit: int | None
     held: int
 
     @classmethod
-    def within(cls, limit: int) -> MemoryRoom:
-        """Return the room that a limit leaves now."""
+    def within(cls, limit: int | None) -> MemoryRoom:
+        """Return the room that a limit leaves now, when what is kept for later is given back."""
+        if limit is None:
+            return cls(None, 0)
+        _give_back()
         return cls(limit, resident_bytes())
 
     @property
     def bytes(self) -> int:
         """Bytes that may be taken."""
-        return max(self.limit - self.held, 0)
+        return NO_LIMIT if self.limit is None else max(self.limit - self.held, 0)
 
-    def require(self, needed: int, what: str) -> None:
-        """Raise a `CapacityError` where so many bytes are more than there is room for."""
-        if needed > self.bytes:
-            enough = self.held + needed + ANOTHER_START
+    def require(self, needed: int, what: str, in_all: int = 0) -> None:
+        """Raise a `CapacityError` where so many bytes are more than there is room for.
+
+        Its message names a limit that would do: for them, or for what comes after as well, if that
+        is `in_all` at most.
+        """
+        if self.limit is not None and needed > self.bytes:
+            enough = self.held + max(needed, in_all) + ANOTHER_START
             mebibytes = [-(-size // (1 << 20)) for size in (needed, self.held, self.limit, enough)]
             raise CapacityError(
                 "{}: needs {:,} MiB of memory beside the {:,} MiB that this process holds, which is beyond the limit of"
                 " {:,} MiB; give it at least --memory-limit {}".format(what, *mebibytes[:3], mebibytes[3] << 20)
             )
+
+
+def _give_back() -> None:
+    """Let go of memory that was freed, and that allocators keep: Arrow's, and glibc's."""
+    pa.default_memory_pool().release_unused()
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def resident_bytes() -> int:

@@ -17,10 +17,11 @@ import numpy as np
 
 from pipeline.errors import DamageError
 from pipeline.events import warn
-from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
+from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, stored_sizes
 from pipeline.placement.arrays import library_of, starts_of, to_host
 from pipeline.placement.tasks import Here, hand_out
 from pipeline.placement.where import CPU_DATA, Backend, Place, Placement
+from pipeline.stages.limits import GraphNeeds, MemoryRoom
 from pipeline.stages.plan import Plan, PlanRecord, Side, read_plan, read_plan_record, read_run_graph
 from pipeline.store.commits import COMMIT, partition_name, partition_record_name
 from pipeline.store.folder import MEND
@@ -31,6 +32,9 @@ from pipeline.store.records import StoredFile, named_files
 BATCHES_PER_THREAD = 4
 """Batches of partitions for each thread of a cluster: few, since each batch reads the graph
 once."""
+
+
+LAID_OUT = GraphNeeds(edge=8, vertex=56)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,10 +133,9 @@ class Layout:
         """Number the enumerated side of a graph by a plan, where the graph lies."""
         xp = library_of(graph.indices)
         plan = Plan(plan.side, *map(xp.asarray, (plan.roots, plan.cost, plan.partition)))
-        by_root = graph if plan.side == "left" else graph.transpose()
-        lengths, rows = by_root.rows_of(plan.roots)
-        by_rank = BipartiteGraph(plan.roots.size, by_root.n_right, starts_of(lengths), rows)
-        return cls(plan, by_root, by_rank.transpose(), (xp.asarray(hashes[0]), xp.asarray(hashes[1])))
+        if plan.side == "right":
+            graph = graph.transpose()
+        return cls(plan, graph, graph.transpose(plan.roots), (xp.asarray(hashes[0]), xp.asarray(hashes[1])))
 
     def cut(self, number: int, order: Any) -> Partition:
         """Cut the closed subgraph of some roots out of the graph, in time linear in its edges.
@@ -188,6 +191,7 @@ def write_partitions(
     client: Any | None = None,
     progress: Callable[[int, int], None] | None = None,
     place: Place = CPU_DATA,
+    memory_limit: int | None = None,
 ) -> int:
     """Write all partitions of a run that are not there, or damaged and yet to be searched.
 
@@ -202,11 +206,18 @@ def write_partitions(
         caller.
     place
         Where the graph lies while they are cut out of it.
+    memory_limit
+        Bytes of memory that a process may hold that cuts them; None: no limit.
 
     Returns
     -------
     int
         Number of partitions written.
+
+    Raises
+    ------
+    CapacityError
+        Where the limit of memory is too low, with one that would do.
     """
     folder = store.run(run)
     plan = read_plan_record(folder)
@@ -218,7 +229,9 @@ def write_partitions(
         if progress is not None:
             progress(len(written), plan.partitions)
 
-    batches = enumerate(partial(_write_batch, batch, store.uri, run, place) for batch in _batches(missing, client))
+    batches = enumerate(
+        partial(_write_batch, batch, store.uri, run, place, memory_limit) for batch in _batches(missing, client)
+    )
     for ended in hand_out(client, lambda: next(batches, None), hear):
         if ended.error is not None:
             raise ended.error
@@ -227,7 +240,9 @@ def write_partitions(
     return len(missing)
 
 
-def cut_partitions(store: Store, run: str, client: Any | None, placement: Placement) -> int:
+def cut_partitions(
+    store: Store, run: str, client: Any | None, placement: Placement, memory_limit: int | None = None
+) -> int:
     """Write the partitions of a run that are not there yet, where that is placed.
 
     Returns their number.
@@ -235,7 +250,7 @@ def cut_partitions(store: Store, run: str, client: Any | None, placement: Placem
     On a GPU they are cut by this process, unless each worker has a GPU of its own.
     """
     alone = placement.data.backend == "cuda" and placement.search.backend == "cpu"
-    return write_partitions(store, run, None if alone else client, place=placement.data)
+    return write_partitions(store, run, None if alone else client, place=placement.data, memory_limit=memory_limit)
 
 
 def read_partition(folder: RunFolder, number: int) -> Partition:
@@ -248,7 +263,7 @@ def read_partition(folder: RunFolder, number: int) -> Partition:
     """
     record = folder.read_record(partition_record_name(number))
     (file,) = named_files(record).values()
-    if record["plan"] != read_plan_record(folder).digest:
+    if record["plan"] != folder.planned["digest"]:
         raise DamageError(f"{folder.path_of(file.name)}: it was cut for another plan; {MEND}")
     arrays, about = folder.read_arrays(file)
     return Partition(number, cast(Side, about["side"]), *(arrays[name] for name in _COLUMNS))
@@ -269,9 +284,18 @@ _COLUMNS = ("indptr", "indices", "left_ids", "right_ids", "left_hashes", "right_
 
 def _read_layout(store: Store, run: str, backend: Backend) -> tuple[Layout, str]:
     """Read graph and plan, once for all cuts; returns the digest of the plan, too."""
-    plan = read_plan(store.run(run))
-    hashes = read_hashes(store.graph(str(store.run(run).read_record("run.json")["graph"])))
-    return Layout.of(plan, read_run_graph(store, run, backend), hashes), plan.digest
+    folder = store.run(run)
+    plan = read_plan(folder)
+    return Layout.of(plan, read_run_graph(folder, backend), read_hashes(folder.graph)), plan.digest
+
+
+def _require_room(store: Store, run: str, memory_limit: int | None) -> None:
+    """Refuse a graph that does not fit with its rows in both directions."""
+    plan = read_plan_record(store.run(run))
+    vertices = stored_sizes(store.graph(plan.graph))[1]
+    needed = LAID_OUT.of(plan.n_edges, vertices)
+    needed += plan.est_bytes if needed else 0
+    MemoryRoom.within(memory_limit).require(needed, f"run {run}: to cut its partitions out of {plan.n_edges:,} edges")
 
 
 def _present(values: Int32s, n: int) -> Int64s:
@@ -318,10 +342,13 @@ def _batches(missing: list[int], client: Any | None) -> list[list[int]]:
     return [missing[start : start + size] for start in range(0, len(missing), size)]
 
 
-def _write_batch(numbers: list[int], store_uri: str, run: str, place: Place, here: Here) -> set[int]:
+def _write_batch(
+    numbers: list[int], store_uri: str, run: str, place: Place, memory_limit: int | None, here: Here
+) -> set[int]:
     """Cut partitions and write them; each is told when it is written, and all are returned."""
     store = Store.open(store_uri, create=False)
     waiting = list(numbers)
+    _require_room(store, run, memory_limit)
 
     def write(backend: Backend) -> None:
         layout = _read_layout(store, run, backend)

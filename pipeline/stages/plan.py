@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import itertools
 import json
 import math
 import time
@@ -25,14 +24,15 @@ import kernels
 from pipeline.columns import column_of, values_of
 from pipeline.errors import BackendError, DamageError, InputError
 from pipeline.events import tell, warn
-from pipeline.graphs.bipartite import FEW_ENTRIES, BipartiteGraph, Int32s, Int64s, read_edges, read_graph, stored_edges
-from pipeline.graphs.paths import wedges
-from pipeline.graphs.reduce import reduce
-from pipeline.placement.arrays import largest_of_rows, library_of, starts_of, to_host
+from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_edges, read_graph, stored_edges, stored_sizes
+from pipeline.graphs.paths import row_blocks, wedges
+from pipeline.graphs.reduce import peel
+from pipeline.placement.arrays import largest_of_rows, library_of, to_host
 from pipeline.placement.device import gpu_count
 from pipeline.placement.where import Placement, place_graph, place_run
 from pipeline.settings import ClusterSettings, PlanSettings, PublishSettings, SearchSettings, Settings
 from pipeline.stages.expected import PLANNED_WORK, PLANNED_WRITTEN, Expected, expected_output, is_easy, would_do
+from pipeline.stages.limits import GraphNeeds, MemoryRoom
 from pipeline.store.bicliques import dump_of, publish_of
 from pipeline.store.layout import FORMAT, RunFolder, Store
 from pipeline.store.records import named_files
@@ -53,14 +53,18 @@ orientation."""
 BYTES_PER_VERTEX = 24
 """Memory of a vertex while its partition is searched: its offset in both orientations, its id."""
 
+READ = GraphNeeds(edge=4, vertex=32)
+CUT = GraphNeeds(edge=6, vertex=40)
+ESTIMATED = GraphNeeds(edge=10, vertex=72)
+"""What a plan holds at most: to read and reduce the graph; beside it, to group its roots; and
+beside it, to estimate what a search finds."""
+
 WEDGES_PER_PARTITION = 50_000
 """Work worth a partition of its own. A wedge is an estimate that knows nothing of how many
 bicliques there are (605,000 of them give edit-nawiki 8.9 million), so small graphs are cut as well;
 a partition more costs about 10 ms."""
 
-FIRST_WIDTH = 64
-"""Roots looked at for the end of a partition, before twice the number that the one before it
-held."""
+NO_BUDGET = 1 << 62
 
 WEDGES_ALONE = 1 << 25
 """The same where one process searches them one after the other, on all threads at once: partitions
@@ -137,7 +141,13 @@ class PlanRecord:
     seconds: dict[str, float]
     expected: dict[str, Any] | None = None
 
-    def placement(self, settings: Settings, cannot: str | None = None, not_worth: str | None = None) -> Placement:
+    def placement(
+        self,
+        settings: Settings,
+        cannot: str | None = None,
+        not_worth: str | None = None,
+        writes_lists: bool = True,
+    ) -> Placement:
         """Decide where the partitions are cut, and searched or counted.
 
         Parameters
@@ -146,6 +156,8 @@ class PlanRecord:
             Their `data_backend`, `search` and `cluster` parts.
         cannot, not_worth
             Why no GPU can do what is asked, or why "auto" takes none, in words.
+        writes_lists
+            Whether bicliques are written, not counts alone.
 
         Raises
         ------
@@ -160,6 +172,7 @@ class PlanRecord:
             paths=self.est_cost,
             cannot=cannot,
             not_worth=not_worth,
+            writes_lists=writes_lists,
         )
 
 
@@ -207,6 +220,7 @@ def plan(
     cluster: ClusterSettings | None = None,
     asks: Asks = "bicliques",
     publish: PublishSettings | None = None,
+    memory_limit: int | None = None,
 ) -> PlanRecord:
     """Plan a run and write run.json, reduced.parquet, plan.parquet and, last, plan.json.
 
@@ -225,11 +239,19 @@ def plan(
         Whether the partitions are searched for bicliques or counted.
     publish
         How what is found is to lie in its files.
+    memory_limit
+        Bytes of memory that this process may hold; None: no limit. Where an estimate of what the
+        search finds does not fit, there is none; the bicliques are the same.
 
     Returns
     -------
     PlanRecord
         Read back, where the same run was planned before; a plan that is damaged is made again.
+
+    Raises
+    ------
+    CapacityError
+        Where the limit of memory is too low, with one that would do.
     """
     store.graph(graph_id).must_exist()
     run = run_id(graph_id, search, plan_settings, asks, publish)
@@ -244,13 +266,19 @@ def plan(
             "publish": dump_of(publish or PublishSettings()),
         },
     )
-    record = plan_run(store, run, backend, cluster)
+    record = plan_run(store, run, backend, cluster, memory_limit)
     sizes = {"roots": record.n_roots, "partitions": record.partitions}
     tell("run planned", run=run, graph=graph_id, side=record.side, **sizes, seconds=sum(record.seconds.values()))
     return record
 
 
-def plan_run(store: Store, run: str, backend: str = "cpu", cluster: ClusterSettings | None = None) -> PlanRecord:
+def plan_run(
+    store: Store,
+    run: str,
+    backend: str = "cpu",
+    cluster: ClusterSettings | None = None,
+    memory_limit: int | None = None,
+) -> PlanRecord:
     """Plan a run by what its run.json asks for, unless its plan is there and sound."""
     folder = store.run(run)
     with folder.claim("plan"):
@@ -258,40 +286,58 @@ def plan_run(store: Store, run: str, backend: str = "cpu", cluster: ClusterSetti
         if known is not None:
             return known
         asked = folder.read_record("run.json")
-        graph = store.graph(str(asked["graph"]))
-        place = place_graph(backend, stored_edges(graph))
-        call = backend, cluster or ClusterSettings()
-        return place.run(lambda chosen: _plan(folder, asked, read_graph(graph, chosen), *call))
+        place = place_graph(backend, stored_edges(store.graph(str(asked["graph"]))))
+        call = backend, cluster or ClusterSettings(), memory_limit
+        return place.run(lambda chosen: _plan(folder, asked, chosen, *call))
 
 
 def _plan(
-    folder: RunFolder, asked: dict[str, Any], graph: BipartiteGraph, data_backend: str, cluster: ClusterSettings
+    folder: RunFolder,
+    asked: dict[str, Any],
+    backend: str,
+    data_backend: str,
+    cluster: ClusterSettings,
+    memory_limit: int | None,
 ) -> PlanRecord:
-    """Reduce a graph and group its roots, where its arrays lie, and write the plan."""
+    """Read a graph, reduce it and group its roots, where its arrays lie, and write the plan."""
     started = time.perf_counter()
     search = SearchSettings.model_validate(asked["search"])
     plan_settings = PlanSettings.model_validate(asked["plan"])
     written = []
+    stored = folder.store.graph(str(asked["graph"]))
+    whole = stored_sizes(stored)
+    room = MemoryRoom.within(memory_limit)
+    room.require(READ.of(*whole), f"{stored.uri}: to read the graph for a plan", READ.of(*whole) + CUT.of(*whole))
+    graph = read_graph(stored, backend)
     if search.min_left > 1 or search.min_right > 1:
-        core = reduce(graph, search.min_left, search.min_right)
-        graph = core.in_old_ids(graph.n_left, graph.n_right)
+        graph, _ = peel(graph, search.min_left, search.min_right, in_place=True)
         written.append(folder.write_table("reduced.parquet", graph.to_batches()))
     reduced = time.perf_counter()
+    sizes = graph.n_edges, graph.n_left + graph.n_right
+    room = MemoryRoom.within(memory_limit)
+    room.require(CUT.of(*sizes), f"{folder.uri}: to plan a run of {graph.n_edges:,} edges")
     side = choose_side(graph, search.side)
     others = graph.right_degrees if side == "left" else graph.left_degrees
     cut = _worthwhile(data_backend, search, cluster, graph.n_edges, int((others**2).sum()))
     wanted = plan_settings.partitions, plan_settings.memory_budget
-    expected = _expected(graph, search, side, publish_of(asked)) if asked["asks"] == "bicliques" else None
+    expected = None
+    if asked["asks"] == "bicliques" and room.bytes < ESTIMATED.of(*sizes):
+        tell("search is not estimated", run=folder.run, reason="the limit of memory leaves no room for it")
+    elif asked["asks"] == "bicliques":
+        expected = _expected(graph, search, side, publish_of(asked))
+    n_left, n_right = (int((degrees > 0).sum()) for degrees in (graph.left_degrees, graph.right_degrees))
     easy = is_easy(expected, search, graph.n_edges)
-    found, est_bytes = plan_partitions(graph, side, *wanted, cut, expected, is_easy=easy)
+    by_root = graph if side == "left" else graph.transpose()
+    del graph
+    found, est_bytes = plan_partitions(by_root, side, *wanted, cut, expected, is_easy=easy)
     written.append(folder.write_table("plan.parquet", found.to_table(), differences=PLAN_COLUMNS))
     record = PlanRecord(
         run=str(asked["run"]),
         graph=str(asked["graph"]),
         side=side,
-        n_left=int((graph.left_degrees > 0).sum()),
-        n_right=int((graph.right_degrees > 0).sum()),
-        n_edges=graph.n_edges,
+        n_left=n_left,
+        n_right=n_right,
+        n_edges=by_root.n_edges,
         n_roots=int(found.roots.size),
         partitions=int(found.partition.max(initial=-1)) + 1,
         est_bytes=est_bytes,
@@ -363,7 +409,7 @@ def choose_side(graph: BipartiteGraph, asked: str = "auto") -> Side:
 
 
 def plan_partitions(
-    graph: BipartiteGraph,
+    by_root: BipartiteGraph,
     side: Side,
     partitions: int | None,
     memory_budget: int,
@@ -376,8 +422,8 @@ def plan_partitions(
 
     Parameters
     ----------
-    graph
-        The graph to search.
+    by_root
+        The graph to search, as rows of the enumerated side: transposed where that is the right one.
     side
         The enumerated side.
     partitions
@@ -404,9 +450,10 @@ def plan_partitions(
 
     Notes
     -----
-    O(n_edges log n_edges); deterministic.
+    O(n_edges), and O(vertices log vertices); deterministic. Beside the graph there are its rows on
+    the host, once more in the other direction where roots are grouped by what they share, and some
+    numbers a vertex.
     """
-    by_root = graph if side == "left" else graph.transpose()
     xp = library_of(by_root.indices)
     degrees = by_root.left_degrees
     order = xp.argsort(degrees, kind="stable")
@@ -421,16 +468,16 @@ def plan_partitions(
     else:
         wanted = min(partitions, order.size)
     sequence, cuts = _grouped(by_root, order, cost, wanted)
-    new_bytes = _PartitionBytes(by_root, sequence)
+    pieces = _Cutting(by_root, to_host(sequence).astype(np.int32))
     if partitions is None:
-        one_will_do = is_easy and new_bytes.are_copies(cuts)
-        cuts = new_bytes.cut(cuts[:0] if one_will_do else cuts, memory_budget)
-    place = np.empty(by_root.n_left, np.int64)
-    place[to_host(order)] = np.arange(order.size)
-    numbers = np.empty(order.size, np.int32)
-    numbers[place[to_host(sequence)]] = np.searchsorted(cuts, np.arange(order.size), side="right")
-    found = Plan(side, to_host(order).astype(np.int32), to_host(cost[order]), numbers)
-    return found, max(new_bytes.sizes(cuts), default=0)
+        one_will_do = is_easy and pieces.are_copies(cuts)
+        starts, sizes = pieces.cut(cuts[:0] if one_will_do else cuts, memory_budget)
+    else:
+        starts, sizes = pieces.cut(cuts)
+    number = np.empty(by_root.n_left, np.int32)
+    number[pieces.sequence] = np.repeat(np.arange(starts.size, dtype=np.int32), np.diff(starts, append=order.size))
+    roots = to_host(order).astype(np.int32)
+    return Plan(side, roots, to_host(cost[order]), number[roots]), int(sizes.max(initial=0))
 
 
 def read_plan_record(folder: RunFolder) -> PlanRecord:
@@ -446,17 +493,15 @@ def read_plan(folder: RunFolder) -> Plan:
     return Plan(record["side"], *map(values_of, columns))
 
 
-def read_run_graph(store: Store, run: str, backend: str = "cpu") -> BipartiteGraph:
+def read_run_graph(folder: RunFolder, backend: str = "cpu") -> BipartiteGraph:
     """Read the graph that a run searches: the reduced one, where there is one.
 
     With "cuda", onto the GPU.
     """
-    folder = store.run(run)
-    graph = store.graph(str(folder.read_record("run.json")["graph"]))
-    reduced = named_files(folder.read_record("plan.json")).get("reduced.parquet")
+    reduced = named_files(folder.planned).get("reduced.parquet")
     if reduced is None:
-        return read_graph(graph, backend)
-    record = graph.read_record("graph.json")
+        return read_graph(folder.graph, backend)
+    record = folder.graph.read_record("graph.json")
     return read_edges(folder, reduced, int(record["n_left"]), int(record["n_right"]), backend)
 
 
@@ -502,12 +547,36 @@ def _grouped(by_root: BipartiteGraph, order: Int64s, cost: Int64s, partitions: i
     return sequence, _cut_by_cost(to_host(xp.cumsum(cost[sequence])), partitions)
 
 
+class _Cutting:
+    """A sequence of roots, to be cut in partitions.
+
+    A row counts once a partition, with all its edges.
+    """
+
+    def __init__(self, by_root: BipartiteGraph, sequence: Int32s) -> None:
+        row_bytes = by_root.right_degrees * BYTES_PER_EDGE + BYTES_PER_VERTEX
+        self.indptr, self.indices, self.row_bytes = map(to_host, (by_root.indptr, by_root.indices, row_bytes))
+        self.sequence = sequence
+
+    def cut(self, cuts: Int64s, budget: int = NO_BUDGET) -> tuple[Int64s, Int64s]:
+        """Return where partitions begin, and their bytes: at these cuts, and within a budget."""
+        return kernels.cut_roots(self.indptr, self.indices, self.row_bytes, self.sequence, cuts, budget)
+
+    def are_copies(self, cuts: Int64s) -> bool:
+        """Whether partitions hold more than half of what there is each, as in a dense graph."""
+        sizes = self.cut(cuts)[1]
+        return sizes.size > 1 and bool(sizes.sum() > sizes.size * self.cut(cuts[:0])[1].sum() / 2)
+
+
 def _by_hub(by_root: BipartiteGraph, order: Int64s) -> Int64s:
     """Positions in `order`, roots with the same neighbour of largest degree side by side."""
     xp = library_of(order)
     rank = xp.empty(by_root.n_right, xp.int32)
     rank[xp.argsort(by_root.right_degrees, kind="stable")] = xp.arange(by_root.n_right, dtype=xp.int32)
-    hubs = largest_of_rows(rank[by_root.indices], by_root.indptr)
+    hubs = xp.empty(by_root.n_left, xp.int32)
+    for some in row_blocks(by_root):
+        starts = by_root.indptr[some.start : some.stop + 1]
+        hubs[some] = largest_of_rows(rank[by_root.indices[int(starts[0]) : int(starts[-1])]], starts - starts[0])
     found: Int64s = xp.argsort(hubs[order], kind="stable")
     return found
 
@@ -520,81 +589,3 @@ def _cut_by_cost(spent: Int64s, partitions: int) -> Int64s:
     cuts = np.searchsorted(spent, number * (float(spent[-1]) / partitions)).astype(np.int64)
     cuts = np.maximum.accumulate(np.maximum(cuts, 1) - number) + number
     return np.minimum(cuts, spent.size - partitions + number)
-
-
-class _PartitionBytes:
-    """Sizes of the partitions that a sequence of roots is cut into.
-
-    A row counts once a partition, with all its edges: where it first occurs after the cut.
-    """
-
-    def __init__(self, by_root: BipartiteGraph, sequence: Int64s) -> None:
-        lengths, rows = by_root.rows_of(sequence)
-        first_entry = starts_of(lengths)
-        self.first_entry: Int64s = to_host(first_entry)
-        self.previous = _previous_in_row(rows, first_entry, by_root.right_degrees)
-        self.entry_bytes = (by_root.right_degrees * BYTES_PER_EDGE + BYTES_PER_VERTEX)[rows]
-
-    def cut(self, cuts: Int64s, budget: int) -> Int64s:
-        """Add cuts wherever a partition would outgrow the budget."""
-        bounds = [0, *cuts.tolist(), self.first_entry.size - 1]
-        found: list[int] = []
-        width = FIRST_WIDTH
-        for start, end in itertools.pairwise(bounds):
-            while start < end:
-                found.append(start)
-                stop = self._end(start, end, budget, width)
-                width, start = max(2 * (stop - start), FIRST_WIDTH), stop
-        return np.array(found[1:], np.int64)
-
-    def sizes(self, cuts: Int64s) -> list[int]:
-        """Bytes of the partitions."""
-        bounds = self.first_entry[[0, *cuts.tolist(), self.first_entry.size - 1]]
-        ranges = itertools.pairwise(bounds.tolist())
-        return [int(self._counted(start, end).sum()) for start, end in ranges if start < end]
-
-    def are_copies(self, cuts: Int64s) -> bool:
-        """Whether partitions hold more than half of what there is each, as in a dense graph."""
-        sizes = self.sizes(cuts)
-        return len(sizes) > 1 and sum(sizes) > len(sizes) * sum(self.sizes(cuts[:0])) / 2
-
-    def _counted(self, start: int, end: int) -> Any:
-        """Bytes that each entry of a range adds to a partition that begins with the range."""
-        xp = library_of(self.previous)
-        return xp.where(self.previous[start:end] < start, self.entry_bytes[start:end], 0)
-
-    def _end(self, start: int, end: int, budget: int, width: int) -> int:
-        """First root after `start`, up to `end`, that does not fit; at least one root does.
-
-        With it, all those do that add nothing to it. Looks `width` roots ahead first.
-        """
-        first = int(self.first_entry[start])
-        while True:
-            reach = min(start + width, end)
-            size = library_of(self.previous).cumsum(self._counted(first, int(self.first_entry[reach])))
-            size = to_host(size[self.first_entry[start + 1 : reach + 1] - first - 1])
-            fits = int(np.searchsorted(size, max(budget, int(size[0])), side="right"))
-            if fits < reach - start or reach == end:
-                return start + max(fits, 1)
-            width *= 2
-
-
-def _previous_in_row(rows: Int32s, first_entry: Int64s, degrees: Int64s) -> Any:
-    """The entry in which each entry's row occurred before, or -1.
-
-    Entries are grouped by row, in their order.
-    """
-    xp = library_of(rows)
-    numbers = xp.arange(rows.size, dtype=xp.int64)
-    if xp is np and rows.size > FEW_ENTRIES:  # a transposition groups in linear time
-        import scipy.sparse as sp
-
-        shape = (first_entry.size - 1, degrees.size)
-        by_row = sp.csr_array((numbers, rows, first_entry), shape=shape).tocsc().data
-    else:
-        by_row = xp.argsort(rows, kind="stable")
-    previous = xp.full(rows.size, -1, xp.int64)
-    previous[by_row[1:]] = by_row[:-1]
-    first = xp.cumsum(degrees) - degrees
-    previous[by_row[first[degrees > 0]]] = -1
-    return previous

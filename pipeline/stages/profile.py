@@ -7,28 +7,26 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+import kernels
 from pipeline.columns import column_of, words_column
 from pipeline.errors import CapacityError, DamageError
 from pipeline.events import tell, warn
-from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph, stored_edges
-from pipeline.graphs.paths import PATHS_AT_A_TIME, cut_evenly, row_blocks, wedges
+from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph, stored_edges, stored_sizes
+from pipeline.graphs.paths import PATHS_AT_A_TIME, cut_evenly, wedges
 from pipeline.placement.arrays import library_of, to_host
 from pipeline.placement.where import place_graph
 from pipeline.stages import device_profile
+from pipeline.stages.limits import GraphNeeds, MemoryRoom
 from pipeline.store.layout import GraphFolder, Store
 
 MOST_PATHS = 1 << 38
 """Most paths of two edges that are followed: three quarters of an hour of a core, a minute of an
 H200."""
 
-FEW_PAIRS = 1 << 14
-"""Pairs of components that NumPy joins while SciPy is loaded."""
 
-SAMPLED_EDGES = 2
-"""Edges of each left vertex by which components are joined before all edges are looked at."""
+PROFILED = GraphNeeds(edge=4, vertex=40)
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ class Profile:
     seconds: float
 
 
-def profile(store: Store, graph_id: str, backend: str = "cpu") -> Profile:
+def profile(store: Store, graph_id: str, backend: str = "cpu", memory_limit: int | None = None) -> Profile:
     """Profile a graph of the store and write profile.parquet and profile.json beside it.
 
     Parameters
@@ -76,17 +74,25 @@ def profile(store: Store, graph_id: str, backend: str = "cpu") -> Profile:
     backend
         "cpu", "cuda" (CuPy and cuGraph), or "auto": the GPU for a large graph. The figures are the
         same.
+    memory_limit
+        Bytes of memory that this process may hold; None: no limit.
 
     Returns
     -------
     Profile
         Read back, where the graph was profiled before.
+
+    Raises
+    ------
+    CapacityError
+        Where the limit of memory is too low, with one that would do.
     """
     folder = store.graph(graph_id)
     known = _known(folder)
     if known is not None:
         return known
     place = place_graph(backend, stored_edges(folder))
+    MemoryRoom.within(memory_limit).require(PROFILED.of(*stored_sizes(folder)), f"{folder.uri}: to profile the graph")
     found, table = place.run(lambda chosen: profile_graph(read_graph(folder, chosen)))
     written = folder.write_table("profile.parquet", table, durable=False)
     folder.write_record("profile.json", asdict(found), [written], durable=False)
@@ -108,7 +114,7 @@ def profile_graph(graph: BipartiteGraph) -> tuple[Profile, pa.Table]:
 
     Notes
     -----
-    O(n_edges) time and memory.
+    O(n_edges) time; beside the graph some numbers a vertex.
     """
     started = time.perf_counter()
     left_wedges, right_wedges = wedges(graph)
@@ -245,70 +251,16 @@ def components(graph: BipartiteGraph) -> tuple[Int32s, Int32s]:
 
     Notes
     -----
-    The first two edges of each left vertex join nearly all that is connected; of the other edges
-    only those between different components remain to be looked at (Sutton, Ben-Nun, Barak:
-    Afforest, 2018). So the matrix that SciPy takes is small, whatever the number of edges. On a GPU
-    the components are cuGraph's.
+    A pass over the edges; on a GPU the components are cuGraph's.
     """
-    on_device = library_of(graph.indices) is not np
-    labels = device_profile.component_labels(graph) if on_device else _component_labels(graph)
-    xp = library_of(labels)
-    _, first, names = xp.unique(labels, return_index=True, return_inverse=True)
-    numbered = first[names].astype(xp.int32)
+    if library_of(graph.indices) is np:
+        numbered = kernels.connect_rows(graph.indptr, graph.indices, graph.n_right).view(np.int32)
+    else:
+        labels = device_profile.component_labels(graph)
+        xp = library_of(labels)
+        _, first, names = xp.unique(labels, return_index=True, return_inverse=True)
+        numbered = first[names].astype(xp.int32)
     return numbered[: graph.n_left], numbered[graph.n_left :]
-
-
-def _component_labels(graph: BipartiteGraph) -> Int32s:
-    labels = np.arange(graph.n_left + graph.n_right, dtype=np.int32)
-    for place in range(SAMPLED_EDGES):
-        left = np.flatnonzero(graph.left_degrees > place)
-        right = graph.indices[graph.indptr[left] + place] + np.int64(graph.n_left)
-        labels = _joined(labels, labels[left], labels[right])
-    ends = []
-    for rows in row_blocks(graph):
-        indices = graph.indices[graph.indptr[rows.start] : graph.indptr[rows.stop]]
-        left = np.repeat(labels[rows], graph.left_degrees[rows])
-        right = labels[graph.n_left + indices.astype(np.int64)]
-        differ = left != right
-        ends.append((left[differ], right[differ]))
-    between = [np.concatenate(side) for side in zip(*ends, strict=True)] or [np.zeros(0, np.int32)] * 2
-    return _joined(labels, *between)
-
-
-def _joined(labels: Int32s, one: npt.NDArray[Any], other: npt.NDArray[Any]) -> Int32s:
-    """Labels after these components were joined pair by pair.
-
-    SciPy takes longer to load than few pairs to join.
-    """
-    if one.size <= FEW_PAIRS:
-        return _joined_by_minima(labels.size, one, other)[labels]
-    import scipy.sparse as sp
-    from scipy.sparse import csgraph
-
-    matrix = sp.coo_array((np.ones(one.size, np.bool_), (one, other)), shape=(labels.size, labels.size))
-    joined: Int32s = csgraph.connected_components(matrix.tocsr(), directed=False)[1][labels]
-    return joined
-
-
-def _joined_by_minima(n: int, one: npt.NDArray[Any], other: npt.NDArray[Any]) -> Int32s:
-    """The component of each of `n` vertices: its smallest one.
-
-    Each component hangs itself below the smallest one that it is joined to, and all look for their
-    top (Shiloach and Vishkin 1982), until no pair is of two; the number of rounds is that of the
-    logarithm of the largest distance, as a rule.
-
-    Examples
-    --------
-    >>> _joined_by_minima(5, np.array([1, 2]), np.array([2, 4])).tolist()
-    [0, 1, 1, 3, 1]
-    """
-    top = np.arange(n, dtype=np.int32)
-    while (differ := top[one] != top[other]).any():
-        ends = top[one[differ]], top[other[differ]]
-        np.minimum.at(top, np.maximum(*ends), np.minimum(*ends))
-        while not np.array_equal(above := top[top], top):
-            top = above
-    return top
 
 
 def _edges_of_components(graph: BipartiteGraph, left_component: Int32s) -> Int64s:
@@ -329,8 +281,8 @@ def _vertices(n_left: int, n_right: int) -> dict[str, pa.Array]:
     return {"side": named, "vertex": column_of(vertices)}
 
 
-def _both(left: Any, right: Any) -> pa.Array:
-    return column_of(np.concatenate([to_host(left), to_host(right)]))
+def _both(left: Any, right: Any) -> pa.ChunkedArray:
+    return pa.chunked_array([column_of(to_host(left)), column_of(to_host(right))])
 
 
 def histogram(values: Int64s) -> list[tuple[int, int]]:

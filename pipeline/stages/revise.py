@@ -27,7 +27,14 @@ from pipeline.store.layout import Store
 LOWER_HALF = 0xFFFFFFFF
 
 
-def revise(store: Store, graph: str, source: Edges, settings: IngestSettings) -> Extended:
+def revise(
+    store: Store,
+    graph: str,
+    source: Edges,
+    settings: IngestSettings,
+    backend: str = "cpu",
+    memory_limit: int | None = None,
+) -> Extended:
     """Write a stored graph with exactly the edges of a table, as a new graph of the store.
 
     Parameters
@@ -38,6 +45,10 @@ def revise(store: Store, graph: str, source: Edges, settings: IngestSettings) ->
         The table: all edges of the new graph.
     settings
         Format, columns and policies of the table; policies must be those of the graph.
+    backend
+        Where the table is read: "auto", "cpu" or "cuda".
+    memory_limit
+        Bytes that this process may hold, which the table must fit; None: no limit.
 
     Returns
     -------
@@ -55,13 +66,20 @@ def revise(store: Store, graph: str, source: Edges, settings: IngestSettings) ->
     """
     folder = store.graph(graph)
     same_policies(folder, folder.read_record("graph.json"), settings, delete=False)
-    table = read_edge_table(source, settings)
+    table = read_edge_table(source, settings, backend=backend, memory_limit=memory_limit)
     same_weights(folder, read_edge_rows(folder).weights is not None, table.weight is not None)
     extended = _with_edges_of(store, graph, table)
     return replace(extended, unchanged=len(table.left) - len(extended.left))
 
 
-def slide(store: Store, graph: str, source: Edges, settings: IngestSettings) -> Extended:
+def slide(
+    store: Store,
+    graph: str,
+    source: Edges,
+    settings: IngestSettings,
+    backend: str = "cpu",
+    memory_limit: int | None = None,
+) -> Extended:
     """Join a table to a graph of a window of time, which moves on to the latest row of both.
 
     Parameters
@@ -72,6 +90,8 @@ def slide(store: Store, graph: str, source: Edges, settings: IngestSettings) -> 
         The table. Rows that came too late for the window are dropped and counted.
     settings
         As for `revise`; `window` is that of the graph.
+    backend, memory_limit
+        As for `revise`.
 
     Returns
     -------
@@ -90,7 +110,8 @@ def slide(store: Store, graph: str, source: Edges, settings: IngestSettings) -> 
     folder = store.graph(graph)
     known = folder.read_record("graph.json")
     same_policies(folder, known, settings, delete=False)
-    table, before = read_edge_table(source, settings), read_rows(folder, known)
+    table = read_edge_table(source, settings, backend=backend, memory_limit=memory_limit)
+    before = read_rows(folder, known)
     assert before is not None  # a graph of this policy has rows
     assert table.rows is not None
     assert settings.window is not None

@@ -22,7 +22,6 @@ from pipeline.stages.in_memory import bipartite_of
 from pipeline.stages.ingest import EdgeTable, read_edge_table
 from pipeline.stages.limits import Cut, Limits
 from pipeline.stages.partition import Partition, ready_partition
-from pipeline.stages.plan import read_plan_record
 from pipeline.store.biclique_file import BicliqueWriter
 from pipeline.store.biclique_reader import LargerSides, open_bicliques
 from pipeline.store.bicliques import MASK, batches_of, publish_of
@@ -240,7 +239,7 @@ def _search_to_file(
         backend=result.backend,
         threads=result.threads,
         sizes=sizes.record(),
-        plan=read_plan_record(folder).digest,
+        plan=str(folder.planned["digest"]),
     )
 
 
@@ -303,8 +302,7 @@ def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:
 
 def _first(folder: RunFolder, commit: Commit, rows: int) -> Iterator[kernels.BicliqueBatch]:
     """The first rows of a data file."""
-    graph = folder.store.graph(str(folder.read_record("run.json")["graph"]))
-    with open_bicliques(folder, commit.stored, LargerSides(graph)) as file:
+    with open_bicliques(folder, commit.stored, LargerSides(folder.graph)) as file:
         for group in range(len(file.rows)):
             if rows > 0:
                 table = file.table(group).slice(0, rows)
@@ -337,7 +335,7 @@ def enumerate_table(
     check_backends(settings.data_backend, asked.backend, asked.threads)
     table = read_edge_table(os.fspath(source), settings.ingest, backend=settings.data_backend)
     read = time.perf_counter()
-    core = _reduced(table, asked, place_data(settings.data_backend, table.summary["source"]["bytes"]))
+    core = reduced_table(table, asked, settings.data_backend)
     reduced = time.perf_counter()
     search = partial(
         kernels.enumerate_maximal_bicliques,
@@ -379,18 +377,18 @@ def enumerate_table(
 
 def search_settings(folder: RunFolder) -> SearchSettings:
     """Read what a run searches for."""
-    return SearchSettings.model_validate(folder.read_record("run.json")["search"])
+    return SearchSettings.model_validate(folder.asked["search"])
 
 
 def publish_settings(folder: RunFolder) -> PublishSettings:
     """Read how the files of a run are laid out."""
-    return publish_of(folder.read_record("run.json"))
+    return publish_of(folder.asked)
 
 
 def biclique_writer(folder: RunFolder, sink: Any, threads: int) -> BicliqueWriter:
     """Open a data file of a run, laid out as the run asks."""
     publish = publish_settings(folder)
-    graph = str(folder.read_record("run.json")["graph"])
+    graph = str(folder.asked["graph"])
     terms = _terms(folder.store.uri, graph) if "surprise" in publish.objectives else None
     return BicliqueWriter(sink, threads, publish, terms)
 
@@ -403,12 +401,13 @@ def _terms(store_uri: str, graph: str) -> kernels.SurpriseTerms:
 
 def _hashes(folder: RunFolder) -> tuple[Hashes, Hashes]:
     """Read the hashes of the labels of a run's graph."""
-    return read_hashes(folder.store.graph(str(folder.read_record("run.json")["graph"])))
+    return read_hashes(folder.graph)
 
 
-def _reduced(table: EdgeTable, asked: SearchSettings, place: Place) -> Reduced:
+def reduced_table(table: EdgeTable, asked: SearchSettings, backend: str) -> Reduced:
     """What of a table can be in an answer, on the host, wherever it was reduced."""
     bounds = asked.min_left, asked.min_right
+    place = place_data(backend, table.summary["source"]["bytes"])
     return place.run(lambda backend: reduce(bipartite_of(table, backend), *bounds).on_host())
 
 

@@ -192,7 +192,7 @@ def search_run(
     started = time.perf_counter()
     folder = store.run(run)
     placement = placement or _own_placement(folder, client)
-    cut_partitions(store, run, client, placement)
+    cut_partitions(store, run, client, placement, memory_limit)
     partitioned = time.perf_counter()
     watched = Watched(client, run, "bicliques")
     limits = Limits(max_bicliques, max_bytes, time_limit, memory_limit)

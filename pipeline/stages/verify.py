@@ -320,7 +320,7 @@ class _RunCheck:
         with contextlib.suppress(BicliqError):  # the inventory names it
             plan = read_plan(self._folder)
         try:
-            graph = read_run_graph(self._folder.store, self._folder.run)
+            graph = read_run_graph(self._folder)
         except BicliqError as error:
             graph = None
             problems.append(f"{self._folder.place}: its bicliques are not checked against the graph: {error}")

@@ -36,6 +36,9 @@ HELD_BYTES = 1 << 30
 """A remote file up to this size is fetched once, checked and read from memory; a larger one is read
 twice."""
 
+ONE_REQUEST = 32 << 20
+"""A remote file up to this size is fetched by one request; a larger one by several side by side."""
+
 OBJECT_STORE_LIBRARIES = {"aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google"}
 """Libraries below fsspec whose errors are no OSError, as botocore's NoCredentialsError."""
 
@@ -272,12 +275,26 @@ class Folder:
         DamageError
             Where a byte of it changed, it belongs elsewhere, or is not there.
         """
-        with storage_errors("read", self.path_of(name)):
+        return self.record_of(name, self.read_bytes(name))
+
+    def read_record_if_there(self, name: str) -> dict[str, Any] | None:
+        """Read a record; None where there is none."""
+        data = self.read_bytes(name)
+        return None if data is None else self.record_of(name, data)
+
+    def read_bytes(self, name: str, most: int | None = None) -> bytes | None:
+        """Read a small file, or its first bytes, in one request; None where there is none."""
+        path = self.path_of(name)
+        with storage_errors("read", path):
             try:
-                data = self.fs.cat_file(self.path_of(name))
-            except FileNotFoundError as error:
-                raise DamageError(f"{self.path_of(name)}: this record is missing; {MEND}") from error
-        return self._unsealed(name, data)
+                # without a start, s3fs asks for the size first
+                return bytes(self.fs.cat_file(path, start=0, end=most))
+            except FileNotFoundError:
+                return None
+            except OSError as error:
+                if not _is_empty(error):
+                    raise
+                return b""
 
     def read_records(self, names: Iterable[str]) -> dict[str, dict[str, Any] | DamageError]:
         """Read many records side by side; one that is damaged is given as its error."""
@@ -285,21 +302,26 @@ class Folder:
         paths = [self.path_of(name) for name in wanted]
         with storage_errors("read", self.path):
             # `cat` would take a bracket in a path for a pattern
-            found = self.fs.cat_ranges(paths, [None] * len(paths), [None] * len(paths), on_error="return")
+            found = self.fs.cat_ranges(paths, [0] * len(paths), [None] * len(paths), on_error="return")
         return {name: self._record_or_damage(name, data) for name, data in zip(wanted, found, strict=True)}
 
     def _record_or_damage(self, name: str, data: Any) -> dict[str, Any] | DamageError:
         if isinstance(data, FileNotFoundError):
-            return DamageError(f"{self.path_of(name)}: this record is missing; {MEND}")
+            data = None
+        elif isinstance(data, OSError) and _is_empty(data):
+            data = b""
         with storage_errors("read", self.path_of(name)):
             if isinstance(data, BaseException):
                 raise data
         try:
-            return self._unsealed(name, data)
+            return self.record_of(name, data)
         except DamageError as error:
             return error
 
-    def _unsealed(self, name: str, data: bytes) -> dict[str, Any]:
+    def record_of(self, name: str, data: bytes | None) -> dict[str, Any]:
+        """Return the content of a record that was read; None is one that is not there."""
+        if data is None:
+            raise DamageError(f"{self.path_of(name)}: this record is missing; {MEND}")
         try:
             return unsealed(f"{self.place}/{name}".lstrip("/"), data)
         except ValueError as error:
@@ -337,11 +359,16 @@ class Folder:
 
     def _opened(self, file: StoredFile, check: bool) -> Any:
         path = self.path_of(file.name)
-        size = self._size(file.name)
-        if size != file.bytes:
-            raise self._misfit(file, "it is missing" if size is None else f"it has {size} bytes")
+        if not self.is_local and file.bytes <= ONE_REQUEST:
+            data = self.read_bytes(file.name, file.bytes + 1)  # a byte more, if there is one
+            if data is None or len(data) != file.bytes:
+                raise self._misfit(file, self._size(file.name))
+            if check:
+                self._compare(file, xxhash.xxh3_128_hexdigest(data))
+            return pa.BufferReader(data)
+        self._compare_size(file)
         if self.is_local:
-            source = pa.memory_map(path) if size else pa.BufferReader(b"")
+            source = pa.memory_map(path) if file.bytes else pa.BufferReader(b"")
             if check:
                 self._compare(file, xxhash.xxh3_128_hexdigest(source.read_buffer()))
                 source.seek(0)
@@ -378,9 +405,7 @@ class Folder:
 
         Raises DamageError where they differ.
         """
-        size = self._size(file.name)
-        if size != file.bytes:
-            raise self._misfit(file, "it is missing" if size is None else f"it has {size} bytes")
+        self._compare_size(file)
         state = xxhash.xxh3_128()
         path = self.path_of(file.name)
         with storage_errors("read", path), self.fs.open(path, "rb") as source:
@@ -392,7 +417,15 @@ class Folder:
         if checksum != file.checksum:
             raise self._misfit(file, f"its checksum is {checksum}")
 
-    def _misfit(self, file: StoredFile, found: str) -> DamageError:
+    def _compare_size(self, file: StoredFile) -> None:
+        size = self._size(file.name)
+        if size != file.bytes:
+            raise self._misfit(file, size)
+
+    def _misfit(self, file: StoredFile, found: str | int | None) -> DamageError:
+        """Say what was found instead of a file: in words, or its size, if it has one."""
+        if not isinstance(found, str):
+            found = "it is missing" if found is None else f"it has {found} bytes"
         said = f"its record says {file.bytes} bytes, checksum {file.checksum}"
         return DamageError(f"{self.path_of(file.name)}: {found}, {said}; {MEND}")
 
@@ -508,6 +541,11 @@ def _walk(folder: str) -> dict[str, dict[str, int]]:
                 with contextlib.suppress(FileNotFoundError):
                     found[entry.path] = {"size": entry.stat().st_size}
     return found
+
+
+def _is_empty(error: OSError) -> bool:
+    """Whether an object store says that an object has no first byte."""
+    return any(word in str(error) for word in ("InvalidRange", "416", "not satisfiable"))
 
 
 @contextlib.contextmanager

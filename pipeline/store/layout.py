@@ -47,12 +47,13 @@ import uuid
 from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from pipeline.errors import DamageError, InputError, StorageError
 from pipeline.events import warn
 from pipeline.store.commits import ATTEMPT, COMMIT, FAILURE, Commit, commit_name, commit_of, data_name, failure_name
-from pipeline.store.folder import MEND, Folder, file_system, storage_errors
+from pipeline.store.folder import MEND, Folder, file_system
 from pipeline.store.records import PLACE, SEAL, STORED, StoredFile, named_files
 
 FORMAT = 4
@@ -130,6 +131,21 @@ class RunFolder(Folder):
     def run(self) -> str:
         """Name of the run."""
         return self.place.rsplit("/", 1)[-1]
+
+    @cached_property
+    def asked(self) -> dict[str, Any]:
+        """What is asked of the run, as its run.json says; read once for this object."""
+        return self.read_record("run.json")
+
+    @cached_property
+    def planned(self) -> dict[str, Any]:
+        """The plan's record, as its plan.json says; read once for this object."""
+        return self.read_record("plan.json")
+
+    @property
+    def graph(self) -> GraphFolder:
+        """The folder of the graph that the run searches."""
+        return self.store.graph(str(self.asked["graph"]))
 
     def exists(self) -> bool:
         """Whether the run was started."""
@@ -269,8 +285,8 @@ class RunFolder(Folder):
 
     def read_commit(self, number: int) -> Commit | None:
         """Commit record of one partition, or None."""
-        name = commit_name(number)
-        return commit_of(self.read_record(name)) if self.has(name) else None
+        record = self.read_record_if_there(commit_name(number))
+        return None if record is None else commit_of(record)
 
     def committed(self) -> dict[int, Commit]:
         """Commits of all committed partitions by number, ascending.
@@ -427,13 +443,17 @@ class Store:
         """
         store = cls.at(os.fspath(uri))
         root = store.root
-        if not root.has(STORE_FILE):
+        if root.has(STORE_FILE):  # asked first: s3fs tries a read of a silent store five times as often
+            store.check_format()
+        else:
             if store.graphs() or store.runs():
                 raise DamageError(f"{root.path_of(STORE_FILE)}: this record is missing, its store is there; {MEND}")
             if not create:
-                raise StorageError(f"{uri}: no store is here ({STORE_FILE} is missing); name the store of a run")
+                raise StorageError(
+                    f"{uri}: no store is here ({STORE_FILE} is missing); name the store of a run (with --scheduler, one"
+                    " that all machines of the cluster reach by this name: a shared folder, or an object store)"
+                )
             root.write_record(STORE_FILE, {"format": FORMAT})
-        store.check_format()
         return store
 
     def check_format(self) -> None:
@@ -444,19 +464,17 @@ class Store:
         StorageError
             With both formats, and what to do.
         """
-        path = self.root.path_of(STORE_FILE)
-        with storage_errors("read", path):
-            data = self.fs.cat_file(path)
+        data = self.root.read_bytes(STORE_FILE)
         try:
-            found = json.loads(data)
+            found = json.loads(data or b"")
         except ValueError:
             found = None
         earlier = isinstance(found, dict) and "format" in found and not {PLACE, SEAL} & set(found)
         if not earlier:
-            found = self.root.read_record(STORE_FILE)
+            found = self.root.record_of(STORE_FILE, data)
         if found["format"] != FORMAT:
             raise StorageError(
-                f"{path}: the store has format {found['format']}, this version of bicliq reads and writes format {FORMAT};"
+                f"{self.root.path_of(STORE_FILE)}: the store has format {found['format']}, this version of bicliq reads and writes format {FORMAT};"
                 " give another --store and run again, or read this one with the version of bicliq that wrote it"
             )
 

@@ -176,15 +176,20 @@ def unwritten(records: dict[str, dict[str, Any]], paths: set[str]) -> list[str]:
     there = {path.removeprefix(f"{PLACE}/") for path in paths if path.startswith(f"{PLACE}/")}
     if not there:
         return []  # of an earlier version of bicliq
-    known = {(found["created"], found["run"]) for found in map(NAME.fullmatch, there) if found}
+    known = {(found["created"], found["asks"], found["run"]) for found in map(NAME.fullmatch, there) if found}
     problems = [] if BEGUN in there else [f"{PLACE}/{BEGUN}: it is missing, and other publications are there"]
     for path, record in records.items():
         found = PUBLISHED.fullmatch(path)
         if found is None:
             continue
         run, manifest = found["run"], record.get("manifest") if path.endswith("/run.json") else record
-        if manifest is not None and (manifest["created"], run) not in known:
-            problems.append(f"{PLACE}: that {run} was published on {manifest['created']} is not written down")
+        asks = "counts" if path.endswith(COUNTS_RECORD) else "bicliques"
+        if manifest is not None and (manifest["created"], asks, run) not in known:
+            checks = f"runs/{run}/{CHECKS_RECORD}"
+            unreadable = checks in paths and checks not in records
+            source = "*" if unreadable else source_hash(records.get(checks, {}).get("source"))
+            name = Publication(manifest["created"], run, asks, source).name
+            problems.append(f"{PLACE}/{name}: it is missing, but {run} was published then")
     return problems
 
 

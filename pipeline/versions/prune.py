@@ -123,8 +123,10 @@ def prune(
         removed += [Removed(f"graphs/{graph}", reason, known.bytes_of(f"graphs/{graph}")) for graph, reason in graphs]
         removed += [Removed(path, reason, known.sizes.get(path, 0)) for path, reason in forgotten(store)]
         if remove:
-            for run in kept:
-                store.run(run).remove(PRUNED)
+            doomed = {f"runs/{run}" for run in gone} | {f"graphs/{graph}" for graph, _ in graphs}
+            store.root.remove(*(f"{place}/{PRUNED}" for place in sorted(known.marked() - doomed)))
+            for place in sorted(doomed):
+                Folder(store.fs, store.path, place).write_record(PRUNED, {"pruned": place})
             for one in removed:
                 _remove(store, one.what)
             tell("store pruned", store=store.uri, removed=len(removed), bytes=sum(one.bytes for one in removed))
@@ -199,16 +201,22 @@ class _Known:
                 kept.setdefault(below, f"{run} stands on it")
         return kept
 
+    def marked(self) -> set[str]:
+        """Folders of whole runs and graphs that a prune which was cut off meant to remove."""
+        places = {f"runs/{run}" for run in self.asked} | {f"graphs/{graph}" for graph in self.graphs}
+        return {place for place in places if f"{place}/{PRUNED}" in self.sizes}
+
     def by_layers(self) -> list[str]:
         """All runs, each before those that it stands on."""
         return sorted(self.asked, key=lambda run: (-len(self.asked[run].get("layers", [])), run))
 
     def graphs_only_of(self, gone: list[str]) -> list[tuple[str, str]]:
-        """Graphs that no other runs need, and those that a killed update left; and why they go."""
+        """Graphs that no other runs need, and those that a killed process left; and why they go."""
         left = {str(asked["graph"]) for run, asked in self.asked.items() if run not in gone}
         left |= {str(self.graphs[graph]["base"]) for graph in left if "base" in self.graphs.get(graph, {})}
         of_gone = {str(self.asked[run]["graph"]) for run in gone}
         of_gone |= {str(self.graphs[graph]["base"]) for graph in of_gone if "base" in self.graphs.get(graph, {})}
+        of_gone |= {place.removeprefix("graphs/") for place in self.marked() if place.startswith("graphs/")}
         found = [(graph, "no other run is of it") for graph in sorted(of_gone - left) if graph in self.graphs]
         going = {graph for graph, _ in found}
         for graph in sorted(set(self.graphs) - left - of_gone):
@@ -256,7 +264,6 @@ def _remove(store: Store, what: str) -> None:
         store.root.remove(what)
         return
     folder = Folder(store.fs, store.path, what)
-    folder.write_record(PRUNED, {"pruned": what})
     folder.remove("manifest.json", "run.json" if kind == "runs" else "graph.json")
     if kind == "runs":
         store.root.remove(f"reports/{name}.html")

@@ -18,14 +18,14 @@ from typing import Any, Literal
 from pipeline.errors import InputError
 from pipeline.events import tell
 from pipeline.formats import Edges, Files, name_of
-from pipeline.graphs.bipartite import read_graph
+from pipeline.graphs.bipartite import read_graph, stored_sizes
 from pipeline.notify import failures_notified, notify_updated
 from pipeline.placement.machine import machine_facts
 from pipeline.placement.where import check_backends, place_changes
 from pipeline.run import Observer, StageClock, finish
 from pipeline.settings import Settings
 from pipeline.stages.extend import Extended, extend
-from pipeline.stages.limits import Limits
+from pipeline.stages.limits import GraphNeeds, Limits, MemoryRoom
 from pipeline.stages.plan import plan_run, read_plan
 from pipeline.stages.revise import revise, slide
 from pipeline.store.bicliques import MASK, dump_of, publish_of
@@ -53,6 +53,9 @@ from pipeline.versions.sources import (
 from pipeline.versions.way import Way
 
 How = Literal["changes", "full run", "nothing", "taken"]
+
+EXTENDED = GraphNeeds(edge=16, vertex=80)
+"""What changing a graph holds: its rows before and after, their ends, and labels."""
 
 OF_THE_MANIFEST = ("graph", "bicliques", "digest", "n_left", "n_right", "n_edges", "backend", "threads")
 """What the record of an update says of the version as its manifest does."""
@@ -254,11 +257,14 @@ class _Update:
     def _extended(self) -> Extended:
         """Read the table, and make the graph of the version."""
         reading = reading_of(self._source, self._origin["reading"], self._settings.ingest, delete=self._delete)
+        graph, limit = self._store.graph(self._graph), self._settings.search.memory_limit
+        MemoryRoom.within(limit).require(EXTENDED.of(*stored_sizes(graph)), f"{graph.uri}: to change the graph")
+        how: Any = {"backend": self._settings.data_backend, "memory_limit": limit}
         if self._holding is not None:
-            return revise(self._store, self._graph, self._holding, reading)
+            return revise(self._store, self._graph, self._holding, reading, **how)
         if reading.window is not None:
-            return slide(self._store, self._graph, self._source, reading)
-        return extend(self._store, self._graph, self._source, reading, delete=self._delete)
+            return slide(self._store, self._graph, self._source, reading, **how)
+        return extend(self._store, self._graph, self._source, reading, delete=self._delete, **how)
 
     # ---- what was there --------------------------------------------------------------------------
 
@@ -384,7 +390,8 @@ class _Update:
         """Search the new graph like any run, which goes on where it was killed."""
         if not self._folder.exists():
             self._folder.write_record("run.json", asked)
-        planned = plan_run(self._store, self._folder.run, self._settings.data_backend, self._settings.cluster)
+        limit = self._settings.search.memory_limit
+        planned = plan_run(self._store, self._folder.run, self._settings.data_backend, self._settings.cluster, limit)
         call = self._settings.model_copy(
             update={"search": self._settings.search.model_copy(update=dict.fromkeys(vars(Limits())))}
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,6 +27,7 @@ SHAPES = (  # left, right, density, words of a task; of the last, matrices are s
     (160, 24, 0.25, 64),
     (1600, 12, 0.4, 1 << 13),
 )
+METHODS: tuple[Literal["levels", "pivot"], ...] = ("levels", "pivot")
 CLIQUES = ((70, 0.8), (150, 0.75), (300, 0.5), (1100, 0.2), (2500, 0.02))  # vertices, density
 
 
@@ -85,10 +86,15 @@ def wrong_counts() -> list[str]:
     for seed, (n_left, n_right, density, _) in enumerate(SHAPES):
         csr = graph(seed, n_left, n_right, density)
         for p, q in ((2, 3), (4, 4), (5, 3)):
-            found, expected = (kernels.count_bicliques(*csr, p, q, backend=name).count for name in ("cuda", "cpu"))
-            print(f"{n_left} x {n_right}, ({p},{q}): {found} bicliques", flush=True)
-            if found != expected:
-                wrong.append(f"{n_left} x {n_right}, ({p},{q}): {found} for {expected}")
+            expected = kernels.count_bicliques(*csr, p, q).count
+            for method in METHODS:
+                found = kernels.count_bicliques(*csr, p, q, method=method, backend="cuda").count
+                print(f"{n_left} x {n_right}, ({p},{q}) by {method}: {found} bicliques", flush=True)
+                if found != expected:
+                    wrong.append(f"{n_left} x {n_right}, ({p},{q}) by {method}: {found} for {expected}")
+            of_each = [kernels.count_bicliques(*csr, p, q, per_vertex=True, backend=name) for name in ("cuda", "cpu")]
+            if not np.array_equal(of_each[0].left_counts, of_each[1].left_counts):
+                wrong.append(f"{n_left} x {n_right}, ({p},{q}) of vertices")
     return wrong
 
 

@@ -12,12 +12,15 @@ import pytest
 
 import kernels
 from kernels.cuda import counting as cuda_count
+from kernels.cuda import pivots as cuda_pivots
 from kernels.cuda import table as cuda_table
 from kernels.cuda.device import MEMORY_VARIABLE
 from pipeline.bench.peers import count_peers
 from pipeline.questions.count import count_run, count_table
 from pipeline.questions.count_asked import CountAsked
 from pipeline.settings import load_settings
+from pipeline.store.records import named_files
+from pipeline.store.results import open_run
 from tests import real_graphs
 from tests.real_graphs import DATA
 
@@ -93,15 +96,135 @@ def test_the_product_counts_on_the_gpu_in_memory_and_by_partitions(tmp_path: Pat
     sizes = CountAsked(4, 4, all_sizes=True)
     on_cpu = count_table(edges, sizes, load_settings(store=str(tmp_path))).counts
     assert count_table(edges, sizes, settings).counts == count_run(edges, sizes, settings).counts == on_cpu
-    with pytest.raises(kernels.BackendError, match="counts no vertices"):
-        count_run(edges, CountAsked(3, 3, vertices=True), settings)
+    counted = CountAsked(3, 3, vertices=True)
+    of_vertices = [
+        open_run(
+            tmp_path / place, count_run(edges, counted, asked.model_copy(update={"store": str(tmp_path / place)})).run
+        )
+        for place, asked in (("cpu", load_settings(cluster={"local": True})), ("cuda", settings))
+    ]
+    tables = [
+        found.folder.read_table(named_files(found.folder.read_record("counts.json"))["vertex_counts.parquet"])
+        for found in of_vertices
+    ]
+    assert tables[0].equals(tables[1])
 
 
 def test_what_the_backend_cannot_do_is_said() -> None:
-    with pytest.raises(kernels.BackendError, match="counts no vertices"):
-        kernels.count_bicliques(*GRAPHS["dense"], 3, 3, per_vertex=True, backend="cuda")
-    with pytest.raises(kernels.BackendError, match="by levels"):
-        kernels.count_bicliques(*GRAPHS["dense"], 3, 3, method="pivot", backend="cuda")
+    with pytest.raises(kernels.BackendError, match="counts butterflies of no vertex"):
+        kernels.count_bicliques(*GRAPHS["dense"], 2, 2, method="butterfly", per_vertex=True, backend="cuda")
+    with pytest.raises(kernels.BackendError, match="by levels, not 67"):
+        kernels.count_bicliques(*GRAPHS["dense"], 67, 3, method="levels", side="left", backend="cuda")
+
+
+# ---- by pivots
+
+
+def by_pivots(graph: Any, p: int, q: int, side: Any = "auto", **options: Any) -> int:
+    found = kernels.count_bicliques(*graph, p, q, side=side, method="pivot", backend="cuda", **options)
+    assert (found.method, found.backend) == ("pivot", "cuda")
+    return found.count
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_counts_by_pivots_are_those_of_the_cpu(name: str, side: Any) -> None:
+    for p, q in [size for size in SIZES if min(size) > 1]:
+        assert by_pivots(GRAPHS[name], p, q, side) == kernels.count_bicliques(*GRAPHS[name], p, q).count
+
+
+def assert_vertices(graph: Any, p: int, q: int, side: Any, **options: Any) -> None:
+    found = kernels.count_bicliques(*graph, p, q, side=side, per_vertex=True, backend="cuda", **options)
+    expected = kernels.count_bicliques(*graph, p, q, side=side, method="pivot", per_vertex=True, **options)
+    assert (found.count, found.backend, found.method) == (expected.count, "cuda", "pivot")
+    assert np.array_equal(found.left_counts, expected.left_counts)
+    assert np.array_equal(found.right_counts, expected.right_counts)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_counts_of_vertices_are_those_of_the_cpu(name: str, side: Any) -> None:
+    for p, q in [(2, 2), (2, 5), (3, 3), (5, 2), (4, 4), (6, 5)]:
+        assert_vertices(GRAPHS[name], p, q, side)
+
+
+def test_counts_of_vertices_of_wide_graphs_large_counts_and_some_roots() -> None:
+    complete = (np.arange(7) * 120, np.tile(np.arange(120, dtype=np.int32), 6), 120)
+    assert_vertices(complete, 3, 50, "left")
+    for seed in range(10):
+        assert_vertices(random_graph(seed, 120, 90, 0.3), 3, 4, "left")
+    assert_vertices(random_graph(3, 120, 90, 0.3), 3, 4, "left", roots=np.arange(0, 120, 3))
+
+
+@pytest.mark.parametrize(("name", "p", "q"), [("YouTube", 5, 5), ("marvel", 8, 8), ("EuAll", 8, 8)])
+def test_counts_of_vertices_of_real_graphs_are_those_of_the_cpu_ten_times(name: str, p: int, q: int) -> None:
+    graph = real_graphs.load(name)
+    csr = (graph.indptr, graph.indices, graph.n_right)
+    expected = kernels.count_bicliques(*csr, p, q, per_vertex=True, threads=0)
+    for _ in range(10):
+        found = kernels.count_bicliques(*csr, p, q, per_vertex=True, threads=0, backend="cuda")
+        assert found.count == expected.count
+        assert np.array_equal(found.left_counts, expected.left_counts)
+        assert np.array_equal(found.right_counts, expected.right_counts)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_counts_of_wide_graphs_by_pivots_are_those_of_the_cpu(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    n_left, n_right = (int(n) for n in random.integers(30, 200, 2))
+    graph = random_graph(seed, n_left, n_right, float(random.uniform(0.1, 0.4)))
+    p, q = (int(n) for n in random.integers(3, 9, 2))
+    assert by_pivots(graph, p, q, "left" if seed % 2 else "right") == kernels.count_bicliques(*graph, p, q).count
+
+
+def test_parts_of_the_roots_add_up_by_pivots() -> None:
+    graph = GRAPHS["wide roots"]
+    roots = np.random.default_rng(0).permutation(300)
+    parts = [by_pivots(graph, 4, 4, "left", roots=roots[k::3]) for k in range(3)]
+    assert sum(parts) == kernels.count_bicliques(*graph, 4, 4).count
+
+
+def test_ten_runs_by_pivots_are_alike() -> None:
+    graph = random_graph(9, 150, 120, 0.35)
+    assert {by_pivots(graph, 5, 5) for _ in range(10)} == {kernels.count_bicliques(*graph, 5, 5).count}
+
+
+def test_counts_by_pivots_beyond_64_bits_are_exact_and_beyond_128_an_error() -> None:
+    complete = (np.arange(7) * 120, np.tile(np.arange(120, dtype=np.int32), 6), 120)
+    for p, q in [(3, 50), (4, 33), (6, 120)]:
+        assert by_pivots(complete, p, q, "left") == comb(6, p) * comb(120, q)
+    large = (np.arange(5) * 300, np.tile(np.arange(300, dtype=np.int32), 4), 300)
+    with pytest.raises(kernels.BackendError, match="128 bits"):
+        by_pivots(large, 3, 150, "left")
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "largest"),
+    [
+        (cuda_count, "LARGEST_ARENA_BYTES", 60_000),
+        (cuda_count, "LARGEST_NODES", 40),
+        (cuda_pivots, "LARGEST_NODE_WORDS", 12_000),
+        (cuda_pivots, "LARGEST_TASKS", 4_000),
+    ],
+)
+def test_too_little_memory_for_pivots_means_more_runs(
+    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, largest: int
+) -> None:
+    monkeypatch.setattr(module, name, largest)
+    graph = random_graph(2, 90, 90, 0.4)
+    assert by_pivots(graph, 4, 4, "left") == kernels.count_bicliques(*graph, 4, 4).count
+
+
+@pytest.mark.parametrize(
+    ("name", "p", "q"),
+    [("marvel", 8, 8), ("marvel", 10, 10), ("YouTube", 8, 8), ("movielens-ui", 8, 8), ("EuAll", 8, 8), ("gowalla", 12, 12),
+     ("edit-nawiki", 12, 12)],
+)  # fmt: skip
+def test_counts_of_real_graphs_by_pivots_are_those_of_the_cpu(name: str, p: int, q: int) -> None:
+    graph = real_graphs.load(name)
+    csr = (graph.indptr, graph.indices, graph.n_right)
+    expected = kernels.count_bicliques(*csr, p, q, threads=0).count
+    assert {by_pivots(csr, p, q, threads=0) for _ in range(10)} == {expected}
 
 
 @pytest.mark.parametrize("name", GRAPHS)

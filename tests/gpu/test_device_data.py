@@ -69,7 +69,7 @@ def test_konect_files_give_the_cpus_table(chunks, options):
 @pytest.mark.parametrize("name", ["table.parquet", "table.csv", "folder"])
 def test_generated_tables_give_the_cpus_table(tmp_path, chunks, name, text, monkeypatch):
     monkeypatch.setattr("pipeline.graphs.generate.CHUNK_EDGES", 4000)
-    monkeypatch.setattr("pipeline.graphs.generate.FILE_EDGES", 8000)
+    monkeypatch.setattr("pipeline.graphs.generate.FILE_CHUNKS", 2)
     generate(str(tmp_path / name), 3000, 500, 20_000, seed=5, text=text)
     assert_same(tmp_path / name)
 

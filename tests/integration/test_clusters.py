@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from distributed import Client
 
+from pipeline.errors import InputError
 from pipeline.placement.cluster import open_cluster
 from pipeline.run import run
 from pipeline.settings import ClusterSettings, load_settings
@@ -149,6 +150,34 @@ def test_what_a_killed_worker_had_committed_is_not_searched_again(tmp_path, tabl
     assert record.bicliques == 5_415_539
     assert record.searched == 16
     assert {name: written(store)[name] for name in kept} == kept
+
+
+@pytest.mark.parametrize("where", ["a worker", "the scheduler"])
+def test_a_machine_without_bicliq_is_named_before_anything_is_handed_out(tmp_path, where):
+    def forget() -> None:
+        import sys
+
+        sys.modules["pipeline"] = None
+
+    with open_cluster(ClusterSettings(workers=2, dashboard=False)) as client:
+        address = client.scheduler.address
+        if where == "a worker":
+            named = sorted(client.nthreads())[0]
+            client.run(forget, workers=[named])
+            asked = load_settings(store=str(tmp_path / "store"), cluster={"scheduler": address})
+            with pytest.raises(InputError, match=f"cannot be imported by worker {named}; install this version"):
+                run(str(DATA / "UCforum.adj"), asked)
+        else:
+            lost = sys.modules.pop("kernels")  # the scheduler is this process
+            try:
+                sys.modules["kernels"] = None
+                with (
+                    pytest.raises(InputError, match="by the scheduler"),
+                    open_cluster(ClusterSettings(scheduler=address)),
+                ):
+                    pass
+            finally:
+                sys.modules["kernels"] = lost
 
 
 def test_a_worker_that_dies_again_is_started_again():

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+import pipeline.versions.prune as prune_module
 from flows.cli.app import invoke
 from pipeline.errors import DamageError, InputError
 from pipeline.results.changes import changes_between
@@ -21,7 +22,7 @@ from pipeline.settings import load_settings
 from pipeline.stages.extend import extended_plan
 from pipeline.stages.plan import Plan, plan, read_plan
 from pipeline.stages.verify import verify_store
-from pipeline.store.inventory import forgotten
+from pipeline.store.inventory import PRUNED, forgotten
 from pipeline.store.layout import Store
 from pipeline.store.results import open_run
 from pipeline.store.versions import net_changes
@@ -325,6 +326,44 @@ def test_no_graph_outlives_what_it_is_made_of(forum, at):
     assert verify_store(store).problems == []
     prune(store, 1, remove=True)
     assert (store.runs(), verify_store(store).problems) == ([latest], [])
+
+
+@pytest.mark.parametrize("back", [1, 2])
+def test_the_graphs_of_a_prune_that_was_cut_off_go_with_the_next(forum, back, monkeypatch):
+    """All runs of them had gone, so that no run tells of them."""
+    store = Store.open(forum.store)
+    latest = compact(store).run
+    doomed = [one.what for one in prune(store, 1).removed if one.what.startswith("graphs/")]
+    assert doomed
+
+    def cut_off(store, what, real=prune_module._remove):
+        if what in doomed[-back:]:
+            raise KeyboardInterrupt
+        real(store, what)
+
+    monkeypatch.setattr(prune_module, "_remove", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        prune(store, 1, remove=True)
+    monkeypatch.undo()
+    assert verify_store(store).problems == []
+    prune(store, 1, remove=True)
+    needed = str(store.run(latest).read_record("run.json")["graph"])
+    base = store.graph(needed).read_record("graph.json").get("base", needed)
+    assert (store.runs(), set(store.graphs())) == ([latest], {needed, base})
+    assert verify_store(store).problems == []
+
+
+def test_a_run_that_a_prune_had_marked_and_the_next_keeps_is_whole(forum):
+    store = Store.open(forum.store)
+    latest = compact(store).run
+    runs = store.runs()
+    assert killed("prune", forum.store, "remove", 2)
+    assert any(store.run(run).has(PRUNED) for run in runs)
+    prune(store, len(runs), remove=True)
+    assert store.runs() == runs
+    assert not any(store.run(run).has(PRUNED) for run in runs)
+    assert open_run(forum.store).run == latest
+    assert verify_store(store).problems == []
 
 
 def test_a_reader_that_was_open_reads_on_or_is_told(history):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
+from math import comb
 
 import numpy as np
 import pyarrow as pa
@@ -99,6 +100,20 @@ def test_counts_beyond_64_bits_keep_every_digit(tmp_path):
     table = table_of(Store.open(settings.store), record.run, "vertex_counts.parquet").to_pylist()
     assert {int(row["count"]) for row in table if row["side"] == "left"} == {expected // 2}
     assert {int(row["count"]) for row in table if row["side"] == "right"} == {expected // 2}
+
+
+def test_one_cell_beyond_128_bits_does_not_lose_the_table(tmp_path):
+    rows = [(f"l{i}", f"r{j}") for i in range(4) for j in range(300)]
+    pq.write_table(pa.table({"l": [a for a, _ in rows], "r": [b for _, b in rows]}), tmp_path / "complete.parquet")
+    asked = CountAsked(4, 150, all_sizes=True)
+    expected = {(p, q): comb(4, p) * comb(300, q) for p in range(1, 5) for q in range(1, 151)}
+    assert max(expected.values()) > 2**290
+    source = str(tmp_path / "complete.parquet")
+    record = count_run(source, asked, settings_for(tmp_path, plan={"partitions": 3}))
+    assert record.counts == expected == counts_in(tmp_path, record.run)
+    assert count_table(source, asked, load_settings()).counts == expected
+    one = count_run(source, CountAsked(3, 150), settings_for(tmp_path, plan={"partitions": 3}))
+    assert one.counts == {(3, 150): expected[3, 150]} == counts_in(tmp_path, one.run)
 
 
 def test_a_run_on_a_cluster_is_resumed_where_it_was(tmp_path):

@@ -18,6 +18,8 @@ from pipeline.questions import clique as cliques
 from pipeline.questions.clique import CliqueQuestion, answer
 from pipeline.questions.count import count_run, count_table
 from pipeline.questions.count_asked import CountAsked
+from pipeline.questions.estimate import estimate_table
+from pipeline.questions.find import FindAsked, find_in_table
 from pipeline.run import run
 from pipeline.settings import PlanSettings, SearchSettings, load_settings
 from pipeline.stages.in_memory import project_table, read_sides, read_undirected
@@ -27,6 +29,7 @@ from pipeline.stages.plan import plan
 from pipeline.stages.profile import profile, two_hop
 from pipeline.stages.search import enumerate_table
 from pipeline.store.layout import Store
+from pipeline.versions.update import update
 from tests.emulated_cupy import Card, GpuArray, card
 from tests.integration.stored_graphs import put_graph, random_graph
 
@@ -251,6 +254,8 @@ COMMANDS = {
     "count": lambda table, settings: count_table(table, CountAsked(2, 2), settings).counts,
     "count in a store": lambda table, settings: count_run(table, CountAsked(2, 2), settings).counts,
     "run": lambda table, settings: run(table, settings).bicliques,
+    "estimate": lambda table, settings: estimate_table(table, settings)["bicliques"],
+    "find": lambda table, settings: find_in_table(table, FindAsked(), settings)["groups"],
     "clique": lambda table, settings: answer(table, CliqueQuestion(), data_backend=settings.data_backend)["size"],
 }
 
@@ -265,6 +270,22 @@ def test_every_command_obeys_the_data_backend(card: Card, tmp_path, table, monke
         found[backend] = COMMANDS[command](table, load_settings(store=str(tmp_path / backend)))
         assert bool(seen) == (backend == "cuda")
     assert found["cuda"] == found["cpu"]
+
+
+def test_an_update_reads_its_table_where_the_data_backend_says(card: Card, tmp_path, table, seen):
+    def settings_for(backend):
+        here = {"cluster": {"local": True}, "search": {"backend": "cpu"}}
+        return load_settings(store=str(tmp_path), data_backend=backend, **here)
+
+    first = run(table, settings_for("cpu"))
+    more = tmp_path / "more.csv"
+    more.write_text("who,what\n" + "".join(f"{100 + i % 3},{100 + i % 5}\n" for i in range(15)))
+    found = {}
+    for backend in ("cuda", "cpu"):
+        seen.clear()
+        found[backend] = update(str(more), settings_for(backend), run=first.run).digest
+        assert bool(seen) == (backend == "cuda")
+    assert found["cuda"] == found["cpu"] != first.digest
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TIMES = int(os.environ.get("BICLIQ_TEST_TIMES", "15"))
+TIMES = int(os.environ.get("BICLIQ_TEST_TIMES", "6"))
 """Runs of each kind: a process that aborted did so in one of five."""
 
 NUMBERS = "".join(f"{i % 5000},{i % 77}\n" for i in range(300_000))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections import Counter
 from itertools import product
@@ -10,7 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
+from flows.cli import console
 from flows.cli.app import invoke
 from pipeline.errors import BackendError, InputError
 from pipeline.questions.find import FindAsked, find_in_run, find_in_table
@@ -231,6 +234,40 @@ def test_the_flow_finds_what_the_function_finds(table, tmp_path):
     record = find(table[0], asked, {"store": str(tmp_path / "store")})
     plain = find_in_table(table[0], FindAsked(top=3, by="surprise", containing=("user03",)), load_settings())
     assert groups_of(record) == groups_of(plain)
+
+
+@pytest.fixture
+def crowded(tmp_path):
+    """A table whose best groups take longer than a second."""
+    left, right = np.nonzero(np.random.default_rng(1).random((300, 300)) < 0.5)
+    path = tmp_path / "crowded.csv"
+    path.write_text("u,v\n" + "".join(f"a{u},b{v}\n" for u, v in zip(left, right, strict=True)))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"), [([], "best so far "), (["--diverse"], "0 of 20 groups, 0.0% of all edges")]
+)
+def test_a_terminal_shows_how_far_a_long_search_is(crowded, monkeypatch, capsys, more, words):
+    shown = io.StringIO()
+    monkeypatch.setattr(console, "err", Console(file=shown, force_terminal=True, width=200))
+    assert invoke(["find", crowded, *more, "--time-limit", "1.5"]) == 0
+    assert words in shown.getvalue()
+    assert "roots" in shown.getvalue()
+    assert "best so far" not in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_the_flow_shows_how_far_a_long_search_is(crowded, tmp_path):
+    from prefect.client.orchestration import get_client
+
+    from flows.find import find
+
+    find(crowded, {"top": 3, "time_limit": 1.5}, {"store": str(tmp_path / "store")})
+    with get_client(sync_client=True) as client:
+        shown = {one.key: one.data for one in client.read_artifacts()}
+    assert 0 <= shown["find"] <= 100
+    assert "best so far" in shown["find-so-far"]
 
 
 def test_a_run_that_was_cut_off_is_answered_for_its_graph_and_says_so(tmp_path, capsys):

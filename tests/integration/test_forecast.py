@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
+import kernels
 from flows.cli.app import invoke
 from flows.etl import etl
 from pipeline.errors import CapacityError
 from pipeline.run import run
-from pipeline.settings import Settings, load_settings
+from pipeline.settings import IngestSettings, PublishSettings, SearchSettings, Settings, load_settings
 from pipeline.stages import forecast as forecasts
 from pipeline.stages.expected import FEW, expected_output, would_do
 from pipeline.stages.in_memory import bipartite_of
@@ -91,6 +93,25 @@ def test_an_explosion_is_warned_of_with_thresholds_that_would_do(
     caplog.clear()
     run(BUNDLED, settings(tmp_path, search={"min_left": 3, "min_right": 3}))
     assert not [record for record in caplog.records if "many bicliques" in record.getMessage()]
+
+
+def test_what_a_run_does_once_is_not_counted_for_each_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Terms of surprise take a look at every vertex, which may be a hundred million."""
+    now, of_degrees = [0.0], kernels.SurpriseTerms.of_degrees
+
+    def slow(*arguments: Any) -> Any:
+        now[0] += 1000
+        return of_degrees(*arguments)
+
+    monkeypatch.setattr(kernels.SurpriseTerms, "of_degrees", slow)
+    monkeypatch.setattr(time, "process_time", lambda: now[0])
+    graph = bipartite_of(read_edge_table(BUNDLED, IngestSettings()))
+    asked = SearchSettings()
+    found = expected_output(graph, asked, "left", PublishSettings(objectives="surprise"), work=1000, written=1000)
+    assert (now[0], found.write_seconds) == (1000, 0)
+    assert found.bytes > 0
+    expected_output(graph, asked, "left", PublishSettings(), work=1000, written=1000)
+    assert now[0] == 1000, "who does not ask for surprise does not wait for it"
 
 
 def test_thresholds_that_would_do_leave_few_and_are_the_lowest() -> None:

@@ -169,7 +169,7 @@ def test_what_is_damaged_of_it_is_named_and_written_again(tmp_path, how):
     assert latest_run(store) == (runs[0] if how == "gone" else runs[1])
     found = verify_store(store)
     assert not found.ok
-    assert any(PLACE in problem and (last.run in problem or "begun" in problem) for problem in found.problems)
+    assert any(problem.startswith(f"{PLACE}/{path.name}: ") for problem in found.problems)
     repair(store, settings_of(tmp_path))
     assert verify_store(store).problems == []
     assert (path.read_bytes(), latest_run(store)) == (before, runs[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import pickle
 import signal
 import threading
 import time
@@ -16,7 +17,7 @@ from kernels import available_threads
 from pipeline.errors import AskedBackendError, BicliqError, CapacityError, InputError, LimitReached, StorageError
 from pipeline.placement import tasks
 from pipeline.placement.cluster import open_cluster
-from pipeline.placement.tasks import Here, hand_out
+from pipeline.placement.tasks import Here, Slots, hand_out
 from pipeline.settings import ClusterSettings
 
 
@@ -146,6 +147,39 @@ def test_the_next_task_is_asked_for_when_one_has_ended(client):
 
 def sleeps(seconds: float, here: Here) -> None:
     time.sleep(seconds)
+
+
+def begins_and_ends(number: int, here: Here) -> None:
+    here.tell(+1)
+    time.sleep(0.5)
+    here.tell(-1)
+
+
+def test_workers_that_come_later_get_work(monkeypatch):
+    monkeypatch.setattr(tasks, "LOOK_SECONDS", 0.2)
+    at_work, most = 0, 0
+
+    def hear(change):
+        nonlocal at_work, most
+        at_work += change
+        most = max(most, at_work)
+
+    with open_cluster(ClusterSettings(workers=1, dashboard=False)) as client:
+        ended = hand_out(client, in_turn(*(partial(begins_and_ends, n) for n in range(40))), hear)
+        next(ended)
+        assert most <= tasks.QUEUED_PER_THREAD
+        client.cluster.scale(4)
+        client.wait_for_workers(4)
+        assert sum(1 for _ in ended) == 39
+    assert most == 4
+
+
+def test_what_travels_with_a_task_of_the_machines_does_not_grow_with_their_number():
+    alike = {f"tcp://10.0.{n // 256}.{n % 256}": 16 for n in range(1000)}
+    few = Slots.of(alike | {"tcp://10.0.0.3": 4})
+    assert (few.all, few.usual, few.others) == (15_988, 16, {"tcp://10.0.0.3": 4})
+    assert len(pickle.dumps(few)) < 150
+    assert Slots.of({}) == Slots()
 
 
 def test_a_cluster_without_workers_is_an_error_not_a_wait_for_ever(monkeypatch):

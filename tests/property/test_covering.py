@@ -142,14 +142,43 @@ def test_weights_that_are_fractions_keep_their_unit() -> None:
     assert best.groups[0].value == pytest.approx(3.75, rel=1e-12)
 
 
+def crowded(n: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """A graph in which every other pair is an edge: its best biclique takes seconds and more."""
+    left, right = np.nonzero(np.random.default_rng(1).random((n, n)) < 0.5)
+    return np.concatenate([[0], np.cumsum(np.bincount(left, minlength=n))]), right, n
+
+
 def test_a_cover_that_is_out_of_time_keeps_its_steps() -> None:
-    random = np.random.default_rng(1)
-    left, right = np.nonzero(random.random((300, 300)) < 0.5)
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(left, minlength=300))])
-    result = kernels.top_bicliques(indptr, right, 300, 50, diverse=True, time_limit=0.3)
+    result = kernels.top_bicliques(*crowded(300), 50, diverse=True, time_limit=0.3)
     assert not result.proven
     assert len(result.groups) < 50
     assert all(group.covered is not None for group in result.groups)
+
+
+def test_who_waits_for_a_cover_is_told_the_groups_that_stand() -> None:
+    told: list[kernels.FindProgress] = []
+    result = kernels.top_bicliques(*crowded(60), 1000, diverse=True, time_limit=2, progress=told.append)
+    assert told
+    found = [(list(group.left), list(group.right), group.value, group.covered) for group in result.groups]
+    for state in told:
+        known = [(list(group.left), list(group.right), group.value, group.covered) for group in state.groups]
+        assert known == found[: len(known)]
+        assert 0 <= state.roots_done <= state.n_roots
+    assert [len(state.groups) for state in told] == sorted(len(state.groups) for state in told)
+    assert told[-1].groups, "steps of milliseconds"
+
+
+def test_who_waits_for_the_best_is_told_the_best_so_far() -> None:
+    told: list[kernels.FindProgress] = []
+    kernels.top_bicliques(*crowded(300), 3, time_limit=1, progress=told.append)
+    values = [group.value for state in told for group in state.groups]
+    assert values
+    assert values == sorted(values)
+
+
+def test_an_error_of_who_is_told_ends_the_search() -> None:
+    with pytest.raises(ZeroDivisionError):
+        kernels.top_bicliques(*crowded(300), 3, progress=lambda state: 1 / 0)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Tables of every format with random bytes in them: refused in one sentence, or every row counted.
 
-``BICLIQ_CORRUPTIONS=1000`` tries so many of each.
+``BICLIQ_FUZZ=1000`` tries so many of each.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pipeline.errors import InputError
 from pipeline.settings import IngestSettings
 from pipeline.stages.ingest import EdgeTable, read_edge_table
 
-TRIES = int(os.environ.get("BICLIQ_CORRUPTIONS", "40"))
+TRIES = int(os.environ.get("BICLIQ_FUZZ", "40"))
 PAIRS = [(u, v) for u in range(1, 13) for v in range(1, 9) if (u * v) % 3]
 LINES = [f"{u}\t{v}\n" for u, v in PAIRS]
 

@@ -1,9 +1,13 @@
 """CSV files of every kind of field, read in blocks of every size, against a parser that reads
-letter by letter."""
+letter by letter.
+
+``BICLIQ_FUZZ=1000`` tries so many.
+"""
 
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,6 +21,7 @@ from pipeline.settings import NULL_WORDS, IngestSettings
 from pipeline.stages.ingest import EdgeTable, read_edge_table
 from tests.reference.edge_rows import expected, rows_of
 
+TRIES = int(os.environ.get("BICLIQ_FUZZ", "100"))
 NULLS = {"", *NULL_WORDS}
 PLAIN = st.sampled_from(["1", "2", "3", "12", "0", "-4", "9223372036854775807"])
 ODD = st.sampled_from([
@@ -78,7 +83,7 @@ def check(path: Path, text: str, block_bytes: int, packed: bool, **options: obje
     assert found.summary["rows_read"] == found.summary["edges"] + found.summary["duplicates"] + dropped
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * TRIES, deadline=None)
 @given(
     text=tables(),
     block_bytes=st.sampled_from([1, 7, 20, 1000]),
@@ -89,7 +94,7 @@ def test_every_row_is_an_edge_or_counted_and_every_label_keeps_its_text(folder, 
     check(folder, text, block_bytes, packed, ids=ids)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=TRIES, deadline=None)
 @given(text=tables(over_lines=True), block_bytes=st.sampled_from([1, 7, 20, 1000]))
 def test_fields_over_several_lines_are_read_where_that_is_asked(folder, text, block_bytes):
     lone = [row for row in rows_of(text) for field, quoted in row if '"' in field and not quoted]
@@ -97,7 +102,7 @@ def test_fields_over_several_lines_are_read_where_that_is_asked(folder, text, bl
         check(folder, text, block_bytes, False, multiline=True)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=TRIES, deadline=None)
 @given(text=tables(over_lines=True), block_bytes=st.sampled_from([1, 7, 20, 1000]))
 def test_no_label_holds_a_line_break_that_was_not_asked_for(folder, text, block_bytes):
     path = folder / "t.csv"
@@ -115,7 +120,7 @@ def test_no_label_holds_a_line_break_that_was_not_asked_for(folder, text, block_
             assert not any("\n" in label for label in found.to_pylist())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=TRIES, deadline=None)
 @given(
     before=st.integers(0, 6), after=st.integers(0, 6), block_bytes=st.sampled_from([1, 7, 20, 1000]),
     bad=st.sampled_from(['"a,1', '1,"a', '"a"b,1', '"a" ,1', '"",""x', '"a""', '"a,1\n"b,2', '"a\n",1\n"b,2']),

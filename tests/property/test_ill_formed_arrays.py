@@ -205,6 +205,29 @@ def test_groups_of_roots(graph, parts, data) -> None:
 
 
 @fuzzed
+@given(graph=graphs(), least=st.tuples(sizes, sizes), budget=sizes, data=st.data())
+def test_passes_over_rows(graph, least, budget, data) -> None:
+    """Their rows may be in any order."""
+    turned = answer(lambda: kernels.transpose_rows(*graph))
+    joined = answer(lambda: kernels.connect_rows(*graph))
+    paths = answer(lambda: kernels.count_paths(*graph))
+    whole = [part is not None for part in (turned, joined, paths)]
+    assert all(whole) or not any(whole)
+    if turned is not None:
+        starts, columns = (np.asarray(array).astype(np.int64) for array in graph[:2])
+        owners = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+        assert np.array_equal(turned[1], owners[np.argsort(columns, kind="stable")])
+        assert all(joined[owners] == joined[starts.size - 1 + columns])
+        assert paths[0].sum() == (np.bincount(columns) ** 2).sum()
+    rows = graph[1].astype(np.int32) if isinstance(graph[1], np.ndarray) and graph[1].dtype == np.int64 else graph[1]
+    core = answer(lambda: kernels.peel_rows(graph[0], rows, graph[2], *least))
+    assert core is None or len(core[1]) <= len(rows)
+    row_bytes, roots = data.draw(changed(np.ones(7, np.int64))), data.draw(changed(np.arange(2)))
+    cut = answer(lambda: kernels.cut_roots(graph[0], graph[1], row_bytes, roots, data.draw(changed([1])), budget))
+    assert cut is None or (cut[1] <= np.sum(row_bytes)).all()
+
+
+@fuzzed
 @given(graph=graphs(), fresh=st.lists(st.tuples(st.integers(-1, 7), st.integers(-1, 7)), max_size=4), least=sizes)
 def test_changes(graph, fresh, least) -> None:
     ends = [np.array([edge[side] for edge in fresh], np.int64) for side in (0, 1)]

@@ -319,19 +319,22 @@ def test_parts_of_the_roots_add_up():
 def test_a_count_whose_roots_do_not_fit_goes_by_halves(gpu, monkeypatch):
     monkeypatch.setattr(counting, "LARGEST_ARENA_BYTES", 4 * 3 * host_kernels.ARENA_WORDS_A_ROOT)
     told: list[kernels.Progress] = []
-    found = kernels.count_bicliques(*GRAPHS["dense"], 3, 2, side="left", backend="cuda", progress=told.append)
+    found = kernels.count_bicliques(
+        *GRAPHS["dense"], 3, 2, side="left", method="levels", backend="cuda", progress=told.append
+    )
     assert found.count == kernels.count_bicliques(*GRAPHS["dense"], 3, 2).count
     assert gpu.launches.count("count_roots") > len(told) > 1
     assert told[-1].roots_done == told[-1].n_roots == found.work
     monkeypatch.setattr(counting, "LARGEST_ARENA_BYTES", 4)
     with pytest.raises(kernels.BackendError, match="the largest root does not fit"):
-        kernels.count_bicliques(*GRAPHS["dense"], 3, 2, side="left", backend="cuda")
+        kernels.count_bicliques(*GRAPHS["dense"], 3, 2, side="left", method="levels", backend="cuda")
 
 
 @pytest.mark.usefixtures("gpu")
 def test_a_count_that_chooses_too_many_vertices_is_an_error():
-    with pytest.raises(kernels.BackendError, match="at most 65 vertices of the side of the roots, not 66"):
-        kernels.count_bicliques(*GRAPHS["dense"], 66, 2, side="left", backend="cuda")
+    with pytest.raises(kernels.BackendError, match="at most 65 vertices of the side of the roots by levels, not 66"):
+        kernels.count_bicliques(*GRAPHS["dense"], 66, 2, side="left", method="levels", backend="cuda")
+    assert kernels.count_bicliques(*GRAPHS["dense"], 66, 2, side="left", backend="cuda").count == 0
 
 
 @pytest.mark.parametrize("side", ["left", "right"])

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernels.cuda import changes, clique_program, counting, search_program, table
+from kernels.cuda import changes, clique_program, counting, pivots, search_program, table
 from kernels.cuda.layout import SharedEnum, Struct, Values
 from kernels.cuda.program import OPTIONS, SOURCES, Program
 from kernels.cuda.tuning import Tuning
@@ -26,6 +26,7 @@ PROGRAMS = {
     "changes": changes.PROGRAM,
     "levels": counting.PROGRAM,
     "trees": table.PROGRAM,
+    "pivots": pivots.PROGRAM,
     "clique": clique_program.PROGRAM,
 }
 ONE_SEARCH = "-DBICLIQ_SEARCH=0"
@@ -102,6 +103,7 @@ class Stop(IntEnum):
         ("enumeration", Struct("Subtree", np.dtype("V160")), "sizeof(Subtree)"),
         ("enumeration", SharedEnum(Stop), "Stop::kEnd"),
         ("levels", longer(counting.RUN), "sizeof(CountRun)"),
+        ("pivots", longer(pivots.COUNTERS), "sizeof(PivotCounters)"),
         ("trees", swapped(table.RUN), "PLACE(TreeRun, binomials)"),
         ("clique", swapped(clique_program.TREE), "PLACE(CliqueTree, n)"),
         ("clique", Values((("slot_words(8, 5)", 25),)), "slot_words(8, 5)"),

@@ -56,7 +56,7 @@ def test_degrees_are_skewed_unless_the_corners_are_equal():
 
 def test_chunks_do_not_change_the_number_of_rows_and_files_hold_them_all(tmp_path, monkeypatch):
     monkeypatch.setattr(generation, "CHUNK_EDGES", 1000)
-    monkeypatch.setattr(generation, "FILE_EDGES", 2000)
+    monkeypatch.setattr(generation, "FILE_CHUNKS", 2)
     made = generate(str(tmp_path / "folder"), 500, 500, 5500, seed=1)
     assert made.files == 3
     files = sorted(Path(tmp_path / "folder").glob("*.parquet"))
@@ -66,6 +66,17 @@ def test_chunks_do_not_change_the_number_of_rows_and_files_hold_them_all(tmp_pat
     left, right = drawn(500, 500, 5500, seed=1)
     assert np.array_equal(pq.read_table(files)["left"].to_numpy(), left)
     assert np.array_equal(pq.read_table(files)["right"].to_numpy(), right)
+
+
+def test_a_chunk_that_is_drawn_alone_is_that_of_the_whole(monkeypatch):
+    monkeypatch.setattr(generation, "CHUNK_EDGES", 1000)
+    drawing = generation._Drawing(500, 70, 4500, 5, generation.CORNERS)
+    chunks = [drawing.chunk(i) for i in (4, 2, 0)]
+    assert [left.size for left, _ in chunks] == [500, 1000, 1000]
+    again = drawn(500, 70, 4500, seed=5)
+    for (left, right), i in zip(chunks, (4, 2, 0), strict=True):
+        assert np.array_equal(left, again[0][1000 * i : 1000 * i + 1000])
+        assert np.array_equal(right, again[1][1000 * i : 1000 * i + 1000])
 
 
 def test_text_in_csv_is_the_same_graph_as_numbers_in_parquet(tmp_path):

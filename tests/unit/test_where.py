@@ -130,6 +130,10 @@ def test_a_cluster_is_started_where_there_is_work_for_it_or_it_is_asked_for():
 def test_workers_with_a_gpu_each_cut_and_encode_on_it_whatever_the_size():
     shared = place_run("auto", SearchSettings(), ClusterSettings(local=False), n_edges=1, paths=AUTO_PATHS)
     assert (shared.search.backend, shared.data.backend) == ("cuda", "cuda")
+    counted = place_run(
+        "auto", SearchSettings(), ClusterSettings(local=False), n_edges=1, paths=AUTO_PATHS, writes_lists=False
+    )
+    assert (counted.search.backend, counted.data.backend) == ("cuda", "cpu")
     alone = place_run("auto", SearchSettings(), HERE, n_edges=1, paths=AUTO_PATHS)
     assert (alone.search.backend, alone.data.backend) == ("cuda", "cpu")
     asked = place_run("cpu", SearchSettings(), ClusterSettings(local=False), n_edges=1, paths=AUTO_PATHS)
@@ -169,7 +173,7 @@ def test_a_cluster_of_gpus_that_does_not_start_becomes_one_of_cores(monkeypatch,
     opened = []
 
     class Cluster:
-        def __init__(self, settings, backend="cpu"):
+        def __init__(self, settings, backend="cpu", data_backend="cuda"):
             opened.append(backend)
             if backend == "cuda":
                 raise RuntimeError("cudaErrorNoDevice")

@@ -86,16 +86,16 @@ class Counting {
 };
 
 /// What is counted: one (p,q); the same of every vertex; all up to (p,q); or nothing, where only
-/// the choice of a search is asked for.
+/// the choice of a search is asked for, here or on a card.
 enum class Asked { one, of_vertices, all, choice };
 
 class Count : public Counting {
  public:
   Count(Input<std::int64_t> indptr, Input<std::int32_t> indices, u32 n_right, u32 p, u32 q, int asked, int method, int side,
-        bool some_roots, Input<std::int32_t> roots, u32 threads, u32 tree_optional)
+        bool some_roots, Input<std::int32_t> roots, u32 threads, u32 tree_optional, bool on_card)
       : Counting(std::move(indptr), std::move(indices), n_right, threads), asked_(static_cast<Asked>(asked)),
         method_(static_cast<Method>(method)), side_(static_cast<RootSide>(side)), p_(p), q_(q), some_roots_(some_roots),
-        roots_(std::move(roots)), trees_(tree_optional ? std::make_unique<TreeQueue>(tree_optional) : nullptr) {
+        roots_(std::move(roots)), on_card_(on_card), trees_(tree_optional ? std::make_unique<TreeQueue>(tree_optional) : nullptr) {
     workers_.begin([this] { run(); });
   }
   ~Count() { workers_.end(); }
@@ -169,6 +169,7 @@ class Count : public Counting {
   }
   bool is_on_left() const { return choice_.on_left; }
   bool is_pivot() const { return choice_.method == Method::pivot; }
+  double estimated_work() const { return choice_.work; }
 
  private:
   static constexpr double kPoll = 1e-3;
@@ -185,7 +186,7 @@ class Count : public Counting {
     {
       const Stopwatch watch(estimate_seconds_);
       const Method method = asked_ == Asked::of_vertices || asked_ == Asked::all ? Method::pivot : method_;
-      choice_ = choose(graph_, {{least_p, least_q}, {p_, q_}}, method, side_, workers_);
+      choice_ = choose(graph_, {{least_p, least_q}, {p_, q_}}, method, side_, on_card_ ? kOfACard : kOfACore, workers_);
       is_chosen_ = true;
     }
     if (asked_ == Asked::choice) return;
@@ -245,8 +246,9 @@ class Count : public Counting {
   const u32 p_, q_;
   const bool some_roots_;
   const Input<std::int32_t> roots_;
+  const bool on_card_;
   CountGraph graph_;
-  Choice choice_{Method::levels, true};
+  Choice choice_{Method::levels, true, 0};
   std::atomic<bool> is_chosen_{false};
   Stars stars_;
   const std::unique_ptr<TreeQueue> trees_;
@@ -295,28 +297,42 @@ class ButterflyCount : public Counting {
 
 /// Adds up exactly, as trees.cu does.
 struct HostCells {
-  explicit HostCells(const CellShape& shape) : sums(shape.cells(), 0), width_(static_cast<u32>(shape.width())) {
+  static constexpr bool kOfVertices = false;
+  explicit HostCells(const CellShape& shape) : sums(shape.cells(), 0), shape_(shape) {
     for (u32 n = 0; n <= kMostOptional; ++n)
       for (u32 k = 0; k <= n; ++k) choose_[n][k] = k == 0 || k == n ? 1 : choose_[n - 1][k - 1] + choose_[n - 1][k];
   }
-  void add(u64 row, u32 first, u32 n, bool negative) {
-    for (u32 k = 0; k <= n && first + k < width_; ++k) sums[row + first + k] += negative ? 0 - choose_[n][k] : choose_[n][k];
+  void add(const Held& s, bool negative) {
+    const u64 row = shape_.row(s.held[0], s.optional[0]);
+    const u32 first = s.held[1], n = s.optional[1];
+    for (u32 k = 0; k <= n && first + k < shape_.width(); ++k) sums[row + first + k] += negative ? 0 - choose_[n][k] : choose_[n][k];
   }
   std::vector<u128> sums;
 
  private:
-  const u32 width_;
+  const CellShape shape_;
   u128 choose_[kMostOptional + 1][kMostOptional + 1] = {};
 };
 
 /// The cells of some trees, (high halves, low halves) modulo 2^128: what the device does, in lanes
 /// of this machine.
 nb::tuple count_trees(const Input<u32>& trees, u32 most_roots, u32 most_rows, u32 optional) {
-  const CellShape shape = {{most_roots, most_rows}, {2, 2}, optional};
-  HostCells cells(shape);
-  TreeSearch<HostCells> search(shape, cells);
+  HostCells cells({{most_roots, most_rows}, optional});
+  TreeSearch<HostCells> search({{2, 2}, {most_roots, most_rows}}, cells);
   for (std::size_t at = 0; at + kTreeWords <= trees.size(); at += kTreeWords) search.search(trees.data() + at);
   return halves_of(cells.sums);
+}
+
+/// C(n, k) of all n up to the largest one, for k from 0 on, as leaf_sum.hpp has them.
+nb::object binomial_words(u32 largest_n, u32 largest_k) {
+  std::vector<u64> words;
+  words.reserve(2 * (u64{largest_n} + 1) * (u64{largest_k} + 1));
+  for (u32 k = 0; k <= largest_k; ++k)
+    for (u128 x : binomial_column(largest_n, k)) {
+      words.push_back(static_cast<u64>(x));
+      words.push_back(static_cast<u64>(x >> 64));
+    }
+  return numpy_of(std::move(words));
 }
 
 }  // namespace
@@ -329,7 +345,7 @@ void bind_count(nb::module_& module) {
       .def_prop_ro("n_roots", &Counting::n_roots)
       .def_prop_ro("seconds", &Counting::seconds);
   nb::class_<Count, Counting>(module, "Count")
-      .def(nb::init<Input<std::int64_t>, Input<std::int32_t>, u32, u32, u32, int, int, int, bool, Input<std::int32_t>, u32, u32>())
+      .def(nb::init<Input<std::int64_t>, Input<std::int32_t>, u32, u32, u32, int, int, int, bool, Input<std::int32_t>, u32, u32, bool>())
       .def("wait_for_choice", &Count::wait_for_choice)
       .def("of_vertices", &Count::of_vertices)
       .def("take_trees", &Count::take_trees)
@@ -339,13 +355,15 @@ void bind_count(nb::module_& module) {
       .def_prop_ro("count", &Count::count)
       .def_prop_ro("work", &Count::work)
       .def_prop_ro("on_left", &Count::is_on_left)
-      .def_prop_ro("is_pivot", &Count::is_pivot);
+      .def_prop_ro("is_pivot", &Count::is_pivot)
+      .def_prop_ro("estimated_work", &Count::estimated_work);
   nb::class_<ButterflyCount, Counting>(module, "ButterflyCount")
       .def(nb::init<Input<std::int64_t>, Input<std::int32_t>, u32, bool, u32>())
       .def("of_vertices", &ButterflyCount::of_vertices)
       .def("of_edges", &ButterflyCount::of_edges)
       .def_prop_ro("count", &ButterflyCount::count);
   module.def("count_trees", &count_trees);
+  module.def("binomial_words", &binomial_words);
   module.attr("TREE_WORDS") = kTreeWords;
 }
 

@@ -32,14 +32,17 @@ class Session {
     run_->end();
   }
   /// The answers as (value, left, right).
-  nb::list answers() const {
-    nb::list list;
-    for (const Answer& a : run_->answers()) list.append(nb::make_tuple(run_->value(a), numpy_of(a.left), numpy_of(a.right)));
-    return list;
-  }
+  nb::list answers() const { return tuples(run_->answers()); }
+  /// The same of what is known while the threads work.
+  nb::list so_far(u64 known) const { return tuples(run_->so_far(known)); }
   const Run& run() const { return *run_; }
 
  protected:
+  nb::list tuples(const std::vector<Answer>& answers) const {
+    nb::list list;
+    for (const Answer& a : answers) list.append(nb::make_tuple(run_->value(a), numpy_of(a.left), numpy_of(a.right)));
+    return list;
+  }
   u32 n_left() const { return static_cast<u32>(indptr_.size() - 1); }
 
   const Input<std::int64_t> indptr_;
@@ -78,6 +81,9 @@ void define(Class session) {
   session.def("wait", &S::wait)
       .def("stop", &S::stop)
       .def("answers", &S::answers)
+      .def("so_far", &S::so_far)
+      .def_prop_ro("n_roots", [](const S& s) { return s.run().n_roots(); })
+      .def_prop_ro("roots_done", [](const S& s) { return s.run().roots_done(); })
       .def_prop_ro("proven", [](const S& s) { return s.run().proven(); })
       .def_prop_ro("nodes", [](const S& s) { return s.run().nodes(); })
       .def_prop_ro("roots", [](const S& s) { return s.run().roots_opened(); })

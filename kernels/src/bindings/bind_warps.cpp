@@ -1,10 +1,11 @@
-// bind_warps.cpp: the device search for a maximum clique, on threads of this machine: a module of
-// its own, for tests.
+// bind_warps.cpp: searches of a device on threads of this machine: a module of its own, for tests.
 //
-// `run_clique_groups` runs the kernels of clique.cu with a thread for each group of 32 lanes, on
-// the same memory that a launch would get: the tests drive the whole search with it.
+// `run_clique_groups` and `run_pivot_groups` run the kernels of clique.cu and of pivots.cu with a
+// thread for each group of 32 lanes, on the same memory that a launch would get: the tests drive
+// the whole search with them.
 #include "clique/warp_clique.hpp"
 #include "clique/warp_roots.hpp"
+#include "counting/pivot_waves.hpp"
 #include "lanes/workers.hpp"
 
 #include <nanobind/nanobind.h>
@@ -29,18 +30,41 @@ void search_group(const CliqueLaunch& run, u32 group, u32 width) {
   search_cliques<4>(run, group, near.data());
 }
 
+/// f(group) on a thread for each group.
+template <class F>
+void run_groups(u32 n_groups, F f) {
+  const nb::gil_scoped_release release;
+  Run groups;
+  groups.begin([&] { groups.together(n_groups, f); });
+  while (!groups.wait(1.0)) {}
+}
+
 /// `launch` is the address of a `CliqueLaunch`; width 0 builds roots.
 void run_clique_groups(usize launch, u32 n_groups, u32 width) {
   if (width > 4) throw std::invalid_argument("on a CPU sets have at most 4 words a lane");
-  const nb::gil_scoped_release release;
   const auto& run = *reinterpret_cast<const CliqueLaunch*>(launch);
-  Run groups;
-  groups.begin([&] { groups.together(n_groups, [&](u32 i) { width ? search_group(run, i, width) : build_roots(run, i); }); });
-  while (!groups.wait(1.0)) {}
+  run_groups(n_groups, [&](u32 i) { width ? search_group(run, i, width) : build_roots(run, i); });
+}
+
+template <class Sum>
+void run_pivots(const PivotLaunch& run, u32 n_groups, u32 from) {
+  run_groups(n_groups, [&](u32 i) {
+    PivotWaves<Sum> waves(run, i);
+    from < 2 ? waves.search(from) : waves.open_all();
+  });
+}
+
+/// `launch` is the address of a `PivotLaunch`, `from` the buffer of the wave; 2 opens the grids.
+void run_pivot_groups(usize launch, u32 n_groups, u32 from, bool of_vertices) {
+  const auto& run = *reinterpret_cast<const PivotLaunch*>(launch);
+  of_vertices ? run_pivots<VertexSum>(run, n_groups, from) : run_pivots<LeafSum>(run, n_groups, from);
 }
 
 }  // namespace
 }  // namespace BICLIQ_ISA
 }  // namespace bicliq
 
-NB_MODULE(_cpu_warps, module) { module.def("run_clique_groups", &bicliq::run_clique_groups); }
+NB_MODULE(_cpu_warps, module) {
+  module.def("run_clique_groups", &bicliq::run_clique_groups);
+  module.def("run_pivot_groups", &bicliq::run_pivot_groups);
+}

@@ -26,6 +26,7 @@ enum class RootSide { chosen_here, left, right };
 struct Choice {
   Method method;
   bool on_left;
+  double work = 0;  // estimated, in the unit of `Costs`; 0: it was not asked for
 };
 
 // Chosen on ten real and 36 random graphs, each count with eight seeds of the sample
@@ -34,13 +35,24 @@ constexpr u32 kFirstDraws = 16, kTimesMore = 3, kMostDraws = 432;
 constexpr double kScatter = 48;          // after n draws, 1 + kScatter / n times the work of another is clearly more
 constexpr double kScatterOfOne = 1920;   // where one search is prescribed: nothing else wins where small samples of levels miss most of them
 constexpr u32 kWaysOfLevels = 16, kWaysOfPivots = 4;
-constexpr double kRegistersANode = 12;   // by time
-constexpr double kCheap = 3e6;           // registers, about 10 ms: pivots could not save what looking at them costs
 constexpr double kWorthSpending = 0.1;   // of the count, on the next draws
 constexpr double kDoubtALevel = 0.4;     // random ways miss steps that hold much of the work; for each level that the other side has not
 constexpr std::size_t kEdgesWorthThreads = 1 << 15;
 constexpr u32 kMostEstimating = 16;  // workers that share a list of 16 to 64 draws
 constexpr u32 kMostLevels = 64;      // a random way goes down all of them; more vertices than that are a matter for pivots
+
+/// What a machine takes for the two searches, in the time of a register of 32 columns by levels.
+struct Costs {
+  double node;    // of a node of pivots
+  double pivots;  // of a search by pivots, besides its nodes
+  double doubt;   // of levels, whose heaviest roots a small sample may miss: so many times the estimate
+  double cheap;   // levels that cost so little: pivots could not save what looking at them costs
+  double speed;   // of the machine, over that of a core, which draws the sample
+};
+constexpr Costs kOfACore{12, 0, 1, 3e6, 1};  // cheap: about 10 ms
+// Measured on an H200, counts of five graphs (docs/results.md): 0.13 ns a register, 0.9 a node, and
+// a millisecond besides. More draws would take longer than most counts do.
+constexpr Costs kOfACard{7, 1e7, 3, 8e7, 25};
 
 /// Roots that were drawn, so many times on end.
 struct Drawn {
@@ -88,7 +100,7 @@ class WeightedRoots {
 /// One way to count, and what it would cost, in registers.
 class Candidate {
  public:
-  Candidate(Choice choice_, const WeightedRoots& roots_) : choice(choice_), roots(roots_) {}
+  Candidate(Choice choice_, const WeightedRoots& roots_, double start) : choice(choice_), roots(roots_), start_(start) {}
   virtual ~Candidate() = default;
   struct Sample {
     double below = 0, spent = 0;  // estimated below the roots, by their chance; of the sample itself
@@ -100,7 +112,7 @@ class Candidate {
     sum_ += s.below;
     spent += s.spent;
   }
-  double work() const { return sum_ / draws; }
+  double work() const { return start_ + sum_ / draws; }
 
   const Choice choice;
   const WeightedRoots& roots;
@@ -108,6 +120,7 @@ class Candidate {
   double spent = 0;
 
  private:
+  const double start_;
   double sum_ = 0;
 };
 
@@ -115,8 +128,8 @@ class Candidate {
 template <class Make>
 class SearchCandidate : public Candidate {
  public:
-  SearchCandidate(Choice c, const WeightedRoots& r, u32 workers, u32 ways, double unit, double doubt, Make make)
-      : Candidate(c, r), ways_(ways), unit_(unit), doubt_(doubt), make_(std::move(make)), searches_(workers) {}
+  SearchCandidate(Choice c, const WeightedRoots& r, double start, u32 workers, u32 ways, double unit, double doubt, Make make)
+      : Candidate(c, r, start), ways_(ways), unit_(unit), doubt_(doubt), make_(std::move(make)), searches_(workers) {}
 
   Sample sample(u32 worker, Drawn drawn) override {
     auto& search = searches_[worker];
@@ -146,15 +159,15 @@ struct SampledSide {
       : roots(roots_), rows(rows_), sizes(sizes_), weighted(roots, rows), table(roots.largest_degree(), sizes.least[1]) {}
 
   /// Searches of the run that the sample belongs to.
-  std::unique_ptr<Candidate> candidate(Choice choice, const Run& run) const {
-    const auto of = [&](u32 ways, double unit, double doubt, auto make) -> std::unique_ptr<Candidate> {
-      return std::make_unique<SearchCandidate<decltype(make)>>(choice, weighted, run.workers(), ways, unit, doubt, make);
+  std::unique_ptr<Candidate> candidate(Choice choice, const Costs& costs, const Run& run) const {
+    const auto of = [&](u32 ways, double start, double unit, double doubt, auto make) -> std::unique_ptr<Candidate> {
+      return std::make_unique<SearchCandidate<decltype(make)>>(choice, weighted, start, run.workers(), ways, unit, doubt, make);
     };
     if (choice.method == Method::pivot)
-      return of(kWaysOfPivots, kRegistersANode, 1,
+      return of(kWaysOfPivots, costs.pivots, costs.node, 1,
                 [this, &run] { return std::make_unique<Pivot<OneSize>>(run, roots, rows, sizes, OneSize(sizes.most[0], sizes.most[1])); });
     const u32 p = sizes.least[0], q = sizes.least[1];
-    return of(kWaysOfLevels, 1, 1 + kDoubtALevel * (p > q ? p - q : 0), [this, p, &run] { return std::make_unique<Levels>(run, roots, rows, p, table); });
+    return of(kWaysOfLevels, 0, 1, costs.doubt * (1 + kDoubtALevel * (p > q ? p - q : 0)), [this, p, &run] { return std::make_unique<Levels>(run, roots, rows, p, table); });
   }
   const CountSide &roots, &rows;
   const SizeRange sizes;
@@ -186,10 +199,10 @@ inline void draw(Candidates& candidates, u32 n, Run& run) {
 }
 
 /// The best of all that levels and pivots could do.
-inline Choice best_of(Candidates candidates, Candidates pivots, double scatter, Run& run) {
+inline Choice best_of(Candidates candidates, Candidates pivots, double scatter, const Costs& costs, Run& run) {
   u32 n = kFirstDraws;
   draw(candidates, n, run);
-  if (candidates.empty() || candidates[0]->work() > kCheap) {
+  if (candidates.empty() || candidates[0]->work() > costs.cheap) {
     draw(pivots, n, run);
     std::move(pivots.begin(), pivots.end(), std::back_inserter(candidates));
     sort_by_work(candidates);
@@ -199,20 +212,22 @@ inline Choice best_of(Candidates candidates, Candidates pivots, double scatter, 
     while (candidates.back()->work() > (1 + scatter / n) * least) candidates.pop_back();
     double spent = 0;
     for (const auto& candidate : candidates) spent += candidate->spent;
-    if (candidates.size() == 1 || n == kMostDraws || spent * (kTimesMore - 1) > kWorthSpending * least) break;
+    if (candidates.size() == 1 || n == kMostDraws || spent * (kTimesMore - 1) > kWorthSpending * least / costs.speed) break;
     draw(candidates, n *= kTimesMore, run);
   }
-  return candidates[0]->choice;
+  Choice best = candidates[0]->choice;
+  best.work = candidates[0]->work();
+  return best;
 }
 
-/// The search and the side of the roots of a count, as far as they are not prescribed; sizes of the
-/// left and right side.
-inline Choice choose(const CountGraph& g, SizeRange sizes, Method method, RootSide side, Run& run) {
+/// The search and the side of the roots of a count on a machine, as far as they are not prescribed;
+/// sizes of the left and right side.
+inline Choice choose(const CountGraph& g, SizeRange sizes, Method method, RootSide side, const Costs& costs, Run& run) {
   const u32 p = sizes.least[0], q = sizes.least[1];
   if (p == 1 || q == 1 || g.left.n == 0)  // one level is a sum over degrees
-    return {method == Method::pivot ? Method::pivot : Method::levels, side == RootSide::chosen_here ? p == 1 : side == RootSide::left};
-  if (method != Method::chosen_here && side != RootSide::chosen_here) return {method, side == RootSide::left};
-  if (method == Method::levels && std::min(p, q) > kMostLevels) return {method, p <= q};
+    return {method == Method::pivot ? Method::pivot : Method::levels, side == RootSide::chosen_here ? p == 1 : side == RootSide::left, 0};
+  if (method != Method::chosen_here && side != RootSide::chosen_here) return {method, side == RootSide::left, 0};
+  if (method == Method::levels && std::min(p, q) > kMostLevels) return {method, p <= q, 0};
   std::unique_ptr<SampledSide> sides[2];
   run.each(2, [&](u32, u32 is_right) {
     if (side == (is_right ? RootSide::left : RootSide::right)) return;
@@ -224,10 +239,10 @@ inline Choice choose(const CountGraph& g, SizeRange sizes, Method method, RootSi
     for (const bool on_left : {true, false})
       if (const auto& sampled = sides[!on_left];
           sampled && (method == Method::chosen_here || method == one) && (one == Method::pivot || sampled->sizes.least[0] <= kMostLevels))
-        out.push_back(sampled->candidate({one, on_left}, run));
+        out.push_back(sampled->candidate({one, on_left, 0}, costs, run));
     return out;
   };
-  return best_of(candidates(Method::levels), candidates(Method::pivot), method == Method::chosen_here ? kScatter : kScatterOfOne, run);
+  return best_of(candidates(Method::levels), candidates(Method::pivot), method == Method::chosen_here ? kScatter : kScatterOfOne, costs, run);
 }
 
 }  // namespace BICLIQ_ISA

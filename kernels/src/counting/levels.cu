@@ -25,6 +25,7 @@
 // Cost: the nodes of pq.hpp, 32 columns at a time. Memory: the nodes of all waves, in the arena.
 //
 // Compiled by NVRTC with --device-as-default-execution-space; sm_75 and newer.
+#include "counting/count_node.hpp"
 #include "lanes/device_buckets.hpp"
 #include "lanes/device_failure.hpp"
 
@@ -35,16 +36,12 @@ constexpr u32 kRootThreads = 256, kWaveThreads = 128;
 constexpr u32 kMostWaves = 64, kBuckets = 1024;
 constexpr u32 kSmall = 33;                              // tables of binomials have C(n, k) for n and k below
 constexpr u32 kFewSubsets = 256, kMostSubsets = 1024;  // that end a node with 3 more to choose, and with more than 3
+constexpr u64 kNodesALook = 4095;                       // between two looks at whether a run has failed, less one
 constexpr u32 kPlaced = 0x80000000u;                    // a word of scratch with this bit holds a column's place
 
 // kernels/cuda/counting.py describes these structs and numbers again, for the driver, which writes
 // and reads them; a program where the two differ does not compile.
 
-/// Columns as masks over rows, word by word; `need` of them are still to be chosen.
-struct CountNode {
-  u64 masks;  // where they begin in the arena
-  u32 n, stride, words, need;
-};
 struct CountTask {
   u32 node, column;
 };
@@ -69,8 +66,10 @@ struct CountRun {
   const u32 *binomials, *subsets, *first_subset;  // [n][k]; k-subsets of n things as words; where those of [n][k] begin
   CountCounters* counters;
   u64 n_vertices, n_roots, p, q, arena_words, node_capacity, task_capacity, workspace_words;
+  u64 grids;  // 1: roots become grids for pivots (pivot_waves.hpp), without tasks; 2: with their vertices
 
   void fail(Failure why) const { atomicExch(&counters->failure, static_cast<u64>(why)); }
+  bool failed() const { return *static_cast<const volatile u64*>(&counters->failure) != 0; }
 };
 
 /// The sum of one lane.
@@ -138,13 +137,13 @@ class CountRoots {
     });
     __syncthreads();
     each_kept([&](u32, u32 count) {
-      if (g_.p == 2) add_choices(g_, sum, count);
+      if (g_.p == 2 && g_.grids < 2) add_choices(g_, sum, count);
       atomicAdd(&s_.histogram[bucket(count)], 1u);
     });
     __syncthreads();
     if (threadIdx.x < kLanes) start_buckets();
     __syncthreads();
-    if (g_.p > 2 && s_.n + 1 >= g_.p) write_node();
+    if ((g_.p > 2 || g_.grids == 2) && s_.n + 1 >= g_.p) write_node();
     __syncthreads();
     for (u32 i = threadIdx.x; i < s_.n_touched; i += blockDim.x) __stcg(counts_ + touched_[i], 0u);
     __syncthreads();
@@ -178,10 +177,13 @@ class CountRoots {
     if (lane_id() == 0) s_.n = n;
   }
 
-  /// Writes the node below the root, and a task for each of its columns that may be chosen next.
+  /// Writes the node below the root, and a task for each of its columns that may be chosen next; or
+  /// its grid.
   void write_node() {
-    const u32 n = s_.n, need = static_cast<u32>(g_.p) - 1, words = (d_ + 31) / 32, stride = (n + 63) / 32 * 32;
-    const u64 size = static_cast<u64>(words) * stride, n_tasks = n - need + 1;
+    const u32 n = s_.n, need = g_.grids ? d_ : static_cast<u32>(g_.p) - 1, words = words_of(d_), stride = stride_of(n);
+    const u64 own = static_cast<u64>(words) * stride, n_tasks = g_.grids ? 0 : n - need + 1;
+    const u64 both = own + (g_.grids ? static_cast<u64>(words_of(n)) * stride_of(d_) : 0);
+    const u64 size = both + (g_.grids == 2 ? static_cast<u64>(n) + d_ + 1 : 0);
     if (threadIdx.x == 0) {
       s_.masks = atomicAdd(&g_.counters->arena_used, size);
       s_.node = static_cast<u32>(atomicAdd(&g_.counters->n_nodes, 1ull));
@@ -198,9 +200,15 @@ class CountRoots {
     __syncthreads();
     if (!s_.stored) return;
     u32* masks = g_.arena + s_.masks;
-    for (u64 i = threadIdx.x; i < size; i += blockDim.x) __stcg(masks + i, 0u);
+    for (u64 i = threadIdx.x; i < own; i += blockDim.x) __stcg(masks + i, 0u);
     for (u64 i = threadIdx.x; i < n_tasks; i += blockDim.x) g_.tasks[s_.tasks + i] = {s_.node, static_cast<u32>(i)};
-    each_kept([&](u32 w, u32 count) { __stcg(counts_ + w, kPlaced | atomicAdd(&s_.histogram[bucket(count)], 1u)); });
+    u32* ids = g_.grids == 2 ? masks + both : nullptr;  // of columns, rows, and the root
+    each_kept([&](u32 w, u32 count) {
+      const u32 place = atomicAdd(&s_.histogram[bucket(count)], 1u);
+      __stcg(counts_ + w, kPlaced | place);
+      if (ids) ids[place] = w;
+    });
+    for (u32 i = threadIdx.x; ids && i <= d_; i += blockDim.x) ids[n + i] = i < d_ ? rows_[i] : v_;
     __syncthreads();
     each_later([&](u32 w, u32 i) {
       const u32 place = __ldcg(counts_ + w);
@@ -337,7 +345,6 @@ class CountWave {
       if (at) *out = bits;
     }
   }
-  static u32 stride_of(u32 n) { return (n + 63) / 32 * 32; }
   /// Adds a node, whose columns are tasks of the next wave; returns where its masks go, or null
   /// where there is no room.
   u32* add_node(u32 n, u32 words, u32 need) {
@@ -381,7 +388,7 @@ class CountWave {
       alive &= alive - 1;
       const u32 below_rows = rows & __shfl_sync(~0u, mask, i);
       const u32 below = alive & __ballot_sync(~0u, static_cast<u32>(__popc(mask & below_rows)) >= q_);
-      ++work;
+      if ((++work & kNodesALook) == 0 && g_.failed()) return;
       if (static_cast<u32>(__popc(below)) + 1 < need || ends(mask, row, below, below_rows, need - 1)) continue;
       alive_at[depth] = alive;
       rows_at[depth] = rows;
@@ -465,7 +472,7 @@ extern "C" __global__ void __launch_bounds__(kWaveThreads) count_wave(const Coun
     if (lane_id() == 0) {
       const u64 share = (end - next) / (4 * warps);  // several at once while many are left: the counter takes 2.3 ns
       taken = share < 1 ? 1 : share < most ? static_cast<u32>(share) : most;
-      next = *static_cast<const volatile u64*>(&g.counters->failure)
+      next = g.failed()
                  ? end
                  : begin + atomicAdd(&g.counters->next_task[wave], static_cast<u64>(taken));
     }

@@ -23,6 +23,7 @@
 
 #include "counting/local_columns.hpp"
 #include "counting/random_ways.hpp"
+#include "counting/sizes.hpp"
 #include "lanes/stack.hpp"
 #include "lanes/workers.hpp"
 
@@ -30,27 +31,6 @@
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
-
-/// Sizes that are asked for, of the root side and of the row side; both least sizes are 2 or more.
-struct SizeRange {
-  u32 least[2], most[2];
-};
-
-/// Numbers of held and of optional vertices of each side.
-struct Held {
-  u32 held[2], optional[2];
-  u32 sure(u32 a) const { return held[a] + optional[a]; }
-  Held with_held(u32 a) const {
-    Held out = *this;
-    ++out.held[a];
-    return out;
-  }
-  Held with_optional(u32 a, u32 n) const {
-    Held out = *this;
-    out.optional[a] += n;
-    return out;
-  }
-};
 
 /// Candidates of one side as masks over those of the other, word-major, zeros behind the last.
 struct GridSide {
@@ -152,7 +132,7 @@ class alignas(kLineBytes) Pivot {
   };
 
   static bool fits(const Grid& g) { return g.side[0].n <= kLanes && g.side[1].n <= kLanes; }
-  u32 wanted(u32 a, const Held& s) const { return sizes_.least[a] > s.sure(a) ? sizes_.least[a] - s.sure(a) : 0; }
+  u32 wanted(u32 a, const Held& s) const { return s.wanted(a, sizes_.least); }
   u32* all_bits(u32 n) {
     u32* bits = memory_.take(words_for(n) + 1);
     for (u32 k = 0; k < words_for(n); ++k) bits[k] = low_bits(n - 32 * k);

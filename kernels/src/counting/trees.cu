@@ -36,13 +36,17 @@ struct TreeRun {
 /// The cells that the warps of a block add to.
 class BlockCells {
  public:
+  static constexpr bool kOfVertices = false;
   BlockCells(const TreeRun& run, const CellShape& shape)
       : g_(run),
+        shape_(shape),
         width_(static_cast<u32>(shape.width())),
         n_cells_(shape.cells()),
         table_(run.tables + blockIdx.x * shape.cells()) {}
 
-  void add(u64 row, u32 first, u32 n, bool negative) {
+  void add(const Held& s, bool negative) {
+    const u64 row = shape_.row(s.held[0], s.optional[0]);
+    const u32 first = s.held[1], n = s.optional[1];
     const u64* choose = g_.binomials + n * (kMostOptional + 1);
     for (u32 k = lane_id(); k <= n && first + k < width_; k += kLanes)
       atomicAdd(table_ + row + first + k, negative ? 0 - choose[k] : choose[k]);
@@ -63,6 +67,7 @@ class BlockCells {
 
  private:
   const TreeRun& g_;
+  const CellShape shape_;
   const u32 width_;
   const u64 n_cells_;
   u64* const table_;
@@ -71,10 +76,9 @@ class BlockCells {
 
 extern "C" __global__ void __launch_bounds__(kTreeThreads) count_trees(const TreeRun* run) {
   const TreeRun g = *run;
-  const CellShape shape = {
-      {static_cast<u32>(g.most_roots), static_cast<u32>(g.most_rows)}, {2, 2}, static_cast<u32>(g.optional)};
-  BlockCells cells(g, shape);
-  TreeSearch<BlockCells> search(shape, cells);
+  const u32 most[2] = {static_cast<u32>(g.most_roots), static_cast<u32>(g.most_rows)};
+  BlockCells cells(g, {{most[0], most[1]}, static_cast<u32>(g.optional)});
+  TreeSearch<BlockCells> search({{2, 2}, {most[0], most[1]}}, cells);
   for (;;) {
     u64 i = lane_id() == 0 ? atomicAdd(g.next_tree, 1ull) : 0;
     i = __shfl_sync(~0u, i, 0);

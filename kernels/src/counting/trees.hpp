@@ -1,8 +1,8 @@
-// trees.hpp: the narrow ends of a pivot search (pivot.hpp) over all sizes, for a group of lanes,
+// trees.hpp: the narrow ends of a pivot search (pivot.hpp, pivot_waves.hpp), for a group of lanes,
 // without recursion.
 //
-// What: below a node of at most 32 candidates a side, the number of bicliques of each (p,q), as
-// sums in cells.
+// What: below a node of at most 32 candidates a side, the leaves that make the number of bicliques
+// of one (p,q), or of each.
 //
 // Input: a tree, `kTreeWords` words: sizes and optional vertices, held vertices of either side,
 // candidates of the root side as masks over those of the other.
@@ -12,13 +12,14 @@
 // a held vertex takes a candidate of each side with it (itself and the pivot), so 32 levels
 // suffice. The last branch takes its node's place.
 //
-// A leaf adds C(optional, k) to the cells (held, optional) of the root side at held + k of the
-// other; the binomials of the root side are multiplied in once, at the end, by whoever adds the
-// cells up. Single cells may be negative (differences of two leaves).
+// Of all sizes, a leaf adds C(optional, k) to the cells (held, optional) of the root side at
+// held + k of the other; the binomials of the root side are multiplied in once, at the end, by
+// whoever adds the cells up. Single cells may be negative (differences of two leaves).
 //
-// Compiled for the host, where tests run it, and by NVRTC (trees.cu).
+// Compiled for the host, where tests run it, and by NVRTC (trees.cu, pivots.cu).
 #pragma once
 
+#include "counting/sizes.hpp"
 #include "lanes/lanes.hpp"
 
 namespace bicliq {
@@ -29,8 +30,8 @@ constexpr u32 kMostOptional = 64;               // that cells may have room for
 
 /// Cells of all sums: [held of the root side][its optional ones][size of the other side].
 struct CellShape {
-  u32 most[2], least[2];  // sizes that are asked for, of the root side and of the other
-  u32 optional;           // the largest number of optional vertices, at most kMostOptional
+  u32 most[2];   // sizes that are asked for, of the root side and of the other
+  u32 optional;  // the largest number of optional vertices, at most kMostOptional
 
   constexpr u64 width() const { return most[1] + 1; }
   constexpr u64 row(u32 held, u32 n_optional) const {
@@ -39,27 +40,33 @@ struct CellShape {
   constexpr u64 cells() const { return row(most[0] + 1, 0); }
 };
 
-/// `Cells` has `add(row, first, n, negative)`: C(n, k) to place first + k of a row, for as many k
-/// as it has.
-template <class Cells>
+/// Which candidates of a tree a leaf holds, and which it may have.
+struct LeafSets {
+  u32 held[2], optional[2];
+};
+
+/// `Leaves` has `add(held, negative)`: the sizes that these make, once more or once less. If it is
+/// `kOfVertices`, it has `add(held, sets, negative)` instead.
+template <class Leaves>
 class TreeSearch {
  public:
-  TreeSearch(const CellShape& shape, Cells& cells) : shape_(shape), cells_(cells) {}
+  TreeSearch(const SizeRange& sizes, Leaves& leaves) : sizes_(sizes), leaves_(leaves) {}
 
   u64 nodes = 0;
 
   void search(const u32* tree) {
-    const u32 sizes = tree[0], n[2] = {sizes & 255, sizes >> 8 & 255};
-    base_[0] = tree[1];
-    base_[1] = tree[2];
-    masks_[0] = load(tree + kTreeMasks, first_lanes(n[0]));
-    masks_[1] = column_masks_apart(tree + kTreeMasks, 1, n[0]);
+    const u32 of = tree[0];
+    search(tree + kTreeMasks, of & 255, of >> 8 & 255, {{tree[1], tree[2]}, {of >> 16 & 255, of >> 24}});
+  }
+  /// A tree of n0 and n1 candidates; the masks are those of the root side.
+  void search(const u32* masks, u32 n0, u32 n1, const Held& base) {
+    base_ = base;
+    masks_[0] = load(masks, first_lanes(n0));
+    masks_[1] = column_masks_apart(masks, 1, n0);
     Node node;
-    for (u32 a = 0; a < 2; ++a) {
-      node.alive[a] = n[a] < kLanes ? (1u << n[a]) - 1 : ~0u;
-      node.held[a] = 0;
-      node.optional[a] = sizes >> (16 + 8 * a) & 255;
-    }
+    node.alive[0] = first_bits(n0);
+    node.alive[1] = first_bits(n1);
+    for (u32 a = 0; a < 2; ++a) node.held[a] = node.optional[a] = node.sets.held[a] = node.sets.optional[a] = 0;
     for (u32 depth = 0;;) {
       if (settle(node)) push(depth++, node);
       if (depth == 0) return;
@@ -68,20 +75,22 @@ class TreeSearch {
   }
 
  private:
-  /// Held vertices are counted from those of the tree on.
+  /// Held and optional vertices are counted from those of the tree on.
   struct Node {
     u32 alive[2], held[2], optional[2];
     u32 side, pivot, missing;  // of the pivot; its non-neighbours that are still to be held
+    LeafSets sets;             // of vertices only
   };
 
-  u32 sure(const Node& n, u32 a) const { return base_[a] + n.held[a] + n.optional[a]; }
-  u32 wanted(const Node& n, u32 a) const { return shape_.least[a] > sure(n, a) ? shape_.least[a] - sure(n, a) : 0; }
+  static u32 first_bits(u32 n) { return n < kLanes ? (1u << n) - 1 : ~0u; }
+  u32 sure(const Node& n, u32 a) const { return base_.sure(a) + n.held[a] + n.optional[a]; }
+  u32 wanted(const Node& n, u32 a) const { return sizes_.least[a] > sure(n, a) ? sizes_.least[a] - sure(n, a) : 0; }
 
   /// Settles what needs no branching; where something is left, chooses the pivot.
   bool settle(Node& n) {
     ++nodes;
     for (u32 a = 0; a < 2; ++a)
-      if (base_[a] + n.held[a] == shape_.most[a]) n.alive[a] = 0;
+      if (base_.held[a] + n.held[a] == sizes_.most[a]) n.alive[a] = 0;
     for (u32 a = 0; a < 2; ++a) {
       const u32 others = n.alive[1 - a];
       const Lanes neighbours = popcounts(masks_[a] & splat(others));
@@ -89,25 +98,25 @@ class TreeSearch {
       const u32 optional = n.alive[a] & ballot(neighbours == splat(popcount(others)));
       n.alive[a] &= ~optional;
       n.optional[a] += popcount(optional);
+      n.sets.optional[a] |= optional;
     }
     for (u32 a = 0; a < 2; ++a)
-      if (sure(n, a) + popcount(n.alive[a]) < shape_.least[a]) return false;
+      if (sure(n, a) + popcount(n.alive[a]) < sizes_.least[a]) return false;
     for (u32 a = 0; a < 2; ++a)
       if (n.alive[0] && n.alive[1]) settle_isolated(n, a);
     if (n.alive[0] && n.alive[1]) {
       choose_pivot(n);
       return true;
     }
-    add(n, popcount(n.alive[0]), popcount(n.alive[1]), false);
+    add(n, n.alive[0], n.alive[1], false);
     return false;
   }
   /// Bicliques with a candidate that has no neighbour left: the difference of two leaves.
   void settle_isolated(Node& n, u32 a) {
     const u32 alone = n.alive[a] & ~ballot(meets(masks_[a], splat(n.alive[1 - a])));
     if (!alone) return;
-    const u32 all = popcount(n.alive[a]);
-    n.alive[a] &= ~alone;
-    const u32 others = popcount(n.alive[a]);
+    const u32 all = n.alive[a], others = all & ~alone;
+    n.alive[a] = others;
     add(n, a ? 0 : all, a ? all : 0, false);
     add(n, a ? 0 : others, a ? others : 0, true);
   }
@@ -132,6 +141,7 @@ class TreeSearch {
         if (a == n.side) {
           n.alive[a] &= ~(1u << n.pivot);
           ++n.optional[a];
+          n.sets.optional[a] |= 1u << n.pivot;
         }
       return;
     }
@@ -143,6 +153,7 @@ class TreeSearch {
     for (u32 a = 0; a < 2; ++a) {
       n.alive[a] &= a == n.side ? neighbours : ~0u;
       n.held[a] += a != n.side;
+      n.sets.held[a] |= a == n.side ? 0u : 1u << i;
     }
   }
   void push(u32 depth, const Node& n) {
@@ -151,6 +162,11 @@ class TreeSearch {
     stack_[2].put(depth, n.missing);
     stack_[3].put(depth, n.held[0] | n.held[1] << 8 | n.optional[0] << 16 | n.optional[1] << 24);
     stack_[4].put(depth, n.pivot | n.side << 5);
+    if constexpr (Leaves::kOfVertices)
+      for (u32 a = 0; a < 2; ++a) {
+        stack_[5 + a].put(depth, n.sets.held[a]);
+        stack_[7 + a].put(depth, n.sets.optional[a]);
+      }
   }
   void pop(u32 depth, Node& n) const {
     n.alive[0] = stack_[0].get(depth);
@@ -163,18 +179,29 @@ class TreeSearch {
     }
     n.pivot = pivot & 31;
     n.side = pivot >> 5;
+    if constexpr (Leaves::kOfVertices)
+      for (u32 a = 0; a < 2; ++a) {
+        n.sets.held[a] = stack_[5 + a].get(depth);
+        n.sets.optional[a] = stack_[7 + a].get(depth);
+      }
   }
-  /// A leaf with so many more optional vertices.
+  /// A leaf with more optional vertices.
   void add(const Node& n, u32 more_roots, u32 more_rows, bool negative) {
-    const u64 row = shape_.row(base_[0] + n.held[0], n.optional[0] + more_roots);
-    cells_.add(row, base_[1] + n.held[1], n.optional[1] + more_rows, negative);
+    const Held s = {{base_.held[0] + n.held[0], base_.held[1] + n.held[1]},
+                    {base_.optional[0] + n.optional[0] + popcount(more_roots),
+                     base_.optional[1] + n.optional[1] + popcount(more_rows)}};
+    if constexpr (Leaves::kOfVertices)
+      leaves_.add(s, {{n.sets.held[0], n.sets.held[1]}, {n.sets.optional[0] | more_roots, n.sets.optional[1] | more_rows}},
+                  negative);
+    else
+      leaves_.add(s, negative);
   }
 
-  const CellShape shape_;
-  Cells& cells_;
-  u32 base_[2] = {};
+  const SizeRange sizes_;
+  Leaves& leaves_;
+  Held base_ = {};
   Lanes masks_[2];
-  LaneStack stack_[5];
+  LaneStack stack_[Leaves::kOfVertices ? 9 : 5];
 };
 
 }  // namespace BICLIQ_ISA

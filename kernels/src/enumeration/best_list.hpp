@@ -46,10 +46,15 @@ class BestList {
   /// It is known that k answers reach so much, before they are found.
   void expect(i64 least) { least_.store(std::max(this->least(), least), std::memory_order_relaxed); }
   const std::vector<Answer>& answers() const { return answers_; }
+  /// The best so far, while workers go on; nothing where there is none.
+  std::vector<Answer> first() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return {answers_.begin(), answers_.begin() + !answers_.empty()};
+  }
 
  private:
   const usize k_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<Answer> answers_;
   std::atomic<i64> least_;
 };

@@ -363,6 +363,10 @@ class RootBuilder {
     m.excluded_words = words_for(m.n_excluded);
     m.candidate_words = words_for(m.n_candidates);
     m.shared = true;
+    if (!BitMatrix::can_search(m.n_rows, m.n_excluded, m.n_candidates)) {  // nor has any larger arena room for it
+      if (threadIdx.x == 0) g_.fail(Failure::kArenaFull);
+      return false;
+    }
     const u64 row_words = static_cast<u64>(m.n_rows) * m.stride();
     const u64 column_words = static_cast<u64>(words_for(m.n_rows)) * m.column_stride();
     if (!reserve(padded(row_words) + padded(m.n_rows) + 2 * padded(m.column_stride()) + padded(column_words)))

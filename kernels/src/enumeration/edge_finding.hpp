@@ -50,6 +50,15 @@ class EdgeFinding {
   /// Waits at most so long; true when the search has ended. Rethrows what ended it.
   bool wait(double seconds) { return crew_.wait(seconds); }
   void end() { crew_.end(); }
+  /// Of a cover, the groups that stand, without the first `known`; else the best so far.
+  std::vector<Answer> so_far(usize known) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!request_.cover) return best_ ? best_->first() : std::vector<Answer>();
+    return {answers_.begin() + static_cast<std::ptrdiff_t>(std::min(known, answers_.size())), answers_.end()};
+  }
+  /// How far the step is that is searched now.
+  u64 n_roots() const { return crew_.n_roots(); }
+  u64 roots_done() const { return crew_.roots_done(); }
 
   // ---- once it has ended ------------------------------------------------------------------------
 
@@ -77,7 +86,10 @@ class EdgeFinding {
         search(1);
         if (crew_.stopped()) return;  // a step is exact, or none
         if (best_->answers().empty()) break;
-        answers_.push_back(best_->answers().front());
+        {
+          const std::lock_guard<std::mutex> lock(mutex_);
+          answers_.push_back(best_->answers().front());
+        }
         cover(answers_.back());
       }
     } else {
@@ -108,7 +120,10 @@ class EdgeFinding {
 
   /// One round: greed, then the roots whose bound reaches the best.
   void search(usize k) {
-    best_ = std::make_unique<BestList>(k, request_.least);
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      best_ = std::make_unique<BestList>(k, request_.least);
+    }
     lower_bounds();
     order_.clear();
     for (u32 v = 0; v < graph_.n_columns; ++v)
@@ -168,7 +183,7 @@ class EdgeFinding {
   std::vector<u32> order_;   // roots that are not ruled out, the most promising first
   std::unique_ptr<BestList> best_;
   std::vector<Answer> answers_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   u64 nodes_ = 0, roots_opened_ = 0;
   bool proven_ = false;
   double prepare_seconds_ = 0, search_seconds_ = 0;

@@ -54,6 +54,10 @@ class Finding {
   /// Waits at most so long; true when the search has ended. Rethrows what ended it.
   bool wait(double seconds) { return crew_.wait(seconds); }
   void end() { crew_.end(); }
+  /// The best so far, and how far the range of sizes is that is searched now.
+  std::vector<Answer> so_far(usize) const { return best_.first(); }
+  u64 n_roots() const { return crew_.n_roots(); }
+  u64 roots_done() const { return crew_.roots_done(); }
 
   // ---- once it has ended ------------------------------------------------------------------------
 

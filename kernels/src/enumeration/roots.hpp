@@ -12,13 +12,13 @@
 
 #include "enumeration/crew.hpp"
 #include "enumeration/limits.hpp"
+#include "enumeration/matrix_limit.hpp"
 #include "enumeration/search_state.hpp"
 #include "enumeration/subtree.hpp"
 #include "graphs/graph.hpp"
 #include "lanes/workspace.hpp"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 namespace bicliq {
@@ -262,7 +262,7 @@ class Roots {
     }
     tree_.wide = true;
     tree_.to = n_candidates;
-    check_words(v, static_cast<u32>(row_list_.size()), n_excluded, n_candidates);
+    check_matrix(v, static_cast<u32>(row_list_.size()), n_excluded, n_candidates);
     BitMatrix& m = tree_.matrix;
     m.shape(memory_, static_cast<u32>(row_list_.size()), n_excluded, n_candidates);
     std::copy(row_list_.begin(), row_list_.end(), m.row_ids);
@@ -280,13 +280,6 @@ class Roots {
   }
 
   /// Nodes below a root find its rows, and those of smaller matrices, by places of 32 bits.
-  static void check_words(u32 v, u32 n_rows, u32 n_excluded, u32 n_candidates) {
-    const usize words = 32 * usize{words_for(n_rows)} * BitMatrix::row_words(n_excluded, n_candidates);
-    if (words >> 32)
-      throw CapacityError("the bit matrix of root " + std::to_string(v) + " has " + std::to_string(n_rows) + " rows and " +
-                          std::to_string(usize{n_excluded} + n_candidates) + " columns, " + std::to_string(words >> 28) +
-                          " GiB, and 16 are the most; search from the other side, or reduce the graph");
-  }
   bool has_candidate(u32 v, u32 row) const {
     const u32* first = g_.row_columns.data() + g_.row_start[row];
     for (const u32* at = g_.row_columns.data() + g_.row_start[row + 1]; at > first && at[-1] > v; --at)

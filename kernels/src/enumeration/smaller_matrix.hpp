@@ -26,7 +26,8 @@ struct MatrixLists {
   u32* live;        // a bit set over all columns: those that are kept as excluded ones
 };
 
-/// Where the rows of a list begin in their matrix.
+/// Where the rows of a list begin in their matrix, which has fewer than 2^32 words
+/// (`BitMatrix::can_search`).
 inline void place_rows(const u32* list, u32* starts, u32 n, u32 stride) {
   each_item(n, [=](u32 i) { starts[i] = list[i] * stride; });
 }

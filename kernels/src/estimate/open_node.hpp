@@ -9,6 +9,7 @@
 #pragma once
 
 #include "enumeration/limits.hpp"
+#include "enumeration/matrix_limit.hpp"
 #include "enumeration/subtree.hpp"
 #include "graphs/graph.hpp"
 #include "lanes/workspace.hpp"
@@ -181,8 +182,10 @@ class NodeOpener {
     for (u32 r : node.rows) each_column(r, [&](u32 w) { counts_[w] = 0; });
   }
   void fill_wide(const OpenNode& node, BitMatrix& m, Workspace& memory) {
-    m.shape(memory, static_cast<u32>(node.rows.size()), static_cast<u32>(node.excluded.size()),
-            static_cast<u32>(node.candidates.size()));
+    const auto n_rows = static_cast<u32>(node.rows.size()), n_excluded = static_cast<u32>(node.excluded.size());
+    const auto n_candidates = static_cast<u32>(node.candidates.size());
+    check_matrix(node.root, n_rows, n_excluded, n_candidates);
+    m.shape(memory, n_rows, n_excluded, n_candidates);
     std::copy(node.rows.begin(), node.rows.end(), m.row_ids);
     std::copy(node.candidates.begin(), node.candidates.end(), m.ids);
     std::fill(m.rows, m.rows + usize{m.n_rows} * m.stride(), 0u);

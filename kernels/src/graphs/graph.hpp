@@ -3,10 +3,11 @@
 // One side of the bipartite graph is enumerated: its vertices are the *columns*, and every search
 // is rooted at one of them. The other side gives the *rows*. Columns are numbered in search order
 // (ascending degree, ties by id), rows keep their order, and both adjacency lists are ascending.
-// Preparation is two counting passes: O(edges + vertices) time, 8 bytes an edge.
+// Preparation is two counting passes (scatter.hpp): O(edges + vertices) time, 8 bytes an edge.
 #pragma once
 
 #include "graphs/passes.hpp"
+#include "graphs/scatter.hpp"
 
 #include <cstdint>
 #include <numeric>
@@ -80,8 +81,9 @@ Graph prepare(const std::int64_t* indptr, const std::int32_t* indices, std::uint
     });
   } else {
     std::vector<std::uint64_t> at(g.column_start.begin(), g.column_start.end() - 1);
+    Scatter scatter(at.data(), at.size(), g.column_rows.data(), n_edges);
     each_vertex(n_left, check, [&](std::uint32_t u) {
-      for (std::int64_t e = indptr[u]; e < indptr[u + 1]; ++e) g.column_rows[at[column_of[static_cast<std::uint32_t>(indices[e])]]++] = u;
+      for (std::int64_t e = indptr[u]; e < indptr[u + 1]; ++e) scatter.add(column_of[static_cast<std::uint32_t>(indices[e])], u);
     });
   }
 
@@ -91,14 +93,17 @@ Graph prepare(const std::int64_t* indptr, const std::int32_t* indices, std::uint
   g.row_columns.resize(n_edges);
   g.row_signature.assign(g.n_rows, 0);
   std::vector<std::uint64_t> at(g.row_start.begin(), g.row_start.end() - 1);
-  each_vertex(g.n_columns, check, [&](std::uint32_t c) {
-    const std::uint64_t bit = std::uint64_t{1} << (c * 0x9e3779b97f4a7c15ull >> 58);
-    for (std::uint64_t e = g.column_start[c]; e < g.column_start[c + 1]; ++e) {
-      const std::uint32_t r = g.column_rows[e];
-      g.row_columns[at[r]++] = c;
-      g.row_signature[r] |= bit;
-    }
-  });
+  {
+    Scatter scatter(at.data(), at.size(), g.row_columns.data(), n_edges);
+    each_vertex(g.n_columns, check, [&](std::uint32_t c) {
+      const std::uint64_t bit = std::uint64_t{1} << (c * 0x9e3779b97f4a7c15ull >> 58);
+      for (std::uint64_t e = g.column_start[c]; e < g.column_start[c + 1]; ++e) {
+        const std::uint32_t r = g.column_rows[e];
+        scatter.add(r, c);
+        g.row_signature[r] |= bit;
+      }
+    });
+  }
   return g;
 }
 

@@ -129,5 +129,50 @@ class Grouping {
   std::size_t seed_ = 0;
 };
 
+/// Where the partitions of a sequence of roots begin, and the bytes of each.
+struct RootCuts {
+  std::vector<std::int64_t> start, bytes;
+};
+
+/// Cuts a sequence of roots at given places, and wherever a partition would outgrow a budget; a
+/// single root may exceed it, and then takes along what adds nothing to it. A row counts once a
+/// partition: `holds` says which one held it last. Memory: 4 bytes a row beside the input.
+template <class Check>
+RootCuts cut_roots(const RootRows& roots, const std::int64_t* row_bytes, const std::int32_t* sequence, std::size_t n_sequence,
+                   const std::int64_t* cuts, std::size_t n_cuts, std::int64_t budget, const Check& check) {
+  RootCuts found;
+  std::vector<std::int32_t> holds(roots.n_rows, -1);
+  std::int64_t room = 0, size = 0;
+  std::size_t next_cut = 0;
+  pass(n_sequence, 1 << 10, check, [&](u64 i) {
+    const auto begin = roots.start[sequence[i]], end = roots.start[sequence[i] + 1];
+    const auto added = [&] {
+      const auto partition = static_cast<std::int32_t>(found.start.size());
+      std::int64_t bytes = 0;
+      for (auto e = begin; e < end; ++e) {
+        std::int32_t& holder = holds[static_cast<usize>(roots.row[e])];
+        bytes += holder == partition ? 0 : row_bytes[roots.row[e]];
+        holder = partition;
+      }
+      return bytes;
+    };
+    const bool is_cut = next_cut < n_cuts && cuts[next_cut] == static_cast<std::int64_t>(i);
+    next_cut += is_cut;
+    if (i && !is_cut) {
+      const std::int64_t more = added();  // where that is too much, the partition whose rows these were is over
+      if (more <= room - size) {
+        size += more;
+        return;
+      }
+    }
+    if (i) found.bytes.push_back(size);
+    found.start.push_back(static_cast<std::int64_t>(i));
+    size = added();
+    room = std::max(budget, size);
+  });
+  if (n_sequence) found.bytes.push_back(size);
+  return found;
+}
+
 }  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -6,6 +6,8 @@
 // which copies whole stretches between two changes.
 #pragma once
 
+#include "graphs/passes.hpp"
+#include "graphs/scatter.hpp"
 #include "lanes/types.hpp"
 
 #include <algorithm>
@@ -58,6 +60,30 @@ OwnRows transposed(const Rows& rows, std::size_t n, const Wanted& wanted) {
   for (std::int32_t u = 0; u < static_cast<std::int32_t>(rows.size()); ++u)
     for (std::int32_t x : rows[u])
       if (wanted(x)) other.row[static_cast<std::size_t>(at[static_cast<std::size_t>(x)]++)] = u;
+  return other;
+}
+
+/// Rows of the n vertices of the other side, whose entries are the places of rows in an order. A
+/// row that is not in the order is left out; without one (null) they stay in theirs. `check` is
+/// called now and then, and may end it by an exception.
+template <class Check>
+OwnRows transposed_in_order(const Rows& rows, std::size_t n, const std::int32_t* order, std::size_t n_order, const Check& check) {
+  OwnRows other{std::vector<std::int64_t>(n + 1, 0), {}};
+  const auto each_entry = [&](const auto& visit) {
+    pass(n_order, 1 << 12, check, [&](std::uint64_t i) {
+      for (std::int32_t x : rows[order ? order[i] : static_cast<std::int32_t>(i)]) visit(static_cast<std::int32_t>(i), static_cast<std::uint32_t>(x));
+    });
+  };
+  each_entry([&](std::int32_t, std::uint32_t x) { ++other.start[std::size_t{x} + 1]; });
+  for (std::size_t x = 0; x < n; ++x) other.start[x + 1] += other.start[x];
+  other.row.resize(static_cast<std::size_t>(other.start[n]));
+  {
+    Scatter scatter(other.start.data(), n, other.row.data(), other.row.size());
+    each_entry([&](std::int32_t i, std::uint32_t x) { scatter.add(x, i); });
+  }
+  // A row begins where the one before it ends: starts were the places to write at, and moved on.
+  for (std::size_t x = n; x > 0; --x) other.start[x] = other.start[x - 1];
+  other.start[0] = 0;
   return other;
 }
 

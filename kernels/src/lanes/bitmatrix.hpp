@@ -33,6 +33,13 @@ struct BitMatrix {
   u32 column_word(u32 k, u32 x) const { return columns[static_cast<usize>(k) * column_stride() + x]; }
 
   static usize row_words(u32 excluded, u32 candidates) { return usize{words_for(excluded)} + words_for(candidates); }
+  /// Words of the rows of such a matrix, 32 rows at a time: below 2^32 the searches, which keep
+  /// where a row begins in 32 bits (smaller_matrix.hpp), can work on it. Those made from it are
+  /// smaller.
+  static usize all_words(u32 rows, u32 excluded, u32 candidates) {
+    return 32 * usize{words_for(rows)} * row_words(excluded, candidates);
+  }
+  static bool can_search(u32 rows, u32 excluded, u32 candidates) { return !(all_words(rows, excluded, candidates) >> 32); }
 
   /// Takes memory for rows and ids.
   template <class Memory>

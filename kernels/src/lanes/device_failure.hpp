@@ -7,7 +7,8 @@
 namespace bicliq {
 
 /// Which memory did not suffice. With half of the roots a run needs less of the arena and of the
-/// tasks; a larger workspace is taken instead (`Failure` of kernels/cuda/batches.py).
-enum class Failure : u64 { kNone = 0, kArenaFull = 1, kTasksFull = 2, kWorkspaceFull = 3 };
+/// tasks; a larger workspace is taken instead (`Failure` of kernels/cuda/batches.py). Or the host
+/// wants no more of it.
+enum class Failure : u64 { kNone = 0, kArenaFull = 1, kTasksFull = 2, kWorkspaceFull = 3, kGivenUp = 4 };
 
 }  // namespace bicliq

@@ -229,8 +229,6 @@ def count(
     ------
     InputError
         At anything wrong in the table or the arguments.
-    CapacityError
-        Where a count is 2**128 or more.
 
     Examples
     --------

@@ -1,0 +1,203 @@
+"""The CUDA driver of one (p,q) by pivots: `src/counting/pivots.cu`, wave after wave.
+
+The grids that it begins with are made by `levels.cu` (`kernels.cuda.counting`).
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from kernels.cpu import load_extension
+from kernels.cuda.batches import FAILURE
+from kernels.cuda.device import POLL_SECONDS, Budget, is_pending
+from kernels.cuda.layout import Struct, Values
+from kernels.cuda.program import Program
+from kernels.errors import BackendError
+
+PIVOT_THREADS = 128
+BLOCKS_A_MULTIPROCESSOR = 8
+WAVES_AT_ONCE = 8
+"""Waves that are launched without a look: an even number, since two buffers take turns."""
+
+NODES_SHARE, TASKS_SHARE, WORKSPACE_SHARE, TABLE_SHARE = 0.1, 0.05, 0.15, 0.05
+"""Of the free memory; of the first two, two buffers have so much each."""
+
+LARGEST_NODE_WORDS, LARGEST_TASKS = 2 << 30, 1 << 27
+SUM_WORDS = 3
+
+NODE = Struct("CountNode", np.dtype([("masks", "u8"), ("n", "u4"), ("stride", "u4"), ("words", "u4"), ("need", "u4")]))
+TASK = Struct("PivotTask", np.dtype([("node", "u8"), ("candidate", "u4"), ("pad", "u4")]))
+COUNTERS = Struct(
+    "PivotCounters",
+    np.dtype(
+        [(name, "u8") for name in ("next_grid", "failure", "too_large", "work")]
+        + [(name, "u8", (2,)) for name in ("next_task", "n_tasks", "node_words")]
+    ),
+)
+FIELDS = Struct.of_words(
+    "PivotLaunch", "arena", "grids", "nodes", "tasks", "workspace", "totals", "of_roots", "of_rows", "binomials", "counters",
+    "n_grids", "p", "q",
+    "binomials_width", "node_words", "task_capacity", "most_columns", "most_rows",
+)  # fmt: skip
+
+
+RUN = Struct(
+    "PivotLaunch",
+    np.dtype(
+        [
+            ("of_vertex", "u8", (2,)) if name == "of_roots" else (name, "u8")
+            for name in FIELDS.names
+            if name != "of_rows"
+        ]
+    ),
+)
+"""The same as C++ has it."""
+
+
+def workspace_words(most_columns: int, most_rows: int) -> int:
+    """Words of a group beside its trees, as `pivot_workspace` has them.
+
+    Examples
+    --------
+    >>> workspace_words(33, 32)
+    500
+    """
+    return 68 * (-(-most_columns // 32) + -(-most_rows // 32) + 2) + 160
+
+
+PROGRAM = Program(
+    "counting/pivots.cu",
+    (
+        NODE, TASK, COUNTERS, RUN, FAILURE,
+        Values((
+            ("kPivotThreads", PIVOT_THREADS), ("pivot_workspace(33, 32)", workspace_words(33, 32)),
+            ("pivot_workspace(100, 1)", workspace_words(100, 1)),
+        )),
+    ),
+)  # fmt: skip
+
+
+class CudaPivots:
+    """The waves of one count on the current GPU.
+
+    Parameters
+    ----------
+    cp : module
+        CuPy.
+    budget : Budget
+        Of which it takes shares.
+    p, q : int
+        Vertices of the roots' side, and of the other.
+    """
+
+    def __init__(self, cp: Any, budget: Budget, p: int, q: int) -> None:
+        self._cp, self._budget, self._p, self._q = cp, budget, p, q
+        self.of_vertices: tuple[int, int] | None = None
+        """Numbers of roots and of rows, where the counts of each are wanted."""
+        self.vertices: list[Any] = []
+        """Low and high words of the last search's counts, of roots and of rows."""
+        multiprocessors = int(cp.cuda.Device().attributes["MultiProcessorCount"])
+        self._most_blocks = BLOCKS_A_MULTIPROCESSOR * multiprocessors
+        self._node_words = budget.items(NODES_SHARE, 4, LARGEST_NODE_WORDS)
+        self._task_capacity = budget.items(TASKS_SHARE, TASK.size, LARGEST_TASKS)
+        self._nodes = cp.empty(2 * self._node_words, dtype=cp.uint32)
+        self._tasks = cp.empty(2 * self._task_capacity * TASK.size, dtype=cp.uint8)
+        self._binomials = cp.empty(0, dtype=cp.uint64)
+        self._width = 0
+
+    def search(self, arena: Any, grids: Any, n_grids: int) -> tuple[int, dict[str, int], float]:
+        """Search some grids to their end.
+
+        Parameters
+        ----------
+        arena, grids
+            Their masks, and the bytes of their nodes.
+        n_grids
+            How many there are.
+
+        Returns
+        -------
+        tuple
+            What they come to, the counters (of which ``failure`` says that the rest is worth
+            nothing), and the seconds of the device.
+
+        Raises
+        ------
+        BackendError
+            If a warp's workspace or the binomials do not fit.
+        """
+        cp = self._cp
+        shapes = grids[: n_grids * NODE.size].view(cp.uint32).reshape(n_grids, NODE.size // 4)
+        place = NODE.word("n", 4), NODE.word("need", 4)
+        most_columns, most_rows = (int(shapes[:, at].max()) if n_grids else 0 for at in place)
+        self._make_binomials(max(most_columns, most_rows))
+        groups = PIVOT_THREADS // 32
+        words = workspace_words(most_columns, most_rows)
+        blocks = self._budget.fitting(self._most_blocks, WORKSPACE_SHARE, 4 * words * groups, "blocks")
+        workspace = cp.empty(words * groups * blocks, dtype=cp.uint32)
+        totals = cp.zeros(SUM_WORDS * groups * blocks, dtype=cp.uint64)
+        counters = cp.zeros(COUNTERS.size // 8, dtype=cp.uint64)
+        self.vertices = [cp.zeros(2 * n, dtype=cp.uint64) for n in self.of_vertices or (0, 0)]
+        held = {
+            "of_roots": self.vertices[0], "of_rows": self.vertices[1],
+            "arena": arena, "grids": grids, "nodes": self._nodes, "tasks": self._tasks, "workspace": workspace,
+            "totals": totals, "binomials": self._binomials, "counters": counters,
+        }  # fmt: skip
+        numbers = {
+            "n_grids": n_grids, "p": self._p, "q": self._q, "binomials_width": self._width, "node_words": self._node_words,
+            "task_capacity": self._task_capacity, "most_columns": most_columns, "most_rows": most_rows,
+        }  # fmt: skip
+        run = cp.asarray(FIELDS.packed({name: int(array.data.ptr) for name, array in held.items()} | numbers))
+        seconds = self._run_waves(run, counters, blocks)
+        sums = totals.get().reshape(-1, SUM_WORDS)
+        found = sum(_signed(low, middle, high) for low, middle, high in sums[sums.any(axis=1)].tolist())
+        return found, COUNTERS.unpacked(counters.get()), seconds
+
+    def _run_waves(self, run: Any, counters: Any, blocks: int) -> float:
+        """Launch waves until one is empty, or memory did not suffice; returns device seconds."""
+        cp, module = self._cp, PROGRAM.compiled()
+        of = "vertex_" if self.of_vertices else ""
+        names = f"open_{of}pivots", f"search_{of}pivots", "close_pivots"
+        start, search, close = (module.get_function(name) for name in names)
+        events = [cp.cuda.Event() for _ in range(2)]
+        events[0].record()
+        start((blocks,), (PIVOT_THREADS,), (run,))
+        while True:
+            for wave in range(WAVES_AT_ONCE):
+                search((blocks,), (PIVOT_THREADS,), (run, np.uint32(wave % 2)))
+                close((1,), (1,), (run, np.uint32(wave % 2)))
+            events[1].record()
+            while is_pending(events[1]):
+                time.sleep(POLL_SECONDS)
+            events[1].synchronize()
+            words, waiting = counters.get(), COUNTERS.word("n_tasks")
+            if words[COUNTERS.word("failure")] or not words[waiting : waiting + 2].any():
+                return float(cp.cuda.get_elapsed_time(*events)) / 1000
+
+    def _make_binomials(self, largest: int) -> None:
+        """See to it that there is C(n, k) for n up to the largest."""
+        most = max(self._p, self._q)
+        size = 16 * (most + 1) * (largest + 1)
+        if size > self._budget.share(TABLE_SHARE):
+            raise BackendError(
+                f"the binomials for p={self._p}, q={self._q} take {size >> 20:,} MiB, which this GPU's free memory does not"
+                " hold; use the CPU backend"
+            )
+        if self._width <= largest:
+            self._binomials = self._cp.asarray(load_extension().binomial_words(largest, most))
+            self._width = largest + 1
+
+
+def _signed(low: int, middle: int, high: int) -> int:
+    """A number of 192 bits in two's complement.
+
+    Examples
+    --------
+    >>> _signed(5, 1, 0) - 2**64, _signed(2**64 - 1, 2**64 - 1, 2**64 - 1)
+    (5, -1)
+    """
+    value = low + (middle << 64) + (high << 128)
+    return value - (value >> 191 << 192)

@@ -1,0 +1,212 @@
+"""One (p,q) by pivots on a GPU: the driver and its search on threads of this machine, against a
+brute force, closed forms and the CPU's own search."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import kernels
+import kernels.counting
+from kernels.cuda import counting, pivots
+from tests import host_cupy, host_kernels, real_graphs
+from tests.host_cupy import HostCupy
+from tests.property.test_counting import brute_force, complete, graphs, random_graph
+from tests.property.test_trees import crown
+
+MEMORY = 1 << 26
+
+
+@pytest.fixture(scope="module")
+def gpu():
+    """A machine whose GPU is this one's processor."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels.backend, "_why_not_cuda", lambda: None)
+        with host_cupy.installed(HostCupy(host_kernels.COUNTS, memory=MEMORY), patch) as cupy:
+            yield cupy
+
+
+def count(graph, p, q, side="left", **options):
+    found = kernels.count_bicliques(*graph, p, q, side=side, method="pivot", backend="cuda", **options)
+    assert (found.side, found.method, found.backend) == (side, "pivot", "cuda")
+    return found.count
+
+
+@pytest.mark.usefixtures("gpu")
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(graphs(), st.integers(2, 5), st.integers(2, 5), st.sampled_from(["left", "right"]))
+def test_small_graphs_have_the_count_of_a_brute_force(graph, p, q, side):
+    assert count(graph, p, q, side) == brute_force(graph, p, q)
+
+
+@pytest.mark.usefixtures("gpu")
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.integers(0, 2**32),
+    st.integers(30, 75),
+    st.integers(30, 75),
+    st.floats(0.3, 0.9),
+    st.integers(2, 3),
+    st.integers(2, 6),
+    st.sampled_from(["left", "right"]),
+)
+def test_wide_graphs_have_the_count_of_a_brute_force(seed, n_left, n_right, density, p, q, side):
+    graph = random_graph(seed, n_left, n_right, density)
+    assert count(graph, p, q, side) == brute_force(graph, p, q)
+
+
+def assert_vertices(graph, p, q, side, **options):
+    found = kernels.count_bicliques(*graph, p, q, side=side, per_vertex=True, backend="cuda", **options)
+    expected = kernels.count_bicliques(*graph, p, q, side=side, method="pivot", per_vertex=True, **options)
+    assert (found.count, found.backend, found.method) == (expected.count, "cuda", "pivot")
+    assert found.left_counts.tolist() == expected.left_counts.tolist()
+    assert found.right_counts.tolist() == expected.right_counts.tolist()
+
+
+@pytest.mark.usefixtures("gpu")
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(graphs(), st.integers(2, 5), st.integers(2, 5), st.sampled_from(["left", "right"]))
+def test_small_graphs_have_the_vertices_of_the_cpu(graph, p, q, side):
+    assert_vertices(graph, p, q, side)
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("seed", range(30))
+def test_wide_graphs_have_the_vertices_of_the_cpu(seed):
+    rng = np.random.default_rng(seed)
+    n_left, n_right = int(rng.integers(30, 90)), int(rng.integers(30, 90))
+    graph = random_graph(seed, n_left, n_right, float(rng.uniform(0.2, 0.4)))
+    assert_vertices(graph, int(rng.integers(2, 5)), int(rng.integers(2, 6)), "left" if seed % 2 else "right")
+
+
+@pytest.mark.usefixtures("gpu")
+def test_vertices_of_large_counts_of_some_roots_and_of_small_memory(monkeypatch):
+    assert_vertices(complete(6, 120), 3, 50, "left")
+    assert_vertices(crown(45), 4, 3, "right")
+    graph = random_graph(2, 48, 48, 0.5)
+    assert_vertices(graph, 3, 3, "left", roots=np.arange(0, 48, 3))
+    monkeypatch.setattr(pivots, "LARGEST_TASKS", 1000)
+    assert_vertices(graph, 3, 4, "left")
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("seed", range(40))
+def test_wide_graphs_have_the_count_of_the_cpu(seed):
+    rng = np.random.default_rng(seed)
+    n_left, n_right = int(rng.integers(30, 150)), int(rng.integers(30, 150))
+    graph = random_graph(seed, n_left, n_right, float(rng.uniform(0.1, 0.4)))
+    p, q = int(rng.integers(3, 9)), int(rng.integers(3, 9))
+    assert count(graph, p, q, "left" if seed % 2 else "right") == kernels.count_bicliques(*graph, p, q).count
+
+
+def test_wide_nodes_go_in_waves(gpu):
+    before = gpu.launches.count("search_pivots")
+    assert count(crown(45), 4, 3) == comb(45, 4) * comb(41, 3)
+    assert gpu.launches.count("search_pivots") - before > pivots.WAVES_AT_ONCE
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(("n", "p", "q"), [(33, 3, 3), (45, 4, 3), (64, 2, 60), (65, 62, 3)])
+def test_crowns_have_their_closed_form(n, p, q):
+    assert count(crown(n), p, q) == comb(n, p) * comb(n - p, q)
+
+
+@pytest.mark.usefixtures("gpu")
+def test_counts_beyond_64_bits_are_exact_and_beyond_128_an_error():
+    for p, q in [(3, 50), (2, 60), (4, 33), (6, 120)]:
+        assert count(complete(6, 120), p, q) == comb(6, p) * comb(120, q)
+    assert count(complete(129, 3), 64, 2) == 3 * comb(129, 64) < 2**128 < comb(131, 65) * 3
+    for graph, p, q in [(complete(4, 300), 3, 150), (complete(131, 3), 65, 2), (complete(140, 140), 20, 20)]:
+        with pytest.raises(kernels.BackendError, match="128 bits"):
+            count(graph, p, q)
+
+
+@pytest.mark.usefixtures("gpu")
+def test_parts_of_the_roots_add_up():
+    graph = random_graph(5, 100, 60, 0.35)
+    roots = np.random.default_rng(0).permutation(100)
+    parts = [count(graph, 4, 4, roots=roots[k::3]) for k in range(3)]
+    assert sum(parts) == kernels.count_bicliques(*graph, 4, 4).count
+    assert all(parts)
+
+
+@pytest.mark.usefixtures("gpu")
+def test_ten_runs_are_alike():
+    graph = random_graph(8, 64, 64, 0.5)
+    assert {count(graph, 5, 4) for _ in range(10)} == {kernels.count_bicliques(*graph, 5, 4).count}
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "largest"),
+    [
+        (counting, "LARGEST_ARENA_BYTES", 20_000),
+        (counting, "LARGEST_NODES", 20),
+        (pivots, "LARGEST_NODE_WORDS", 12_000),
+        (pivots, "LARGEST_TASKS", 4_000),
+    ],
+)
+def test_too_little_memory_means_more_runs(gpu, monkeypatch, module, name, largest):
+    graph = random_graph(2, 64, 64, 0.5)
+    monkeypatch.setattr(module, name, largest)
+    before = gpu.launches.count("count_roots")
+    assert count(graph, 4, 4) == kernels.count_bicliques(*graph, 4, 4).count
+    assert gpu.launches.count("count_roots") - before > 1
+
+
+@pytest.mark.usefixtures("gpu")
+def test_what_does_not_fit_at_all_is_an_error(monkeypatch):
+    graph = random_graph(2, 64, 64, 0.5)
+    monkeypatch.setattr(pivots, "LARGEST_TASKS", 2)
+    with pytest.raises(kernels.BackendError, match="the largest root does not fit"):
+        count(graph, 4, 4)
+    monkeypatch.undo()
+    with pytest.raises(kernels.BackendError, match=r"binomials for p=9000, q=9000 take .* use the CPU backend"):
+        pivots.CudaPivots(host_cupy.HostCupy({}), pivots.Budget(MEMORY), 9000, 9000)._make_binomials(9000)
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(("name", "p", "q"), [("UCforum", 3, 3), ("UCforum", 4, 4), ("moreno_crime", 3, 2)])
+def test_real_graphs_have_the_count_of_the_cpu(name, p, q):
+    graph = real_graphs.load(name)
+    csr = graph.indptr, graph.indices, graph.n_right
+    for side in ("left", "right"):
+        assert count(csr, p, q, side) == kernels.count_bicliques(*csr, p, q).count
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_card_chooses_pivots_where_levels_would_take_long():
+    graph = complete(100, 100)
+    assert kernels.choose_count(*graph, 8, 8, backend="cuda")[0] == "pivot"
+    found = kernels.count_bicliques(*graph, 8, 8, backend="cuda")
+    assert (found.count, found.method) == (comb(100, 8) ** 2, "pivot")
+    assert kernels.choose_count(*random_graph(1, 60, 60, 0.1), 3, 3, backend="cuda")[0] == "levels"
+
+
+def test_levels_that_take_too_long_are_given_up_for_pivots(gpu, monkeypatch):
+    monkeypatch.setattr(kernels.counting, "LEAST_PATIENCE", -1e9)
+    graph = random_graph(1, 60, 60, 0.3)
+    before = len(gpu.launches)
+    found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
+    assert (found.count, found.method) == (kernels.count_bicliques(*graph, 3, 3).count, "pivot")
+    assert found.seconds["given_up"] > 0
+    assert {"count_wave", "search_pivots"} <= set(gpu.launches[before:])
+    asked = kernels.count_bicliques(*graph, 3, 3, method="levels", backend="cuda")
+    assert (asked.count, asked.method) == (found.count, "levels")  # whoever asks for levels gets them
+
+
+def test_levels_that_do_not_fit_become_pivots(monkeypatch, gpu):
+    graph = random_graph(1, 60, 60, 0.3)
+    attempt = counting.CudaCount._attempt
+
+    def fail(self, *arguments):
+        return {"failure": 1} if not self._by_pivots else attempt(self, *arguments)
+
+    monkeypatch.setattr(counting.CudaCount, "_attempt", fail)
+    found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
+    assert (found.count, found.method) == (kernels.count_bicliques(*graph, 3, 3).count, "pivot")
+    with pytest.raises(kernels.BackendError, match="the largest root does not fit"):
+        kernels.count_bicliques(*graph, 3, 3, method="levels", backend="cuda")
