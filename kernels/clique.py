@@ -10,7 +10,7 @@ import numpy as np
 from kernels.arguments import checked_csr, number_of_threads, one_of, whole_number
 from kernels.backend import Backend, why_not
 from kernels.contracts import Int32Array, Int64Array, Packed
-from kernels.cpu import load_extension, wait_for
+from kernels.cpu import load_extension, outcome_of, wait_for
 from kernels.errors import BackendError, memory_is_capacity
 from kernels.machine import check_room
 
@@ -258,8 +258,7 @@ def project_one_mode(
     if least > LARGEST_BOUND:  # more than any two vertices share
         graph, least = Packed.of(np.zeros_like(starts), others[:0], n_columns), LARGEST_BOUND
     run = load_extension().OneMode(graph.indptr, graph.indices, graph.n_right, side == "right", least, workers)
-    wait_for(run)
-    projected: tuple[Int64Array, Int32Array] = run.take()
+    projected: tuple[Int64Array, Int32Array] = outcome_of(run)
     return _among_all(*projected, graph.of_side(side), n_columns if side == "right" else len(starts) - 1)
 
 

@@ -437,10 +437,11 @@ def count_on_gpu(
         search = CudaCount(*csr, *sizes, request.roots, search_by == "pivot", per_vertex, patience)
         try:
             search.wait(progress)
-        except (BackendError, SearchGivenUp) as error:
-            failed = (
-                error.with_traceback(None) if isinstance(error, BackendError) else None
-            )  # nor the memory of its frames
+        except SearchGivenUp:
+            seconds["given_up"] = time.perf_counter() - begun
+            continue
+        except BackendError as error:
+            failed = error.with_traceback(None)  # whose frames would keep the memory that the next search needs
             seconds["given_up"] = time.perf_counter() - begun
             continue
         if search.too_large:

@@ -117,6 +117,12 @@ def wait_for(
         raise
 
 
+def outcome_of(run: Any) -> Any:
+    """What a run of the extension comes to, when it has ended."""
+    wait_for(run)
+    return run.take()
+
+
 class CpuSearch:
     """One running search: a thin owner of the extension's session."""
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernels.arguments import as_int32, as_int64, checked_roots, checked_starts, whole_number
 from kernels.contracts import Int32Array, Int64Array
-from kernels.cpu import load_extension, wait_for
+from kernels.cpu import load_extension, outcome_of
 from kernels.errors import CapacityError, memory_is_capacity
 
 MOST_PARTITIONS = 2**31 - 1
@@ -66,9 +66,7 @@ def group_roots(indptr: Any, indices: Any, row_bytes: Any, cost: Any, partitions
         raise CapacityError(
             f"row_bytes holds {sizes.max()} for one of {rows.size} entries; 2**56 bytes in all are the most"
         )
-    run = load_extension().RootGrouping(starts, rows, sizes, work, wanted)
-    wait_for(run)
-    return run.take()  # type: ignore[no-any-return]
+    return outcome_of(load_extension().RootGrouping(starts, rows, sizes, work, wanted))  # type: ignore[no-any-return]
 
 
 @memory_is_capacity
@@ -120,9 +118,7 @@ def cut_roots(
     if places.size and (places[0] < 1 or places[-1] >= sequence.size or (np.diff(places) < 1).any()):
         raise ValueError(f"cuts must ascend, from 1 to {sequence.size - 1} at most: places where a partition begins")
     most = min(whole_number("budget", budget), MOST_WORK)
-    run = load_extension().RootCutting(starts, rows, sizes, sequence, places, most)
-    wait_for(run)
-    return run.take()  # type: ignore[no-any-return]
+    return outcome_of(load_extension().RootCutting(starts, rows, sizes, sequence, places, most))  # type: ignore[no-any-return]
 
 
 def _check_rows(rows: Int32Array, sizes: Int64Array) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kernels.arguments import as_int32, as_int64, checked_roots, checked_starts, whole_number
 from kernels.contracts import Int32Array, Int64Array
-from kernels.cpu import load_extension, wait_for
+from kernels.cpu import load_extension, outcome_of
 from kernels.errors import CapacityError, memory_is_capacity
 from kernels.machine import check_room
 
@@ -81,9 +81,7 @@ def transpose_rows(indptr: Any, indices: Any, n_right: int, order: Any = None) -
     """
     columns, starts, n_columns = _checked_rows(indptr, indices, n_right)
     chosen = None if order is None else checked_roots(order, len(starts) - 1)
-    run = load_extension().Transposition(starts, columns, n_columns, chosen)
-    wait_for(run)
-    return run.take()  # type: ignore[no-any-return]
+    return outcome_of(load_extension().Transposition(starts, columns, n_columns, chosen))  # type: ignore[no-any-return]
 
 
 @memory_is_capacity
@@ -131,9 +129,7 @@ def peel_rows(
         raise ValueError("indices must be an array of int32 in one piece that can be written to")
     asked = ("least_left", least_left), ("least_right", least_right)
     least = [whole_number(name, value, most=2**63 - 1) for name, value in asked]
-    run = load_extension().Peeling(starts, columns, n_columns, *least)
-    wait_for(run)
-    left, rounds = run.take()
+    left, rounds = outcome_of(load_extension().Peeling(starts, columns, n_columns, *least))
     return left, columns[: left[-1]], rounds
 
 
@@ -164,9 +160,7 @@ def count_paths(indptr: Any, indices: Any, n_right: int) -> tuple[Int64Array, In
     ([3, 2], [2, 3])
     """
     columns, starts, n_columns = _checked_rows(indptr, indices, n_right)
-    run = load_extension().PathCounting(starts, columns, n_columns)
-    wait_for(run)
-    return run.take()  # type: ignore[no-any-return]
+    return outcome_of(load_extension().PathCounting(starts, columns, n_columns))  # type: ignore[no-any-return]
 
 
 @memory_is_capacity
@@ -197,9 +191,7 @@ def connect_rows(indptr: Any, indices: Any, n_right: int) -> Int32Array:
     columns, starts, n_columns = _checked_rows(indptr, indices, n_right)
     if len(starts) - 1 + n_columns > np.iinfo(np.int32).max:
         raise CapacityError(f"both sides have {len(starts) - 1 + n_columns} vertices; 2**31 - 1 are the most")
-    run = load_extension().Connecting(starts, columns, n_columns)
-    wait_for(run)
-    return run.take().view(np.int32)  # type: ignore[no-any-return]
+    return outcome_of(load_extension().Connecting(starts, columns, n_columns)).view(np.int32)  # type: ignore[no-any-return]
 
 
 def find_edges(indptr: Any, indices: Any, left: Any, right: Any) -> tuple[Int64Array, NDArray[np.bool_]]:

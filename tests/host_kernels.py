@@ -394,7 +394,7 @@ def search_pivots(grid: Any, block: Any, arguments: Any, of_vertices: bool = Fal
 
 
 def close_pivots(grid: Any, block: Any, arguments: Any) -> None:
-    run = Launch(pivots.FIELDS, pivots.COUNTERS, arguments[0])
+    run = Launch(pivots.RUN, pivots.COUNTERS, arguments[0])
     words = at(run.counters, pivots.COUNTERS.size // 8, np.uint64)
     for name in ("next_task", "n_tasks", "node_words"):
         words[pivots.COUNTERS.word(name) + int(arguments[1])] = 0

@@ -64,13 +64,13 @@ class Struct:
         assert self.dtype.fields is not None
         return int(self.dtype.fields[field][1]) // word_bytes
 
-    def packed(self, values: Mapping[str, int], optional: tuple[str, ...] = ()) -> NDArray[np.uint64]:
+    def packed(self, values: Mapping[str, int | tuple[int, ...]], optional: tuple[str, ...] = ()) -> NDArray[np.uint64]:
         """The words of one struct.
 
         Parameters
         ----------
-        values : mapping of str to int
-            Its fields.
+        values : mapping of str to int or tuple of int
+            Its fields; a tuple is an array.
         optional : tuple of str
             Fields that are 0 where they have no value.
 

@@ -37,24 +37,15 @@ COUNTERS = Struct(
         + [(name, "u8", (2,)) for name in ("next_task", "n_tasks", "node_words")]
     ),
 )
-FIELDS = Struct.of_words(
-    "PivotLaunch", "arena", "grids", "nodes", "tasks", "workspace", "totals", "of_roots", "of_rows", "binomials", "counters",
-    "n_grids", "p", "q",
-    "binomials_width", "node_words", "task_capacity", "most_columns", "most_rows",
-)  # fmt: skip
-
-
 RUN = Struct(
     "PivotLaunch",
     np.dtype(
-        [
-            ("of_vertex", "u8", (2,)) if name == "of_roots" else (name, "u8")
-            for name in FIELDS.names
-            if name != "of_rows"
-        ]
+        [(name, "u8") for name in ("arena", "grids", "nodes", "tasks", "workspace", "totals")]
+        + [("of_vertex", "u8", (2,))]
+        + [(name, "u8") for name in ("binomials", "counters", "n_grids", "p", "q", "binomials_width", "node_words")]
+        + [(name, "u8") for name in ("task_capacity", "most_columns", "most_rows")]
     ),
 )
-"""The same as C++ has it."""
 
 
 def workspace_words(most_columns: int, most_rows: int) -> int:
@@ -142,7 +133,6 @@ class CudaPivots:
         counters = cp.zeros(COUNTERS.size // 8, dtype=cp.uint64)
         self.vertices = [cp.zeros(2 * n, dtype=cp.uint64) for n in self.of_vertices or (0, 0)]
         held = {
-            "of_roots": self.vertices[0], "of_rows": self.vertices[1],
             "arena": arena, "grids": grids, "nodes": self._nodes, "tasks": self._tasks, "workspace": workspace,
             "totals": totals, "binomials": self._binomials, "counters": counters,
         }  # fmt: skip
@@ -150,7 +140,9 @@ class CudaPivots:
             "n_grids": n_grids, "p": self._p, "q": self._q, "binomials_width": self._width, "node_words": self._node_words,
             "task_capacity": self._task_capacity, "most_columns": most_columns, "most_rows": most_rows,
         }  # fmt: skip
-        run = cp.asarray(FIELDS.packed({name: int(array.data.ptr) for name, array in held.items()} | numbers))
+        addresses = {name: int(array.data.ptr) for name, array in held.items()}
+        of_vertex = int(self.vertices[0].data.ptr), int(self.vertices[1].data.ptr)
+        run = cp.asarray(RUN.packed({**addresses, "of_vertex": of_vertex, **numbers}))
         seconds = self._run_waves(run, counters, blocks)
         sums = totals.get().reshape(-1, SUM_WORDS)
         found = sum(_signed(low, middle, high) for low, middle, high in sums[sums.any(axis=1)].tolist())

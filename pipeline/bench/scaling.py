@@ -19,8 +19,8 @@ import numpy as np
 import kernels
 from pipeline.placement.cluster import open_cluster
 from pipeline.placement.tasks import Here, hand_out
-from pipeline.settings import ClusterSettings
-from pipeline.stages.partition import read_partition, write_partitions
+from pipeline.settings import ClusterSettings, SearchSettings
+from pipeline.stages.partition import Partition, read_partition, write_partitions
 from pipeline.stages.plan import read_plan
 from pipeline.stages.search import search_settings
 from pipeline.store.bicliques import MASK
@@ -99,11 +99,17 @@ def digest_partition(store_uri: str, run: str, number: int, backend: str, thread
     started = time.perf_counter()
     folder = Store.open(store_uri, create=False).run(run)
     part, asked = read_partition(folder, number), search_settings(folder)
-    result = kernels.enumerate_maximal_bicliques(
+    result = search_partition(part, asked, mode="digest", threads=threads, backend=backend)
+    size = folder.size(partition_name(number))
+    return result.bicliques, result.digest or 0, time.perf_counter() - started, size
+
+
+def search_partition(part: Partition, asked: SearchSettings, **options: Any) -> kernels.EnumerationResult:
+    """Search a partition or a piece of one, and write nothing."""
+    return kernels.enumerate_maximal_bicliques(
         part.indptr,
         part.indices,
         part.n_right,
-        mode="digest",
         side=part.side,
         roots=part.roots,
         left_ids=part.left_ids,
@@ -111,11 +117,8 @@ def digest_partition(store_uri: str, run: str, number: int, backend: str, thread
         min_left=asked.min_left,
         min_right=asked.min_right,
         min_edges=asked.min_edges,
-        threads=threads,
-        backend=backend,
+        **options,
     )
-    size = folder.size(partition_name(number))
-    return result.bicliques, result.digest or 0, time.perf_counter() - started, size
 
 
 def _measure(client: Any, store: Store, run: str, costliest_first: list[int], options: dict[str, Any]) -> Scaling:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-import kernels
+from pipeline.bench.scaling import search_partition
 from pipeline.errors import BicliqError, InputError
 from pipeline.picture import picture
 from pipeline.placement.cluster import open_cluster
@@ -243,26 +243,9 @@ class _Clock:
         timed = list[float]()
         while len(timed) < MOST_TRIES and sum(timed) < TRIED_SECONDS:
             started = time.process_time()
-            found = self._search(piece.of(part))
+            found = search_partition(piece.of(part), self._asked, mode="count", threads=1).bicliques
             timed.append(time.process_time() - started)
         return max(min(timed), 1e-6), found
-
-    def _search(self, cut: Partition) -> int:
-        found = kernels.enumerate_maximal_bicliques(
-            cut.indptr,
-            cut.indices,
-            cut.n_right,
-            mode="count",
-            side=cut.side,
-            roots=cut.roots,
-            left_ids=cut.left_ids,
-            right_ids=cut.right_ids,
-            min_left=self._asked.min_left,
-            min_right=self._asked.min_right,
-            min_edges=self._asked.min_edges,
-            threads=1,
-        )
-        return found.bicliques
 
 
 def draw_simulation(records: Sequence[dict[str, Any]], title: str, path: str | Path) -> None:

@@ -254,7 +254,7 @@ def components(graph: BipartiteGraph) -> tuple[Int32s, Int32s]:
     A pass over the edges; on a GPU the components are cuGraph's.
     """
     if library_of(graph.indices) is np:
-        numbered = kernels.connect_rows(graph.indptr, graph.indices, graph.n_right).view(np.int32)
+        numbered = kernels.connect_rows(graph.indptr, graph.indices, graph.n_right)
     else:
         labels = device_profile.component_labels(graph)
         xp = library_of(labels)

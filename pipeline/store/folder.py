@@ -544,8 +544,12 @@ def _walk(folder: str) -> dict[str, dict[str, int]]:
 
 
 def _is_empty(error: OSError) -> bool:
-    """Whether an object store says that an object has no first byte."""
-    return any(word in str(error) for word in ("InvalidRange", "416", "not satisfiable"))
+    """Whether an object store says that an object has no first byte.
+
+    By words: the file systems have no error of their own for it. The number 416 is no word, for a
+    path may hold it.
+    """
+    return any(word in str(error).lower() for word in ("invalidrange", "not satisfiable"))
 
 
 @contextlib.contextmanager

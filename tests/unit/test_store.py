@@ -322,3 +322,22 @@ def test_only_a_file_that_is_missing_is_not_there(tmp_path, monkeypatch, error):
 def test_memory_that_runs_out_is_not_called_a_fault_of_the_storage():
     with pytest.raises(MemoryError), storage_errors("read", "edges.parquet"):
         raise pa.ArrowMemoryError("malloc of size 400343872 failed")
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("An error occurred (InvalidRange) when calling GetObject", DamageError),
+        ("[Errno 22] The requested range is not satisfiable", DamageError),
+        ("[Errno 5] Input/output error: 'lake/runs/416b8b9c2f0d/run.json'", StorageError),
+    ],
+)
+def test_an_object_without_bytes_is_damaged_and_one_that_cannot_be_read_is_not(tmp_path, monkeypatch, said, kind):
+    folder = Store.open(str(tmp_path)).run("416b8b9c2f0d")
+
+    def fails(*arguments: object, **options: object) -> bytes:
+        raise OSError(said)
+
+    monkeypatch.setattr(folder.fs, "cat_file", fails)
+    with pytest.raises(kind):
+        folder.read_record("run.json")
