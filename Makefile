@@ -74,9 +74,10 @@ demo: setup
 	$(BIN)/bicliq verify --store $(STORE)
 	$(BIN)/bicliq top -k 10 --store $(STORE)
 
-# A process a core, at most four; a file's tests stay together, for they share servers.
+# A process a core, at most four; a file's tests stay together, for they share servers. Where such a
+# process dies the others end too, since xdist 3.8 would wait for the tests that it had left.
 test: setup-dev
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --max-worker-restart 0 --durations 20
 
 # The kernels built with the checks of the C++ library, in an environment of their own: what reads
 # beyond a vector ends the test.

@@ -17,6 +17,23 @@ from tests.prefect_server import prefect_server
 __all__ = ["prefect_server"]
 
 
+class SaidAtOnce:
+    """Names a test when it fails, for those who end the suite before its summary."""
+
+    def __init__(self, terminal: pytest.TerminalReporter) -> None:
+        self._terminal = terminal
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._terminal.write_line(f"\nFAILED {report.nodeid} ({report.when}, {report.duration:.0f} s)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None:
+        config.pluginmanager.register(SaidAtOnce(terminal))
+
+
 @pytest.fixture(autouse=True)
 def who_logs_what(monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that a test calls sets up the log for itself, and not for the tests after it."""
