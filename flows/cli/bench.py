@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -157,6 +158,39 @@ def bench_scale(
         console.note(f"{measured.workers} workers: {measured.seconds:.2f} s")
     console.answer({"run": opened.run, "clusters": records}, json, bench_tables.scaling, wide_table=True)
     _end(len({record["digest"] for record in records}) <= 1)
+
+
+@room.command("growth", "bicliq bench growth big --edges 1000000 --edges 10000000 --min-left 20 --min-right 20")
+def bench_growth(
+    settings: Settings,
+    folder: Annotated[str, typer.Argument(help="Where tables and stores lie, on a disk with 25 bytes an edge.")],
+    edges: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--edges", min=1, max=2**36, help="Edges of a table; repeat for several. [default: 1, 3 and 10 million]"
+        ),
+    ] = None,
+    picture: Annotated[str | None, typer.Option("--picture", help="File to draw to: .svg, .png or .pdf.")] = None,
+    json: Json = False,
+) -> None:
+    """Take generated tables of growing size all the way: what each stage takes and holds.
+
+    Each stage is a process of its own. A measurement that was ended goes on where it was.
+    """
+    from flows.cli import bench_tables, console
+    from pipeline.bench.growth import draw_growth, growth_exponents, measure_growth
+    from pipeline.placement.machine import machine_facts
+
+    check_picture(picture)
+    records = []
+    for measured in measure_growth(Path(folder), edges or (1_000_000, 3_000_000, 10_000_000), settings):
+        records.append(measured.record())
+        took = f"{measured.seconds:.1f} s, {measured.peak / 2**30:.2f} GiB"
+        console.note(f"{measured.edges:,} edges, {measured.stage}: {took}")
+    if picture is not None:
+        draw_growth(records, picture)
+    record = {"machine": machine_facts(), "stages": records, "exponents": growth_exponents(records)}
+    console.answer(record, json, bench_tables.growth, wide_table=True)
 
 
 @room.command("count", "BICLIQ_DATA=graphs bicliq bench count YouTube marvel")

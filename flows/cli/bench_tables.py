@@ -97,6 +97,23 @@ def simulation(record: Record) -> Table:
     return table
 
 
+def growth(record: Record) -> Group:
+    """What each stage of growing tables takes, a row a size; by which power it grows."""
+    rows = {(r["edges"], r["stage"]): r for r in record["stages"]}
+    stages = tuple(dict.fromkeys(stage for _, stage in rows))
+    title = "seconds of the processor, by the clock, and GiB of memory held"
+    table = _table(title, (), ("edges", *stages, "bicliques", "digest"))
+    for size in dict.fromkeys(edges for edges, _ in rows):
+        took = (rows[size, stage] for stage in stages)
+        cells = (f"{r['cpu_seconds']:.1f}, {r['seconds']:.1f}, {r['peak'] / 2**30:.2f}" for r in took)
+        found = rows[size, "search"]["found"]
+        table.add_row(f"{size:,}", *cells, f"{found['bicliques']:,}", found["digest"])
+    if record["exponents"]:
+        table.add_section()
+        table.add_row("power", *(f"{record['exponents'][stage]:.2f}" for stage in stages), "", "")
+    return Group(table, _facts(record))
+
+
 def counts(record: Record) -> Group:
     """Milliseconds of each (p,q)-count."""
     heads = ("found", "exact", "threads", "method", "side", "prepare", "estimate", "search", "total")

@@ -102,6 +102,7 @@ TAKES: dict[str, tuple[str, ...]] = {
     "serve": ALL,
     "bench run": ("ingest", "search", "-search.backend", "plan", "publish", "cluster"),
     "bench scale": ("store",),
+    "bench growth": ("search", "plan", "publish", "data_backend"),
 }
 """Settings that a command takes as options: groups and single fields.
 

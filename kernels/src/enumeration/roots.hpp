@@ -279,7 +279,6 @@ class Roots {
     }
   }
 
-  /// Nodes below a root find its rows, and those of smaller matrices, by places of 32 bits.
   bool has_candidate(u32 v, u32 row) const {
     const u32* first = g_.row_columns.data() + g_.row_start[row];
     for (const u32* at = g_.row_columns.data() + g_.row_start[row + 1]; at > first && at[-1] > v; --at)
