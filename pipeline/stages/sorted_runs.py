@@ -25,7 +25,7 @@ from pipeline.stages.column_on_disk import ColumnOnDisk, LabelsOnDisk
 from pipeline.stages.edge_table import EdgesOnDisk, summarize
 from pipeline.stages.host_rows import KeptRows
 from pipeline.stages.limits import MemoryRoom
-from pipeline.stages.uniting import Float64s, Int64s, first_of_run, halves, keys_of_rows, unite_keys
+from pipeline.stages.uniting import Float64s, Int64s, ascends, first_of_run, halves, keys_of_rows, unite_keys
 
 ROW_SHARE = 8
 """Room for each byte of the rows that are held before they are sorted: their labels are looked up
@@ -86,7 +86,7 @@ class _Run:
         keys, weights = self.read(0, len(self.keys))
         keys = left[keys >> 32] << 32 | right[keys & 0xFFFFFFFF]
         self.keys, self.weights = ColumnOnDisk(np.int64), None if weights is None else ColumnOnDisk(np.float64)
-        if bool((keys[1:] >= keys[:-1]).all()):
+        if ascends(keys):
             self._write(keys, weights)
         else:
             self._write_sorted(keys, weights)
@@ -183,6 +183,8 @@ class SortedRuns:
             parts = [reader.below(bound) for reader in readers]
             keys = np.concatenate([part[0] for part in parts])
             weights = None if parts[0][1] is None else np.concatenate([part[1] for part in parts])
+            if weights is None:
+                keys.sort(kind="stable")
             yield unite_keys(keys, weights, self.settings)
             readers = [reader for reader in readers if not reader.is_done]
 
@@ -237,7 +239,7 @@ def _all_labels(known: pa.Array, more: pa.Array) -> pa.Array:
         known, more = known.cast(pa.string()), more.cast(pa.string())
     if pa.types.is_integer(known.type):
         both = np.concatenate([values_of(known), values_of(more)])
-        both.sort()
+        both.sort(kind="stable")  # which merges what is in order
         return column_of(both[first_of_run(both)])
     return pc.unique(pa.chunked_array([known, more]))
 

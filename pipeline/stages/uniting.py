@@ -77,8 +77,14 @@ def unite_keys(keys: Int64s, weights: Float64s | None, settings: IngestSettings)
     """Sort edges, which may be done in their place, and unite equal ones."""
     if weights is not None:
         return unite_weights(keys, weights, settings)
-    keys.sort()
+    if not ascends(keys):  # as many tables do
+        keys.sort()
     return keys[first_of_run(keys)], None
+
+
+def ascends(numbers: Int64s) -> bool:
+    """Say whether no number is less than the one before."""
+    return bool((numbers[1:] >= numbers[:-1]).all())
 
 
 def first_of_run(ascending: Int64s) -> npt.NDArray[np.bool_]:
