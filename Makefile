@@ -128,7 +128,7 @@ sanitize-gpu: setup-dev
 # A longer campaign of faults than the tests have: processes killed or stopped, disks that are full
 # or break, clocks that jump, connections that are cut. An hour or two.
 faults: setup-dev
-	BICLIQ_FAULTS=300 $(BIN)/python -m pytest tests/faults
+	BICLIQ_FAULTS=300 $(BIN)/python -m pytest -o timeout=1800 tests/faults
 
 # Random tables, damaged ones, and arrays that are no graph, for every reader and every entry point
 # of the kernels, so many of each kind; FUZZ_SEED chooses others. A quarter of an hour.
@@ -140,7 +140,7 @@ fuzz: setup-dev
 # 1,000 runs and 1,000 versions one after the other, 250 flows, and 20 processes at once: what they
 # hold, and whether the last takes longer than the first. Half an hour.
 load: setup-dev
-	BICLIQ_LOAD=1000 $(BIN)/python -m pytest -s tests/load
+	BICLIQ_LOAD=1000 $(BIN)/python -m pytest -o timeout=3600 -s tests/load
 
 # What a full installation holds, as CycloneDX in build/sbom.json: all that constraints.txt names,
 # what only tests need as well. And what is known against it: that needs an index that tells of

@@ -365,7 +365,7 @@ def a_small_disk(folder: Path, size: int) -> Iterator[None]:
     try:
         yield
     finally:
-        subprocess.run(["umount", str(folder)], check=False)
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)  # whoever was not killed yet may still be there
 
 
 @contextmanager

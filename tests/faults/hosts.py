@@ -17,6 +17,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +28,9 @@ import psutil
 ROOT = Path(__file__).parents[2]
 SCHEDULER, STORE = "10.255.0.1", "10.255.0.2"
 """Addresses of the rack, at the end of the wires."""
+
+START_SECONDS = 60
+"""What a host may take to begin."""
 
 OWN_DISK = """
 set -e
@@ -199,13 +203,16 @@ def namespaces(folder: Path, names: list[str]) -> Iterator[list[Host]]:
 
 def _entered(holder: subprocess.Popen[bytes], disk: Path, name: str, address: str) -> Host:
     """Wait until a host is there."""
-    while True:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
         assert holder.poll() is None, f"host {name} ended"
         inner = psutil.Process(holder.pid).children()
         outside = Path(f"/proc/{inner[0].pid}/root{disk}/{name}") if inner else None
         if outside is not None and (outside / "ready").exists():
             enter = ["nsenter", "--target", str(inner[0].pid), "--net", "--mount", "--pid"]
             return Host(name, address, disk / name, outside, enter)
+        time.sleep(0.05)
+    raise AssertionError(f"host {name} is not there after {START_SECONDS} s")
 
 
 def _wire(rack: Host, host: Host, number: int) -> None:

@@ -115,7 +115,7 @@ def test_the_commands_of_the_docs_for_kubernetes_make_a_cluster(tmp_path):
         for command in ([*json.loads(arguments), *here], [*worker.split(), "--scheduler-file", str(file), *operators]):
             assert command[0] == "dask"
             pods.append(subprocess.Popen([sys.executable, "-m", *command], env=environment, cwd=tmp_path))
-            wait_for(file.exists, 60)
+            wait_for(file.exists, 240)
         address = json.loads(file.read_text())["address"]
         with Client(address) as client:
             settings = load_settings(store=str(tmp_path / "s"), cluster={"scheduler": address})
@@ -188,10 +188,10 @@ def test_a_worker_that_dies_again_is_started_again():
     ):
         died = set()
         for _ in range(2):
-            died.add(pid := client.submit(os.getpid, pure=False).result(60))
+            died.add(pid := client.submit(os.getpid, pure=False).result(240))
             os.kill(pid, signal.SIGKILL)
         assert len(died) == 2
-        assert client.submit(os.getpid, pure=False).result(60) not in died
+        assert client.submit(os.getpid, pure=False).result(240) not in died
 
 
 def test_a_cluster_that_scales_itself_grows_from_nothing(tmp_path, table):

@@ -121,7 +121,7 @@ def test_a_scheduler_of_others_gets_the_page_by_a_preload(tmp_path):
     with dask("scheduler", *options, *preload), dask(*worker):
         wait_for(file.exists, 60)
         with Client(scheduler_file=str(file)) as client:
-            client.wait_for_workers(1, timeout=60)
+            client.wait_for_workers(1, timeout=240)
             address = client.scheduler.address
             from pipeline.run import run
 
