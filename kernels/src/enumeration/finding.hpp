@@ -21,6 +21,7 @@
 #include "enumeration/crew.hpp"
 #include "enumeration/greedy.hpp"
 #include "enumeration/root_bounds.hpp"
+#include "enumeration/size_bounds.hpp"
 
 #include <memory>
 #include <optional>
@@ -93,10 +94,15 @@ class Finding {
       cores = std::make_unique<CoreParts>(Rows{request_.indptr, request_.indices, request_.n_left}, request_.n_right);
       expect_star(*cores);
       if (scores_.by_size()) guess(*cores);
-      if (!knows_what_is_wanted()) open_stage(part_of(*cores, scores_.sizes), scores_.sizes);
+      if (!knows_what_is_wanted() || !scores_.by_size()) open_all(*cores);
+      if (scores_.objective == Objective::surprise)
+        bounds_ = SizeBounds(rows_of(*cores), row_terms(), columns_of(*cores), column_terms());
     }
     const Stopwatch watch(search_seconds_);
-    if (!knows_what_is_wanted()) climb();
+    if (!knows_what_is_wanted() || !scores_.by_size()) {
+      climb();
+      if (!scores_.by_size()) climb_far();
+    }
     if (knows_what_is_wanted())
       search_by_rows(*cores);
     else
@@ -104,7 +110,9 @@ class Finding {
     proven_ = !crew_.stopped();
   }
   /// So that ranges of rows need many columns.
-  bool knows_what_is_wanted() const { return scores_.by_size() && best_.least() != INT64_MIN; }
+  bool knows_what_is_wanted() const { return scores_.objective != Objective::weight && best_.least() != INT64_MIN; }
+  const std::vector<i64>& row_terms() const { return request_.columns_are_left ? request_.right_terms : request_.left_terms; }
+  const std::vector<i64>& column_terms() const { return request_.columns_are_left ? request_.left_terms : request_.right_terms; }
   CorePart part_of(CoreParts& cores, const Sizes& sizes) {
     const u32 of_rows = sizes.min_columns, of_columns = sizes.min_rows;  // neighbours
     const auto check = [this] { crew_.check(); };
@@ -143,6 +151,13 @@ class Finding {
     }
   }
 
+  /// All that the sizes allow, as the first range where nothing is known that rules out more.
+  void open_all(CoreParts& cores) {
+    Sizes sizes = scores_.sizes;
+    sizes.max_rows = std::min(columns_of(cores).largest(), sizes.max_rows);
+    open_stage(part_of(cores, sizes), sizes);
+  }
+
   /// Searches range after range of numbers of rows, each half as large as the one before: an answer
   /// with so many rows needs so many columns to be wanted that nearly all of the graph cannot hold
   /// it. Many rows come first: they are had by few columns, so that good answers are found soon.
@@ -170,32 +185,22 @@ class Finding {
   }
   /// The range of numbers of rows up to `last`, and the columns that are needed there.
   Sizes range_below(u32 last, u32 fewest, u32 most_columns) const {
+    const auto first_below = [fewest](u32 rows) { return std::max(rows / 2 + 1, fewest); };
+    const auto needed = [&](u32 rows) {
+      return bounds_.columns_needed(scores_, best_.least(), first_below(rows), rows, most_columns);
+    };
     Sizes sizes = scores_.sizes;
     sizes.max_rows = last;
-    sizes.min_columns = columns_needed(last, most_columns);
-    sizes.min_rows = std::max(last / 2 + 1, fewest);
-    while (sizes.min_rows > fewest && columns_needed(sizes.min_rows - 1, most_columns) == sizes.min_columns)
+    sizes.min_columns = needed(last);
+    sizes.min_rows = first_below(last);
+    while (sizes.min_rows > fewest && needed(sizes.min_rows - 1) == sizes.min_columns)
       sizes.min_rows = std::max(sizes.min_rows / 2, fewest);
     return sizes;
   }
-  /// Columns without which nothing of so many rows is wanted; one more than the most where all of
-  /// these do not suffice.
-  u32 columns_needed(u64 rows, u32 most) const {
-    u32 low = scores_.sizes.min_columns, high = std::max(low, most) + 1;
-    while (low < high) {
-      const u32 middle = low + (high - low) / 2;
-      if (scores_.most(rows, middle) >= best_.least())
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    return low;
-  }
 
   void open_stage(const CorePart& part, const Sizes& sizes) {
-    const FindRequest& r = request_;
-    const bool turned = scores_.by_size() && sizes.max_rows / 2 < sizes.min_columns;  // the fewer are branched on
-    const bool columns_are_left = r.columns_are_left != turned;
+    const bool turned = scores_.objective != Objective::weight && sizes.max_rows / 2 < sizes.min_columns;  // the fewer are branched on
+    const bool columns_are_left = request_.columns_are_left != turned;
     const auto check = [this] { crew_.check(); };
     stage_ = Stage();
     Stage& s = stage_;
@@ -209,10 +214,9 @@ class Finding {
     for (u32 c : s.graph.vertex_of_column) s.numbers.of_column.push_back(columns[c]);
     if (s.graph.n_columns) s.most_rows = s.graph.column_degree(s.graph.n_columns - 1);  // by ascending degree
     if (!scores_.by_size()) {
-      const std::vector<i64>&row_terms = columns_are_left ? r.right_terms : r.left_terms,
-                       &column_terms = columns_are_left ? r.left_terms : r.right_terms;
-      for (u32 row : s.numbers.of_row) s.scores.row_terms.push_back(row_terms[row]);
-      for (u32 column : s.numbers.of_column) s.scores.column_terms.push_back(column_terms[column]);
+      const std::vector<i64>&of_rows = turned ? column_terms() : row_terms(), &of_columns = turned ? row_terms() : column_terms();
+      for (u32 row : s.numbers.of_row) s.scores.row_terms.push_back(of_rows[row]);
+      for (u32 column : s.numbers.of_column) s.scores.column_terms.push_back(of_columns[column]);
       s.scores.largest_pair = largest(s.scores.row_terms) + largest(s.scores.column_terms);
     }
     s.bounds = RootBounds(s.graph, s.scores).all(check);
@@ -236,7 +240,11 @@ class Finding {
       if (s.bounds[s.order[i]] >= least) greedy.climb(s.order[i]);
       fruitless = best_.least() > least || best_.least() == INT64_MIN ? 0 : fruitless + 1;
     }
-    if (!scores_.by_size()) climb_where_promising(s.graph, s.scores.sizes, sink, s.order, s.bounds, best_.least(), check);
+  }
+  void climb_far() {
+    const Stage& s = stage_;
+    BestSink sink(s.scores, s.numbers, s.most_rows, best_);
+    climb_where_promising(s.graph, s.scores.sizes, sink, s.order, s.bounds, best_.least(), [this] { crew_.check(); });
   }
   void search() {
     crew_.check();
@@ -247,6 +255,7 @@ class Finding {
   FindRequest request_;
   const Scores scores_;  // without terms, which a stage has
   BestList best_;
+  SizeBounds bounds_;
   Stage stage_;
   std::mutex mutex_;
   u64 nodes_ = 0, roots_opened_ = 0;
