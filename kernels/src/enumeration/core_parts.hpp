@@ -73,6 +73,8 @@ class CoreParts {
       : left_(left), turned_(transposed(left, n_right, [](std::int32_t) { return true; })), by_left_(left_),
         by_right_(turned_.view()) {}
 
+  const Rows& left() const { return left_; }
+  Rows right() const { return turned_.view(); }
   const DegreeOrder& by_left() const { return by_left_; }
   const DegreeOrder& by_right() const { return by_right_; }
 

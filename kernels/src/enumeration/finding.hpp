@@ -22,6 +22,7 @@
 #include "enumeration/greedy.hpp"
 #include "enumeration/root_bounds.hpp"
 #include "enumeration/size_bounds.hpp"
+#include "enumeration/stars.hpp"
 
 #include <memory>
 #include <optional>
@@ -72,6 +73,7 @@ class Finding {
   double search_seconds() const { return search_seconds_; }
 
  private:
+  static constexpr usize kStarsAnAnswer = 4, kMostStars = 1024;  // that are looked at, on each side
   static constexpr usize kGreedyRoots = 64;
   static constexpr usize kFruitless = 4;  // climbs in a row that find nothing better: greed is over
   static constexpr u64 kGreedyEdges = 1 << 17;  // of greed, besides two looks at every edge: 0.3 ms
@@ -93,6 +95,7 @@ class Finding {
       const Stopwatch watch(prepare_seconds_);
       cores = std::make_unique<CoreParts>(Rows{request_.indptr, request_.indices, request_.n_left}, request_.n_right);
       expect_star(*cores);
+      if (scores_.objective == Objective::surprise) offer_stars(*cores);
       if (scores_.by_size()) guess(*cores);
       if (!knows_what_is_wanted() || !scores_.by_size()) open_all(*cores);
       if (scores_.objective == Objective::surprise)
@@ -131,6 +134,22 @@ class Finding {
     };
     expect(1, rows_of(cores).largest());
     expect(columns_of(cores).largest(), 1);
+  }
+
+  /// By surprise, stars from either side are the first answers.
+  void offer_stars(const CoreParts& cores) {
+    const Side left{cores.left(), request_.left_terms}, right{cores.right(), request_.right_terms};
+    const usize n = std::min(kStarsAnAnswer * request_.k, kMostStars);
+    const auto offer = [this](const Ids& left_ids, const Ids& right_ids, i64 left_sum, i64 right_sum) {
+      const u64 n_left = left_ids.size(), n_right = right_ids.size();
+      const i64 value = scores_.value(n_left, n_right, left_sum, right_sum);
+      const bool fits = request_.columns_are_left ? scores_.sizes.accept(n_right, n_left) : scores_.sizes.accept(n_left, n_right);
+      if (fits && value >= best_.least()) best_.offer({value, left_ids, right_ids});
+    };
+    each_star(left, right, n, offer);
+    each_star(right, left, n, [&](const Ids& centres, const Ids& leaves, i64 of_centres, i64 of_leaves) {
+      offer(leaves, centres, of_leaves, of_centres);
+    });
   }
 
   /// Greed where it is cheap: among the few columns that have many rows, then half as many, until
