@@ -45,7 +45,7 @@ struct FindRequest {
 class Finding {
  public:
   Finding(FindRequest request, Objective objective, const Sizes& sizes)
-      : request_(std::move(request)), scores_{{objective, sizes, 0}, {}, {}},
+      : request_(std::move(request)), scores_{{objective, sizes, 0}, {}, {}, {}},
         best_(request_.k, request_.least > 0 ? scores_.least(request_.least) : request_.least) {
     crew_.begin([this] { run(); });
   }
@@ -236,6 +236,9 @@ class Finding {
       const std::vector<i64>&of_rows = turned ? column_terms() : row_terms(), &of_columns = turned ? row_terms() : column_terms();
       for (u32 row : s.numbers.of_row) s.scores.row_terms.push_back(of_rows[row]);
       for (u32 column : s.numbers.of_column) s.scores.column_terms.push_back(of_columns[column]);
+      s.scores.best_column_from = s.scores.column_terms;
+      for (usize v = s.scores.best_column_from.size(); v-- > 1;)
+        s.scores.best_column_from[v - 1] = std::max(s.scores.best_column_from[v - 1], s.scores.best_column_from[v]);
       s.scores.largest_pair = largest(s.scores.row_terms) + largest(s.scores.column_terms);
     }
     s.bounds = RootBounds(s.graph, s.scores).all(check);

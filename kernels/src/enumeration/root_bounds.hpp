@@ -105,7 +105,7 @@ class RootBounds {
     for (u64 e = g_.column_start[v]; e < g_.column_start[v + 1]; ++e) {
       const u32 u = g_.column_rows[e];
       const u32 number = class_of(g_.row_degree(u) - passed_[u]++);
-      const i64 own_pair = std::max<i64>(scores_.row_terms[u] + best_term_from_[v], 0);
+      const i64 own_pair = std::max<i64>(scores_.row_terms[u] + scores_.best_column_from[v], 0);
       largest = std::max(largest, number);
       best_pair = std::max(best_pair, own_pair);
       ++n_of_class_[number];
@@ -132,8 +132,6 @@ class RootBounds {
   }
   /// What a row's columns can add.
   void sum_terms() {
-    best_term_from_ = scores_.column_terms;
-    for (u32 v = g_.n_columns; v-- > 1;) best_term_from_[v - 1] = std::max(best_term_from_[v - 1], best_term_from_[v]);
     gains_.assign(g_.n_rows, 0);
     for (u32 u = 0; u < g_.n_rows; ++u)
       for (u64 e = g_.row_start[u]; e < g_.row_start[u + 1]; ++e)
@@ -145,7 +143,6 @@ class RootBounds {
   const Scores& scores_;
   std::vector<u32> passed_;  // columns of each row that lie before the root
   std::vector<i64> gains_;   // what those from the root on can add to the row
-  std::vector<i64> best_term_from_;  // of the columns from each one on
   u32 n_of_class_[kClasses] = {};
   i64 pairs_of_class_[kClasses] = {}, gains_of_class_[kClasses] = {};
 };
