@@ -9,6 +9,7 @@
 
 #include "graphs/rows.hpp"
 
+#include <functional>
 #include <utility>
 
 namespace bicliq {
