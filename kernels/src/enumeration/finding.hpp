@@ -247,8 +247,8 @@ class Finding {
     std::sort(s.order.begin(), s.order.end(),
               [&s](u32 a, u32 b) { return std::make_pair(s.bounds[a], a) > std::make_pair(s.bounds[b], b); });
   }
-  /// Is the other side branched on, of which answers have fewer? By surprise clearly fewer:
-  /// edit-nawiki's range of 4 to 6 rows and at least 4 columns takes 14 times the nodes when turned.
+  /// Is the other side branched on, of which answers have fewer? By surprise clearly fewer: the
+  /// rule by size takes 952,976 nodes for edit-nawiki's best of at most 20 x 12, this one 184,357.
   bool turns(const Sizes& sizes) const {
     if (scores_.objective == Objective::surprise) return 4 * u64{sizes.max_rows} < 3 * u64{sizes.min_columns};
     return scores_.by_size() && sizes.max_rows / 2 < sizes.min_columns;
