@@ -3,7 +3,8 @@
 // What: for a column v, its rows, the later columns with at least two of them (candidates, by
 // ascending number of rows) and the earlier ones that share at least two rows which have a
 // candidate (excluded); the biclique of v's rows itself and those of one row whose first column is
-// v are reported here.
+// v are reported here. Where the sink wants only the best, rows that are too short for one of these
+// are left out first (`keep_long_rows`).
 //
 // Input: a `Graph` (graph.hpp): columns in search order, adjacency ascending on both sides.
 //
