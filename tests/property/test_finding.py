@@ -127,6 +127,30 @@ def test_a_least_value_leaves_out_what_is_worth_less(graph: Graph, least: int) -
         assert found(graph, 50, objective, min_value=least) == expected
 
 
+@SOME
+@given(
+    st.one_of(random_graphs(), tall_graphs(), hub_graphs()),
+    st.integers(1, 30),
+    st.integers(0, 2**32),
+    some_sizes(),
+    st.one_of(st.none(), st.integers(-20, 40)),
+)
+def test_surprise_may_have_degrees_and_edges_of_another_graph(
+    graph: Graph, k: int, seed: int, sizes: dict[str, int], least: int | None
+) -> None:
+    random = np.random.default_rng(seed)
+    degrees = [random.integers(1, 40, n) for n in (graph.n_left, graph.n_right)]
+    n_edges = int(random.integers(1, 400))
+    reference = Reference(graph, "weight", (np.zeros(graph.n_left, int), np.zeros(graph.n_right, int)))
+    reference.objective = "surprise"
+    reference.terms = [[round((0.5 * log(n_edges) - log(d)) / SURPRISE_UNIT) for d in of.tolist()] for of in degrees]
+    reference.all = [(reference.value(frozenset(u), frozenset(v)), u, v) for _, u, v in reference.all]
+    expected = [each for each in reference.best(k, sizes) if least is None or each[0] >= least / SURPRISE_UNIT]
+    asked: dict[str, Any] = {"left_degrees": degrees[0], "right_degrees": degrees[1], "n_edges": n_edges, **sizes}
+    for side in ("left", "right"):
+        assert found(graph, k, "surprise", side=side, min_value=least, **asked) == expected
+
+
 @pytest.mark.parametrize("lanes", ["portable", "avx2", "avx512"])
 def test_lanes_find_the_same(lanes: str, monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(5)

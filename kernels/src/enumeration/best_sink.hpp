@@ -129,6 +129,22 @@ class BestSink {
   /// Can one of at most so many rows and columns be wanted?
   bool hopeful(u64 n_rows, u64 n_columns) const { return scores_.most(n_rows, n_columns) >= best_.least(); }
 
+  /// Columns without which nothing of these rows is wanted, below a root.
+  u32 columns_needed(u32 root, const u32* rows, u32 n) {
+    const i64 least = best_.least();
+    const u32 most_rows = std::min(n, scores_.sizes.max_rows);
+    if (least <= 0 || scores_.objective == Objective::weight) return scores_.sizes.min_columns;
+    if (scores_.by_size()) return columns_needed_by_size(most_rows, least);
+    terms_.clear();
+    for (u32 i = 0; i < n; ++i)
+      terms_.push_back(std::max<i64>(scores_.row_terms[rows[i]] + scores_.best_column_from[root], 0));
+    if (most_rows < n) std::nth_element(terms_.begin(), terms_.begin() + most_rows, terms_.end(), std::greater<i64>());
+    i64 a_column = 0;  // no column adds more
+    for (u32 i = 0; i < most_rows; ++i) a_column += terms_[i];
+    if (!a_column) return ~0u;
+    return static_cast<u32>(std::clamp<i64>((least - 1) / a_column + 1, scores_.sizes.min_columns, ~0u));
+  }
+
   /// Bounds a narrow node, and drops the candidates that are in no answer below it; `end` of them
   /// are still to be tried. False where it is hopeless.
   template <class M>
@@ -183,6 +199,19 @@ class BestSink {
  private:
   void offer(i64 value, const u32* rows, u32 n_rows, const u32* columns, u32 n_columns) {
     best_.offer(numbers_.answer(value, rows, n_rows, columns, n_columns));
+  }
+
+  u32 columns_needed_by_size(u32 most_rows, i64 least) const {
+    u32 low = scores_.sizes.min_columns, high = ~0u;
+    if (scores_.most(most_rows, low) >= least) return low;
+    while (low < high) {
+      const u32 middle = low + (high - low) / 2;
+      if (scores_.most(most_rows, middle) >= least)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    return low;
   }
 
   /// Prepares the bound of a node over some rows of the subtree.

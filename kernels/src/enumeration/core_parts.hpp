@@ -36,6 +36,7 @@ class DegreeOrder {
     for (u32 v : order_) edges_before_.push_back(edges_before_.back() + degrees_[v]);
   }
   u32 size() const { return static_cast<u32>(order_.size()); }
+  u32 degree(u32 v) const { return degrees_[v]; }
   u32 largest() const { return order_.empty() ? 0 : degrees_[order_.back()]; }
   /// How many vertices have at least so many neighbours, and how many edges these have.
   u32 at_least(u32 degree) const { return static_cast<u32>(order_.size() - place_of(degree)); }
@@ -72,6 +73,8 @@ class CoreParts {
       : left_(left), turned_(transposed(left, n_right, [](std::int32_t) { return true; })), by_left_(left_),
         by_right_(turned_.view()) {}
 
+  const Rows& left() const { return left_; }
+  Rows right() const { return turned_.view(); }
   const DegreeOrder& by_left() const { return by_left_; }
   const DegreeOrder& by_right() const { return by_right_; }
 

@@ -107,6 +107,9 @@ class EdgeSink {
     return false;
   }
 
+  /// Columns without which nothing of these rows is wanted, below a root.
+  u32 columns_needed(u32, const u32*, u32) const { return sizes_.min_columns; }
+
   /// Prepares `promise` for these rows.
   void weigh(const std::vector<u32>& rows) {
     promise_.resize(weight_of_.size(), 0);

@@ -3,7 +3,8 @@
 // What: for a column v, its rows, the later columns with at least two of them (candidates, by
 // ascending number of rows) and the earlier ones that share at least two rows which have a
 // candidate (excluded); the biclique of v's rows itself and those of one row whose first column is
-// v are reported here.
+// v are reported here. Where the sink wants only the best, rows that are too short for one of these
+// are left out first (`keep_long_rows`).
 //
 // Input: a `Graph` (graph.hpp): columns in search order, adjacency ascending on both sides.
 //
@@ -37,13 +38,18 @@ class Roots {
   /// Reports the root's own bicliques; false where nothing is left to search below it.
   bool open(u32 v) {
     const u32* rows = g_.column_rows.data() + g_.column_start[v];
-    const u32 d = g_.column_degree(v);
+    u32 d = g_.column_degree(v);
     memory_.release({});
     tree_ = Subtree();
     tree_.root = v;
     joined_.clear();
     sink_.root(v);
     if (limits_.min_rows <= 1) single_row(v, rows, d);
+    if constexpr (kAims<Sink>) {
+      keep_long_rows(v, rows, d);
+      rows = kept_.data();
+      d = static_cast<u32>(kept_.size());
+    }
     if (d < rows_needed_ || d < limits_.min_rows) return false;
     join(v);
     if (covered(v, rows, d)) {
@@ -63,7 +69,7 @@ class Roots {
   Sink& sink_;
   const u32 rows_needed_;
   Workspace memory_;
-  std::vector<u32> mark_, touched_, row_list_, joined_;
+  std::vector<u32> mark_, touched_, row_list_, joined_, kept_;
   std::vector<u64> order_;  // candidates of a wide root: number of rows, then column
   std::vector<u64> signatures_;
   Subtree tree_;
@@ -85,6 +91,20 @@ class Roots {
     if constexpr (kAims<Sink>)
       if (!sink_.hopeful(n_rows, n_columns)) return false;
     return n_columns >= limits_.min_columns && static_cast<u64>(n_rows) * n_columns >= limits_.min_edges;
+  }
+
+  /// Keeps the rows that have as many columns from v on as a wanted answer needs: the others are in
+  /// no such answer, and what is found without them is too small to be one.
+  void keep_long_rows(u32 v, const u32* rows, u32 d) {
+    kept_.assign(rows, rows + d);
+    for (usize n = 0; n != kept_.size() && !kept_.empty();) {
+      n = kept_.size();
+      const u32 needed = std::max(sink_.columns_needed(v, kept_.data(), static_cast<u32>(n)), 1u);
+      const auto is_short = [&](u32 u) {
+        return g_.row_degree(u) < needed || g_.row_columns[g_.row_start[u + 1] - needed] < v;
+      };
+      kept_.erase(std::remove_if(kept_.begin(), kept_.end(), is_short), kept_.end());
+    }
   }
 
   /// Bicliques ({u}, N(u)) whose first column is v: u's columns are not all in another row.

@@ -9,6 +9,7 @@ namespace bicliq {
 
 struct Scores : Worth {
   std::vector<i64> row_terms, column_terms;  // of weight and surprise
+  std::vector<i64> best_column_from;         // the best term of a column from each one on
 };
 
 }  // namespace bicliq
