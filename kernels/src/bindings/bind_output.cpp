@@ -54,7 +54,7 @@ nb::object encode(const Input<i32>& left_offsets, const Input<i32>& left, const 
     const nb::gil_scoped_release release;
     const Codec which = static_cast<Codec>(codec);
     group = std::make_unique<RowGroup>(ListColumn{left_offsets.data(), left.data()}, ListColumn{right_offsets.data(), right.data()},
-                                       root.data(), n, smaller_only, stored, compress.is_none() ? library_of(which, level) : function_of_python(compress));
+                                       root.data(), n, smaller_only, stored, which != Codec::none, compress.is_none() ? library_of(which, level) : function_of_python(compress));
   }
   nb::list columns;
   for (const ColumnChunk& c : group->columns())
