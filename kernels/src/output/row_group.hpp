@@ -22,6 +22,7 @@
 #include "output/dictionary.hpp"
 #include "output/objective_columns.hpp"
 #include "output/packing.hpp"
+#include "output/size_counts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -35,6 +36,12 @@ struct ColumnChunk {
   u64 n_values = 0, uncompressed = 0;
   u32 n_pages = 0;
   std::string least, most;  // of a column of numbers: its smallest and largest value, as bytes
+};
+
+/// How large the bicliques of a row group are.
+struct GroupSizes {
+  std::vector<std::pair<i32, u64>> left, right;  // a size, and how many have it
+  std::pair<i32, i32> largest;                   // sides of the one with most edges
 };
 
 /// Which side of a biclique is the smaller one; of equal ones, the left.
@@ -64,11 +71,13 @@ class RowGroup {
  public:
   const Bytes& bytes() const { return bytes_; }
   const std::vector<ColumnChunk>& columns() const { return columns_; }
+  std::size_t rows() const { return n_rows_; }
+  const GroupSizes& sizes() const { return sizes_; }
 
   /// `whole_bytes`: places take 8 or 16 bits, for a codec to find them in.
   RowGroup(const ListColumn& left, const ListColumn& right, const i32* root, std::size_t n, bool smaller_only,
            const StoredObjectives& stored, bool whole_bytes, Compress compress)
-      : compress_(std::move(compress)), n_rows_(n), whole_bytes_(whole_bytes) {
+      : compress_(std::move(compress)), n_rows_(n), whole_bytes_(whole_bytes), sizes_{count_sizes(left, n), count_sizes(right, n), largest_of(left, right, n)} {
     if (smaller_only) {
       const SmallerSides smaller(left, right, n);
       put_lists(smaller.column());
@@ -103,6 +112,7 @@ class RowGroup {
   const Compress compress_;
   const std::size_t n_rows_;
   const bool whole_bytes_;
+  const GroupSizes sizes_;
   Bytes bytes_, page_, packed_;
   Dictionary dictionary_;
   std::vector<ColumnChunk> columns_;
