@@ -109,7 +109,10 @@ class StreamingSearch(Protocol):
     """A running search whose bicliques are read batch by batch, on whatever machine it runs."""
 
     def next_batch(self, until: Callable[[], bool] | None = None) -> Any:
-        """The next batch or row group, or None when the search has ended, or `until` has said that it has to."""
+        """The next batch or row group.
+
+        None when the search has ended, or `until` has said that it has to.
+        """
 
     def stop(self) -> None:
         """End the search, and wait until it has ended."""

@@ -165,7 +165,10 @@ class CpuSearch:
         wait_for(self._session, None if progress is None else lambda: progress(self.progress()))
 
     def next_batch(self, until: Callable[[], bool] | None = None) -> BicliqueBatch | RowGroup | None:
-        """The next batch or row group, or None when the search has ended, or `until` has said that it has to."""
+        """The next batch or row group.
+
+        None when the search has ended, or `until` has said that it has to.
+        """
         while not self._session.ended:
             arrays = self._session.next(POLL_SECONDS)
             if arrays is not None:

@@ -4,8 +4,8 @@
 // digest and, where a batch is wanted, writes the ids of both sides into it, ascending. No list is
 // sorted for that as a rule: rows keep their order on the way down, and a leaf orders its columns
 // once, R and candidates together, so that each of its bicliques selects from them. It does so when
-// it finds its first biclique, and where there are 32 columns or fewer, by counting for each how many
-// are smaller, which takes no branch that depends on them.
+// it finds its first biclique; 32 columns or fewer by counting for each how many are smaller, which
+// takes no branch that depends on them.
 #pragma once
 
 #include "enumeration/batch.hpp"
@@ -183,8 +183,7 @@ class MemberSink {
   }
   u32 id_of(u32 column) const { return static_cast<u32>(labels_.column_ids[column]); }
 
-  /// Puts the columns of a leaf, of which the first `n_members` are those of R, in the order of their
-  /// ids.
+  /// Puts the columns of a leaf in the order of their ids; the first `n_members` are those of R.
   void order_few(u32 n_members) {
     const u32 n = static_cast<u32>(leaf_columns_.size());
     u32 ids[kLanes];

@@ -1,7 +1,7 @@
 // bit_order.hpp: the bits of a word brought into another order, on a CPU.
 //
-// With AVX2 in four instructions, whatever the order: each place of the new word names a byte of the
-// old one and a bit of it.
+// With AVX2 in four instructions, whatever the order: each place of the new word names a byte of
+// the old one and a bit of it.
 #pragma once
 
 #include "lanes/types.hpp"

@@ -28,9 +28,8 @@ F* function_of(void* library, const char* name) {
   return library ? reinterpret_cast<F*>(dlsym(library, name)) : nullptr;
 }
 
-/// zstd. Level 1 is told what pages of ids are like: repetitions are short and near, so that a small
-/// table of 2^11 places, which a core keeps at hand, finds them in less time and loses none
-/// (docs/methods.md).
+/// zstd. Level 1 is told what pages of ids are like: repetitions are short and near, so a small
+/// table of 2^11 places, which a core keeps at hand, finds them sooner (docs/methods.md).
 struct Zstd {
   struct Context;
   std::size_t (*bound)(std::size_t);
