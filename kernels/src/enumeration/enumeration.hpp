@@ -1,10 +1,10 @@
 // enumeration.hpp: one enumeration from start to end: its threads, its batches, its progress.
 //
 // The run starts with the constructor: it prepares the graph, then searches it. Workers push full
-// batches, or the row groups that they made of them, into a queue of bounded length, so memory stays
-// bounded however many bicliques there are; a consumer that has had enough calls `end`. A worker
-// that makes row groups fills one buffer again and again. Roots are searched from the last (the vertex of
-// largest degree) to the first, since heavy roots are there.
+// batches, or the row groups that they made of them, into a queue of bounded length, so memory
+// stays bounded however many bicliques there are; a consumer that has had enough calls `end`. A
+// worker that makes row groups fills one buffer again and again. Roots are searched from the last
+// (the vertex of largest degree) to the first, since heavy roots are there.
 #pragma once
 
 #include "enumeration/sinks.hpp"

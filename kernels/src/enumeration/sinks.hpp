@@ -173,53 +173,54 @@ class MemberSink {
     leaf_is_ready_ = true;
     for (u32 i = 0; i < n_leaf_; ++i) leaf_hashes_[i] = labels_.column_hashes[leaf_ids_[i]];
     if (!batch_) return;
-    leaf_columns_.clear();
-    for (u32 i = 0; i < members.n; ++i) leaf_columns_.push_back(id_of(members.ids[i]));
-    for (u32 i = 0; i < n_leaf_; ++i) leaf_columns_.push_back(id_of(leaf_ids_[i]));
-    if (leaf_columns_.size() <= kLanes)
-      order_few(members.n);
+    const std::size_t n = std::size_t{members.n} + n_leaf_;
+    if (leaf_columns_.size() < n) leaf_columns_.resize((2 * n + kLanes) / kLanes * kLanes);
+    u32* const columns = leaf_columns_.data();
+    for (u32 i = 0; i < members.n; ++i) columns[i] = id_of(members.ids[i]);
+    for (u32 i = 0; i < n_leaf_; ++i) columns[members.n + i] = id_of(leaf_ids_[i]);
+    if (n <= kLanes)
+      order_few(members.n, static_cast<u32>(n));
     else
-      order_many(members.n);
+      order_many(members.n, n);
   }
   u32 id_of(u32 column) const { return static_cast<u32>(labels_.column_ids[column]); }
 
   /// Puts the columns of a leaf in the order of their ids; the first `n_members` are those of R.
-  void order_few(u32 n_members) {
-    const u32 n = static_cast<u32>(leaf_columns_.size());
-    u32 ids[kLanes];
-    std::copy_n(leaf_columns_.data(), n, ids);
-    leaf_columns_.resize(kLanes);
-    const Lanes all = load(ids, first_lanes(n));
+  void order_few(u32 n_members, u32 n) {
+    u32* const columns = leaf_columns_.data();
+    const Lanes all = load(columns, first_lanes(n));
+    u32 ids[kLanes], always = 0;
+    store(ids, all);
     begin_words(1);
+    const u32 real = ballot(first_lanes(n));
     for (u32 i = 0; i < n; ++i) {
-      const u32 place = popcount(ballot(splat(ids[i]) > all) & ((n < kLanes ? 1u << n : 0u) - 1));
-      leaf_columns_[place] = ids[i];
-      put_place(place, i, n_members);
+      const u32 place = popcount(ballot(splat(ids[i]) > all) & real);
+      columns[place] = ids[i];
+      if (i < n_members)
+        always |= 1u << place;
+      else
+        lanes_[0].set(place, i - n_members);
     }
+    always_[0] = always;
   }
-  void order_many(u32 n_members) {
+  void order_many(u32 n_members, std::size_t n) {
     order_.clear();
-    for (u32 i = 0; i < leaf_columns_.size(); ++i) order_.push_back(u64{leaf_columns_[i]} << 32 | i);
+    for (u32 i = 0; i < n; ++i) order_.push_back(u64{leaf_columns_[i]} << 32 | i);
     std::sort(order_.begin(), order_.end());
-    const std::size_t n_words = (order_.size() + kLanes - 1) / kLanes;
-    leaf_columns_.resize(kLanes * n_words);
-    begin_words(n_words);
-    for (u32 k = 0; k < order_.size(); ++k) {
+    begin_words((n + kLanes - 1) / kLanes);
+    for (u32 k = 0; k < n; ++k) {
       leaf_columns_[k] = static_cast<u32>(order_[k] >> 32);
-      put_place(k, static_cast<u32>(order_[k]), n_members);
+      const u32 from = static_cast<u32>(order_[k]);
+      if (from < n_members)
+        always_[k / kLanes] |= 1u << k % kLanes;
+      else
+        lanes_[k / kLanes].set(k % kLanes, from - n_members);
     }
   }
   void begin_words(std::size_t n) {
     always_.assign(n, 0);
     lanes_.resize(n);
     for (BitOrder& lanes : lanes_) lanes.clear();
-  }
-  /// The column that was the `from`-th is the `to`-th by its id.
-  void put_place(u32 to, u32 from, u32 n_members) {
-    if (from < n_members)
-      always_[to / kLanes] |= 1u << to % kLanes;
-    else
-      lanes_[to / kLanes].set(to % kLanes, from - n_members);
   }
   /// Writes R and the joined lanes of a leaf, ascending.
   void put_leaf_columns(u32 joined) {

@@ -2,8 +2,8 @@
 //
 // Bicliques are found root by root, so 65,536 of them that follow each other have some tens to some
 // thousands of vertices on a side, in graphs of hundreds of thousands (docs/methods.md). As places
-// among these their ids are 8 or 16 bits, in which a codec finds the same repetitions in a half or a
-// quarter of the bytes. So it is with sizes.
+// among these their ids are 8 or 16 bits, in which a codec finds the same repetitions in a half or
+// a quarter of the bytes. So it is with sizes.
 //
 // Cost: two passes over the numbers, which find and mark them, one over their range, eight at a
 // time, and one that looks their places up. Memory: three bytes for each number of the range, which
@@ -46,8 +46,8 @@ class Dictionary {
     list(static_cast<std::size_t>(span));
     return entries_;
   }
-  /// The places of these numbers. A copy of where they are told: who writes bytes may write anywhere,
-  /// as far as the compiler knows.
+  /// The places of these numbers. A copy of where they are told: who writes bytes may write
+  /// anywhere, as far as the compiler knows.
   struct Places {
     const std::uint16_t* of;
     u32 least;

@@ -7,8 +7,8 @@
 // where a list begins.
 //
 // Ids, sizes and roots are written as places in a dictionary of those that the column has
-// (dictionary.hpp), where it has enough of them to outweigh it, and plain otherwise. A place takes 8
-// or 16 bits, so that a codec finds in bytes what it would find in 32 bits (docs/methods.md), and
+// (dictionary.hpp), where it has enough of them to outweigh it, and plain otherwise. A place takes
+// 8 or 16 bits, so that a codec finds in bytes what it would find in 32 bits (docs/methods.md), and
 // without a codec as few bits as there have to be. Roots come in runs, and are written so.
 //
 // Cost: three passes over the ids, and the codec. Memory: the row group, a page, and what a
