@@ -11,15 +11,15 @@ from kernels.changes import BicliqueLists, Changes, ChangeSearch, unite_changes
 from kernels.clique import CliqueResult, maximum_clique, project_one_mode
 from kernels.contracts import BicliqueBatch, CountResult, CountTable, EnumerationResult, Progress
 from kernels.counting import check_table, choose_count, count_all_bicliques, count_bicliques
-from kernels.cpu import BicliqueStream
+from kernels.cpu import BicliqueStream, Stream
 from kernels.digest import biclique_hashes, set_digest
-from kernels.enumeration import enumerate_maximal_bicliques, stream_maximal_bicliques
+from kernels.enumeration import enumerate_maximal_bicliques, stream_maximal_bicliques, stream_row_groups
 from kernels.errors import BackendError, BicliqError, CapacityError
 from kernels.estimate import BicliqueEstimate, estimate_bicliques
 from kernels.finding import FindProgress, FindResult, Group, gpu_cannot_find, top_bicliques
 from kernels.grouping import cut_roots, group_roots
 from kernels.machine import available_threads
-from kernels.output import RowGroup, check_bicliques, encode_bicliques, has_codec, read_columns
+from kernels.output import RowGroup, RowGroupLayout, check_bicliques, encode_bicliques, has_codec, read_columns
 from kernels.restoring import SideRestorer
 from kernels.rows import change_rows, connect_rows, count_paths, find_edges, peel_rows, row_starts, transpose_rows
 from kernels.side import choose_side
@@ -45,7 +45,9 @@ __all__ = [
     "Group",
     "Progress",
     "RowGroup",
+    "RowGroupLayout",
     "SideRestorer",
+    "Stream",
     "SurpriseTerms",
     "available_threads",
     "biclique_hashes",
@@ -74,6 +76,7 @@ __all__ = [
     "row_starts",
     "set_digest",
     "stream_maximal_bicliques",
+    "stream_row_groups",
     "top_bicliques",
     "transpose_rows",
     "unite_changes",

@@ -108,8 +108,11 @@ class BicliqueBatch:
 class StreamingSearch(Protocol):
     """A running search whose bicliques are read batch by batch, on whatever machine it runs."""
 
-    def next_batch(self, until: Callable[[], bool] | None = None) -> BicliqueBatch | None:
-        """The next batch, or None when the search has ended, or `until` has said that it has to."""
+    def next_batch(self, until: Callable[[], bool] | None = None) -> Any:
+        """The next batch or row group.
+
+        None when the search has ended, or `until` has said that it has to.
+        """
 
     def stop(self) -> None:
         """End the search, and wait until it has ended."""

@@ -7,11 +7,11 @@ import importlib.util
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from dataclasses import replace
 from functools import cache
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,11 @@ from kernels.contracts import (
     StreamingSearch,
 )
 from kernels.errors import BackendError, memory_is_capacity
+
+if TYPE_CHECKING:
+    from kernels.output import RowGroup, RowGroupLayout
+
+Found = TypeVar("Found", bound=Sized)
 
 INSTRUCTION_SETS = ("avx512", "avx2", "portable")
 MODES = {"count": 0, "digest": 1, "enumerate": 2}
@@ -126,10 +131,11 @@ def outcome_of(run: Any) -> Any:
 class CpuSearch:
     """One running search: a thin owner of the extension's session."""
 
-    def __init__(self, request: EnumerationRequest, mode: str) -> None:
+    def __init__(self, request: EnumerationRequest, mode: str, layout: RowGroupLayout | None = None) -> None:
         extension = load_extension()
         self._request = request
         self._mode = mode
+        self._layout = layout
         self._isa = str(extension.isa)
         roots = request.roots
         self._session = extension.Session(
@@ -151,18 +157,22 @@ class CpuSearch:
             request.threads,
             request.batch_bicliques,
             request.batch_ids,
+            None if layout is None else layout.maker,
         )
 
     def wait(self, progress: ProgressCallback | None) -> None:
         """Block until the search has ended, reporting progress; an interrupt stops the search."""
         wait_for(self._session, None if progress is None else lambda: progress(self.progress()))
 
-    def next_batch(self, until: Callable[[], bool] | None = None) -> BicliqueBatch | None:
-        """The next batch, or None when the search has ended, or `until` has said that it has to."""
+    def next_batch(self, until: Callable[[], bool] | None = None) -> BicliqueBatch | RowGroup | None:
+        """The next batch or row group.
+
+        None when the search has ended, or `until` has said that it has to.
+        """
         while not self._session.ended:
             arrays = self._session.next(POLL_SECONDS)
             if arrays is not None:
-                return BicliqueBatch(*arrays)
+                return BicliqueBatch(*arrays) if self._layout is None else self._layout.group(arrays)
             if until is not None and not self._session.ended and until():
                 return None
         return None
@@ -196,50 +206,48 @@ class CpuSearch:
         )
 
 
-class BicliqueStream:
-    """Batches of maximal bicliques, while they are found: an iterator and a context manager.
+class Stream(Generic[Found]):
+    """What a search finds, while it is found: an iterator and a context manager.
 
-    Memory stays bounded: workers wait while two batches a thread are unread. Leaving the ``with``
-    block, or `close`, ends the search.
+    Memory stays bounded: workers wait while two of its items a thread are unread. Leaving the
+    ``with`` block, or `close`, ends the search.
     """
 
-    def __init__(self, search: StreamingSearch, limit: int | None, until: Callable[[], bool] | None = None) -> None:
+    def __init__(self, search: StreamingSearch, until: Callable[[], bool] | None = None) -> None:
         self._search = search
-        self._limit = limit
         self._until = until
         self._is_cut = False
         self._delivered = 0
         self._result: EnumerationResult | None = None
 
-    def __iter__(self) -> BicliqueStream:
+    def __iter__(self) -> Self:
         return self
 
     @memory_is_capacity
-    def __next__(self) -> BicliqueBatch:
+    def __next__(self) -> Found:
         if self._result is not None:
             raise StopIteration
         try:
-            batch = None if self._has_to_end() else self._search.next_batch(self._has_to_end)
+            found: Found | None = None if self._has_to_end() else self._search.next_batch(self._has_to_end)
         except BaseException:
             self.close()
             raise
-        if batch is None and self._is_cut:
+        if found is None and self._is_cut:
             self.close()
             self._result = replace(self.result, bicliques=self._delivered)
             raise StopIteration
-        if batch is None:
+        if found is None:
             self._result = self._search.result()
             raise StopIteration
-        if self._limit is not None and self._delivered + len(batch) > self._limit:
-            batch = batch.head(self._limit - self._delivered)
-            if len(batch) == 0:
-                self._search.stop()
-                self._result = self._search.result()
-                raise StopIteration
-        self._delivered += len(batch)
-        return batch
+        kept = self._kept(found)
+        self._delivered += len(kept)
+        return kept
 
-    def __enter__(self) -> BicliqueStream:
+    def _kept(self, found: Found) -> Found:
+        """What is handed on of what was found; raises StopIteration where that is nothing."""
+        return found
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -267,3 +275,24 @@ class BicliqueStream:
         if self._result is None:
             raise RuntimeError("the stream has not ended: read all batches, or close it")
         return self._result
+
+
+class BicliqueStream(Stream[BicliqueBatch]):
+    """Batches of maximal bicliques, while they are found: an iterator and a context manager.
+
+    Memory stays bounded: workers wait while two batches a thread are unread. Leaving the ``with``
+    block, or `close`, ends the search.
+    """
+
+    def __init__(self, search: StreamingSearch, limit: int | None, until: Callable[[], bool] | None = None) -> None:
+        super().__init__(search, until)
+        self._limit = limit
+
+    def _kept(self, found: BicliqueBatch) -> BicliqueBatch:
+        if self._limit is None or self._delivered + len(found) <= self._limit:
+            return found
+        if self._delivered == self._limit:
+            self._search.stop()
+            self._result = self._search.result()
+            raise StopIteration
+        return found.head(self._limit - self._delivered)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -26,11 +26,14 @@ from kernels.contracts import (
     Side,
     UInt64Array,
 )
-from kernels.cpu import BicliqueStream, CpuSearch
+from kernels.cpu import BicliqueStream, CpuSearch, Stream
 from kernels.cuda.enumeration import CudaSearch
 from kernels.cuda.stream import CudaStreamSearch
 from kernels.errors import BackendError, memory_is_capacity
 from kernels.side import choose_side, choose_side_for_warps
+
+if TYPE_CHECKING:
+    from kernels.output import RowGroup, RowGroupLayout
 
 LARGEST_SIZE = 2**31 - 1
 LARGEST_BATCH = 2**30
@@ -219,6 +222,47 @@ def stream_maximal_bicliques(
     if backend == Backend.CUDA:
         return BicliqueStream(CudaStreamSearch(request, on_device=on_device), max_bicliques, until)
     return BicliqueStream(CpuSearch(request, "enumerate"), max_bicliques, until)
+
+
+def stream_row_groups(
+    indptr: Any,
+    indices: Any,
+    n_right: int,
+    layout: RowGroupLayout,
+    *,
+    side: Literal["auto", "left", "right"] = "auto",
+    threads: int = 1,
+    until: Callable[[], bool] | None = None,
+    **options: Any,
+) -> Stream[RowGroup]:
+    """Enumerate the maximal bicliques of a bipartite graph as row groups of a Parquet file.
+
+    Each is made by the thread that found its bicliques, on the CPU.
+
+    Parameters
+    ----------
+    layout : RowGroupLayout
+        How they are laid out.
+    side, threads, until, **options
+        As of `stream_maximal_bicliques`, which says what else there is; but no `max_bicliques`.
+
+    Returns
+    -------
+    Stream
+        An iterator of `RowGroup`; a context manager that ends the search when it is left.
+
+    Examples
+    --------
+    >>> from kernels import RowGroupLayout
+    >>> with stream_row_groups([0, 2, 4], [0, 1, 0, 1], 2, RowGroupLayout("none")) as stream:
+    ...     [(group.rows, group.sizes["largest"]) for group in stream]
+    [(1, {'n_left': 2, 'n_right': 2, 'n_edges': 4})]
+    """
+    bounds = {"min_left": 1, "min_right": 1, "min_edges": 1, **options}
+    if bounds.get("max_bicliques") is not None:
+        raise ValueError("a limit of bicliques cuts batches, not row groups: use stream_maximal_bicliques")
+    request = checked_request(indptr, indices, n_right, Backend.CPU, side=side, threads=threads, **bounds)
+    return Stream(CpuSearch(request, "enumerate", layout), until)
 
 
 def checked_request(

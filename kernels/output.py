@@ -71,12 +71,85 @@ class RowGroup:
         The bytes.
     columns : list of ColumnChunk
         What the footer of the file must say of them.
+    sizes : dict
+        How many bicliques have so many vertices, as pairs (size, number): `left`, `right`; and the
+        `largest`, or None without a biclique.
     """
 
     rows: int
     codec: int
     data: Any
     columns: list[ColumnChunk]
+    sizes: dict[str, Any]
+
+    def __len__(self) -> int:
+        return self.rows
+
+
+@dataclass(frozen=True)
+class RowGroupLayout:
+    """How bicliques are laid out as row groups.
+
+    Parameters
+    ----------
+    compression : {"zstd", "lz4_raw", "none"}
+    level : int
+        Level of zstd.
+    compress : callable, optional
+        Compresses a page where this machine lacks the library of the codec (`has_codec`).
+    columns : {"both", "smaller"}
+        Whether there is a list column for each side, or one of the smaller sides: the left one
+        where ``n_left <= n_right``. `SideRestorer` finds the others again.
+    objectives : sequence of {"surprise", "edges", "vertices", "balanced"}
+        What of each biclique's worth is a column, as `top_bicliques` defines it: of float64 for
+        surprise (nats), else of int64.
+    terms : SurpriseTerms, optional
+        Needed for surprise.
+
+    Raises
+    ------
+    ValueError
+        If there is no such codec or objective, or terms are missing.
+    RuntimeError
+        If the codec's library is missing, and nothing compresses in its stead.
+    """
+
+    compression: Compression = "zstd"
+    level: int = 1
+    compress: Callable[[bytes], bytes] | None = None
+    columns: Columns = "both"
+    objectives: Sequence[StoredObjective] = ()
+    terms: SurpriseTerms | None = None
+
+    def __post_init__(self) -> None:
+        one_of("compression", self.compression, tuple(CODECS))
+        one_of("columns", self.columns, ("both", "smaller"))
+        for objective in self.objectives:
+            one_of("objective", objective, get_args(StoredObjective))
+        if self.terms is None and "surprise" in self.objectives:
+            raise ValueError("objective 'surprise' needs terms")
+        if self.compress is None and not has_codec(self.compression):
+            raise RuntimeError(f"this machine has no library for {self.compression}; give a function that compresses")
+
+    @property
+    def maker(self) -> Any:
+        """The extension's, which makes row groups so."""
+        return load_extension().RowGroupMaker(
+            self.columns == "smaller",
+            CODECS[self.compression],
+            self.level,
+            self.compress,
+            [OBJECTIVES.index(objective) for objective in self.objectives],
+            None if self.terms is None else (self.terms.left, self.terms.right),
+            SURPRISE_UNIT,
+        )
+
+    def group(self, made: tuple[Any, ...]) -> RowGroup:
+        """A row group of what the extension has made."""
+        rows, data, chunks, left, right, (n_left, n_right) = made
+        largest = {"n_left": n_left, "n_right": n_right, "n_edges": n_left * n_right}
+        sizes = {"left": left, "right": right, "largest": largest if rows else None}
+        return RowGroup(rows, CODECS[self.compression], data, [ColumnChunk(*chunk) for chunk in chunks], sizes)
 
 
 @memory_is_capacity
@@ -95,19 +168,8 @@ def encode_bicliques(
     ----------
     batch : BicliqueBatch
         On the host; no side of a biclique is empty.
-    compression : {"zstd", "lz4_raw", "none"}
-    level : int
-        Level of zstd.
-    compress : callable, optional
-        Compresses a page where this machine lacks the library of the codec (`has_codec`).
-    columns : {"both", "smaller"}
-        Whether there is a list column for each side, or one of the smaller sides: the left one
-        where ``n_left <= n_right``. `SideRestorer` finds the others again.
-    objectives : sequence of {"surprise", "edges", "vertices", "balanced"}
-        What of each biclique's worth is a column, as `top_bicliques` defines it: of float64 for
-        surprise (nats), else of int64.
-    terms : SurpriseTerms, optional
-        Needed for surprise.
+    compression, level, compress, columns, objectives, terms
+        As of `RowGroupLayout`.
 
     Returns
     -------
@@ -129,22 +191,9 @@ def encode_bicliques(
     ...     [encode_bicliques(batch, "none").rows for batch in stream]
     [1]
     """
-    one_of("compression", compression, tuple(CODECS))
-    one_of("columns", columns, ("both", "smaller"))
-    for objective in objectives:
-        one_of("objective", objective, get_args(StoredObjective))
-    if terms is None and "surprise" in objectives:
-        raise ValueError("objective 'surprise' needs terms")
-    if compress is None and not has_codec(compression):
-        raise RuntimeError(f"this machine has no library for {compression}; give a function that compresses")
+    layout = RowGroupLayout(compression, level, compress, columns, objectives, terms)
     arrays = batch.left_offsets, batch.left, batch.right_offsets, batch.right, batch.root
-    codec, smaller_only = CODECS[compression], columns == "smaller"
-    worth = [OBJECTIVES.index(objective) for objective in objectives]
-    sides = None if terms is None else (terms.left, terms.right)
-    data, chunks = load_extension().encode_bicliques(
-        *arrays, smaller_only, codec, level, compress, worth, sides, SURPRISE_UNIT
-    )
-    return RowGroup(len(batch), codec, data, [ColumnChunk(*chunk) for chunk in chunks])
+    return layout.group(load_extension().encode_bicliques(*arrays, layout.maker))
 
 
 @memory_is_capacity

@@ -22,7 +22,7 @@ from pipeline.stages.in_memory import bipartite_of
 from pipeline.stages.ingest import EdgeTable, read_edge_table
 from pipeline.stages.limits import Cut, Limits
 from pipeline.stages.partition import Partition, ready_partition
-from pipeline.store.biclique_file import BicliqueWriter
+from pipeline.store.biclique_file import BicliqueWriter, layout_of
 from pipeline.store.biclique_reader import LargerSides, open_bicliques
 from pipeline.store.bicliques import MASK, batches_of, publish_of
 from pipeline.store.commits import Commit, data_name
@@ -197,30 +197,34 @@ def _search_to_file(
     part = read()
     file = file or data_name(part.number, uuid.uuid4().hex[:8])
     settings = search_settings(folder)
+    asked: dict[str, Any] = {
+        "side": part.side,
+        "roots": part.roots,
+        "left_ids": part.left_ids,
+        "right_ids": part.right_ids,
+        "left_hashes": part.left_hashes,
+        "right_hashes": part.right_hashes,
+        "min_left": settings.min_left,
+        "min_right": settings.min_right,
+        "min_edges": settings.min_edges,
+        "threads": threads,
+    }
+    graph, sizes, digest = (part.indptr, part.indices, part.n_right), Sizes(), None
     on_device = backend == encode == "cuda"
-    stream = kernels.stream_maximal_bicliques(
-        part.indptr,
-        part.indices,
-        part.n_right,
-        side=part.side,
-        roots=part.roots,
-        left_ids=part.left_ids,
-        right_ids=part.right_ids,
-        left_hashes=part.left_hashes,
-        right_hashes=part.right_hashes,
-        min_left=settings.min_left,
-        min_right=settings.min_right,
-        min_edges=settings.min_edges,
-        max_bicliques=cut.room.max_bicliques,
-        threads=threads,
-        backend=backend,
-        on_device=on_device,
-        until=(lambda: cut.due(sink.bytes)) if cut.room else None,
-    )
-    sizes = Sizes()
+    stream: kernels.Stream[Any]
+    if backend == "cpu" and not cut.room:
+        stream = kernels.stream_row_groups(*graph, layout_of(publish_settings(folder), _terms(folder)), **asked)
+    else:
+        stream = kernels.stream_maximal_bicliques(
+            *graph,
+            max_bicliques=cut.room.max_bicliques,
+            backend=backend,
+            on_device=on_device,
+            until=(lambda: cut.due(sink.bytes)) if cut.room else None,
+            **asked,
+        )
     with stream, folder.sink(file) as sink:
         batches = _counted(stream, sizes, None if progress is None else lambda: progress(stream.progress()))
-        digest = None
         if on_device:
             _write_on_device(batches, sink)
         else:
@@ -244,16 +248,19 @@ def _search_to_file(
 
 
 def _counted(batches: Any, sizes: Sizes, tell: Callable[[], None] | None = None) -> Iterator[Any]:
-    """Pass batches on, and count the sizes of their bicliques."""
+    """Pass batches or row groups on, and count the sizes of their bicliques."""
     for batch in batches:
-        sizes.add(*(offsets[1:] - offsets[:-1] for offsets in (batch.left_offsets, batch.right_offsets)))
+        if isinstance(batch, kernels.RowGroup):
+            sizes.merge(batch.sizes)
+        else:
+            sizes.add(*(offsets[1:] - offsets[:-1] for offsets in (batch.left_offsets, batch.right_offsets)))
         yield batch
         if tell is not None:
             tell()
 
 
 def _write_bicliques(batches: Iterator[Any], writer: Any, hashes: Any | None) -> int | None:
-    """Write batches as row groups.
+    """Write batches as row groups, or row groups as they are.
 
     Returns the digest of what was written, made of these hashes of labels, where a limit may keep
     the kernel from knowing it.
@@ -387,14 +394,17 @@ def publish_settings(folder: RunFolder) -> PublishSettings:
 
 def biclique_writer(folder: RunFolder, sink: Any, threads: int) -> BicliqueWriter:
     """Open a data file of a run, laid out as the run asks."""
-    publish = publish_settings(folder)
-    graph = str(folder.asked["graph"])
-    terms = _terms(folder.store.uri, graph) if "surprise" in publish.objectives else None
-    return BicliqueWriter(sink, threads, publish, terms)
+    return BicliqueWriter(sink, threads, publish_settings(folder), _terms(folder))
+
+
+def _terms(folder: RunFolder) -> kernels.SurpriseTerms | None:
+    """What each vertex of a run's graph adds to surprise, where that is asked for."""
+    wanted = "surprise" in publish_settings(folder).objectives
+    return _terms_of_graph(folder.store.uri, str(folder.asked["graph"])) if wanted else None
 
 
 @lru_cache(maxsize=1)
-def _terms(store_uri: str, graph: str) -> kernels.SurpriseTerms:
+def _terms_of_graph(store_uri: str, graph: str) -> kernels.SurpriseTerms:
     """What each vertex of a graph adds to surprise; kept for the next partition."""
     return Surprise(Store.open(store_uri, create=False).graph(graph)).terms
 

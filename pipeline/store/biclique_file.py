@@ -35,6 +35,14 @@ PHYSICAL = {pa.int32(): 1, pa.int64(): 2, pa.float64(): 5}
 """The format's numbers of types."""
 
 
+def layout_of(publish: PublishSettings, terms: kernels.SurpriseTerms | None = None) -> kernels.RowGroupLayout:
+    """How row groups are laid out that a `BicliqueWriter` of these settings writes."""
+    compress = None if kernels.has_codec(publish.compression) else _arrow_codec(publish.compression)
+    return kernels.RowGroupLayout(
+        publish.compression, COMPRESSION_LEVEL, compress, publish.columns, publish.objectives, terms
+    )
+
+
 class BicliqueWriter:
     """Writes batches of bicliques as row groups of one Parquet file, in their order.
 
@@ -68,9 +76,8 @@ class BicliqueWriter:
         publish: PublishSettings | None = None,
         terms: kernels.SurpriseTerms | None = None,
     ) -> None:
-        self._sink, self._publish, self._terms = sink, publish or PublishSettings(), terms
-        compression = self._publish.compression
-        self._compress = None if kernels.has_codec(compression) else _arrow_codec(compression)
+        self._sink, self._publish = sink, publish or PublishSettings()
+        self._layout = layout_of(self._publish, terms)
         self._schema = schema_of(self._publish)
         self._threads = threads or kernels.available_threads()
         self._pool = ThreadPoolExecutor(self._threads, "encode")
@@ -89,9 +96,14 @@ class BicliqueWriter:
         finally:
             self._pool.shutdown(cancel_futures=True)
 
-    def write(self, batch: kernels.BicliqueBatch) -> None:
-        """Append a batch as a row group; returns when it waits its turn."""
-        if len(batch):
+    def write(self, batch: kernels.BicliqueBatch | kernels.RowGroup) -> None:
+        """Append a batch as a row group, or one that was made by `layout_of`.
+
+        Returns when it waits its turn.
+        """
+        if isinstance(batch, kernels.RowGroup):
+            self._append(batch)
+        elif len(batch):
             self._encoding.append(self._pool.submit(self._encode, batch))
         while len(self._encoding) > BATCHES_A_THREAD * self._threads or (self._encoding and self._encoding[0].done()):
             self._append(self._encoding.popleft().result())
@@ -110,15 +122,15 @@ class BicliqueWriter:
         self._sink.write(footer + len(footer).to_bytes(4, "little") + MAGIC)
 
     def _encode(self, batch: kernels.BicliqueBatch) -> kernels.RowGroup:
-        publish = self._publish
+        layout = self._layout
         return kernels.encode_bicliques(
             batch,
-            publish.compression,
-            COMPRESSION_LEVEL,
-            self._compress,
-            publish.columns,
-            publish.objectives,
-            self._terms,
+            layout.compression,
+            layout.level,
+            layout.compress,
+            layout.columns,
+            layout.objectives,
+            layout.terms,
         )
 
     def _append(self, group: kernels.RowGroup) -> None:

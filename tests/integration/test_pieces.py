@@ -66,19 +66,21 @@ class Deadly(WorkerPlugin):
     def setup(self, worker) -> None:
         import kernels
 
-        stream = kernels.stream_maximal_bicliques
+        for name in ("stream_maximal_bicliques", "stream_row_groups"):
+            setattr(kernels, name, self.deadly(getattr(kernels, name)))
 
+    def deadly(self, stream):
         def deadly(*graph, roots, left_ids, **options):
             if os.path.exists(self.file):
                 with open(self.file) as file:
                     found = json.load(file)
-                indptr, _, n_rows = graph
+                indptr, _, n_rows, *_ = graph
                 below = left_ids[-1] == found["root"] and indptr[-1] - indptr[-2] == n_rows
                 if found["branch" if below else "root"] in left_ids[roots] and (below or len(roots) > found["beside"]):
                     os.kill(os.getpid(), signal.SIGKILL)
             return stream(*graph, roots=roots, left_ids=left_ids, **options)
 
-        kernels.stream_maximal_bicliques = deadly
+        return deadly
 
 
 SEARCH, PLAN = SearchSettings(side="left"), PlanSettings(partitions=PARTITIONS)

@@ -1,8 +1,6 @@
 // bind_enumeration.cpp: the enumeration for Python, as a session that is asked for batches.
-#include "bindings/bindings.hpp"
+#include "bindings/row_groups.hpp"
 #include "enumeration/enumeration.hpp"
-
-#include <nanobind/stl/vector.h>
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -28,8 +26,8 @@ class Session {
   Session(Input<std::int64_t> indptr, Input<std::int32_t> indices, u32 n_right, bool columns_are_left, bool some_roots,
           const Input<std::int32_t>& roots, const Input<std::int32_t>& left_ids, const Input<std::int32_t>& right_ids,
           const Input<u64>& left_hashes, const Input<u64>& right_hashes, int mode, u32 min_left, u32 min_right,
-          u64 min_edges, u64 max_bicliques, u32 threads, u64 batch_bicliques, u64 batch_ids)
-      : indptr_(std::move(indptr)), indices_(std::move(indices)) {
+          u64 min_edges, u64 max_bicliques, u32 threads, u64 batch_bicliques, u64 batch_ids, std::optional<nb::object> layout)
+      : indptr_(std::move(indptr)), indices_(std::move(indices)), layout_(std::move(layout)) {
     Settings settings;
     settings.mode = static_cast<Mode>(mode);
     settings.limits = {columns_are_left ? min_right : min_left, columns_are_left ? min_left : min_right, min_edges};
@@ -37,6 +35,10 @@ class Session {
     settings.threads = threads;
     settings.batch_bicliques = batch_bicliques;
     settings.batch_ids = batch_ids;
+    if (layout_)
+      settings.encode = [maker = nb::inst_ptr<RowGroupMaker>(*layout_)](const Batch& b) {
+        return (*maker)({b.left.offsets().data(), b.left.data()}, {b.right.offsets().data(), b.right.data()}, b.root.data(), b.size());
+      };
     const auto n_left = static_cast<u32>(indptr_.size() - 1);
     Request request{indptr_.data(), indices_.data(), n_left, n_right, columns_are_left, some_roots, {}, {}, {}, {}, {}};
     request.roots = copy_of<u32>(roots);
@@ -49,14 +51,21 @@ class Session {
     run_ = std::make_unique<Enumeration>(std::move(request), settings);
   }
 
+  /// Its threads may be waiting for Python's lock.
+  ~Session() { stop(); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// A batch as five arrays, or where there is a layout, a row group.
   nb::object next(double seconds) {
-    std::unique_ptr<Batch> batch;
+    Delivery found;
     {
       const nb::gil_scoped_release release;
-      batch = run_->next(seconds);
+      found = run_->next(seconds);
     }
-    if (!batch) return nb::none();
-    auto* held = new Held{std::move(batch), run_->pool()};
+    if (found.group) return python_of(found.group);
+    if (!found.batch) return nb::none();
+    auto* held = new Held{std::move(found.batch), run_->pool()};
     const nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Held*>(p); });
     const auto array = [&](const std::int32_t* data, std::size_t n) { return nb::cast(Output(data, {n}, owner)); };
     const auto values = [&](const std::vector<std::int32_t>& v) { return array(v.data(), v.size()); };
@@ -82,6 +91,7 @@ class Session {
  private:
   const Input<std::int64_t> indptr_;
   const Input<std::int32_t> indices_;
+  const std::optional<nb::object> layout_;
   std::unique_ptr<Enumeration> run_;
 };
 
@@ -91,7 +101,7 @@ void bind_enumeration(nb::module_& module) {
   nb::class_<Session>(module, "Session")
       .def(nb::init<Input<std::int64_t>, Input<std::int32_t>, u32, bool, bool, const Input<std::int32_t>&,
                     const Input<std::int32_t>&, const Input<std::int32_t>&, const Input<u64>&, const Input<u64>&, int,
-                    u32, u32, u64, u64, u32, u64, u64>())
+                    u32, u32, u64, u64, u32, u64, u64, std::optional<nb::object>>())
       .def("next", &Session::next)
       .def("wait", &Session::wait)
       .def("stop", &Session::stop)

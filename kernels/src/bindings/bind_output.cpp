@@ -1,28 +1,13 @@
 // bind_output.cpp: row groups of bicliques made, read and checked, and sides restored, without
 // Python's lock.
-#include "bindings/bindings.hpp"
+#include "bindings/row_groups.hpp"
 #include "output/check_lists.hpp"
 #include "output/restore_sides.hpp"
-#include "output/row_group.hpp"
 #include "output/stored_row_group.hpp"
-
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 namespace {
-
-/// Compresses by a function of Python, from bytes to bytes, for machines without the library.
-Compress function_of_python(nb::handle function) {
-  return [function](const Bytes& from, Bytes& to) {
-    const nb::gil_scoped_acquire acquire;
-    const nb::bytes packed = nb::cast<nb::bytes>(function(nb::bytes(from.data(), from.size())));
-    to.put(packed.c_str(), packed.size());
-  };
-}
 
 /// The first place of `offsets` that is before its predecessor or beyond the ids tells of a batch
 /// that is none.
@@ -33,38 +18,17 @@ void check(const Input<i32>& offsets, const Input<i32>& ids, std::size_t n) {
   if (!sound) throw std::invalid_argument("the offsets of a batch do not fit its ids and its roots");
 }
 
-/// Terms of the left and of the right vertices; objectives that sizes tell need none.
-using SideTerms = std::optional<std::pair<Input<i64>, Input<i64>>>;
-
 nb::object encode(const Input<i32>& left_offsets, const Input<i32>& left, const Input<i32>& right_offsets, const Input<i32>& right,
-                  const Input<i32>& root, bool smaller_only, u32 codec, int level, nb::object compress,
-                  const std::vector<u32>& objectives, const SideTerms& terms, double unit) {
+                  const Input<i32>& root, const RowGroupMaker& layout) {
   const std::size_t n = root.size();
   check(left_offsets, left, n);
   check(right_offsets, right, n);
-  StoredObjectives stored;
-  stored.unit = unit;
-  if (terms) {
-    stored.left = {terms->first.data(), terms->first.size()};
-    stored.right = {terms->second.data(), terms->second.size()};
-  }
-  for (const u32 objective : objectives) stored.wanted.push_back(static_cast<Objective>(objective));
-  std::unique_ptr<RowGroup> group;
+  std::shared_ptr<RowGroup> group;
   {
     const nb::gil_scoped_release release;
-    const Codec which = static_cast<Codec>(codec);
-    group = std::make_unique<RowGroup>(ListColumn{left_offsets.data(), left.data()}, ListColumn{right_offsets.data(), right.data()},
-                                       root.data(), n, smaller_only, stored, compress.is_none() ? library_of(which, level) : function_of_python(compress));
+    group = layout({left_offsets.data(), left.data()}, {right_offsets.data(), right.data()}, root.data(), n);
   }
-  nb::list columns;
-  for (const ColumnChunk& c : group->columns())
-    columns.append(nb::make_tuple(c.begin, c.data, c.end, c.n_values, c.uncompressed, c.n_pages,
-                                 nb::bytes(c.least.data(), c.least.size()), nb::bytes(c.most.data(), c.most.size())));
-  RowGroup* held = group.release();
-  const nb::capsule owner(held, [](void* p) noexcept { delete static_cast<RowGroup*>(p); });
-  using Raw = nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>>;
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(held->bytes().data());
-  return nb::make_tuple(nb::cast(Raw(bytes, {held->bytes().size()}, owner)), columns);
+  return python_of(group);
 }
 
 /// An array of numbers that nobody has cleared.
@@ -200,9 +164,11 @@ nb::object check_batch(const Input<i32>& left_offsets, const Input<i32>& left, c
 }  // namespace
 
 void bind_output(nb::module_& module) {
+  nb::class_<RowGroupMaker>(module, "RowGroupMaker")
+      .def(nb::init<bool, u32, int, nb::object, const std::vector<u32>&, SideTerms, double>(), nb::arg("smaller_only"), nb::arg("codec"),
+           nb::arg("level"), nb::arg("compress").none(), nb::arg("objectives"), nb::arg("terms").none(), nb::arg("unit"));
   module.def("encode_bicliques", &encode, nb::arg("left_offsets"), nb::arg("left"), nb::arg("right_offsets"), nb::arg("right"),
-             nb::arg("root"), nb::arg("smaller_only"), nb::arg("codec"), nb::arg("level"), nb::arg("compress").none(),
-             nb::arg("objectives"), nb::arg("terms").none(), nb::arg("unit"));
+             nb::arg("root"), nb::arg("layout"));
   module.def("surprise", &surprise, nb::arg("left_offsets"), nb::arg("left"), nb::arg("right_offsets"), nb::arg("right"),
              nb::arg("left_terms"), nb::arg("right_terms"), nb::arg("unit"));
   module.def("check_bicliques", &check_batch, nb::arg("left_offsets"), nb::arg("left"), nb::arg("right_offsets"), nb::arg("right"),

@@ -1,9 +1,10 @@
 // enumeration.hpp: one enumeration from start to end: its threads, its batches, its progress.
 //
 // The run starts with the constructor: it prepares the graph, then searches it. Workers push full
-// batches into a queue of bounded length, so memory stays bounded however many bicliques there are;
-// a consumer that has had enough calls `end`. Roots are searched from the last (the vertex of
-// largest degree) to the first, since heavy roots are there.
+// batches, or the row groups that they made of them, into a queue of bounded length, so memory
+// stays bounded however many bicliques there are; a consumer that has had enough calls `end`. A
+// worker that makes row groups fills one buffer again and again. Roots are searched from the last
+// (the vertex of largest degree) to the first, since heavy roots are there.
 #pragma once
 
 #include "enumeration/sinks.hpp"
@@ -15,6 +16,14 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
+class RowGroup;  // output/row_group.hpp
+
+/// What a worker hands over: a batch, or the row group that it made of one. Neither: nothing yet.
+struct Delivery {
+  std::unique_ptr<Batch> batch;
+  std::shared_ptr<RowGroup> group;
+};
+
 enum class Mode { count, digest, enumerate };
 
 struct Settings {
@@ -23,6 +32,7 @@ struct Settings {
   u64 max_bicliques = ~0ull;
   u32 threads = 1;
   std::size_t batch_bicliques = 65536, batch_ids = 1 << 20;
+  std::function<std::shared_ptr<RowGroup>(const Batch&)> encode;  // empty where batches are wanted
 
   /// Must the search know both sides of a biclique, or is it enough to count?
   bool needs_members() const {
@@ -53,16 +63,16 @@ class Enumeration {
   Enumeration(const Enumeration&) = delete;
   Enumeration& operator=(const Enumeration&) = delete;
 
-  /// The next batch; nothing when `seconds` have passed or the search has ended.
-  std::unique_ptr<Batch> next(double seconds) {
+  /// The next batch or row group; nothing when `seconds` have passed or the search has ended.
+  Delivery next(double seconds) {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return !batches_.empty() || all_delivered_; });
-    if (batches_.empty()) return nullptr;
-    std::unique_ptr<Batch> batch = std::move(batches_.front());
+    if (batches_.empty()) return {};
+    Delivery next = std::move(batches_.front());
     batches_.pop_front();
     lock.unlock();
     changed_.notify_all();
-    return batch;
+    return next;
   }
   /// Waits at most so long; true when the search has ended. Rethrows what ended it.
   bool wait(double seconds) { return crew_.wait(seconds); }
@@ -167,10 +177,17 @@ class Enumeration {
   void search(Sink& sink);  // worker_search.hpp
 
   void deliver(std::unique_ptr<Batch> batch) {
+    Delivery full;
+    if (settings_.encode) {
+      full.group = settings_.encode(*batch);
+      pool_->give(std::move(batch));
+    } else {
+      full.batch = std::move(batch);
+    }
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [&] { return cancelled_ || batches_.size() < 2 * static_cast<std::size_t>(settings_.threads); });
     if (cancelled_) return;
-    batches_.push_back(std::move(batch));
+    batches_.push_back(std::move(full));
     lock.unlock();
     changed_.notify_all();
   }
@@ -183,7 +200,7 @@ class Enumeration {
   std::atomic<u64> found_{0};
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::unique_ptr<Batch>> batches_;
+  std::deque<Delivery> batches_;
   bool cancelled_ = false, all_delivered_ = false;
   u64 digest_ = 0, nodes_ = 0, dropped_ = 0, workspace_ = 0;
   double prepare_seconds_ = 0, search_seconds_ = 0;

@@ -3,12 +3,15 @@
 // `CountSink` only counts. `MemberSink` knows both sides: it applies the thresholds, adds to the
 // digest and, where a batch is wanted, writes the ids of both sides into it, ascending. No list is
 // sorted for that as a rule: rows keep their order on the way down, and a leaf orders its columns
-// once, R and candidates together, so that each of its bicliques selects from them.
+// once, R and candidates together, so that each of its bicliques selects from them. It does so when
+// it finds its first biclique; 32 columns or fewer by counting for each how many are smaller, which
+// takes no branch that depends on them.
 #pragma once
 
 #include "enumeration/batch.hpp"
 #include "enumeration/crew.hpp"
 #include "enumeration/limits.hpp"
+#include "lanes/bit_order.hpp"
 #include "lanes/hash.hpp"
 #include "lanes/lanes.hpp"
 
@@ -97,9 +100,10 @@ class MemberSink {
   }
   /// The columns that the lanes of the coming leaf stand for; `members` are in each of its R.
   template <class M>
-  void leaf(const M& members, const u32* ids, u32 n) {
-    for (u32 i = 0; i < n; ++i) leaf_hashes_[i] = labels_.column_hashes[ids[i]];
-    if (batch_) order_leaf(members, ids, n);
+  void leaf(const M&, const u32* ids, u32 n) {
+    leaf_ids_ = ids;
+    n_leaf_ = n;
+    leaf_is_ready_ = false;
   }
 
   /// A biclique of a narrow node: a mask over the rows of its subtree.
@@ -116,6 +120,7 @@ class MemberSink {
   template <class M>
   void found_in_leaf(u32 rows, const M& members, u32 joined) {
     if (!limits_.accepts(popcount(rows), members.n + popcount(joined))) return;
+    if (!leaf_is_ready_) make_leaf_ready(members);
     account(sum_selected(subtree_hashes_, rows), members.hash + sum_selected(leaf_hashes_, joined));
     if (!batch_) return;
     put_selected(row_list(), subtree_rows_, rows);
@@ -161,39 +166,66 @@ class MemberSink {
     list.add(n);
   }
   static void put_selected(IdLists& list, const u32* ids, u32 bits) {
-    list.add(compact(reinterpret_cast<u32*>(list.room(kLanes)), load(ids), flags(bits)));
+    list.add(compact_selected(reinterpret_cast<u32*>(list.room(kLanes)), ids, bits));
   }
-  /// Puts the columns of a leaf in the order of their ids, the members of R among them.
   template <class M>
-  void order_leaf(const M& members, const u32* ids, u32 n) {
+  void make_leaf_ready(const M& members) {
+    leaf_is_ready_ = true;
+    for (u32 i = 0; i < n_leaf_; ++i) leaf_hashes_[i] = labels_.column_hashes[leaf_ids_[i]];
+    if (!batch_) return;
+    const std::size_t n = std::size_t{members.n} + n_leaf_;
+    if (leaf_columns_.size() < n) leaf_columns_.resize((2 * n + kLanes) / kLanes * kLanes);
+    u32* const columns = leaf_columns_.data();
+    for (u32 i = 0; i < members.n; ++i) columns[i] = id_of(members.ids[i]);
+    for (u32 i = 0; i < n_leaf_; ++i) columns[members.n + i] = id_of(leaf_ids_[i]);
+    if (n <= kLanes)
+      order_few(members.n, static_cast<u32>(n));
+    else
+      order_many(members.n, n);
+  }
+  u32 id_of(u32 column) const { return static_cast<u32>(labels_.column_ids[column]); }
+
+  /// Puts the columns of a leaf in the order of their ids; the first `n_members` are those of R.
+  void order_few(u32 n_members, u32 n) {
+    u32* const columns = leaf_columns_.data();
+    const Lanes all = load(columns, first_lanes(n));
+    u32 ids[kLanes], always = 0;
+    store(ids, all);
+    begin_words(1);
+    const u32 real = ballot(first_lanes(n));
+    for (u32 i = 0; i < n; ++i) {
+      const u32 place = popcount(ballot(splat(ids[i]) > all) & real);
+      columns[place] = ids[i];
+      if (i < n_members)
+        always |= 1u << place;
+      else
+        lanes_[0].set(place, i - n_members);
+    }
+    always_[0] = always;
+  }
+  void order_many(u32 n_members, std::size_t n) {
     order_.clear();
-    for (u32 i = 0; i < members.n; ++i) order_.push_back(key(members.ids[i], kLanes));
-    for (u32 i = 0; i < n; ++i) order_.push_back(key(ids[i], i));
+    for (u32 i = 0; i < n; ++i) order_.push_back(u64{leaf_columns_[i]} << 32 | i);
     std::sort(order_.begin(), order_.end());
-    const std::size_t n_words = (order_.size() + kLanes - 1) / kLanes;
-    leaf_columns_.resize(kLanes * n_words);
-    always_.assign(n_words, 0);
-    lanes_.assign(n_words, 0);
-    for (u32 k = 0; k < order_.size(); ++k) {
+    begin_words((n + kLanes - 1) / kLanes);
+    for (u32 k = 0; k < n; ++k) {
       leaf_columns_[k] = static_cast<u32>(order_[k] >> 32);
-      const u32 lane = static_cast<u32>(order_[k]);
-      const u32 bit = 1u << k % kLanes;
-      if (lane == kLanes) {
-        always_[k / kLanes] |= bit;
-      } else {
-        lanes_[k / kLanes] |= 1u << lane;
-        bit_[lane] = bit;
-      }
+      const u32 from = static_cast<u32>(order_[k]);
+      if (from < n_members)
+        always_[k / kLanes] |= 1u << k % kLanes;
+      else
+        lanes_[k / kLanes].set(k % kLanes, from - n_members);
     }
   }
-  u64 key(u32 column, u32 lane) const { return static_cast<u64>(labels_.column_ids[column]) << 32 | lane; }
+  void begin_words(std::size_t n) {
+    always_.assign(n, 0);
+    lanes_.resize(n);
+    for (BitOrder& lanes : lanes_) lanes.clear();
+  }
   /// Writes R and the joined lanes of a leaf, ascending.
   void put_leaf_columns(u32 joined) {
-    for (std::size_t w = 0; w < always_.size(); ++w) {
-      u32 selected = always_[w];
-      for (u32 rest = joined & lanes_[w]; rest; rest &= rest - 1) selected |= bit_[first_set(rest)];
-      put_selected(column_list(), leaf_columns_.data() + kLanes * w, selected);
-    }
+    for (std::size_t w = 0; w < always_.size(); ++w)
+      put_selected(column_list(), leaf_columns_.data() + kLanes * w, always_[w] | lanes_[w](joined));
   }
   void account(u64 rows, u64 columns) {
     tally_.add();
@@ -222,10 +254,13 @@ class MemberSink {
   u64 digest_ = 0;
   u32 root_ = 0;
   u32 subtree_rows_[kLanes] = {};
-  std::vector<u64> order_;           // columns of a leaf: id, then lane; kLanes for those of R
-  std::vector<u32> leaf_columns_;    // their ids, ascending
-  std::vector<u32> always_, lanes_;  // of each word of a bit set over these: those of R; which lanes it is of
-  u32 bit_[kLanes] = {};             // the bit of a lane's column in its word
+  const u32* leaf_ids_ = nullptr;
+  u32 n_leaf_ = 0;
+  bool leaf_is_ready_ = false;
+  std::vector<u64> order_;         // columns of a leaf: id, then place among R and the lanes
+  std::vector<u32> leaf_columns_;  // their ids, ascending
+  std::vector<u32> always_;        // of each word of a bit set over these: those of R
+  std::vector<BitOrder> lanes_;    // and where the lanes come in it
   u64 subtree_hashes_[kLanes] = {}, leaf_hashes_[kLanes] = {};
 };
 

@@ -73,6 +73,14 @@ inline u32 compact(u32* p, Lanes a, Flags f) {
   _mm512_storeu_si512(p + low, _mm512_maskz_compress_epi32(high_half(f), a.hi));
   return popcount(f.bits);
 }
+/// The words p[i] of the set bits i of a word, side by side (up to 32 words may be overwritten);
+/// returns their number.
+inline u32 compact_selected(u32* to, const u32* p, u32 bits) {
+  const u32 low = popcount(bits & 0xffff);
+  _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(static_cast<__mmask16>(bits), _mm512_loadu_si512(p)));
+  if (bits >> 16) _mm512_storeu_si512(to + low, _mm512_maskz_compress_epi32(static_cast<__mmask16>(bits >> 16), _mm512_loadu_si512(p + 16)));
+  return popcount(bits);
+}
 inline u32 any_bits(Lanes a) { return static_cast<u32>(_mm512_reduce_or_epi32(_mm512_or_si512(a.lo, a.hi))); }
 inline u32 largest(Lanes a) { return static_cast<u32>(_mm512_reduce_max_epu32(_mm512_max_epu32(a.lo, a.hi))); }
 inline u32 lane(Lanes a, u32 i) {

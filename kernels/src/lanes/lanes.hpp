@@ -27,7 +27,8 @@
 // - Bit matrices: fold_rows: which columns all, any, two of some rows have; share_column: has a
 //   column all of some rows? count_rows: how many of some rows each column has; column_masks: up to
 //   32 rows transposed.
-// - On a CPU only: sum_selected and sum_of: sums of 64 bits; lookup(table, places); only(f, a).
+// - On a CPU only: sum_selected and sum_of: sums of 64 bits; compact_selected: words of a table
+//   whose bits are set; lookup(table, places); only(f, a).
 //
 // `LaneStack` holds a word for each of 32 levels. On a GPU loads and stores are separated by
 // barriers where needed: what one lane has written others may read.

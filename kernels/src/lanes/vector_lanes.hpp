@@ -172,6 +172,19 @@ BICLIQ_INLINE u32 compact(u32* p, Lanes a, Flags f) {
   }
   return popcount(f.bits);
 }
+BICLIQ_INLINE u32 compact_selected(u32* to, const u32* p, u32 bits) {
+#if defined(__AVX2__)
+  for (u32 left = bits; left; left >>= 8, p += 8) {
+    const __m256i places = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kCompactTable.places[left & 0xff])));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                        _mm256_permutevar8x32_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)), places));
+    to += popcount(left & 0xff);
+  }
+#else
+  for (u32 left = bits; left; left &= left - 1) *to++ = p[first_set(left)];
+#endif
+  return popcount(bits);
+}
 BICLIQ_INLINE u32 any_bits(Lanes a) {
   const Vec8 x = a.v[0] | a.v[1] | a.v[2] | a.v[3];
   return x[0] | x[1] | x[2] | x[3] | x[4] | x[5] | x[6] | x[7];

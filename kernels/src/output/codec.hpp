@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -27,31 +28,53 @@ F* function_of(void* library, const char* name) {
   return library ? reinterpret_cast<F*>(dlsym(library, name)) : nullptr;
 }
 
+/// zstd. Level 1 is told what pages of ids are like: repetitions are short and near, so a small
+/// table of 2^11 places, which a core keeps at hand, finds them sooner (docs/methods.md).
 struct Zstd {
+  struct Context;
   std::size_t (*bound)(std::size_t);
-  std::size_t (*compress)(void*, std::size_t, const void*, std::size_t, int);
+  std::size_t (*compress)(Context*, void*, std::size_t, const void*, std::size_t);
   std::size_t (*decompress)(void*, std::size_t, const void*, std::size_t);
   unsigned (*is_error)(std::size_t);
-  explicit operator bool() const { return bound && compress && decompress && is_error; }
+  Context* (*create)();
+  std::size_t (*free)(Context*);
+  std::size_t (*set)(Context*, int, int);
+  explicit operator bool() const { return bound && compress && decompress && is_error && create && free && set; }
 
   static const Zstd& library() {
     static const Zstd zstd = open();
     return zstd;
   }
-  void operator()(const Bytes& from, Bytes& to, int level) const {
+  std::shared_ptr<Context> context(int level) const {
+    std::shared_ptr<Context> made(create(), [this](Context* c) { free(c); });
+    if (!made) throw std::bad_alloc();
+    set(made.get(), kLevel, level);
+    if (level == 1) {
+      set(made.get(), kStrategy, kFast);
+      set(made.get(), kHashLog, 11);
+      set(made.get(), kMinMatch, 6);
+    }
+    return made;
+  }
+  void operator()(Context* context, const Bytes& from, Bytes& to) const {
     const std::size_t room = bound(from.size());
-    const std::size_t n = compress(to.room(room), room, from.data(), from.size(), level);
+    const std::size_t n = compress(context, to.room(room), room, from.data(), from.size());
     if (is_error(n)) throw std::runtime_error("zstd could not compress a page of " + std::to_string(from.size()) + " bytes");
     to.add(n);
   }
 
  private:
+  enum Parameter : int { kLevel = 100, kHashLog = 102, kMinMatch = 105, kStrategy = 107 };  // as zstd.h numbers them
+  enum Strategy : int { kFast = 1 };
   static Zstd open() {
     void* library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
     return {function_of<std::size_t(std::size_t)>(library, "ZSTD_compressBound"),
-            function_of<std::size_t(void*, std::size_t, const void*, std::size_t, int)>(library, "ZSTD_compress"),
+            function_of<std::size_t(Context*, void*, std::size_t, const void*, std::size_t)>(library, "ZSTD_compress2"),
             function_of<std::size_t(void*, std::size_t, const void*, std::size_t)>(library, "ZSTD_decompress"),
-            function_of<unsigned(std::size_t)>(library, "ZSTD_isError")};
+            function_of<unsigned(std::size_t)>(library, "ZSTD_isError"),
+            function_of<Context*()>(library, "ZSTD_createCCtx"),
+            function_of<std::size_t(Context*)>(library, "ZSTD_freeCCtx"),
+            function_of<std::size_t(Context*, int, int)>(library, "ZSTD_CCtx_setParameter")};
   }
 };
 
@@ -89,7 +112,8 @@ inline bool has_library(Codec codec) {
 
 /// The codec's own library; `has_library` holds.
 inline Compress library_of(Codec codec, int level) {
-  if (codec == Codec::zstd) return [level](const Bytes& from, Bytes& to) { Zstd::library()(from, to, level); };
+  if (codec == Codec::zstd)
+    return [context = Zstd::library().context(level)](const Bytes& from, Bytes& to) { Zstd::library()(context.get(), from, to); };
   if (codec == Codec::lz4_raw) return [](const Bytes& from, Bytes& to) { Lz4::library()(from, to); };
   return [](const Bytes& from, Bytes& to) { to.put(from.data(), from.size()); };
 }

@@ -6,19 +6,23 @@
 // so the definition levels of a page are one run, and its repetition levels are a bit an id, 0
 // where a list begins.
 //
-// Ids below 65,536 are written in 8 or 16 bits: as places in a dictionary that holds 0, 1, 2, …,
-// where the column has enough ids to outweigh it. They keep their byte boundaries, so a codec finds
-// in them what it would find in 32 bits, in half of the time (docs/methods.md). Larger ids are
-// written plain.
+// Ids, sizes and roots are written as places in a dictionary of those that the column has
+// (dictionary.hpp), where it has enough of them to outweigh it, and plain otherwise. A place takes
+// 8 or 16 bits, so that a codec finds in bytes what it would find in 32 bits (docs/methods.md), and
+// without a codec as few bits as there have to be. Roots come in runs, and are written so.
 //
-// Cost: a pass over the ids, and the codec. Memory: the row group, and a page.
+// Cost: three passes over the ids, and the codec. Memory: the row group, a page, and what a
+// dictionary takes.
 //
 // Reference: Apache Parquet format, parquet.thrift and Encodings.md (RLE, bit-packing hybrid).
 #pragma once
 
 #include "lanes/errors.hpp"
 #include "output/codec.hpp"
+#include "output/dictionary.hpp"
 #include "output/objective_columns.hpp"
+#include "output/packing.hpp"
+#include "output/size_counts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -32,6 +36,12 @@ struct ColumnChunk {
   u64 n_values = 0, uncompressed = 0;
   u32 n_pages = 0;
   std::string least, most;  // of a column of numbers: its smallest and largest value, as bytes
+};
+
+/// How large the bicliques of a row group are.
+struct GroupSizes {
+  std::vector<std::pair<i32, u64>> left, right;  // a size, and how many have it
+  std::pair<i32, i32> largest;                   // sides of the one with most edges
 };
 
 /// Which side of a biclique is the smaller one; of equal ones, the left.
@@ -61,10 +71,13 @@ class RowGroup {
  public:
   const Bytes& bytes() const { return bytes_; }
   const std::vector<ColumnChunk>& columns() const { return columns_; }
+  std::size_t rows() const { return n_rows_; }
+  const GroupSizes& sizes() const { return sizes_; }
 
+  /// `whole_bytes`: places take 8 or 16 bits, for a codec to find them in.
   RowGroup(const ListColumn& left, const ListColumn& right, const i32* root, std::size_t n, bool smaller_only,
-           const StoredObjectives& stored, Compress compress)
-      : compress_(std::move(compress)), n_rows_(n) {
+           const StoredObjectives& stored, bool whole_bytes, Compress compress)
+      : compress_(std::move(compress)), n_rows_(n), whole_bytes_(whole_bytes), sizes_{count_sizes(left, n), count_sizes(right, n), largest_of(left, right, n)} {
     if (smaller_only) {
       const SmallerSides smaller(left, right, n);
       put_lists(smaller.column());
@@ -75,9 +88,9 @@ class RowGroup {
     std::vector<i32> sizes(n);
     for (const ListColumn* side : {&left, &right}) {
       for (std::size_t i = 0; i < n; ++i) sizes[i] = side->length(i);
-      put_numbers(sizes.data());
+      put_repeated(sizes.data());
     }
-    put_numbers(root);
+    put_repeated(root);
     const BatchValues values(left, right, n);
     for (const Objective objective : stored.wanted) {
       if (objective == Objective::surprise)
@@ -91,22 +104,24 @@ class RowGroup {
   enum Encoding : u32 { kPlain = 0, kRle = 3, kDictionary = 8 };
   enum PageType : u32 { kDataPage = 0, kDictionaryPage = 2 };
   static constexpr std::size_t kPageValues = std::size_t{1} << 17;  // a page ends with the list that reaches this
-  static constexpr u64 kDictionaryPays = 16;                        // ids for each entry of the dictionary
+  static constexpr u64 kDictionaryPays = 16;                        // values for each entry of a dictionary
+  static constexpr u64 kRunsPay = 16;                               // values a run, on average
+  static constexpr u32 kPlainWidth = 32;
   static constexpr std::size_t kMostPageBytes = 0x7fffffff;
 
   const Compress compress_;
   const std::size_t n_rows_;
+  const bool whole_bytes_;
+  const GroupSizes sizes_;
   Bytes bytes_, page_, packed_;
+  Dictionary dictionary_;
   std::vector<ColumnChunk> columns_;
 
   void put_lists(const ListColumn& lists) {
     ColumnChunk& chunk = columns_.emplace_back();
     const std::size_t first = static_cast<std::size_t>(lists.offsets[0]), last = static_cast<std::size_t>(lists.offsets[n_rows_]);
     begin(chunk, last - first);
-    const auto [least, most] = range(lists.ids + first, last - first);
-    const u64 entries = static_cast<u64>(most) + 1;
-    const u32 width = least < 0 || entries > 65536 || chunk.n_values < kDictionaryPays * entries ? 32 : entries <= 256 ? 8 : 16;
-    if (width < 32) put_dictionary(chunk, static_cast<u32>(entries));
+    const u32 width = put_dictionary(chunk, lists.ids + first);
     chunk.data = bytes_.size();
     for (std::size_t from = 0; from < n_rows_;) from = put_list_page(chunk, lists, from, width);
     chunk.end = bytes_.size();
@@ -124,13 +139,11 @@ class RowGroup {
     page_.clear();
     put_repetition_levels(lists.offsets, from, to, n);
     put_definition_levels(n);
-    if (width == 8)
-      put_packed<std::uint8_t>(ids, n);
-    else if (width == 16)
-      put_packed<std::uint16_t>(ids, n);
-    else
+    if (width == kPlainWidth)
       page_.put(ids, n * sizeof(i32));
-    put_data_page(chunk, n, width == 32 ? kPlain : kDictionary);
+    else
+      put_places(ids, n, width);
+    put_data_page(chunk, n, width == kPlainWidth ? kPlain : kDictionary);
     return to;
   }
   /// A bit an id: 0 where a list begins.
@@ -163,34 +176,72 @@ class RowGroup {
     std::memcpy(page_.data() + at - 4, &length, 4);
   }
   /// Places in the dictionary as one bit-packed run, whose groups of eight are filled up.
-  template <class T>
-  void put_packed(const i32* ids, std::size_t n) {
+  void put_places(const i32* values, std::size_t n, u32 width) {
     const std::size_t groups = (n + 7) / 8;
-    page_.put_byte(8 * sizeof(T));
+    page_.put_byte(width);
     page_.put_varint(u64{groups} << 1 | 1);
-    char* to = page_.room(8 * groups * sizeof(T));
-    for (std::size_t i = 0; i < n; ++i) {
-      const T id = static_cast<T>(ids[i]);
-      std::memcpy(to + i * sizeof(T), &id, sizeof(T));
-    }
-    std::memset(to + n * sizeof(T), 0, (8 * groups - n) * sizeof(T));
-    page_.add(8 * groups * sizeof(T));
+    char* to = page_.room(groups * width + kPackSpare);
+    if (width == 8 || width == 16)
+      put_whole(values, n, width / 8, to);
+    else
+      pack(n, width, to, [values, places = dictionary_.places()](std::size_t i) { return places[values[i]]; });
+    page_.add(groups * width);
   }
-  /// The dictionary in which each id has its own place.
-  void put_dictionary(ColumnChunk& chunk, u32 entries) {
+  void put_whole(const i32* values, std::size_t n, u32 bytes, char* to) const {
+    const auto put = [&, places = dictionary_.places()](auto zero) {
+      using Place = decltype(zero);
+      for (std::size_t i = 0; i < n; ++i) {
+        const Place place = static_cast<Place>(places[values[i]]);
+        std::memcpy(to + i * sizeof(Place), &place, sizeof(Place));
+      }
+    };
+    bytes == 1 ? put(std::uint8_t{0}) : put(std::uint16_t{0});
+    std::memset(to + n * bytes, 0, ((n + 7) / 8 * 8 - n) * bytes);
+  }
+  /// The same, each of its runs a length and a place.
+  void put_runs(const i32* values, std::size_t n, u32 width) {
+    page_.put_byte(width);
+    for (std::size_t i = 0, from = 0; i < n; from = i) {
+      while (i < n && values[i] == values[from]) ++i;
+      page_.put_varint(u64{i - from} << 1);
+      const std::uint16_t place = dictionary_.places()[values[from]];
+      page_.put(&place, (width + 7) / 8);
+    }
+  }
+  /// Writes the different values of a column, where that pays; returns how many bits a place has.
+  u32 put_dictionary(ColumnChunk& chunk, const i32* values) {
+    const std::vector<i32>& entries = dictionary_.of(values, chunk.n_values);
+    if (entries.empty() || chunk.n_values < kDictionaryPays * entries.size()) return kPlainWidth;
     page_.clear();
-    char* to = page_.room(entries * sizeof(i32));
-    for (u32 id = 0; id < entries; ++id) std::memcpy(to + id * sizeof(i32), &id, sizeof(i32));
-    page_.add(entries * sizeof(i32));
-    put_page(chunk, kDictionaryPage, [entries](ThriftStruct& page) { page.inner(7).number(1, entries).number(2, kPlain).end(); });
+    page_.put(entries.data(), entries.size() * sizeof(i32));
+    const u32 n = static_cast<u32>(entries.size());
+    put_page(chunk, kDictionaryPage, [n](ThriftStruct& page) { page.inner(7).number(1, n).number(2, kPlain).end(); });
+    chunk.data = bytes_.size();
+    const u32 bits = bits_of_places(n);
+    return whole_bytes_ ? (bits + 7) / 8 * 8 : bits;
+  }
+  /// Sizes and roots: few different ones, as a rule.
+  void put_repeated(const i32* values) {
+    ColumnChunk& chunk = begin_numbers(values);
+    const u32 width = put_dictionary(chunk, values);
+    std::size_t runs = 1;
+    for (std::size_t i = 1; i < n_rows_; ++i) runs += values[i] != values[i - 1];
+    for (std::size_t from = 0; from < n_rows_; from += kPageValues) {
+      const std::size_t n = std::min(kPageValues, n_rows_ - from);
+      page_.clear();
+      if (width == kPlainWidth)
+        page_.put(values + from, n * sizeof(i32));
+      else if (runs * kRunsPay <= n_rows_)
+        put_runs(values + from, n, width);
+      else
+        put_places(values + from, n, width);
+      put_data_page(chunk, n, width == kPlainWidth ? kPlain : kDictionary);
+    }
+    chunk.end = bytes_.size();
   }
   template <class T>
   void put_numbers(const T* values) {
-    ColumnChunk& chunk = columns_.emplace_back();
-    begin(chunk, n_rows_);
-    const auto [least, most] = range(values, n_rows_);
-    chunk.least.assign(reinterpret_cast<const char*>(&least), sizeof(T));
-    chunk.most.assign(reinterpret_cast<const char*>(&most), sizeof(T));
+    ColumnChunk& chunk = begin_numbers(values);
     for (std::size_t from = 0; from < n_rows_; from += kPageValues) {
       const std::size_t n = std::min(kPageValues, n_rows_ - from);
       page_.clear();
@@ -200,19 +251,18 @@ class RowGroup {
     chunk.end = bytes_.size();
   }
 
+  template <class T>
+  ColumnChunk& begin_numbers(const T* values) {
+    ColumnChunk& chunk = columns_.emplace_back();
+    begin(chunk, n_rows_);
+    const auto [least, most] = range_of(values, n_rows_);
+    chunk.least.assign(reinterpret_cast<const char*>(&least), sizeof(T));
+    chunk.most.assign(reinterpret_cast<const char*>(&most), sizeof(T));
+    return chunk;
+  }
   void begin(ColumnChunk& chunk, std::size_t n_values) {
     chunk.begin = chunk.data = bytes_.size();
     chunk.n_values = n_values;
-  }
-  /// The smallest and the largest of some values; 0 without one.
-  template <class T>
-  static std::array<T, 2> range(const T* values, std::size_t n) {
-    T least = n ? values[0] : T{0}, most = least;
-    for (std::size_t i = 0; i < n; ++i) {
-      least = values[i] < least ? values[i] : least;
-      most = values[i] > most ? values[i] : most;
-    }
-    return {least, most};
   }
   void put_data_page(ColumnChunk& chunk, std::size_t n, Encoding encoding) {
     ++chunk.n_pages;

@@ -1,7 +1,7 @@
 // stored_row_group.hpp: row groups as row_group.hpp lays them out, read again.
 //
 // A general reader expects levels of any kind at each id; these pages have one kind. So their bits
-// are looked at 64 at a time, and ids only become wider (docs/methods.md compares the two). What is
+// are looked at 64 at a time, and ids are looked up (docs/methods.md compares the two). What is
 // laid out otherwise, or is damaged, is `ForeignPages`: a general reader then reads it, or says
 // what is wrong with it. Nothing outside of the bytes that are given is read or written, whatever
 // they hold.
@@ -12,6 +12,7 @@
 #pragma once
 
 #include "output/codec.hpp"
+#include "output/packing.hpp"
 
 #include <vector>
 
@@ -109,8 +110,13 @@ class StoredRowGroup {
   /// Reads a column of numbers of so many bytes each, for which `values` has room.
   void numbers(const StoredColumn& column, std::size_t width, char* values) {
     each_page(column, false, [&](const Page& page, u64 at) {
-      if (page.encoding != kPlain || page.size < page.n_values * width) throw ForeignPages();
-      std::copy_n(page.data, page.n_values * width, values + at * width);  // of none, neither need be there
+      ThriftReader in(page.data, page.data + page.size);
+      if (page.encoding == kPlain)
+        std::copy_n(in.take(page.n_values * width), page.n_values * width, values + at * width);
+      else if (width == sizeof(i32))
+        put_places(in, page.n_values, reinterpret_cast<i32*>(values) + at);
+      else
+        throw ForeignPages();
     });
   }
 
@@ -150,7 +156,8 @@ class StoredRowGroup {
   void each_page(const StoredColumn& column, bool lists, F read) {
     if (column.begin > column.end || column.end > size_ || column.n_values > 0x7fffffff) throw ForeignPages();
     ThriftReader in(data_ + column.begin, data_ + column.end);
-    entries_ = 0;
+    entries_.clear();
+    n_entries_ = 0;
     for (u64 at = 0; in.left();) {
       const Header head = header(in);
       const char* packed = in.take(head.packed);
@@ -158,7 +165,7 @@ class StoredRowGroup {
       page_.clear();
       if (!decompress(codec_, packed, head.packed, page_.room(head.size), head.size)) throw ForeignPages();
       if (head.type == kDictionaryPage) {
-        check_dictionary(head);
+        read_dictionary(head);
         continue;
       }
       const bool ours = head.type == kDataPage && (head.encoding == kPlain || head.encoding == kDictionary) &&
@@ -169,12 +176,12 @@ class StoredRowGroup {
       if (!in.left() && at != column.n_values) throw ForeignPages();
     }
   }
-  /// Each id must have its own place.
-  void check_dictionary(const Header& head) {
-    if (head.n_values > 65536 || head.size != head.n_values * sizeof(i32)) throw ForeignPages();
-    for (u32 id = 0; id < head.n_values; ++id)
-      if (std::memcmp(page_.data() + id * sizeof(i32), &id, sizeof(i32)) != 0) throw ForeignPages();
-    entries_ = static_cast<u32>(head.n_values);
+  /// Behind the entries there is room for all that places of 16 bits can name.
+  void read_dictionary(const Header& head) {
+    if (head.n_values > kMostEntries || head.size != head.n_values * sizeof(i32)) throw ForeignPages();
+    n_entries_ = static_cast<u32>(head.n_values);
+    entries_.resize(kMostEntries);
+    std::copy_n(page_.data(), head.size, reinterpret_cast<char*>(entries_.data()));
   }
   /// The repetition levels, as one bit-packed run.
   static const char* level_bits(ThriftReader& in, u64 n) {
@@ -207,37 +214,59 @@ class StoredRowGroup {
     const char* const begin = in.at();
     if (in.varint() != n << 1 || in.byte() != 1 || in.at() != begin + length) throw ForeignPages();
   }
-  /// Places in the dictionary, which are the ids themselves, as one bit-packed run.
-  void put_places(ThriftReader& in, u64 n, i32* ids) const {
-    const u32 bytes = in.byte() / 8;
-    const u64 groups = (n + 7) / 8;
-    if (in.varint() != (groups << 1 | 1)) throw ForeignPages();
+  /// What the dictionary holds at each place: runs of the same one, and bit-packed ones.
+  void put_places(ThriftReader& in, u64 n, i32* values) const {
+    const u32 width = in.byte();
+    if (!width || width > 16 || !n_entries_) throw ForeignPages();
     u32 most = 0;
-    if (bytes == 1)
-      most = widen<std::uint8_t>(in.take(8 * groups), n, ids);
-    else if (bytes == 2)
-      most = widen<std::uint16_t>(in.take(16 * groups), n, ids);
-    else
-      throw ForeignPages();
-    if (n && most >= entries_) throw ForeignPages();
+    for (u64 at = 0; at < n;) {
+      const u64 head = in.varint(), rest = n - at;
+      if (head & 1) {
+        const u64 groups = head >> 1, packed = std::min(rest, 8 * std::min(groups, rest));
+        if (!groups || groups > (rest + 7) / 8) throw ForeignPages();
+        most = std::max(most, look_up(in.take(groups * width), packed, width, values + at));
+        at += packed;
+      } else {
+        u32 place = 0;
+        std::memcpy(&place, in.take((width + 7) / 8), (width + 7) / 8);
+        const u64 run = head >> 1;
+        if (!run || run > rest || place >= n_entries_) throw ForeignPages();
+        std::fill_n(values + at, run, entries_[place]);
+        at += run;
+      }
+    }
+    if (most >= n_entries_) throw ForeignPages();
+  }
+  /// Returns the largest place.
+  u32 look_up(const char* from, u64 n, u32 width, i32* values) const {
+    if (width == 8) return look_up_whole<std::uint8_t>(from, n, values);
+    if (width == 16) return look_up_whole<std::uint16_t>(from, n, values);
+    u32 most = 0;
+    unpack(from, n, width, [&](std::size_t i, u32 place) {
+      values[i] = entries_[place];
+      most = place > most ? place : most;
+    });
+    return most;
   }
   template <class T>
-  static u32 widen(const char* from, u64 n, i32* ids) {
+  u32 look_up_whole(const char* from, u64 n, i32* values) const {
     u32 most = 0;
     for (u64 i = 0; i < n; ++i) {
-      T id;
-      std::memcpy(&id, from + i * sizeof(T), sizeof(T));
-      ids[i] = id;
-      most = id > most ? id : most;
+      T place;
+      std::memcpy(&place, from + i * sizeof(T), sizeof(T));
+      values[i] = entries_[place];
+      most = place > most ? place : most;
     }
     return most;
   }
 
+  static constexpr u32 kMostEntries = 65536;
   const char* const data_;
   const std::size_t size_;
   const Codec codec_;
   Bytes page_;
-  u32 entries_ = 0;  // of the column's dictionary
+  std::vector<i32> entries_;  // of the column's dictionary
+  u32 n_entries_ = 0;
 };
 
 }  // namespace BICLIQ_ISA

@@ -1,0 +1,69 @@
+// row_groups.hpp: how row groups are laid out, as Python says it, and a row group for Python.
+#pragma once
+
+#include "bindings/bindings.hpp"
+#include "output/row_group.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+/// Terms of the left and of the right vertices; objectives that sizes tell need none.
+using SideTerms = std::optional<std::pair<Input<i64>, Input<i64>>>;
+
+/// Makes row groups in any thread; holds what Python gave for it.
+class RowGroupMaker {
+ public:
+  RowGroupMaker(bool smaller_only, u32 codec, int level, nb::object compress, const std::vector<u32>& objectives, SideTerms terms,
+                double unit)
+      : smaller_only_(smaller_only), codec_(static_cast<Codec>(codec)), level_(level), compress_(std::move(compress)), terms_(std::move(terms)) {
+    stored_.unit = unit;
+    if (terms_) {
+      stored_.left = {terms_->first.data(), terms_->first.size()};
+      stored_.right = {terms_->second.data(), terms_->second.size()};
+    }
+    for (const u32 objective : objectives) stored_.wanted.push_back(static_cast<Objective>(objective));
+  }
+  /// Python's lock is taken for pages that a function of Python compresses, and for nothing else.
+  std::shared_ptr<RowGroup> operator()(const ListColumn& left, const ListColumn& right, const i32* root, std::size_t n) const {
+    return std::make_shared<RowGroup>(left, right, root, n, smaller_only_, stored_, codec_ != Codec::none, compress());
+  }
+
+ private:
+  Compress compress() const {
+    if (compress_.is_none()) return library_of(codec_, level_);
+    return [function = nb::handle(compress_)](const Bytes& from, Bytes& to) {
+      const nb::gil_scoped_acquire acquire;
+      const nb::bytes packed = nb::cast<nb::bytes>(function(nb::bytes(from.data(), from.size())));
+      to.put(packed.c_str(), packed.size());
+    };
+  }
+  const bool smaller_only_;
+  const Codec codec_;
+  const int level_;
+  const nb::object compress_;
+  const SideTerms terms_;
+  StoredObjectives stored_;
+};
+
+/// Its rows, its bytes, its columns and its sizes.
+inline nb::object python_of(const std::shared_ptr<RowGroup>& group) {
+  nb::list columns;
+  for (const ColumnChunk& c : group->columns())
+    columns.append(nb::make_tuple(c.begin, c.data, c.end, c.n_values, c.uncompressed, c.n_pages,
+                                  nb::bytes(c.least.data(), c.least.size()), nb::bytes(c.most.data(), c.most.size())));
+  const GroupSizes& sizes = group->sizes();
+  const nb::capsule owner(new std::shared_ptr<RowGroup>(group), [](void* p) noexcept { delete static_cast<std::shared_ptr<RowGroup>*>(p); });
+  using Raw = nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>>;
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(group->bytes().data());
+  return nb::make_tuple(group->rows(), nb::cast(Raw(bytes, {group->bytes().size()}, owner)), columns, sizes.left, sizes.right, sizes.largest);
+}
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

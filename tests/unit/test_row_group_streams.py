@@ -1,0 +1,96 @@
+"""A search makes row groups of what it finds, and a writer takes them as they are."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kernels
+from kernels import RowGroup, RowGroupLayout, Stream, enumerate_maximal_bicliques, set_digest, stream_row_groups
+from kernels.output import CODECS
+from pipeline.settings import PublishSettings
+from pipeline.store.biclique_file import BicliqueWriter, layout_of
+from pipeline.store.sizes import Sizes
+from tests.property.graphs import random_graphs
+
+
+def searched(graph: Any, publish: PublishSettings, **options: Any) -> tuple[list[RowGroup], kernels.EnumerationResult]:
+    with stream_row_groups(*graph.csr, layout_of(publish), **options) as stream:
+        assert isinstance(stream, Stream)
+        return list(stream), stream.result
+
+
+def table_of(groups: list[RowGroup], publish: PublishSettings) -> Any:
+    file = io.BytesIO()
+    with BicliqueWriter(file, 1, publish) as writer:
+        for group in groups:
+            writer.write(group)
+    return pq.read_table(file)
+
+
+@given(random_graphs(), st.sampled_from(list(CODECS)), st.integers(1, 3), st.sampled_from(["left", "right"]))
+@settings(max_examples=60, deadline=None)
+def test_row_groups_hold_what_the_search_finds(graph: Any, compression: Any, threads: int, side: str) -> None:
+    publish = PublishSettings(compression=compression)
+    groups, result = searched(graph, publish, threads=threads, side=side, batch_bicliques=3)
+    expected = enumerate_maximal_bicliques(*graph.csr, mode="digest", side=side)
+    assert (result.bicliques, result.digest, result.complete) == (expected.bicliques, expected.digest, True)
+    assert sum(map(len, groups)) == expected.bicliques
+    table = table_of(groups, publish)
+    lists = [table[name].combine_chunks() for name in ("left", "right")]
+    arrays = [np.asarray(part) for one in lists for part in (one.offsets, one.values)] if len(table) else []
+    assert (set_digest(*arrays) if arrays else 0) == expected.digest
+    counted, told = Sizes(), Sizes()
+    for group in groups:
+        told.merge(group.sizes)
+    counted.add(*(np.asarray(table[name]) for name in ("n_left", "n_right")))
+    assert told.record() == counted.record()
+
+
+def many() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], int]:
+    rows = [np.flatnonzero(row) for row in np.random.default_rng(3).random((300, 90)) < 0.3]
+    return np.cumsum([0, *map(len, rows)]), np.concatenate(rows), 90
+
+
+@pytest.mark.parametrize("compress", [None, zlib.compress], ids=["library", "Python"])
+def test_a_stream_that_is_left_early_ends(compress: Any) -> None:
+    layout = RowGroupLayout("zstd", compress=compress)
+    with stream_row_groups(*many(), layout, threads=2, batch_bicliques=50) as stream:
+        assert len(next(stream)) == 50
+    assert not stream.result.complete
+    forgotten = stream_row_groups(*many(), layout, threads=2, batch_bicliques=50)
+    next(forgotten)
+    del forgotten  # its threads end, though they may be waiting for Python's lock
+
+
+def test_an_error_of_who_compresses_ends_the_search() -> None:
+    def fails(page: bytes) -> bytes:
+        raise OSError("no room")
+
+    with (
+        pytest.raises(Exception, match="no room"),
+        stream_row_groups(*many(), RowGroupLayout(compress=fails)) as stream,
+    ):
+        list(stream)
+
+
+def test_until_ends_it() -> None:
+    with stream_row_groups(*many(), RowGroupLayout("none"), batch_bicliques=50, until=lambda: True) as stream:
+        assert list(stream) == []
+    assert not stream.result.complete
+
+
+def test_limits_and_layouts_that_cannot_be_are_refused() -> None:
+    with pytest.raises(ValueError, match="row groups"):
+        stream_row_groups(*many(), RowGroupLayout(), max_bicliques=3)
+    with pytest.raises(ValueError, match="compression"):
+        RowGroupLayout("gzip")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="terms"):
+        RowGroupLayout(objectives=["surprise"])
