@@ -213,7 +213,7 @@ class Finding {
     sizes.min_columns = needed(last);
     sizes.min_rows = first_below(last);
     while (sizes.min_rows > fewest && needed(sizes.min_rows - 1) == sizes.min_columns)
-      sizes.min_rows = std::max(sizes.min_rows / 2, fewest);
+      sizes.min_rows = first_below(sizes.min_rows - 1);
     return sizes;
   }
 
