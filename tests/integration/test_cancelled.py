@@ -97,8 +97,8 @@ def test_work_stops_when_the_process_that_waits_for_it_is_killed(cluster):
 
 @pytest.fixture
 def table(tmp_path):
-    """An edge table with five million bicliques: some seconds of one core."""
-    graph = random_graph(130, 130, 0.4, seed=1)
+    """An edge table with 23 million bicliques: some seconds of one core."""
+    graph = random_graph(160, 160, 0.4, seed=1)
     rows = np.stack([graph.edge_left, graph.indices], axis=1)
     np.savetxt(tmp_path / "edges.csv", rows, "%d", ",", header="l,r", comments="")
     return str(tmp_path / "edges.csv")
@@ -149,7 +149,7 @@ def test_a_flow_that_is_cancelled_stops_its_workers_keeps_commits_and_resumes(tm
     assert 2 <= len(kept) < 16
     assert committed(store) == kept
     record = run(table, load_settings(store=store, plan={"partitions": 16}, cluster={"local": True}))
-    assert (record.bicliques, record.searched) == (5_415_539, 16 - len(kept))
+    assert (record.bicliques, record.searched) == (23_565_628, 16 - len(kept))
 
 
 def test_a_second_run_waits_is_refused_or_takes_over_from_a_dead_one(tmp_path, table):
@@ -162,7 +162,7 @@ def test_a_second_run_waits_is_refused_or_takes_over_from_a_dead_one(tmp_path, t
             run(table, load_settings(**settings, second_run="refuse"))
     kept = len(committed(store))
     record = run(table, load_settings(**settings, second_run="refuse"))  # the lock died with its process
-    assert (record.bicliques, record.searched) == (5_415_539, 8 - kept)
+    assert (record.bicliques, record.searched) == (23_565_628, 8 - kept)
 
 
 def test_a_run_that_waits_finds_everything_done(tmp_path, table, caplog):
@@ -172,7 +172,7 @@ def test_a_run_that_waits_finds_everything_done(tmp_path, table, caplog):
         wait_for(lambda: len(committed(store)) >= 1, 120)
         settings = {"store": store, "plan": {"partitions": 4}, "cluster": {"local": True}, "second_run": "wait"}
         record = run(table, load_settings(**settings))
-    assert (record.bicliques, record.searched) == (5_415_539, 0)
+    assert (record.bicliques, record.searched) == (23_565_628, 0)
     assert "run waits for another process" in caplog.text
 
 

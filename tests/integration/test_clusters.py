@@ -33,8 +33,8 @@ PAGE = ROOT / "docs" / "clusters.md"
 
 @pytest.fixture
 def table(tmp_path):
-    """An edge table with five million bicliques: some seconds of one core."""
-    graph = random_graph(130, 130, 0.4, seed=1)
+    """An edge table with 23 million bicliques: some seconds of one core."""
+    graph = random_graph(160, 160, 0.4, seed=1)
     rows = np.stack([graph.edge_left, graph.indices], axis=1)
     np.savetxt(tmp_path / "edges.csv", rows, "%d", ",", header="l,r", comments="")
     return str(tmp_path / "edges.csv")
@@ -147,7 +147,7 @@ def test_what_a_killed_worker_had_committed_is_not_searched_again(tmp_path, tabl
         os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
         search.join(240)
     (record,) = found
-    assert record.bicliques == 5_415_539
+    assert record.bicliques == 23_565_628
     assert record.searched == 16
     assert {name: written(store)[name] for name in kept} == kept
 
@@ -208,7 +208,7 @@ def test_a_cluster_that_scales_itself_grows_from_nothing(tmp_path, table):
         )
         record = run(table, settings)
         seen = {commit.partition for commit in open_run(record.store).commits.values()}
-    assert record.bicliques == 5_415_539
+    assert record.bicliques == 23_565_628
     assert len(seen) == 16
     assert len(record.busy) >= 1
 

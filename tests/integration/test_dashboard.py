@@ -27,8 +27,8 @@ from tests.integration.server import wait_for
 from tests.integration.stored_graphs import put_graph, random_graph
 from tests.real_graphs import COUNTS, DATA
 
-LONG = random_graph(130, 130, 0.4, seed=1)
-"""5,415,539 bicliques: some seconds of a core."""
+LONG = random_graph(160, 160, 0.4, seed=1)
+"""23,565,628 bicliques: some seconds of a core."""
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_a_browser_sees_a_search_go_on_and_end(tmp_path, cluster, store):
         search.start()
         seen = tab.wait_for("1 of 1 searches go on, 2 workers", run, "until", "GiB of")
         assert "goes on" in seen
-        tab.wait_for(run, "done 48 of 48 100.0% 5,415,539")
+        tab.wait_for(run, "done 48 of 48 100.0% 23,565,628")
         search.join()
         assert tab.value("document.querySelectorAll('.navbar a[href=bicliq]').length") == 1
         tab.open(f"{home_of(cluster)}/workers")
