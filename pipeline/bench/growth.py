@@ -91,15 +91,16 @@ def measure_growth(folder: Path, sizes: Sequence[int], settings: Settings) -> It
     Raises
     ------
     InputError
-        Where what lies in the folder was measured with other settings.
+        Where the folder is a URL, cannot be made, or holds other things than measurements; where
+        these were made with other settings.
     BicliqError
         Where the process of a stage was killed.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    _check_folder(folder)
     asked = settings.model_dump(mode="json", exclude={"store"})
     for size in sizes:
         place = folder / str(size)
-        place.mkdir(exist_ok=True)
+        place.mkdir(parents=True, exist_ok=True)
         known = _read(place / MEASURED, asked)
         for stage in STAGES[: len(known)]:
             yield known[stage]
@@ -159,6 +160,17 @@ def _seconds_by_stage(records: Iterable[dict[str, Any]]) -> dict[str, dict[int, 
     whole = set.intersection(*(set(points) for points in stages.values()))
     stages["all"] = {edges: sum(points[edges] for points in stages.values()) for edges in sorted(whole)}
     return {stage: dict(sorted(points.items())) for stage, points in stages.items()}
+
+
+def _check_folder(folder: Path) -> None:
+    if ":/" in str(folder):
+        raise InputError(f"{folder}: stages are measured on a disk of this machine; name a folder of it, not a URL")
+    if not folder.parent.is_dir():
+        raise InputError(f"{folder.parent}: there is no such folder; make it, or name another place")
+    found = list(folder.iterdir()) if folder.exists() else []
+    others = [path.name for path in found if path.is_dir() and not path.name.isdigit()]
+    if others:
+        raise InputError(f"{folder}: it holds other things than measurements ({others[0]}); name a new folder")
 
 
 def _read(path: Path, asked: dict[str, Any]) -> dict[str, StageMeasured]:

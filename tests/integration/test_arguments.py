@@ -56,6 +56,7 @@ WORKS: dict[str, tuple[list[str], dict[str, str]]] = {
     "bench gpu": ([UC], {"--runs": "1"}),
     "bench run": (["t.csv"], {**COLUMNS, "--runs": "1", "--local": ""}),
     "bench scale": ([], {"--store": "store", "--workers": "1"}),
+    "bench growth": (["grown"], {"--edges": "90"}),
     "bench count": (["marvel"], {"--runs": "1"}),
     "bench choice": ([], {"--seeds": "1"}),
     "bench estimate": ([UC], {"--seeds": "1"}),
