@@ -7,7 +7,7 @@ WHEEL ?=
 SANITIZER ?= compute-sanitizer
 SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/*)
 
-.PHONY: setup setup-dev wheel demo test test-checked sanitize-cpu test-gpu sanitize-gpu faults fuzz load sbom audit lint docs gallery bench clean
+.PHONY: setup setup-dev wheel demo test test-checked sanitize-cpu sanitize-address sanitize-thread test-gpu sanitize-gpu faults fuzz load sbom audit lint docs gallery bench clean
 
 # What a run needs: the kernels for the best instruction set of this processor.
 # `make demo WHEEL=dist/….whl` compiles nothing.
@@ -89,11 +89,12 @@ test-checked: .venv/tools
 	$(call install,$(CHECKED),$$(echo build/checked-wheel/*.whl)[dev])
 	$(CHECKED)/bin/python -m pytest tests/property
 
-# The kernels built with GCC's sanitizers, in environments of their own, and their tests: what reads
-# beyond an array, overflows, or writes what another thread reads ends the process. Half an hour on
-# two cores; KERNEL_TESTS=tests/property/test_ill_formed_arrays.py is a part that fits any time.
+# The kernels built with one of GCC's sanitizers, in an environment of their own, and their tests:
+# what reads beyond an array, overflows, or writes what another thread reads ends the process.
+# `.ci/sanitize` is the same as a job of CI; KERNEL_TESTS=tests/property/test_finding.py is a part.
 KERNEL_TESTS = $(addprefix tests/property/test_,ill_formed_arrays.py maximal_bicliques.py finding.py \
-  grouping.py restoring.py changes.py projection.py estimate.py large_counts.py)
+  covering.py grouping.py components.py restoring.py changes.py projection.py estimate.py large_counts.py) \
+  tests/unit/test_row_group_streams.py
 define sanitized
 test -x .venv/$(1)/bin/python || $(PYTHON) -m venv .venv/$(1)
 $(call build,editable,build/$(1)-wheel,build-dir=build/$(1) cmake.define.BICLIQ_SANITIZE=$(1) \
@@ -101,11 +102,14 @@ $(call build,editable,build/$(1)-wheel,build-dir=build/$(1) cmake.define.BICLIQ_
 @.venv/$(1)/bin/python -m pip uninstall -qq --yes bicliq
 $(call install,.venv/$(1),$$(echo build/$(1)-wheel/*.whl)[dev])
 LD_PRELOAD="$$(for library in $(2) stdc++; do gcc -print-file-name=lib$$library.so; done | paste -sd:)" \
-  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1 \
+  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+  TSAN_OPTIONS=halt_on_error=1:suppressions=$(CURDIR)/tests/sanitizers/thread.txt \
   .venv/$(1)/bin/python -m pytest -s $(KERNEL_TESTS)
 endef
-sanitize-cpu: .venv/tools
+sanitize-cpu: sanitize-address sanitize-thread
+sanitize-address: .venv/tools
 	$(call sanitized,address,asan)
+sanitize-thread: .venv/tools
 	$(call sanitized,thread,tsan)
 
 # Tests that need an NVIDIA GPU; each is skipped, with its reason, where there is none. First: pip

@@ -271,6 +271,30 @@ def bench_estimate(
     console.answer({"machine": machine_facts(), "graphs": records}, json, bench_tables.estimates, wide_table=True)
 
 
+@room.command("find", "BICLIQ_DATA=graphs bicliq bench find YouTube EuAll gowalla edit-nawiki --runs 9")
+def bench_find(
+    graphs: Graphs = None,
+    top: Annotated[int, typer.Option("--top", min=1, max=100_000, help="How many of the best, by each objective.")] = 20,
+    runs: Annotated[int, typer.Option("--runs", min=1, max=1000, help="Runs of each question.")] = 9,
+    threads: Threads = 1,
+    backend: OneBackend = "cpu",
+    json: Json = False,
+) -> None:
+    """Time the search for the best bicliques, by every objective, beside the published figures."""
+    from flows.cli import bench_tables, console
+    from pipeline.bench.finding import measure_finds
+    from pipeline.bench.graphs import find_graphs
+    from pipeline.placement.machine import machine_facts
+
+    records = []
+    for measured in measure_finds(find_graphs(graphs or []), top, runs, threads, backend):
+        records.append(measured.record())
+        console.note(f"{measured.graph}, {measured.k} by {measured.by}: {measured.milliseconds:.1f} ms")
+    record = {"machine": machine_facts(backend), "questions": records}
+    console.answer(record, json, bench_tables.finds, wide_table=True)
+    _end(all(r["exact"] for r in records))
+
+
 @room.command("planted", "bicliq bench planted UCforum movielens-ui --seeds 5 --picture planted.svg")
 def bench_planted(
     graphs: Annotated[

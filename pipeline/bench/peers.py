@@ -39,6 +39,15 @@ class CliquePeer:
     h200: float | None = None
 
 
+@dataclass(frozen=True)
+class MaximumPeer:
+    """Edges of a maximum biclique of least sizes, and the milliseconds of the best program."""
+
+    min_size: int
+    edges: int
+    best: int
+
+
 @cache
 def enumeration_peers() -> dict[str, Peer]:
     """Return what is known of each graph whose bicliques are measured."""
@@ -64,6 +73,18 @@ def count_peers() -> dict[str, dict[tuple[int, int], CountPeer]]:
 def all_sizes_peers() -> dict[str, dict[str, int]]:
     """Return milliseconds for all counts of a graph in one pass, by graph and program."""
     return dict(_table("count")["all_sizes"])
+
+
+@cache
+def maximum_peers() -> dict[str, list[MaximumPeer]]:
+    """Return what is known of the maximum bicliques of each graph.
+
+    Examples
+    --------
+    >>> maximum_peers()["gowalla"][0].edges
+    936
+    """
+    return {name: [MaximumPeer(**row) for row in rows] for name, rows in _table("maximum")["graphs"].items()}
 
 
 @cache

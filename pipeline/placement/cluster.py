@@ -79,6 +79,9 @@ def open_cluster(settings: ClusterSettings, backend: str = "cpu", data_backend: 
     import dask
     from distributed import Client
 
+    from pipeline.placement.batches import send_when_the_clock_is_put_back
+
+    send_when_the_clock_is_put_back()  # workers do so with their first task
     quiet = {
         "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
         "distributed.deploy.lost-worker-timeout": NEVER,
@@ -88,6 +91,8 @@ def open_cluster(settings: ClusterSettings, backend: str = "cpu", data_backend: 
         if settings.scheduler is not None:
             with _without_dasks_log(), _connect(settings.scheduler) as client:
                 _refuse_hosts_without_bicliq(client)
+                with contextlib.suppress(ImportError):  # an older Bicliq there
+                    client.run_on_scheduler(send_when_the_clock_is_put_back)
                 yield client
             return
         _refuse_in_a_worker()

@@ -277,6 +277,9 @@ def _on_worker(task: Task, topic: str, slots: Slots, level: int) -> tuple[str, A
     """
     from distributed import get_worker
 
+    from pipeline.placement.batches import send_when_the_clock_is_put_back
+
+    send_when_the_clock_is_put_back()
     worker = get_worker()
     metrics_on(worker)
     sharers = slots.others.get(_host(worker.address), slots.usual or worker.state.nthreads)

@@ -60,6 +60,7 @@ WORKS: dict[str, tuple[list[str], dict[str, str]]] = {
     "bench count": (["marvel"], {"--runs": "1"}),
     "bench choice": ([], {"--seeds": "1"}),
     "bench estimate": ([UC], {"--seeds": "1"}),
+    "bench find": ([UC], {"--runs": "1"}),
     "bench planted": ([], {"--seeds": "1", "--rings": "1"}),
     "bench update": ([UC], {"--edges": "3"}),
     "bench clique": ([str(DATA / "dimacs" / "hamming6-4.clq")], {"--runs": "1"}),

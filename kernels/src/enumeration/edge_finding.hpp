@@ -4,7 +4,11 @@
 // nothing any more. With weights of 1 that is the biclique with most edges that are not covered
 // yet; it is the greedy cover, each step of which is exact. A cover ends where nothing adds to it.
 //
-// Method: that of finding.hpp, with the bounds of edge_sink.hpp. Positive weights only fall while a
+// Method: that of finding.hpp, with the bounds of edge_sink.hpp. No edge weighs more than the
+// heaviest, so that what is worth much has many edges: once stars and greed have said what is
+// wanted, the search goes from range to range of numbers of rows (row_ranges.hpp).
+//
+// A cover is searched in the whole graph, round by round. Positive weights only fall while a
 // cover grows, so that what bounds a root in one round bounds it in all later ones: the root is not
 // opened again before the answer has come down to its bound (lazy evaluation). Of each round a new
 // bound a root is known as well, the positive weights of its rows from the root on.
@@ -19,8 +23,11 @@
 #include "enumeration/edge_sink.hpp"
 #include "enumeration/greedy.hpp"
 #include "enumeration/root_bounds.hpp"
+#include "enumeration/row_ranges.hpp"
+#include "enumeration/stars.hpp"
 
 #include <memory>
+#include <optional>
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -72,58 +79,139 @@ class EdgeFinding {
   double search_seconds() const { return search_seconds_; }
 
  private:
+  static constexpr usize kStarsAnAnswer = 4, kMostStars = 1024;  // that are looked at, on each side
   static constexpr usize kGreedyRoots = 64;
+  static constexpr usize kFruitless = 4;  // climbs in a row that find nothing better: greed is over
   static constexpr u64 kGreedyEdges = 1 << 20;  // of greed, besides two looks at every edge: 2 ms
 
   void run() {
+    std::unique_ptr<CoreParts> cores;
     {
       const Stopwatch watch(prepare_seconds_);
-      open();
+      cores = std::make_unique<CoreParts>(rows(), request_.n_right);
+      if (request_.cover) open(part_of(*cores, request_.sizes), request_.sizes);
     }
     const Stopwatch watch(search_seconds_);
-    if (request_.cover) {
-      while (answers_.size() < request_.k) {
-        search(1);
-        if (crew_.stopped()) return;  // a step is exact, or none
-        if (best_->answers().empty()) break;
-        {
-          const std::lock_guard<std::mutex> lock(mutex_);
-          answers_.push_back(best_->answers().front());
-        }
-        cover(answers_.back());
-      }
-    } else {
-      search(request_.k);
-    }
+    if (request_.cover)
+      find_cover();
+    else
+      find_best(*cores);
     proven_ = !crew_.stopped();
   }
+  Rows rows() const { return {request_.indptr, request_.indices, request_.n_left}; }
+  const DegreeOrder& rows_of(const CoreParts& cores) const { return request_.columns_are_left ? cores.by_right() : cores.by_left(); }
+  const DegreeOrder& columns_of(const CoreParts& cores) const { return request_.columns_are_left ? cores.by_left() : cores.by_right(); }
+  CorePart part_of(CoreParts& cores, const Sizes& sizes) {
+    const u32 of_rows = sizes.min_columns, of_columns = sizes.min_rows;  // neighbours
+    const auto check = [this] { crew_.check(); };
+    return request_.columns_are_left ? cores.part(of_columns, of_rows, check) : cores.part(of_rows, of_columns, check);
+  }
 
-  void open() {
+  // ---- a cover ----------------------------------------------------------------------------------
+
+  void find_cover() {
+    while (answers_.size() < request_.k) {
+      begin(1);
+      begin_round();
+      search();
+      if (crew_.stopped()) return;  // a step is exact, or none
+      if (best_->answers().empty()) break;
+      {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        answers_.push_back(best_->answers().front());
+      }
+      cover(answers_.back());
+    }
+  }
+  void begin(usize k) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    best_ = std::make_unique<BestList>(k, request_.least);
+  }
+
+  // ---- the best ---------------------------------------------------------------------------------
+
+  void find_best(CoreParts& cores) {
+    begin(request_.k);
+    offer_stars(cores);
+    if (best_->least() == INT64_MIN && open_range(cores, whole(cores))) climb_far();
+    const i64 heaviest = heaviest_edge();
+    const auto needed = [&](u32, u32 rows) {
+      const i64 least = best_->least(), edges = least > 0 && heaviest > 0 ? (least - 1) / heaviest + 1 : 0;
+      return static_cast<u32>(std::clamp<i64>((edges + rows - 1) / rows, request_.sizes.min_columns, ~0u));
+    };
+    const auto open = [&](const Sizes& sizes) { return open_range(cores, sizes); };
+    search_by_rows(rows_of(cores), columns_of(cores), request_.sizes, *best_, needed, open, [this] { search(); });
+  }
+  i64 heaviest_edge() const {
+    const i64 *first = request_.weights, *last = first + rows().n_edges();
+    return first == last ? 0 : *std::max_element(first, last);
+  }
+  /// In graphs with hubs their stars say at once what is wanted.
+  void offer_stars(const CoreParts& cores) {
+    std::vector<i64> of_left(request_.n_left, 0), of_right(request_.n_right, 0);
+    for (u32 u = 0; u < request_.n_left; ++u)
+      for (std::int64_t e = request_.indptr[u]; e < request_.indptr[u + 1]; ++e) {
+        of_left[u] += request_.weights[e];
+        of_right[static_cast<u32>(request_.indices[e])] += request_.weights[e];
+      }
+    const usize n = std::min(kStarsAnAnswer * request_.k, kMostStars);
+    each_star_of_both(cores.left(), of_left, cores.right(), of_right, n, [this](const Ids& left, const Ids& right) {
+      const bool fits = request_.columns_are_left ? request_.sizes.accept(right.size(), left.size())
+                                                  : request_.sizes.accept(left.size(), right.size());
+      if (!fits) return;
+      const i64 value = weight_of(left, right);
+      if (value >= best_->least()) best_->offer({value, left, right});
+    });
+  }
+  i64 weight_of(const Ids& left, const Ids& right) const {
+    i64 sum = 0;
+    for (std::int32_t u : left) {
+      const Span row = rows()[u];
+      for (std::int32_t v : right) sum += request_.weights[std::lower_bound(row.begin(), row.end(), v) - request_.indices];
+    }
+    return sum;
+  }
+  /// All that the sizes allow, as the first range where nothing is known that rules out more.
+  Sizes whole(const CoreParts& cores) const {
+    Sizes sizes = request_.sizes;
+    sizes.max_rows = std::min(columns_of(cores).largest(), sizes.max_rows);
+    return sizes;
+  }
+  bool open_range(CoreParts& cores, const Sizes& sizes) {
+    crew_.check();
+    if (asked_ == sizes) return true;
+    const CorePart part = part_of(cores, sizes);
+    if (part.indices.empty()) return false;
+    open(part, sizes);
+    begin_round();
+    return true;
+  }
+
+  // ---- both -------------------------------------------------------------------------------------
+
+  void open(const CorePart& part, const Sizes& sizes) {
     const EdgeFindRequest& r = request_;
     const auto check = [this] { crew_.check(); };
-    const CorePart part = CoreParts({r.indptr, r.indices, r.n_left}, r.n_right)
-                              .part(r.columns_are_left ? r.sizes.min_rows : r.sizes.min_columns,
-                                    r.columns_are_left ? r.sizes.min_columns : r.sizes.min_rows, check);
-    graph_ = prepare(part.indptr.data(), part.indices.data(), part.n_left(), part.n_right(), r.columns_are_left, false, check);
-    weights_ = EdgeWeights(part, graph_, r.columns_are_left, r.indptr, r.indices, r.weights);
-    numbers_.columns_are_left = r.columns_are_left;
-    numbers_.of_row = r.columns_are_left ? part.right : part.left;
-    const std::vector<u32>& columns = r.columns_are_left ? part.left : part.right;
+    const bool turned = !r.cover && sizes.max_rows / 2 < sizes.min_columns;  // answers have fewer of them: branched on
+    const bool columns_are_left = r.columns_are_left != turned;
+    asked_ = sizes;
+    sizes_ = turned ? sizes.turned() : sizes;
+    graph_ = prepare(part.indptr.data(), part.indices.data(), part.n_left(), part.n_right(), columns_are_left, false, check);
+    weights_ = EdgeWeights(part, graph_, columns_are_left, r.indptr, r.indices, r.weights);
+    numbers_ = Numbers();
+    numbers_.columns_are_left = columns_are_left;
+    numbers_.of_row = columns_are_left ? part.right : part.left;
+    const std::vector<u32>& columns = columns_are_left ? part.left : part.right;
     for (u32 c : graph_.vertex_of_column) numbers_.of_column.push_back(columns[c]);
     if (graph_.n_columns) most_rows_ = graph_.column_degree(graph_.n_columns - 1);  // by ascending degree
     Scores edges;
-    edges.sizes = r.sizes;
+    edges.sizes = sizes_;
     bounds_ = RootBounds(graph_, edges).all(check);  // in edges
     for (i64& bound : bounds_)
       if (bound != INT64_MIN) bound = capped_product(static_cast<u64>(bound), weights_.largest());
   }
-
-  /// One round: greed, then the roots whose bound reaches the best.
-  void search(usize k) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      best_ = std::make_unique<BestList>(k, request_.least);
-    }
+  /// Greed, and the roots whose bound reaches the best.
+  void begin_round() {
     lower_bounds();
     order_.clear();
     for (u32 v = 0; v < graph_.n_columns; ++v)
@@ -131,6 +219,8 @@ class EdgeFinding {
     std::sort(order_.begin(), order_.end(),
               [this](u32 a, u32 b) { return std::make_pair(bounds_[a], a) > std::make_pair(bounds_[b], b); });
     climb();
+  }
+  void search() {
     crew_.check();
     crew_.search(request_.threads, order_.size(), [this](u32) { work(); });
   }
@@ -145,7 +235,7 @@ class EdgeFinding {
       for (u64 e = graph_.column_start[v]; e < graph_.column_start[v + 1]; ++e) {
         const u32 r = graph_.column_rows[e];
         if (__builtin_add_overflow(sum, left[r], &sum)) sum = INT64_MAX;
-        const EdgeWeights::Row& row = weights_.row(r);
+        const EdgeWeights::Row row = weights_.row(r);
         if (at[r] < row.size() && row[at[r]].first == v) left[r] -= std::max<i64>(row[at[r]++].second, 0);
       }
       bounds_[v] = std::min(bounds_[v], sum);
@@ -153,21 +243,28 @@ class EdgeFinding {
   }
   void climb() {
     const auto check = [this] { crew_.check(); };
-    EdgeSink sink(request_.sizes, weights_, numbers_, most_rows_, *best_);
-    Greedy<EdgeSink> greedy(graph_, request_.sizes, sink, 2 * graph_.column_rows.size() + kGreedyEdges);
-    for (usize i = 0; i < order_.size() && i < kGreedyRoots && greedy.has_budget(); ++i) {
+    EdgeSink sink(sizes_, weights_, numbers_, most_rows_, *best_);
+    Greedy<EdgeSink> greedy(graph_, sizes_, sink, 2 * graph_.column_rows.size() + kGreedyEdges);
+    const usize most = request_.cover ? kGreedyRoots : kFruitless;  // a step of a cover is worth more of them
+    usize fruitless = 0;
+    for (usize i = 0; i < order_.size() && i < kGreedyRoots && fruitless < most && greedy.has_budget(); ++i) {
       check();
-      if (bounds_[order_[i]] >= best_->least()) greedy.climb(order_[i]);
+      const i64 least = best_->least();
+      if (bounds_[order_[i]] >= least) greedy.climb(order_[i]);
+      fruitless = best_->least() > least || least == INT64_MIN ? 0 : fruitless + 1;
     }
-    if (weights_.largest() > 1)  // where edges are only counted, hubs are where to begin
-      climb_where_promising(graph_, request_.sizes, sink, order_, bounds_, best_->least(), check);
+    if (request_.cover && weights_.largest() > 1) climb_far();  // where edges are only counted, hubs are where to begin
+  }
+  void climb_far() {
+    EdgeSink sink(sizes_, weights_, numbers_, most_rows_, *best_);
+    climb_where_promising(graph_, sizes_, sink, order_, bounds_, best_->least(), [this] { crew_.check(); });
   }
   void work();  // edge_search.cpp
 
   /// The answer's edges weigh nothing any more.
   void cover(const Answer& answer) {
-    const std::vector<i32>&rows = request_.columns_are_left ? answer.right : answer.left,
-          &columns = request_.columns_are_left ? answer.left : answer.right;
+    const std::vector<i32>&rows = numbers_.columns_are_left ? answer.right : answer.left,
+          &columns = numbers_.columns_are_left ? answer.left : answer.right;
     std::vector<u32> own;
     for (u32 r = 0; r < graph_.n_rows; ++r)
       if (std::binary_search(rows.begin(), rows.end(), static_cast<i32>(numbers_.of_row[r]))) own.push_back(r);
@@ -175,6 +272,8 @@ class EdgeFinding {
   }
 
   const EdgeFindRequest request_;
+  std::optional<Sizes> asked_;  // of what is open
+  Sizes sizes_;                 // the same, in rows and columns of `graph_`
   Graph graph_;
   EdgeWeights weights_;
   Numbers numbers_;

@@ -7,7 +7,7 @@ namespace bicliq {
 inline namespace BICLIQ_ISA {
 
 void EdgeFinding::work() {
-  const Sizes& sizes = request_.sizes;
+  const Sizes& sizes = sizes_;
   Workspace memory;
   EdgeSink sink(sizes, weights_, numbers_, most_rows_, *best_);
   const Limits limits{sizes.min_rows, sizes.min_columns, sizes.min_edges};

@@ -19,6 +19,7 @@
 #include "lanes/lanes.hpp"
 
 #include <functional>
+#include <numeric>
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -160,8 +161,7 @@ class EdgeSink {
   /// many rows a candidate must have, 0 where the node is hopeless.
   template <class M, class Each>
   u32 aim_wide(const u32* rows, u32 n_rows, const M& members, Each each) {
-    n_rows_ = n_rows;
-    prefix_.clear();
+    begin_bound(n_rows);
     for (u32 i = 0; i < members.n; ++i) add_member(members.ids[i], weights_.sum_of(members.ids[i]));
     each([this](u32 count, u32 column) { add(count, column, weights_.sum_of(column)); });
     if (!least_rows(members.n)) return nothing_below();
@@ -170,8 +170,9 @@ class EdgeSink {
     terms_.clear();
     for (u32 i = 0; i < n_rows; ++i) terms_.push_back(weigh_row(rows[i]));
     sum_prefixes();
-    for (u32 i = 0; i < members.n; ++i) add_member(members.ids[i], std::exchange(weight_of_[members.ids[i]], kNone));
-    each([this](u32 count, u32 column) { add(count, column, std::exchange(weight_of_[column], kNone)); });
+    for (u32 i = 0; i < members.n; ++i) add_member(members.ids[i], note(std::exchange(weight_of_[members.ids[i]], kNone), true));
+    each([this](u32 count, u32 column) { add(count, column, note(std::exchange(weight_of_[column], kNone), false)); });
+    cap_columns(members.n);
     const u32 least = least_rows(members.n);
     return least ? bounded(least) : nothing_below();
   }
@@ -199,7 +200,7 @@ class EdgeSink {
     slot_columns_.clear();
     table_.assign(kLanes, 0);  // slot 0: a column without weights
     for (u32 i = 0; i < n_subtree_rows_; ++i) {
-      const EdgeWeights::Row& row = weights_.row(subtree_rows_[i]);
+      const EdgeWeights::Row row = weights_.row(subtree_rows_[i]);
       for (auto edge = first_from_root(row); edge != row.end(); ++edge) {
         u32& slot = slot_of_[edge->first];
         if (!slot) {
@@ -211,7 +212,7 @@ class EdgeSink {
       }
     }
   }
-  EdgeWeights::Row::const_iterator first_from_root(const EdgeWeights::Row& row) const {
+  const EdgeWeights::Edge* first_from_root(const EdgeWeights::Row& row) const {
     return std::lower_bound(row.begin(), row.end(), root_, [](const auto& edge, u32 column) { return edge.first < column; });
   }
   /// What a column adds in some rows; `most` is what it would without its negative weights.
@@ -243,9 +244,8 @@ class EdgeSink {
   /// For a node over some rows of the subtree; `each(f)` calls f(mask, column) for its candidates.
   template <class M, class Each>
   u32 least_of_masks(u32 rows, const M& members, u32 joined, Each each) {
-    n_rows_ = popcount(rows);
+    begin_bound(popcount(rows));
     const u32 n_members = members.n + popcount(joined);
-    prefix_.clear();
     const auto each_member = [&](auto f) {
       for (u32 i = 0; i < members.n; ++i) f(members.ids[i]);
       for (u32 bits = joined; bits; bits &= bits - 1) f(leaf_columns_[first_set(bits)]);
@@ -255,13 +255,37 @@ class EdgeSink {
     if (!least_rows(n_members)) return nothing_below();
     fill_table();
     i64 of_row[kLanes] = {};
-    each_member([&](u32 column) { add_member(column, gain(column, rows, of_row)); });
-    each([&](u32 mask, u32 column) { add(popcount(mask), column, gain(column, mask, of_row)); });
+    each_member([&](u32 column) { add_member(column, note(gain(column, rows, of_row), true)); });
+    each([&](u32 mask, u32 column) { add(popcount(mask), column, note(gain(column, mask, of_row), false)); });
+    cap_columns(n_members);
     terms_.clear();
     for (u32 bits = rows; bits; bits &= bits - 1) terms_.push_back(of_row[first_set(bits)]);
     sum_prefixes();
     const u32 least = least_rows(n_members);
     return least ? bounded(least) : nothing_below();
+  }
+  void begin_bound(u32 n_rows) {
+    n_rows_ = n_rows;
+    prefix_.clear();
+    gains_.clear();
+    of_columns_ = 0;
+  }
+  /// Keeps what a column can add, for `cap_columns`.
+  i64 note(i64 most, bool member) {
+    if (sizes_.max_columns == ~0u) return most;
+    if (member)
+      of_columns_ += most;
+    else
+      gains_.push_back(most);
+    return most;
+  }
+  /// An answer has no more columns than are allowed: what R and the best of the others can add.
+  void cap_columns(u32 n_members) {
+    if (sizes_.max_columns == ~0u || n_members >= sizes_.max_columns) return;
+    const usize n = std::min<usize>(sizes_.max_columns - n_members, gains_.size());
+    const auto end = gains_.begin() + static_cast<std::ptrdiff_t>(n);
+    std::nth_element(gains_.begin(), end, gains_.end(), std::greater<i64>());
+    most_of_columns_ = std::accumulate(gains_.begin(), end, of_columns_);
   }
   u32 bounded(u32 least) {
     bound_ = std::max(bound_, most_);
@@ -271,7 +295,7 @@ class EdgeSink {
   /// What a row weighs in the columns that `weight_of_` marks, to which it adds.
   i64 weigh_row(u32 r) {
     i64 sum = 0;
-    const EdgeWeights::Row& row = weights_.row(r);
+    const EdgeWeights::Row row = weights_.row(r);
     for (auto edge = first_from_root(row); edge != row.end(); ++edge)
       if (edge->second > 0 && weight_of_[edge->first] != kNone) {
         weight_of_[edge->first] += edge->second;
@@ -321,7 +345,7 @@ class EdgeSink {
       if (columns < sizes_.min_columns || s * columns < sizes_.min_edges) continue;
       i64 most;
       if (__builtin_add_overflow(capped_product(s, slope), fixed, &most)) most = INT64_MAX;
-      if (!prefix_.empty()) most = std::min(most, prefix_[s]);
+      if (!prefix_.empty()) most = std::min({most, prefix_[s], most_of_columns_});
       most_ = std::max(most_, most);
       if (most >= least) fewest = s;
     }
@@ -337,8 +361,9 @@ class EdgeSink {
   const u32 rows_needed_;
   std::vector<u32> slot_of_, slot_columns_, promised_;
   std::vector<i64> weight_of_;  // of a column, while a node is bounded; else kNone
-  std::vector<i64> table_, terms_, prefix_, promise_;
+  std::vector<i64> table_, terms_, prefix_, promise_, gains_;
   i64 bound_ = INT64_MIN, most_ = INT64_MIN;
+  i64 of_columns_ = 0, most_of_columns_ = INT64_MAX;  // of R, and of all columns that an answer can have
   u32 root_ = 0, n_rows_ = 0, n_subtree_rows_ = 0;
   bool has_table_ = false;
   u32 subtree_rows_[kLanes] = {}, leaf_columns_[kLanes] = {};

@@ -5,8 +5,8 @@
 //
 // Method: greedy climbs say what is wanted (greedy.hpp), by surprise stars as well (stars.hpp). By
 // size and by surprise, the search then goes from range to range of numbers of rows, each in the
-// core of the graph that can hold such answers (size_bounds.hpp, core_parts.hpp), which is small,
-// and branches on the side of which answers have fewer; by weight it is one search. Degrees bound
+// core of the graph that can hold such answers (row_ranges.hpp, size_bounds.hpp, core_parts.hpp),
+// which is small, and branches on the side of which answers have fewer; by weight it is one search. Degrees bound
 // what each root can hold (root_bounds.hpp), and roots are searched from the largest bound down.
 // The search below a root is the enumeration's (mbe.hpp), whose nodes are bounded by best_sink.hpp.
 //
@@ -21,6 +21,7 @@
 #include "enumeration/crew.hpp"
 #include "enumeration/greedy.hpp"
 #include "enumeration/root_bounds.hpp"
+#include "enumeration/row_ranges.hpp"
 #include "enumeration/size_bounds.hpp"
 #include "enumeration/stars.hpp"
 
@@ -138,18 +139,27 @@ class Finding {
 
   /// By surprise, stars from either side are the first answers.
   void offer_stars(const CoreParts& cores) {
-    const Side left{cores.left(), request_.left_terms}, right{cores.right(), request_.right_terms};
-    const usize n = std::min(kStarsAnAnswer * request_.k, kMostStars);
-    const auto offer = [this](const Ids& left_ids, const Ids& right_ids, i64 left_sum, i64 right_sum) {
-      const u64 n_left = left_ids.size(), n_right = right_ids.size();
-      const i64 value = scores_.value(n_left, n_right, left_sum, right_sum);
-      const bool fits = request_.columns_are_left ? scores_.sizes.accept(n_right, n_left) : scores_.sizes.accept(n_left, n_right);
-      if (fits && value >= best_.least()) best_.offer({value, left_ids, right_ids});
+    const std::vector<i64>&left_terms = request_.left_terms, &right_terms = request_.right_terms;
+    const auto sum = [](const std::vector<i64>& terms, const Ids& ids) {
+      i64 all = 0;
+      for (std::int32_t v : ids) all += terms[static_cast<usize>(v)];
+      return all;
     };
-    each_star(left, right, n, offer);
-    each_star(right, left, n, [&](const Ids& centres, const Ids& leaves, i64 of_centres, i64 of_leaves) {
-      offer(leaves, centres, of_leaves, of_centres);
+    const usize n = std::min(kStarsAnAnswer * request_.k, kMostStars);
+    each_star_of_both(cores.left(), promises(cores.left(), left_terms, right_terms), cores.right(),
+                      promises(cores.right(), right_terms, left_terms), n, [&](const Ids& left, const Ids& right) {
+      const i64 value = scores_.value(left.size(), right.size(), sum(left_terms, left), sum(right_terms, right));
+      const bool fits = request_.columns_are_left ? scores_.sizes.accept(right.size(), left.size()) : scores_.sizes.accept(left.size(), right.size());
+      if (fits && value >= best_.least()) best_.offer({value, left, right});
     });
+  }
+  /// The most that each vertex and its neighbours can be worth.
+  static std::vector<i64> promises(const Rows& centres, const std::vector<i64>& terms, const std::vector<i64>& leaf_terms) {
+    const i64 best_leaf = largest(leaf_terms);
+    std::vector<i64> all;
+    for (usize v = 0; v < centres.size(); ++v)
+      all.push_back(static_cast<i64>(centres[static_cast<std::int32_t>(v)].size()) * (terms[v] + best_leaf));
+    return all;
   }
 
   /// Greed where it is cheap: among the few columns that have many rows, then half as many, until
@@ -177,44 +187,23 @@ class Finding {
     open_stage(part_of(cores, sizes), sizes);
   }
 
-  /// Searches range after range of numbers of rows, each half as large as the one before: an answer
-  /// with so many rows needs so many columns to be wanted that nearly all of the graph cannot hold
-  /// it. Many rows come first: they are had by few columns, so that good answers are found soon.
+  /// Range after range (row_ranges.hpp).
   void search_by_rows(CoreParts& cores) {
-    const DegreeOrder&rows = rows_of(cores), &columns = columns_of(cores);
-    const u32 fewest = std::max(scores_.sizes.min_rows, 1u);
-    u32 last = std::min(columns.largest(), scores_.sizes.max_rows);
-    while (last >= fewest) {
-      crew_.check();
-      const i64 least = best_.least();
-      const Sizes sizes = range_below(last, fewest, rows.largest());
-      bool open = stage_.asked == sizes;
-      if (!open && rows.at_least(sizes.min_columns) >= sizes.min_rows && columns.at_least(sizes.min_rows) >= sizes.min_columns) {
-        const CorePart part = part_of(cores, sizes);
-        open = !part.indices.empty();
-        if (open) {
-          open_stage(part, sizes);
-          climb();
-          if (best_.least() > least) continue;  // more is wanted now: the range may hold less
-        }
-      }
-      if (open) search();
-      last = sizes.min_rows - 1;
-    }
-  }
-  /// The range of numbers of rows up to `last`, and the columns that are needed there.
-  Sizes range_below(u32 last, u32 fewest, u32 most_columns) const {
-    const auto first_below = [fewest](u32 rows) { return std::max(rows / 2 + 1, fewest); };
-    const auto needed = [&](u32 rows) {
-      return bounds_.columns_needed(scores_, best_.least(), first_below(rows), rows, most_columns);
+    const DegreeOrder& rows = rows_of(cores);
+    const auto needed = [&](u32 fewest, u32 most) {
+      return bounds_.columns_needed(scores_, best_.least(), fewest, most, rows.largest());
     };
-    Sizes sizes = scores_.sizes;
-    sizes.max_rows = last;
-    sizes.min_columns = needed(last);
-    sizes.min_rows = first_below(last);
-    while (sizes.min_rows > fewest && needed(sizes.min_rows - 1) == sizes.min_columns)
-      sizes.min_rows = first_below(sizes.min_rows - 1);
-    return sizes;
+    const auto open = [&](const Sizes& sizes) { return open_range(cores, sizes); };
+    bicliq::search_by_rows(rows, columns_of(cores), scores_.sizes, best_, needed, open, [this] { search(); });
+  }
+  bool open_range(CoreParts& cores, const Sizes& sizes) {
+    crew_.check();
+    if (stage_.asked == sizes) return true;
+    const CorePart part = part_of(cores, sizes);
+    if (part.indices.empty()) return false;
+    open_stage(part, sizes);
+    climb();
+    return true;
   }
 
   void open_stage(const CorePart& part, const Sizes& sizes) {

@@ -1,0 +1,52 @@
+// row_ranges.hpp: search in ranges of numbers of rows, each in the part of the graph that can hold
+// its answers.
+//
+// Once something is known to be wanted, an answer with so many rows needs so many columns that
+// nearly all of the graph cannot hold it. Many rows come first: they are had by few columns, so
+// that good answers are found soon. Each range is half as large as the one before it, and larger
+// where it would need no more columns.
+#pragma once
+
+#include "enumeration/best_list.hpp"
+#include "enumeration/core_parts.hpp"
+#include "enumeration/objective.hpp"
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+/// The range of numbers of rows up to `last`, and the columns that are needed there:
+/// `needed(fewest, rows)` for an answer of `fewest` to `rows` rows.
+template <class Needed>
+Sizes range_below(Sizes sizes, u32 last, const Needed& needed) {
+  const u32 fewest = std::max(sizes.min_rows, 1u);
+  const auto first_below = [fewest](u32 rows) { return std::max(rows / 2 + 1, fewest); };
+  const auto columns_below = [&](u32 rows) { return needed(first_below(rows), rows); };
+  sizes.max_rows = last;
+  sizes.min_columns = columns_below(last);
+  sizes.min_rows = first_below(last);
+  while (sizes.min_rows > fewest && columns_below(sizes.min_rows - 1) == sizes.min_columns)
+    sizes.min_rows = first_below(sizes.min_rows - 1);
+  return sizes;
+}
+
+/// Searches range after range of the sizes that are asked for. `open(sizes)` makes a range ready,
+/// and looks for first answers in it; false where it holds nothing. Where it found better ones, the
+/// range is cut again, as it may hold less.
+template <class Needed, class Open, class Search>
+void search_by_rows(const DegreeOrder& rows, const DegreeOrder& columns, const Sizes& asked, const BestList& best,
+                    const Needed& needed, const Open& open, const Search& search) {
+  u32 last = std::min(columns.largest(), asked.max_rows);
+  while (last >= std::max(asked.min_rows, 1u)) {
+    const i64 least = best.least();
+    const Sizes sizes = range_below(asked, last, needed);
+    const bool fits = rows.at_least(sizes.min_columns) >= sizes.min_rows && columns.at_least(sizes.min_rows) >= sizes.min_columns;
+    if (fits && open(sizes)) {
+      if (best.least() > least) continue;
+      search();
+    }
+    last = sizes.min_rows - 1;
+  }
+}
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq
