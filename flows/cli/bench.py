@@ -274,7 +274,9 @@ def bench_estimate(
 @room.command("find", "BICLIQ_DATA=graphs bicliq bench find YouTube EuAll gowalla edit-nawiki --runs 9")
 def bench_find(
     graphs: Graphs = None,
-    top: Annotated[int, typer.Option("--top", min=1, max=100_000, help="How many of the best, by each objective.")] = 20,
+    top: Annotated[
+        int, typer.Option("--top", min=1, max=100_000, help="How many of the best, by each objective.")
+    ] = 20,
     runs: Annotated[int, typer.Option("--runs", min=1, max=1000, help="Runs of each question.")] = 9,
     threads: Threads = 1,
     backend: OneBackend = "cpu",

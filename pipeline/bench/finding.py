@@ -1,4 +1,4 @@
-"""The best bicliques of real graphs: our milliseconds, beside those of the best published program."""
+"""The best bicliques of real graphs, in milliseconds, beside the best published program."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class FindMeasured:
 
     @property
     def exact(self) -> bool:
-        """Are all answers alike, and the best one as large as is known?"""
+        """Say whether all answers are alike, and the best one as large as is known."""
         return self.alike and self.edges in (None, self.left * self.right)
 
     def record(self) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def _weights(graph: BipartiteGraph) -> dict[str, dict[str, Any]]:
 
 
 def _measured(name: str, graph: BipartiteGraph, asked: Question, runs: int, options: dict[str, Any]) -> FindMeasured:
-    objective = "weight" if asked.by == "edge weight" else asked.by
+    objective: Any = "weight" if asked.by == "edge weight" else asked.by
     find = partial(
         kernels.top_bicliques, graph.indptr, graph.indices, graph.n_right, asked.k, objective,
         min_left=asked.min_size, min_right=asked.min_size, **_weights(graph)[asked.by], **options,

@@ -99,12 +99,9 @@ class EdgeFinding {
     proven_ = !crew_.stopped();
   }
   Rows rows() const { return {request_.indptr, request_.indices, request_.n_left}; }
-  const DegreeOrder& rows_of(const CoreParts& cores) const { return request_.columns_are_left ? cores.by_right() : cores.by_left(); }
-  const DegreeOrder& columns_of(const CoreParts& cores) const { return request_.columns_are_left ? cores.by_left() : cores.by_right(); }
+  RowsAndColumns sides(CoreParts& cores) const { return {cores, request_.columns_are_left}; }
   CorePart part_of(CoreParts& cores, const Sizes& sizes) {
-    const u32 of_rows = sizes.min_columns, of_columns = sizes.min_rows;  // neighbours
-    const auto check = [this] { crew_.check(); };
-    return request_.columns_are_left ? cores.part(of_columns, of_rows, check) : cores.part(of_rows, of_columns, check);
+    return sides(cores).part(sizes, [this] { crew_.check(); });
   }
 
   // ---- a cover ----------------------------------------------------------------------------------
@@ -133,14 +130,14 @@ class EdgeFinding {
   void find_best(CoreParts& cores) {
     begin(request_.k);
     offer_stars(cores);
-    if (best_->least() == INT64_MIN && open_range(cores, whole(cores))) climb_far();
+    if (best_->least() == INT64_MIN && open_range(cores, sides(cores).had(request_.sizes))) climb_far();
     const i64 heaviest = heaviest_edge();
     const auto needed = [&](u32, u32 rows) {
       const i64 least = best_->least(), edges = least > 0 && heaviest > 0 ? (least - 1) / heaviest + 1 : 0;
       return static_cast<u32>(std::clamp<i64>((edges + rows - 1) / rows, request_.sizes.min_columns, ~0u));
     };
     const auto open = [&](const Sizes& sizes) { return open_range(cores, sizes); };
-    search_by_rows(rows_of(cores), columns_of(cores), request_.sizes, *best_, needed, open, [this] { search(); });
+    search_by_rows(sides(cores), request_.sizes, *best_, needed, open, [this] { search(); });
   }
   i64 heaviest_edge() const {
     const i64 *first = request_.weights, *last = first + rows().n_edges();
@@ -170,12 +167,6 @@ class EdgeFinding {
       for (std::int32_t v : right) sum += request_.weights[std::lower_bound(row.begin(), row.end(), v) - request_.indices];
     }
     return sum;
-  }
-  /// All that the sizes allow, as the first range where nothing is known that rules out more.
-  Sizes whole(const CoreParts& cores) const {
-    Sizes sizes = request_.sizes;
-    sizes.max_rows = std::min(columns_of(cores).largest(), sizes.max_rows);
-    return sizes;
   }
   bool open_range(CoreParts& cores, const Sizes& sizes) {
     crew_.check();

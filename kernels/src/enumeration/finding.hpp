@@ -6,9 +6,10 @@
 // Method: greedy climbs say what is wanted (greedy.hpp), by surprise stars as well (stars.hpp). By
 // size and by surprise, the search then goes from range to range of numbers of rows, each in the
 // core of the graph that can hold such answers (row_ranges.hpp, size_bounds.hpp, core_parts.hpp),
-// which is small, and branches on the side of which answers have fewer; by weight it is one search. Degrees bound
-// what each root can hold (root_bounds.hpp), and roots are searched from the largest bound down.
-// The search below a root is the enumeration's (mbe.hpp), whose nodes are bounded by best_sink.hpp.
+// which is small, and branches on the side of which answers have fewer; by weight it is one search.
+// Degrees bound what each root can hold (root_bounds.hpp), and roots are searched from the largest
+// bound down. The search below a root is the enumeration's (mbe.hpp), whose nodes are bounded by
+// best_sink.hpp.
 //
 // Cost: O(edges) before the search, for graph, bounds and greed; the search visits the nodes whose
 // bound reaches the k-th best. Memory: that of an enumeration, and the k answers.
@@ -100,7 +101,7 @@ class Finding {
       if (scores_.by_size()) guess(*cores);
       if (!knows_what_is_wanted() || !scores_.by_size()) open_all(*cores);
       if (scores_.objective == Objective::surprise)
-        bounds_ = SizeBounds(rows_of(*cores), row_terms(), columns_of(*cores), column_terms());
+        bounds_ = SizeBounds(sides(*cores).rows(), row_terms(), sides(*cores).columns(), column_terms());
     }
     const Stopwatch watch(search_seconds_);
     if (!knows_what_is_wanted() || !scores_.by_size()) {
@@ -117,24 +118,21 @@ class Finding {
   bool knows_what_is_wanted() const { return scores_.objective != Objective::weight && best_.least() != INT64_MIN; }
   const std::vector<i64>& row_terms() const { return request_.columns_are_left ? request_.right_terms : request_.left_terms; }
   const std::vector<i64>& column_terms() const { return request_.columns_are_left ? request_.left_terms : request_.right_terms; }
+  RowsAndColumns sides(CoreParts& cores) const { return {cores, request_.columns_are_left}; }
   CorePart part_of(CoreParts& cores, const Sizes& sizes) {
-    const u32 of_rows = sizes.min_columns, of_columns = sizes.min_rows;  // neighbours
-    const auto check = [this] { crew_.check(); };
-    return request_.columns_are_left ? cores.part(of_columns, of_rows, check) : cores.part(of_rows, of_columns, check);
+    return sides(cores).part(sizes, [this] { crew_.check(); });
   }
-  const DegreeOrder& rows_of(const CoreParts& cores) const { return request_.columns_are_left ? cores.by_right() : cores.by_left(); }
-  const DegreeOrder& columns_of(const CoreParts& cores) const { return request_.columns_are_left ? cores.by_left() : cores.by_right(); }
 
   /// Where one vertex suffices for a side: with k = 1 a vertex and all its neighbours, or what is
   /// larger, is an answer.
-  void expect_star(const CoreParts& cores) {
+  void expect_star(CoreParts& cores) {
     const Sizes& sizes = scores_.sizes;
     if (request_.k > 1 || !scores_.by_size() || sizes.max_rows != ~0u || sizes.max_columns != ~0u) return;
     const auto expect = [&](u32 n_rows, u32 n_columns) {
       if (sizes.accept(n_rows, n_columns)) best_.expect(scores_.most(n_rows, n_columns));
     };
-    expect(1, rows_of(cores).largest());
-    expect(columns_of(cores).largest(), 1);
+    expect(1, sides(cores).rows().largest());
+    expect(sides(cores).columns().largest(), 1);
   }
 
   /// By surprise, stars from either side are the first answers.
@@ -166,8 +164,7 @@ class Finding {
   /// enough is found to say what is wanted; where the smaller side counts, among as many of both.
   /// These are first ranges that the search may come to.
   void guess(CoreParts& cores) {
-    Sizes sizes = scores_.sizes;
-    sizes.max_rows = std::min(columns_of(cores).largest(), sizes.max_rows);
+    Sizes sizes = sides(cores).had(scores_.sizes);
     u32 rows = sizes.max_rows / 2 + 1;
     for (; rows > scores_.sizes.min_rows && !knows_what_is_wanted(); rows /= 2) {
       crew_.check();
@@ -182,19 +179,18 @@ class Finding {
 
   /// All that the sizes allow, as the first range where nothing is known that rules out more.
   void open_all(CoreParts& cores) {
-    Sizes sizes = scores_.sizes;
-    sizes.max_rows = std::min(columns_of(cores).largest(), sizes.max_rows);
+    const Sizes sizes = sides(cores).had(scores_.sizes);
     open_stage(part_of(cores, sizes), sizes);
   }
 
   /// Range after range (row_ranges.hpp).
   void search_by_rows(CoreParts& cores) {
-    const DegreeOrder& rows = rows_of(cores);
+    const u32 most_columns = sides(cores).rows().largest();
     const auto needed = [&](u32 fewest, u32 most) {
-      return bounds_.columns_needed(scores_, best_.least(), fewest, most, rows.largest());
+      return bounds_.columns_needed(scores_, best_.least(), fewest, most, most_columns);
     };
     const auto open = [&](const Sizes& sizes) { return open_range(cores, sizes); };
-    bicliq::search_by_rows(rows, columns_of(cores), scores_.sizes, best_, needed, open, [this] { search(); });
+    bicliq::search_by_rows(sides(cores), scores_.sizes, best_, needed, open, [this] { search(); });
   }
   bool open_range(CoreParts& cores, const Sizes& sizes) {
     crew_.check();

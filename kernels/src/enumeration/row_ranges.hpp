@@ -14,6 +14,26 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
+/// The sides of a graph as rows and columns.
+struct RowsAndColumns {
+  CoreParts& cores;
+  bool columns_are_left;
+
+  const DegreeOrder& rows() const { return columns_are_left ? cores.by_right() : cores.by_left(); }
+  const DegreeOrder& columns() const { return columns_are_left ? cores.by_left() : cores.by_right(); }
+  /// The part that can hold bicliques of these sizes.
+  template <class Check>
+  CorePart part(const Sizes& sizes, const Check& check) const {
+    const u32 of_rows = sizes.min_columns, of_columns = sizes.min_rows;  // neighbours
+    return columns_are_left ? cores.part(of_columns, of_rows, check) : cores.part(of_rows, of_columns, check);
+  }
+  /// The same sizes, with no more rows than can be had.
+  Sizes had(Sizes sizes) const {
+    sizes.max_rows = std::min(columns().largest(), sizes.max_rows);
+    return sizes;
+  }
+};
+
 /// The range of numbers of rows up to `last`, and the columns that are needed there:
 /// `needed(fewest, rows)` for an answer of `fewest` to `rows` rows.
 template <class Needed>
@@ -33,9 +53,10 @@ Sizes range_below(Sizes sizes, u32 last, const Needed& needed) {
 /// and looks for first answers in it; false where it holds nothing. Where it found better ones, the
 /// range is cut again, as it may hold less.
 template <class Needed, class Open, class Search>
-void search_by_rows(const DegreeOrder& rows, const DegreeOrder& columns, const Sizes& asked, const BestList& best,
-                    const Needed& needed, const Open& open, const Search& search) {
-  u32 last = std::min(columns.largest(), asked.max_rows);
+void search_by_rows(const RowsAndColumns& graph, const Sizes& asked, const BestList& best, const Needed& needed, const Open& open,
+                    const Search& search) {
+  const DegreeOrder &rows = graph.rows(), &columns = graph.columns();
+  u32 last = graph.had(asked).max_rows;
   while (last >= std::max(asked.min_rows, 1u)) {
     const i64 least = best.least();
     const Sizes sizes = range_below(asked, last, needed);
