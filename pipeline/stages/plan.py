@@ -14,7 +14,7 @@ import json
 import math
 import time
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -71,8 +71,9 @@ WEDGES_ALONE = 1 << 25
 are then only what a run resumes from, and small ones keep threads waiting (YouTube on 16 threads:
 32 of them 0.83 s, one 0.22 s)."""
 
-WEDGES_OF_A_GPU = 1 << 27
-"""The same for a GPU alone, to which a partition costs some 60 ms beside its search."""
+WEDGES_OF_A_GPU, FOUND_BY_A_GPU = 1 << 27, 16
+"""The same for a GPU alone, to which a partition costs some 60 ms beside its search, and how many
+times as much one may find there: six partitions of gowalla took an H200 0.78 s, one 0.50."""
 
 PARTITIONS_A_GPU = 4
 """Partitions for each of several GPUs; each works on all roots of a partition at once."""
@@ -92,6 +93,14 @@ Ten seconds of two cores, half a second of sixteen."""
 
 MOST_PARTITIONS = 1024
 """Partitions that are made for that, at most."""
+
+
+class Worth(NamedTuple):
+    """A partition's work, the most partitions, and the times `FOUND_A_PARTITION` one may find."""
+
+    work: int = WEDGES_PER_PARTITION
+    most: int = SPARE_PARTITIONS
+    found: int = 1
 
 
 @dataclass(frozen=True)
@@ -318,7 +327,7 @@ def _plan(
     room.require(CUT.of(*sizes), f"{folder.uri}: to plan a run of {graph.n_edges:,} edges")
     side = choose_side(graph, search.side)
     others = graph.right_degrees if side == "left" else graph.left_degrees
-    cut = _worthwhile(data_backend, search, cluster, graph.n_edges, int((others**2).sum()))
+    worth = _worthwhile(data_backend, search, cluster, graph.n_edges, int((others**2).sum()))
     wanted = plan_settings.partitions, plan_settings.memory_budget
     expected = None
     if asked["asks"] == "bicliques" and room.bytes < ESTIMATED.of(*sizes):
@@ -329,7 +338,7 @@ def _plan(
     easy = is_easy(expected, search, graph.n_edges)
     by_root = graph if side == "left" else graph.transpose()
     del graph
-    found, est_bytes = plan_partitions(by_root, side, *wanted, cut, expected, is_easy=easy)
+    found, est_bytes = plan_partitions(by_root, side, *wanted, worth, expected, is_easy=easy)
     written.append(folder.write_table("plan.parquet", found.to_table(), differences=PLAN_COLUMNS))
     record = PlanRecord(
         run=str(asked["run"]),
@@ -413,7 +422,7 @@ def plan_partitions(
     side: Side,
     partitions: int | None,
     memory_budget: int,
-    cut: tuple[int, int] = (WEDGES_PER_PARTITION, SPARE_PARTITIONS),
+    worth: Worth = Worth(),  # noqa: B008
     expected: Expected | None = None,
     *,
     is_easy: bool = False,
@@ -433,9 +442,8 @@ def plan_partitions(
     memory_budget
         Bytes a partition may take while it is searched; a single root may exceed it. Not used when
         `partitions` is given.
-    cut
-        Where `partitions` is None: the work (paths of two edges) that a partition is worth, and the
-        most of them.
+    worth
+        What a partition is worth (work: paths of two edges), where `partitions` is None.
     expected
         What a search for bicliques is expected to find; None: there is none.
     is_easy
@@ -460,10 +468,9 @@ def plan_partitions(
     order = order[degrees[order] > 0]
     cost = wedges(by_root)[0]
     if partitions is None:
-        worth, most = cut
-        wanted = int(np.clip(int(cost.sum()) // worth, 1, most))
+        wanted = int(np.clip(int(cost.sum()) // worth.work, 1, worth.most))
         if expected is not None:
-            wanted = max(wanted, min(_partitions_for(expected), MOST_PARTITIONS))
+            wanted = max(wanted, min(_partitions_for(expected, worth.found), MOST_PARTITIONS))
         wanted = min(wanted, order.size)
     else:
         wanted = min(partitions, order.size)
@@ -510,29 +517,28 @@ def _expected(graph: BipartiteGraph, search: SearchSettings, side: Side, publish
     return expected_output(graph, search, side, publish, threads=kernels.number_of_threads(search.threads), **sample)
 
 
-def _partitions_for(expected: Expected) -> int:
-    """Partitions that keep what each of them finds within bounds."""
+def _partitions_for(expected: Expected, times: int) -> int:
+    """Partitions that keep what each of them finds within so many times the bounds."""
     shares = (
         expected.bicliques / FOUND_A_PARTITION,
         expected.ids / IDS_A_PARTITION,
         expected.nodes / NODES_A_PARTITION,
     )
-    return math.ceil(max(shares))
+    return math.ceil(max(shares) / times)
 
 
-def _worthwhile(
-    data_backend: str, search: SearchSettings, cluster: ClusterSettings, n_edges: int, paths: int
-) -> tuple[int, int]:
-    """The work that a partition is worth, and the most partitions that those who search ask for."""
+def _worthwhile(data_backend: str, search: SearchSettings, cluster: ClusterSettings, n_edges: int, paths: int) -> Worth:
+    """What a partition is worth to those who search."""
     try:
         placement = place_run(data_backend, search, cluster, n_edges=n_edges, paths=paths)
     except BackendError:  # planned here, to be searched on another machine
-        return WEDGES_PER_PARTITION, SPARE_PARTITIONS
+        return Worth()
     shared = placement.cluster
     if placement.search.backend == "cuda" and (shared is None or shared.scheduler is None):
         n = 1 if shared is None else shared.workers or gpu_count()
-        return WEDGES_PER_PARTITION if n > 1 else WEDGES_OF_A_GPU, PARTITIONS_A_GPU * n
-    return WEDGES_ALONE if shared is None else WEDGES_PER_PARTITION, SPARE_PARTITIONS
+        alone = Worth(WEDGES_OF_A_GPU, PARTITIONS_A_GPU, FOUND_BY_A_GPU)
+        return alone if n == 1 else Worth(most=PARTITIONS_A_GPU * n)
+    return Worth(WEDGES_ALONE) if shared is None else Worth()
 
 
 def _grouped(by_root: BipartiteGraph, order: Int64s, cost: Int64s, partitions: int) -> tuple[Int64s, Int64s]:

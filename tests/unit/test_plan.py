@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -8,8 +10,18 @@ import kernels
 from pipeline.errors import InputError
 from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings
+from pipeline.stages.expected import Expected
 from pipeline.stages.ingest import ingest
-from pipeline.stages.plan import BYTES_PER_EDGE, BYTES_PER_VERTEX, choose_side, plan, plan_partitions, run_id
+from pipeline.stages.plan import (
+    BYTES_PER_EDGE,
+    BYTES_PER_VERTEX,
+    FOUND_A_PARTITION,
+    Worth,
+    choose_side,
+    plan,
+    plan_partitions,
+    run_id,
+)
 from pipeline.store.layout import Store
 
 
@@ -59,9 +71,18 @@ def test_partitions_are_worth_their_work_unless_their_number_is_asked_for():
     graph = random_graph(1, 3000, 400, 0.01)
     cost = int(plan_partitions(graph, "left", 1, 1 << 30)[0].cost.sum())
     for worth, most, expected in ((cost // 5, 32, 5), (cost // 50, 32, 32), (cost + 1, 32, 1)):
-        found, _ = plan_partitions(graph, "left", None, 1 << 30, (worth, most))
+        found, _ = plan_partitions(graph, "left", None, 1 << 30, Worth(worth, most))
         assert found.partition.max() + 1 == expected
-    assert plan_partitions(graph, "left", 7, 1 << 30, (cost + 1, 1))[0].partition.max() + 1 == 7
+    assert plan_partitions(graph, "left", 7, 1 << 30, Worth(cost + 1, 1))[0].partition.max() + 1 == 7
+
+
+@pytest.mark.parametrize(("times", "partitions"), [(1, 5), (3, 2), (16, 1)])
+def test_partitions_find_no_more_than_those_who_search_can_lose(times, partitions):
+    found = {field.name: 0 for field in fields(Expected)} | {"bicliques": 5 * FOUND_A_PARTITION}
+    one_by_work = Worth(1 << 40, found=times)
+    graph = random_graph(1, 3000, 400, 0.01)
+    plan, _ = plan_partitions(graph, "left", None, 1 << 30, one_by_work, Expected(**found))
+    assert plan.partition.max() + 1 == partitions
 
 
 @pytest.mark.parametrize(("alone", "partitions"), [(False, 5), (True, 1)])
