@@ -93,8 +93,9 @@ test-checked: .venv/tools
 # what reads beyond an array, overflows, or writes what another thread reads ends the process.
 # `.ci/sanitize` is the same as a job of CI; KERNEL_TESTS=tests/property/test_finding.py is a part.
 KERNEL_TESTS = $(addprefix tests/property/test_,ill_formed_arrays.py maximal_bicliques.py finding.py \
-  covering.py grouping.py components.py restoring.py changes.py projection.py estimate.py large_counts.py) \
-  tests/unit/test_row_group_streams.py
+  covering.py grouping.py components.py restoring.py changes.py projection.py estimate.py counting.py \
+  large_counts.py trees.py cliques.py clique_by_cores.py sorted_runs.py extended_graphs.py) \
+  tests/unit/test_row_group_streams.py tests/unit/test_biclique_file.py
 define sanitized
 test -x .venv/$(1)/bin/python || $(PYTHON) -m venv .venv/$(1)
 $(call build,editable,build/$(1)-wheel,build-dir=build/$(1) cmake.define.BICLIQ_SANITIZE=$(1) \
