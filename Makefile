@@ -136,7 +136,7 @@ faults: setup-dev
 	BICLIQ_FAULTS=300 $(BIN)/python -m pytest -o timeout=1800 tests/faults
 
 # Random tables, damaged ones, and arrays that are no graph, for every reader and every entry point
-# of the kernels, so many of each kind; FUZZ_SEED chooses others. A quarter of an hour.
+# of the kernels, so many of each kind; FUZZ_SEED chooses others. Five minutes.
 FUZZ_SEED = 1
 fuzz: setup-dev
 	BICLIQ_FUZZ=2000 $(BIN)/python -m pytest --hypothesis-seed=$(FUZZ_SEED) -o timeout=0 tests/property/test_edge_tables.py \

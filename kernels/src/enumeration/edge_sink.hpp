@@ -4,8 +4,9 @@
 // with s rows consists of R and of candidates with at least s rows each. A column adds no more than
 // its positive weights to the node's rows, and no more than s times its largest weight; all columns
 // together no more than the s rows of the node can have that weigh most. For every s the lower of
-// the two sums bounds the value. As in best_sink.hpp the smallest s that reaches what is wanted is
-// the number of rows that a candidate must have.
+// the two sums bounds the value; where sizes allow few columns, R and the best of the candidates do
+// so as well. As in best_sink.hpp the smallest s that reaches what is wanted is the number of rows
+// that a candidate must have.
 //
 // First the bound is taken with what a column weighs in the whole graph, which costs a step a
 // column. Where that is not hopeless, it is taken with what it weighs in the node's rows: below 32
