@@ -24,7 +24,7 @@ from pipeline.stages.search_run import search_run
 from pipeline.stages.verify import verify, verify_store
 from pipeline.store.layout import Store
 from pipeline.store.results import open_run
-from tests.faults.bad_object_store import Door, a_door
+from tests.faults.bad_object_store import Door
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, put_graph, random_graph
 
 pytest.importorskip("s3fs")
@@ -33,25 +33,6 @@ pytest.importorskip("moto.server")
 GRAPH = random_graph(seed=11)
 ANSWER = brute_force(GRAPH)
 OUTAGES = 3 if "BICLIQ_FAULTS" not in os.environ else 20
-
-
-@pytest.fixture(scope="module")
-def opened() -> Iterator[Door]:
-    import s3fs
-
-    with a_door() as door, pytest.MonkeyPatch.context() as patch:
-        for name, value in {
-            "AWS_ENDPOINT_URL": door.url,
-            "AWS_ACCESS_KEY_ID": "testing",
-            "AWS_SECRET_ACCESS_KEY": "testing",
-            "AWS_DEFAULT_REGION": "us-east-1",
-            "AWS_MAX_ATTEMPTS": "2",
-        }.items():
-            patch.setenv(name, value)
-        s3fs.S3FileSystem.clear_instance_cache()
-        s3fs.S3FileSystem().mkdir("bad-days")
-        yield door
-        s3fs.S3FileSystem.clear_instance_cache()
 
 
 @pytest.fixture

@@ -1,0 +1,100 @@
+"""One job given twice at once, here and on workers, who cut it differently: one plan stands."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pipeline.settings import load_settings
+from pipeline.stages.plan import read_plan_record
+from pipeline.stages.search import enumerate_table
+from pipeline.stages.verify import verify_store
+from pipeline.store.layout import Store
+from tests.faults.bad_object_store import Door
+from tests.faults.commands import PATIENCE, ROOT
+from tests.faults.conftest import BUCKET
+
+pytest.importorskip("s3fs")
+pytest.importorskip("moto.server")
+
+WAYS = {"here": ["--local"], "on workers": ["--workers", "2", "--dashboard", "false"]}
+
+
+def write_table(folder: Path) -> None:
+    """Write a table with some millions of maximal bicliques: one cut for a process alone."""
+    left, right = np.nonzero(np.random.default_rng(5).random((120, 120)) < 0.4)
+    rows = [f"person {u},{v}\n" for u, v in zip(left, right, strict=True)]
+    (folder / "table.csv").write_text("l,r\n" + "".join(rows))
+
+
+def given(way: str, folder: Path, store: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "flows.cli", "run", str(folder / "table.csv"), "--store", store, "--json", *WAYS[way]],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def answer_of(process: subprocess.Popen[str]) -> dict[str, Any]:
+    out, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, said
+    return dict(json.loads(out.splitlines()[-1]))
+
+
+def a_plan_is_there(store: Store) -> bool:
+    return any(store.run(run).has("plan.json") for run in store.runs())
+
+
+@pytest.mark.parametrize("place", ["a disk", "an object store"])
+@pytest.mark.parametrize("killed", ["nobody", *WAYS])
+def test_one_plan_stands_and_both_end_with_its_answer(killed: str, place: str, tmp_path: Path, opened: Door) -> None:
+    write_table(tmp_path)
+    expected = enumerate_table(str(tmp_path / "table.csv"), load_settings(), "digest")
+    uri = str(tmp_path / "store") if place == "a disk" else f"s3://{BUCKET}/{killed.replace(' ', '-')}"
+    both = {way: given(way, tmp_path, uri) for way in WAYS}
+    store = Store.open(uri)
+    if killed in both:
+        deadline = time.monotonic() + PATIENCE
+        while not a_plan_is_there(store) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.killpg(both[killed].pid, signal.SIGKILL)
+        both[killed].communicate()
+    ended = {way: answer_of(process) for way, process in both.items() if way != killed}
+    if killed in both:
+        ended[killed] = answer_of(given(killed, tmp_path, uri))
+
+    (run,) = {answer["run"] for answer in ended.values()}
+    assert {(answer["bicliques"], answer["digest"]) for answer in ended.values()} == {
+        (expected["bicliques"], expected["digest"])
+    }
+    folder = store.run(run)
+    planned = read_plan_record(folder)
+    commits = folder.committed()
+    assert sorted(commits) == list(range(planned.partitions))
+    assert {commit.plan for commit in commits.values()} == {planned.digest}
+    found = verify_store(store)
+    assert found.problems == []
+    if place == "a disk":
+        assert found.leftovers == []
+        assert sum(answer["searched"] for answer in ended.values()) <= planned.partitions
+
+
+def test_the_two_ways_would_cut_differently(tmp_path: Path) -> None:
+    write_table(tmp_path)
+    cut = {}
+    for way in WAYS:
+        store = Store.open(str(tmp_path / way.replace(" ", "-")))
+        cut[way] = read_plan_record(store.run(answer_of(given(way, tmp_path, store.uri))["run"])).partitions
+    assert cut["here"] < cut["on workers"]
