@@ -25,6 +25,6 @@ def opened() -> Iterator[Door]:
         }.items():
             patch.setenv(name, value)
         s3fs.S3FileSystem.clear_instance_cache()
-        s3fs.S3FileSystem().mkdir(BUCKET)
+        s3fs.S3FileSystem().makedirs(BUCKET, exist_ok=True)  # what a server of this process holds outlives it
         yield door
         s3fs.S3FileSystem.clear_instance_cache()
