@@ -67,7 +67,8 @@ def test_one_plan_stands_and_both_end_with_its_answer(killed: str, place: str, t
     store = Store.open(uri)
     if killed in both:
         deadline = time.monotonic() + PATIENCE
-        while not a_plan_is_there(store) and time.monotonic() < deadline:
+        while not a_plan_is_there(store):
+            assert time.monotonic() < deadline, "nothing was planned"
             time.sleep(0.01)
         os.killpg(both[killed].pid, signal.SIGKILL)
         both[killed].communicate()
