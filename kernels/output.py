@@ -153,23 +153,15 @@ class RowGroupLayout:
 
 
 @memory_is_capacity
-def encode_bicliques(
-    batch: BicliqueBatch,
-    compression: Compression = "zstd",
-    level: int = 1,
-    compress: Callable[[bytes], bytes] | None = None,
-    columns: Columns = "both",
-    objectives: Sequence[StoredObjective] = (),
-    terms: SurpriseTerms | None = None,
-) -> RowGroup:
+def encode_bicliques(batch: BicliqueBatch, layout: RowGroupLayout) -> RowGroup:
     """Encode a batch as a row group of a Parquet file.
 
     Parameters
     ----------
     batch : BicliqueBatch
         On the host; no side of a biclique is empty.
-    compression, level, compress, columns, objectives, terms
-        As of `RowGroupLayout`.
+    layout : RowGroupLayout
+        How it is laid out.
 
     Returns
     -------
@@ -178,9 +170,9 @@ def encode_bicliques(
     Raises
     ------
     ValueError
-        If the arrays are no batch, there is no such codec or objective, or an id has no term.
+        If the arrays are no batch, or an id has no term.
     RuntimeError
-        If the codec's library is missing, or failed, or a side is empty.
+        If the codec's library failed, or a side is empty.
     CapacityError
         If a list or a page is longer than the format can say.
 
@@ -188,10 +180,9 @@ def encode_bicliques(
     --------
     >>> from kernels import stream_maximal_bicliques
     >>> with stream_maximal_bicliques([0, 2, 4], [0, 1, 0, 1], 2) as stream:
-    ...     [encode_bicliques(batch, "none").rows for batch in stream]
+    ...     [encode_bicliques(batch, RowGroupLayout("none")).rows for batch in stream]
     [1]
     """
-    layout = RowGroupLayout(compression, level, compress, columns, objectives, terms)
     arrays = batch.left_offsets, batch.left, batch.right_offsets, batch.right, batch.root
     return layout.group(load_extension().encode_bicliques(*arrays, layout.maker))
 
@@ -227,7 +218,7 @@ def read_columns(
     --------
     >>> import numpy as np
     >>> batch = BicliqueBatch(*[np.array(x, np.int32) for x in ([0, 2], [3, 7], [0, 1], [5], [3])])
-    >>> group = encode_bicliques(batch, "none")
+    >>> group = encode_bicliques(batch, RowGroupLayout("none"))
     >>> left = group.columns[0]
     >>> [x.tolist() for x in read_columns(group.data, "none", [(left.begin, left.end, 2, "list")], 1)]
     [[0, 2], [3, 7]]

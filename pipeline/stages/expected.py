@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -89,7 +89,7 @@ class Expected:
 
     def record(self) -> dict[str, Any]:
         """Plain record for JSON, without the thresholds."""
-        return {name: value for name, value in asdict(self).items() if name not in ("thresholds", "side")}
+        return {name: value for name, value in vars(self).items() if name not in ("thresholds", "side")}
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from pipeline.errors import StorageError
@@ -100,7 +99,7 @@ def publish(
         machine=machine_facts(),
     )
     announce(folder, manifest.created)
-    folder.write_record("manifest.json", asdict(manifest))
+    folder.write_record("manifest.json", dict(vars(manifest)))
     found: dict[str, Any] = {"bicliques": bicliques, "digest": manifest.digest, "complete": manifest.complete}
     folder.remove_attempts(commits.values())
     folder.sweep()
@@ -136,7 +135,7 @@ def total_digest(commits: dict[int, Commit]) -> str:
 
 
 def _file(commit: Commit) -> dict[str, Any]:
-    record = asdict(commit)
+    record = dict(vars(commit))
     del record["sizes"]
     return {"path": record.pop("file"), "subgraph": partition_name(commit.partition), **record}
 

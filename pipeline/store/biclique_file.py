@@ -82,7 +82,7 @@ class BicliqueWriter:
         self._threads = threads or kernels.available_threads()
         self._pool = ThreadPoolExecutor(self._threads, "encode")
         self._encoding: deque[Future[kernels.RowGroup]] = deque()
-        self._groups: list[Struct] = []
+        self._groups: list[bytes] = []  # as the footer says them, written while the search goes on
         self._rows = 0
         self._at = self._sink.write(MAGIC)
 
@@ -104,7 +104,7 @@ class BicliqueWriter:
         if isinstance(batch, kernels.RowGroup):
             self._append(batch)
         elif len(batch):
-            self._encoding.append(self._pool.submit(self._encode, batch))
+            self._encoding.append(self._pool.submit(kernels.encode_bicliques, batch, self._layout))
         while len(self._encoding) > BATCHES_A_THREAD * self._threads or (self._encoding and self._encoding[0].done()):
             self._append(self._encoding.popleft().result())
 
@@ -121,31 +121,21 @@ class BicliqueWriter:
         )
         self._sink.write(footer + len(footer).to_bytes(4, "little") + MAGIC)
 
-    def _encode(self, batch: kernels.BicliqueBatch) -> kernels.RowGroup:
-        layout = self._layout
-        return kernels.encode_bicliques(
-            batch,
-            layout.compression,
-            layout.level,
-            layout.compress,
-            layout.columns,
-            layout.objectives,
-            layout.terms,
-        )
-
     def _append(self, group: kernels.RowGroup) -> None:
         columns = [
             _column_chunk(field, chunk, self._at, group.codec)
             for field, chunk in zip(self._schema, group.columns, strict=True)
         ]
         self._groups.append(
-            {
-                1: (LIST, (STRUCT, columns)),
-                2: (I64, sum(chunk.uncompressed for chunk in group.columns)),
-                3: (I64, group.rows),
-                5: (I64, self._at),  # file_offset
-                6: (I64, len(group.data)),
-            }
+            encode_struct(
+                {
+                    1: (LIST, (STRUCT, columns)),
+                    2: (I64, sum(chunk.uncompressed for chunk in group.columns)),
+                    3: (I64, group.rows),
+                    5: (I64, self._at),  # file_offset
+                    6: (I64, len(group.data)),
+                }
+            )
         )
         self._rows += group.rows
         self._at += self._sink.write(group.data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from pipeline.store.records import STORED, StoredFile, named_files
@@ -64,7 +64,7 @@ class Commit:
 
     def content(self) -> dict[str, Any]:
         """Entries of the commit record; the data file is what it names."""
-        return {name: value for name, value in asdict(self).items() if name not in ("file", "bytes", "checksum")}
+        return {name: value for name, value in vars(self).items() if name not in ("file", "bytes", "checksum")}
 
 
 def partition_name(number: int) -> str:

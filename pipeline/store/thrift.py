@@ -45,7 +45,7 @@ def decode_struct(data: bytes, at: int) -> tuple[Struct, int]:
 
 
 def encode_struct(struct: Struct) -> bytes:
-    """Write a struct, as `decode_struct` reads it."""
+    """Write a struct, as `decode_struct` reads it; one in it may be given as it was written."""
     out = bytearray()
     last = 0
     for field, (kind, value) in sorted(struct.items()):
@@ -92,7 +92,7 @@ def _encode(kind: int, value: Any) -> bytes:
     if kind == BINARY:
         return _encode_varint(len(value)) + bytes(value)
     if kind == STRUCT:
-        return encode_struct(value)
+        return value if isinstance(value, bytes) else encode_struct(value)
     if kind in (LIST, SET):
         of, items = value
         head = bytes([len(items) << 4 | of]) if len(items) < 15 else bytes([0xF0 | of]) + _encode_varint(len(items))

@@ -267,7 +267,7 @@ def test_lists_of_bicliques(graph, data) -> None:
     made = answer(lambda: restorer.restore(arrays["left_offsets"], arrays["left"], *lengths, arrays["root"]))
     if made is not None and np.array_equal(spoilt, before) and (lengths[0] <= lengths[1]).all():
         assert np.array_equal(made.right, batch.right)
-    group = answer(lambda: kernels.encode_bicliques(wrong, "none"))
+    group = answer(lambda: kernels.encode_bicliques(wrong, kernels.RowGroupLayout("none")))
     assert group is None or group.rows == len(batch)
 
 
@@ -278,7 +278,7 @@ def test_pages_of_a_file(graph, compression, data) -> None:
     batch = batch_of(graph)
     if batch is None or not kernels.has_codec(compression):
         return
-    group = kernels.encode_bicliques(batch, compression)
+    group = kernels.encode_bicliques(batch, kernels.RowGroupLayout(compression))
     pages = np.frombuffer(group.data, np.uint8).copy()
     counts = [len(batch.left), len(batch.right), *[len(batch)] * 3]
     columns = [

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kernels
-from kernels import SurpriseTerms, encode_bicliques, stream_maximal_bicliques, top_bicliques
+from kernels import RowGroupLayout, SurpriseTerms, encode_bicliques, stream_maximal_bicliques, top_bicliques
 from pipeline.settings import PublishSettings
 from pipeline.store.biclique_file import BicliqueWriter
 from pipeline.store.bicliques import OBJECTIVE_COLUMNS
@@ -113,7 +113,7 @@ def test_an_id_without_a_term_is_refused() -> None:
     with pytest.raises(ValueError, match="holds the id 3; there are terms for 3"):
         terms.of(one_by_one())
     with pytest.raises(ValueError, match="holds the id 3; there are terms for 3"):
-        encode_bicliques(one_by_one(), "none", objectives=["surprise"], terms=terms)
+        encode_bicliques(one_by_one(), RowGroupLayout("none", objectives=["surprise"], terms=terms))
     negative = one_by_one()
     negative.left[0] = -1
     with pytest.raises(ValueError, match="holds the id -1"):
@@ -122,6 +122,6 @@ def test_an_id_without_a_term_is_refused() -> None:
 
 def test_surprise_needs_terms_and_an_objective_a_name_that_is_known() -> None:
     with pytest.raises(ValueError, match="needs terms"):
-        encode_bicliques(one_by_one(), "none", objectives=["surprise"])
+        encode_bicliques(one_by_one(), RowGroupLayout("none", objectives=["surprise"]))
     with pytest.raises(ValueError, match="objective"):
-        encode_bicliques(one_by_one(), "none", objectives=["weight"])  # type: ignore[list-item]
+        encode_bicliques(one_by_one(), RowGroupLayout("none", objectives=["weight"]))  # type: ignore[list-item]

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kernels
-from kernels import RowGroup, check_bicliques, encode_bicliques, has_codec, set_digest
+from kernels import RowGroup, RowGroupLayout, check_bicliques, encode_bicliques, has_codec, set_digest
 from kernels.output import CODECS, Columns, Compression, Kind
 from pipeline.settings import PublishSettings
 from pipeline.store import biclique_file
@@ -156,7 +156,9 @@ def test_files_of_other_writers_are_read(options: dict[str, Any]) -> None:
 @settings(max_examples=300, deadline=None)
 def test_damaged_pages_are_never_read_beyond_their_bytes(compression: Compression, changes: Any) -> None:
     terms = kernels.SurpriseTerms.of_degrees(np.ones(60), np.ones(60), 60)
-    group = encode_bicliques(batch_of(some(300, 9, 60)), compression, objectives=["surprise", "edges"], terms=terms)
+    group = encode_bicliques(
+        batch_of(some(300, 9, 60)), RowGroupLayout(compression, objectives=["surprise", "edges"], terms=terms)
+    )
     data = np.array(group.data)
     for place, value in changes:
         data[place % len(data)] = value
@@ -220,21 +222,21 @@ def test_a_codec_that_fails_is_heard_of(monkeypatch) -> None:
 
 def test_an_empty_side_or_arrays_that_do_not_fit_are_refused() -> None:
     with pytest.raises(RuntimeError, match="empty side"):
-        encode_bicliques(batch_of([([], [1], 0)]))
+        encode_bicliques(batch_of([([], [1], 0)]), RowGroupLayout())
     sound = batch_of([([1], [1], 0)])
     for left_offsets in ([0], [0, 2], [-1, 1], [0, 1, 1]):
         batch = kernels.BicliqueBatch(
             np.array(left_offsets, np.int32), sound.left, sound.right_offsets, sound.right, sound.root
         )
         with pytest.raises(ValueError, match="do not fit"):
-            encode_bicliques(batch)
+            encode_bicliques(batch, RowGroupLayout())
     with pytest.raises(ValueError, match="compression"):
-        encode_bicliques(sound, "gzip")  # type: ignore[arg-type]
+        encode_bicliques(sound, RowGroupLayout("gzip"))  # type: ignore[arg-type]
 
 
 def test_a_row_group_says_where_its_columns_are() -> None:
     assert has_codec("none")
-    group = encode_bicliques(batch_of(some(1000, 9, 20)), "none")
+    group = encode_bicliques(batch_of(some(1000, 9, 20)), RowGroupLayout("none"))
     assert isinstance(group, RowGroup)
     left, right, *numbers = group.columns
     assert group.rows == 1000
@@ -259,7 +261,7 @@ def test_a_table_gives_back_its_batches() -> None:
     bicliques = some(50, 9, 70)
     table = pq.read_table(pa.BufferReader(written([bicliques]))).slice(7, 20)
     (batch,) = batches_of(table)
-    assert encode_bicliques(batch, "none").rows == 20
+    assert encode_bicliques(batch, RowGroupLayout("none")).rows == 20
     file = io.BytesIO()
     with BicliqueWriter(file, 1) as writer:
         writer.write(batch)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -22,16 +23,17 @@ from tests.property.graphs import random_graphs
 
 
 def searched(graph: Any, publish: PublishSettings, **options: Any) -> tuple[list[RowGroup], kernels.EnumerationResult]:
-    with stream_row_groups(*graph.csr, layout_of(publish), **options) as stream:
+    csr = graph if isinstance(graph, tuple) else graph.csr
+    with stream_row_groups(*csr, layout_of(publish), **options) as stream:
         assert isinstance(stream, Stream)
         return list(stream), stream.result
 
 
-def table_of(groups: list[RowGroup], publish: PublishSettings) -> Any:
+def table_of(found: Iterable[Any], publish: PublishSettings, terms: kernels.SurpriseTerms | None = None) -> Any:
     file = io.BytesIO()
-    with BicliqueWriter(file, 1, publish) as writer:
-        for group in groups:
-            writer.write(group)
+    with BicliqueWriter(file, 1, publish, terms) as writer:
+        for part in found:
+            writer.write(part)
     return pq.read_table(file)
 
 
@@ -52,6 +54,33 @@ def test_row_groups_hold_what_the_search_finds(graph: Any, compression: Any, thr
         told.merge(group.sizes)
     counted.add(*(np.asarray(table[name]) for name in ("n_left", "n_right")))
     assert told.record() == counted.record()
+
+
+@given(random_graphs(), st.sampled_from(["both", "smaller"]), st.sampled_from(["left", "right"]), st.randoms())
+@settings(max_examples=60, deadline=None)
+def test_places_say_what_ids_say(graph: Any, columns: Any, side: Any, random: Any) -> None:
+    """Whatever the ids, and wherever a row group ends: in a subtree, in a leaf, between them."""
+    sizes = {"left_ids": graph.n_left, "right_ids": graph.n_right}
+    ids: Any = {name: np.array(random.sample(range(1000), n), dtype=np.int32) for name, n in sizes.items()}
+    terms = kernels.SurpriseTerms(*(np.arange(1000) * 7 + n for n in (1, 2)))
+    publish = PublishSettings(compression="none", columns=columns, objectives=["surprise"])
+    asked: Any = {"side": side, "batch_bicliques": 5, **ids}
+    with stream_row_groups(*graph.csr, layout_of(publish, terms), **asked) as groups:
+        numbered = table_of(groups, publish, terms)
+    with kernels.stream_maximal_bicliques(*graph.csr, **asked) as batches:
+        assert numbered.equals(table_of(batches, publish, terms))
+
+
+def test_ids_of_which_hardly_any_comes_twice_are_written_as_they_are() -> None:
+    n = 70_000
+    stars = np.arange(n + 1), np.arange(n), n
+    publish = PublishSettings(compression="none")
+    groups, result = searched(stars, publish)
+    assert [group.columns[0].begin == group.columns[0].data for group in groups] == [True] * len(groups)
+    table = table_of(groups, publish)
+    assert result.bicliques == len(table) == n
+    assert sorted(table["left"].combine_chunks().values.to_pylist()) == list(range(n))
+    assert table["left"].equals(table["right"])
 
 
 def many() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], int]:

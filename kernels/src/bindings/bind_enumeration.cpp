@@ -13,6 +13,10 @@ std::vector<To> copy_of(const Input<From>& values) {
   return std::vector<To>(values.data(), values.data() + values.size());
 }
 
+ListColumn column_of(const IdLists& lists) {
+  return {lists.offsets().data(), lists.data(), lists.entries.empty() ? nullptr : &lists.entries};
+}
+
 /// A batch that Python reads; when the last of its arrays is gone, its buffers are used again.
 struct Held {
   std::unique_ptr<Batch> batch;
@@ -35,10 +39,11 @@ class Session {
     settings.threads = threads;
     settings.batch_bicliques = batch_bicliques;
     settings.batch_ids = batch_ids;
-    if (layout_)
-      settings.encode = [maker = nb::inst_ptr<RowGroupMaker>(*layout_)](const Batch& b) {
-        return (*maker)({b.left.offsets().data(), b.left.data()}, {b.right.offsets().data(), b.right.data()}, b.root.data(), b.size());
-      };
+    if (layout_) {
+      const RowGroupMaker* maker = nb::inst_ptr<RowGroupMaker>(*layout_);
+      settings.places = maker->takes_places();
+      settings.encode = [maker](const Batch& b) { return (*maker)(column_of(b.left), column_of(b.right), b.root.data(), b.size()); };
+    }
     const auto n_left = static_cast<u32>(indptr_.size() - 1);
     Request request{indptr_.data(), indices_.data(), n_left, n_right, columns_are_left, some_roots, {}, {}, {}, {}, {}};
     request.roots = copy_of<u32>(roots);

@@ -30,6 +30,10 @@ class RowGroupMaker {
     }
     for (const u32 objective : objectives) stored_.wanted.push_back(static_cast<Objective>(objective));
   }
+  /// Are lists of places as good as lists of ids? Not where a column holds lists of both sides:
+  /// these would have to be numbered together.
+  bool takes_places() const { return !smaller_only_; }
+
   /// Python's lock is taken for pages that a function of Python compresses, and for nothing else.
   std::shared_ptr<RowGroup> operator()(const ListColumn& left, const ListColumn& right, const i32* root, std::size_t n) const {
     return std::make_shared<RowGroup>(left, right, root, n, smaller_only_, stored_, codec_ != Codec::none, compress());

@@ -6,7 +6,6 @@
 
 #include "lanes/errors.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -19,6 +18,9 @@ namespace bicliq {
 /// Lists of ids side by side. 32 spare places follow, so that a group of lanes may write there.
 class IdLists {
  public:
+  /// Where there are any, the lists hold places among these ids (numbering.hpp).
+  std::vector<std::int32_t> entries;
+
   IdLists() : offsets_{0} {}
   std::size_t size() const { return size_; }
   const std::int32_t* data() const { return data_.get(); }
@@ -29,11 +31,6 @@ class IdLists {
     return data_.get() + size_;
   }
   void add(std::size_t n) { size_ += n; }
-  /// Sorts the ids that were added since the last list ended.
-  void sort_last() {
-    std::int32_t *from = data_.get() + offsets_.back(), *to = data_.get() + size_;
-    if (!std::is_sorted(from, to)) std::sort(from, to);
-  }
   void end_list() {
     if (size_ > kMostIds)
       throw CapacityError("a batch of bicliques has more than 2^31 - 1 ids on one side; ask for smaller batches (batch_ids)");
@@ -42,6 +39,7 @@ class IdLists {
   void clear() {
     size_ = 0;
     offsets_.resize(1);
+    entries.clear();
   }
 
  private:

@@ -33,6 +33,7 @@ struct Settings {
   u32 threads = 1;
   std::size_t batch_bicliques = 65536, batch_ids = 1 << 20;
   std::function<std::shared_ptr<RowGroup>(const Batch&)> encode;  // empty where batches are wanted
+  bool places = false;  // it takes batches whose lists hold places of ids
 
   /// Must the search know both sides of a biclique, or is it enough to count?
   bool needs_members() const {
@@ -168,7 +169,7 @@ class Enumeration {
     } else {
       MemberSink::Deliver deliver;
       if (settings_.mode == Mode::enumerate) deliver = [this](std::unique_ptr<Batch> b) { this->deliver(std::move(b)); };
-      MemberSink sink(labels_, settings_.limits, tally, deliver, settings_.batch_bicliques, settings_.batch_ids, *pool_);
+      MemberSink sink(labels_, settings_.limits, tally, deliver, settings_.places, settings_.batch_bicliques, settings_.batch_ids, *pool_);
       search(sink);
     }
   }

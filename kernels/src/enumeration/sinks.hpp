@@ -1,16 +1,17 @@
 // sinks.hpp: what becomes of a biclique that the search has found.
 //
 // `CountSink` only counts. `MemberSink` knows both sides: it applies the thresholds, adds to the
-// digest and, where a batch is wanted, writes the ids of both sides into it, ascending. No list is
-// sorted for that as a rule: rows keep their order on the way down, and a leaf orders its columns
-// once, R and candidates together, so that each of its bicliques selects from them. It does so when
-// it finds its first biclique; 32 columns or fewer by counting for each how many are smaller, which
-// takes no branch that depends on them.
+// digest and, where a batch is wanted, writes both sides into it by ascending ids: the ids, or
+// their places among those of the batch. No list is sorted for that as a rule: rows keep their
+// order on the way down, and a leaf orders its columns once, R and candidates together, so that
+// each of its bicliques selects from them. It does so when it finds its first biclique; 32 columns
+// or fewer by counting for each how many are smaller, which takes no branch that depends on them.
 #pragma once
 
 #include "enumeration/batch.hpp"
 #include "enumeration/crew.hpp"
 #include "enumeration/limits.hpp"
+#include "enumeration/numbering.hpp"
 #include "lanes/bit_order.hpp"
 #include "lanes/hash.hpp"
 #include "lanes/lanes.hpp"
@@ -82,21 +83,22 @@ class MemberSink {
   static constexpr bool kMembers = true, kIds = true, kBounded = false;
   using Deliver = std::function<void(std::unique_ptr<Batch>)>;
 
-  /// `deliver` is empty where only the digest is wanted.
-  MemberSink(const Labels& labels, const Limits& limits, Tally tally, Deliver deliver, std::size_t batch_bicliques,
+  /// `deliver` is empty where only the digest is wanted. `places`: batches hold places of ids.
+  MemberSink(const Labels& labels, const Limits& limits, Tally tally, Deliver deliver, bool places, std::size_t batch_bicliques,
              std::size_t batch_ids, BatchPool& pool)
       : labels_(labels), limits_(limits), tally_(tally), deliver_(std::move(deliver)), batch_bicliques_(batch_bicliques),
-        batch_ids_(batch_ids), pool_(pool), batch_(deliver_ ? pool.take() : nullptr) {}
+        batch_ids_(batch_ids), pool_(pool), number_of_row_(labels.row_ids, places), number_of_column_(labels.column_ids, places),
+        batch_(deliver_ ? pool.take() : nullptr) {}
 
   void root(u32 v) { root_ = v; }
   u64 column_hash(u32 c) const { return labels_.column_hashes[c]; }
 
   /// The rows that the bits of the coming masks stand for.
   void rows(const u32* rows, u32 n) {
-    for (u32 i = 0; i < n; ++i) {
-      subtree_rows_[i] = static_cast<u32>(labels_.row_ids[rows[i]]);
-      subtree_hashes_[i] = labels_.row_hashes[rows[i]];
-    }
+    for (u32 i = 0; i < n; ++i) subtree_hashes_[i] = labels_.row_hashes[rows[i]];
+    subtree_rows_ = rows;
+    n_subtree_rows_ = n;
+    rows_are_numbered_ = false;
   }
   /// The columns that the lanes of the coming leaf stand for; `members` are in each of its R.
   template <class M>
@@ -112,8 +114,8 @@ class MemberSink {
     if (!limits_.accepts(popcount(rows), members.n)) return;
     account(sum_selected(subtree_hashes_, rows), members.hash);
     if (!batch_) return;
-    put_selected(row_list(), subtree_rows_, rows);
-    put(column_list(), labels_.column_ids, members.ids, members.n);
+    put_rows(rows);
+    put_columns(members.ids, members.n);
     close();
   }
   /// A biclique of a leaf: R is the leaf's and the `joined` lanes.
@@ -123,9 +125,9 @@ class MemberSink {
     if (!leaf_is_ready_) make_leaf_ready(members);
     account(sum_selected(subtree_hashes_, rows), members.hash + sum_selected(leaf_hashes_, joined));
     if (!batch_) return;
-    put_selected(row_list(), subtree_rows_, rows);
+    put_rows(rows);
     put_leaf_columns(joined);
-    close(true);
+    close();
   }
   /// A biclique of a wide node.
   template <class M>
@@ -135,8 +137,8 @@ class MemberSink {
     for (u32 i = 0; i < n; ++i) hash += labels_.row_hashes[rows[i]];
     account(hash, members.hash);
     if (!batch_) return;
-    put(row_list(), labels_.row_ids, rows, n);
-    put(column_list(), labels_.column_ids, members.ids, members.n);
+    put_rows(rows, n);
+    put_columns(members.ids, members.n);
     close();
   }
   /// The biclique of one row and all its columns.
@@ -145,14 +147,14 @@ class MemberSink {
     for (u32 i = 0; i < n; ++i) hash += labels_.column_hashes[columns[i]];
     account(labels_.row_hashes[row], hash);
     if (!batch_) return;
-    put(row_list(), labels_.row_ids, &row, 1);
-    put(column_list(), labels_.column_ids, columns, n);
+    put_rows(&row, 1);
+    put_columns(columns, n);
     close();
   }
 
   void finish() {
     tally_.publish();
-    if (batch_ && batch_->size()) deliver_(std::move(batch_));
+    if (batch_ && batch_->size()) deliver();
   }
   u64 digest() const { return digest_; }
 
@@ -160,13 +162,53 @@ class MemberSink {
   IdLists& row_list() { return labels_.columns_are_left ? batch_->right : batch_->left; }
   IdLists& column_list() { return labels_.columns_are_left ? batch_->left : batch_->right; }
 
-  static void put(IdLists& list, const std::vector<std::int32_t>& ids, const u32* vertices, std::size_t n) {
-    std::int32_t* to = list.room(n);
-    for (std::size_t i = 0; i < n; ++i) to[i] = ids[vertices[i]];
-    list.add(n);
+  static void put_selected(IdLists& list, const u32* numbers, u32 bits) {
+    list.add(compact_selected(reinterpret_cast<u32*>(list.room(kLanes)), numbers, bits));
   }
-  static void put_selected(IdLists& list, const u32* ids, u32 bits) {
-    list.add(compact_selected(reinterpret_cast<u32*>(list.room(kLanes)), ids, bits));
+  /// Rows of the subtree.
+  void put_rows(u32 bits) {
+    if (!labels_.rows_ascend) {
+      for (u32 left = bits; left; left &= left - 1) order_.push_back(subtree_rows_[first_set(left)]);
+      return put_sorted(row_list(), labels_.row_ids, number_of_row_);
+    }
+    if (!rows_are_numbered_) number_of_row_.put(subtree_rows_, n_subtree_rows_, subtree_numbers_);
+    rows_are_numbered_ = true;
+    put_selected(row_list(), reinterpret_cast<const u32*>(subtree_numbers_), bits);
+  }
+  void put_rows(const u32* rows, std::size_t n) {
+    if (!labels_.rows_ascend) {
+      order_.assign(rows, rows + n);
+      return put_sorted(row_list(), labels_.row_ids, number_of_row_);
+    }
+    number_of_row_.put(rows, n, row_list().room(n));
+    row_list().add(n);
+  }
+  void put_columns(const u32* columns, std::size_t n) {
+    if (n > kLanes) {
+      order_.assign(columns, columns + n);
+      return put_sorted(column_list(), labels_.column_ids, number_of_column_);
+    }
+    i32* const to = column_list().room(n);
+    u32 ids[kLanes] = {};
+    for (u32 i = 0; i < n; ++i) ids[i] = id_of(columns[i]);
+    each_place(ids, static_cast<u32>(n), [&](u32 i, u32 place) { to[place] = number_of_column_(columns[i]); });
+    column_list().add(n);
+  }
+  /// The vertices in `order_`, by ascending ids.
+  void put_sorted(IdLists& list, const std::vector<i32>& ids, Numbering& number) {
+    i32* const to = list.room(order_.size());
+    for (u64& vertex : order_) vertex |= u64{static_cast<u32>(ids[vertex])} << 32;
+    if (!std::is_sorted(order_.begin(), order_.end())) std::sort(order_.begin(), order_.end());
+    for (std::size_t i = 0; i < order_.size(); ++i) to[i] = number(static_cast<u32>(order_[i]));
+    list.add(order_.size());
+    order_.clear();
+  }
+  /// Of each of up to 32 different ids, how many are smaller: its place when they are sorted.
+  template <class F>
+  static void each_place(const u32 (&ids)[kLanes], u32 n, F f) {
+    const Lanes all = load(ids);
+    const u32 real = ballot(first_lanes(n));
+    for (u32 i = 0; i < n; ++i) f(i, popcount(ballot(splat(ids[i]) > all) & real));
   }
   template <class M>
   void make_leaf_ready(const M& members) {
@@ -175,47 +217,47 @@ class MemberSink {
     if (!batch_) return;
     const std::size_t n = std::size_t{members.n} + n_leaf_;
     if (leaf_columns_.size() < n) leaf_columns_.resize((2 * n + kLanes) / kLanes * kLanes);
-    u32* const columns = leaf_columns_.data();
-    for (u32 i = 0; i < members.n; ++i) columns[i] = id_of(members.ids[i]);
-    for (u32 i = 0; i < n_leaf_; ++i) columns[members.n + i] = id_of(leaf_ids_[i]);
     if (n <= kLanes)
-      order_few(members.n, static_cast<u32>(n));
+      order_few(members.ids, members.n, static_cast<u32>(n));
     else
-      order_many(members.n, n);
+      order_many(members.ids, members.n, n);
   }
   u32 id_of(u32 column) const { return static_cast<u32>(labels_.column_ids[column]); }
+  u32 number_of(u32 column) { return static_cast<u32>(number_of_column_(column)); }
 
-  /// Puts the columns of a leaf in the order of their ids; the first `n_members` are those of R.
-  void order_few(u32 n_members, u32 n) {
-    u32* const columns = leaf_columns_.data();
-    const Lanes all = load(columns, first_lanes(n));
-    u32 ids[kLanes], always = 0;
-    store(ids, all);
+  /// Puts the columns of a leaf in the order of their ids: those of R, and the lanes.
+  void order_few(const u32* members, u32 n_members, u32 n) {
+    u32 ids[kLanes] = {}, always = 0;
+    for (u32 i = 0; i < n_members; ++i) ids[i] = id_of(members[i]);
+    for (u32 i = n_members; i < n; ++i) ids[i] = id_of(leaf_ids_[i - n_members]);
     begin_words(1);
-    const u32 real = ballot(first_lanes(n));
-    for (u32 i = 0; i < n; ++i) {
-      const u32 place = popcount(ballot(splat(ids[i]) > all) & real);
-      columns[place] = ids[i];
-      if (i < n_members)
+    each_place(ids, n, [&](u32 i, u32 place) {
+      if (i < n_members) {
+        leaf_columns_[place] = number_of(members[i]);
         always |= 1u << place;
-      else
+      } else {
+        leaf_columns_[place] = number_of(leaf_ids_[i - n_members]);
         lanes_[0].set(place, i - n_members);
-    }
+      }
+    });
     always_[0] = always;
   }
-  void order_many(u32 n_members, std::size_t n) {
-    order_.clear();
-    for (u32 i = 0; i < n; ++i) order_.push_back(u64{leaf_columns_[i]} << 32 | i);
+  void order_many(const u32* members, u32 n_members, std::size_t n) {
+    for (u32 i = 0; i < n_members; ++i) order_.push_back(u64{id_of(members[i])} << 32 | i);
+    for (u32 i = n_members; i < n; ++i) order_.push_back(u64{id_of(leaf_ids_[i - n_members])} << 32 | i);
     std::sort(order_.begin(), order_.end());
     begin_words((n + kLanes - 1) / kLanes);
     for (u32 k = 0; k < n; ++k) {
-      leaf_columns_[k] = static_cast<u32>(order_[k] >> 32);
       const u32 from = static_cast<u32>(order_[k]);
-      if (from < n_members)
+      if (from < n_members) {
+        leaf_columns_[k] = number_of(members[from]);
         always_[k / kLanes] |= 1u << k % kLanes;
-      else
+      } else {
+        leaf_columns_[k] = number_of(leaf_ids_[from - n_members]);
         lanes_[k / kLanes].set(k % kLanes, from - n_members);
+      }
     }
+    order_.clear();
   }
   void begin_words(std::size_t n) {
     always_.assign(n, 0);
@@ -231,17 +273,22 @@ class MemberSink {
     tally_.add();
     digest_ += labels_.columns_are_left ? biclique_hash(columns, rows) : biclique_hash(rows, columns);
   }
-  /// Ends the row of the batch that was just written; both lists are left in ascending order.
-  void close(bool columns_ascend = false) {
+  /// Ends the row of the batch that was just written.
+  void close() {
     Batch& b = *batch_;
-    if (!labels_.rows_ascend) row_list().sort_last();
-    if (!columns_ascend) column_list().sort_last();
     b.left.end_list();
     b.right.end_list();
     b.root.push_back(labels_.column_ids[root_]);
     if (b.size() < batch_bicliques_ && b.left.size() < batch_ids_ && b.right.size() < batch_ids_) return;
-    deliver_(std::move(batch_));
+    deliver();
     batch_ = pool_.take();
+  }
+  /// What comes later is numbered anew.
+  void deliver() {
+    number_of_row_.close(row_list().entries);
+    number_of_column_.close(column_list().entries);
+    rows_are_numbered_ = leaf_is_ready_ = false;
+    deliver_(std::move(batch_));
   }
 
   const Labels& labels_;
@@ -250,15 +297,16 @@ class MemberSink {
   Deliver deliver_;
   const std::size_t batch_bicliques_, batch_ids_;
   BatchPool& pool_;
+  Numbering number_of_row_, number_of_column_;
   std::unique_ptr<Batch> batch_;
   u64 digest_ = 0;
   u32 root_ = 0;
-  u32 subtree_rows_[kLanes] = {};
-  const u32* leaf_ids_ = nullptr;
-  u32 n_leaf_ = 0;
-  bool leaf_is_ready_ = false;
-  std::vector<u64> order_;         // columns of a leaf: id, then place among R and the lanes
-  std::vector<u32> leaf_columns_;  // their ids, ascending
+  const u32 *subtree_rows_ = nullptr, *leaf_ids_ = nullptr;
+  u32 n_subtree_rows_ = 0, n_leaf_ = 0;
+  bool rows_are_numbered_ = false, leaf_is_ready_ = false;
+  i32 subtree_numbers_[kLanes] = {};
+  std::vector<u64> order_;         // what is sorted: ids, each above a vertex or a place
+  std::vector<u32> leaf_columns_;  // numbers of the columns of a leaf, by ascending ids
   std::vector<u32> always_;        // of each word of a bit set over these: those of R
   std::vector<BitOrder> lanes_;    // and where the lanes come in it
   u64 subtree_hashes_[kLanes] = {}, leaf_hashes_[kLanes] = {};

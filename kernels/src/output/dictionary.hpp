@@ -3,7 +3,7 @@
 // Bicliques are found root by root, so 65,536 of them that follow each other have some tens to some
 // thousands of vertices on a side, in graphs of hundreds of thousands (docs/methods.md). As places
 // among these their ids are 8 or 16 bits, in which a codec finds the same repetitions in a half or
-// a quarter of the bytes. So it is with sizes.
+// a quarter of the bytes. So it is with sizes and roots.
 //
 // Cost: two passes over the numbers, which find and mark them, one over their range, eight at a
 // time, and one that looks their places up. Memory: three bytes for each number of the range, which
@@ -51,7 +51,7 @@ class Dictionary {
   struct Places {
     const std::uint16_t* of;
     u32 least;
-    std::uint16_t operator[](i32 value) const { return of[static_cast<u32>(value) - least]; }
+    std::uint16_t operator()(i32 value) const { return of[static_cast<u32>(value) - least]; }
   };
   Places places() const { return {place_.data(), least_}; }
 

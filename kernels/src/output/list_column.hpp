@@ -4,11 +4,13 @@
 #include "lanes/types.hpp"
 
 #include <cstddef>
+#include <vector>
 
 namespace bicliq {
 
 struct ListColumn {
   const i32 *offsets, *ids;
+  const std::vector<i32>* entries = nullptr;  // where there are any, `ids` holds places among these
   i32 length(std::size_t i) const { return offsets[i + 1] - offsets[i]; }
 };
 

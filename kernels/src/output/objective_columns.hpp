@@ -31,6 +31,37 @@ struct StoredObjectives {
 
 inline namespace BICLIQ_ISA {
 
+/// What the lists of a column add up to.
+class TermsOfLists {
+ public:
+  /// Each id must have a term; a negative one is beyond all of them when it is taken for unsigned.
+  TermsOfLists(const ListColumn& lists, std::size_t n, const Terms& terms) : lists_(lists), of_(terms.of) {
+    const i32 *ids = lists.ids + lists.offsets[0], *end = lists.ids + lists.offsets[n];
+    if (lists.entries) ids = lists.entries->data(), end = ids + lists.entries->size();
+    u32 most = 0;
+    for (const i32* id = ids; id < end; ++id) most = std::max(most, static_cast<u32>(*id));
+    if (ids < end && most >= terms.n)
+      throw std::invalid_argument("a biclique holds the id " + std::to_string(static_cast<i32>(most)) + "; there are terms for " +
+                                  std::to_string(terms.n) + " vertices of its side");
+    if (!lists.entries) return;
+    for (const i32 id : *lists.entries) of_place_.push_back(terms.of[id]);
+    of_ = of_place_.data();
+  }
+  TermsOfLists(const TermsOfLists&) = delete;
+  TermsOfLists& operator=(const TermsOfLists&) = delete;
+
+  i64 sum(std::size_t i) const {
+    i64 total = 0;
+    for (i32 at = lists_.offsets[i]; at < lists_.offsets[i + 1]; ++at) total += of_[lists_.ids[at]];
+    return total;
+  }
+
+ private:
+  const ListColumn& lists_;
+  std::vector<i64> of_place_;
+  const i64* of_;
+};
+
 /// Values of the bicliques of a batch.
 class BatchValues {
  public:
@@ -45,14 +76,13 @@ class BatchValues {
     return values;
   }
   /// Surprise, in nats.
-  std::vector<double> surprise(const Terms& left, const Terms& right, double unit) const {
-    check(left_, left);
-    check(right_, right);
+  std::vector<double> surprise(const Terms& left_terms, const Terms& right_terms, double unit) const {
+    const TermsOfLists left(left_, n_, left_terms), right(right_, n_, right_terms);
     Worth worth;
     worth.objective = Objective::surprise;
     std::vector<double> values(n_);
     for (std::size_t i = 0; i < n_; ++i)
-      values[i] = unit * static_cast<double>(worth.value(size(left_, i), size(right_, i), sum(left_, left, i), sum(right_, right, i)));
+      values[i] = unit * static_cast<double>(worth.value(size(left_, i), size(right_, i), left.sum(i), right.sum(i)));
     return values;
   }
 
@@ -61,19 +91,6 @@ class BatchValues {
   const std::size_t n_;
 
   static u64 size(const ListColumn& lists, std::size_t i) { return static_cast<u64>(lists.length(i)); }
-  static i64 sum(const ListColumn& lists, const Terms& terms, std::size_t i) {
-    i64 total = 0;
-    for (i32 at = lists.offsets[i]; at < lists.offsets[i + 1]; ++at) total += terms.of[lists.ids[at]];
-    return total;
-  }
-  /// Each id must have a term; a negative one is beyond all of them when it is taken for unsigned.
-  void check(const ListColumn& lists, const Terms& terms) const {
-    u32 most = 0;
-    for (i32 at = lists.offsets[0]; at < lists.offsets[n_]; ++at) most = std::max(most, static_cast<u32>(lists.ids[at]));
-    if (lists.offsets[n_] > lists.offsets[0] && most >= terms.n)
-      throw std::invalid_argument("a biclique holds the id " + std::to_string(static_cast<i32>(most)) + "; there are terms for " +
-                                  std::to_string(terms.n) + " vertices of its side");
-  }
 };
 
 }  // namespace BICLIQ_ISA

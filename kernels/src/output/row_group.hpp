@@ -11,8 +11,11 @@
 // 8 or 16 bits, so that a codec finds in bytes what it would find in 32 bits (docs/methods.md), and
 // without a codec as few bits as there have to be. Roots come in runs, and are written so.
 //
-// Cost: three passes over the ids, and the codec. Memory: the row group, a page, and what a
-// dictionary takes.
+// A search writes places to begin with (enumeration/numbering.hpp). Of a batch that holds ids, they
+// are found here.
+//
+// Cost: a pass over the places, two more over ids, and the codec. Memory: the row group, a page,
+// and what a dictionary takes.
 //
 // Reference: Apache Parquet format, parquet.thrift and Encodings.md (RLE, bit-packing hybrid).
 #pragma once
@@ -118,33 +121,44 @@ class RowGroup {
   std::vector<ColumnChunk> columns_;
 
   void put_lists(const ListColumn& lists) {
+    const auto same = [](i32 number) { return number; };
+    if (lists.entries) return put_lists(lists, *lists.entries, same, [of = lists.entries->data()](i32 place) { return of[place]; });
+    const std::vector<i32>& entries = dictionary_.of(lists.ids + lists.offsets[0], n_ids(lists));
+    put_lists(lists, entries, dictionary_.places(), same);
+  }
+  std::size_t n_ids(const ListColumn& lists) const { return static_cast<std::size_t>(lists.offsets[n_rows_] - lists.offsets[0]); }
+
+  /// `place` and `id` tell them of what the lists hold.
+  template <class Place, class Id>
+  void put_lists(const ListColumn& lists, const std::vector<i32>& entries, Place place, Id id) {
     ColumnChunk& chunk = columns_.emplace_back();
-    const std::size_t first = static_cast<std::size_t>(lists.offsets[0]), last = static_cast<std::size_t>(lists.offsets[n_rows_]);
-    begin(chunk, last - first);
-    const u32 width = put_dictionary(chunk, lists.ids + first);
-    chunk.data = bytes_.size();
-    for (std::size_t from = 0; from < n_rows_;) from = put_list_page(chunk, lists, from, width);
+    begin(chunk, n_ids(lists));
+    const u32 width = put_dictionary(chunk, entries);
+    for (std::size_t from = 0; from < n_rows_;) {
+      const std::size_t to = end_of_page(lists, from);
+      const i32* numbers = lists.ids + lists.offsets[from];
+      const std::size_t n = static_cast<std::size_t>(lists.offsets[to] - lists.offsets[from]);
+      page_.clear();
+      put_repetition_levels(lists.offsets, from, to, n);
+      put_definition_levels(n);
+      if (width == kPlainWidth)
+        put_plain(numbers, n, id);
+      else
+        put_places(numbers, n, width, place);
+      put_data_page(chunk, n, width == kPlainWidth ? kPlain : kDictionary);
+      from = to;
+    }
     chunk.end = bytes_.size();
   }
-  /// Writes lists from `from` on as a page; returns the first that is not in it.
-  std::size_t put_list_page(ColumnChunk& chunk, const ListColumn& lists, std::size_t from, u32 width) {
+  /// The first list that is not in the page which begins with `from`.
+  std::size_t end_of_page(const ListColumn& lists, std::size_t from) const {
     const i64 enough = i64{lists.offsets[from]} + static_cast<i64>(kPageValues);
     const i32* end = std::lower_bound(lists.offsets + from + 1, lists.offsets + n_rows_, enough,
                                       [](i32 offset, i64 wanted) { return offset < wanted; });
-    const std::size_t to = static_cast<std::size_t>(end - lists.offsets);
-    const i32* ids = lists.ids + lists.offsets[from];
-    const std::size_t n = static_cast<std::size_t>(*end - lists.offsets[from]);
-    if (n > kMostPageBytes / 5)
+    const i32 n = *end - lists.offsets[from];
+    if (static_cast<std::size_t>(n) > kMostPageBytes / 5)
       throw CapacityError("a biclique has " + std::to_string(n) + " vertices on one side, more than a page of a Parquet file holds");
-    page_.clear();
-    put_repetition_levels(lists.offsets, from, to, n);
-    put_definition_levels(n);
-    if (width == kPlainWidth)
-      page_.put(ids, n * sizeof(i32));
-    else
-      put_places(ids, n, width);
-    put_data_page(chunk, n, width == kPlainWidth ? kPlain : kDictionary);
-    return to;
+    return static_cast<std::size_t>(end - lists.offsets);
   }
   /// A bit an id: 0 where a list begins.
   void put_repetition_levels(const i32* offsets, std::size_t from, std::size_t to, std::size_t n) {
@@ -175,28 +189,37 @@ class RowGroup {
     const u32 length = static_cast<u32>(page_.size() - at);
     std::memcpy(page_.data() + at - 4, &length, 4);
   }
+  template <class Id>
+  void put_plain(const i32* numbers, std::size_t n, Id id) {
+    char* to = page_.room(n * sizeof(i32));
+    for (std::size_t i = 0; i < n; ++i) {
+      const i32 value = id(numbers[i]);
+      std::memcpy(to + i * sizeof value, &value, sizeof value);
+    }
+    page_.add(n * sizeof(i32));
+  }
   /// Places in the dictionary as one bit-packed run, whose groups of eight are filled up.
-  void put_places(const i32* values, std::size_t n, u32 width) {
+  template <class Place>
+  void put_places(const i32* numbers, std::size_t n, u32 width, Place place) {
     const std::size_t groups = (n + 7) / 8;
     page_.put_byte(width);
     page_.put_varint(u64{groups} << 1 | 1);
     char* to = page_.room(groups * width + kPackSpare);
-    if (width == 8 || width == 16)
-      put_whole(values, n, width / 8, to);
+    if (width == 8)
+      put_whole<std::uint8_t>(numbers, n, to, place);
+    else if (width == 16)
+      put_whole<std::uint16_t>(numbers, n, to, place);
     else
-      pack(n, width, to, [values, places = dictionary_.places()](std::size_t i) { return places[values[i]]; });
+      pack(n, width, to, [numbers, place](std::size_t i) { return static_cast<u32>(place(numbers[i])); });
     page_.add(groups * width);
   }
-  void put_whole(const i32* values, std::size_t n, u32 bytes, char* to) const {
-    const auto put = [&, places = dictionary_.places()](auto zero) {
-      using Place = decltype(zero);
-      for (std::size_t i = 0; i < n; ++i) {
-        const Place place = static_cast<Place>(places[values[i]]);
-        std::memcpy(to + i * sizeof(Place), &place, sizeof(Place));
-      }
-    };
-    bytes == 1 ? put(std::uint8_t{0}) : put(std::uint16_t{0});
-    std::memset(to + n * bytes, 0, ((n + 7) / 8 * 8 - n) * bytes);
+  template <class Whole, class Place>
+  void put_whole(const i32* numbers, std::size_t n, char* to, Place place) const {
+    for (std::size_t i = 0; i < n; ++i) {
+      const Whole whole = static_cast<Whole>(place(numbers[i]));
+      std::memcpy(to + i * sizeof whole, &whole, sizeof whole);
+    }
+    std::memset(to + n * sizeof(Whole), 0, ((n + 7) / 8 * 8 - n) * sizeof(Whole));
   }
   /// The same, each of its runs a length and a place.
   void put_runs(const i32* values, std::size_t n, u32 width) {
@@ -204,14 +227,13 @@ class RowGroup {
     for (std::size_t i = 0, from = 0; i < n; from = i) {
       while (i < n && values[i] == values[from]) ++i;
       page_.put_varint(u64{i - from} << 1);
-      const std::uint16_t place = dictionary_.places()[values[from]];
+      const std::uint16_t place = dictionary_.places()(values[from]);
       page_.put(&place, (width + 7) / 8);
     }
   }
   /// Writes the different values of a column, where that pays; returns how many bits a place has.
-  u32 put_dictionary(ColumnChunk& chunk, const i32* values) {
-    const std::vector<i32>& entries = dictionary_.of(values, chunk.n_values);
-    if (entries.empty() || chunk.n_values < kDictionaryPays * entries.size()) return kPlainWidth;
+  u32 put_dictionary(ColumnChunk& chunk, const std::vector<i32>& entries) {
+    if (entries.empty() || entries.size() > Dictionary::kMost || chunk.n_values < kDictionaryPays * entries.size()) return kPlainWidth;
     page_.clear();
     page_.put(entries.data(), entries.size() * sizeof(i32));
     const u32 n = static_cast<u32>(entries.size());
@@ -223,7 +245,7 @@ class RowGroup {
   /// Sizes and roots: few different ones, as a rule.
   void put_repeated(const i32* values) {
     ColumnChunk& chunk = begin_numbers(values);
-    const u32 width = put_dictionary(chunk, values);
+    const u32 width = put_dictionary(chunk, dictionary_.of(values, n_rows_));
     std::size_t runs = 1;
     for (std::size_t i = 1; i < n_rows_; ++i) runs += values[i] != values[i - 1];
     for (std::size_t from = 0; from < n_rows_; from += kPageValues) {
@@ -234,7 +256,7 @@ class RowGroup {
       else if (runs * kRunsPay <= n_rows_)
         put_runs(values + from, n, width);
       else
-        put_places(values + from, n, width);
+        put_places(values + from, n, width, dictionary_.places());
       put_data_page(chunk, n, width == kPlainWidth ? kPlain : kDictionary);
     }
     chunk.end = bytes_.size();

@@ -1,0 +1,66 @@
+// numbering.hpp: what the lists of a batch hold for a vertex: its id, or its place among the
+// vertices of the batch.
+//
+// A file holds ids as places in a dictionary (output/row_group.hpp). To find these in a full batch
+// takes two passes over all its ids, and one that looks each of them up. Here a vertex gets its
+// place when a subtree or a leaf first needs it, so that lists are written as places to begin with.
+//
+// Cost: a look-up for each vertex of a subtree, not for each id of a list. Memory: with places, 4
+// bytes a vertex of the side.
+#pragma once
+
+#include "lanes/types.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace bicliq {
+
+class Numbering {
+ public:
+  Numbering(const std::vector<i32>& ids, bool places)
+      : ids_(ids), place_(places ? ids.size() : 0, kNone), number_(places ? place_.data() : ids.data()) {}
+  Numbering(const Numbering&) = delete;
+  Numbering& operator=(const Numbering&) = delete;
+
+  i32 operator()(u32 vertex) {
+    const i32 number = number_[vertex];
+    return number == kNone ? add(vertex) : number;
+  }
+  /// The numbers of `n` vertices; most have one already.
+  void put(const u32* vertices, std::size_t n, i32* __restrict__ to) {
+    const i32* const number = number_;
+    i32 least = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      to[i] = number[vertices[i]];
+      least = std::min(least, to[i]);
+    }
+    if (least == kNone)
+      for (std::size_t i = 0; i < n; ++i) to[i] = (*this)(vertices[i]);
+  }
+  /// Ends a batch: moves the ids of its places to `entries`, and forgets them.
+  void close(std::vector<i32>& entries) {
+    entries.clear();
+    for (const u32 vertex : placed_) {
+      entries.push_back(ids_[vertex]);
+      place_[vertex] = kNone;
+    }
+    placed_.clear();
+  }
+
+ private:
+  static constexpr i32 kNone = -1;  // no id is negative
+
+  i32 add(u32 vertex) {
+    place_[vertex] = static_cast<i32>(placed_.size());
+    placed_.push_back(vertex);
+    return place_[vertex];
+  }
+
+  const std::vector<i32>& ids_;
+  std::vector<i32> place_;
+  std::vector<u32> placed_;  // vertices, in the order of their places
+  const i32* const number_;
+};
+
+}  // namespace bicliq
