@@ -11,10 +11,9 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-import math
 import time
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -22,17 +21,17 @@ import xxhash
 
 import kernels
 from pipeline.columns import column_of, values_of
-from pipeline.errors import BackendError, DamageError, InputError
+from pipeline.errors import DamageError, InputError
 from pipeline.events import tell, warn
 from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_edges, read_graph, stored_edges, stored_sizes
 from pipeline.graphs.paths import row_blocks, wedges
 from pipeline.graphs.reduce import peel
 from pipeline.placement.arrays import largest_of_rows, library_of, to_host
-from pipeline.placement.device import gpu_count
 from pipeline.placement.where import Placement, place_graph, place_run
 from pipeline.settings import ClusterSettings, PlanSettings, PublishSettings, SearchSettings, Settings
 from pipeline.stages.expected import PLANNED_WORK, PLANNED_WRITTEN, Expected, expected_output, is_easy, would_do
 from pipeline.stages.limits import GraphNeeds, MemoryRoom
+from pipeline.stages.worth import Worth, worth_to
 from pipeline.store.bicliques import dump_of, publish_of
 from pipeline.store.layout import FORMAT, RunFolder, Store
 from pipeline.store.records import named_files
@@ -59,48 +58,11 @@ ESTIMATED = GraphNeeds(edge=10, vertex=72)
 """What a plan holds at most: to read and reduce the graph; beside it, to group its roots; and
 beside it, to estimate what a search finds."""
 
-WEDGES_PER_PARTITION = 50_000
-"""Work worth a partition of its own. A wedge is an estimate that knows nothing of how many
-bicliques there are (605,000 of them give edit-nawiki 8.9 million), so small graphs are cut as well;
-a partition more costs about 10 ms."""
-
 NO_BUDGET = 1 << 62
-
-WEDGES_ALONE = 1 << 25
-"""The same where one process searches them one after the other, on all threads at once: partitions
-are then only what a run resumes from, and small ones keep threads waiting (YouTube on 16 threads:
-32 of them 0.83 s, one 0.22 s)."""
-
-WEDGES_OF_A_GPU, FOUND_BY_A_GPU = 1 << 27, 16
-"""The same for a GPU alone, to which a partition costs some 60 ms beside its search, and how many
-times as much one may find there: six partitions of gowalla took an H200 0.78 s, one 0.50."""
-
-PARTITIONS_A_GPU = 4
-"""Partitions for each of several GPUs; each works on all roots of a partition at once."""
 
 GROUPED_EDGES = 1 << 30
 """Edges times partitions up to which roots are grouped by what they share, in 3 s at most; beyond,
 by their hub."""
-
-SPARE_PARTITIONS = 32
-"""With no number asked for, work is cut in up to so many partitions, to keep that many cores
-busy."""
-
-FOUND_A_PARTITION, IDS_A_PARTITION, NODES_A_PARTITION = 8 << 20, 256 << 20, 32 << 20
-"""What a partition may be expected to find, so that a long run commits as it goes: bicliques, ids
-in their lists (some 200 MB of Parquet), and nodes of the search, also of what thresholds leave out.
-Ten seconds of two cores, half a second of sixteen."""
-
-MOST_PARTITIONS = 1024
-"""Partitions that are made for that, at most."""
-
-
-class Worth(NamedTuple):
-    """A partition's work, the most partitions, and the times `FOUND_A_PARTITION` one may find."""
-
-    work: int = WEDGES_PER_PARTITION
-    most: int = SPARE_PARTITIONS
-    found: int = 1
 
 
 @dataclass(frozen=True)
@@ -327,7 +289,7 @@ def _plan(
     room.require(CUT.of(*sizes), f"{folder.uri}: to plan a run of {graph.n_edges:,} edges")
     side = choose_side(graph, search.side)
     others = graph.right_degrees if side == "left" else graph.left_degrees
-    worth = _worthwhile(data_backend, search, cluster, graph.n_edges, int((others**2).sum()))
+    worth = worth_to(data_backend, search, cluster, graph.n_edges, int((others**2).sum()))
     wanted = plan_settings.partitions, plan_settings.memory_budget
     expected = None
     if asked["asks"] == "bicliques" and room.bytes < ESTIMATED.of(*sizes):
@@ -468,10 +430,7 @@ def plan_partitions(
     order = order[degrees[order] > 0]
     cost = wedges(by_root)[0]
     if partitions is None:
-        wanted = int(np.clip(int(cost.sum()) // worth.work, 1, worth.most))
-        if expected is not None:
-            wanted = max(wanted, min(_partitions_for(expected, worth.found), MOST_PARTITIONS))
-        wanted = min(wanted, order.size)
+        wanted = min(worth.partitions(int(cost.sum()), expected), order.size)
     else:
         wanted = min(partitions, order.size)
     sequence, cuts = _grouped(by_root, order, cost, wanted)
@@ -515,30 +474,6 @@ def read_run_graph(folder: RunFolder, backend: str = "cpu") -> BipartiteGraph:
 def _expected(graph: BipartiteGraph, search: SearchSettings, side: Side, publish: PublishSettings) -> Expected:
     sample = {"work": PLANNED_WORK, "written": PLANNED_WRITTEN}
     return expected_output(graph, search, side, publish, threads=kernels.number_of_threads(search.threads), **sample)
-
-
-def _partitions_for(expected: Expected, times: int) -> int:
-    """Partitions that keep what each of them finds within so many times the bounds."""
-    shares = (
-        expected.bicliques / FOUND_A_PARTITION,
-        expected.ids / IDS_A_PARTITION,
-        expected.nodes / NODES_A_PARTITION,
-    )
-    return math.ceil(max(shares) / times)
-
-
-def _worthwhile(data_backend: str, search: SearchSettings, cluster: ClusterSettings, n_edges: int, paths: int) -> Worth:
-    """What a partition is worth to those who search."""
-    try:
-        placement = place_run(data_backend, search, cluster, n_edges=n_edges, paths=paths)
-    except BackendError:  # planned here, to be searched on another machine
-        return Worth()
-    shared = placement.cluster
-    if placement.search.backend == "cuda" and (shared is None or shared.scheduler is None):
-        n = 1 if shared is None else shared.workers or gpu_count()
-        alone = Worth(WEDGES_OF_A_GPU, PARTITIONS_A_GPU, FOUND_BY_A_GPU)
-        return alone if n == 1 else Worth(most=PARTITIONS_A_GPU * n)
-    return Worth(WEDGES_ALONE) if shared is None else Worth()
 
 
 def _grouped(by_root: BipartiteGraph, order: Int64s, cost: Int64s, partitions: int) -> tuple[Int64s, Int64s]:

@@ -15,13 +15,12 @@ from pipeline.stages.ingest import ingest
 from pipeline.stages.plan import (
     BYTES_PER_EDGE,
     BYTES_PER_VERTEX,
-    FOUND_A_PARTITION,
-    Worth,
     choose_side,
     plan,
     plan_partitions,
     run_id,
 )
+from pipeline.stages.worth import FOUND_A_PARTITION, Worth, worth_to
 from pipeline.store.layout import Store
 
 
@@ -94,6 +93,13 @@ def test_one_process_alone_is_given_fewer_partitions(tmp_path, alone, partitions
         plan(store, graph, SearchSettings(), PlanSettings(), cluster=ClusterSettings(local=alone)).partitions
         == partitions
     )
+
+
+@pytest.mark.parametrize(("threads", "found"), [(1, 1), (2, 1), (16, 8)])
+def test_a_process_alone_with_more_threads_is_given_more_to_find(threads, found):
+    search = SearchSettings(threads=threads, backend="cpu")
+    for cluster, times in ((ClusterSettings(local=True), found), (ClusterSettings(workers=2), 1)):
+        assert worth_to("cpu", search, cluster, n_edges=1 << 20, paths=1 << 40).found == times
 
 
 def test_partitions_share_the_cost():
