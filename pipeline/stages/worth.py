@@ -17,14 +17,14 @@ WEDGES_PER_PARTITION = 50_000
 bicliques there are (605,000 of them give edit-nawiki 8.9 million), so small graphs are cut as well;
 a partition more costs about 10 ms."""
 
-WEDGES_ALONE = 1 << 25
-"""The same where one process searches them one after the other, on all threads at once: partitions
-are then only what a run resumes from, and small ones keep threads waiting (YouTube on 16 threads:
-32 of them 0.83 s, one 0.22 s)."""
+WEDGES_ALONE = 1 << 27
+"""The same where one process searches them one after the other, on all threads at once, or on a
+GPU: partitions are then only what a run resumes from, and small ones keep threads waiting (YouTube
+on 16 threads: 32 of them 0.83 s, one 0.22 s)."""
 
-WEDGES_OF_A_GPU, FOUND_BY_A_GPU = 1 << 27, 16
-"""The same for a GPU alone, to which a partition costs some 60 ms beside its search, and how many
-times as much one may find there: six partitions of gowalla took an H200 0.78 s, one 0.50."""
+FOUND_BY_A_GPU = 16
+"""Times as much that a GPU alone may find in one, to which a partition costs some 60 ms beside its
+search: six partitions of gowalla took an H200 0.78 s, one 0.50."""
 
 PARTITIONS_A_GPU = 4
 """Partitions for each of several GPUs; each works on all roots of a partition at once."""
@@ -81,7 +81,7 @@ def worth_to(data_backend: str, search: SearchSettings, cluster: ClusterSettings
     shared = placement.cluster
     if placement.search.backend == "cuda" and (shared is None or shared.scheduler is None):
         n = 1 if shared is None else shared.workers or gpu_count()
-        alone = Worth(WEDGES_OF_A_GPU, PARTITIONS_A_GPU, FOUND_BY_A_GPU)
+        alone = Worth(WEDGES_ALONE, PARTITIONS_A_GPU, FOUND_BY_A_GPU)
         return alone if n == 1 else Worth(most=PARTITIONS_A_GPU * n)
     times = max(kernels.number_of_threads(search.threads) // THREADS_OF_A_PARTITION, 1)
     return Worth(WEDGES_ALONE, found=times) if shared is None else Worth()
