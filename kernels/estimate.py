@@ -179,7 +179,7 @@ def estimate_bicliques(
     allowed = whole_number("work", work, most=2**50)
     sampler = _Sampler(request, steps, whole_number("seed", seed, least=0, most=2**53))
     sample = sampler.sample(request.side, allowed // PILOT_SHARE, 0, 0)
-    rate = sample.rate
+    here = sample
     if not sample.exact:
         other: Side = "left" if request.side == "right" else "right"
         pilot = sampler.sample(other, allowed // PILOT_SHARE, 0, 0)
@@ -187,7 +187,7 @@ def estimate_bicliques(
             sample = pilot
         if not sample.exact:
             sample = sampler.sample(sample.side, allowed - 2 * (allowed // PILOT_SHARE), share, 1)
-    return _estimate(sample, request.side, steps, rate, sampler.work)
+    return _estimate(sample, here, steps, sampler.work)
 
 
 class _Sample:
@@ -202,9 +202,8 @@ class _Sample:
             cells = cells.swapaxes(2, 3)  # columns were the left side
         reached = cells[:, :, ::-1, ::-1].cumsum(2).cumsum(3)[:, :, ::-1, ::-1]
         self.found, self.ids = reached[:, 0], reached[:, 1]
-        self.rate = float(run.searched_seconds) / max(int(run.searched_bicliques), 1)
         self.seconds = float(np.mean([batch.seconds for batch in run.batches])) + run.prepare_seconds
-        self.nodes = round(float(np.mean([batch.work for batch in run.batches])))
+        self.nodes = round(float(np.mean([batch.nodes for batch in run.batches])))
 
     @property
     def doubt(self) -> float:
@@ -254,10 +253,8 @@ def interval(batches: Any) -> Interval:
     return Interval(mean, mean / reach, mean * reach)
 
 
-def _estimate(
-    sample: _Sample, side: Side, steps: tuple[list[int], list[int]], rate: float, work: int
-) -> BicliqueEstimate:
-    """Put the batches together; `rate`: seconds a biclique on the side of the search."""
+def _estimate(sample: _Sample, here: _Sample, steps: tuple[list[int], list[int]], work: int) -> BicliqueEstimate:
+    """Put the batches together; `here`: a sample on the side of the search, which says its cost."""
     shape = sample.found.shape[1:]
     table, ids_table = np.zeros((*shape, 3)), np.zeros((*shape, 3))
     for at in np.ndindex(*shape):
@@ -267,9 +264,10 @@ def _estimate(
     if not sample.exact:
         for values in (table, ids_table):
             _bound_unseen(values)
-    seconds = sample.seconds
-    if sample.side != side and table[0, 0, 0] > 0:
-        seconds = float(table[0, 0, 0]) * rate
+    nodes, seconds = sample.nodes, sample.seconds
+    if sample.side != here.side:
+        times = table[0, 0, 0] / max(here.found[:, 0, 0].mean(), 1)
+        nodes, seconds = round(times * here.nodes), times * here.seconds
     bicliques, low, high = (round(float(value)) for value in table[0, 0])
     ids, low_ids, high_ids = (round(float(value)) for value in ids_table[0, 0])
     return BicliqueEstimate(
@@ -281,8 +279,8 @@ def _estimate(
         high_ids=high_ids,
         exact=sample.exact,
         seconds=seconds,
-        nodes=sample.nodes,
-        side=side,
+        nodes=nodes,
+        side=here.side,
         left_steps=tuple(steps[0]),
         right_steps=tuple(steps[1]),
         table=table,

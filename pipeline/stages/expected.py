@@ -1,14 +1,13 @@
 """What a search will find and cost, before it: bicliques, ids, bytes and seconds, from a sample.
 
-There is one estimate, that of `kernels.estimate_bicliques`; with it some bicliques are written to
-memory, as a run would write them, to see what an id takes. `bicliq estimate` gives it a second. A
-run is planned with a smaller one, which cuts it into partitions, and of which `forecast.py` makes
-what is said before the search. But for seconds a graph gives the same numbers on every machine.
+There is one estimate, that of `kernels.estimate_bicliques`; with it some bicliques are laid out as
+a run would write them, to see what an id takes. `bicliq estimate` gives it a second. A run is
+planned with a smaller one, which cuts it into partitions, and of which `forecast.py` makes what is
+said before the search. But for seconds a graph gives the same numbers on every machine.
 """
 
 from __future__ import annotations
 
-import io
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,8 +19,7 @@ import kernels
 from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.placement.arrays import to_host
 from pipeline.settings import PublishSettings, SearchSettings
-from pipeline.store.biclique_file import BicliqueWriter
-from pipeline.store.sink import hashing_sink
+from pipeline.store.biclique_file import layout_of
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 50)
 """Thresholds that are tried on both sides, from the ones asked for on."""
@@ -183,7 +181,7 @@ def expected_output(
 def writing_rate(
     graph: Any, asked: SearchSettings, side: Any, publish: PublishSettings | None, written: int = WRITTEN
 ) -> WritingRate:
-    """Write some bicliques of a graph to memory, as a run would, and see what an id takes."""
+    """Lay some bicliques of a graph out as row groups of a file, and see what an id takes."""
     degrees = np.asarray(graph.left_degrees if side == "left" else graph.right_degrees, np.float64)
     if not degrees.any():
         return WritingRate(0.0, 0.0)
@@ -209,12 +207,11 @@ def writing_rate(
     terms = None
     if publish is not None and "surprise" in publish.objectives:  # once a run, however many ids there are
         terms = kernels.SurpriseTerms.of_degrees(graph.left_degrees, graph.right_degrees, graph.n_edges)
+    layout = layout_of(publish or PublishSettings(), terms)
     started = time.process_time()
-    with hashing_sink(io.BytesIO()) as sink, BicliqueWriter(sink, 1, publish, terms) as writer:
-        for batch in batches:
-            writer.write(batch)
+    size = sum(len(kernels.encode_bicliques(batch, layout).data) for batch in batches)
     seconds = time.process_time() - started
-    return WritingRate(sink.bytes / ids, seconds / ids) if ids else WritingRate(0.0, 0.0)
+    return WritingRate(size / ids, seconds / ids) if ids else WritingRate(0.0, 0.0)
 
 
 def short(value: float) -> str:

@@ -57,6 +57,10 @@ def test_a_search_that_is_cheap_is_made_and_the_estimate_exact(
         for j, right in enumerate(found.right_steps):
             known = truth(graph, left, right, min_edges)
             assert (found.table[i, j, 0], found.ids_table[i, j, 0]) == known
+    searched = kernels.enumerate_maximal_bicliques(
+        graph.indptr, graph.indices, graph.n_right, min_left=min_left, min_right=min_right, min_edges=min_edges
+    )
+    assert found.nodes == searched.nodes
 
 
 @settings(deadline=None, max_examples=12)

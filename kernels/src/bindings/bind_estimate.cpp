@@ -63,8 +63,8 @@ void bind_estimate(nb::module_& module) {
   nb::class_<Sums>(module, "SampledSums")
       .def_prop_ro("found", [](const Sums& s) { return s.found; })
       .def_prop_ro("ids", [](const Sums& s) { return s.ids; })
-      .def_ro("work", &Sums::work)
-      .def_ro("seconds", &Sums::seconds);
+      .def_prop_ro("nodes", [](const Sums& s) { return s.cost.nodes(); })
+      .def_prop_ro("seconds", [](const Sums& s) { return s.cost.all_seconds(); });
   nb::class_<Estimate>(module, "Estimate")
       .def(nb::init<Input<std::int64_t>, Input<std::int32_t>, u32, bool, std::vector<u32>, std::vector<u32>, u64, u64, double, u64,
                     u64, u64, u32>())
@@ -72,8 +72,6 @@ void bind_estimate(nb::module_& module) {
       .def("stop", &Estimate::stop)
       .def_prop_ro("batches", [](const Estimate& e) { return e.search().batches; })
       .def_prop_ro("work", [](const Estimate& e) { return e.search().work; })
-      .def_prop_ro("searched_seconds", [](const Estimate& e) { return e.search().searched_seconds; })
-      .def_prop_ro("searched_bicliques", [](const Estimate& e) { return e.search().searched_bicliques; })
       .def_prop_ro("exact", [](const Estimate& e) { return e.search().exact; })
       .def_prop_ro("prepare_seconds", &Estimate::prepare_seconds);
 }

@@ -45,6 +45,7 @@ constexpr double kMostShare = 16;                    // times the work that is a
 constexpr double kDoubt = 1.5;                       // everything is searched where so many times what is expected may be
 constexpr double kEdgesANode = 16;                   // of a root: looked at in the time of a node
 constexpr double kRootPower = 1, kNodePower = 1.5;   // of guesses, in the first round
+constexpr u64 kTimedNodes = 64;                      // searches of so many nodes say how long a node takes
 
 struct SampleSettings {
   Limits limits;
@@ -93,20 +94,40 @@ class CoreTime {
   const double start_ = now();
 };
 
+/// What a search takes. To open a node for a sample, and to begin a search below each of its
+/// children, takes many times as long as a node of the search does; so where that may be most of
+/// it, nodes are counted, and what they take is told by those of larger searches.
+struct Cost {
+  double seconds = 0, timed_seconds = 0;           // of roots; of the nodes that were timed
+  double timed_nodes = 0, other_nodes = 0;
+
+  double nodes() const { return timed_nodes + other_nodes; }
+  double all_seconds() const {
+    return seconds + timed_seconds + (timed_nodes > 0 ? other_nodes * timed_seconds / timed_nodes : 0);
+  }
+  void add(double weight, const Cost& more) {
+    seconds += weight * more.seconds;
+    timed_seconds += weight * more.timed_seconds;
+    timed_nodes += weight * more.timed_nodes;
+    other_nodes += weight * more.other_nodes;
+  }
+};
+
 /// One estimate of everything.
 struct Sums {
   explicit Sums(std::size_t cells = 0) : found(cells, 0), ids(cells, 0) {}
   std::vector<double> found, ids;
-  double work = 0, seconds = 0;
+  double work = 0;
+  Cost cost;
 
-  void add(double weight, const Sizes& sizes, double more_work, double more_seconds) {
+  void add(double weight, const Sizes& sizes, double more_work, const Cost& more_cost) {
     for (std::size_t i = 0; i < found.size(); ++i)
       if (sizes.found[i]) {
         found[i] += weight * static_cast<double>(sizes.found[i]);
         ids[i] += weight * static_cast<double>(sizes.ids[i]);
       }
     work += weight * more_work;
-    seconds += weight * more_seconds;
+    cost.add(weight, more_cost);
   }
 };
 
@@ -118,8 +139,6 @@ class SampledSearch {
   /// In the order of the batches; the sum of what all of them share is in each.
   std::vector<Sums> batches;
   u64 work = 0;        // done for this estimate
-  double searched_seconds = 0;  // of the nodes that were searched to their end,
-  u64 searched_bicliques = 0;   // and what these found
   bool exact = false;  // was everything searched?
 
   void run(const Graph& graph) {
@@ -152,7 +171,8 @@ class SampledSearch {
   };
   struct Findings {
     Sizes sizes;
-    double work = 0, seconds = 0;     // of the search
+    double work = 0;                 // of the search
+    Cost cost;                       // but for what is below an opened node
     double spent = 0, opening = 0;    // its work with what was given up; work of making nodes
     std::unique_ptr<OpenNode> open;  // where there is more below
     double paths = 0;                // of a child
@@ -226,7 +246,7 @@ class SampledSearch {
         sums.ids[i] += shared_.ids[i];
       }
       sums.work += shared_.work;
-      sums.seconds += shared_.seconds;
+      sums.cost.add(1, shared_.cost);
     }
   }
 
@@ -368,13 +388,9 @@ class SampledSearch {
   }
 
   void account(const Item& item, const Findings& f) {
-    if (!f.open) {
-      searched_seconds += f.seconds;
-      for (u64 n : f.sizes.found) searched_bicliques += n;
-    }
     work += static_cast<u64>(std::max(f.work, f.spent) + f.opening);
-    if (item.by_all) return shared_.add(1, f.sizes, f.work, f.open ? 0 : f.seconds);
-    for (const auto& [batch, weight] : item.weights) batches[batch].add(weight, f.sizes, f.work, f.open ? 0 : f.seconds);
+    if (item.by_all) return shared_.add(1, f.sizes, f.work, f.cost);
+    for (const auto& [batch, weight] : item.weights) batches[batch].add(weight, f.sizes, f.work, f.cost);
   }
 
   Findings search_root(Worker& w, u32 v) {
@@ -382,15 +398,15 @@ class SampledSearch {
     Findings f;
     w.sink.clear();
     const bool more = w.roots.open(v);
+    f.cost.seconds = start.passed();
+    f.cost.other_nodes = static_cast<double>(std::exchange(w.roots.nodes, 0));
     f.work = 1 + paths_[v] / kEdgesANode;
     f.sizes = w.sink.sizes;
     if (more && !search_below(w, w.roots.tree(), f)) open(w, std::make_unique<OpenNode>(w.opener.root(v)), f);
-    f.seconds = start.passed();
     f.opening = opening_work(w);
     return f;
   }
   Findings search_child(Worker& w, const OpenNode& parent, u32 place) {
-    const CoreTime start;
     Findings f;
     w.sink.clear();
     auto node = std::make_unique<OpenNode>();
@@ -398,12 +414,12 @@ class SampledSearch {
     f.work = kNodesAPoll;
     f.paths = std::pow(parent.guesses[place], 1 / node_power_) * scale_;
     if (is_new) w.sink.found(nullptr, node->n_rows, *node);
+    f.cost.other_nodes = is_new;
     f.sizes = w.sink.sizes;
     if (is_new && promising(*node)) {
       w.memory.release({});
       if (!search_below(w, w.opener.subtree(*node, w.memory), f)) open(w, std::move(node), f);
     }
-    f.seconds = start.passed();
     f.opening = opening_work(w);
     return f;
   }
@@ -418,11 +434,19 @@ class SampledSearch {
   bool search_below(Worker& w, const Subtree& tree, Findings& f) {
     LoneWorker alone(crew_, node_work_);
     MaximalBicliques<SizeSink, LoneWorker, Workspace> search(settings_.limits, alone, w.sink, w.memory);
+    const CoreTime start;
     search.search(tree);
     f.spent = f.work + static_cast<double>(std::max(alone.work(), search.nodes));
     if (!alone.is_done()) return false;
     f.work = f.spent;
     f.sizes = w.sink.sizes;
+    const auto nodes = static_cast<double>(search.nodes);
+    if (search.nodes < kTimedNodes) {
+      f.cost.other_nodes += nodes;
+    } else {
+      f.cost.timed_nodes = nodes;
+      f.cost.timed_seconds = start.passed();
+    }
     return true;
   }
   void open(Worker& w, std::unique_ptr<OpenNode> node, Findings& f) {
