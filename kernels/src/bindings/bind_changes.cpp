@@ -161,7 +161,7 @@ class ChangeSearch {
               const Values& left_of, const Values& right_of, const Values& change_of, const Wide& left_start, const Wide& right_start,
               std::int32_t first) {
     const nb::gil_scoped_release release;
-    Lists appeared;
+    Lists appeared, gone;
     Remains remains(graph_, least_);
     Ids l, r, l_places, r_places;
     std::int32_t change = -1;
@@ -177,9 +177,10 @@ class ChangeSearch {
       }
       mapped(left_offsets, left, i, left_of, left_start.data()[change - first], l, l_places);
       mapped(right_offsets, right, i, right_of, right_start.data()[change - first], r, r_places);
-      remains.take(span_of(l), span_of(r), span_of(l_places), span_of(r_places), appeared, to);
+      remains.take(span_of(l), span_of(r), span_of(l_places), span_of(r_places), appeared, gone, to);
     }
     to.appear(std::move(appeared));
+    to.vanish(std::move(gone));
   }
 
  private:
