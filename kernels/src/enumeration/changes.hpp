@@ -99,15 +99,16 @@ class ChangedGraph {
   /// The subgraphs of the changes from `first` to before `last`.
   Neighbourhoods neighbourhoods(std::size_t first, std::size_t last) const {
     Neighbourhoods to;
-    for (std::size_t number = first; number < last; ++number) {
-      const Change& change = changes_[number];
-      const auto name = static_cast<std::int32_t>(number);
+    Ids number;
+    for (std::size_t i = first; i < last; ++i) {
+      const Change& change = changes_[i];
+      const auto name = static_cast<std::int32_t>(i);
       if (change.left >= 0 && change.right >= 0)
-        span(name, by_right_[change.right], by_left_[change.left], to);
+        span(name, by_right_[change.right], by_left_[change.left], to, number);
       else if (change.left >= 0)
-        span(name, span_of(two_steps(by_left_[change.left], by_right_)), by_left_[change.left], to);
+        span(name, span_of(two_steps(by_left_[change.left], by_right_)), by_left_[change.left], to, number);
       else
-        span(name, by_right_[change.right], span_of(two_steps(by_right_[change.right], by_left_)), to);
+        span(name, by_right_[change.right], span_of(two_steps(by_right_[change.right], by_left_)), to, number);
     }
     return to;
   }
@@ -166,25 +167,31 @@ class ChangedGraph {
     return static_cast<std::int64_t>(std::min(by_left_[u].size(), kBisection * n_columns));
   }
 
-  void span(std::int32_t name, Span left, Span right, Neighbourhoods& to) const {
+  /// `number` holds -1 for every right vertex, or nothing, and does so again afterwards.
+  void span(std::int32_t name, Span left, Span right, Neighbourhoods& to, Ids& number) const {
     const auto base = static_cast<std::int32_t>(to.right.size());
+    number.resize(by_right_.size(), -1);
+    for (std::size_t i = 0; i < right.size(); ++i) number[static_cast<std::size_t>(right.first[i])] = base + static_cast<std::int32_t>(i);
     for (std::int32_t u : left) {
       const Span row = by_left_[u];
       if (row.size() > kBisection * right.size()) {
         for (const std::int32_t& v : right)
           if (row.has(v)) to.indices.push_back(base + static_cast<std::int32_t>(&v - right.first));
       } else {
-        const std::int32_t* at = right.first;
+        const std::size_t before = to.indices.size();
+        to.indices.resize(before + row.size());
+        std::int32_t* at = to.indices.data() + before;
         for (std::int32_t v : row) {
-          while (at != right.last && *at < v) ++at;
-          if (at == right.last) break;
-          if (*at == v) to.indices.push_back(base + static_cast<std::int32_t>(at - right.first));
+          *at = number[static_cast<std::size_t>(v)];
+          at += *at >= 0;
         }
+        to.indices.resize(static_cast<std::size_t>(at - to.indices.data()));
       }
       to.indptr.push_back(static_cast<std::int64_t>(to.indices.size()));
       to.left.push_back(u);
       to.left_change.push_back(name);
     }
+    for (std::int32_t v : right) number[static_cast<std::size_t>(v)] = -1;
     to.right.insert(to.right.end(), right.begin(), right.end());
     to.left_start.push_back(static_cast<std::int64_t>(to.left.size()));
     to.right_start.push_back(static_cast<std::int64_t>(to.right.size()));
@@ -316,24 +323,14 @@ class Remains {
   /// new edge to somebody who stayed.
   bool is_extended(const Ids& left, const Ids& right) {
     const bool fewer_left = left.size() < left_.size(), fewer_right = right.size() < right_.size();
-    if (fewer_left && fewer_right)
-      return extends(left, right, g_.by_left_, g_.fresh_left_) || extends(right, left, g_.by_right_, g_.fresh_right_);
-    if (fewer_left) {
-      if (!lacks_only(left, left_, change_.left)) return extends(left, right, g_.by_left_, g_.fresh_left_);
-      Outside* const outside = beyond_right();
-      return outside ? reached(*outside, left, left_side_) : extends(left, right, g_.by_left_, g_.fresh_left_);
-    }
-    if (!lacks_only(right, right_, change_.right)) return extends(right, left, g_.by_right_, g_.fresh_right_);
-    Outside* const outside = beyond_left();
-    return outside ? reached(*outside, right, right_side_) : extends(right, left, g_.by_right_, g_.fresh_right_);
+    if (fewer_left && (beyond_right() ? is_reached(beyond_right_, left, left_side_, right.size()) : extends(left, right, g_.by_left_, g_.fresh_left_))) return true;
+    return fewer_right && (beyond_left() ? is_reached(beyond_left_, right, right_side_, left.size()) : extends(right, left, g_.by_right_, g_.fresh_right_));
   }
-  static bool lacks_only(const Ids& some, Span all, std::int32_t missing) {
-    return some.size() + 1 == all.size() && missing >= 0 && !std::binary_search(some.begin(), some.end(), missing);
-  }
-  bool reached(Outside& outside, const Ids& members, Span side) {
+  /// Is a vertex beside the n known ones adjacent in G to all of these members of a side?
+  bool is_reached(Outside& outside, const Ids& members, Span side, std::size_t n_known) {
     some_.clear();
     for (std::int32_t m : members) some_.push_back(place_in(side, m));
-    return outside.reached_by_all(span_of(some_), -1);
+    return outside.n_inside(span_of(some_)) > n_known || outside.reached_by_all(span_of(some_), -1);
   }
 
   /// Is there a vertex beside `others` that is adjacent in G to all of `members`?

@@ -1,14 +1,15 @@
-// outside.hpp: what the vertices of one side of a subgraph reach beyond it.
+// outside.hpp: what the vertices of one side of a subgraph reach, in it and beyond it.
 //
 // What it answers, for a set of these members: is there a vertex outside that all are adjacent to
-// without a new edge (then what is left of a biclique is not maximal before these edges), and may
-// there be one with new ones (then somebody else may find what is left, too)? Input: the rows of
-// the members, and which of their edges are new. Method: a row of bits for each member, of the
-// outside vertices that two members or more reach; words of the two members that reach least are
-// compared first, and most end there. (On gowalla some 80 words for 6 members: one vertex after the
-// other, each looked up in the rows of bits, took six times as long.) Cost: the edges of the
-// members once; then the words of a row for two members, and seldom more. One object takes one
-// subgraph after the other, in the same memory.
+// without a new edge (then what is left of a biclique is not maximal before these edges); how many
+// inside are; and may there be one outside that is, by new edges (then somebody else may find what
+// is left, too)? Input: the rows of the members, and which of their edges are new. Method: a row of
+// bits for each member, of the vertices inside, then of those outside that two members or more
+// reach. Outside, words of the two members that reach least are compared first, and most end there.
+// (On gowalla some 80 words for 6 members: one vertex after the other, each looked up in the rows
+// of bits, took six times as long.) Cost: the edges of the members once; then the words of a row
+// for two members, and seldom more. One object takes one subgraph after the other, in the same
+// memory.
 #pragma once
 
 #include "graphs/rows.hpp"
@@ -33,35 +34,46 @@ class Outside {
     for (std::int32_t member : members) entries += rows[member].size();
     usable_ = entries <= kEntriesABiclique * n_bicliques;
     if (!usable_) return;
-    for (std::int32_t x : inside) seen[static_cast<std::size_t>(x)] = -1;
+    for (std::size_t i = 0; i < inside.size(); ++i) seen[static_cast<std::size_t>(inside.first[i])] = -1 - static_cast<std::int32_t>(i);
     find_new(members, fresh, across, seen);
-    const auto each = [&](std::int32_t member, const auto& visit) {
+    ends_.clear(), start_.assign(1, 0);
+    for (std::int32_t member : members) {
       const Span own = fresh[member];
-      for (std::int32_t x : rows[member])
-        if (seen[static_cast<std::size_t>(x)] >= 0 && !(own.size() && own.has(x))) visit(x);
-    };
-    for (std::int32_t member : members)
-      each(member, [&](std::int32_t x) {
-        if (seen[static_cast<std::size_t>(x)]++ == 0) touched_.push_back(x);
-      });
+      const std::int32_t* at = own.first;
+      for (std::int32_t x : rows[member]) {
+        while (at != own.last && *at < x) ++at;
+        if (at != own.last && *at == x) continue;
+        ends_.push_back(x);
+        if (seen[static_cast<std::size_t>(x)] >= 0 && seen[static_cast<std::size_t>(x)]++ == 0) touched_.push_back(x);
+      }
+      start_.push_back(ends_.size());
+    }
     std::int32_t n = 0;
+    inside_words_ = words_of(inside.size());
     for (std::int32_t x : touched_) {
       std::int32_t& place = seen[static_cast<std::size_t>(x)];
       place = place > 1 ? ++n : 0;
     }
-    words_ = (static_cast<std::size_t>(n) / 64 / kBlock + 1) * kBlock;
+    words_ = inside_words_ + words_of(static_cast<std::size_t>(n) + 1);
     usable_ = words_ * members.size() <= kMostWords;
     if (usable_) {
       bits_.assign(words_ * members.size(), 0);
       alone_.assign(members.size(), 0), n_shared_.assign(members.size(), 0);
-      for (std::size_t i = 0; i < members.size(); ++i)
-        each(members.begin()[i], [&](std::int32_t x) {
-          alone_[i] = 1;
-          const auto place = static_cast<std::size_t>(seen[static_cast<std::size_t>(x)]);
-          if (place == 0) return;
-          ++n_shared_[i];
-          bits_[i * words_ + place / 64] |= u64{1} << place % 64;
-        });
+      for (std::size_t i = 0; i < members.size(); ++i) {
+        u64 *const within = bits_.data() + i * words_, *const beyond = within + inside_words_;
+        u32 n_beyond = 0, n_shared = 0;
+        for (std::size_t k = start_[i]; k < start_[i + 1]; ++k) {
+          const std::int32_t place = seen[static_cast<std::size_t>(ends_[k])];
+          if (place < 0) {
+            const auto own = static_cast<u32>(-1 - place);
+            within[own / 64] |= u64{1} << own % 64;
+            continue;
+          }
+          ++n_beyond, n_shared += place != 0;
+          beyond[place >> 6] |= u64{place != 0} << (place & 63);
+        }
+        alone_[i] = n_beyond != 0, n_shared_[i] = n_shared;
+      }
     }
     for (std::int32_t x : touched_) seen[static_cast<std::size_t>(x)] = 0;
     for (std::int32_t x : inside) seen[static_cast<std::size_t>(x)] = 0;
@@ -84,12 +96,12 @@ class Outside {
       } else if (n < n_second) {
         second = rows_.size(), n_second = n;
       }
-      rows_.push_back(bits_.data() + only * words_);
+      rows_.push_back(bits_.data() + only * words_ + inside_words_);
     }
     if (rows_.size() == 1) return alone_[only] != 0;
     if (n_least == 0) return false;
     const u64 *one = rows_[least], *other = rows_[second];
-    for (std::size_t at = 0; at < words_; at += kBlock) {
+    for (std::size_t at = 0; at < words_ - inside_words_; at += kBlock) {
       u64 both[kBlock], any = 0;
       for (std::size_t w = 0; w < kBlock; ++w) any |= both[w] = one[at + w] & other[at + w];
       for (std::size_t i = 0; any && i < rows_.size(); ++i) {
@@ -99,6 +111,17 @@ class Outside {
       if (any) return true;
     }
     return false;
+  }
+
+  /// How many vertices inside are adjacent to all of these members by edges that are not new?
+  std::size_t n_inside(Span members) const {
+    std::size_t found = 0;
+    for (std::size_t at = 0; at < inside_words_; ++at) {
+      u64 all = ~u64{0};
+      for (const std::int32_t m : members) all &= bits_[static_cast<std::size_t>(m) * words_ + at];
+      found += static_cast<std::size_t>(__builtin_popcountll(all));
+    }
+    return found;
   }
 
   /// May a vertex outside be adjacent to all of these members but one, by a new edge at least?
@@ -116,6 +139,8 @@ class Outside {
   static constexpr std::size_t kBlock = 8;  // words that are compared at once
   static constexpr std::size_t kMostWords = std::size_t{1} << 22;  // 32 MB
   static constexpr std::size_t kEntriesABiclique = 128;  // read here in the time of one look into the rows
+
+  static std::size_t words_of(std::size_t n) { return (n + 64 * kBlock - 1) / (64 * kBlock) * kBlock; }
 
   /// The outside vertices that a member has a new edge to, a thousandth of its edges as a rule, and
   /// all members that these are adjacent to.
@@ -143,8 +168,9 @@ class Outside {
   std::vector<u32> n_shared_;  // outside vertices that it reaches and others do
   std::vector<u64> bits_, new_bits_;
   std::vector<const u64*> rows_;
-  Ids touched_;
-  std::size_t words_ = 0, new_words_ = 0;
+  Ids touched_, ends_;  // of ends_, those of each member from its start on
+  std::vector<std::size_t> start_;
+  std::size_t words_ = 0, inside_words_ = 0, new_words_ = 0;
   bool usable_ = false;
 };
 
