@@ -25,7 +25,7 @@ marvel, YouTube, EuAll and gowalla, where many change."""
 
 ROUGH = 4
 """How far a rough estimate may be off: where that cannot change the choice, it is enough. Of 15
-batches of 0.1 % three were further off (0.16 to 0.19 of what was found)."""
+batches of 0.1 % two were further off (0.16 to 0.19 of what was found)."""
 
 PATHS = 32
 """Paths of two edges over the changes that cost what a biclique of a full run does: vertices with
