@@ -171,8 +171,8 @@ class ChangeSearch:
         Parameters
         ----------
         rough : bool
-            Look at a quarter of the changes only: a third of the time, and the number is seldom
-            more than a factor of 4 off.
+            Look at a quarter of the changes only, or of one group: a quarter of the time, and the
+            number is seldom more than a factor of 4 off.
 
         Notes
         -----
@@ -182,8 +182,9 @@ class ChangeSearch:
         groups = self._groups()
         chosen = [[group] for group in groups[:: -(-len(groups) // GROUPS_ESTIMATED)]] if groups else []
         work = WORK_ESTIMATED
-        if rough and len(groups) == 1:
-            chosen, work = [self.portions(ROUGH_PORTIONS)[::ROUGH_SHARE]], WORK_ROUGH
+        if rough and groups:
+            n = len(groups)
+            chosen, work = [self.portions(ROUGH_PORTIONS * n)[:: ROUGH_SHARE * n]], WORK_ROUGH
         found, paths = 0, 0
         for ranges in chosen:
             indptr, indices, _, right, *_ = _side_by_side([self._search.neighbourhoods(*range) for range in ranges])

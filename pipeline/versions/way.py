@@ -68,11 +68,15 @@ def choose_way(search: kernels.ChangeSearch, bicliques: int) -> Way:
     """
     if search.cost <= FEW_PATHS:
         return Way("changes", f"{search.cost:,} paths lead over what changed, and so few are never worth a full run")
+    paths = search.cost // PATHS
+    if paths > max(bicliques, FEW * PRICE):
+        return Way("full run", f"{search.cost:,} paths lead over what changed: a full run of {bicliques:,} is cheaper")
     found = search.estimate(rough=True)
-    if found * ROUGH > FEW and (found * PRICE + search.cost // PATHS) * ROUGH > bicliques:
+    least, most = found * PRICE // ROUGH + paths, found * PRICE * ROUGH + paths
+    if least < bicliques <= most and found * ROUGH > FEW:
         found = search.estimate()
     said = f"about {found:,} bicliques are found around what changed, of {bicliques:,}"
-    price = found * PRICE + search.cost // PATHS
+    price = found * PRICE + paths
     if price <= FEW * PRICE or price < bicliques:
         return Way("changes", said, found)
     return Way("full run", f"{said}: a full run is cheaper", found)

@@ -224,6 +224,9 @@ def test_a_rough_estimate_looks_at_a_quarter_of_the_changes():
     search = kernels.ChangeSearch(graph.indptr, graph.indices, 60, *ends)
     whole = search.estimate()
     assert whole / 4 < search.estimate(rough=True) < 4 * whole
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kernels.changes.PATHS_A_SEARCH", search.cost // 5)
+        assert whole / 8 < search.estimate(rough=True) < 8 * whole
     none = kernels.ChangeSearch(graph.indptr, graph.indices, 60, [], [])
     assert none.estimate(rough=True) == 0
 
