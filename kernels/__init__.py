@@ -18,6 +18,7 @@ from kernels.errors import BackendError, BicliqError, CapacityError
 from kernels.estimate import BicliqueEstimate, estimate_bicliques
 from kernels.finding import FindProgress, FindResult, Group, gpu_cannot_find, top_bicliques
 from kernels.grouping import cut_roots, group_roots
+from kernels.laying_out import LaidOutLists
 from kernels.machine import available_threads
 from kernels.output import RowGroup, RowGroupLayout, check_bicliques, encode_bicliques, has_codec, read_columns
 from kernels.restoring import SideRestorer
@@ -43,6 +44,7 @@ __all__ = [
     "FindProgress",
     "FindResult",
     "Group",
+    "LaidOutLists",
     "Progress",
     "RowGroup",
     "RowGroupLayout",

@@ -47,8 +47,8 @@ which takes a second or more. Of gowalla's 1.3 million, the search takes 16 thre
 
 FOUND_A_THREAD = 2_000_000
 """Bicliques that an update expects to find, for each thread that this process could take, from
-which on the workers of a scheduler share its search: six seconds here. They take some two to read
-the graph, to write what they find, and to have it united."""
+which on the workers of a scheduler share its search: six seconds when it was set, some two
+since. They take some two to read the graph, to write what they find, and to have it united."""
 
 FOUND_TO_START = 5
 """Times as many are needed where the cluster must be started first, which takes ten seconds on a

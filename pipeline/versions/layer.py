@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,8 +17,9 @@ import pyarrow.compute as pc
 import kernels
 from pipeline.errors import BicliqError
 from pipeline.graphs.bipartite import Int32s, Int64s
+from pipeline.settings import PublishSettings
 from pipeline.stages.plan import Plan
-from pipeline.store.biclique_file import BicliqueWriter
+from pipeline.store.biclique_file import BicliqueWriter, layout_of
 from pipeline.store.bicliques import MASK, SCHEMA, table_of
 from pipeline.store.choice import EVERYTHING
 from pipeline.store.labels import Hashes
@@ -96,9 +100,13 @@ class Roots:
         found: Int32s = self._vertex[np.minimum.reduceat(self._order[members], offsets[:-1])].astype(np.int32)
         return found
 
-    def partitions(self, roots: Int32s) -> Int64s:
-        """Return the partition of each root; that after the last for one that the plan has not."""
-        return self._partition[roots]
+    def laid_out(self, lists: kernels.BicliqueLists, *, by_partition: bool) -> kernels.LaidOutLists:
+        """Return bicliques with their roots, as row groups, sorted by the partition of the root.
+
+        One that the plan has not is of the partition after the last.
+        """
+        most: Any = {"most_rows": ROWS_A_GROUP, "most_ids": IDS_A_GROUP}
+        return kernels.LaidOutLists(lists, self._side, self._order, self._partition if by_partition else None, **most)
 
 
 def fold(
@@ -139,7 +147,6 @@ def fold(
 def _table(lists: kernels.BicliqueLists, roots: Roots) -> pa.Table:
     """Bicliques as rows of a file."""
     root = roots.of(lists)
-    batches = (_taken(lists, rows, root) for rows in _in_groups(lists, np.arange(len(lists))))
     parts = [
         table_of(
             [
@@ -148,7 +155,7 @@ def _table(lists: kernels.BicliqueLists, roots: Roots) -> pa.Table:
             ],
             SCHEMA,
         )
-        for batch in batches
+        for batch in _in_groups(lists, root)
     ]
     return pa.concat_tables([SCHEMA.empty_table(), *parts])
 
@@ -170,6 +177,7 @@ def write_changes(
     hashes: tuple[Hashes, Hashes],
     *,
     by_partition: bool,
+    threads: int = 1,
 ) -> ChangeFile:
     """Write bicliques that appeared or vanished.
 
@@ -181,50 +189,54 @@ def write_changes(
         The bicliques, who their roots are, and the hashes of the labels of both sides.
     by_partition
         Whether they are sorted by the partition of their root, in a row group each.
+    threads
+        Threads that lay out row groups.
     """
-    root = roots.of(lists)
-    numbers = roots.partitions(root) if by_partition else np.zeros(len(root), np.int64)
-    order = np.argsort(numbers, kind="stable")
-    partitions, counts = np.unique(numbers, return_counts=True)
-    sizes, digest, shares = Sizes(), 0, []
+    laid_out, layout = roots.laid_out(lists, by_partition=by_partition), layout_of(PublishSettings())
+    sizes, digest, shares = Sizes(), 0, laid_out.groups
     attempt = "" if folder.is_local else f"-{uuid.uuid4().hex[:8]}"
-    with folder.sink(f"{name}{attempt}.parquet") as sink, BicliqueWriter(sink, 1) as writer:
-        for number, rows in zip(
-            partitions.tolist(), np.split(order, np.cumsum(counts)[:-1])[: len(counts)], strict=True
-        ):
-            for some in _in_groups(lists, rows):
-                batch = _taken(lists, some, root)
-                writer.write(batch)
-                sizes.add(np.diff(batch.left_offsets), np.diff(batch.right_offsets))
-                digest += kernels.check_bicliques(batch, *hashes)[0]
-                shares.append((int(number), len(batch)))
+    with (
+        folder.sink(f"{name}{attempt}.parquet") as sink,
+        BicliqueWriter(sink, 1) as writer,
+        ThreadPoolExecutor(threads, "lay out") as pool,
+    ):
+        for group, own in _in_turn(pool, threads, len(shares), lambda i: laid_out.encode(i, layout, hashes)):
+            writer.write(group)
+            sizes.merge(group.sizes)
+            digest += own
     file = StoredFile(f"{name}{attempt}.parquet", sink.bytes, sink.checksum)
-    return ChangeFile(file, len(root), digest & MASK, sizes.record(), shares if by_partition else [])
+    return ChangeFile(file, len(lists), digest & MASK, sizes.record(), shares if by_partition else [])
 
 
-def _in_groups(lists: kernels.BicliqueLists, rows: Int64s) -> list[Int64s]:
-    """Cut rows so that no part has too many ids."""
-    ids = sum(offsets[rows + 1] - offsets[rows] for offsets in (lists.left_offsets, lists.right_offsets))
-    number = np.cumsum(ids) // IDS_A_GROUP + np.arange(len(rows)) // ROWS_A_GROUP
-    return [part for part in np.split(rows, np.flatnonzero(np.diff(number)) + 1) if len(part)]
+def _in_turn(
+    pool: ThreadPoolExecutor, threads: int, n: int, make: Callable[[int], tuple[kernels.RowGroup, int]]
+) -> Iterator[tuple[kernels.RowGroup, int]]:
+    """Make n things on some threads, and yield them in their order; few wait at a time."""
+    waiting: deque[Future[tuple[kernels.RowGroup, int]]] = deque()
+    for i in range(n):
+        waiting.append(pool.submit(make, i))
+        if len(waiting) > 2 * threads:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
 
 
-def _taken(lists: kernels.BicliqueLists, rows: Int64s, root: Int32s) -> kernels.BicliqueBatch:
-    """Some of the bicliques as a batch."""
-    left = _some_lists(lists.left_offsets, lists.left, rows)
-    return kernels.BicliqueBatch(*left, *_some_lists(lists.right_offsets, lists.right, rows), root[rows])
+def _in_groups(lists: kernels.BicliqueLists, root: Int32s) -> Iterator[kernels.BicliqueBatch]:
+    """Cut bicliques into batches that have not too many ids."""
+    ids = lists.left_offsets[1:] + lists.right_offsets[1:]
+    number = ids // IDS_A_GROUP + np.arange(len(lists)) // ROWS_A_GROUP
+    bounds = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(lists)]
+    for first, last in pairwise(bounds):
+        left = _some_lists(lists.left_offsets, lists.left, first, last)
+        yield kernels.BicliqueBatch(
+            *left, *_some_lists(lists.right_offsets, lists.right, first, last), root[first:last]
+        )
 
 
-def _some_lists(offsets: Int64s, members: Int32s, rows: Int64s) -> tuple[Int32s, Int32s]:
-    """Some lists of many, one after the other: their offsets and members."""
-    first, last = int(rows[0]), int(rows[-1]) + 1
-    if last - first == len(rows):  # as they stand, since rows ascend
-        starts = offsets[first : last + 1]
-        return (starts - starts[0]).astype(np.int32), members[starts[0] : starts[-1]]
-    lengths = offsets[rows + 1] - offsets[rows]
-    ends = np.cumsum(lengths)
-    places = np.arange(ends[-1]) + np.repeat(offsets[rows] - (ends - lengths), lengths)
-    return np.concatenate([[0], ends]).astype(np.int32), members[places]
+def _some_lists(offsets: Int64s, members: Int32s, first: int, last: int) -> tuple[Int32s, Int32s]:
+    """Lists from `first` to before `last`: their offsets and members."""
+    starts = offsets[first : last + 1]
+    return (starts - starts[0]).astype(np.int32), members[starts[0] : starts[-1]]
 
 
 def histogram_after(before: Histogram, vanished: Histogram, appeared: Histogram) -> Histogram:

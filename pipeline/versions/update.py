@@ -422,7 +422,9 @@ class _Update:
             layers = layers_of(self._store, self._before.asked)
             stay, appeared, vanished = fold(layers, appeared, vanished, roots)
             written = [
-                write_changes(self._folder, name, lists, roots, hashes, by_partition=name == VANISHED)
+                write_changes(
+                    self._folder, name, lists, roots, hashes, by_partition=name == VANISHED, threads=found.threads or 1
+                )
                 for name, lists in ((APPEARED, appeared), (VANISHED, vanished))
             ]
         did["seconds"] = {**self._clock.seconds}

@@ -217,6 +217,20 @@ def test_a_small_search_is_estimated_exactly_in_one_group_or_many(batch, paths):
         assert search.estimate() == estimated
 
 
+def test_a_rough_estimate_looks_at_a_quarter_of_the_changes():
+    edges = {(u, v) for u in range(60) for v in range(60) if (u * v + u) % 3 == 1}
+    graph = graph_of(edges, 60, 60)
+    ends = np.array(sorted(edge for edge in edges if sum(edge) % 4 == 0), np.int64).T
+    search = kernels.ChangeSearch(graph.indptr, graph.indices, 60, *ends)
+    whole = search.estimate()
+    assert whole / 4 < search.estimate(rough=True) < 4 * whole
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kernels.changes.PATHS_A_SEARCH", search.cost // 5)
+        assert whole / 8 < search.estimate(rough=True) < 8 * whole
+    none = kernels.ChangeSearch(graph.indptr, graph.indices, 60, [], [])
+    assert none.estimate(rough=True) == 0
+
+
 def test_a_few_groups_of_changes_stand_for_all(monkeypatch):
     edges = {(u, v) for u in range(40) for v in range(40) if (u * v + u) % 3 == 1}
     graph = graph_of(edges, 40, 40)

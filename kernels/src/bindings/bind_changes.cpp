@@ -1,13 +1,14 @@
 // bind_changes.cpp: edges that change, for Python: the rows of a graph with them, and the bicliques
-// that come and go: subgraphs out, bicliques in.
-#include "bindings/bindings.hpp"
+// that come and go: subgraphs out, bicliques in, and the row groups of what was found.
+#include "bindings/row_groups.hpp"
 #include "enumeration/changes.hpp"
 #include "enumeration/found_changes.hpp"
+#include "enumeration/list_groups.hpp"
 #include "enumeration/verdict.hpp"
-
-#include <nanobind/stl/optional.h>
+#include "output/check_lists.hpp"
 
 #include <optional>
+#include <tuple>
 #include <utility>
 
 namespace bicliq {
@@ -81,6 +82,70 @@ void add(FoundChanges& to, const Wide& left_offsets, const Values& left, const W
   each(old_left_offsets, old_left, old_right_offsets, old_right, [&](Span l, Span r) { to.vanish(l, r, hash_of(l, r)); });
 }
 
+/// Bicliques of subgraphs, in batches as the search found them, change by change.
+class MetBicliques {
+ public:
+  struct Place {
+    u32 batch, row;
+  };
+  struct Batch {
+    const Values left_offsets, left, right_offsets, right;
+    Span left_of(u32 row) const { return list(left_offsets, left, row); }
+    Span right_of(u32 row) const { return list(right_offsets, right, row); }
+    void fetch_offsets(u32 row) const { __builtin_prefetch(left_offsets.data() + row), __builtin_prefetch(right_offsets.data() + row); }
+    void fetch_lists(u32 row) const {
+      __builtin_prefetch(left.data() + left_offsets.data()[row]), __builtin_prefetch(right.data() + right_offsets.data()[row]);
+    }
+
+   private:
+    static Span list(const Values& offsets, const Values& ids, u32 row) { return {ids.data() + offsets.data()[row], ids.data() + offsets.data()[row + 1]}; }
+  };
+
+  /// Offsets and ids of both sides of each batch; `change_of` is the change of each left vertex.
+  /// Where verdicts are given, of the rows of one batch, those are left out that have one.
+  MetBicliques(const std::vector<std::tuple<Values, Values, Values, Values>>& batches, const Values& change_of,
+               const std::optional<Input<std::uint8_t>>& verdicts) {
+    for (const auto& [left_offsets, left, right_offsets, right] : batches) batches_.push_back({left_offsets, left, right_offsets, right});
+    const nb::gil_scoped_release release;
+    std::vector<std::size_t> start;
+    const auto each = [&](const auto& visit) {
+      for (u32 b = 0; b < batches_.size(); ++b)
+        for (u32 row = 0; row + 1 < batches_[b].left_offsets.size(); ++row)
+          if (!verdicts || verdicts->data()[row] == 0) visit(static_cast<std::size_t>(change_of.data()[*batches_[b].left_of(row).first]), Place{b, row});
+    };
+    each([&](std::size_t change, Place) {
+      if (change + 2 > start.size()) start.resize(change + 2, 0);
+      ++start[change + 1];
+    });
+    for (std::size_t change = 1; change < start.size(); ++change) start[change] += start[change - 1];
+    order_.resize(start.empty() ? 0 : start.back());
+    each([&](std::size_t change, Place place) { order_[start[change]++] = place; });
+    for (const Batch& batch : batches_) n_left_ += batch.left.size(), n_right_ += batch.right.size();
+  }
+  std::size_t size() const { return order_.size(); }
+  const Batch& batch(std::size_t k) const { return batches_[order_[k].batch]; }
+  u32 row(std::size_t k) const { return order_[k].row; }
+  Span left_of(std::size_t k) const { return batch(k).left_of(row(k)); }
+  Span right_of(std::size_t k) const { return batch(k).right_of(row(k)); }
+
+  /// Asks memory for the one that comes next but some: they lie where the search left them.
+  void fetch(std::size_t k) const {
+    if (k + 2 * kAhead < size()) batch(k + 2 * kAhead).fetch_offsets(row(k + 2 * kAhead));
+    if (k + kAhead < size()) batch(k + kAhead).fetch_lists(row(k + kAhead));
+  }
+  /// Makes room for n of them, of average size.
+  void reserve(std::size_t n, Lists& to) const {
+    const double share = size() ? static_cast<double>(n) / static_cast<double>(size()) : 0;
+    to.reserve(n, static_cast<std::size_t>(share * static_cast<double>(n_left_)), static_cast<std::size_t>(share * static_cast<double>(n_right_)));
+  }
+
+ private:
+  static constexpr std::size_t kAhead = 8;
+  std::vector<Batch> batches_;
+  std::vector<Place> order_;
+  std::size_t n_left_ = 0, n_right_ = 0;
+};
+
 /// The changes of a graph; threads may share it.
 class ChangeSearch {
  public:
@@ -139,9 +204,8 @@ class ChangeSearch {
     for (std::size_t i = from; i < until; ++i) {
       const auto verdict = static_cast<u32>(verdicts.data()[i]);
       if (verdict == 0) continue;
-      const auto at = static_cast<std::int64_t>(i);
-      mapped(left_offsets, left, at, left_of, 0, l, places);
-      mapped(right_offsets, right, at, right_of, 0, r, places);
+      mapped(list_of(left_offsets, left, i), left_of, 0, l, places);
+      mapped(list_of(right_offsets, right, i), right_of, 0, r, places);
       appeared.add(l.data(), l.size(), r.data(), r.size());
       const bool left_vanishes = verdict & static_cast<u32>(Verdict::kLeftVanishes);
       const bool right_vanishes = verdict & static_cast<u32>(Verdict::kRightVanishes);
@@ -156,30 +220,30 @@ class ChangeSearch {
   }
 
   /// Takes bicliques of the subgraphs from `first` on, in their numbers, and adds what they change
-  /// to `to`; `order` are the places of those to take, change by change.
-  void settle(FoundChanges& to, const Wide& order, const Wide& left_offsets, const Values& left, const Wide& right_offsets, const Values& right,
-              const Values& left_of, const Values& right_of, const Values& change_of, const Wide& left_start, const Wide& right_start,
-              std::int32_t first) {
+  /// to `to`: those from `from` to before `until`, in the order of their changes.
+  void settle(FoundChanges& to, const MetBicliques& met, std::size_t from, std::size_t until, const Values& left_of, const Values& right_of,
+              const Values& change_of, const Wide& left_start, const Wide& right_start, std::int32_t first) {
     const nb::gil_scoped_release release;
-    Lists appeared;
+    Lists appeared, gone;
+    met.reserve(until - from, appeared), met.reserve(until - from, gone);
     Remains remains(graph_, least_);
     Ids l, r, l_places, r_places;
     std::int32_t change = -1;
-    const auto change_at = [&](std::size_t k) { return change_of.data()[left.data()[left_offsets.data()[order.data()[k]]]]; };
-    for (std::size_t k = 0; k < order.size(); ++k) {
-      const std::int64_t i = order.data()[k];
-      const std::int32_t own = change_at(k);
-      if (own != change) {
-        change = own;
-        std::size_t n = 1;
-        while (k + n < order.size() && change_at(k + n) == own) ++n;
-        remains.change(change, n, side(left_of, left_start, change - first), side(right_of, right_start, change - first));
+    const auto change_at = [&](std::size_t k) { return change_of.data()[*met.left_of(k).first]; };
+    std::size_t next = from;  // where the bicliques of this change end
+    for (std::size_t k = from; k < until; ++k) {
+      if (k == next) {
+        change = change_at(k);
+        while (next < until && change_at(next) == change) ++next;
+        remains.change(change, next - k, side(left_of, left_start, change - first), side(right_of, right_start, change - first));
       }
-      mapped(left_offsets, left, i, left_of, left_start.data()[change - first], l, l_places);
-      mapped(right_offsets, right, i, right_of, right_start.data()[change - first], r, r_places);
-      remains.take(span_of(l), span_of(r), span_of(l_places), span_of(r_places), appeared, to);
+      met.fetch(k);
+      mapped(met.left_of(k), left_of, left_start.data()[change - first], l, l_places);
+      mapped(met.right_of(k), right_of, right_start.data()[change - first], r, r_places);
+      remains.take(span_of(l), span_of(r), span_of(l_places), span_of(r_places), appeared, gone, to);
     }
     to.appear(std::move(appeared));
+    to.vanish(std::move(gone));
   }
 
  private:
@@ -192,16 +256,16 @@ class ChangeSearch {
       if (verdicts.data()[i] != 0) n += 1, n_left += length(left_offsets, i), n_right += length(right_offsets, i);
     to.reserve(n, n_left, n_right);
   }
+  static Span list_of(const Wide& offsets, const Values& ids, std::size_t i) { return {ids.data() + offsets.data()[i], ids.data() + offsets.data()[i + 1]}; }
   static Span side(const Values& vertices, const Wide& start, std::int32_t number) {
     return {vertices.data() + start.data()[number], vertices.data() + start.data()[number + 1]};
   }
   /// The vertices of a list, and their places in the side of its subgraph, which begins at `start`.
-  static void mapped(const Wide& offsets, const Values& ids, std::int64_t i, const Values& of, std::int64_t start, Ids& to, Ids& places) {
-    const std::int32_t *member = ids.data() + offsets.data()[i], *last = ids.data() + offsets.data()[i + 1];
-    to.resize(static_cast<std::size_t>(last - member)), places.resize(to.size());
+  static void mapped(Span members, const Values& of, std::int64_t start, Ids& to, Ids& places) {
+    to.resize(members.size()), places.resize(members.size());
     for (std::size_t k = 0; k < to.size(); ++k) {
-      to[k] = of.data()[member[k]];
-      places[k] = static_cast<std::int32_t>(member[k] - start);
+      to[k] = of.data()[members.first[k]];
+      places[k] = static_cast<std::int32_t>(members.first[k] - start);
     }
   }
 
@@ -213,6 +277,43 @@ class ChangeSearch {
   const ChangedGraph graph_;
 };
 
+/// What was found, as row groups; threads may share it.
+class LaidOut {
+ public:
+  LaidOut(const Wide& left_offsets, const Values& left, const Wide& right_offsets, const Values& right, bool of_left, const Wide& place,
+          const std::optional<Wide>& partition, std::size_t most_rows, std::int64_t most_ids)
+      : arrays_(left_offsets, left, right_offsets, right),
+        groups_({left_offsets.data(), left.data()}, {right_offsets.data(), right.data()}, left_offsets.size() - 1, of_left, place.data(),
+                partition ? partition->data() : nullptr, place.size(), most_rows, most_ids) {}
+
+  /// The partition of each group, and its rows.
+  nb::list groups() const {
+    nb::list found;
+    for (const ListGroups::Group& group : groups_.groups()) found.append(nb::make_tuple(group.partition, group.last - group.first));
+    return found;
+  }
+
+  /// A group, laid out, and its digest.
+  nb::object encode(std::size_t number, const RowGroupMaker& layout, const Input<u64>& left_hashes, const Input<u64>& right_hashes) const {
+    std::shared_ptr<RowGroup> group;
+    ListCheck check;
+    {
+      const nb::gil_scoped_release release;
+      groups_.with(groups_.groups().at(number), [&](const ListColumn& left, const ListColumn& right, const i32* root, std::size_t n) {
+        const SideLists lefts(left.offsets, left.ids, n, left_hashes.data(), left_hashes.size(), kLeftSeed);
+        const SideLists rights(right.offsets, right.ids, n, right_hashes.data(), right_hashes.size(), kRightSeed);
+        check = check_lists(lefts, rights, n);
+        group = layout(left, right, root, n);
+      });
+    }
+    return nb::make_tuple(python_of(group), check.digest);
+  }
+
+ private:
+  const std::tuple<Wide, Values, Wide, Values> arrays_;  // kept as long as the groups look at them
+  const ListGroups groups_;
+};
+
 }  // namespace
 
 void bind_changes(nb::module_& module) {
@@ -220,6 +321,10 @@ void bind_changes(nb::module_& module) {
   module.def("row_fault", &row_fault);
   module.def("find_edges", &find_edges);
   module.def("change_rows", &change_rows, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
+  nb::class_<MetBicliques>(module, "MetBicliques")
+      .def(nb::init<const std::vector<std::tuple<Values, Values, Values, Values>>&, const Values&, const std::optional<Input<std::uint8_t>>&>(),
+           nb::arg(), nb::arg(), nb::arg().none())
+      .def("__len__", &MetBicliques::size);
   nb::class_<ChangeSearch>(module, "ChangeSearch")
       .def(nb::init<const Input<std::int64_t>&, const Values&, u32, const Input<std::int64_t>&, const Values&, std::int64_t,
                     std::int64_t, std::int64_t>())
@@ -229,6 +334,12 @@ void bind_changes(nb::module_& module) {
       .def("tables", &ChangeSearch::tables)
       .def("settle_judged", &ChangeSearch::settle_judged)
       .def("settle", &ChangeSearch::settle);
+  nb::class_<LaidOut>(module, "LaidOut")
+      .def(nb::init<const Wide&, const Values&, const Wide&, const Values&, bool, const Wide&, const std::optional<Wide>&, std::size_t,
+                    std::int64_t>(),
+           nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg())
+      .def("groups", &LaidOut::groups)
+      .def("encode", &LaidOut::encode);
   nb::class_<FoundChanges>(module, "FoundChanges").def(nb::init<>()).def("add", &add).def("take", &take);
 }
 

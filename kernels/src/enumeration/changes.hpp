@@ -11,17 +11,19 @@
 // counts at the first (`is_first`). (3) What vanishes lies inside one that appeared: it is what is
 // left when at each new edge one of its ends is taken away (`Remains`), where nothing extends it
 // in G. Cost: (1) the paths of two edges over the changes, each row at most by bisection; (3) a
-// closure for each remainder, most of them by bits of what a subgraph reaches beyond it (`Outside`:
-// 17 times as fast on gowalla as by bisection in the rows). A biclique whose only new edge is its
-// change has two remainders, which are looked up and written without a copy. Memory: rows of the
-// right vertices that a change reaches; the graph itself is looked at where it lies.
+// closure for each remainder, most of them by bits of what a subgraph reaches beyond it
+// (outside.hpp). A biclique whose only new edge is its change, as nearly all are, has two
+// remainders, and of each the same look says whether another biclique may leave it as well: who
+// else would have it has a vertex outside that all of its members reach, one by a new edge. If not
+// (all but 500 of a million on gowalla), nobody need look for it among those that vanished. Memory:
+// rows of the right vertices that a change reaches; the graph itself is looked at where it lies.
 // Paper: Das and Tirthapura, "Incremental maintenance of maximal bicliques in a dynamic bipartite
 // graph", 2018.
 #pragma once
 
 #include "enumeration/found_changes.hpp"
+#include "enumeration/outside.hpp"
 #include "graphs/rows.hpp"
-#include "lanes/hash.hpp"
 #include "lanes/types.hpp"
 
 #include <algorithm>
@@ -97,15 +99,16 @@ class ChangedGraph {
   /// The subgraphs of the changes from `first` to before `last`.
   Neighbourhoods neighbourhoods(std::size_t first, std::size_t last) const {
     Neighbourhoods to;
-    for (std::size_t number = first; number < last; ++number) {
-      const Change& change = changes_[number];
-      const auto name = static_cast<std::int32_t>(number);
+    Ids number;
+    for (std::size_t i = first; i < last; ++i) {
+      const Change& change = changes_[i];
+      const auto name = static_cast<std::int32_t>(i);
       if (change.left >= 0 && change.right >= 0)
-        span(name, by_right_[change.right], by_left_[change.left], to);
+        span(name, by_right_[change.right], by_left_[change.left], to, number);
       else if (change.left >= 0)
-        span(name, span_of(two_steps(by_left_[change.left], by_right_)), by_left_[change.left], to);
+        span(name, span_of(two_steps(by_left_[change.left], by_right_)), by_left_[change.left], to, number);
       else
-        span(name, by_right_[change.right], span_of(two_steps(by_right_[change.right], by_left_)), to);
+        span(name, by_right_[change.right], span_of(two_steps(by_right_[change.right], by_left_)), to, number);
     }
     return to;
   }
@@ -164,25 +167,31 @@ class ChangedGraph {
     return static_cast<std::int64_t>(std::min(by_left_[u].size(), kBisection * n_columns));
   }
 
-  void span(std::int32_t name, Span left, Span right, Neighbourhoods& to) const {
+  /// `number` holds -1 for every right vertex, or nothing, and does so again afterwards.
+  void span(std::int32_t name, Span left, Span right, Neighbourhoods& to, Ids& number) const {
     const auto base = static_cast<std::int32_t>(to.right.size());
+    number.resize(by_right_.size(), -1);
+    for (std::size_t i = 0; i < right.size(); ++i) number[static_cast<std::size_t>(right.first[i])] = base + static_cast<std::int32_t>(i);
     for (std::int32_t u : left) {
       const Span row = by_left_[u];
       if (row.size() > kBisection * right.size()) {
         for (const std::int32_t& v : right)
           if (row.has(v)) to.indices.push_back(base + static_cast<std::int32_t>(&v - right.first));
       } else {
-        const std::int32_t* at = right.first;
+        const std::size_t before = to.indices.size();
+        to.indices.resize(before + row.size());
+        std::int32_t* at = to.indices.data() + before;
         for (std::int32_t v : row) {
-          while (at != right.last && *at < v) ++at;
-          if (at == right.last) break;
-          if (*at == v) to.indices.push_back(base + static_cast<std::int32_t>(at - right.first));
+          *at = number[static_cast<std::size_t>(v)];
+          at += *at >= 0;
         }
+        to.indices.resize(static_cast<std::size_t>(at - to.indices.data()));
       }
       to.indptr.push_back(static_cast<std::int64_t>(to.indices.size()));
       to.left.push_back(u);
       to.left_change.push_back(name);
     }
+    for (std::int32_t v : right) number[static_cast<std::size_t>(v)] = -1;
     to.right.insert(to.right.end(), right.begin(), right.end());
     to.left_start.push_back(static_cast<std::int64_t>(to.left.size()));
     to.right_start.push_back(static_cast<std::int64_t>(to.right.size()));
@@ -194,83 +203,6 @@ class ChangedGraph {
   const Rows by_right_, fresh_right_;
   std::vector<Change> changes_;
   Ids change_of_left_, change_of_right_, change_of_edge_;
-};
-
-/// What the rows of a subgraph reach beyond it: for a set of them, is there a vertex outside that
-/// all are adjacent to? Bits of those outside vertices that two rows or more reach. One object
-/// takes one subgraph after the other, in the same memory.
-class Outside {
- public:
-  /// For n bicliques of the subgraph; not usable where these are too few to be worth it. `seen`
-  /// holds a zero for every vertex of the other side, and does so again afterwards.
-  void fill(std::size_t n_bicliques, Span members, Span inside, const Rows& rows, const Rows& fresh, std::vector<std::int32_t>& seen) {
-    touched_.clear();
-    std::size_t entries = 0;
-    for (std::int32_t member : members) entries += rows[member].size();
-    usable_ = entries <= kEntriesABiclique * n_bicliques;
-    if (!usable_) return;
-    for (std::int32_t x : inside) seen[static_cast<std::size_t>(x)] = -1;
-    const auto each = [&](std::int32_t member, const auto& visit) {
-      const Span own = fresh[member];
-      for (std::int32_t x : rows[member])
-        if (seen[static_cast<std::size_t>(x)] >= 0 && !(own.size() && own.has(x))) visit(x);
-    };
-    for (std::int32_t member : members)
-      each(member, [&](std::int32_t x) {
-        if (seen[static_cast<std::size_t>(x)]++ == 0) touched_.push_back(x);
-      });
-    std::int32_t n = 0;
-    for (std::int32_t x : touched_) {
-      std::int32_t& place = seen[static_cast<std::size_t>(x)];
-      place = place > 1 ? ++n : 0;
-    }
-    words_ = static_cast<std::size_t>(n) / 64 + 1;
-    usable_ = words_ * members.size() <= kMostWords;
-    if (usable_) {
-      bits_.assign(words_ * members.size(), 0);
-      alone_.assign(members.size(), 0);
-      shared_.clear(), shared_start_.assign(1, 0);
-      for (std::size_t i = 0; i < members.size(); ++i) {
-        each(members.begin()[i], [&](std::int32_t x) {
-          alone_[i] = 1;
-          const auto place = static_cast<u32>(seen[static_cast<std::size_t>(x)]);
-          if (place == 0) return;
-          shared_.push_back(place);
-          bits_[i * words_ + place / 64] |= u64{1} << place % 64;
-        });
-        shared_start_.push_back(shared_.size());
-      }
-    }
-    for (std::int32_t x : touched_) seen[static_cast<std::size_t>(x)] = 0;
-    for (std::int32_t x : inside) seen[static_cast<std::size_t>(x)] = 0;
-  }
-  bool usable() const { return usable_; }
-
-  /// Is a vertex outside adjacent to all of these members (places in the list of them)?
-  bool reached_by_all(const Ids& members) const {
-    const auto n_shared = [&](std::size_t m) { return shared_start_[m + 1] - shared_start_[m]; };
-    auto least = static_cast<std::size_t>(members[0]);
-    if (members.size() == 1) return alone_[least] != 0;
-    for (std::int32_t m : members)
-      if (n_shared(static_cast<std::size_t>(m)) < n_shared(least)) least = static_cast<std::size_t>(m);
-    for (std::size_t k = shared_start_[least]; k < shared_start_[least + 1]; ++k) {
-      const u32 x = shared_[k];
-      const auto has = [&](std::int32_t m) { return bits_[static_cast<std::size_t>(m) * words_ + x / 64] >> x % 64 & 1; };
-      if (std::all_of(members.begin(), members.end(), has)) return true;
-    }
-    return false;
-  }
-
- private:
-  static constexpr std::size_t kMostWords = std::size_t{1} << 22;  // 32 MB
-  static constexpr std::size_t kEntriesABiclique = 128;  // read here in the time of one look into the rows
-  std::vector<char> alone_;  // does it reach any vertex outside?
-  std::vector<u32> shared_;  // outside vertices that it reaches and others do, from its start on
-  std::vector<std::size_t> shared_start_;
-  std::vector<u64> bits_;
-  Ids touched_;
-  std::size_t words_ = 0;
-  bool usable_ = false;
 };
 
 /// What appears through one change after the other, and what vanishes inside.
@@ -291,80 +223,71 @@ class Remains {
     left_side_ = left, right_side_ = right;
     left_place_ = place_in(left, change_.left), right_place_ = place_in(right, change_.right);
     is_right_known_ = is_left_known_ = false;
-    mark_others();
-    left_hashes_.clear(), right_hashes_.clear();
-    for (std::int32_t u : left) left_hashes_.push_back(vertex_hash(static_cast<u64>(u), kLeftSeed));
-    for (std::int32_t v : right) right_hashes_.push_back(vertex_hash(static_cast<u64>(v), kRightSeed));
+    find_others();
   }
 
   /// Adds a biclique of the subgraph to those that appeared, and what vanishes inside it, if this
   /// change is the first one that it contains. Its members are given with their places in the sides
-  /// of the subgraph, too.
-  void take(Span left, Span right, Span left_places, Span right_places, Lists& appeared, FoundChanges& found) {
+  /// of the subgraph, too. What vanishes here alone goes to `gone`, all else to `found`.
+  void take(Span left, Span right, Span left_places, Span right_places, Lists& appeared, Lists& gone, FoundChanges& found) {
     const bool alone = is_alone(left_places, right_places);
     if (!alone && !g_.is_first(number_, left, right)) return;
     appeared.add(left.first, left.size(), right.first, right.size());
     left_ = left, right_ = right;
-    if (!alone && !has_one_new_edge()) return split({left.begin(), left.end()}, {right.begin(), right.end()}, 0, found);
-    const u64 l = sum_of(left_hashes_, left_places), r = sum_of(right_hashes_, right_places);
-    if (least_.accepts(left.size() - 1, right.size()) && left.size() > 1 && !is_extended_without_left(left_places)) {
-      found.vanish(span_of(without(left, change_.left)), right, biclique_hash(l - left_hashes_[static_cast<std::size_t>(left_place_)], r));
+    if (!alone) return split({left.begin(), left.end()}, {right.begin(), right.end()}, 0, found);
+    if (left.size() > 1 && least_.accepts(left.size() - 1, right.size())) {
+      Outside* const outside = beyond_right();
+      if (!(outside ? outside->reached_by_all(left_places, left_place_) : extends(without(left, change_.left), {right.begin(), right.end()}, g_.by_left_, g_.fresh_left_))) {
+        if (outside && !outside->may_be_reached_anew(left_places, left_place_))
+          gone.add_without_left(left, change_.left, right);
+        else
+          vanish(span_of(without(left, change_.left)), right, found);
+      }
     }
-    if (least_.accepts(left.size(), right.size() - 1) && right.size() > 1 && !is_extended_without_right(right_places)) {
-      found.vanish(left, span_of(without(right, change_.right)), biclique_hash(l, r - right_hashes_[static_cast<std::size_t>(right_place_)]));
+    if (right.size() > 1 && least_.accepts(left.size(), right.size() - 1)) {
+      Outside* const outside = beyond_left();
+      if (!(outside ? outside->reached_by_all(right_places, right_place_) : extends(without(right, change_.right), {left.begin(), left.end()}, g_.by_right_, g_.fresh_right_))) {
+        if (outside && !outside->may_be_reached_anew(right_places, right_place_))
+          gone.add_without_right(left, right, change_.right);
+        else
+          vanish(left, span_of(without(right, change_.right)), found);
+      }
     }
   }
 
  private:
-  /// Marks the places of vertices that any other change of the subgraph may be at. A biclique
-  /// without them has one new edge, and this change alone.
-  void mark_others() {
-    left_marks_.assign(left_side_.size(), 0), right_marks_.assign(right_side_.size(), 0);
+  /// Finds the other new edges of the subgraph, as places in its sides. A biclique without them has
+  /// one new edge, and this change alone: a vertex that has new edges only would add one.
+  void find_others() {
+    other_start_.assign(1, 0), others_.clear();
     if (!is_edge()) return;
-    for (std::size_t i = 0; i < left_side_.size(); ++i) {
-      const std::int32_t u = left_side_.first[i];
-      for (std::int32_t v : g_.fresh_left_[u])
-        if ((u != change_.left || v != change_.right) && right_side_.has(v)) left_marks_[i] = 1;
+    for (std::int32_t u : left_side_) {
+      for (std::int32_t v : g_.fresh_left_[u]) {
+        if (u == change_.left && v == change_.right) continue;
+        const std::int32_t place = place_in(right_side_, v);
+        if (place < static_cast<std::int32_t>(right_side_.size()) && right_side_.first[place] == v) others_.push_back(place);
+      }
+      other_start_.push_back(static_cast<u32>(others_.size()));
     }
-    for (std::size_t i = 0; i < right_side_.size(); ++i) right_marks_[i] = g_.change_of_right_[static_cast<std::size_t>(right_side_.first[i])] >= 0;
   }
   bool is_edge() const { return change_.left >= 0 && change_.right >= 0; }
   bool is_alone(Span left_places, Span right_places) const {
-    const auto any = [](const std::vector<char>& marks, Span places) {
-      return std::any_of(places.begin(), places.end(), [&](std::int32_t place) { return marks[static_cast<std::size_t>(place)] != 0; });
-    };
-    return is_edge() && !any(left_marks_, left_places) && !any(right_marks_, right_places);
-  }
-  static u64 sum_of(const std::vector<u64>& hashes, Span places) {
-    u64 sum = 0;
-    for (std::int32_t place : places) sum += hashes[static_cast<std::size_t>(place)];
-    return sum;
-  }
-
-  /// Is the change an edge, and the only new one between the sides?
-  bool has_one_new_edge() const {
     if (!is_edge()) return false;
-    for (std::int32_t u : left_)
-      for (std::int32_t v : g_.fresh_left_[u])
-        if ((u != change_.left || v != change_.right) && right_.has(v)) return false;
+    for (const std::int32_t place : left_places)
+      for (u32 i = other_start_[static_cast<std::size_t>(place)]; i < other_start_[static_cast<std::size_t>(place) + 1]; ++i)
+        if (right_places.has(others_[i])) return false;
     return true;
   }
-  bool is_extended_without_left(Span places) {
-    if (const Outside* outside = beyond_right()) return outside->reached_by_all(without(places, left_place_));
-    return extends(without(left_, change_.left), {right_.begin(), right_.end()}, g_.by_left_, g_.fresh_left_);
-  }
-  bool is_extended_without_right(Span places) {
-    if (const Outside* outside = beyond_left()) return outside->reached_by_all(without(places, right_place_));
-    return extends(without(right_, change_.right), {left_.begin(), left_.end()}, g_.by_right_, g_.fresh_right_);
-  }
+  static void vanish(Span left, Span right, FoundChanges& found) { found.vanish(left, right, hash_of(left, right)); }
+
   /// What the sides of the subgraph reach beyond it, where that fits into memory.
-  const Outside* beyond_right() {
-    if (!is_right_known_) beyond_right_.fill(n_bicliques_, left_side_, right_side_, g_.by_left_, g_.fresh_left_, seen_right_);
+  Outside* beyond_right() {
+    if (!is_right_known_) beyond_right_.fill(n_bicliques_, left_side_, right_side_, g_.by_left_, g_.fresh_left_, g_.by_right_, seen_right_);
     is_right_known_ = true;
     return beyond_right_.usable() ? &beyond_right_ : nullptr;
   }
-  const Outside* beyond_left() {
-    if (!is_left_known_) beyond_left_.fill(n_bicliques_, right_side_, left_side_, g_.by_right_, g_.fresh_right_, seen_left_);
+  Outside* beyond_left() {
+    if (!is_left_known_) beyond_left_.fill(n_bicliques_, right_side_, left_side_, g_.by_right_, g_.fresh_right_, g_.by_left_, seen_left_);
     is_left_known_ = true;
     return beyond_left_.usable() ? &beyond_left_ : nullptr;
   }
@@ -393,31 +316,21 @@ class Remains {
       return;
     }
     if (is_extended(left, right)) return;
-    to.vanish(span_of(left), span_of(right), hash_of(span_of(left), span_of(right)));
+    vanish(span_of(left), span_of(right), to);
   }
 
   /// Where only one side lost vertices, only the other can be extended: what could come back has a
   /// new edge to somebody who stayed.
   bool is_extended(const Ids& left, const Ids& right) {
     const bool fewer_left = left.size() < left_.size(), fewer_right = right.size() < right_.size();
-    if (fewer_left && fewer_right)
-      return extends(left, right, g_.by_left_, g_.fresh_left_) || extends(right, left, g_.by_right_, g_.fresh_right_);
-    if (fewer_left) {
-      if (!lacks_only(left, left_, change_.left)) return extends(left, right, g_.by_left_, g_.fresh_left_);
-      const Outside* outside = beyond_right();
-      return outside ? reached(*outside, left, left_side_) : extends(left, right, g_.by_left_, g_.fresh_left_);
-    }
-    if (!lacks_only(right, right_, change_.right)) return extends(right, left, g_.by_right_, g_.fresh_right_);
-    const Outside* outside = beyond_left();
-    return outside ? reached(*outside, right, right_side_) : extends(right, left, g_.by_right_, g_.fresh_right_);
+    if (fewer_left && (beyond_right() ? is_reached(beyond_right_, left, left_side_, right.size()) : extends(left, right, g_.by_left_, g_.fresh_left_))) return true;
+    return fewer_right && (beyond_left() ? is_reached(beyond_left_, right, right_side_, left.size()) : extends(right, left, g_.by_right_, g_.fresh_right_));
   }
-  static bool lacks_only(const Ids& some, Span all, std::int32_t missing) {
-    return some.size() + 1 == all.size() && missing >= 0 && !std::binary_search(some.begin(), some.end(), missing);
-  }
-  bool reached(const Outside& outside, const Ids& members, Span side) {
+  /// Is a vertex beside the n known ones adjacent in G to all of these members of a side?
+  bool is_reached(Outside& outside, const Ids& members, Span side, std::size_t n_known) {
     some_.clear();
     for (std::int32_t m : members) some_.push_back(place_in(side, m));
-    return outside.reached_by_all(some_);
+    return outside.n_inside(span_of(some_)) > n_known || outside.reached_by_all(span_of(some_), -1);
   }
 
   /// Is there a vertex beside `others` that is adjacent in G to all of `members`?
@@ -440,8 +353,8 @@ class Remains {
   std::int32_t number_ = -1;
   std::size_t n_bicliques_ = 0;
   Change change_{-1, -1};
-  std::vector<char> left_marks_, right_marks_;
-  std::vector<u64> left_hashes_, right_hashes_;  // by places in the sides of the subgraph
+  std::vector<u32> other_start_;  // of each left vertex of the subgraph, among others_
+  Ids others_;
   Span left_side_{}, right_side_{}, left_{}, right_{};
   Outside beyond_right_, beyond_left_;
   bool is_right_known_ = false, is_left_known_ = false;

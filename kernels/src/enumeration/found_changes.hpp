@@ -1,9 +1,10 @@
 // found_changes.hpp: what appeared and what vanished, as threads find it side by side.
 //
 // What it holds: bicliques as lists. What appeared is counted at one change, so each thread keeps
-// its own and hands it over. What vanished may be found by several, and is kept once: its hash says
-// in which of some parts it is looked for, each with a lock of its own. (One lock for all, taken at
-// the end of each thread's work, left 16 threads waiting for half of the time.)
+// its own and hands it over. So it does with what vanished where nobody else can find it. All else
+// that vanished is kept once: its hash says in which of some parts it is looked for, each with a
+// lock of its own. (One lock for all, taken at the end of each thread's work, left 16 threads
+// waiting for half of the time.)
 #pragma once
 
 #include "graphs/rows.hpp"
@@ -29,6 +30,22 @@ struct Lists {
     right.insert(right.end(), r, r + n_right);
     left_offsets.push_back(static_cast<std::int64_t>(left.size()));
     right_offsets.push_back(static_cast<std::int64_t>(right.size()));
+  }
+  void add_without_left(Span l, std::int32_t one, Span r) {
+    const std::int32_t* at = std::lower_bound(l.first, l.last, one);
+    left.insert(left.end(), l.first, at);
+    add(at + 1, static_cast<std::size_t>(l.last - at) - 1, r.first, r.size());
+  }
+  void add_without_right(Span l, Span r, std::int32_t one) {
+    const std::int32_t* at = std::lower_bound(r.first, r.last, one);
+    right.insert(right.end(), r.first, at);
+    add(l.first, l.size(), at + 1, static_cast<std::size_t>(r.last - at) - 1);
+  }
+  void add(const Lists& some) {
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const Span l = some.left_of(i), r = some.right_of(i);
+      add(l.first, l.size(), r.first, r.size());
+    }
   }
   void reserve(std::size_t n, std::size_t n_left, std::size_t n_right) {
     left_offsets.reserve(n + 1), right_offsets.reserve(n + 1);
@@ -94,13 +111,24 @@ class FoundChanges {
     const std::lock_guard<std::mutex> lock(part.mutex);
     part.lists.add(left, right, hash);
   }
+  /// Takes what vanished and nobody else finds.
+  void vanish(Lists&& some) {
+    if (some.size() == 0) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    found_once_.push_back(std::move(some));
+  }
   /// They are handed over, in parts.
   std::vector<Lists> take_appeared() { return std::exchange(appeared_, {}); }
   std::vector<Lists> take_vanished() {
-    std::vector<Lists> found;
+    std::vector<Lists> found = std::exchange(found_once_, {});
+    const bool few = !found.empty();
     for (Part& part : vanished_) {
       DistinctLists own = std::exchange(part.lists, {});
-      if (own.found.size() != 0) found.push_back(std::move(own.found));
+      if (own.found.size() == 0) continue;
+      if (few)
+        found[0].add(own.found);
+      else
+        found.push_back(std::move(own.found));
     }
     return found;
   }
@@ -112,7 +140,7 @@ class FoundChanges {
     DistinctLists lists;
   };
   std::mutex mutex_;
-  std::vector<Lists> appeared_;
+  std::vector<Lists> appeared_, found_once_;
   std::array<Part, std::size_t{1} << kPartBits> vanished_;
 };
 

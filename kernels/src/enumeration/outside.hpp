@@ -1,0 +1,178 @@
+// outside.hpp: what the vertices of one side of a subgraph reach, in it and beyond it.
+//
+// What it answers, for a set of these members: is there a vertex outside that all are adjacent to
+// without a new edge (then what is left of a biclique is not maximal before these edges); how many
+// inside are; and may there be one outside that is, by new edges (then somebody else may find what
+// is left, too)? Input: the rows of the members, and which of their edges are new. Method: a row of
+// bits for each member, of the vertices inside, then of those outside that two members or more
+// reach. Outside, words of the two members that reach least are compared first, and most end there.
+// (On gowalla some 80 words for 6 members: one vertex after the other, each looked up in the rows
+// of bits, took six times as long.) Cost: the edges of the members once; then the words of a row
+// for two members, and seldom more. One object takes one subgraph after the other, in the same
+// memory.
+#pragma once
+
+#include "graphs/rows.hpp"
+#include "lanes/types.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+class Outside {
+ public:
+  /// For n bicliques of the subgraph; not usable where these are too few to be worth it. `across`
+  /// are the rows of the other side, of the ends of new edges at least. `seen` holds a zero for
+  /// every vertex of the other side, and does so again afterwards.
+  void fill(std::size_t n_bicliques, Span members, Span inside, const Rows& rows, const Rows& fresh, const Rows& across,
+            std::vector<std::int32_t>& seen) {
+    touched_.clear();
+    std::size_t entries = 0;
+    for (std::int32_t member : members) entries += rows[member].size();
+    usable_ = entries <= kEntriesABiclique * n_bicliques;
+    if (!usable_) return;
+    for (std::size_t i = 0; i < inside.size(); ++i) seen[static_cast<std::size_t>(inside.first[i])] = -1 - static_cast<std::int32_t>(i);
+    find_new(members, fresh, across, seen);
+    ends_.clear(), start_.assign(1, 0);
+    for (std::int32_t member : members) {
+      const Span own = fresh[member];
+      const std::int32_t* at = own.first;
+      for (std::int32_t x : rows[member]) {
+        while (at != own.last && *at < x) ++at;
+        if (at != own.last && *at == x) continue;
+        ends_.push_back(x);
+        if (seen[static_cast<std::size_t>(x)] >= 0 && seen[static_cast<std::size_t>(x)]++ == 0) touched_.push_back(x);
+      }
+      start_.push_back(ends_.size());
+    }
+    std::int32_t n = 0;
+    inside_words_ = words_of(inside.size());
+    for (std::int32_t x : touched_) {
+      std::int32_t& place = seen[static_cast<std::size_t>(x)];
+      place = place > 1 ? ++n : 0;
+    }
+    words_ = inside_words_ + words_of(static_cast<std::size_t>(n) + 1);
+    usable_ = words_ * members.size() <= kMostWords;
+    if (usable_) {
+      bits_.assign(words_ * members.size(), 0);
+      alone_.assign(members.size(), 0), n_shared_.assign(members.size(), 0);
+      for (std::size_t i = 0; i < members.size(); ++i) {
+        u64 *const within = bits_.data() + i * words_, *const beyond = within + inside_words_;
+        u32 n_beyond = 0, n_shared = 0;
+        for (std::size_t k = start_[i]; k < start_[i + 1]; ++k) {
+          const std::int32_t place = seen[static_cast<std::size_t>(ends_[k])];
+          if (place < 0) {
+            const auto own = static_cast<u32>(-1 - place);
+            within[own / 64] |= u64{1} << own % 64;
+            continue;
+          }
+          ++n_beyond, n_shared += place != 0;
+          beyond[place >> 6] |= u64{place != 0} << (place & 63);
+        }
+        alone_[i] = n_beyond != 0, n_shared_[i] = n_shared;
+      }
+    }
+    for (std::int32_t x : touched_) seen[static_cast<std::size_t>(x)] = 0;
+    for (std::int32_t x : inside) seen[static_cast<std::size_t>(x)] = 0;
+  }
+  bool usable() const { return usable_; }
+
+  /// Is a vertex outside adjacent to all of these members but one (places in the list of them),
+  /// by edges that are not new? There are two members or more.
+  bool reached_by_all(Span members, std::int32_t left_out) {
+    rows_.clear();
+    std::size_t least = 0, second = 0;  // places in rows_ of the two members that reach least
+    u32 n_least = ~0u, n_second = ~0u, only = 0;
+    for (const std::int32_t m : members) {
+      if (m == left_out) continue;
+      only = static_cast<u32>(m);
+      const u32 n = n_shared_[only];
+      if (n < n_least) {
+        second = least, n_second = n_least;
+        least = rows_.size(), n_least = n;
+      } else if (n < n_second) {
+        second = rows_.size(), n_second = n;
+      }
+      rows_.push_back(bits_.data() + only * words_ + inside_words_);
+    }
+    if (rows_.size() == 1) return alone_[only] != 0;
+    if (n_least == 0) return false;
+    const u64 *one = rows_[least], *other = rows_[second];
+    for (std::size_t at = 0; at < words_ - inside_words_; at += kBlock) {
+      u64 both[kBlock], any = 0;
+      for (std::size_t w = 0; w < kBlock; ++w) any |= both[w] = one[at + w] & other[at + w];
+      for (std::size_t i = 0; any && i < rows_.size(); ++i) {
+        any = 0;
+        for (std::size_t w = 0; w < kBlock; ++w) any |= both[w] &= rows_[i][at + w];
+      }
+      if (any) return true;
+    }
+    return false;
+  }
+
+  /// How many vertices inside are adjacent to all of these members by edges that are not new?
+  std::size_t n_inside(Span members) const {
+    std::size_t found = 0;
+    for (std::size_t at = 0; at < inside_words_; ++at) {
+      u64 all = ~u64{0};
+      for (const std::int32_t m : members) all &= bits_[static_cast<std::size_t>(m) * words_ + at];
+      found += static_cast<std::size_t>(__builtin_popcountll(all));
+    }
+    return found;
+  }
+
+  /// May a vertex outside be adjacent to all of these members but one, by a new edge at least?
+  bool may_be_reached_anew(Span members, std::int32_t left_out) const {
+    for (std::size_t at = 0; at < new_words_; ++at) {
+      u64 all = ~u64{0};
+      for (const std::int32_t m : members)
+        if (m != left_out) all &= new_bits_[static_cast<std::size_t>(m) * new_words_ + at];
+      if (all) return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr std::size_t kBlock = 8;  // words that are compared at once
+  static constexpr std::size_t kMostWords = std::size_t{1} << 22;  // 32 MB
+  static constexpr std::size_t kEntriesABiclique = 128;  // read here in the time of one look into the rows
+
+  static std::size_t words_of(std::size_t n) { return (n + 64 * kBlock - 1) / (64 * kBlock) * kBlock; }
+
+  /// The outside vertices that a member has a new edge to, a thousandth of its edges as a rule, and
+  /// all members that these are adjacent to.
+  void find_new(Span members, const Rows& fresh, const Rows& across, const std::vector<std::int32_t>& seen) {
+    Ids& ends = touched_;
+    for (std::int32_t member : members)
+      for (std::int32_t x : fresh[member])
+        if (seen[static_cast<std::size_t>(x)] >= 0) ends.push_back(x);
+    std::sort(ends.begin(), ends.end());
+    ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+    new_words_ = (ends.size() + 63) / 64;
+    new_bits_.assign(new_words_ * members.size(), 0);
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      const std::int32_t* at = members.begin();
+      for (std::int32_t m : across[ends[i]]) {
+        at = std::lower_bound(at, members.end(), m);
+        if (at == members.end()) break;
+        if (*at == m) new_bits_[static_cast<std::size_t>(at - members.begin()) * new_words_ + i / 64] |= u64{1} << i % 64;
+      }
+    }
+    ends.clear();
+  }
+
+  std::vector<char> alone_;    // does it reach any vertex outside?
+  std::vector<u32> n_shared_;  // outside vertices that it reaches and others do
+  std::vector<u64> bits_, new_bits_;
+  std::vector<const u64*> rows_;
+  Ids touched_, ends_;  // of ends_, those of each member from its start on
+  std::vector<std::size_t> start_;
+  std::size_t words_ = 0, inside_words_ = 0, new_words_ = 0;
+  bool usable_ = false;
+};
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

@@ -1,0 +1,94 @@
+"""Bicliques as the row groups of a layer: sorted by partition, cut, laid out and digested."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from kernels import BicliqueLists, LaidOutLists, set_digest
+from kernels.digest import U64
+from pipeline.settings import PublishSettings
+from pipeline.store.biclique_file import BicliqueWriter, layout_of
+
+N_LEFT, N_RIGHT = 40, 30
+MOST: Any = {"most_rows": 100, "most_ids": 10_000}
+
+
+def _lists(n: int, seed: int) -> tuple[BicliqueLists, list[tuple[list[int], list[int]]]]:
+    rng = np.random.default_rng(seed)
+
+    def side(size: int) -> list[int]:
+        return sorted(rng.choice(size, rng.integers(1, size), replace=False).tolist())
+
+    rows = [(side(N_LEFT), side(N_RIGHT)) for _ in range(n)]
+    columns: list[Any] = []
+    for at in (0, 1):
+        columns += [np.cumsum([0, *(len(row[at]) for row in rows)]), np.concatenate([row[at] for row in rows])]
+    return BicliqueLists(*columns), rows
+
+
+def _hashes() -> tuple[U64, U64]:
+    rng = np.random.default_rng(5)
+    return rng.integers(0, 2**63, N_LEFT).astype(np.uint64), rng.integers(0, 2**63, N_RIGHT).astype(np.uint64)
+
+
+@pytest.mark.parametrize("by_partition", [True, False])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_rows_are_sorted_by_the_partition_of_their_root_and_cut(side, by_partition):
+    lists, rows = _lists(300, 1)
+    n, at = (N_LEFT, 0) if side == "left" else (N_RIGHT, 1)
+    place = np.random.default_rng(2).permutation(n)
+    partition = place // 7
+    laid_out = LaidOutLists(lists, side, place, partition if by_partition else None, most_rows=20, most_ids=500)
+    file, digest = io.BytesIO(), 0
+    with BicliqueWriter(file, 1) as writer:
+        for i in range(len(laid_out.groups)):
+            group, own = laid_out.encode(i, layout_of(PublishSettings()), _hashes())
+            digest += own
+            writer.write(group)
+    roots = [min(row[at], key=lambda v: place[v]) for row in rows]
+    order = sorted(range(300), key=lambda i: partition[roots[i]]) if by_partition else range(300)
+    stored = pq.read_table(file).to_pylist()
+    assert [(row["left"], row["right"], row["root"]) for row in stored] == [(*rows[i], roots[i]) for i in order]
+    numbers = [partition[roots[i]] if by_partition else 0 for i in order]
+    assert np.repeat(*np.transpose(laid_out.groups)).tolist() == numbers
+    ids = np.array([len(rows[i][0]) + len(rows[i][1]) for i in order])
+    ends = np.cumsum([n_rows for _, n_rows in laid_out.groups])
+    for first, last in zip([0, *ends[:-1]], ends, strict=True):
+        assert last - first <= 20
+        assert ids[first:last].sum() <= 500
+    whole = set_digest(lists.left_offsets, lists.left, lists.right_offsets, lists.right, *_hashes())
+    assert digest % 2**64 == whole
+
+
+def test_no_bicliques_are_no_groups():
+    none = BicliqueLists(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.int32))
+    assert LaidOutLists(none, "left", np.arange(3), np.arange(3), **MOST).groups == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"place": np.arange(3)}, "no vertex"),
+        ({"partition": np.arange(3)}, "for each vertex"),
+        ({"partition": np.full(N_LEFT, -1)}, "none below 0"),
+    ],
+)
+def test_members_without_a_place_are_refused(change, said):
+    lists, _ = _lists(20, 1)
+    with pytest.raises(ValueError, match=said):
+        LaidOutLists(**{"lists": lists, "side": "left", "place": np.arange(N_LEFT), **MOST, **change})
+
+
+def test_ids_without_a_hash_and_empty_sides_are_refused():
+    lists, _ = _lists(20, 1)
+    laid_out = LaidOutLists(lists, "left", np.arange(N_LEFT), **MOST)
+    with pytest.raises(ValueError, match="no vertex"):
+        laid_out.encode(0, layout_of(PublishSettings()), (_hashes()[0][:5], _hashes()[1]))
+    empty = BicliqueLists(np.array([0, 0]), np.zeros(0, np.int32), np.array([0, 1]), np.zeros(1, np.int32))
+    with pytest.raises(ValueError, match="empty side"):
+        LaidOutLists(empty, "left", np.arange(3), **MOST)
