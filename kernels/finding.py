@@ -374,8 +374,8 @@ def _faster_side(graph: Packed) -> Side:
     Crowded tables are no exception, as they are for an enumeration: few columns over many rows are
     what bounds are good at (fimi-chess: 1 s, and not within 25 s from the other side).
     """
-    from_left, from_right = load_extension().paths(graph.indptr, graph.indices, graph.n_right)
-    return "left" if from_left <= from_right else "right"
+    paths = load_extension().Paths(graph.indptr, graph.indices, graph.n_right)
+    return "left" if paths.from_left <= paths.from_right else "right"
 
 
 def _least(value: Any, unit: float | None) -> int:
