@@ -56,10 +56,10 @@ class FindSession : public Session<Finding> {
  public:
   FindSession(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, bool columns_are_left, int objective,
               u64 k, i64 least, const Input<std::int64_t>& left_terms, const Input<std::int64_t>& right_terms, u32 min_left,
-              u32 min_right, u64 min_edges, u32 max_left, u32 max_right, u32 threads)
+              u32 min_right, u64 min_edges, u32 max_left, u32 max_right, u32 threads, bool only_opens)
       : Session(indptr, indices, left_terms) {
     FindRequest request{indptr_.data(), indices_.data(), n_left(), n_right, columns_are_left,
-                        copy_of(left_terms), copy_of(right_terms), k, least, threads};
+                        copy_of(left_terms), copy_of(right_terms), k, least, threads, only_opens};
     run_ = std::make_unique<Finding>(std::move(request), static_cast<Objective>(objective),
                                      sizes_of(columns_are_left, min_left, min_right, min_edges, max_left, max_right));
   }
@@ -122,7 +122,9 @@ void bind_finding(nb::module_& module) {
   define<FindSession>(
       nb::class_<FindSession>(module, "FindSession")
           .def(nb::init<const Input<std::int64_t>&, const Input<std::int32_t>&, u32, bool, int, u64, i64, const Input<std::int64_t>&,
-                        const Input<std::int64_t>&, u32, u32, u64, u32, u32, u32>()));
+                        const Input<std::int64_t>&, u32, u32, u64, u32, u32, u32, bool>())
+          .def_prop_ro("least", [](const FindSession& s) { return s.run().least(); })
+          .def_prop_ro("open_roots", [](const FindSession& s) { return numpy_of(s.run().roots()); }));
   define<EdgeFindSession>(nb::class_<EdgeFindSession>(module, "EdgeFindSession")
                               .def(nb::init<const Input<std::int64_t>&, const Input<std::int32_t>&, u32, bool,
                                             const Input<std::int64_t>&, bool, u64, i64, u32, u32, u64, u32, u32, u32>()));

@@ -197,7 +197,7 @@ class EdgeFinding {
     if (graph_.n_columns) most_rows_ = graph_.column_degree(graph_.n_columns - 1);  // by ascending degree
     Scores edges;
     edges.sizes = sizes_;
-    bounds_ = RootBounds(graph_, edges).all(check);  // in edges
+    bounds_ = RootBounds(GraphLists{graph_}, edges).all(check);  // in edges
     for (i64& bound : bounds_)
       if (bound != INT64_MIN) bound = capped_product(static_cast<u64>(bound), weights_.largest());
   }
