@@ -21,8 +21,8 @@ UNLIMITED = 2**32 - 1
 def opened(
     graph: Graph, side: str, objective: str, k: int, least: int, terms: Any, sizes: dict[str, int]
 ) -> tuple[int, set[int]]:
-    """What an answer must be worth, and the roots that are left, by their places in the order of the
-    search."""
+    """What an answer must be worth, and the roots that are left, by their places in the search
+    order."""
     limits = [sizes.get(name, 1) for name in ("min_left", "min_right", "min_edges")]
     limits += [sizes.get(name, UNLIMITED) for name in ("max_left", "max_right")]
     csr = graph.csr

@@ -3,13 +3,13 @@
 // What it finds: of all maximal bicliques of wanted sizes the k best of an objective
 // (objective.hpp), ordered as best_list.hpp says; with k = 1 a maximum biclique.
 //
-// Method: greedy climbs say what is wanted (greedy.hpp), by surprise stars as well (stars.hpp). By
-// size and by surprise, the search then goes from range to range of numbers of rows, each in the
+// Method: greedy climbs say what is wanted (greedy.hpp), where vertices have terms stars as well
+// (stars.hpp). By size and by surprise, the search then goes from range to range of numbers of rows, each in the
 // core of the graph that can hold such answers (row_ranges.hpp, size_bounds.hpp, core_parts.hpp),
 // which is small, and branches on the side of which answers have fewer; by weight it is one search.
 // Degrees bound what each root can hold (root_bounds.hpp), and roots are searched from the largest
 // bound down. The search below a root is the enumeration's (mbe.hpp), whose nodes are bounded by
-// best_sink.hpp.
+// best_sink.hpp. For a GPU only the beginning is found here (`open`).
 //
 // Cost: O(edges) before the search, for graph, bounds and greed; the search visits the nodes whose
 // bound reaches the k-th best. Memory: that of an enumeration, and the k answers.
@@ -130,9 +130,9 @@ class Finding {
     return sides(cores).part(sizes, [this] { crew_.check(); });
   }
 
-  /// What a GPU is told that searches the whole graph: stars and greed where it is cheap say what is
-  /// wanted, and degrees which roots can have it. All else that `run` does would take longer than it
-  /// saves there.
+  /// What a GPU is told that searches the whole graph: stars and greed where it is cheap say what
+  /// is wanted, and degrees which roots can have it. All else that `run` does would take longer
+  /// than it saves there.
   void open() {
     const Stopwatch watch(prepare_seconds_);
     CoreParts cores(Rows{request_.indptr, request_.indices, request_.n_left}, request_.n_right);
@@ -164,7 +164,7 @@ class Finding {
     expect(sides(cores).columns().largest(), 1);
   }
 
-  /// By surprise, stars from either side are the first answers.
+  /// Stars from either side are first answers: with hubs, often the best.
   void offer_stars(const CoreParts& cores) {
     const std::vector<i64>&left_terms = request_.left_terms, &right_terms = request_.right_terms;
     const auto sum = [](const std::vector<i64>& terms, const Ids& ids) {
