@@ -4,12 +4,12 @@
 // (objective.hpp), ordered as best_list.hpp says; with k = 1 a maximum biclique.
 //
 // Method: greedy climbs say what is wanted (greedy.hpp), where vertices have terms stars as well
-// (stars.hpp). By size and by surprise, the search then goes from range to range of numbers of rows, each in the
-// core of the graph that can hold such answers (row_ranges.hpp, size_bounds.hpp, core_parts.hpp),
-// which is small, and branches on the side of which answers have fewer; by weight it is one search.
-// Degrees bound what each root can hold (root_bounds.hpp), and roots are searched from the largest
-// bound down. The search below a root is the enumeration's (mbe.hpp), whose nodes are bounded by
-// best_sink.hpp. For a GPU only the beginning is found here (`open`).
+// (stars.hpp). By size and by surprise, the search then goes from range to range of numbers of
+// rows, each in the core of the graph that can hold such answers (row_ranges.hpp, size_bounds.hpp,
+// core_parts.hpp), which is small, and branches on the side of which answers have fewer; by weight
+// it is one search. Degrees bound what each root can hold (root_bounds.hpp), and roots are searched
+// from the largest bound down. The search below a root is the enumeration's (mbe.hpp), whose nodes
+// are bounded by best_sink.hpp. For a GPU only the beginning is found here (`open`).
 //
 // Cost: O(edges) before the search, for graph, bounds and greed; the search visits the nodes whose
 // bound reaches the k-th best. Memory: that of an enumeration, and the k answers.
@@ -81,7 +81,6 @@ class Finding {
 
  private:
   static constexpr usize kStarsAnAnswer = 4, kMostStars = 1024;  // that are looked at, on each side
-  static constexpr usize kGreedyRoots = 64;
   static constexpr usize kCheapShare = 2;  // parts of more of the edges are not cheap beside a GPU
   static constexpr usize kFruitless = 4;  // climbs in a row that find nothing better: greed is over
   static constexpr u64 kGreedyEdges = 1 << 17;  // of greed, besides two looks at every edge: 0.3 ms
@@ -255,10 +254,7 @@ class Finding {
       s.scores.close();
     }
     s.bounds = RootBounds(GraphLists{s.graph}, s.scores, best_.least()).all(check);
-    for (u32 v = 0; v < s.graph.n_columns; ++v)
-      if (s.bounds[v] >= best_.least() && s.bounds[v] != INT64_MIN) s.order.push_back(v);
-    std::sort(s.order.begin(), s.order.end(),
-              [&s](u32 a, u32 b) { return std::make_pair(s.bounds[a], a) > std::make_pair(s.bounds[b], b); });
+    s.order = promising_roots(s.bounds, best_.least());
   }
   /// Is the other side branched on, of which answers have fewer? By surprise clearly fewer: the
   /// rule by size takes 952,976 nodes for edit-nawiki's best of at most 20 x 12, this one 184,357.
@@ -268,16 +264,8 @@ class Finding {
   }
   void climb() {
     const Stage& s = stage_;
-    const auto check = [this] { crew_.check(); };
     BestSink sink(s.scores, s.numbers, s.most_rows, best_);
-    Greedy<BestSink> greedy(s.graph, s.scores.sizes, sink, 2 * s.graph.column_rows.size() + kGreedyEdges);
-    usize fruitless = 0;
-    for (usize i = 0; i < s.order.size() && i < kGreedyRoots && fruitless < kFruitless && greedy.has_budget(); ++i) {
-      check();
-      const i64 least = best_.least();
-      if (s.bounds[s.order[i]] >= least) greedy.climb(s.order[i]);
-      fruitless = best_.least() > least || best_.least() == INT64_MIN ? 0 : fruitless + 1;
-    }
+    climb_from_first(s.graph, s.scores.sizes, sink, s.order, s.bounds, best_, kGreedyEdges, kFruitless, [this] { crew_.check(); });
   }
   void climb_far() {
     const Stage& s = stage_;

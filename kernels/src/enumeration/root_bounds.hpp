@@ -55,6 +55,16 @@ struct OrderedLists {
   }
 };
 
+/// Roots whose bounds reach `least`, the most promising first.
+inline std::vector<u32> promising_roots(const std::vector<i64>& bounds, i64 least) {
+  std::vector<u32> roots;
+  for (u32 v = 0; v < bounds.size(); ++v)
+    if (bounds[v] >= least && bounds[v] != INT64_MIN) roots.push_back(v);
+  std::sort(roots.begin(), roots.end(),
+            [&](u32 a, u32 b) { return std::make_pair(bounds[a], a) > std::make_pair(bounds[b], b); });
+  return roots;
+}
+
 template <class Lists>
 class RootBounds {
  public:
