@@ -84,7 +84,8 @@ def _terms(degrees: Any, n_edges: int) -> Int64Array:
     known = np.maximum(degrees, 1)
     most = known.max(initial=1)
     if known.dtype.kind in "iu" and most < known.size:  # far fewer degrees than vertices: 5 → 1 ms for EuAll
-        return _terms_of(np.arange(int(most) + 1), n_edges)[known]
+        terms: Int64Array = _terms_of(np.arange(int(most) + 1), n_edges)[known]
+        return terms
     return _terms_of(known, n_edges)
 
 
