@@ -258,9 +258,8 @@ def top_bicliques(
             *csr, weights, bool(diverse), wanted, max(least, 1) if diverse else least, *sizes, workers
         )
     else:
-        left_terms, right_terms = _terms_of(graph, terms)
         by = OBJECTIVES.index(objective)
-        session = extension.FindSession(*csr, by, wanted, least, left_terms, right_terms, *sizes, workers)
+        session = extension.FindSession(*csr, by, wanted, least, *_terms_of(graph, terms), *sizes, workers, False)
 
     def groups_of(answers: list[Any]) -> list[Group]:
         return [
@@ -324,15 +323,15 @@ def _on_gpu(
     min_left, min_right, min_edges, max_left, max_right = sizes
     n_left, n_right = len(graph.indptr) - 1, graph.n_right
     chosen = chosen_side(side, graph, Backend.CUDA)
-    numbers = [np.arange(n, dtype=np.int32) for n in (n_left, n_right)]
+    csr, of_graph = (graph.indptr, graph.indices, n_right), _terms_of(graph, terms)
+    by, only_opens = OBJECTIVES.index(objective), True
+    opening = load_extension().FindSession(*csr, chosen == "left", by, k, least, *of_graph, *sizes, 1, only_opens)
+    ids, no_hashes = [np.arange(n, dtype=np.int32) for n in (n_left, n_right)], np.zeros(0, np.uint64)
     request = EnumerationRequest(
-        indptr=graph.indptr, indices=graph.indices, n_right=n_right, side=chosen, roots=None,
-        left_ids=numbers[0], right_ids=numbers[1],
-        left_hashes=numbers[0].astype(np.uint64), right_hashes=numbers[1].astype(np.uint64),
+        *csr, side=chosen, roots=None, left_ids=ids[0], right_ids=ids[1], left_hashes=no_hashes, right_hashes=no_hashes,
         min_left=min_left, min_right=min_right, min_edges=min_edges, max_bicliques=None, threads=1,
     )  # fmt: skip
-    wanted = Wanted(objective, k, least, max_left, max_right, *_terms_of(graph, terms))
-    search = CudaFindSearch(request, wanted)
+    search = CudaFindSearch(request, Wanted(objective, k, max_left, max_right, *of_graph), opening)
     groups = [
         Group(_numbers(graph.left, np.array(left)), _numbers(graph.right, np.array(right)), value * (unit or 1))
         for value, left, right in search.answers()
@@ -374,8 +373,8 @@ def _faster_side(graph: Packed) -> Side:
     Crowded tables are no exception, as they are for an enumeration: few columns over many rows are
     what bounds are good at (fimi-chess: 1 s, and not within 25 s from the other side).
     """
-    from_left, from_right = load_extension().paths(graph.indptr, graph.indices, graph.n_right)
-    return "left" if from_left <= from_right else "right"
+    paths = load_extension().Paths(graph.indptr, graph.indices, graph.n_right)
+    return "left" if paths.from_left <= paths.from_right else "right"
 
 
 def _least(value: Any, unit: float | None) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 
 from kernels.arguments import as_int64
 from kernels.contracts import Int64Array, Side
+from kernels.cpu import load_extension
 
 CROWDED = 0.7  # share of a side's vertices that a neighbour of a random edge has
 MOST_PATHS = 128  # times the paths of the other side: the lists of the roots are made of them
@@ -40,9 +41,12 @@ def choose_side(left_degrees: Any, right_degrees: Any) -> Side:
     """
     of_left, of_right = _degrees(left_degrees, "left_degrees"), _degrees(right_degrees, "right_degrees")
     from_left, from_right = (float(np.square(degrees, dtype=np.float64).sum()) for degrees in (of_right, of_left))
-    n_edges = int(of_left.sum())
-    left_is_crowded = from_left >= CROWDED * n_edges * len(of_left)
-    right_is_crowded = from_right >= CROWDED * n_edges * len(of_right)
+    return _side_of_paths(len(of_left), len(of_right), int(of_left.sum()), from_left, from_right)
+
+
+def _side_of_paths(n_left: int, n_right: int, n_edges: int, from_left: float, from_right: float) -> Side:
+    left_is_crowded = from_left >= CROWDED * n_edges * n_left
+    right_is_crowded = from_right >= CROWDED * n_edges * n_right
     if left_is_crowded != right_is_crowded:
         crowded, other = (from_left, from_right) if left_is_crowded else (from_right, from_left)
         if crowded <= MOST_PATHS * other:
@@ -71,8 +75,13 @@ def choose_side_for_warps(indptr: Any, indices: Any, n_right: int) -> Side:
 
     The nodes below such pairs are wide, and cost a warp many times what a node of at most 32 rows
     does. So the other side is taken where its pairs are narrow; on edit-nawiki that is 1.6 times as
-    fast. Pairs are the ends of a seeded sample of paths of two edges. O(edges + sample · largest
-    degree).
+    fast. Pairs are the ends of a seeded sample of paths of two edges
+    (`src/graphs/path_sample.hpp`). O(edges + sample · largest degree).
+
+    Parameters
+    ----------
+    indptr, indices, n_right
+        CSR of the left side, as `kernels.arguments.checked_csr` returns it.
 
     Examples
     --------
@@ -82,48 +91,15 @@ def choose_side_for_warps(indptr: Any, indices: Any, n_right: int) -> Side:
     >>> choose_side_for_warps(np.array([0, 40, 80]), indices, 40)
     'right'
     """
-    starts, columns = np.asarray(indptr, dtype=np.int64), np.asarray(indices)
-    degrees: dict[Side, Any] = {"left": np.diff(starts), "right": np.bincount(columns, minlength=n_right)}
-    chosen = choose_side(degrees["left"], degrees["right"])
+    starts, columns = np.ascontiguousarray(indptr, np.int64), np.ascontiguousarray(indices, np.int32)
+    paths = load_extension().Paths(starts, columns, n_right)
+    chosen = _side_of_paths(len(starts) - 1, n_right, len(columns), paths.from_left, paths.from_right)
     other: Side = "right" if chosen == "left" else "left"
-    fewer, more = (int(np.square(degrees[side], dtype=np.int64).sum()) for side in (other, chosen))
+    fewer, more = (paths.from_left, paths.from_right)[:: 1 if chosen == "left" else -1]
     if more > MOST_PATHS_FOR_WARPS * max(fewer, 1):
         return chosen
-    sample = _Paths(starts, columns, degrees)
-    swap = sample.wide_share(chosen) >= WIDE_SHARE and sample.wide_share(other) <= NARROW_SHARE
-    return other if swap else chosen
 
+    def wide_share(side: Side) -> float:
+        return float(paths.crowded(side == "left", SAMPLED_PATHS, WARP_ROWS, SEED))
 
-class _Paths:
-    """A seeded sample of the paths of two edges between the vertices of a side."""
-
-    def __init__(self, starts: Any, columns: Any, degrees: dict[Side, Any]) -> None:
-        self._starts, self._columns, self._degrees = starts, columns, degrees
-
-    def wide_share(self, side: Side) -> float:
-        """How many of the paths join vertices that share more than `WARP_ROWS` others."""
-        middle: Side = "right" if side == "left" else "left"
-        degrees = self._degrees[middle].astype(np.int64)
-        paths = np.cumsum(degrees * (degrees - 1))
-        if not len(paths) or not paths[-1]:
-            return 0.0
-        random = np.random.default_rng(SEED)
-        middles = np.searchsorted(paths, random.integers(paths[-1], size=SAMPLED_PATHS), side="right")
-        members = self._neighbours(middle, middles)
-        ends = [members[vertex][random.choice(degrees[vertex], 2, replace=False)] for vertex in middles.tolist()]
-        lists = self._neighbours(side, np.concatenate(ends))
-        shared = [len(np.intersect1d(lists[a], lists[b], assume_unique=True)) for a, b in map(np.ndarray.tolist, ends)]
-        return sum(n > WARP_ROWS for n in shared) / SAMPLED_PATHS
-
-    def _neighbours(self, side: Side, vertices: Any) -> dict[int, Any]:
-        """The neighbours of some vertices, ascending."""
-        chosen = np.unique(vertices)
-        if side == "left":
-            return {v: self._columns[self._starts[v] : self._starts[v + 1]] for v in chosen.tolist()}
-        wanted = np.zeros(len(self._degrees[side]), dtype=np.bool_)
-        wanted[chosen] = True
-        edges = np.flatnonzero(wanted[self._columns])
-        edges = edges[np.argsort(self._columns[edges], kind="stable")]
-        owners = np.searchsorted(self._starts, edges, side="right") - 1
-        cuts = np.cumsum(self._degrees[side][chosen])[:-1]
-        return dict(zip(chosen.tolist(), np.split(owners, cuts), strict=True))
+    return other if wide_share(chosen) >= WIDE_SHARE and wide_share(other) <= NARROW_SHARE else chosen

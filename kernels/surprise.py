@@ -81,6 +81,15 @@ def _surprise(batch: BicliqueBatch, terms: SurpriseTerms) -> npt.NDArray[np.floa
 
 
 def _terms(degrees: Any, n_edges: int) -> Int64Array:
-    logarithms = 0.5 * np.log(max(n_edges, 1)) - np.log(np.maximum(degrees, 1))
+    known = np.maximum(degrees, 1)
+    most = known.max(initial=1)
+    if known.dtype.kind in "iu" and most < known.size:  # far fewer degrees than vertices: 5 → 1 ms for EuAll
+        terms: Int64Array = _terms_of(np.arange(int(most) + 1), n_edges)[known]
+        return terms
+    return _terms_of(known, n_edges)
+
+
+def _terms_of(degrees: Any, n_edges: int) -> Int64Array:
+    logarithms = 0.5 * np.log(max(n_edges, 1)) - np.log(np.maximum(degrees, 1), dtype=np.float64)
     terms: Int64Array = np.rint(logarithms / SURPRISE_UNIT).astype(np.int64)
     return terms

@@ -237,9 +237,9 @@ class CudaSearch:
         """The arrays that fields of `RUN` point to, the same for all batches."""
         request = self._request
         is_root = cp.ones(len(graph.column_start) - 1, dtype=cp.uint32)
-        if request.roots is not None:
+        if (roots := self._some_roots()) is not None:
             is_root[:] = 0
-            is_root[cp.asarray(request.roots)] = 1
+            is_root[cp.asarray(roots)] = 1
         arrays = {
             "row_start": graph.row_start,
             "column_start": graph.column_start,
@@ -248,17 +248,26 @@ class CudaSearch:
             "places": graph.places,
             "is_root": is_root,
         }
-        order = 1 if request.side == "left" else -1
-        column_ids, row_ids = (request.left_ids, request.right_ids)[::order]
-        column_labels, row_labels = (request.left_hashes, request.right_hashes)[::order]
         if self._mode != "count":
-            column_seed, row_seed = (LEFT_SEED, RIGHT_SEED)[::order]
-            arrays["column_hashes"] = cp.asarray(vertex_hashes(column_labels, column_seed))[graph.vertex_of_column]
-            arrays["row_hashes"] = cp.asarray(vertex_hashes(row_labels, row_seed))
+            arrays |= self._hashes(cp, graph)
         if self._output_words:
+            column_ids, row_ids = self._by_role(request.left_ids, request.right_ids)
             arrays["column_ids"] = cp.asarray(column_ids)[graph.vertex_of_column]
             arrays["row_ids"] = cp.asarray(row_ids)
         return arrays
+
+    def _hashes(self, cp: Any, graph: SearchGraph) -> dict[str, Any]:
+        """What the kernels add up over the members of a biclique."""
+        columns, rows = self._by_role(self._request.left_hashes, self._request.right_hashes)
+        column_seed, row_seed = self._by_role(LEFT_SEED, RIGHT_SEED)
+        return {
+            "column_hashes": cp.asarray(vertex_hashes(columns, column_seed))[graph.vertex_of_column],
+            "row_hashes": cp.asarray(vertex_hashes(rows, row_seed)),
+        }
+
+    def _by_role(self, left: Any, right: Any) -> tuple[Any, Any]:
+        """What belongs to the columns, and what to the rows."""
+        return (left, right) if self._request.side == "left" else (right, left)
 
     def _numbers(self, graph: SearchGraph) -> dict[str, int]:
         """The fields of `RUN` that are numbers, the same for all batches."""
@@ -274,11 +283,14 @@ class CudaSearch:
             "task_words": current_tuning().task_words,
         }
 
+    def _some_roots(self) -> Any:
+        """The columns that are roots, in search order; None where all are."""
+        return self._request.roots
+
     def _choose_roots(self, cp: Any, graph: SearchGraph) -> SearchBatch:
         """Roots with at least two rows, by falling size: those for large blocks, and the others."""
-        roots = (
-            cp.arange(len(graph.column_start) - 1) if self._request.roots is None else cp.asarray(self._request.roots)
-        )
+        some = self._some_roots()
+        roots = cp.arange(len(graph.column_start) - 1) if some is None else cp.asarray(some)
         roots = roots[cp.diff(graph.column_start.astype(cp.int64))[roots] >= 2]
         weight = graph.edges_in_two_steps[roots]
         roots = roots[cp.argsort(-weight)].astype(cp.uint32)

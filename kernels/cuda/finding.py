@@ -1,8 +1,10 @@
 """The CUDA driver that finds the best maximal bicliques by an objective.
 
-The search is that of the streams, and writes those bicliques only whose value reaches that of the
-k-th best which any warp has found so far (`WarpBest` in `src/enumeration/enumeration.cu`). What was
-written too early is sorted out here; ties are broken as on the CPU.
+While the device sorts the graph, the host finds what is wanted and from which roots it can be had
+(`Finding::open` in `src/enumeration/finding.hpp`). The search is that of the streams, from these
+roots, and writes those bicliques only whose value reaches that of the k-th best which any warp has
+found so far (`WarpBest` in `src/enumeration/device_sinks.hpp`). What was written too early is
+sorted out here; ties are broken as on the CPU.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from kernels.contracts import BicliqueBatch, EnumerationRequest, Int64Array
+from kernels.cpu import wait_for
 from kernels.cuda.adjacency import SearchGraph
 from kernels.cuda.search_program import BEST
 from kernels.cuda.stream import CudaStreamSearch
@@ -43,8 +46,6 @@ class Wanted:
         One of `OBJECTIVES`.
     k : int
         How many, `MOST_WANTED` at most.
-    least : int
-        What an answer must be worth, in units of the objective.
     max_left, max_right : int
         Most members of a side.
     left_terms, right_terms : array of int64
@@ -53,7 +54,6 @@ class Wanted:
 
     objective: str
     k: int
-    least: int
     max_left: int
     max_right: int
     left_terms: Int64Array
@@ -63,11 +63,6 @@ class Wanted:
     def has_ties(self) -> bool:
         """Whether the low bits of a value order equal ones."""
         return self.objective in ("vertices", "balanced")
-
-    @property
-    def least_value(self) -> int:
-        """What an answer must be worth, with the bits that order equal ones."""
-        return max(min(self.least, 2**33 - 1), -1) << TIE_BITS if self.has_ties else self.least
 
     def values(self, batch: BicliqueBatch) -> Int64Array:
         """The values of bicliques, with the bits that order equal ones."""
@@ -86,14 +81,25 @@ class Wanted:
 
 
 class CudaFindSearch(CudaStreamSearch):
-    """One search on the current GPU for the best bicliques."""
+    """One search on the current GPU for the best bicliques.
+
+    Parameters
+    ----------
+    request : EnumerationRequest
+        What is searched; without roots.
+    wanted : Wanted
+    opening : FindSession
+        A search of the extension that only opens: says what an answer must be worth, with the bits
+        that order equal ones, and which roots can have one.
+    """
 
     kernel = "search_best"
 
-    def __init__(self, request: EnumerationRequest, wanted: Wanted) -> None:
+    def __init__(self, request: EnumerationRequest, wanted: Wanted, opening: Any) -> None:
         super().__init__(request)
         self._output_words = OUTPUT_WORDS
         self._wanted = wanted
+        self._opening = opening
 
     def answers(self) -> list[Answer]:
         """Search to the end; the best first."""
@@ -106,7 +112,7 @@ class CudaFindSearch(CudaStreamSearch):
 
     def _best_of(self, batch: BicliqueBatch) -> list[tuple[int, int, list[int], list[int]]]:
         """The best of a batch, as what they are sorted by: value and edges negated, members."""
-        values, least = self._wanted.values(batch), self._wanted.least_value
+        values, least = self._wanted.values(batch), self._opened().least
         edges = np.diff(batch.left_offsets).astype(np.int64) * np.diff(batch.right_offsets)
         order = np.lexsort((-edges, -values))
         order = order[values[order] >= least]
@@ -124,21 +130,28 @@ class CudaFindSearch(CudaStreamSearch):
             for i in order
         ]
 
+    def _opened(self) -> Any:
+        """The opening, when it has ended."""
+        wait_for(self._opening)
+        return self._opening
+
+    def _some_roots(self) -> Any:
+        return self._opened().open_roots
+
     def _arrays(self, cp: Any, graph: SearchGraph) -> dict[str, Any]:
-        wanted = self._wanted
-        arrays = super()._arrays(cp, graph)
-        order = 1 if self._request.side == "left" else -1
-        columns, rows = (wanted.left_terms, wanted.right_terms)[::order]
-        for name in ("column_hashes", "row_hashes"):
-            del arrays[name]
-        if len(columns) or len(rows):
-            arrays["column_hashes"] = cp.asarray(columns)[graph.vertex_of_column]
-            arrays["row_hashes"] = cp.asarray(rows)
         begin = np.zeros(1, BEST.dtype)
-        begin["least"] = wanted.least_value
-        arrays["best"] = cp.asarray(begin.view(np.uint64))
-        arrays["best_values"] = cp.zeros(wanted.k, dtype=cp.int64)
-        return arrays
+        begin["least"] = self._opened().least
+        return {
+            **super()._arrays(cp, graph),
+            "best": cp.asarray(begin.view(np.uint64)),
+            "best_values": cp.zeros(self._wanted.k, dtype=cp.int64),
+        }
+
+    def _hashes(self, cp: Any, graph: SearchGraph) -> dict[str, Any]:
+        columns, rows = self._by_role(self._wanted.left_terms, self._wanted.right_terms)
+        if not len(columns) and not len(rows):
+            return {}
+        return {"column_hashes": cp.asarray(columns)[graph.vertex_of_column], "row_hashes": cp.asarray(rows)}
 
     def _numbers(self, graph: SearchGraph) -> dict[str, int]:
         wanted, left = self._wanted, self._request.side == "left"

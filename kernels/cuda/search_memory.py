@@ -48,7 +48,7 @@ class SearchMemory:
         budget = self._budget = free_budget(device)
         n_columns = len(graph.column_start) - 1
         self._max_degree = _longest(cp, graph.column_start)
-        self._shape_scratch(n_columns)
+        self._shape_scratch(n_columns, n_roots)
         self.arena = cp.empty(budget.items(ARENA_SHARE, 4, LARGEST_ARENA_WORDS), dtype=cp.uint32)
         self._n_tasks = budget.items(TASKS_SHARE, TASK.size, MOST_TASKS)
         self.tasks = cp.empty(self._n_tasks * TASK.size, dtype=cp.uint8)
@@ -155,12 +155,16 @@ class SearchMemory:
             "parked": self._cp.zeros(self.n_warps * PARKED_WORDS, dtype=self._cp.uint32),
         }
 
-    def _shape_scratch(self, n_columns: int) -> None:
-        """Choose the blocks that build roots, which need some words for every column each."""
+    def _shape_scratch(self, n_columns: int, n_roots: int) -> None:
+        """Choose the blocks that build roots, which need some words for every column each.
+
+        No more than there are roots: their words are cleared first.
+        """
         words = SCRATCH_WORDS_A_COLUMN * n_columns + self._max_degree
         blocks = max(2, self._budget.items(SCRATCH_SHARE, 4) // max(words, 1))
-        self.heavy_blocks = min(self.multiprocessors * HEAVY_BLOCKS_A_MULTIPROCESSOR, blocks // 2)
-        self.light_blocks = min(self.multiprocessors * LIGHT_BLOCKS_A_MULTIPROCESSOR, blocks - self.heavy_blocks)
+        most = max(n_roots, 1)
+        self.heavy_blocks = min(self.multiprocessors * HEAVY_BLOCKS_A_MULTIPROCESSOR, blocks // 2, most)
+        self.light_blocks = min(self.multiprocessors * LIGHT_BLOCKS_A_MULTIPROCESSOR, blocks - self.heavy_blocks, most)
         self.scratch = self._cp.zeros((self.heavy_blocks + self.light_blocks) * words, dtype=self._cp.uint32)
 
 

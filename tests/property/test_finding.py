@@ -208,6 +208,15 @@ def test_a_search_that_is_out_of_time_says_so() -> None:
     assert all(isinstance(group, kernels.Group) for group in result.groups)
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u8", "f4", "f8"])
+def test_terms_of_surprise_do_not_depend_on_how_degrees_are_stored(dtype: str) -> None:
+    """NumPy takes logarithms of 8 bits in 16 bits."""
+    for n in (1, 20, 3000):  # more vertices than degrees, and fewer
+        degrees = np.random.default_rng(n).integers(0, 100, n)
+        expected = [round((0.5 * log(977) - log(max(d, 1))) / SURPRISE_UNIT) for d in degrees.tolist()]
+        assert kernels.SurpriseTerms.of_degrees(degrees.astype(dtype), [], 977).left.tolist() == expected
+
+
 def test_every_size_has_an_answer() -> None:
     for n_left, n_right in product(range(3), repeat=2):
         graph = Graph(n_left, n_right, tuple(product(range(n_left), range(n_right))))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import kernels
+from kernels.cpu import load_extension
 from kernels.side import choose_side_for_warps
 from tests.real_graphs import load
 
@@ -36,3 +38,20 @@ def test_a_side_of_far_more_paths_is_never_taken() -> None:
 def test_graphs_without_paths_have_a_side() -> None:
     assert choose_side_for_warps(np.zeros(4, np.int64), np.zeros(0, np.int32), 3) in ("left", "right")
     assert choose_side_for_warps(np.arange(4), np.arange(3, dtype=np.int32), 3) in ("left", "right")
+
+
+@pytest.mark.parametrize("name", ["southern-women", "UCforum", "edit-nawiki"])
+@pytest.mark.parametrize("many", [0, 2, 32])
+def test_a_sample_of_paths_is_like_all_of_them(name, many) -> None:
+    graph = load(name)
+    cells = np.zeros((len(graph.indptr) - 1, graph.n_right), np.float32)
+    cells[np.repeat(np.arange(len(cells)), np.diff(graph.indptr)), graph.indices] = 1
+    paths = load_extension().Paths(graph.indptr, graph.indices, graph.n_right)
+    for from_left, side, n_paths in ((True, cells, paths.from_left), (False, cells.T, paths.from_right)):
+        shared = side @ side.T
+        assert n_paths == shared.sum()
+        np.fill_diagonal(shared, 0)
+        share = shared[shared > many].sum() / shared.sum()
+        found = [paths.crowded(from_left, 120, many, seed) for seed in range(10)]
+        assert np.mean(found) == pytest.approx(share, abs=0.06)
+        assert len(set(found)) > 1 or found[0] in (0, 1)

@@ -2,6 +2,7 @@
 #include "bindings/bindings.hpp"
 #include "enumeration/edge_finding.hpp"
 #include "enumeration/finding.hpp"
+#include "graphs/path_sample.hpp"
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -55,10 +56,10 @@ class FindSession : public Session<Finding> {
  public:
   FindSession(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, bool columns_are_left, int objective,
               u64 k, i64 least, const Input<std::int64_t>& left_terms, const Input<std::int64_t>& right_terms, u32 min_left,
-              u32 min_right, u64 min_edges, u32 max_left, u32 max_right, u32 threads)
+              u32 min_right, u64 min_edges, u32 max_left, u32 max_right, u32 threads, bool only_opens)
       : Session(indptr, indices, left_terms) {
     FindRequest request{indptr_.data(), indices_.data(), n_left(), n_right, columns_are_left,
-                        copy_of(left_terms), copy_of(right_terms), k, least, threads};
+                        copy_of(left_terms), copy_of(right_terms), k, least, threads, only_opens};
     run_ = std::make_unique<Finding>(std::move(request), static_cast<Objective>(objective),
                                      sizes_of(columns_are_left, min_left, min_right, min_edges, max_left, max_right));
   }
@@ -91,27 +92,39 @@ void define(Class session) {
       .def_prop_ro("search_seconds", [](const S& s) { return s.run().search_seconds(); });
 }
 
-/// Paths of two edges from left vertices and from right ones; the way there and back is one.
-nb::object paths(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right) {
-  std::vector<u32> degrees(n_right, 0);
-  for (std::size_t e = 0; e < indices.size(); ++e) ++degrees[static_cast<u32>(indices.data()[e])];
-  double from_left = 0, from_right = 0;
-  for (u32 d : degrees) from_left += static_cast<double>(d) * d;
-  for (std::size_t u = 0; u + 1 < indptr.size(); ++u) {
-    const auto d = static_cast<double>(indptr.data()[u + 1] - indptr.data()[u]);
-    from_right += d * d;
+/// Paths of two edges from either side; holds references to the arrays.
+class Paths {
+ public:
+  Paths(Input<std::int64_t> indptr, Input<std::int32_t> indices, u32 n_right) : indptr_(std::move(indptr)), indices_(std::move(indices)) {
+    const nb::gil_scoped_release release;
+    sample_ = std::make_unique<PathSample>(Rows{indptr_.data(), indices_.data(), indptr_.size() - 1}, n_right);
   }
-  return nb::make_tuple(from_left, from_right);
-}
+  const PathSample& sample() const { return *sample_; }
+  double crowded(bool from_left, u32 n, u32 many, u64 seed) {
+    const nb::gil_scoped_release release;
+    return sample_->crowded(from_left, n, many, seed);
+  }
+
+ private:
+  const Input<std::int64_t> indptr_;
+  const Input<std::int32_t> indices_;
+  std::unique_ptr<PathSample> sample_;
+};
 
 }  // namespace
 
 void bind_finding(nb::module_& module) {
-  module.def("paths", &paths);
+  nb::class_<Paths>(module, "Paths")
+      .def(nb::init<Input<std::int64_t>, Input<std::int32_t>, u32>())
+      .def_prop_ro("from_left", [](const Paths& p) { return p.sample().from_left(); })
+      .def_prop_ro("from_right", [](const Paths& p) { return p.sample().from_right(); })
+      .def("crowded", &Paths::crowded);
   define<FindSession>(
       nb::class_<FindSession>(module, "FindSession")
           .def(nb::init<const Input<std::int64_t>&, const Input<std::int32_t>&, u32, bool, int, u64, i64, const Input<std::int64_t>&,
-                        const Input<std::int64_t>&, u32, u32, u64, u32, u32, u32>()));
+                        const Input<std::int64_t>&, u32, u32, u64, u32, u32, u32, bool>())
+          .def_prop_ro("least", [](const FindSession& s) { return s.run().least(); })
+          .def_prop_ro("open_roots", [](const FindSession& s) { return numpy_of(s.run().roots()); }));
   define<EdgeFindSession>(nb::class_<EdgeFindSession>(module, "EdgeFindSession")
                               .def(nb::init<const Input<std::int64_t>&, const Input<std::int32_t>&, u32, bool,
                                             const Input<std::int64_t>&, bool, u64, i64, u32, u32, u64, u32, u32, u32>()));

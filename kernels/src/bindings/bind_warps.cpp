@@ -2,19 +2,19 @@
 //
 // `run_clique_groups` and `run_pivot_groups` run the kernels of clique.cu and of pivots.cu with a
 // thread for each group of 32 lanes, on the same memory that a launch would get: the tests drive
-// the whole search with them.
+// the whole search with them. `find_best` is the search for the best (warp_finding.hpp).
 #include "clique/warp_clique.hpp"
 #include "clique/warp_roots.hpp"
+#include "bindings/bindings.hpp"
 #include "counting/pivot_waves.hpp"
+#include "enumeration/warp_finding.hpp"
 #include "lanes/workers.hpp"
 
-#include <nanobind/nanobind.h>
+#include <nanobind/stl/tuple.h>
 
 #include <stdexcept>
 #include <thread>
 #include <vector>
-
-namespace nb = nanobind;
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -60,6 +60,35 @@ void run_pivot_groups(usize launch, u32 n_groups, u32 from, bool of_vertices) {
   of_vertices ? run_pivots<VertexSum>(run, n_groups, from) : run_pivots<LeafSum>(run, n_groups, from);
 }
 
+/// (what has been found as (value, rows, columns), nodes); `terms` are those of rows and of columns
+/// by their numbers in the input, `roots` places in the search order, `sizes` in rows and columns.
+nb::object find_best(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, bool columns_are_left,
+                     int objective, u64 k, i64 least, const Input<std::int64_t>& row_terms, const Input<std::int64_t>& column_terms,
+                     std::tuple<u32, u32, u64, u32, u32> sizes, const Input<u32>& roots, u32 threads) {
+  WarpFindRequest request{prepare(indptr.data(), indices.data(), static_cast<u32>(indptr.size() - 1), n_right, columns_are_left, false, [] {}),
+                          {}, {roots.data(), roots.data() + roots.size()}, k, least, threads};
+  const auto& [min_rows, min_columns, min_edges, max_rows, max_columns] = sizes;
+  request.scores.objective = static_cast<Objective>(objective);
+  request.scores.sizes = {min_rows, min_columns, min_edges, max_rows, max_columns};
+  if (!request.scores.by_size()) {
+    request.scores.row_terms.assign(row_terms.data(), row_terms.data() + row_terms.size());
+    for (u32 v : request.graph.vertex_of_column) request.scores.column_terms.push_back(column_terms.data()[v]);
+    request.scores.close();
+  }
+  WarpFinding finding(request);
+  std::vector<WarpAnswer> found;
+  {
+    const nb::gil_scoped_release release;
+    found = finding.search();
+  }
+  nb::list answers;
+  for (WarpAnswer& answer : found) {
+    for (u32& column : answer.columns) column = request.graph.vertex_of_column[column];
+    answers.append(nb::make_tuple(answer.value, numpy_of(std::move(answer.rows)), numpy_of(std::move(answer.columns))));
+  }
+  return nb::make_tuple(answers, finding.nodes());
+}
+
 }  // namespace
 }  // namespace BICLIQ_ISA
 }  // namespace bicliq
@@ -67,4 +96,5 @@ void run_pivot_groups(usize launch, u32 n_groups, u32 from, bool of_vertices) {
 NB_MODULE(_cpu_warps, module) {
   module.def("run_clique_groups", &bicliq::run_clique_groups);
   module.def("run_pivot_groups", &bicliq::run_pivot_groups);
+  module.def("find_best", &bicliq::find_best);
 }

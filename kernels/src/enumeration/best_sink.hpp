@@ -134,7 +134,7 @@ class BestSink {
     const i64 least = best_.least();
     const u32 most_rows = std::min(n, scores_.sizes.max_rows);
     if (least <= 0 || scores_.objective == Objective::weight) return scores_.sizes.min_columns;
-    if (scores_.by_size()) return columns_needed_by_size(most_rows, least);
+    if (scores_.by_size()) return scores_.columns_needed(most_rows, least, scores_.sizes.min_columns, ~0u);
     terms_.clear();
     for (u32 i = 0; i < n; ++i)
       terms_.push_back(std::max<i64>(scores_.row_terms[rows[i]] + scores_.best_column_from[root], 0));
@@ -199,19 +199,6 @@ class BestSink {
  private:
   void offer(i64 value, const u32* rows, u32 n_rows, const u32* columns, u32 n_columns) {
     best_.offer(numbers_.answer(value, rows, n_rows, columns, n_columns));
-  }
-
-  u32 columns_needed_by_size(u32 most_rows, i64 least) const {
-    u32 low = scores_.sizes.min_columns, high = ~0u;
-    if (scores_.most(most_rows, low) >= least) return low;
-    while (low < high) {
-      const u32 middle = low + (high - low) / 2;
-      if (scores_.most(most_rows, middle) >= least)
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    return low;
   }
 
   /// Prepares the bound of a node over some rows of the subtree.

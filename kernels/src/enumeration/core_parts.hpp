@@ -36,6 +36,8 @@ class DegreeOrder {
     for (u32 v : order_) edges_before_.push_back(edges_before_.back() + degrees_[v]);
   }
   u32 size() const { return static_cast<u32>(order_.size()); }
+  /// All of them by ascending degree, equal ones by their numbers: the search order.
+  const std::vector<u32>& all() const { return order_; }
   u32 degree(u32 v) const { return degrees_[v]; }
   u32 largest() const { return order_.empty() ? 0 : degrees_[order_.back()]; }
   /// How many vertices have at least so many neighbours, and how many edges these have.

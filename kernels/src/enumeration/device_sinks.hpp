@@ -3,6 +3,7 @@
 #pragma once
 
 #include "enumeration/device_workers.hpp"
+#include "enumeration/node_bounds.hpp"
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -113,6 +114,10 @@ class WarpBest {
  public:
   explicit WarpBest(const Run& run) : run_(run), worth_(run.worth()) {}
 
+  /// What another biclique must reach, as far as is known; the same for all lanes, which branch on
+  /// it.
+  i64 least() const { return __shfl_sync(~0u, read(&run_.best->least), 0); }
+  NodeBounds bounds() const { return {worth_, run_.row_hashes, run_.column_hashes}; }
   /// May one of at most so many rows and columns be wanted?
   bool hopeful(u64 n_rows, u64 n_columns) const { return worth_.most(n_rows, n_columns) >= least(); }
   /// Is a biclique wanted, as far as is known? If so, its value is noted.
@@ -132,7 +137,6 @@ class WarpBest {
     u64 at;
   };
 
-  i64 least() const { return read(&run_.best->least); }
   static i64 read(const i64* p) { return *static_cast<const volatile i64*>(p); }
   static void write(i64* p, i64 value) { *static_cast<volatile i64*>(p) = value; }
 
@@ -191,10 +195,19 @@ class WarpBest {
 template <bool kWrites, bool kChooses = false>
 class WarpMembers {
  public:
-  static constexpr bool kMembers = true, kIds = kWrites, kBounded = kWrites, kHopes = kChooses;
+  static constexpr bool kMembers = true, kIds = kWrites, kBounded = kWrites, kHopes = kChooses, kWeighs = kChooses;
   WarpMembers(const Run& run, const WarpPool& workers)
       : run_(run), limits_(run.limits()), tally_(run), output_(run, workers), best_(run) {}
   bool hopeful(u64 n_rows, u64 n_columns) const { return best_.hopeful(n_rows, n_columns); }
+  bool narrow_reaches(u32 rows, const u32* ids, u32 n, const Members& members) const {
+    return best_.bounds().narrow(best_.least(), {row_hash_}, rows, ids, n, members);
+  }
+  bool leaf_reaches(u32 rows, u32 next, const Members& members, u32 joined) const {
+    return best_.bounds().leaf(best_.least(), {row_hash_}, rows, {leaf_hash_}, next, members, joined);
+  }
+  bool wide_reaches(const u32* rows, u32 n, const u32* open, u32 n_words, const u32* ids, const Members& members) const {
+    return best_.bounds().wide(best_.least(), rows, n, open, n_words, ids, members);
+  }
   void root(u32 v) { root_ = v; }
   bool room(u64 rows, u64 columns) { return output_.room(rows, columns); }
   u64 column_hash(u32 c) const { return run_.column_hashes ? run_.column_hashes[c] : 0; }
@@ -208,7 +221,7 @@ class WarpMembers {
   }
   void found(u32 rows, const Members& members) {
     if (!limits_.accepts(popcount(rows), members.n)) return;
-    if (!account(popcount(rows), members.n, total(flags(rows).on ? row_hash_ : 0), members.hash)) return;
+    if (!account(popcount(rows), members.n, total(masked({row_hash_}, flags(rows))), members.hash)) return;
     if constexpr (kWrites) {
       output_.head(root_, popcount(rows), members.n);
       output_.selected(row_, rows);
@@ -217,8 +230,8 @@ class WarpMembers {
   }
   void found_in_leaf(u32 rows, const Members& members, u32 joined) {
     if (!limits_.accepts(popcount(rows), members.n + popcount(joined))) return;
-    if (!account(popcount(rows), members.n + popcount(joined), total(flags(rows).on ? row_hash_ : 0),
-                 members.hash + total(flags(joined).on ? leaf_hash_ : 0)))
+    if (!account(popcount(rows), members.n + popcount(joined), total(masked({row_hash_}, flags(rows))),
+                 members.hash + total(masked({leaf_hash_}, flags(joined)))))
       return;
     if constexpr (kWrites) {
       output_.head(root_, popcount(rows), members.n + popcount(joined));
@@ -243,7 +256,7 @@ class WarpMembers {
     u64 hash = 0;
     if (run_.column_hashes)
       for (u32 i = lane_id(); i < n; i += kLanes) hash += run_.column_hashes[columns[i]];
-    if (!account(1, n, row_hashes(&row, 1), total(hash))) return;
+    if (!account(1, n, row_hashes(&row, 1), total(LaneTerms{hash}))) return;
     output_.head(columns[0], 1, n);
     output_.selected(row, 1);
     output_.list(columns, n);
@@ -263,18 +276,11 @@ class WarpMembers {
   u64 row_hash_ = 0, leaf_hash_ = 0, digest_ = 0;
   u32 row_ = 0, leaf_ = 0, root_ = 0;
 
-  /// The sum of a 64-bit word of every lane, modulo 2^64: in three pieces of 22 bits, whose sums
-  /// fit in 32.
-  static u64 total(u64 x) {
-    const u32 mask = (1u << 22) - 1;
-    const u64 low = sum(Lanes{static_cast<u32>(x) & mask}), middle = sum(Lanes{static_cast<u32>(x >> 22) & mask});
-    return low + (middle << 22) + (static_cast<u64>(sum(Lanes{static_cast<u32>(x >> 44)})) << 44);
-  }
   u64 row_hashes(const u32* rows, u32 n) const {
     u64 hash = 0;
     if (run_.row_hashes)
       for (u32 i = lane_id(); i < n; i += kLanes) hash += run_.row_hashes[rows[i]];
-    return total(hash);
+    return total(LaneTerms{hash});
   }
   /// Counts a biclique, from its sizes and its sums of hashes; false where it is not wanted.
   bool account(u32 n_rows, u32 n_columns, u64 rows, u64 columns) {

@@ -80,7 +80,6 @@ class EdgeFinding {
 
  private:
   static constexpr usize kStarsAnAnswer = 4, kMostStars = 1024;  // that are looked at, on each side
-  static constexpr usize kGreedyRoots = 64;
   static constexpr usize kFruitless = 4;  // climbs in a row that find nothing better: greed is over
   static constexpr u64 kGreedyEdges = 1 << 20;  // of greed, besides two looks at every edge: 2 ms
 
@@ -197,18 +196,14 @@ class EdgeFinding {
     if (graph_.n_columns) most_rows_ = graph_.column_degree(graph_.n_columns - 1);  // by ascending degree
     Scores edges;
     edges.sizes = sizes_;
-    bounds_ = RootBounds(graph_, edges).all(check);  // in edges
+    bounds_ = RootBounds(GraphLists{graph_}, edges).all(check);  // in edges
     for (i64& bound : bounds_)
       if (bound != INT64_MIN) bound = capped_product(static_cast<u64>(bound), weights_.largest());
   }
   /// Greed, and the roots whose bound reaches the best.
   void begin_round() {
     lower_bounds();
-    order_.clear();
-    for (u32 v = 0; v < graph_.n_columns; ++v)
-      if (bounds_[v] >= best_->least() && bounds_[v] != INT64_MIN) order_.push_back(v);
-    std::sort(order_.begin(), order_.end(),
-              [this](u32 a, u32 b) { return std::make_pair(bounds_[a], a) > std::make_pair(bounds_[b], b); });
+    order_ = promising_roots(bounds_, best_->least());
     climb();
   }
   void search() {
@@ -233,17 +228,9 @@ class EdgeFinding {
     });
   }
   void climb() {
-    const auto check = [this] { crew_.check(); };
     EdgeSink sink(sizes_, weights_, numbers_, most_rows_, *best_);
-    Greedy<EdgeSink> greedy(graph_, sizes_, sink, 2 * graph_.column_rows.size() + kGreedyEdges);
-    const usize most = request_.cover ? kGreedyRoots : kFruitless;  // a step of a cover is worth more of them
-    usize fruitless = 0;
-    for (usize i = 0; i < order_.size() && i < kGreedyRoots && fruitless < most && greedy.has_budget(); ++i) {
-      check();
-      const i64 least = best_->least();
-      if (bounds_[order_[i]] >= least) greedy.climb(order_[i]);
-      fruitless = best_->least() > least || least == INT64_MIN ? 0 : fruitless + 1;
-    }
+    const usize most_fruitless = request_.cover ? order_.size() : kFruitless;  // a step of a cover is worth more of them
+    climb_from_first(graph_, sizes_, sink, order_, bounds_, *best_, kGreedyEdges, most_fruitless, [this] { crew_.check(); });
     if (request_.cover && weights_.largest() > 1) climb_far();  // where edges are only counted, hubs are where to begin
   }
   void climb_far() {

@@ -3,13 +3,13 @@
 // What it finds: of all maximal bicliques of wanted sizes the k best of an objective
 // (objective.hpp), ordered as best_list.hpp says; with k = 1 a maximum biclique.
 //
-// Method: greedy climbs say what is wanted (greedy.hpp), by surprise stars as well (stars.hpp). By
-// size and by surprise, the search then goes from range to range of numbers of rows, each in the
-// core of the graph that can hold such answers (row_ranges.hpp, size_bounds.hpp, core_parts.hpp),
-// which is small, and branches on the side of which answers have fewer; by weight it is one search.
-// Degrees bound what each root can hold (root_bounds.hpp), and roots are searched from the largest
-// bound down. The search below a root is the enumeration's (mbe.hpp), whose nodes are bounded by
-// best_sink.hpp.
+// Method: greedy climbs say what is wanted (greedy.hpp), where vertices have terms stars as well
+// (stars.hpp). By size and by surprise, the search then goes from range to range of numbers of
+// rows, each in the core of the graph that can hold such answers (row_ranges.hpp, size_bounds.hpp,
+// core_parts.hpp), which is small, and branches on the side of which answers have fewer; by weight
+// it is one search. Degrees bound what each root can hold (root_bounds.hpp), and roots are searched
+// from the largest bound down. The search below a root is the enumeration's (mbe.hpp), whose nodes
+// are bounded by best_sink.hpp. For a GPU only the beginning is found here (`open`).
 //
 // Cost: O(edges) before the search, for graph, bounds and greed; the search visits the nodes whose
 // bound reaches the k-th best. Memory: that of an enumeration, and the k answers.
@@ -42,6 +42,7 @@ struct FindRequest {
   usize k;
   i64 least;  // what an answer must be worth, in units of the objective
   u32 threads;
+  bool only_opens = false;  // another machine searches: see `open`
 };
 
 class Finding {
@@ -73,10 +74,14 @@ class Finding {
   u64 roots_opened() const { return roots_opened_; }
   double prepare_seconds() const { return prepare_seconds_; }
   double search_seconds() const { return search_seconds_; }
+  /// Where it only opens: what an answer must be worth, with what orders equal ones; and the roots
+  /// that can have one, as places in the search order.
+  i64 least() const { return best_.least(); }
+  const std::vector<u32>& roots() const { return roots_; }
 
  private:
   static constexpr usize kStarsAnAnswer = 4, kMostStars = 1024;  // that are looked at, on each side
-  static constexpr usize kGreedyRoots = 64;
+  static constexpr usize kCheapShare = 2;  // parts of more of the edges are not cheap beside a GPU
   static constexpr usize kFruitless = 4;  // climbs in a row that find nothing better: greed is over
   static constexpr u64 kGreedyEdges = 1 << 17;  // of greed, besides two looks at every edge: 0.3 ms
 
@@ -92,12 +97,13 @@ class Finding {
   };
 
   void run() {
+    if (request_.only_opens) return open();
     std::unique_ptr<CoreParts> cores;
     {
       const Stopwatch watch(prepare_seconds_);
       cores = std::make_unique<CoreParts>(Rows{request_.indptr, request_.indices, request_.n_left}, request_.n_right);
       expect_star(*cores);
-      if (scores_.objective == Objective::surprise) offer_stars(*cores);
+      if (!scores_.by_size()) offer_stars(*cores);
       if (scores_.by_size()) guess(*cores);
       if (!knows_what_is_wanted() || !scores_.by_size()) open_all(*cores);
       if (scores_.objective == Objective::surprise)
@@ -123,6 +129,28 @@ class Finding {
     return sides(cores).part(sizes, [this] { crew_.check(); });
   }
 
+  /// What a GPU is told that searches the whole graph: stars and greed where it is cheap say what
+  /// is wanted, and degrees which roots can have it. All else that `run` does would take longer
+  /// than it saves there.
+  void open() {
+    const Stopwatch watch(prepare_seconds_);
+    CoreParts cores(Rows{request_.indptr, request_.indices, request_.n_left}, request_.n_right);
+    expect_star(cores);
+    if (scores_.objective != Objective::balanced) offer_stars(cores);
+    if (scores_.by_size()) guess(cores);
+    const DegreeOrder &by_row = sides(cores).rows(), &by_column = sides(cores).columns();
+    roots_ = by_column.all();
+    std::iota(roots_.begin(), roots_.end(), 0u);
+    if (best_.least() == INT64_MIN) return;
+    Scores scores{{scores_.objective, scores_.sizes, 0}, row_terms(), {}, {}};
+    if (!scores_.by_size()) {
+      for (u32 v : by_column.all()) scores.column_terms.push_back(column_terms()[v]);
+      scores.close();
+    }
+    const OrderedLists lists{request_.columns_are_left ? cores.left() : cores.right(), by_row, by_column};
+    const std::vector<i64> bounds = RootBounds(lists, scores, best_.least()).all([this] { crew_.check(); });
+    roots_.erase(std::remove_if(roots_.begin(), roots_.end(), [&](u32 v) { return bounds[v] < best_.least(); }), roots_.end());
+  }
   /// Where one vertex suffices for a side: with k = 1 a vertex and all its neighbours, or what is
   /// larger, is an answer.
   void expect_star(CoreParts& cores) {
@@ -135,12 +163,13 @@ class Finding {
     expect(sides(cores).columns().largest(), 1);
   }
 
-  /// By surprise, stars from either side are the first answers.
+  /// Stars from either side are first answers: with hubs, often the best.
   void offer_stars(const CoreParts& cores) {
     const std::vector<i64>&left_terms = request_.left_terms, &right_terms = request_.right_terms;
     const auto sum = [](const std::vector<i64>& terms, const Ids& ids) {
       i64 all = 0;
-      for (std::int32_t v : ids) all += terms[static_cast<usize>(v)];
+      if (!terms.empty())
+        for (std::int32_t v : ids) all += terms[static_cast<usize>(v)];
       return all;
     };
     const usize n = std::min(kStarsAnAnswer * request_.k, kMostStars);
@@ -153,10 +182,10 @@ class Finding {
   }
   /// The most that each vertex and its neighbours can be worth.
   static std::vector<i64> promises(const Rows& centres, const std::vector<i64>& terms, const std::vector<i64>& leaf_terms) {
-    const i64 best_leaf = largest(leaf_terms);
+    const i64 best_leaf = Scores::largest(leaf_terms);
     std::vector<i64> all;
     for (usize v = 0; v < centres.size(); ++v)
-      all.push_back(static_cast<i64>(centres[static_cast<std::int32_t>(v)].size()) * (terms[v] + best_leaf));
+      all.push_back(static_cast<i64>(centres[static_cast<std::int32_t>(v)].size()) * (terms.empty() ? 1 : terms[v] + best_leaf));
     return all;
   }
 
@@ -170,6 +199,7 @@ class Finding {
       crew_.check();
       sizes.min_rows = rows;
       if (scores_.objective == Objective::balanced) sizes.min_columns = std::max(rows, scores_.sizes.min_columns);
+      if (request_.only_opens && kCheapShare * sides(cores).most_edges(sizes) > static_cast<u64>(request_.indptr[request_.n_left])) return;
       const CorePart part = part_of(cores, sizes);
       if (part.indices.empty()) continue;
       open_stage(part, sizes);
@@ -221,16 +251,10 @@ class Finding {
       const std::vector<i64>&of_rows = turned ? column_terms() : row_terms(), &of_columns = turned ? row_terms() : column_terms();
       for (u32 row : s.numbers.of_row) s.scores.row_terms.push_back(of_rows[row]);
       for (u32 column : s.numbers.of_column) s.scores.column_terms.push_back(of_columns[column]);
-      s.scores.best_column_from = s.scores.column_terms;
-      for (usize v = s.scores.best_column_from.size(); v-- > 1;)
-        s.scores.best_column_from[v - 1] = std::max(s.scores.best_column_from[v - 1], s.scores.best_column_from[v]);
-      s.scores.largest_pair = largest(s.scores.row_terms) + largest(s.scores.column_terms);
+      s.scores.close();
     }
-    s.bounds = RootBounds(s.graph, s.scores).all(check);
-    for (u32 v = 0; v < s.graph.n_columns; ++v)
-      if (s.bounds[v] >= best_.least() && s.bounds[v] != INT64_MIN) s.order.push_back(v);
-    std::sort(s.order.begin(), s.order.end(),
-              [&s](u32 a, u32 b) { return std::make_pair(s.bounds[a], a) > std::make_pair(s.bounds[b], b); });
+    s.bounds = RootBounds(GraphLists{s.graph}, s.scores, best_.least()).all(check);
+    s.order = promising_roots(s.bounds, best_.least());
   }
   /// Is the other side branched on, of which answers have fewer? By surprise clearly fewer: the
   /// rule by size takes 952,976 nodes for edit-nawiki's best of at most 20 x 12, this one 184,357.
@@ -238,21 +262,10 @@ class Finding {
     if (scores_.objective == Objective::surprise) return 4 * u64{sizes.max_rows} < 3 * u64{sizes.min_columns};
     return scores_.by_size() && sizes.max_rows / 2 < sizes.min_columns;
   }
-  static i64 largest(const std::vector<i64>& terms) {
-    return terms.empty() ? 0 : *std::max_element(terms.begin(), terms.end());
-  }
   void climb() {
     const Stage& s = stage_;
-    const auto check = [this] { crew_.check(); };
     BestSink sink(s.scores, s.numbers, s.most_rows, best_);
-    Greedy<BestSink> greedy(s.graph, s.scores.sizes, sink, 2 * s.graph.column_rows.size() + kGreedyEdges);
-    usize fruitless = 0;
-    for (usize i = 0; i < s.order.size() && i < kGreedyRoots && fruitless < kFruitless && greedy.has_budget(); ++i) {
-      check();
-      const i64 least = best_.least();
-      if (s.bounds[s.order[i]] >= least) greedy.climb(s.order[i]);
-      fruitless = best_.least() > least || best_.least() == INT64_MIN ? 0 : fruitless + 1;
-    }
+    climb_from_first(s.graph, s.scores.sizes, sink, s.order, s.bounds, best_, kGreedyEdges, kFruitless, [this] { crew_.check(); });
   }
   void climb_far() {
     const Stage& s = stage_;
@@ -270,6 +283,7 @@ class Finding {
   BestList best_;
   SizeBounds bounds_;
   Stage stage_;
+  std::vector<u32> roots_;
   std::mutex mutex_;
   u64 nodes_ = 0, roots_opened_ = 0;
   bool proven_ = false;

@@ -105,6 +105,23 @@ class Greedy {
   std::vector<bool> joined_;
 };
 
+/// Climbs from the first of the roots, which are in an order of falling promise, until so many
+/// climbs in a row have found nothing better. The budget are two looks at every edge, and so many
+/// edges more. `check` may end it.
+template <class Sink, class Check>
+void climb_from_first(const Graph& graph, const Sizes& sizes, Sink& sink, const std::vector<u32>& roots, const std::vector<i64>& bounds,
+                      const BestList& best, u64 more_edges, usize most_fruitless, const Check& check) {
+  constexpr usize kRoots = 64;
+  Greedy<Sink> greedy(graph, sizes, sink, 2 * graph.column_rows.size() + more_edges);
+  usize fruitless = 0;
+  for (usize i = 0; i < roots.size() && i < kRoots && fruitless < most_fruitless && greedy.has_budget(); ++i) {
+    check();
+    const i64 least = best.least();
+    if (bounds[roots[i]] >= least) greedy.climb(roots[i]);
+    fruitless = best.least() > least || least == INT64_MIN ? 0 : fruitless + 1;
+  }
+}
+
 /// Climbs from those of the roots that promise most, each outside of what the others have reached;
 /// `bounds` of less than `least` rule roots out. `check` may end it.
 template <class Sink, class Check>

@@ -153,7 +153,9 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     u32 wanted = 0;
     const u32 n = split_candidates(from, x, bits, child, wanted);
     sink_.found(bits, members_);
-    if (!n || !promising(popcount(bits), members_.n + n)) {
+    bool opens = n && promising(popcount(bits), members_.n + n);
+    if constexpr (kWeighs<Sink>) opens = opens && sink_.narrow_reaches(wanted, child.ids, n, members_);
+    if (!opens) {
       memory_.release(child.mark);
       return Next::kStep;
     }
@@ -385,6 +387,8 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
       if (next && promising(popcount(bits), members_.n + popcount(joined) + popcount(next))) {
         if constexpr (kAims<Sink>)
           if (!(next = sink_.aim_leaf(bits, inside, next, members_, joined))) continue;
+        if constexpr (kWeighs<Sink>)
+          if (!sink_.leaf_reaches(any_bits(select(flags(next), inside, splat(0))), next, members_, joined)) continue;
         if (at.todo) push(open, at);
         at = {bits, next, tried, joined};
       }

@@ -75,6 +75,19 @@ struct Worth {
                         static_cast<double>(largest_pair > 0 ? largest_pair : 0));
     return of_sizes(rows, columns);
   }
+  /// By size: the first number of columns from `low` on with which at most so many rows can be
+  /// worth `least`; `high` where nothing below that is enough.
+  u32 columns_needed(u64 rows, i64 least, u32 low, u32 high) const {
+    if (most(rows, low) >= least) return low;
+    while (low < high) {
+      const u32 middle = low + (high - low) / 2;
+      if (most(rows, middle) >= least)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    return low;
+  }
   /// A biclique's value in the objective's own units, without what only orders equal ones.
   i64 plain(i64 value) const {
     return objective == Objective::vertices || objective == Objective::balanced ? value >> kTieBits : value;

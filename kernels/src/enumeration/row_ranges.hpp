@@ -27,6 +27,10 @@ struct RowsAndColumns {
     const u32 of_rows = sizes.min_columns, of_columns = sizes.min_rows;  // neighbours
     return columns_are_left ? cores.part(of_columns, of_rows, check) : cores.part(of_rows, of_columns, check);
   }
+  /// Edges of it, at most.
+  u64 most_edges(const Sizes& sizes) const {
+    return std::min(rows().edges_at_least(sizes.min_columns), columns().edges_at_least(sizes.min_rows));
+  }
   /// The same sizes, with no more rows than can be had.
   Sizes had(Sizes sizes) const {
     sizes.max_rows = std::min(columns().largest(), sizes.max_rows);

@@ -8,7 +8,7 @@
 //   Sink     takes the bicliques. `kMembers`: it must know R, not only that there is a biclique;
 //            `kIds`: R's columns by number; `kBounded`: it may lack room, and the search then
 //            parks; `kAims`, which few have: it wants the best ones only, and bounds nodes
-//            (best_sink.hpp); `kHopes`: the same, by sizes alone;
+//            (best_sink.hpp); `kHopes`: the same, by sizes alone; `kWeighs`: by terms besides;
 //   Workers  the other workers: how many subtrees they want, memory for one, and how to give it;
 //   Memory   a stack of pieces (`take`, `mark`, `release`), and whether so much more fits.
 #pragma once
@@ -49,6 +49,18 @@ struct HopesOf<Sink, typename VoidOf<decltype(Sink::kHopes)>::type> {
 };
 template <class Sink>
 constexpr bool kHopes = HopesOf<Sink>::value;
+
+/// Does a sink bound nodes by the terms of their members as well (node_bounds.hpp)?
+template <class Sink, class = void>
+struct WeighsOf {
+  static constexpr bool value = false;
+};
+template <class Sink>
+struct WeighsOf<Sink, typename VoidOf<decltype(Sink::kWeighs)>::type> {
+  static constexpr bool value = Sink::kWeighs;
+};
+template <class Sink>
+constexpr bool kWeighs = WeighsOf<Sink>::value;
 
 /// What the search does before the next step of its deepest open node.
 enum class Next : u32 {

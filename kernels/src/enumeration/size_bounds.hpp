@@ -34,19 +34,13 @@ class SizeBounds {
   /// Columns without which nothing of `fewest` to `rows` rows reaches `least`; one more than `most`
   /// where all of these do not suffice.
   u32 columns_needed(const Worth& worth, i64 least, u32 fewest, u32 rows, u32 most_columns) const {
-    u32 low = worth.sizes.min_columns, high = std::max(low, most_columns) + 1;
+    const u32 high = std::max(worth.sizes.min_columns, most_columns) + 1;
+    u32 low = worth.sizes.min_columns;
     if (!worth.by_size()) {  // terms may fall faster than columns grow in number
       while (low < high && most(worth, fewest, rows, low) < least) ++low;
       return low;
     }
-    while (low < high) {
-      const u32 middle = low + (high - low) / 2;
-      if (worth.most(rows, middle) >= least)
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    return low;
+    return worth.columns_needed(rows, least, low, high);
   }
 
  private:

@@ -8,7 +8,8 @@
 // - kLargestPlan: words of a matrix that may be looked at in order to make a smaller one.
 // - kRowsAColumnWord: rows that are transposed in the time in which `count_rows` reads a word.
 //
-// On a GPU kernels/cuda/tuning.py sets the first ones, so that a benchmark can compare layouts.
+// On a GPU kernels/cuda/tuning.py sets the first ones, so that a benchmark can compare layouts. On
+// a CPU a test can leave out tall nodes, as on a GPU.
 #pragma once
 
 #include "lanes/types.hpp"
@@ -38,7 +39,10 @@ constexpr u32 kRowsAColumnWord = 4;
 #else
 constexpr u32 kShares = 2;
 constexpr u32 kNodesAPoll = 64, kNodesAStep = 2;
-constexpr bool kTallNodes = true;
+#ifndef BICLIQ_TALL
+#define BICLIQ_TALL 1
+#endif
+constexpr bool kTallNodes = BICLIQ_TALL;
 constexpr usize kLargestPlan = usize{1} << 12;
 constexpr u32 kRowsAColumnWord = 1;
 #endif

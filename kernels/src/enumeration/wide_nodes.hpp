@@ -170,7 +170,9 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     join(m.ids[x]);
     join_closed(level, closed, n);
     report(m, n);
-    if (n_open && promising(n, members_.n + n_open)) {
+    bool opens = n_open && promising(n, members_.n + n_open);
+    if constexpr (kWeighs<Sink>) opens = opens && sink_.wide_reaches(order_, n, open, m.candidate_words, m.ids, members_);
+    if (opens) {
       if (n <= kLanes) return narrow_child_of_wide(level, x, n, open, n_open, mark);
       return wide_child_of_wide(level, x, n, open, mark);
     }

@@ -37,6 +37,36 @@ inline Flags first_lanes(u32 n) { return {n >= kLanes ? ~0u : (1u << n) - 1}; }
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
+struct LaneTerms {
+  u64 own[kLanes] = {};
+};
+inline LaneTerms load_terms(const u64* table, Lanes ids, Flags f) {
+  alignas(64) u32 places[kLanes];
+  store(places, ids);
+  LaneTerms terms;
+  for (u32 bits = f.bits; bits; bits &= bits - 1) terms.own[first_set(bits)] = table[places[first_set(bits)]];
+  return terms;
+}
+inline LaneTerms masked(const LaneTerms& a, Flags f) {
+  LaneTerms kept;
+  for (u32 bits = f.bits; bits; bits &= bits - 1) kept.own[first_set(bits)] = a.own[first_set(bits)];
+  return kept;
+}
+inline u64 total(const LaneTerms& a) {
+  u64 all = 0;
+  for (u64 term : a.own) all += term;
+  return all;
+}
+inline i64 largest(const LaneTerms& a, Flags f) {
+  i64 most = kLeastTerm;
+  for (u32 bits = f.bits; bits; bits &= bits - 1) most = std::max(most, static_cast<i64>(a.own[first_set(bits)]));
+  return most;
+}
+inline void add_gains(LaneTerms& sum, const LaneTerms& a, u64 base, Flags f) {
+  for (u32 bits = f.bits; bits; bits &= bits - 1)
+    sum.own[first_set(bits)] += static_cast<u64>(std::max<i64>(static_cast<i64>(a.own[first_set(bits)] + base), 0));
+}
+
 /// One word a depth: the open levels of a leaf.
 struct LaneStack {
   u32 words[kLanes];

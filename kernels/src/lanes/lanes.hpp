@@ -27,6 +27,9 @@
 // - Bit matrices: fold_rows: which columns all, any, two of some rows have; share_column: has a
 //   column all of some rows? count_rows: how many of some rows each column has; column_masks: up to
 //   32 rows transposed.
+// - Of 64 bits: `LaneTerms`, a number of every lane: load_terms(table, ids, f), masked(a, f),
+//   total(a), modulo 2^64; signed: largest(a, f), and add_gains(sum, a, base, f): what is positive
+//   of a + base.
 // - On a CPU only: sum_selected and sum_of: sums of 64 bits; compact_selected: words of a table
 //   whose bits are set; lookup(table, places); only(f, a).
 //
@@ -44,6 +47,7 @@ namespace bicliq {
 inline namespace BICLIQ_ISA {
 
 constexpr u32 kLanes = 32;
+constexpr i64 kLeastTerm = -0x7fffffffffffffff - 1;  // of no lane
 
 }  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -89,6 +89,30 @@ __device__ inline Lanes load_apart(const u32* p, usize distance, u32 n) {
   return {lane_id() < n ? p[lane_id() * distance] : 0u};
 }
 
+struct LaneTerms {
+  u64 own;
+};
+__device__ inline LaneTerms load_terms(const u64* table, Lanes ids, Flags f) { return {f.on ? table[ids.v] : 0}; }
+__device__ inline LaneTerms masked(LaneTerms a, Flags f) { return {f.on ? a.own : 0}; }
+/// In three pieces of 22 bits, whose sums fit in 32.
+__device__ inline u64 total(LaneTerms a) {
+  const u32 mask = (1u << 22) - 1;
+  const u64 low = sum(Lanes{static_cast<u32>(a.own) & mask}), middle = sum(Lanes{static_cast<u32>(a.own >> 22) & mask});
+  return low + (middle << 22) + (static_cast<u64>(sum(Lanes{static_cast<u32>(a.own >> 44)})) << 44);
+}
+__device__ inline i64 largest(LaneTerms a, Flags f) {
+  i64 most = f.on ? static_cast<i64>(a.own) : kLeastTerm;
+  for (u32 step = kLanes / 2; step; step /= 2) {
+    const i64 other = __shfl_xor_sync(~0u, most, step);
+    most = other > most ? other : most;
+  }
+  return most;
+}
+__device__ inline void add_gains(LaneTerms& sum, LaneTerms a, u64 base, Flags f) {
+  const i64 gain = static_cast<i64>(a.own + base);
+  if (f.on && gain > 0) sum.own += static_cast<u64>(gain);
+}
+
 struct LaneStack {
   u32 own = 0;
   __device__ void put(u32 i, u32 x) { own = lane_id() == i ? x : own; }

@@ -1,0 +1,89 @@
+"""What a GPU is told before it looks for the best: no answer is ruled out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernels.cpu import load_extension, wait_for
+from kernels.cuda.finding import TIE_BITS
+from kernels.finding import NO_VALUE, OBJECTIVES
+from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, tall_graphs
+from tests.property.test_finding import FEW, SOME, Reference, some_sizes
+
+UNLIMITED = 2**32 - 1
+
+
+def opened(
+    graph: Graph, side: str, objective: str, k: int, least: int, terms: Any, sizes: dict[str, int]
+) -> tuple[int, set[int]]:
+    """What an answer must be worth, and the roots that are left, by their places in the search
+    order."""
+    limits = [sizes.get(name, 1) for name in ("min_left", "min_right", "min_edges")]
+    limits += [sizes.get(name, UNLIMITED) for name in ("max_left", "max_right")]
+    csr = graph.csr
+    session = load_extension().FindSession(
+        np.asarray(csr[0], np.int64), np.asarray(csr[1], np.int32), csr[2], side == "left", OBJECTIVES.index(objective), k, least,
+        *(np.asarray(each, np.int64) for each in terms), *limits, 1, True,
+    )  # fmt: skip
+    wait_for(session)
+    return session.least, set(session.open_roots.tolist())
+
+
+def check(graph: Graph, k: int, seed: int, sizes: dict[str, int], least: int = NO_VALUE) -> None:
+    random = np.random.default_rng(seed)
+    weights = random.integers(-3, 9, graph.n_left), random.integers(-3, 9, graph.n_right)
+    pairs = np.array(graph.edges, dtype=np.int64).reshape(-1, 2)
+    for objective in OBJECTIVES:
+        reference = Reference(graph, objective, weights)
+        expected = [found for found in reference.best(k, sizes) if found[0] >= least]
+        terms = {"weight": weights, "surprise": reference.terms}.get(objective, ([], []))
+        for role, n, side in ((0, graph.n_left, "left"), (1, graph.n_right, "right")):
+            reached, roots = opened(graph, side, objective, k, least, terms, sizes)
+            order = np.argsort(np.bincount(pairs[:, role], minlength=n), kind="stable")
+            place = np.argsort(order)
+            for value, *members in expected:
+                assert min(place[members[role]].tolist()) in roots
+                edges = len(members[0]) * len(members[1])
+                assert (value << TIE_BITS | edges if objective in ("vertices", "balanced") else value) >= reached
+
+
+@SOME
+@given(random_graphs(), st.integers(1, 30), st.integers(0, 2**32), some_sizes())
+def test_roots_of_answers_are_left_in_small_graphs(graph: Graph, k: int, seed: int, sizes: dict[str, int]) -> None:
+    check(graph, k, seed, sizes)
+
+
+@SOME
+@given(st.one_of(tall_graphs(), hub_graphs()), st.integers(1, 30), st.integers(0, 2**32), some_sizes())
+def test_roots_of_answers_are_left_in_tall_graphs_and_hubs(
+    graph: Graph, k: int, seed: int, sizes: dict[str, int]
+) -> None:
+    check(graph, k, seed, sizes)
+
+
+@FEW
+@given(broad_graphs(), st.integers(1, 10), st.integers(0, 2**32), some_sizes())
+def test_roots_of_answers_are_left_in_broad_graphs(graph: Graph, k: int, seed: int, sizes: dict[str, int]) -> None:
+    check(graph, k, seed, sizes)
+
+
+@SOME
+@given(st.one_of(random_graphs(), hub_graphs()), st.integers(1, 30), st.integers(0, 2**32), st.integers(-20, 40))
+def test_roots_of_answers_that_are_worth_enough_are_left(graph: Graph, k: int, seed: int, least: int) -> None:
+    check(graph, k, seed, {}, least)
+
+
+@pytest.mark.parametrize("objective", ["edges", "vertices", "weight"])
+def test_most_roots_are_ruled_out_where_there_are_hubs(objective: str) -> None:
+    """Five hubs, and 2,000 vertices of two neighbours."""
+    random = np.random.default_rng(1)
+    of_hubs = [(hub, v) for hub in range(5) for v in random.choice(1000, 400, replace=False).tolist()]
+    of_others = [(u, v) for u in range(5, 2005) for v in random.choice(1000, 2, replace=False).tolist()]
+    graph = Graph(2005, 1000, tuple(sorted(of_hubs + of_others)))
+    terms = (np.ones(2005), np.ones(1000)) if objective == "weight" else ([], [])
+    assert len(opened(graph, "left", objective, 3, NO_VALUE, terms, {})[1]) < 100
