@@ -169,7 +169,8 @@ class Enumeration {
     } else {
       MemberSink::Deliver deliver;
       if (settings_.mode == Mode::enumerate) deliver = [this](std::unique_ptr<Batch> b) { this->deliver(std::move(b)); };
-      MemberSink sink(labels_, settings_.limits, tally, deliver, settings_.places, settings_.batch_bicliques, settings_.batch_ids, *pool_);
+      const bool places = settings_.places && labels_.row_ids.size() + labels_.column_ids.size() <= kMostPlaced;
+      MemberSink sink(labels_, settings_.limits, tally, deliver, places, settings_.batch_bicliques, settings_.batch_ids, *pool_);
       search(sink);
     }
   }

@@ -6,7 +6,7 @@
 // place when a subtree or a leaf first needs it, so that lists are written as places to begin with.
 //
 // Cost: a look-up for each vertex of a subtree, not for each id of a list. Memory: with places, 4
-// bytes a vertex of the side.
+// bytes a vertex of the side and thread; so where there are many vertices, lists hold ids.
 #pragma once
 
 #include "lanes/types.hpp"
@@ -15,6 +15,8 @@
 #include <vector>
 
 namespace bicliq {
+
+constexpr std::size_t kMostPlaced = 1 << 22;  // vertices of both sides: 16 MiB a thread
 
 class Numbering {
  public:
