@@ -39,15 +39,6 @@ MOST_STEPS, WIDEST_STEPS = 32, 1 << 20
 """Thresholds of a side, and the largest less the least of them."""
 
 
-@dataclass(frozen=True)
-class Interval:
-    """An estimate, and where the truth lies in nine cases of ten."""
-
-    value: float
-    low: float
-    high: float
-
-
 @dataclass(frozen=True, eq=False)
 class BicliqueEstimate:
     """What a search for maximal bicliques is expected to find.
@@ -243,24 +234,17 @@ class _Sampler:
         return _Sample(run, side, (len(self._steps[0]), len(self._steps[1])))
 
 
-def interval(batches: Any) -> Interval:
-    """The mean of batches, and the interval that holds the truth in nine cases of ten."""
-    mean = float(np.mean(batches))
-    if mean == 0:
-        return Interval(0, 0, 0)
-    relative = float(np.std(batches, ddof=1)) / (mean * math.sqrt(len(batches)))
-    reach = math.exp(SKEW * QUANTILE * math.sqrt(math.log1p(relative**2)))
-    return Interval(mean, mean / reach, mean * reach)
+def _intervals(batches: Any) -> Any:
+    """The mean of batches over a table, and where the truth lies in nine cases of ten."""
+    mean = batches.mean(0)
+    relative = batches.std(0, ddof=1) / (np.maximum(mean, 1e-300) * math.sqrt(len(batches)))
+    reach = np.exp(SKEW * QUANTILE * np.sqrt(np.log1p(relative**2)))
+    return np.stack([mean, mean / reach, mean * reach], axis=-1)
 
 
 def _estimate(sample: _Sample, here: _Sample, steps: tuple[list[int], list[int]], work: int) -> BicliqueEstimate:
     """Put the batches together; `here`: a sample on the side of the search, which says its cost."""
-    shape = sample.found.shape[1:]
-    table, ids_table = np.zeros((*shape, 3)), np.zeros((*shape, 3))
-    for at in np.ndindex(*shape):
-        for values, to in ((sample.found, table), (sample.ids, ids_table)):
-            found = interval(values[(slice(None), *at)])
-            to[at] = found.value, found.low, found.high
+    table, ids_table = _intervals(sample.found), _intervals(sample.ids)
     if not sample.exact:
         for values in (table, ids_table):
             _bound_unseen(values)
