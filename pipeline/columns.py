@@ -1,7 +1,8 @@
 """Columns of Arrow as arrays of NumPy and back, in the same memory.
 
-`pa.array` and `to_numpy` import pandas at their first call, wherever it is installed: a quarter of
-a second of CPU time, as long as a run of a small table takes without it.
+`pa.array`, `pa.table` of arrays, `to_numpy`, `empty_table` and `from_pylist` import pandas at their
+first call, wherever it is installed: a quarter of a second of CPU time, as long as a run of a small
+table takes without it.
 """
 
 from __future__ import annotations
@@ -36,6 +37,11 @@ def column_of(values: np.ndarray[Any, Any]) -> pa.Array:
     """
     flat = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else np.ascontiguousarray(values)
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(flat)])
+
+
+def empty_table(schema: pa.Schema) -> pa.Table:
+    """A table of these columns without rows."""
+    return pa.Table.from_batches([], schema)
 
 
 def words_column(words: Sequence[str]) -> pa.Array:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pipeline.columns import column_of, empty_table, values_of, words_column
 from pipeline.errors import InputError, StorageError
 from pipeline.store.biclique_reader import Int64s
 from pipeline.store.bicliques import SCHEMA
@@ -122,7 +123,7 @@ class Changes:
         values = self._worth(kind, by, weights)[rows]
         edges = _values(table, "edges")[rows]
         best = np.lexsort((rows, -edges, -values))[:k]
-        groups = zip(table.take(pa.array(rows[best])).to_pylist(), values[best].tolist(), strict=True)
+        groups = zip(table.take(column_of(rows[best])).to_pylist(), values[best].tolist(), strict=True)
         return [{**group, "value": value, **self._counterpart(kind, group)} for group, value in groups]
 
     def record(self, k: int = 20, by: Objective = "edges", weights: Weights | None = None) -> dict[str, Any]:
@@ -151,7 +152,7 @@ class Changes:
         if fs.exists(target) and not overwrite:
             raise InputError(f"{place}: is there already; name another file, or overwrite it")
         kinds: tuple[Kind, Kind] = ("appeared", "vanished")
-        parts = [self._tables[kind].take(pa.array(self._wanted(kind))) for kind in kinds]
+        parts = [self._tables[kind].take(column_of(self._wanted(kind))) for kind in kinds]
         named = [
             part.add_column(0, "change", pa.repeat(kind, len(part))) for kind, part in zip(kinds, parts, strict=True)
         ]
@@ -272,12 +273,12 @@ def _compared(before: Run, after: Run) -> tuple[pa.Table, pa.Table]:
     for run, other in ((after, before), (before, after)):
         known = hashes[other.run]
         of_labels = read_hashes(run.store.graph(str(run.folder.read_record("run.json")["graph"])))
-        parts = [SCHEMA.empty_table()]
+        parts = [empty_table(SCHEMA)]
         for table in run.chosen(EVERYTHING):
             some = hashes_of(table, of_labels)
             at = np.minimum(np.searchsorted(known, some), max(len(known) - 1, 0))
             alone = known[at] != some if len(known) else np.ones(len(some), np.bool_)
-            parts.append(table.select(SCHEMA.names).filter(pa.array(alone)).cast(SCHEMA))
+            parts.append(table.select(SCHEMA.names).filter(column_of(alone)).cast(SCHEMA))
         found.append(pa.concat_tables(parts))
     return found[0], found[1]
 
@@ -294,7 +295,7 @@ def _shown(run: Run, table: pa.Table) -> pa.Table:
 
 
 def _values(table: pa.Table, by: Objective) -> Int64s:
-    left, right = (table[name].to_numpy().astype(np.int64) for name in ("n_left", "n_right"))
+    left, right = (values_of(table[name]).astype(np.int64) for name in ("n_left", "n_right"))
     values: dict[str, Int64s] = {
         "edges": left * right,
         "vertices": left + right,
@@ -313,7 +314,7 @@ def _weighed(lists: pa.ChunkedArray, by_label: Mapping[str, float]) -> Any:
     listed = pc.index_in(column.flatten().cast(pa.string()), value_set=pa.array(list(by_label), pa.string()))
     weights = np.append(np.array(list(by_label.values()), float), 0.0)  # the last for who is not listed
     worth = weights[listed.fill_null(len(by_label)).to_numpy()]
-    return np.bincount(pc.list_parent_indices(column).to_numpy(), weights=worth, minlength=len(column))
+    return np.bincount(values_of(pc.list_parent_indices(column)), weights=worth, minlength=len(column))
 
 
 def _shared(lists: pa.ChunkedArray, members: list[Any]) -> Int64s:
@@ -322,6 +323,7 @@ def _shared(lists: pa.ChunkedArray, members: list[Any]) -> Int64s:
         return np.zeros(0, np.int64)
     column = lists.combine_chunks()
     values = column.flatten()
-    there = pc.is_in(values, value_set=pa.array(members, values.type)).to_numpy(zero_copy_only=False)
-    parents = pc.list_parent_indices(column).to_numpy()
+    wanted = words_column(members) if isinstance(members[0], str) else column_of(np.array(members))
+    there = values_of(pc.is_in(values, value_set=wanted.cast(values.type)))
+    parents = values_of(pc.list_parent_indices(column))
     return np.bincount(parents[there], minlength=len(column)).astype(np.int64)

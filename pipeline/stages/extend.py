@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.columns import column_of, values_of
 from pipeline.errors import InputError
 from pipeline.formats import Edges
 from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
@@ -274,7 +275,7 @@ def _store(
     columns = {"left": left, "right": right, "there": differs.there}
     if differs.weight is not None:
         columns["weight"] = differs.weight
-    tables = {CHANGED: pa.table(columns)}
+    tables = {CHANGED: pa.table({name: column_of(values) for name, values in columns.items()})}
     tables |= {
         f"{side}_ids.parquet": labels_table(some)
         for side, some in zip(("left", "right"), new, strict=True)
@@ -309,12 +310,12 @@ def appended(labels: pa.Array, more: pa.Array) -> tuple[pa.Array, Int64s]:
     if labels.type != more.type:
         labels, more = labels.cast(pa.string()), more.cast(pa.string())
     places = pc.index_in(labels, value_set=more)  # a table of the few labels, not of the many
-    known = np.flatnonzero(pc.is_valid(places).to_numpy(zero_copy_only=False))
+    known = np.flatnonzero(values_of(pc.is_valid(places)))
     ids: Int64s = np.full(len(more), -1, np.int64)
-    ids[places.drop_null().to_numpy()] = known
+    ids[values_of(places.drop_null())] = known
     fresh = ids < 0
     ids[fresh] = len(labels) + np.arange(int(fresh.sum()))
-    return pa.concat_arrays([labels, more.filter(pa.array(fresh))]), ids
+    return pa.concat_arrays([labels, more.filter(column_of(fresh))]), ids
 
 
 def _without_unknown(labels: tuple[pa.Array, ...], places: tuple[Int64s, ...]) -> tuple[Any, Any]:

@@ -10,9 +10,11 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, Self, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import xxhash
 
+from pipeline.columns import column_of
 from pipeline.settings import IngestSettings, parse_time
 
 DROPPED = (
@@ -121,4 +123,4 @@ def of_sample(labels: pa.Array, fraction: float) -> pa.Array:
     encoded = labels.dictionary_encode()
     distinct = encoded.dictionary.to_pylist()
     keep = [xxhash.xxh3_64_intdigest(str(label).encode()) < fraction * 2**64 for label in distinct]
-    return pa.array(keep, pa.bool_()).take(encoded.indices)
+    return column_of(np.array(keep, np.bool_)).take(encoded.indices)

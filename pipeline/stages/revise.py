@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from pipeline.columns import column_of
 from pipeline.formats import Edges
 from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph
 from pipeline.settings import IngestSettings
@@ -136,7 +137,7 @@ def slide(
 def _appended_as_used(labels: pa.Array, more: pa.Array, codes: Int32s) -> tuple[pa.Array, Int64s]:
     """Append the labels that some rows have; returns all, and the id of each of these."""
     used = np.unique(codes)
-    ids, found = appended(labels, more.take(pa.array(used)))
+    ids, found = appended(labels, more.take(column_of(used)))
     places = np.full(len(more), -1, np.int64)
     places[used] = found
     return ids, places

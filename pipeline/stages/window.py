@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pipeline.columns import values_of
 from pipeline.settings import parse_duration
 from pipeline.store.layout import GraphFolder
 from pipeline.store.records import named_files
@@ -124,6 +125,6 @@ def read_rows(folder: GraphFolder, record: dict[str, Any]) -> TimedRows | None:
     if ROWS_FILE not in stored:
         return None
     table = folder.read_table(stored[ROWS_FILE])
-    weight = table["weight"].to_numpy() if "weight" in table.column_names else None
-    left, right, time = (table[name].to_numpy() for name in ("left", "right", "time"))
+    weight = values_of(table["weight"]) if "weight" in table.column_names else None
+    left, right, time = (values_of(table[name]) for name in ("left", "right", "time"))
     return TimedRows(left, right, time, weight, float(record["summary"]["latest"]))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 import kernels
@@ -72,6 +74,17 @@ def table_of(arrays: Iterable[Any], schema: pa.Schema) -> pa.Table:
         else:
             columns.append(column_of(next(rest)))
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def columns_of(rows: list[dict[str, Any]], schema: pa.Schema) -> Iterator[npt.NDArray[Any]]:
+    """The arrays of `table_of` of some rows, as `Table.to_pylist` gives them."""
+    for field in schema:
+        values = [row[field.name] for row in rows]
+        if pa.types.is_list(field.type):
+            yield np.cumsum([0, *map(len, values)], dtype=np.int32)
+            values = [member for members in values for member in members]
+        kind = field.type.value_type if pa.types.is_list(field.type) else field.type
+        yield np.array(values, kind.to_pandas_dtype())
 
 
 def batches_of(table: pa.Table) -> Iterator[kernels.BicliqueBatch]:

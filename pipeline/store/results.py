@@ -21,11 +21,11 @@ import pyarrow.compute as pc
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from pipeline.columns import column_of
+from pipeline.columns import column_of, empty_table
 from pipeline.errors import InputError
 from pipeline.events import warn
 from pipeline.store.biclique_reader import BicliqueReader, Int64s
-from pipeline.store.bicliques import OBJECTIVE_COLUMNS, SCHEMA, publish_of, schema_of
+from pipeline.store.bicliques import OBJECTIVE_COLUMNS, SCHEMA, columns_of, publish_of, schema_of, table_of
 from pipeline.store.choice import EVERYTHING, Choice, Int32s
 from pipeline.store.commits import Commit
 from pipeline.store.labels import read_labels
@@ -170,7 +170,7 @@ class Run:
             Whether the lists hold original ids; otherwise dense ones.
         """
         parts = [part.read() for part in self.parts.values()]
-        return self._labelled(pa.concat_tables([SCHEMA.empty_table(), *parts]), ids)
+        return self._labelled(pa.concat_tables([empty_table(SCHEMA), *parts]), ids)
 
     def to_pandas(self, ids: bool = True) -> Any:
         """Return all bicliques as a pandas DataFrame; `left` and `right` are Arrow list columns."""
@@ -180,7 +180,7 @@ class Run:
         """Return the bicliques as a Dask DataFrame with one Dask partition a partition."""
         import dask.dataframe as dd
 
-        meta = _to_pandas(self._labelled(SCHEMA.empty_table(), ids))
+        meta = _to_pandas(self._labelled(empty_table(SCHEMA), ids))
         parts = list(self.parts.values())
         if not parts:
             return dd.from_pandas(meta, npartitions=1)
@@ -306,7 +306,7 @@ class Run:
                 best = sorted([*best, *found], key=_largest_first)[:many]
         edges, *others = (OBJECTIVE_COLUMNS[one] for one in self._shown(by))
         schema = pa.schema([*SCHEMA.insert(4, edges), pa.field("biclique_id", pa.int64(), nullable=False), *others])
-        return self._labelled(pa.Table.from_pylist(best[skip:], schema=schema), ids)
+        return self._labelled(table_of(columns_of(best[skip:], schema), schema), ids)
 
     def _valued(self, table: pa.Table, file: BicliqueReader, group: int, rows: Int64s) -> pa.Table:
         """Put what bicliques are worth behind them, by the objectives of the run."""
@@ -496,7 +496,7 @@ def _as_label(label: object, kind: pa.DataType) -> pa.Scalar | None:
 
 def _take_lists(lists: pa.ListArray, labels: pa.Array) -> pa.ListArray:
     """Lists of labels in place of lists of their positions."""
-    offsets = pc.subtract(lists.offsets, lists.offsets[0]) if len(lists) else pa.array([0], pa.int32())
+    offsets = pc.subtract(lists.offsets, lists.offsets[0]) if len(lists) else column_of(np.zeros(1, np.int32))
     return pa.ListArray.from_arrays(offsets, labels.take(lists.flatten()))
 
 

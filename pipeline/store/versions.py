@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import kernels
+from pipeline.columns import column_of, empty_table, values_of
 from pipeline.errors import DamageError
 from pipeline.store.biclique_reader import BicliqueReader, Int64s, LargerSides, open_bicliques
 from pipeline.store.bicliques import SCHEMA, publish_of
@@ -78,7 +79,7 @@ class Layer:
         """Read what vanished: all of it, or what a partition of the base may hold."""
         groups = [at for at, (number, _) in enumerate(self.shares) if partition in (None, number)]
         if not groups:
-            return SCHEMA.empty_table()
+            return empty_table(SCHEMA)
         with self.folder.open_parquet(self.file(VANISHED)) as file:
             return file.read_row_groups(groups)
 
@@ -181,7 +182,7 @@ class Part:
         kinds = _kinds(file.numbers(group))[rows] if table is None else _kinds(table)
         doubtful = np.flatnonzero(_are_in(self._gone.kinds, kinds)[0])
         if doubtful.size:
-            lists = file.table(group, rows[doubtful]) if table is None else table.take(pa.array(doubtful))
+            lists = file.table(group, rows[doubtful]) if table is None else table.take(column_of(doubtful))
             found[doubtful] = ~self._gone.holds(lists.select(["left", "right"]))
         return found
 
@@ -195,13 +196,13 @@ class Part:
             if lives.all():
                 yield group, start, rows, table
             elif lives.any():
-                yield group, start, rows[lives], table.filter(pa.array(lives))
+                yield group, start, rows[lives], table.filter(column_of(lives))
 
     def read(self) -> pa.Table:
         """Read all rows that did not vanish."""
         with self.open() as file:
             parts = [table for *_, table in self.tables(file, EVERYTHING)]
-        return pa.concat_tables([SCHEMA.empty_table(), *parts])
+        return pa.concat_tables([empty_table(SCHEMA), *parts])
 
     @cached_property
     def _gone(self) -> _Gone | None:
@@ -222,14 +223,14 @@ class _Gone:
     def of(cls, table: pa.Table) -> _Gone:
         hashes = hashes_of(table)
         order = np.argsort(hashes)
-        return cls(np.unique(_kinds(table)), hashes[order], table.select(["left", "right"]).take(pa.array(order)))
+        return cls(np.unique(_kinds(table)), hashes[order], table.select(["left", "right"]).take(column_of(order)))
 
     def holds(self, lists: pa.Table) -> npt.NDArray[np.bool_]:
         """Whether each biclique is among these: equal by hash, and then list by list."""
         found, places = _are_in(self.hashes, hashes_of(lists))
-        same = self.lists.take(pa.array(places[found]))
+        same = self.lists.take(column_of(places[found]))
         for side in ("left", "right"):
-            if not _equal_lists(lists[side].filter(pa.array(found)), same[side]):
+            if not _equal_lists(lists[side].filter(column_of(found)), same[side]):
                 raise DamageError(
                     "two different bicliques have the same 64-bit hash; give the full run of this version"
                 )
@@ -243,9 +244,10 @@ def _are_in(ascending: UInt64s, values: UInt64s) -> tuple[npt.NDArray[np.bool_],
 
 
 def _equal_lists(some: pa.ChunkedArray, others: pa.ChunkedArray) -> bool:
-    lengths = (pc.list_value_length(lists).to_numpy() for lists in (some, others))
-    values = (pc.list_flatten(lists).to_numpy() for lists in (some, others))
-    return bool(np.array_equal(*lengths) and np.array_equal(*values))
+    return all(
+        np.array_equal(values_of(part(some)), values_of(part(others)))
+        for part in (pc.list_value_length, pc.list_flatten)
+    )
 
 
 def hashes_of(table: pa.Table, labels: tuple[UInt64s, UInt64s] | None = None) -> UInt64s:
@@ -261,8 +263,8 @@ def hashes_of(table: pa.Table, labels: tuple[UInt64s, UInt64s] | None = None) ->
     """
     columns: list[Any] = []
     for side in ("left", "right"):
-        lengths = pc.list_value_length(table[side]).to_numpy().astype(np.int64)
-        columns += [np.concatenate([[0], np.cumsum(lengths)]), pc.list_flatten(table[side]).to_numpy()]
+        lengths = values_of(pc.list_value_length(table[side])).astype(np.int64)
+        columns += [np.concatenate([[0], np.cumsum(lengths)]), values_of(pc.list_flatten(table[side]))]
     found: UInt64s = kernels.biclique_hashes(*columns, *(labels or ()))
     return found
 
@@ -279,7 +281,7 @@ def net_changes(steps: Iterable[tuple[pa.Table, pa.Table]]) -> tuple[pa.Table, p
     -----
     A biclique comes and goes by turns, so its comings less its goings are -1, 0 or 1.
     """
-    tables, signs = [SCHEMA.empty_table()], [np.zeros(0, np.int64)]
+    tables, signs = [empty_table(SCHEMA)], [np.zeros(0, np.int64)]
     for appeared, vanished in steps:
         for table, sign in ((appeared, 1), (vanished, -1)):
             tables.append(table.cast(SCHEMA))
@@ -287,13 +289,13 @@ def net_changes(steps: Iterable[tuple[pa.Table, pa.Table]]) -> tuple[pa.Table, p
     whole = pa.concat_tables(tables)
     _, first, places = np.unique(hashes_of(whole), return_index=True, return_inverse=True)
     net = np.bincount(places, weights=np.concatenate(signs), minlength=len(first)).astype(np.int64)
-    came, went = (whole.take(pa.array(np.sort(first[net == sign]))) for sign in (1, -1))
+    came, went = (whole.take(column_of(np.sort(first[net == sign]))) for sign in (1, -1))
     return came, went
 
 
 def _kinds(table: pa.Table) -> UInt64s:
     """Root and sizes in one number: equal where these are, and seldom otherwise."""
-    root, left, right = (table[name].to_numpy().astype(np.uint64) for name in ("root", "n_left", "n_right"))
+    root, left, right = (values_of(table[name]).astype(np.uint64) for name in ("root", "n_left", "n_right"))
     found: UInt64s = (root << np.uint64(32)) ^ (left << np.uint64(16)) ^ right
     return found
 

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 import kernels
+from pipeline.columns import column_of, empty_table, values_of
 from pipeline.errors import DamageError, InputError
 from pipeline.events import tell
 from pipeline.graphs.bipartite import read_graph
@@ -291,20 +292,20 @@ class _Rows:
             with part.open() as file:
                 for group in range(len(file.rows)):
                     rows = self._mine(file, group, number)
-                    table = self._living(part, file, group, rows) if rows.size else SCHEMA.empty_table()
+                    table = self._living(part, file, group, rows) if rows.size else empty_table(SCHEMA)
                     if table.num_rows:
                         yield table.combine_chunks()
 
     def _mine(self, file: BicliqueReader, group: int, number: int) -> Int64s:
         """Rows of a row group whose root is in a partition."""
-        return np.flatnonzero(self._partition[file.numbers(group)["root"].to_numpy()] == number)
+        return np.flatnonzero(self._partition[values_of(file.numbers(group)["root"])] == number)
 
     @staticmethod
     def _living(part: Part, file: BicliqueReader, group: int, rows: Int64s) -> pa.Table:
         """Those of some rows that did not vanish."""
         table = file.table(group, None if rows.size == file.rows[group] else rows)
         lives = part.lives(file, group, rows, table)
-        return table if lives.all() else table.filter(pa.array(lives))
+        return table if lives.all() else table.filter(column_of(lives))
 
 
 def _record(

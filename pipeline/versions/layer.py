@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import kernels
+from pipeline.columns import empty_table, values_of
 from pipeline.errors import BicliqError
 from pipeline.graphs.bipartite import Int32s, Int64s
 from pipeline.settings import PublishSettings
@@ -157,15 +158,15 @@ def _table(lists: kernels.BicliqueLists, roots: Roots) -> pa.Table:
         )
         for batch in _in_groups(lists, root)
     ]
-    return pa.concat_tables([SCHEMA.empty_table(), *parts])
+    return pa.concat_tables([empty_table(SCHEMA), *parts])
 
 
 def _lists(table: pa.Table) -> kernels.BicliqueLists:
     """Rows of a file as bicliques."""
     columns: list[Any] = []
     for side in ("left", "right"):
-        lengths = table[f"n_{side}"].to_numpy().astype(np.int64)
-        columns += [np.concatenate([[0], np.cumsum(lengths)]), pc.list_flatten(table[side]).to_numpy()]
+        lengths = values_of(table[f"n_{side}"]).astype(np.int64)
+        columns += [np.concatenate([[0], np.cumsum(lengths)]), values_of(pc.list_flatten(table[side]))]
     return kernels.BicliqueLists(*columns)
 
 

@@ -121,14 +121,20 @@ def test_help_loads_none_of_the_heavy_libraries():
     assert done.stderr.strip() == "[]"
 
 
-@pytest.mark.parametrize("command", ["run", "verify", "enumerate", "count", "find", "clique"])
+@pytest.mark.parametrize(
+    "command", ["run", "verify", "enumerate", "count", "find", "clique", "update", "top", "show", "diff"]
+)
 def test_a_small_table_loads_neither_pandas_nor_scipy_nor_a_cluster(command, tmp_path):
     (tmp_path / "edges.csv").write_text("a,b\nx,1\nx,2\ny,2\nz,3\n")
-    table, store = str(tmp_path / "edges.csv"), ["--store", str(tmp_path / "store")]
-    if command == "verify":
-        subprocess.run([sys.executable, "-m", "flows.cli", "run", table, *store], capture_output=True, check=True)
+    (tmp_path / "more.csv").write_text("a,b\nx,3\nw,2\n")
+    table, more, store = str(tmp_path / "edges.csv"), str(tmp_path / "more.csv"), ["--store", str(tmp_path / "store")]
+    before = {"verify": ("run",), "update": ("run",), **dict.fromkeys(("top", "show", "diff"), ("run", "update"))}
+    arguments = {"run": [table, *store], "update": [more, *store], "count": [table, "2", "2"]}
+    arguments |= dict.fromkeys(("verify", "top", "show", "diff"), store)
+    for made in before.get(command, ()):
+        line = [sys.executable, "-m", "flows.cli", made, *arguments[made]]
+        subprocess.run(line, capture_output=True, check=True)
     heavy = ("pandas", "scipy", "dask", "distributed", "prefect", "matplotlib", "pygments")
-    arguments = {"run": [table, *store], "verify": store, "count": [table, "2", "2"]}
     line = [command, *arguments.get(command, [table]), "--json"]
     script = (
         f"import sys; from flows.cli import invoke; code = invoke({line});"
