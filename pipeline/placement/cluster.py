@@ -13,6 +13,7 @@ from typing import Any
 
 from kernels import available_threads
 from pipeline.errors import BackendError, InputError
+from pipeline.events import warn
 from pipeline.placement.device import INSTALL, POOL_KEEPS
 from pipeline.settings import ClusterSettings
 
@@ -33,6 +34,9 @@ NAMED = 5
 
 CONNECT_SECONDS = 30
 """How long to wait for the scheduler of an existing cluster."""
+
+CLOSING_SECONDS = 60.0
+"""How long to wait for a cluster of our own to close: some seconds are usual."""
 
 
 @contextlib.contextmanager
@@ -97,11 +101,26 @@ def open_cluster(settings: ClusterSettings, backend: str = "cpu", data_backend: 
             return
         _refuse_in_a_worker()
         cluster = _gpu_cluster(settings, data_backend) if backend == "cuda" else _core_cluster(settings)
-        with cluster, Client(cluster) as client:
+        with _closed_in_time(cluster), Client(cluster) as client:
             if settings.dashboard:
                 cluster.sync(_show_searches, cluster.scheduler)
             client.register_worker_callbacks(_leave_interrupts_to_the_client)
             yield client
+
+
+@contextlib.contextmanager
+def _closed_in_time(cluster: Any) -> Iterator[None]:
+    """Close a cluster at the end; one that does not close is left, and ends with this process.
+
+    Dask may wait for ever for a worker that was being started again.
+    """
+    try:
+        yield
+    finally:
+        try:
+            cluster.close(timeout=CLOSING_SECONDS)
+        except TimeoutError:
+            warn("cluster is left open", reason=f"it did not close in {CLOSING_SECONDS:g} seconds")
 
 
 async def _show_searches(scheduler: Any) -> None:

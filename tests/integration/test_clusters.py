@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -15,9 +16,10 @@ import dask
 import httpx
 import numpy as np
 import pytest
-from distributed import Client
+from distributed import Client, LocalCluster
 
 from pipeline.errors import InputError
+from pipeline.placement import cluster
 from pipeline.placement.cluster import open_cluster
 from pipeline.run import run
 from pipeline.settings import ClusterSettings, load_settings
@@ -195,8 +197,6 @@ def test_a_worker_that_dies_again_is_started_again():
 
 
 def test_a_cluster_that_scales_itself_grows_from_nothing(tmp_path, table):
-    from distributed import LocalCluster
-
     with LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=None) as cluster:
         cluster.adapt(minimum=0, maximum=2, interval="500ms")
         scheduler = cluster.scheduler_address
@@ -226,3 +226,17 @@ def test_a_script_that_its_workers_would_run_again_ends_and_says_why(tmp_path):
     assert done.returncode == 1
     assert "BackendError: no cluster starts here" in last
     assert '`if __name__ == "__main__":`' in last
+
+
+def test_a_cluster_that_does_not_close_is_left(monkeypatch, caplog):
+    async def never(_):
+        await asyncio.sleep(1000)
+
+    monkeypatch.setattr(LocalCluster, "_close", never)
+    monkeypatch.setattr(cluster, "CLOSING_SECONDS", 0.5)
+    with open_cluster(ClusterSettings(workers=1, dashboard=False)) as client:
+        opened = client.cluster
+        assert client.submit(sum, [1, 2]).result(timeout=60) == 3
+    assert "cluster is left open" in caplog.text
+    monkeypatch.undo()
+    opened.close(timeout=60)
