@@ -76,8 +76,12 @@ def table_of(arrays: Iterable[Any], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def columns_of(rows: list[dict[str, Any]], schema: pa.Schema) -> Iterator[npt.NDArray[Any]]:
-    """The arrays of `table_of` of some rows, as `Table.to_pylist` gives them."""
+def table_of_rows(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+    """A table of rows as `Table.to_pylist` gives them, without nulls."""
+    return table_of(_arrays_of(rows, schema), schema)
+
+
+def _arrays_of(rows: list[dict[str, Any]], schema: pa.Schema) -> Iterator[npt.NDArray[Any]]:
     for field in schema:
         values = [row[field.name] for row in rows]
         if pa.types.is_list(field.type):

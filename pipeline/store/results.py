@@ -25,7 +25,7 @@ from pipeline.columns import column_of, empty_table
 from pipeline.errors import InputError
 from pipeline.events import warn
 from pipeline.store.biclique_reader import BicliqueReader, Int64s
-from pipeline.store.bicliques import OBJECTIVE_COLUMNS, SCHEMA, columns_of, publish_of, schema_of, table_of
+from pipeline.store.bicliques import OBJECTIVE_COLUMNS, SCHEMA, publish_of, schema_of, table_of_rows
 from pipeline.store.choice import EVERYTHING, Choice, Int32s
 from pipeline.store.commits import Commit
 from pipeline.store.labels import read_labels
@@ -306,7 +306,7 @@ class Run:
                 best = sorted([*best, *found], key=_largest_first)[:many]
         edges, *others = (OBJECTIVE_COLUMNS[one] for one in self._shown(by))
         schema = pa.schema([*SCHEMA.insert(4, edges), pa.field("biclique_id", pa.int64(), nullable=False), *others])
-        return self._labelled(table_of(columns_of(best[skip:], schema), schema), ids)
+        return self._labelled(table_of_rows(best[skip:], schema), ids)
 
     def _valued(self, table: pa.Table, file: BicliqueReader, group: int, rows: Int64s) -> pa.Table:
         """Put what bicliques are worth behind them, by the objectives of the run."""
