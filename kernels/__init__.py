@@ -9,11 +9,16 @@ from kernels.arguments import number_of_threads
 from kernels.backend import Backend, why_not
 from kernels.changes import BicliqueLists, Changes, ChangeSearch, unite_changes
 from kernels.clique import CliqueResult, maximum_clique, project_one_mode
-from kernels.contracts import BicliqueBatch, CountResult, CountTable, EnumerationResult, Progress
+from kernels.contracts import BicliqueBatch, CountResult, CountTable, EnumerationResult, Progress, SmallerBatch
 from kernels.counting import check_table, choose_count, count_all_bicliques, count_bicliques
 from kernels.cpu import BicliqueStream, Stream
 from kernels.digest import biclique_hashes, set_digest
-from kernels.enumeration import enumerate_maximal_bicliques, stream_maximal_bicliques, stream_row_groups
+from kernels.enumeration import (
+    enumerate_maximal_bicliques,
+    stream_maximal_bicliques,
+    stream_row_groups,
+    stream_smaller_sides,
+)
 from kernels.errors import BackendError, BicliqError, CapacityError
 from kernels.estimate import BicliqueEstimate, estimate_bicliques
 from kernels.finding import FindProgress, FindResult, Group, gpu_cannot_find, top_bicliques
@@ -49,6 +54,7 @@ __all__ = [
     "RowGroup",
     "RowGroupLayout",
     "SideRestorer",
+    "SmallerBatch",
     "Stream",
     "SurpriseTerms",
     "available_threads",
@@ -79,6 +85,7 @@ __all__ = [
     "set_digest",
     "stream_maximal_bicliques",
     "stream_row_groups",
+    "stream_smaller_sides",
     "top_bicliques",
     "transpose_rows",
     "unite_changes",

@@ -94,6 +94,21 @@ class BicliqueBatch:
     def __len__(self) -> int:
         return len(self.root)
 
+    @property
+    def n_left(self) -> Int32Array:
+        """How many left vertices each biclique has."""
+        return self.left_offsets[1:] - self.left_offsets[:-1]
+
+    @property
+    def n_right(self) -> Int32Array:
+        """How many right vertices each biclique has."""
+        return self.right_offsets[1:] - self.right_offsets[:-1]
+
+    @property
+    def lists(self) -> dict[str, tuple[Int32Array, Int32Array]]:
+        """The list columns: name, offsets and ids."""
+        return {"left": (self.left_offsets, self.left), "right": (self.right_offsets, self.right)}
+
     def head(self, n: int) -> BicliqueBatch:
         """The first `n` bicliques of the batch, without copying."""
         return BicliqueBatch(
@@ -103,6 +118,29 @@ class BicliqueBatch:
             self.right[: self.right_offsets[n]],
             self.root[:n],
         )
+
+
+@dataclass(frozen=True)
+class SmallerBatch:
+    """Some maximal bicliques, of each the smaller side alone: the left one of sides alike.
+
+    That of biclique `i` is ``smaller[offsets[i]:offsets[i + 1]]``, ascending; it has `n_left` left
+    and `n_right` right vertices. `root` is as of `BicliqueBatch`.
+    """
+
+    offsets: Int32Array
+    smaller: Int32Array
+    n_left: Int32Array
+    n_right: Int32Array
+    root: Int32Array
+
+    def __len__(self) -> int:
+        return len(self.root)
+
+    @property
+    def lists(self) -> dict[str, tuple[Int32Array, Int32Array]]:
+        """The list column: name, offsets and ids."""
+        return {"smaller": (self.offsets, self.smaller)}
 
 
 class StreamingSearch(Protocol):

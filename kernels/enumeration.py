@@ -24,11 +24,12 @@ from kernels.contracts import (
     Packed,
     ProgressCallback,
     Side,
+    SmallerBatch,
     UInt64Array,
 )
 from kernels.cpu import BicliqueStream, CpuSearch, Stream
 from kernels.cuda.enumeration import CudaSearch
-from kernels.cuda.stream import CudaStreamSearch
+from kernels.cuda.stream import CudaSmallerSearch, CudaStreamSearch
 from kernels.errors import BackendError, memory_is_capacity
 from kernels.side import choose_side, choose_side_for_warps
 
@@ -263,6 +264,39 @@ def stream_row_groups(
         raise ValueError("a limit of bicliques cuts batches, not row groups: use stream_maximal_bicliques")
     request = checked_request(indptr, indices, n_right, Backend.CPU, side=side, threads=threads, **bounds)
     return Stream(CpuSearch(request, "enumerate", layout), until)
+
+
+def stream_smaller_sides(
+    indptr: Any,
+    indices: Any,
+    n_right: int,
+    *,
+    side: Literal["auto", "left", "right"] = "auto",
+    **options: Any,
+) -> Stream[SmallerBatch]:
+    """Enumerate the maximal bicliques of a bipartite graph on a GPU, of each the smaller side.
+
+    The batches hold CuPy arrays of whatever a launch of the search has found. Half of the work of
+    a stream is to put lists in order, and these are a third of all (docs/methods.md).
+
+    Parameters
+    ----------
+    side, **options
+        As of `stream_maximal_bicliques`, which says what else there is; but no `max_bicliques`,
+        and no bounds of batches.
+
+    Returns
+    -------
+    Stream
+        An iterator of `SmallerBatch`; a context manager that ends the search when it is left.
+
+    Raises
+    ------
+    BackendError
+        Where there is no GPU.
+    """
+    asked = {"min_left": 1, "min_right": 1, "min_edges": 1, "threads": 1, **options}
+    return Stream(CudaSmallerSearch(checked_request(indptr, indices, n_right, Backend.CUDA, side=side, **asked)), None)
 
 
 def checked_request(

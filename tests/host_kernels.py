@@ -277,14 +277,13 @@ def own_bicliques(run: Search, root: int) -> list[tuple[list[int], list[int]]]:
 
 
 def measure_chunks(grid: Any, block: Any, arguments: Any) -> None:
-    fields, sizes, n_chunks = arguments
+    fields, sizes, n_chunks, smaller_only = arguments
     assert grid[0] * block[0] >= n_chunks
     for i, records in enumerate(chunks_of(Search(fields), int(n_chunks))):
-        sizes[:, i] = (
-            len(records),
-            sum(len(rows) for _, rows, _ in records),
-            sum(len(columns) for _, _, columns in records),
-        )
+        n_ids = [(len(rows), len(columns)) for _, rows, columns in records]
+        if smaller_only:
+            n_ids = [(min(each), 0) for each in n_ids]
+        sizes[:, i] = len(records), sum(rows for rows, _ in n_ids), sum(columns for _, columns in n_ids)
 
 
 def chunks_of(run: Search, n_chunks: int) -> Iterator[list[tuple[int, list[int], list[int]]]]:
@@ -314,6 +313,23 @@ def unpack_chunks(grid: Any, block: Any, arguments: Any) -> None:
             row_ends[number - 1], column_ends[number - 1] = row, column
 
 
+def unpack_smaller(grid: Any, block: Any, arguments: Any) -> None:
+    fields, sizes, ends, n_chunks, roots, list_ends, row_counts, column_counts, keys = arguments
+    run = Search(fields)
+    row_ids, column_ids = at(run.row_ids, run.n_rows, np.int32), at(run.column_ids, run.n_columns, np.int32)
+    for i, records in enumerate(chunks_of(run, int(n_chunks))):
+        number, first = (int(ends[k, i] - sizes[k, i]) for k in range(2))
+        for root, rows, columns in reversed(records):
+            left, right = (columns, rows) if run.columns_are_left else (rows, columns)
+            rows_wanted = (left if len(left) <= len(right) else right) is rows
+            own, ids = (rows, row_ids) if rows_wanted else (columns, column_ids)
+            keys[first : first + len(own)] = [(number << 32) | int(ids[v]) for v in own]
+            first += len(own)
+            roots[number], list_ends[number] = column_ids[root], first
+            row_counts[number], column_counts[number] = len(rows), len(columns)
+            number += 1
+
+
 ENUMERATION = {
     "single_rows": single_rows,
     "build_heavy_roots": build_heavy_roots,
@@ -324,6 +340,7 @@ ENUMERATION = {
     "search_best": search_bicliques,  # all of these sizes: the driver sorts out the best
     "measure_chunks": measure_chunks,
     "unpack_chunks": unpack_chunks,
+    "unpack_smaller": unpack_smaller,
 }
 
 

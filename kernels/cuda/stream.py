@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.contracts import BicliqueBatch, EnumerationRequest
+from kernels.contracts import BicliqueBatch, EnumerationRequest, SmallerBatch
 from kernels.cuda.device import Streams, current_device, device_errors, streams
 from kernels.cuda.enumeration import CudaRun, CudaSearch, SearchBatch, Watch, summed
 from kernels.cuda.search_memory import SearchMemory
@@ -98,7 +98,7 @@ class CudaStreamSearch(CudaSearch):
             while more:
                 with own.search:
                     counters = self._waited(run, memory, self._watch(before, batch))
-                    lists = _unpack(cp, run, counters["n_chunks"])
+                    lists = self._unpacked(cp, run, counters["n_chunks"])
                     unpacked = own.search.record()
                     more = counters["stop"] == Stop.PARK and counters["pending"] > 0
                     if more:
@@ -137,11 +137,29 @@ class CudaStreamSearch(CudaSearch):
         found = self._batch([to_host(array, beside) for array in lists])
         yield from cut(found, self._request.batch_bicliques, self._request.batch_ids)
 
-    def _batch(self, lists: list[Any]) -> BicliqueBatch:
+    def _unpacked(self, cp: Any, run: CudaRun, n_chunks: int) -> list[Any]:
+        """The lists of a launch."""
+        return _unpack(cp, run, n_chunks)
+
+    def _batch(self, lists: list[Any]) -> Any:
         """All that a launch has found, the rows and the columns on their sides."""
         roots, row_offsets, rows, column_offsets, columns = lists
         left, right = ((row_offsets, rows), (column_offsets, columns))[:: -1 if self._request.side == "left" else 1]
         return BicliqueBatch(*left, *right, roots)
+
+
+class CudaSmallerSearch(CudaStreamSearch):
+    """The same, of each biclique the smaller side alone; its batches stay on the GPU."""
+
+    def __init__(self, request: EnumerationRequest) -> None:
+        super().__init__(request, on_device=True)
+
+    def _unpacked(self, cp: Any, run: CudaRun, n_chunks: int) -> list[Any]:
+        return _unpack_smaller(cp, run, n_chunks)
+
+    def _batch(self, lists: list[Any]) -> Any:
+        roots, offsets, ids, n_rows, n_columns = lists
+        return SmallerBatch(offsets, ids, *self._by_role(n_columns, n_rows), roots)
 
 
 def cut(batch: BicliqueBatch, most_bicliques: int, most_ids: int) -> Iterator[BicliqueBatch]:
@@ -188,10 +206,7 @@ def _unpack(cp: Any, run: CudaRun, n_chunks: int) -> list[Any]:
     """
     if not n_chunks:
         return [cp.zeros(n, dtype=cp.int32) for n in (0, 1, 0, 1, 0)]
-    sizes = cp.empty((3, n_chunks), dtype=cp.uint64)
-    run.launch("measure_chunks", -(-n_chunks // THREADS), THREADS, sizes, np.uint64(n_chunks))
-    ends = cp.cumsum(sizes, axis=1)
-    n, n_rows, n_columns = map(int, ends[:, -1].get())
+    sizes, ends, (n, n_rows, n_columns) = _measured(cp, run, n_chunks, smaller_only=False)
     roots = cp.empty(n, dtype=cp.int32)
     row_offsets, column_offsets = (cp.zeros(n + 1, dtype=cp.int32) for _ in range(2))
     rows, columns = cp.empty(n_rows, dtype=cp.uint64), cp.empty(n_columns, dtype=cp.uint64)
@@ -200,3 +215,26 @@ def _unpack(cp: Any, run: CudaRun, n_chunks: int) -> list[Any]:
     rows.sort()
     columns.sort()
     return [roots, row_offsets, rows.astype(cp.int32), column_offsets, columns.astype(cp.int32)]
+
+
+def _unpack_smaller(cp: Any, run: CudaRun, n_chunks: int) -> list[Any]:
+    """The same of the smaller sides: roots, offsets, ids, and the numbers of rows and of columns."""
+    if not n_chunks:
+        return [cp.zeros(n, dtype=cp.int32) for n in (0, 1, 0, 0, 0)]
+    sizes, ends, (n, n_ids, _) = _measured(cp, run, n_chunks, smaller_only=True)
+    roots, n_rows, n_columns = (cp.empty(n, dtype=cp.int32) for _ in range(3))
+    offsets, ids = cp.zeros(n + 1, dtype=cp.int32), cp.empty(n_ids, dtype=cp.uint64)
+    arguments = (sizes, ends, np.uint64(n_chunks), roots, offsets[1:], n_rows, n_columns, ids)
+    run.launch("unpack_smaller", -(-n_chunks * 32 // THREADS), THREADS, *arguments)
+    ids.sort()
+    return [roots, offsets, ids.astype(cp.int32), n_rows, n_columns]
+
+
+def _measured(cp: Any, run: CudaRun, n_chunks: int, *, smaller_only: bool) -> tuple[Any, Any, tuple[int, int, int]]:
+    """Sizes of chunks, these added up, and records, ids of rows and ids of columns of all."""
+    sizes = cp.empty((3, n_chunks), dtype=cp.uint64)
+    counted = sizes, np.uint64(n_chunks), np.uint64(smaller_only)
+    run.launch("measure_chunks", -(-n_chunks // THREADS), THREADS, *counted)
+    ends = cp.cumsum(sizes, axis=1)
+    n, n_rows, n_columns = map(int, ends[:, -1].get())
+    return sizes, ends, (n, n_rows, n_columns)

@@ -21,9 +21,12 @@ POOL_KEEPS = 0.6  # of a GPU's memory, between two uses: about what a search tak
 LIBRARIES = ("cupy", "cudf", "cugraph", "rmm")
 
 
-LISTS: dict[str, Any] = {"compression": "ZSTD", "use_dictionary": False, "max_page_size_bytes": 1 << 16}
+LISTS: dict[str, Any] = {"use_dictionary": False, "max_page_size_bytes": 1 << 16}
 """Options of a file of bicliques: small pages are compressed side by side, and dictionaries of ids
 save nothing (docs/methods.md)."""
+
+CODECS = {"zstd": "ZSTD", "lz4_raw": "LZ4"}
+"""What cuDF calls the codecs of bicliques that it has. Without one its files are twice ours."""
 
 
 def why_no_data_on_device() -> str | None:
@@ -135,14 +138,9 @@ class DeviceParquetWriter:
 
     def write_bicliques(self, batch: Any) -> None:
         """Append a kernel's batch that is on the device; nothing but the encoded file leaves it."""
-        columns = {
-            "left": self._lists(batch.left_offsets, batch.left),
-            "right": self._lists(batch.right_offsets, batch.right),
-            "n_left": self._cudf.Series(batch.left_offsets[1:] - batch.left_offsets[:-1]),
-            "n_right": self._cudf.Series(batch.right_offsets[1:] - batch.right_offsets[:-1]),
-            "root": self._cudf.Series(batch.root),
-        }
-        self._writer.write_table(self._cudf.DataFrame(columns))
+        lists = {name: self._lists(*column) for name, column in batch.lists.items()}
+        numbers = {name: self._cudf.Series(getattr(batch, name)) for name in ("n_left", "n_right", "root")}
+        self._writer.write_table(self._cudf.DataFrame(lists | numbers))
 
     def _lists(self, offsets: Any, values: Any) -> Any:
         import pylibcudf as plc

@@ -15,7 +15,7 @@ import kernels
 from pipeline.errors import LimitReached
 from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.graphs.reduce import Reduced, reduce
-from pipeline.placement.device import LISTS, DeviceParquetWriter
+from pipeline.placement.device import CODECS, LISTS, DeviceParquetWriter
 from pipeline.placement.where import CPU_DATA, CPU_SEARCH, Backend, Place, check_backends, place_data, place_search
 from pipeline.settings import PublishSettings, SearchSettings, Settings
 from pipeline.stages.in_memory import bipartite_of
@@ -151,8 +151,9 @@ def _where_encoded(folder: RunFolder, data_place: Place, cut: Cut) -> Backend:
 
     The digest of some rows is made on the host, and files that cuDF does not write so.
     """
-    laid_out_as_cudf = publish_settings(folder) == PublishSettings()
-    return data_place.here() if not cut.room and laid_out_as_cudf else "cpu"
+    publish = publish_settings(folder)
+    as_cudf_does = publish.compression in CODECS and not publish.objectives
+    return data_place.here() if not cut.room and as_cudf_does else "cpu"
 
 
 def _search_and_commit(
@@ -211,9 +212,12 @@ def _search_to_file(
     }
     graph, sizes, digest = (part.indptr, part.indices, part.n_right), Sizes(), None
     on_device = backend == encode == "cuda"
+    publish = publish_settings(folder)
     stream: kernels.Stream[Any]
     if backend == "cpu" and not cut.room:
-        stream = kernels.stream_row_groups(*graph, layout_of(publish_settings(folder), _terms(folder)), **asked)
+        stream = kernels.stream_row_groups(*graph, layout_of(publish, _terms(folder)), **asked)
+    elif on_device and publish.columns == "smaller":
+        stream = kernels.stream_smaller_sides(*graph, **asked)
     else:
         stream = kernels.stream_maximal_bicliques(
             *graph,
@@ -226,7 +230,7 @@ def _search_to_file(
     with stream, folder.sink(file) as sink:
         batches = _counted(stream, sizes, None if progress is None else lambda: progress(stream.progress()))
         if on_device:
-            _write_on_device(batches, sink)
+            _write_on_device(batches, sink, publish)
         else:
             hashes = _hashes(folder) if cut.room else None
             digest = _write_bicliques(batches, biclique_writer(folder, sink, threads), hashes)
@@ -253,7 +257,7 @@ def _counted(batches: Any, sizes: Sizes, tell: Callable[[], None] | None = None)
         if isinstance(batch, kernels.RowGroup):
             sizes.merge(batch.sizes)
         else:
-            sizes.add(*(offsets[1:] - offsets[:-1] for offsets in (batch.left_offsets, batch.right_offsets)))
+            sizes.add(batch.n_left, batch.n_right)
         yield batch
         if tell is not None:
             tell()
@@ -274,9 +278,10 @@ def _write_bicliques(batches: Iterator[Any], writer: Any, hashes: Any | None) ->
     return digest & MASK if hashes is not None else None
 
 
-def _write_on_device(batches: Iterator[Any], sink: Any) -> None:
+def _write_on_device(batches: Iterator[Any], sink: Any, publish: PublishSettings) -> None:
     """Write batches as row groups, encoded on their device, each while the next is made ready."""
-    with DeviceParquetWriter(sink, **LISTS) as writer, ThreadPoolExecutor(1, "encode") as pool:
+    codec = CODECS[publish.compression]
+    with DeviceParquetWriter(sink, compression=codec, **LISTS) as writer, ThreadPoolExecutor(1, "encode") as pool:
         written = None
         for batch in batches:
             if written is not None:

@@ -108,3 +108,22 @@ def test_batches_that_stay_on_the_device_are_the_same() -> None:
             for i in range(len(batch))
         ]  # fmt: skip
         assert sorted(found) == sorted((left, right) for _, left, right in expected)
+
+
+@pytest.mark.parametrize("words", [1 << 12, 1 << 26])
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_smaller_sides_are_those_of_the_cpu(monkeypatch: pytest.MonkeyPatch, name: str, side: str, words: int) -> None:
+    monkeypatch.setattr(cuda_stream, "OUTPUT_WORDS_KEPT", words)
+    ids = np.random.default_rng(1).permutation(1000)[: GRAPHS[name][2]]
+    expected = [
+        (root, left if len(left) <= len(right) else right, len(left), len(right))
+        for root, left, right in records(kernels.stream_maximal_bicliques(*GRAPHS[name], side=side, right_ids=ids))
+    ]
+    found = []
+    with kernels.stream_smaller_sides(*GRAPHS[name], side=side, right_ids=ids) as stream:
+        for batch in stream:
+            own = kernels.SmallerBatch(*(array.get() for array in vars(batch).values()))
+            lists = [own.smaller[slice(*own.offsets[i : i + 2])].tolist() for i in range(len(own))]
+            found += zip(own.root.tolist(), lists, own.n_left.tolist(), own.n_right.tolist(), strict=True)
+    assert sorted(found) == sorted(expected)

@@ -14,7 +14,7 @@ import kernels
 from pipeline.bench.scaling import measure_scaling
 from pipeline.graphs.bipartite import read_graph
 from pipeline.placement.cluster import open_cluster
-from pipeline.placement.device import LISTS, DeviceParquetWriter, why_no_data_on_device
+from pipeline.placement.device import CODECS, LISTS, DeviceParquetWriter, why_no_data_on_device
 from pipeline.run import run
 from pipeline.settings import (
     ClusterSettings,
@@ -71,13 +71,14 @@ def test_the_page_of_searches_shows_each_workers_gpu():
 
 
 @pytest.mark.skipif(DATA_REASON is not None, reason=DATA_REASON or "")
-def test_the_devices_writer_leaves_what_pyarrow_reads(tmp_path):
+@pytest.mark.parametrize("codec", ["zstd", "lz4_raw"])
+def test_the_devices_writer_leaves_what_pyarrow_reads(codec, tmp_path):
     import cupy
 
     rng = np.random.default_rng(0)
     on_device, on_host = tmp_path / "device.parquet", tmp_path / "host.parquet"
     with (
-        open(on_device, "wb") as sink, DeviceParquetWriter(sink, **LISTS) as writer,
+        open(on_device, "wb") as sink, DeviceParquetWriter(sink, compression=CODECS[codec], **LISTS) as writer,
         open(on_host, "wb") as other, BicliqueWriter(other, threads=1) as expected,
     ):  # fmt: skip
         for n in (0, 700, 1, 5000):
@@ -86,8 +87,9 @@ def test_the_devices_writer_leaves_what_pyarrow_reads(tmp_path):
             arrays = [offsets[0], values[0], offsets[1], values[1], np.arange(n, dtype=np.int32)]
             writer.write_bicliques(kernels.BicliqueBatch(*map(cupy.asarray, arrays)))
             expected.write(kernels.BicliqueBatch(*arrays))
-    host = pq.read_table(on_host)
+    host, codecs = pq.read_table(on_host), {"zstd": "ZSTD", "lz4_raw": "LZ4"}
     assert host.num_rows == 5701
+    assert pq.read_metadata(on_device).row_group(1).column(0).compression == codecs[codec]
     assert pq.read_table(on_device).cast(host.schema).equals(host)
 
 
@@ -112,14 +114,20 @@ def test_cudf_reads_the_pages_of_the_extension(compression, largest_id, tmp_path
 
 
 @pytest.mark.skipif((REASON or DATA_REASON) is not None, reason=REASON or DATA_REASON or "")
-def test_a_run_that_stays_on_the_gpu_publishes_what_the_cpu_does(tmp_path):
-    records = {}
+@pytest.mark.parametrize("columns", ["both", "smaller"])
+@pytest.mark.parametrize("codec", ["zstd", "lz4_raw"])
+def test_a_run_that_stays_on_the_gpu_publishes_what_the_cpu_does(codec, columns, tmp_path):
+    records, files = {}, {}
     for backend in ("cpu", "cuda"):
         settings = load_settings(
             store=str(tmp_path / backend), data_backend=backend, cluster={"local": True}, search={"backend": backend},
-            plan={"partitions": 3},
+            plan={"partitions": 3}, publish={"compression": codec, "columns": columns},
         )  # fmt: skip
         found = run(str(DATA / "out.edit-nawiki"), settings)
-        records[backend] = (found.bicliques, found.digest)
-        assert verify(Store.open(settings.store), found.run).problems == []
+        records[backend] = found.bicliques, found.digest
+        files[backend] = next((tmp_path / backend).glob("**/partition=00000/*.parquet"))
+        assert verify(Store.open(settings.store), found.run, sample=1000).problems == []
     assert records["cuda"] == records["cpu"]
+    names = {backend: pq.read_schema(file).names for backend, file in files.items()}
+    assert names["cuda"] == names["cpu"]
+    assert pq.ParquetFile(files["cuda"]).schema[0].path.endswith("element")  # cuDF's name: it was encoded there

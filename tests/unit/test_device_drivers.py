@@ -296,6 +296,27 @@ def test_batches_may_stay_on_the_device():
     assert listed(batches) == listed(expected)
 
 
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("words", [64, 1 << 12])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_stream_of_smaller_sides_has_the_smaller_one_of_each_biclique(monkeypatch, words, side):
+    monkeypatch.setattr(stream, "OUTPUT_WORDS_KEPT", words)
+    monkeypatch.setattr(search_memory, "FEWEST_CHUNK_WORDS", 16)
+    for name in ("square", "dense", "empty"):
+        with STREAM(*GRAPHS[name], side=side) as both:
+            expected = [
+                (root, left if len(left) <= len(right) else right, len(left), len(right))
+                for root, left, right in listed(both)
+            ]
+        with kernels.stream_smaller_sides(*GRAPHS[name], side=side) as found:
+            ours = [
+                (int(one.root[i]), one.smaller[slice(*one.offsets[i : i + 2])].tolist(), int(one.n_left[i]), int(one.n_right[i]))
+                for one in found
+                for i in range(len(one))
+            ]  # fmt: skip
+        assert sorted(ours) == sorted(expected), name
+
+
 # ---- counts
 
 

@@ -212,21 +212,32 @@ extern "C" __global__ void __launch_bounds__(32 * BICLIQ_WARPS, BICLIQ_BLOCKS) s
 
 // ---- from records to lists ----------------------------------------------------------------------
 
-/// Writes how many records, rows and columns each chunk holds, in three arrays one after the other;
-/// a thread a chunk.
-extern "C" __global__ void measure_chunks(const Run* run, u64* sizes, u64 n_chunks) {
+/// Are the rows the smaller side of a biclique? Of equal ones, the left is.
+inline bool rows_are_smaller(const Run& run, u32 n_rows, u32 n_columns) {
+  return run.columns_are_left ? n_rows < n_columns : n_rows <= n_columns;
+}
+
+/// Writes how many records each chunk holds, and how many ids of rows and of columns are written of
+/// them, in three arrays one after the other; a thread a chunk. Of smaller sides alone all ids
+/// count as those of rows.
+extern "C" __global__ void measure_chunks(const Run* run, u64* sizes, u64 n_chunks, u64 smaller_only) {
   const u64 i = static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= n_chunks) return;
   const u32 *at = run->output + run->chunks[i].start, *end = at + run->chunks[i].words;
   u64 records = 0, rows = 0, columns = 0;
   for (; at < end; at += 3 + at[1] + at[2]) {
     ++records;
-    rows += at[1];
-    columns += at[2];
+    rows += smaller_only ? min(at[1], at[2]) : at[1];
+    columns += smaller_only ? 0 : at[2];
   }
   sizes[i] = records;
   sizes[n_chunks + i] = rows;
   sizes[2 * n_chunks + i] = columns;
+}
+
+/// Writes vertices of a list as ids below the number of their biclique; a lane each.
+inline void put_keys(u64* keys, u64 number, const i32* ids, const u32* vertices, u32 n) {
+  for (u32 k = lane_id(); k < n; k += kLanes) keys[k] = number << 32 | static_cast<u32>(ids[vertices[k]]);
 }
 
 /// Writes the records of each chunk as lists; a warp a chunk. `ends` says where those of a chunk
@@ -247,14 +258,35 @@ extern "C" __global__ void unpack_chunks(const Run* run, const u64* sizes, const
       column_ends[number] = static_cast<i32>(column + n_columns);
     }
     at += 3;
-    for (u32 k = lane_id(); k < n_rows; k += kLanes)
-      rows[row + k] = number << 32 | static_cast<u32>(run->row_ids[at[k]]);
+    put_keys(rows + row, number, run->row_ids, at, n_rows);
     at += n_rows;
-    for (u32 k = lane_id(); k < n_columns; k += kLanes)
-      columns[column + k] = number << 32 | static_cast<u32>(run->column_ids[at[k]]);
+    put_keys(columns + column, number, run->column_ids, at, n_columns);
     at += n_columns;
     row += n_rows;
     column += n_columns;
+  }
+}
+
+/// The same of the smaller sides alone: one list of each biclique, and the sizes of both sides.
+extern "C" __global__ void unpack_smaller(const Run* run, const u64* sizes, const u64* ends, u64 n_chunks, i32* roots,
+                                          i32* list_ends, i32* row_counts, i32* column_counts, u64* keys) {
+  const u64 i = (static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;
+  if (i >= n_chunks) return;
+  const u32 *at = run->output + run->chunks[i].start, *end = at + run->chunks[i].words;
+  u64 number = ends[i] - sizes[i], key = ends[n_chunks + i] - sizes[n_chunks + i];
+  for (; at < end; ++number) {
+    const u32 n_rows = at[1], n_columns = at[2], n = min(n_rows, n_columns);
+    if (lane_id() == 0) {
+      roots[number] = run->column_ids[at[0]];
+      list_ends[number] = static_cast<i32>(key + n);
+      row_counts[number] = static_cast<i32>(n_rows);
+      column_counts[number] = static_cast<i32>(n_columns);
+    }
+    at += 3;
+    const bool rows = rows_are_smaller(*run, n_rows, n_columns);
+    put_keys(keys + key, number, rows ? run->row_ids : run->column_ids, rows ? at : at + n_rows, n);
+    at += n_rows + n_columns;
+    key += n;
   }
 }
 
