@@ -20,7 +20,7 @@ from kernels.enumeration import (
     stream_smaller_sides,
 )
 from kernels.errors import BackendError, BicliqError, CapacityError
-from kernels.estimate import BicliqueEstimate, estimate_bicliques
+from kernels.estimate import BicliqueEstimate, estimate_bicliques, gpu_seconds
 from kernels.finding import FindProgress, FindResult, Group, gpu_cannot_find, top_bicliques
 from kernels.grouping import cut_roots, group_roots
 from kernels.laying_out import LaidOutLists
@@ -74,6 +74,7 @@ __all__ = [
     "estimate_bicliques",
     "find_edges",
     "gpu_cannot_find",
+    "gpu_seconds",
     "group_roots",
     "has_codec",
     "maximum_clique",

@@ -294,6 +294,13 @@ def stream_smaller_sides(
     ------
     BackendError
         Where there is no GPU.
+
+    Examples
+    --------
+    >>> import kernels
+    >>> if kernels.why_not("cuda") is None:
+    ...     with kernels.stream_smaller_sides([0, 2, 4, 6], [0, 1, 0, 1, 0, 1], 2) as stream:
+    ...         assert [batch.smaller.tolist() for batch in stream] == [[0, 1]]
     """
     asked = {"min_left": 1, "min_right": 1, "min_edges": 1, "threads": 1, **options}
     return Stream(CudaSmallerSearch(checked_request(indptr, indices, n_right, Backend.CUDA, side=side, **asked)), None)

@@ -10,8 +10,10 @@ from typing import Any, Literal
 import numpy as np
 
 from kernels.arguments import whole_number
+from kernels.backend import Backend, why_not
 from kernels.contracts import EnumerationRequest, Side
 from kernels.cpu import load_extension, wait_for
+from kernels.cuda.device import multiprocessors
 from kernels.enumeration import LARGEST_SIZE, checked_request
 from kernels.errors import memory_is_capacity
 
@@ -34,6 +36,13 @@ QUANTILE = 1.753
 SKEW = 1.25
 """Times a normal interval of the logarithm: sums of few heavy parts are skewed
 (docs/results.md)."""
+
+GPU_NODES = 11_500_000
+"""Nodes that a multiprocessor searches in a second: the middle of ten graphs on an H200, of which
+most lie within half and twice as much (docs/results.md)."""
+
+GPU_START = 0.004
+"""Seconds of a search on a GPU before its first node."""
 
 MOST_STEPS, WIDEST_STEPS = 32, 1 << 20
 """Thresholds of a side, and the largest less the least of them."""
@@ -179,6 +188,22 @@ def estimate_bicliques(
         if not sample.exact:
             sample = sampler.sample(sample.side, allowed - 2 * (allowed // PILOT_SHARE), share, 1)
     return _estimate(sample, here, steps, sampler.work)
+
+
+def gpu_seconds(nodes: int) -> float | None:
+    """Say what a search of so many nodes takes the GPU of this machine, in seconds.
+
+    None where there is none. It is a rate of all graphs, not one seen on the graph at hand.
+
+    Examples
+    --------
+    >>> import kernels
+    >>> (gpu_seconds(1000) is None) == (kernels.why_not("cuda") is not None)
+    True
+    """
+    if why_not(Backend.CUDA) is not None:
+        return None
+    return GPU_START + nodes / (GPU_NODES * multiprocessors())
 
 
 class _Sample:

@@ -226,6 +226,8 @@ def estimated(record: Record) -> Group:
         f"{short(record['ids'])} ids in about {record['bytes'] / 2**20:,.1f} MiB; search {seconds['search']:,.1f} s and"
         f" writing {seconds['write']:,.1f} s on {many(record['threads'], 'thread')} (estimated in {seconds['estimate']:.1f} s)"
     )
+    if seconds["gpu_search"] is not None:
+        cost += f"; on the GPU {seconds['gpu_search']:,.2f} s and {seconds['gpu_write']:,.2f} s"
     rows = record["thresholds"]
     rights = sorted({row["min_right"] for row in rows})
     table = Table(title="bicliques by least left (down) and right vertices (across)", title_justify="left")

@@ -27,6 +27,13 @@ def current_device() -> int:
     return int(cupy.cuda.Device().id)
 
 
+def multiprocessors() -> int:
+    """How many multiprocessors the current GPU has."""
+    import cupy
+
+    return int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+
+
 # ---- streams and events
 
 

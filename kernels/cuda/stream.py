@@ -218,7 +218,7 @@ def _unpack(cp: Any, run: CudaRun, n_chunks: int) -> list[Any]:
 
 
 def _unpack_smaller(cp: Any, run: CudaRun, n_chunks: int) -> list[Any]:
-    """The same of the smaller sides: roots, offsets, ids, and the numbers of rows and of columns."""
+    """The same of smaller sides: roots, offsets, ids, and the numbers of rows and columns."""
     if not n_chunks:
         return [cp.zeros(n, dtype=cp.int32) for n in (0, 1, 0, 0, 0)]
     sizes, ends, (n, n_ids, _) = _measured(cp, run, n_chunks, smaller_only=True)

@@ -15,6 +15,7 @@ import kernels
 from pipeline.errors import BackendError
 from pipeline.placement.arrays import library_of
 from pipeline.placement.fallback import gpu_errors
+from pipeline.settings import PublishSettings
 
 INSTALL = "pip install 'bicliq[gpu]' (NVIDIA driver 580 or newer, Linux)"
 POOL_KEEPS = 0.6  # of a GPU's memory, between two uses: about what a search takes, since taking it anew costs 35 ms
@@ -27,6 +28,11 @@ save nothing (docs/methods.md)."""
 
 CODECS = {"zstd": "ZSTD", "lz4_raw": "LZ4"}
 """What cuDF calls the codecs of bicliques that it has. Without one its files are twice ours."""
+
+
+def encodes(publish: PublishSettings) -> bool:
+    """Whether the device's writer lays files out as these settings ask."""
+    return publish.compression in CODECS and not publish.objectives
 
 
 def why_no_data_on_device() -> str | None:

@@ -11,11 +11,16 @@ import numpy as np
 import kernels
 from pipeline.formats import Edges
 from pipeline.picture import picture
+from pipeline.placement.device import encodes, why_no_data_on_device
 from pipeline.placement.where import check_backends
-from pipeline.settings import Settings
-from pipeline.stages.expected import expected_output, short
+from pipeline.settings import PublishSettings, Settings
+from pipeline.stages.expected import Expected, expected_output, short
 from pipeline.stages.ingest import read_edge_table
 from pipeline.stages.search import reduced_table
+
+GPU_WRITE, SMALLER = 1e-9, 0.6
+"""Seconds to order, encode and write an id on an H200, and the part of it that smaller sides take
+(docs/results.md)."""
 
 
 def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str, Any]:
@@ -36,7 +41,8 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
         bicliques, low, high (90 %), ids, low_ids, high_ids, bytes, low_bytes, high_bytes, exact,
         n_left, n_right, n_edges, side, backend, threads, thresholds (a list of min_left, min_right,
         bicliques, low, high, ids, bytes), and seconds: ``search`` and ``write`` are what a run
-        would take on the threads asked for, ``estimate`` and ``total`` what this call took.
+        would take on the threads asked for, ``gpu_search`` and ``gpu_write`` on this machine's GPU
+        (None where it has none), ``estimate`` and ``total`` what this call took.
 
     Notes
     -----
@@ -52,6 +58,8 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
     read = time.perf_counter()
     found = expected_output(core.graph, asked, asked.side, settings.publish, threads=threads, seed=seed)
     ended = time.perf_counter()
+    search, write = found.search_seconds / threads, found.write_seconds / threads
+    gpu_search = kernels.gpu_seconds(found.nodes)
     return {
         **{name: value for name, value in found.record().items() if "seconds" not in name and name != "nodes"},
         "n_left": len(table.left_ids),
@@ -62,13 +70,22 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
         "threads": threads,
         "thresholds": found.thresholds,
         "seconds": {
-            "search": found.search_seconds / threads,
-            "write": found.write_seconds / threads,
+            "search": search,
+            "write": write,
+            "gpu_search": gpu_search,
+            "gpu_write": None if gpu_search is None else _gpu_write(found, settings.publish, write),
             "ingest": read - started,
             "estimate": ended - read,
             "total": ended - started,
         },
     }
+
+
+def _gpu_write(found: Expected, publish: PublishSettings, on_host: float) -> float:
+    """Seconds to write what a GPU finds: by cuDF where it can, else by threads of the host."""
+    if why_no_data_on_device() is not None or not encodes(publish):
+        return on_host
+    return GPU_WRITE * found.ids * (1.0 if publish.columns == "both" else SMALLER)
 
 
 def draw_thresholds(record: dict[str, Any], path: str | Path) -> None:

@@ -1,14 +1,13 @@
 """What a search will find and cost, before it: bicliques, ids, bytes and seconds, from a sample.
 
 There is one estimate, that of `kernels.estimate_bicliques`; with it some bicliques are laid out as
-a run would write them, to see what an id takes. `bicliq estimate` gives it a second. A run is
-planned with a smaller one, which cuts it into partitions, and of which `forecast.py` makes what is
-said before the search. But for seconds a graph gives the same numbers on every machine.
+a run would write them, to see what one takes (`writing.py`). `bicliq estimate` gives it a second. A
+run is planned with a smaller one, which cuts it into partitions, and of which `forecast.py` makes
+what is said before the search. But for seconds a graph gives the same numbers on every machine.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -19,28 +18,20 @@ import kernels
 from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.placement.arrays import to_host
 from pipeline.settings import PublishSettings, SearchSettings
-from pipeline.store.biclique_file import layout_of
+from pipeline.stages.writing import writing_rate
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 50)
 """Thresholds that are tried on both sides, from the ones asked for on."""
 
-WORK, WRITTEN = 1 << 23, 1 << 16
+WORK, WRITTEN = 1 << 23, 1 << 19
 """Nodes of the search that an estimate may take, and bicliques that are written: a second of a
 core."""
 
-PLANNED_WORK, PLANNED_WRITTEN = 1 << 19, 1 << 14
+PLANNED_WORK, PLANNED_WRITTEN = 1 << 19, 1 << 16
 """The same before a run: a tenth of a second of a core, or 2 % of a long search."""
 
 FEW = 1_000_000
 """Bicliques that thresholds leave which are proposed in place of those asked for."""
-
-WRITTEN_A_PART = 1 << 13
-"""So many of them are found by one search, below roots of its own."""
-
-WRITTEN_ROOTS = 256
-"""Roots below which they are taken; bicliques of one root are more alike than those of a run."""
-
-SEED = 20_260_101
 
 
 @dataclass(frozen=True)
@@ -90,22 +81,6 @@ class Expected:
         return {name: value for name, value in vars(self).items() if name not in ("thresholds", "side")}
 
 
-@dataclass(frozen=True)
-class WritingRate:
-    """What writing bicliques takes.
-
-    Parameters
-    ----------
-    bytes
-        Bytes of Parquet an id.
-    seconds
-        Seconds of one thread an id, the search left out.
-    """
-
-    bytes: float
-    seconds: float
-
-
 def expected_output(
     graph: BipartiteGraph,
     asked: SearchSettings,
@@ -133,7 +108,7 @@ def expected_output(
         Nodes that the estimate may search; or 2 % of the search, where that is more, up to sixteen
         times as many.
     written
-        Bicliques that are written to memory.
+        Bicliques that are written to memory, at most.
     threads
         Threads of the estimate.
     seed
@@ -158,7 +133,8 @@ def expected_output(
         seed=seed,
         threads=threads,
     )
-    rate = writing_rate(host, asked, found.side, publish, written)
+    rate = writing_rate(host, asked, found.side, publish or PublishSettings(), written)
+    bytes_an_id = rate.bytes * found.bicliques / max(found.ids, 1)
     return Expected(
         bicliques=found.bicliques,
         low=found.low,
@@ -166,52 +142,16 @@ def expected_output(
         ids=found.ids,
         low_ids=found.low_ids,
         high_ids=found.high_ids,
-        bytes=round(rate.bytes * found.ids),
-        low_bytes=round(rate.bytes * found.low_ids),
-        high_bytes=round(rate.bytes * found.high_ids),
+        bytes=round(bytes_an_id * found.ids),
+        low_bytes=round(bytes_an_id * found.low_ids),
+        high_bytes=round(bytes_an_id * found.high_ids),
         exact=found.exact,
         nodes=found.nodes,
         search_seconds=found.seconds,
-        write_seconds=rate.seconds * found.ids,
+        write_seconds=rate.seconds * found.bicliques,
         side=found.side,
-        thresholds=_thresholds(found, rate),
+        thresholds=_thresholds(found, bytes_an_id),
     )
-
-
-def writing_rate(
-    graph: Any, asked: SearchSettings, side: Any, publish: PublishSettings | None, written: int = WRITTEN
-) -> WritingRate:
-    """Lay some bicliques of a graph out as row groups of a file, and see what an id takes."""
-    degrees = np.asarray(graph.left_degrees if side == "left" else graph.right_degrees, np.float64)
-    if not degrees.any():
-        return WritingRate(0.0, 0.0)
-    random = np.random.default_rng(SEED)
-    n = min(WRITTEN_ROOTS, int((degrees > 0).sum()))
-    roots = np.sort(random.choice(degrees.size, n, replace=False, p=degrees / degrees.sum())).astype(np.int32)
-    batches = []
-    for chosen in np.array_split(random.permutation(roots), min(n, -(-written // WRITTEN_A_PART))):
-        stream = kernels.stream_maximal_bicliques(
-            graph.indptr,
-            graph.indices,
-            graph.n_right,
-            side=side,
-            roots=np.sort(chosen),
-            min_left=asked.min_left,
-            min_right=asked.min_right,
-            min_edges=asked.min_edges,
-            max_bicliques=WRITTEN_A_PART,
-        )
-        with stream:
-            batches += list(stream)
-    ids = sum(len(batch.left) + len(batch.right) for batch in batches)
-    terms = None
-    if publish is not None and "surprise" in publish.objectives:  # once a run, however many ids there are
-        terms = kernels.SurpriseTerms.of_degrees(graph.left_degrees, graph.right_degrees, graph.n_edges)
-    layout = layout_of(publish or PublishSettings(), terms)
-    started = time.process_time()
-    size = sum(len(kernels.encode_bicliques(batch, layout).data) for batch in batches)
-    seconds = time.process_time() - started
-    return WritingRate(size / ids, seconds / ids) if ids else WritingRate(0.0, 0.0)
 
 
 def short(value: float) -> str:
@@ -229,14 +169,14 @@ def short(value: float) -> str:
     return f"{value:.0f}"
 
 
-def _thresholds(found: kernels.BicliqueEstimate, rate: WritingRate) -> list[dict[str, int]]:
+def _thresholds(found: kernels.BicliqueEstimate, bytes_an_id: float) -> list[dict[str, int]]:
     rows = []
     for i, left in enumerate(found.left_steps):
         for j, right in enumerate(found.right_steps):
             value, low, high = (round(float(x)) for x in found.table[i, j])
             ids = round(float(found.ids_table[i, j, 0]))
             of = {"min_left": left, "min_right": right, "bicliques": value, "low": low, "high": high}
-            rows.append({**of, "ids": ids, "bytes": round(rate.bytes * ids)})
+            rows.append({**of, "ids": ids, "bytes": round(bytes_an_id * ids)})
     return rows
 
 

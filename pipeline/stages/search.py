@@ -15,7 +15,7 @@ import kernels
 from pipeline.errors import LimitReached
 from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.graphs.reduce import Reduced, reduce
-from pipeline.placement.device import CODECS, LISTS, DeviceParquetWriter
+from pipeline.placement.device import CODECS, LISTS, DeviceParquetWriter, encodes
 from pipeline.placement.where import CPU_DATA, CPU_SEARCH, Backend, Place, check_backends, place_data, place_search
 from pipeline.settings import PublishSettings, SearchSettings, Settings
 from pipeline.stages.in_memory import bipartite_of
@@ -151,9 +151,7 @@ def _where_encoded(folder: RunFolder, data_place: Place, cut: Cut) -> Backend:
 
     The digest of some rows is made on the host, and files that cuDF does not write so.
     """
-    publish = publish_settings(folder)
-    as_cudf_does = publish.compression in CODECS and not publish.objectives
-    return data_place.here() if not cut.room and as_cudf_does else "cpu"
+    return data_place.here() if not cut.room and encodes(publish_settings(folder)) else "cpu"
 
 
 def _search_and_commit(

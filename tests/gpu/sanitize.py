@@ -54,7 +54,9 @@ def differences() -> list[str]:
                 with kernels.stream_smaller_sides(*csr, side=side) as stream_of_smaller:
                     smaller = sum(map(len, stream_of_smaller))
             print(f"{n_left} x {n_right}, {side}: {found.bicliques} bicliques", flush=True)
-            if {counted.bicliques, found.bicliques, written, smaller} != {expected.bicliques} or found.digest != expected.digest:
+            if {counted.bicliques, found.bicliques, written, smaller} != {
+                expected.bicliques
+            } or found.digest != expected.digest:
                 wrong.append(
                     f"{n_left} x {n_right}, {side}: {counted.bicliques}, {found.bicliques}, {written}, {smaller} for {expected.bicliques}"
                 )

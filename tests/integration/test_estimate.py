@@ -12,9 +12,15 @@ import kernels
 from flows.cli.app import invoke
 from pipeline.bench.choice import random_graph
 from pipeline.bench.estimates import SHARE, WORK, MeasuredEstimate, measure_estimates
+from pipeline.bench.graphs import read_graph_file
+from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.questions.estimate import estimate_table
 from pipeline.run import run
-from pipeline.settings import ClusterSettings, SearchSettings, Settings
+from pipeline.settings import ClusterSettings, PublishSettings, SearchSettings, Settings
+from pipeline.stages.writing import writing_rate
+from pipeline.store.biclique_file import layout_of
+from tests import host_cupy
+from tests.host_cupy import HostCupy
 
 BUNDLED = Path("tests/data/UCforum.parquet")
 
@@ -37,8 +43,9 @@ def test_an_estimate_says_what_the_run_finds(tmp_path: Path, capsys: pytest.Capt
     summary = run(str(BUNDLED), settings)
     assert found["exact"]
     assert found["low"] == found["bicliques"] == found["high"] == summary.bicliques
-    assert summary.bytes / 2 < found["bytes"] < 2 * summary.bytes
-    assert {"search", "write", "ingest", "estimate", "total"} == set(found["seconds"])
+    assert summary.bytes / 1.4 < found["bytes"] < 1.4 * summary.bytes
+    assert {"search", "write", "gpu_search", "gpu_write", "ingest", "estimate", "total"} == set(found["seconds"])
+    assert (found["seconds"]["gpu_search"] is None) == (kernels.why_not("cuda") is not None)
 
 
 def test_thresholds_are_those_that_a_search_would_have(capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,3 +83,43 @@ def test_estimates_are_measured_against_the_truth() -> None:
     assert (forum.bicliques, forum.held, forum.exact, forum.error, forum.width) == (16_261, 2, 2, 0, 0)
     counted = kernels.enumerate_maximal_bicliques(*random_graph("rmat", 1)).bicliques
     assert by_name["rmat 1"].record()["bicliques"] == counted
+
+
+def test_a_machine_with_a_gpu_is_told_its_seconds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(kernels.backend, "_why_not_cuda", lambda: None)
+    monkeypatch.setattr("pipeline.questions.estimate.why_no_data_on_device", lambda: "cuDF is missing")
+    with host_cupy.installed(HostCupy({}), monkeypatch):
+        found = asked(capsys, str(BUNDLED), "--threads", "1")
+        assert invoke(["estimate", str(BUNDLED)]) == 0
+    seconds = found["seconds"]
+        assert kernels.gpu_seconds(23_000_000) == pytest.approx(1.004)  # two multiprocessors
+    assert 0.004 < seconds["gpu_search"] < 1
+    assert seconds["gpu_write"] == seconds["write"]  # without cuDF the host writes
+    assert "; on the GPU 0.0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("columns", ["both", "smaller"])
+@pytest.mark.parametrize(("side", "most"), [("left", 1.4), ("right", 2.2)])  # roots on the right have few each
+def test_bytes_are_near_those_of_the_whole(columns: Any, side: Any, most: float) -> None:
+    publish = PublishSettings(columns=columns)
+    graph = marvel()
+    size = bicliques = 0
+    csr = graph.indptr, graph.indices, graph.n_right
+    with kernels.stream_row_groups(*csr, layout_of(publish), side=side) as stream:
+        for group in stream:
+            size, bicliques = size + len(group.data), bicliques + group.rows
+    rate = writing_rate(graph, SearchSettings(), side, publish, 1 << 16)
+    assert 0.7 < rate.bytes / (size / bicliques) < most
+
+
+def test_bicliques_that_no_root_has_are_not_taken_for_nothing() -> None:
+    graph = marvel()
+    assert writing_rate(graph, SearchSettings(min_left=10_000), "right", PublishSettings(), 1000).bytes > 0
+    empty = BipartiteGraph.from_edges([], [], 3, 3)
+    assert writing_rate(empty, SearchSettings(), "left", PublishSettings(), 1000).bytes > 0
+
+
+def marvel() -> BipartiteGraph:
+    return read_graph_file(Path("tests/data/marvel.parquet"))
