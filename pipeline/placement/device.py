@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import io
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
@@ -22,17 +24,23 @@ POOL_KEEPS = 0.6  # of a GPU's memory, between two uses: about what a search tak
 LIBRARIES = ("cupy", "cudf", "cugraph", "rmm")
 
 
-LISTS: dict[str, Any] = {"use_dictionary": False, "max_page_size_bytes": 1 << 16}
-"""Options of a file of bicliques: small pages are compressed side by side, and dictionaries of ids
-save nothing (docs/methods.md)."""
+LISTS: dict[str, dict[str, Any]] = {
+    "zstd": {"compression": "ZSTD", "use_dictionary": False, "max_page_size_bytes": 1 << 16},
+    "lz4_raw": {"compression": "LZ4", "use_dictionary": True, "max_page_size_bytes": 1 << 16},
+}
+"""cuDF's options of a file of bicliques, by the codecs that it has.
 
-CODECS = {"zstd": "ZSTD", "lz4_raw": "LZ4"}
-"""What cuDF calls the codecs of bicliques that it has. Without one its files are twice ours."""
+Small pages are compressed side by side. Dictionaries of ids save nothing where zstd finds what they
+would; LZ4 does not (docs/methods.md).
+"""
+
+PENDING = 4
+"""Pieces of a file that wait to be written, at most; cuDF gives one a column and row group."""
 
 
 def encodes(publish: PublishSettings) -> bool:
     """Whether the device's writer lays files out as these settings ask."""
-    return publish.compression in CODECS and not publish.objectives
+    return publish.compression in LISTS and not publish.objectives
 
 
 def why_no_data_on_device() -> str | None:
@@ -130,13 +138,17 @@ class DeviceParquetWriter:
         self._cudf, _ = cudf_and_cupy()
         from cudf.io.parquet import ParquetWriter
 
-        self._writer = ParquetWriter(_Through(sink), index=False, **options)
+        self._file = Through(sink)
+        self._writer = ParquetWriter(self._file, index=False, **options)
 
     def __enter__(self) -> DeviceParquetWriter:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._writer.close()
+        try:
+            self._writer.close()
+        finally:
+            self._file.finish()
 
     def write(self, table: pa.Table) -> None:
         """Append a table."""
@@ -157,18 +169,37 @@ class DeviceParquetWriter:
         )
 
 
-class _Through(io.BytesIO):
-    """What cuDF takes for a file in memory; it passes all on to a sink."""
+class Through(io.BytesIO):
+    """What cuDF takes for a file in memory; a thread passes all on to a sink, piece after piece.
+
+    So checksums and the disk take none of the time in which the device encodes.
+    """
 
     def __init__(self, sink: Any) -> None:
         super().__init__()
-        self._sink = sink
+        self._sink, self._at = sink, int(sink.tell())
+        self._thread = ThreadPoolExecutor(1, "write")
+        self._pending: deque[Future[Any]] = deque()
 
     def write(self, data: Any, /) -> int:
-        return int(self._sink.write(data))
+        self._pending.append(self._thread.submit(self._sink.write, data))  # cuDF gives bytes, and keeps none
+        while len(self._pending) > PENDING or (self._pending and self._pending[0].done()):
+            self._pending.popleft().result()
+        self._at += len(data)
+        return len(data)
 
     def tell(self) -> int:
-        return int(self._sink.tell())
+        return self._at
 
     def flush(self) -> None:
+        while self._pending:
+            self._pending.popleft().result()
         self._sink.flush()
+
+    def finish(self) -> None:
+        """Wait until all is written; raises what went wrong."""
+        try:
+            while self._pending:
+                self._pending.popleft().result()
+        finally:
+            self._thread.shutdown()

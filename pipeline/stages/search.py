@@ -15,7 +15,7 @@ import kernels
 from pipeline.errors import LimitReached
 from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.graphs.reduce import Reduced, reduce
-from pipeline.placement.device import CODECS, LISTS, DeviceParquetWriter, encodes
+from pipeline.placement.device import LISTS, DeviceParquetWriter, encodes
 from pipeline.placement.where import CPU_DATA, CPU_SEARCH, Backend, Place, check_backends, place_data, place_search
 from pipeline.settings import PublishSettings, SearchSettings, Settings
 from pipeline.stages.in_memory import bipartite_of
@@ -278,8 +278,8 @@ def _write_bicliques(batches: Iterator[Any], writer: Any, hashes: Any | None) ->
 
 def _write_on_device(batches: Iterator[Any], sink: Any, publish: PublishSettings) -> None:
     """Write batches as row groups, encoded on their device, each while the next is made ready."""
-    codec = CODECS[publish.compression]
-    with DeviceParquetWriter(sink, compression=codec, **LISTS) as writer, ThreadPoolExecutor(1, "encode") as pool:
+    options = LISTS[publish.compression]
+    with DeviceParquetWriter(sink, **options) as writer, ThreadPoolExecutor(1, "encode") as pool:
         written = None
         for batch in batches:
             if written is not None:

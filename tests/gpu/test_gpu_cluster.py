@@ -14,7 +14,7 @@ import kernels
 from pipeline.bench.scaling import measure_scaling
 from pipeline.graphs.bipartite import read_graph
 from pipeline.placement.cluster import open_cluster
-from pipeline.placement.device import CODECS, LISTS, DeviceParquetWriter, why_no_data_on_device
+from pipeline.placement.device import LISTS, DeviceParquetWriter, why_no_data_on_device
 from pipeline.run import run
 from pipeline.settings import (
     ClusterSettings,
@@ -78,7 +78,7 @@ def test_the_devices_writer_leaves_what_pyarrow_reads(codec, tmp_path):
     rng = np.random.default_rng(0)
     on_device, on_host = tmp_path / "device.parquet", tmp_path / "host.parquet"
     with (
-        open(on_device, "wb") as sink, DeviceParquetWriter(sink, compression=CODECS[codec], **LISTS) as writer,
+        open(on_device, "wb") as sink, DeviceParquetWriter(sink, **LISTS[codec]) as writer,
         open(on_host, "wb") as other, BicliqueWriter(other, threads=1) as expected,
     ):  # fmt: skip
         for n in (0, 700, 1, 5000):
