@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import io
-from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
@@ -33,9 +31,6 @@ LISTS: dict[str, dict[str, Any]] = {
 Small pages are compressed side by side. Dictionaries of ids save nothing where zstd finds what they
 would; LZ4 does not (docs/methods.md).
 """
-
-PENDING = 4
-"""Pieces of a file that wait to be written, at most; cuDF gives one a column and row group."""
 
 
 def encodes(publish: PublishSettings) -> bool:
@@ -138,17 +133,13 @@ class DeviceParquetWriter:
         self._cudf, _ = cudf_and_cupy()
         from cudf.io.parquet import ParquetWriter
 
-        self._file = Through(sink)
-        self._writer = ParquetWriter(self._file, index=False, **options)
+        self._writer = ParquetWriter(_Through(sink), index=False, **options)
 
     def __enter__(self) -> DeviceParquetWriter:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        try:
-            self._writer.close()
-        finally:
-            self._file.finish()
+        self._writer.close()
 
     def write(self, table: pa.Table) -> None:
         """Append a table."""
@@ -169,37 +160,18 @@ class DeviceParquetWriter:
         )
 
 
-class Through(io.BytesIO):
-    """What cuDF takes for a file in memory; a thread passes all on to a sink, piece after piece.
-
-    So checksums and the disk take none of the time in which the device encodes.
-    """
+class _Through(io.BytesIO):
+    """What cuDF takes for a file in memory; it passes all on to a sink."""
 
     def __init__(self, sink: Any) -> None:
         super().__init__()
-        self._sink, self._at = sink, int(sink.tell())
-        self._thread = ThreadPoolExecutor(1, "write")
-        self._pending: deque[Future[Any]] = deque()
+        self._sink = sink
 
     def write(self, data: Any, /) -> int:
-        self._pending.append(self._thread.submit(self._sink.write, data))  # cuDF gives bytes, and keeps none
-        while len(self._pending) > PENDING or (self._pending and self._pending[0].done()):
-            self._pending.popleft().result()
-        self._at += len(data)
-        return len(data)
+        return int(self._sink.write(data))
 
     def tell(self) -> int:
-        return self._at
+        return int(self._sink.tell())
 
     def flush(self) -> None:
-        while self._pending:
-            self._pending.popleft().result()
         self._sink.flush()
-
-    def finish(self) -> None:
-        """Wait until all is written; raises what went wrong."""
-        try:
-            while self._pending:
-                self._pending.popleft().result()
-        finally:
-            self._thread.shutdown()
