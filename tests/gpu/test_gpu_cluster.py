@@ -29,6 +29,7 @@ from pipeline.stages.plan import plan
 from pipeline.stages.verify import verify
 from pipeline.store.biclique_file import BicliqueWriter
 from pipeline.store.layout import Store
+from pipeline.store.sizes import Sizes
 from tests.integration.server import wait_for
 from tests.real_graphs import COUNTS, DATA
 
@@ -111,6 +112,18 @@ def test_cudf_reads_the_pages_of_the_extension(compression, largest_id, tmp_path
     read = cudf.read_parquet(tmp_path / "x.parquet").to_arrow()
     assert expected.num_rows == 50_701
     assert all(read[name].to_pylist() == expected[name].to_pylist() for name in expected.column_names)
+
+
+@pytest.mark.skipif(DATA_REASON is not None, reason=DATA_REASON or "")
+@pytest.mark.parametrize("largest", [40, 30_000])
+def test_sizes_that_the_device_counts_are_those_of_the_host(largest):
+    import cupy
+
+    sides = np.random.default_rng(3).zipf(1.5, (2, 200_000)).clip(1, largest).astype(np.int32)
+    on_device, on_host = Sizes(), Sizes()
+    on_device.add(*map(cupy.asarray, sides))
+    on_host.add(*sides)
+    assert on_device.record() == on_host.record()
 
 
 @pytest.mark.skipif((REASON or DATA_REASON) is not None, reason=REASON or DATA_REASON or "")
