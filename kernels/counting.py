@@ -24,6 +24,7 @@ from kernels.contracts import (
 )
 from kernels.count_numbers import table_of, together, whole_number_of
 from kernels.cpu import load_extension, wait_for
+from kernels.cuda.butterflies import CudaButterflies
 from kernels.cuda.counting import MOST_WAVES, CudaCount, SearchGivenUp
 from kernels.cuda.table import CudaTrees, TreeCells, most_optional
 from kernels.errors import BackendError, CapacityError, memory_is_capacity
@@ -84,7 +85,7 @@ def count_bicliques(
     per_vertex : bool
         Count for each vertex as well, and for p = q = 2 by "butterfly" for each edge.
     backend : {"cpu", "cuda"}
-        "cuda" counts for no edge; its device time is ``roots`` and ``search``.
+        The device time of "cuda" is ``roots`` and ``search``.
     progress : callable, optional
         Called about five times a second with a `Progress`.
 
@@ -96,7 +97,8 @@ def count_bicliques(
     ------
     CapacityError
         If an id is beyond 32 bits, a thread cannot be started, or memory runs out; if counts of
-        vertices are asked for, and the count of all is 2^128 or more.
+        vertices are asked for, and the count of all is 2^128 or more, or the butterflies of one may
+        be 2^64 or more.
     BackendError
         If the backend cannot run here, or cannot do what is asked; a GPU counts up to 2^128 - 1.
     ValueError
@@ -119,14 +121,13 @@ def count_bicliques(
     request = checked_request(indptr, indices, n_right, p, q, side, roots, threads)
     search = choose_method(method, request.p, request.q, side=side, roots=roots is not None, per_vertex=per_vertex)
     if backend != Backend.CPU:
-        reason = why_not(backend) or (
-            "it counts butterflies of no vertex" if per_vertex and search == "butterfly" else None
-        )
+        reason = why_not(backend)
         if reason is not None:
             raise BackendError(f"backend {backend!r} cannot do this here: {reason}")
-        return count_on_gpu(request, search, per_vertex, progress)
     if search == "butterfly":
-        return count_butterflies(request, per_vertex, progress)
+        return count_butterflies(request, per_vertex, progress, on_card=backend != Backend.CPU)
+    if backend != Backend.CPU:
+        return count_on_gpu(request, search, per_vertex, progress)
     return count_by_search(request, search, per_vertex, progress)
 
 
@@ -390,29 +391,43 @@ def count_table_by_trees(
     )
 
 
-def count_butterflies(request: CountRequest, per_vertex: bool, progress: ProgressCallback | None) -> CountResult:
-    """Count butterflies; see `src/counting/butterfly.hpp`."""
-    extension = load_extension()
+def count_butterflies(
+    request: CountRequest, per_vertex: bool, progress: ProgressCallback | None, on_card: bool = False
+) -> CountResult:
+    """Count butterflies, with per_vertex of each vertex and edge.
+
+    On the CPU by `src/counting/butterfly.hpp`, on a GPU by `src/counting/butterflies.cu`.
+    """
     graph = request.graph
-    search = extension.ButterflyCount(graph.indptr, graph.indices, graph.n_right, per_vertex, request.threads)
-    _wait(search, progress)
-    left = right = None
-    if per_vertex:
-        of_vertex = search.of_vertices()
+    csr = graph.indptr, graph.indices, graph.n_right
+    left = right = of_vertex = of_edge = None
+    if on_card:
+        found = CudaButterflies(*csr, per_vertex)
+        found.wait(progress)
+        count, seconds, backend = found.count, found.seconds, "cuda"
+        of_vertex, of_edge = found.of_vertices, found.of_edges
+    else:
+        extension = load_extension()
+        search = extension.ButterflyCount(*csr, per_vertex, request.threads)
+        _wait(search, progress)
+        count, seconds, backend = whole_number_of(search.count), _seconds(search), f"cpu-{extension.isa}"
+        if per_vertex:
+            of_vertex, of_edge = search.of_vertices(), search.of_edges()
+    if of_vertex is not None:
         left = graph.spread(of_vertex[: graph.n_left], "left", request.n_left)
         right = graph.spread(of_vertex[graph.n_left :], "right", request.n_right)
     return CountResult(
-        count=whole_number_of(search.count),
+        count=count,
         p=2,
         q=2,
         side=None,
         method="butterfly",
-        seconds=_seconds(search),
+        seconds=seconds,
         threads=request.threads,
-        backend=f"cpu-{extension.isa}",
+        backend=backend,
         left_counts=left,
         right_counts=right,
-        edge_counts=search.of_edges() if per_vertex else None,
+        edge_counts=of_edge,
     )
 
 
@@ -430,7 +445,7 @@ def count_on_gpu(
     started = time.perf_counter()
     seconds: dict[str, float] = {}
     failed: BackendError | None = None
-    for search_by, side, patience in _searches_on_gpu(request, "levels" if method == "butterfly" else method):
+    for search_by, side, patience in _searches_on_gpu(request, method):
         seconds.setdefault("estimate", time.perf_counter() - started)
         begun, graph, sizes = time.perf_counter(), request.graph, (request.p, request.q, side == "left")
         csr = graph.indptr, graph.indices, graph.n_right

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from kernels._cpu_warps import run_pivot_groups
+from kernels._cpu_warps import run_butterfly_threads, run_pivot_groups
 from kernels.cpu import load_extension
-from kernels.cuda import counting, pivots, search_program, table
+from kernels.cuda import butterflies, counting, pivots, search_program, table
 from kernels.cuda.batches import Failure
 from kernels.cuda.layout import Struct
 from kernels.cuda.search_program import SUBTREE, Slot, Stop
@@ -447,6 +447,17 @@ def count_trees(grid: Any, block: Any, arguments: Any) -> None:
     at(run["nodes"], 1, np.uint64)[0] += run["n_trees"]
 
 
+def count_butterflies(grid: Any, block: Any, arguments: Any, edge_shares: bool = False) -> None:
+    """The threads of the device, on some of this machine; a table that is not clean is noticed."""
+    run, batch = butterflies.RUN.unpacked(np.asarray(arguments[0])), int(arguments[1])
+    assert block == (butterflies.BUTTERFLY_THREADS,)
+    first, end = at(run["batch_root"], batch + 2, np.uint64)[batch:].astype(int)
+    words = at(run["first_word"], end + 1, np.uint64)[[first, end]].astype(int)
+    table = at(run["table"], words[1] - words[0], np.uint64)
+    assert table.any() == edge_shares
+    run_butterfly_threads(arguments[0].ctypes.data, batch, grid[0] * block[0], edge_shares)
+
+
 COUNTS = {
     "count_roots": count_roots,
     "close_wave": close_wave,
@@ -457,4 +468,6 @@ COUNTS = {
     "open_vertex_pivots": partial(open_pivots, of_vertices=True),
     "search_vertex_pivots": partial(search_pivots, of_vertices=True),
     "close_pivots": close_pivots,
+    "count_path_ends": count_butterflies,
+    "count_edge_shares": partial(count_butterflies, edge_shares=True),
 }

@@ -118,6 +118,60 @@ def count_graph(
     )
 
 
+@dataclass(frozen=True)
+class RankedGraph:
+    """What a count of butterflies reads: both sides as one, vertices by ascending degree.
+
+    A *slot* is an entry of the lists, one after the other; every edge has two.
+    """
+
+    start: Any
+    """Where the list of each vertex begins, by rank."""
+    owner: Any
+    """Of each slot: the rank of the vertex whose list it is in."""
+    adjacent: Any
+    """Of each slot: the rank of the other vertex; lists are ascending."""
+    places: Any
+    """The slots of all edges in the lists of left vertices, then those in the right ones'."""
+    vertex: Any
+    """Of each rank: the left vertex, or the right one beyond all left ones."""
+
+
+def ranked_graph(xp: Any, indptr: Any, indices: Any, n_right: int) -> RankedGraph:
+    """Rank the vertices of both sides together by ascending degree, and build their lists.
+
+    Parameters
+    ----------
+    xp : module
+        CuPy or NumPy.
+    indptr, indices, n_right
+        CSR of the left side.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> graph = ranked_graph(np, np.array([0, 2, 3]), np.array([0, 1, 1], np.int32), 2)
+    >>> graph.vertex.tolist(), graph.start.tolist(), graph.adjacent.tolist()
+    ([1, 2, 0, 3], [0, 1, 2, 4, 6], [3, 2, 1, 3, 0, 2])
+    """
+    n_left, m = len(indptr) - 1, len(indices)
+    n = n_left + n_right
+    starts, rights = xp.asarray(indptr), xp.asarray(indices).astype(xp.int64)
+    degree = xp.concatenate([xp.diff(starts), xp.bincount(rights, minlength=n_right)])
+    vertex = xp.argsort(degree * max(n, 1) + xp.arange(n, dtype=xp.int64))
+    rank = _ranks(xp, vertex, n)
+    lefts, rights = rank[owners(xp, starts, m)], rank[rights + n_left]
+    owner, member = xp.concatenate([lefts, rights]), xp.concatenate([rights, lefts])
+    order = _sorted_by(xp, owner, member, n)
+    return RankedGraph(
+        start=_starts(xp, owner, n),
+        owner=owner[order].astype(xp.uint32),
+        adjacent=member[order].astype(xp.uint32),
+        places=_ranks(xp, order, 2 * m),
+        vertex=vertex,
+    )
+
+
 def _core(xp: Any, roots: Any, rows: Any, n_roots: int, n_rows: int, p: int, q: int) -> tuple[Any, Any, Any, Any]:
     """The edges whose root has q rows and whose row has p roots, among themselves; degrees."""
     while True:

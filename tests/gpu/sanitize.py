@@ -1,6 +1,7 @@
 """What `make sanitize-gpu` runs below NVIDIA's checkers: a few small graphs on few warps, counted,
 digested and written, what some of their edges change, and the best of them found; (p,q)-bicliques
-counted; maximum cliques of sets of one word a lane and of two, in one matrix and by roots.
+counted, and butterflies of edges; maximum cliques of sets of one word a lane and of two, in one
+matrix and by roots.
 
 compute-sanitizer --tool racecheck --kernel-regex kns=build python -m tests.gpu.sanitize
 """
@@ -14,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 import kernels
+from kernels.cuda import butterflies as cuda_butterflies
 from kernels.cuda import finding as cuda_finding
 from kernels.cuda import stream as cuda_stream
 from kernels.cuda.device import MEMORY_VARIABLE
@@ -99,6 +101,10 @@ def wrong_counts() -> list[str]:
             of_each = [kernels.count_bicliques(*csr, p, q, per_vertex=True, backend=name) for name in ("cuda", "cpu")]
             if not np.array_equal(of_each[0].left_counts, of_each[1].left_counts):
                 wrong.append(f"{n_left} x {n_right}, ({p},{q}) of vertices")
+        found_of, known_of = (kernels.count_bicliques(*csr, 2, 2, per_vertex=True, backend=b) for b in ("cuda", "cpu"))
+        print(f"{n_left} x {n_right}, {found_of.count} butterflies", flush=True)
+        if found_of.count != known_of.count or not np.array_equal(found_of.edge_counts, known_of.edge_counts):
+            wrong.append(f"{n_left} x {n_right}, {found_of.count} butterflies for {known_of.count}, or those of edges")
     return wrong
 
 
@@ -139,6 +145,7 @@ def main() -> int:
     cuda_stream.OUTPUT_WORDS = cuda_stream.OUTPUT_WORDS_KEPT = cuda_finding.OUTPUT_WORDS = (
         1 << 12
     )  # small: warps park and go on
+    cuda_butterflies.LARGEST_TABLE_WORDS = 1 << 12  # small as well: many batches
     wrong = differences() + wrong_changes() + wrong_groups() + wrong_counts() + wrong_cliques()
     print(*wrong, sep="\n")
     return 1 if wrong else 0

@@ -1,5 +1,5 @@
 """(p,q)-counts on a GPU against the CPU, one size and all sizes: both sides, roots, wide roots,
-small memory, ten runs alike."""
+small memory, ten runs alike; butterflies of vertices and edges."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import kernels
+from kernels.cuda import butterflies as cuda_butterflies
 from kernels.cuda import counting as cuda_count
 from kernels.cuda import pivots as cuda_pivots
 from kernels.cuda import table as cuda_table
@@ -111,10 +112,60 @@ def test_the_product_counts_on_the_gpu_in_memory_and_by_partitions(tmp_path: Pat
 
 
 def test_what_the_backend_cannot_do_is_said() -> None:
-    with pytest.raises(kernels.BackendError, match="counts butterflies of no vertex"):
-        kernels.count_bicliques(*GRAPHS["dense"], 2, 2, method="butterfly", per_vertex=True, backend="cuda")
     with pytest.raises(kernels.BackendError, match="by levels, not 67"):
         kernels.count_bicliques(*GRAPHS["dense"], 67, 3, method="levels", side="left", backend="cuda")
+
+
+# ---- butterflies
+
+
+def assert_butterflies(graph: Any, times: int = 1) -> None:
+    expected = kernels.count_bicliques(*graph, 2, 2, per_vertex=True)
+    for _ in range(times):
+        found = kernels.count_bicliques(*graph, 2, 2, per_vertex=True, backend="cuda")
+        assert (found.count, found.method, found.backend) == (expected.count, "butterfly", "cuda")
+        assert np.array_equal(found.left_counts, expected.left_counts)
+        assert np.array_equal(found.right_counts, expected.right_counts)
+        assert np.array_equal(found.edge_counts, expected.edge_counts)
+        assert kernels.count_bicliques(*graph, 2, 2, backend="cuda").count == expected.count
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_butterflies_of_vertices_and_edges_are_those_of_the_cpu(name: str) -> None:
+    assert_butterflies(GRAPHS[name])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_butterflies_of_random_graphs_are_those_of_the_cpu(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    n_left, n_right = (int(n) for n in random.integers(1, 900, 2))
+    assert_butterflies(random_graph(seed, n_left, n_right, float(random.uniform(0.005, 0.5))))
+
+
+@pytest.mark.parametrize("name", ["UCforum", "marvel", "movielens-ui", "YouTube", "EuAll", "gowalla", "edit-nawiki"])
+def test_butterflies_of_real_graphs_are_those_of_the_cpu_ten_times(name: str) -> None:
+    graph = real_graphs.load(name)
+    assert_butterflies((graph.indptr, graph.indices, graph.n_right), times=10)
+
+
+@pytest.mark.parametrize("words", [1, 1000, 1 << 16])
+def test_butterflies_in_many_batches_are_the_same(monkeypatch: pytest.MonkeyPatch, words: int) -> None:
+    monkeypatch.setattr(cuda_butterflies, "LARGEST_TABLE_WORDS", words)
+    assert_butterflies(GRAPHS["wide roots"])
+    if words > 1000:
+        graph = real_graphs.load("YouTube")
+        assert_butterflies((graph.indptr, graph.indices, graph.n_right))
+
+
+def test_butterflies_of_little_memory_are_the_same_or_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    indptr, indices, n_right = graph = GRAPHS["wide roots"]
+    n = len(indptr) - 1 + n_right
+    needed = cuda_butterflies.BYTES_AN_EDGE * len(indices) + cuda_butterflies.BYTES_A_VERTEX * n
+    monkeypatch.setenv(MEMORY_VARIABLE, str(needed + 16 * n))
+    assert_butterflies(graph)
+    monkeypatch.setenv(MEMORY_VARIABLE, str(needed // 2))
+    with pytest.raises(kernels.BackendError, match="use the CPU backend"):
+        kernels.count_bicliques(*graph, 2, 2, per_vertex=True, backend="cuda")
 
 
 # ---- by pivots

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernels.cuda import changes, clique_program, counting, pivots, search_program, table
+from kernels.cuda import butterflies, changes, clique_program, counting, pivots, search_program, table
 from kernels.cuda.layout import SharedEnum, Struct, Values
 from kernels.cuda.program import OPTIONS, SOURCES, Program
 from kernels.cuda.tuning import Tuning
@@ -27,6 +27,7 @@ PROGRAMS = {
     "levels": counting.PROGRAM,
     "trees": table.PROGRAM,
     "pivots": pivots.PROGRAM,
+    "butterflies": butterflies.PROGRAM,
     "clique": clique_program.PROGRAM,
 }
 ONE_SEARCH = "-DBICLIQ_SEARCH=0"
@@ -104,6 +105,7 @@ class Stop(IntEnum):
         ("enumeration", SharedEnum(Stop), "Stop::kEnd"),
         ("levels", longer(counting.RUN), "sizeof(CountRun)"),
         ("pivots", longer(pivots.COUNTERS), "sizeof(PivotCounters)"),
+        ("butterflies", swapped(butterflies.RUN), "PLACE(ButterflyRun, adjacent)"),
         ("trees", swapped(table.RUN), "PLACE(TreeRun, binomials)"),
         ("clique", swapped(clique_program.TREE), "PLACE(CliqueTree, n)"),
         ("clique", Values((("slot_words(8, 5)", 25),)), "slot_words(8, 5)"),

@@ -2,10 +2,12 @@
 //
 // `run_clique_groups` and `run_pivot_groups` run the kernels of clique.cu and of pivots.cu with a
 // thread for each group of 32 lanes, on the same memory that a launch would get: the tests drive
-// the whole search with them. `find_best` is the search for the best (warp_finding.hpp).
+// the whole search with them. `run_butterfly_threads` does that with the threads of butterflies.cu,
+// many to a thread of this machine. `find_best` is the search for the best (warp_finding.hpp).
 #include "clique/warp_clique.hpp"
 #include "clique/warp_roots.hpp"
 #include "bindings/bindings.hpp"
+#include "counting/butterfly_paths.hpp"
 #include "counting/pivot_waves.hpp"
 #include "enumeration/warp_finding.hpp"
 #include "lanes/workers.hpp"
@@ -60,6 +62,18 @@ void run_pivot_groups(usize launch, u32 n_groups, u32 from, bool of_vertices) {
   of_vertices ? run_pivots<VertexSum>(run, n_groups, from) : run_pivots<LeafSum>(run, n_groups, from);
 }
 
+/// `launch` is the address of a `ButterflyRun`; of its threads every third is a loop's turn here.
+void run_butterfly_threads(usize launch, u64 batch, u64 n_threads, bool edge_shares) {
+  const auto& run = *reinterpret_cast<const ButterflyRun*>(launch);
+  constexpr u32 kHere = 3;
+  run_groups(kHere, [&](u32 first) {
+    for (u64 i = first; i < n_threads; i += kHere) {
+      ButterflyPaths paths(run, batch);
+      edge_shares ? paths.share(i, n_threads) : paths.count(i, n_threads);
+    }
+  });
+}
+
 /// (what has been found as (value, rows, columns), nodes); `terms` are those of rows and of columns
 /// by their numbers in the input, `roots` places in the search order, `sizes` in rows and columns.
 nb::object find_best(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, bool columns_are_left,
@@ -96,5 +110,6 @@ nb::object find_best(const Input<std::int64_t>& indptr, const Input<std::int32_t
 NB_MODULE(_cpu_warps, module) {
   module.def("run_clique_groups", &bicliq::run_clique_groups);
   module.def("run_pivot_groups", &bicliq::run_pivot_groups);
+  module.def("run_butterfly_threads", &bicliq::run_butterfly_threads);
   module.def("find_best", &bicliq::find_best);
 }

@@ -12,6 +12,7 @@
 
 #include "counting/leaf_sum.hpp"
 #include "counting/trees.hpp"
+#include "lanes/single_words.hpp"
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -46,17 +47,10 @@ struct LaneSums {
 };
 
 /// Adds to a sum of 128 bits that other groups add to as well; for a single lane.
-#if defined(__CUDACC_RTC__)
-__device__ inline void add_alone(u64* to, Words128 x) {
-  const u64 before = atomicAdd(to, x.low), high = x.high + (before + x.low < before);
-  if (high) atomicAdd(to + 1, high);
-}
-#else
 inline void add_alone(u64* to, Words128 x) {
-  const u64 before = __atomic_fetch_add(to, x.low, __ATOMIC_RELAXED);
-  __atomic_fetch_add(to + 1, x.high + (before + x.low < before), __ATOMIC_RELAXED);
+  const u64 before = add_alone(to, x.low), high = x.high + (before + x.low < before);
+  if (high) add_alone(to + 1, high);
 }
-#endif
 
 /// The sum of one group of lanes, below a node or a tree.
 class VertexSum {

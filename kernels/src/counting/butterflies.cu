@@ -1,0 +1,27 @@
+// butterflies.cu: butterflies on a GPU, of all and of each edge (butterfly_paths.hpp), a thread a
+// few paths of two edges.
+//
+// Input: a `ButterflyRun`, written by kernels/cuda/butterflies.py, and the number of a batch.
+// `count_path_ends` comes first, over tables of zeros, then `count_edge_shares`, where the counts
+// of edges are wanted.
+//
+// Compiled by NVRTC with --device-as-default-execution-space; sm_75 and newer.
+#include "counting/butterfly_paths.hpp"
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+constexpr u32 kButterflyThreads = 256;
+
+inline u64 own_thread() { return static_cast<u64>(blockIdx.x) * kButterflyThreads + threadIdx.x; }
+inline u64 all_threads() { return static_cast<u64>(gridDim.x) * kButterflyThreads; }
+
+extern "C" __global__ void __launch_bounds__(kButterflyThreads) count_path_ends(const ButterflyRun* run, u32 batch) {
+  ButterflyPaths(*run, batch).count(own_thread(), all_threads());
+}
+extern "C" __global__ void __launch_bounds__(kButterflyThreads) count_edge_shares(const ButterflyRun* run, u32 batch) {
+  ButterflyPaths(*run, batch).share(own_thread(), all_threads());
+}
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq
