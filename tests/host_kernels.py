@@ -365,8 +365,10 @@ def count_roots(grid: Any, block: Any, arguments: Any) -> None:
         for others in combinations(range(root + 1, run.n_vertices), run.p - 1):
             common = len(lists[root].intersection(*(lists[v] for v in others)))
             total += (int(high[common]) << 64) + int(low[common])
+    if total >= counting.TOO_LARGE:  # one choice may be all ones, which stand for what does not fit
+        run.write("too_large", 1)
     totals = at(run.totals, 2 * grid[0] * block[0] // 32, np.uint64)
-    totals[-2:] = total % 2**64, total >> 64
+    totals[-2:] = total % 2**64, (total >> 64) % 2**64
     return None
 
 

@@ -104,7 +104,7 @@ def batch_bounds(xp: Any, first_word: Any, words: int) -> Any:
     [0, 2, 5, 6]
     """
     n, n_words = len(first_word) - 1, int(first_word[-1])
-    cuts = xp.searchsorted(first_word[1:], xp.arange(0, n_words, words, dtype=xp.int64), side="right")
+    cuts = xp.searchsorted(first_word[1:], xp.arange(words, n_words, words, dtype=xp.int64), side="right")
     ends = xp.asarray(np.array([0, n], np.int64))
     return xp.unique(xp.concatenate([ends, cuts.astype(xp.int64)]))
 

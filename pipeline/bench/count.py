@@ -62,6 +62,8 @@ def measure_counts(
 ) -> Iterator[CountMeasurement]:
     """Measure the known counts of each graph, and all sizes in one pass: the best of some runs.
 
+    Butterflies are counted for each vertex and edge, too.
+
     Raises
     ------
     InputError
@@ -81,6 +83,12 @@ def measure_counts(
             best = fastest(repeated(partial(kernels.count_bicliques, *csr, p, q, **how), runs))
             one = best.result
             yield _measured(f"{name} ({p},{q})", one.count, peer.count, one.method, one, best.seconds, peer)
+        if (butterflies := count_peers()[name].get((2, 2))) is not None:
+            parts = partial(kernels.count_bicliques, *csr, 2, 2, per_vertex=True, **how)
+            best = fastest(repeated(parts, runs))
+            of_each, title = best.result, f"{name} (2,2) of each vertex and edge"
+            halves = int(of_each.left_counts.sum()) // 2
+            yield _measured(title, halves, butterflies.count, of_each.method, of_each, best.seconds, None)
         every = fastest(repeated(partial(kernels.count_all_bicliques, *csr, ALL_SIZES, ALL_SIZES, **how), runs))
         size, known = next(iter(count_peers()[name].items()))
         whole = CountPeer(known.count, **all_sizes_peers().get(name, {}))

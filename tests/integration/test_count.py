@@ -267,6 +267,8 @@ def test_bench_prints_the_peers_beside_us(capsys):
     found = {row["name"]: row for row in record["counts"]}
     assert found["marvel (8,8)"]["count"] == found["marvel (8,8)"]["expected"]
     assert found["marvel (8,8)"]["peer_bclist"] == 15_700
+    for butterflies in (found["marvel (2,2)"], found["marvel (2,2) of each vertex and edge"]):
+        assert (butterflies["count"], butterflies["method"]) == (10_709_594, "butterfly")
     assert invoke(["bench", "count", "nowhere"]) == 2
     assert "no counts of it are known" in capsys.readouterr().err
     assert invoke(["bench", "count", "marvel", "--runs", "1"]) == 0

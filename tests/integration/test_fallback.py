@@ -5,16 +5,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from math import comb
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kernels
-from pipeline.errors import BackendError, BicliqError
+from kernels.cuda.device import MEMORY_VARIABLE
+from pipeline.errors import AskedBackendError, BackendError, BicliqError
 from pipeline.placement import device, fallback, where
 from pipeline.placement.device import why_no_data_on_device
 from pipeline.placement.where import Placement, place_run, place_search
+from pipeline.questions import count, count_partitions
+from pipeline.questions.count_asked import CountAsked
 from pipeline.run import run
 from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, load_settings
 from pipeline.stages import in_memory
@@ -25,6 +29,8 @@ from pipeline.stages.verify import verify
 from pipeline.store.layout import Store
 from pipeline.store.results import open_run
 from pipeline.versions.update import update
+from tests import host_cupy, host_kernels
+from tests.host_cupy import HostCupy
 from tests.integration.stored_graphs import put_graph
 from tests.integration.test_resume import GRAPH
 
@@ -174,3 +180,82 @@ def test_an_update_that_asks_for_a_gpu_that_fails_changes_nothing(shop: tuple[st
     with pytest.raises(BackendError, match="cudaErrorECCUncorrectable"):
         update(new, load_settings(store=store, cluster={"local": True}, search={"backend": "cuda"}))
     assert open_run(store).run == before
+
+
+# ---- counts
+
+
+@pytest.fixture
+def counting_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[HostCupy]:
+    """A machine whose GPU is this one's processor, and is taken for every count."""
+    monkeypatch.setattr(kernels.backend, "_why_not_cuda", lambda: None)
+    monkeypatch.setattr(device, "why_no_data_on_device", lambda: "there is no cuDF here")
+    monkeypatch.setattr(count, "NOT_WORTH", None)
+    monkeypatch.setattr(count_partitions, "NOT_WORTH", None)
+    monkeypatch.setattr(where, "AUTO_PATHS", 0)
+    monkeypatch.setattr(fallback, "_reasons", [])
+    with host_cupy.installed(HostCupy(host_kernels.COUNTS, memory=1 << 24), monkeypatch) as cupy:
+        yield cupy
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> str:
+    """A table of four rows and 300 columns, all of it filled."""
+    edges = "".join(f"{u},{v}\n" for u in range(4) for v in range(300))
+    (tmp_path / "large.csv").write_text("u,v\n" + edges)
+    return str(tmp_path / "large.csv")
+
+
+LARGE = 4 * comb(300, 150)
+"""Of three rows and 150 columns: 298 bits."""
+
+
+def given_up(caplog: pytest.LogCaptureFixture) -> list[bool]:
+    return ["the GPU is given up" in record.message for record in caplog.records]
+
+
+@pytest.mark.usefixtures("counting_gpu")
+def test_a_count_too_large_for_a_gpu_is_the_work_of_the_cpu(large: str, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="bicliq"):
+        found = count.count_table(large, CountAsked(3, 150), load_settings())
+    assert (found.counts, found.backend[:3]) == ({(3, 150): LARGE}, "cpu")
+    assert given_up(caplog) == [True]
+    assert "does not fit in the 128 bits" in caplog.records[0].getMessage()
+    with pytest.raises(AskedBackendError, match="use the CPU backend"):
+        count.count_table(large, CountAsked(3, 150), load_settings(search={"backend": "cuda"}))
+
+
+@pytest.mark.usefixtures("counting_gpu")
+def test_partitions_too_large_for_a_gpu_are_the_work_of_the_cpu(
+    large: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = load_settings(store=str(tmp_path / "store"), cluster={"local": True}, plan={"partitions": 2})
+    with caplog.at_level(logging.WARNING, logger="bicliq"):
+        found = count.count_run(large, CountAsked(3, 150), settings)
+    assert found.counts == {(3, 150): LARGE}
+    assert given_up(caplog) == [True]
+
+
+@pytest.mark.usefixtures("counting_gpu")
+def test_a_table_of_all_sizes_has_no_largest_count_on_a_gpu(large: str, caplog: pytest.LogCaptureFixture) -> None:
+    found = count.count_table(large, CountAsked(4, 150, all_sizes=True), load_settings())
+    assert (found.counts[3, 150], found.backend) == (LARGE, "cuda")
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(("megabytes", "backend", "warnings"), [(1, "cuda", 0), (0, "cpu", 1)])
+def test_butterflies_of_a_full_card_are_the_work_of_the_cpu(
+    counting_gpu: HostCupy,
+    large: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    megabytes: int,
+    backend: str,
+    warnings: int,
+) -> None:
+    monkeypatch.setenv(MEMORY_VARIABLE, str(megabytes << 20))
+    with caplog.at_level(logging.WARNING, logger="bicliq"):
+        found = count.count_table(large, CountAsked(2, 2), load_settings())
+    assert (found.counts, found.method, found.backend[:4].rstrip("-")) == ({(2, 2): 6 * 44_850}, "butterfly", backend)
+    assert given_up(caplog) == [True] * warnings
+    assert ("count_path_ends" in counting_gpu.launches) == (backend == "cuda")
