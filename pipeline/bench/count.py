@@ -87,8 +87,8 @@ def measure_counts(
             parts = partial(kernels.count_bicliques, *csr, 2, 2, per_vertex=True, **how)
             best = fastest(repeated(parts, runs))
             of_each, title = best.result, f"{name} (2,2) of each vertex and edge"
-            halves = int(of_each.left_counts.sum()) // 2
-            yield _measured(title, halves, butterflies.count, of_each.method, of_each, best.seconds, None)
+            count = 0 if of_each.edge_counts is None else int(of_each.edge_counts.sum()) // 4
+            yield _measured(title, count, butterflies.count, of_each.method, of_each, best.seconds, None)
         every = fastest(repeated(partial(kernels.count_all_bicliques, *csr, ALL_SIZES, ALL_SIZES, **how), runs))
         size, known = next(iter(count_peers()[name].items()))
         whole = CountPeer(known.count, **all_sizes_peers().get(name, {}))
@@ -97,7 +97,7 @@ def measure_counts(
 
 
 def _measured(
-    name: str, count: int, expected: int, method: str, result: Any, seconds: float, peer: CountPeer
+    name: str, count: int, expected: int, method: str, result: Any, seconds: float, peer: CountPeer | None
 ) -> CountMeasurement:
     parts = {part: 1e3 * result.seconds.get(part, 0.0) for part in ("prepare", "estimate", "search")}
     parts["search"] += 1e3 * result.seconds.get("roots", 0.0)  # a part of their own on a GPU
