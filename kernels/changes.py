@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, pairwise
@@ -15,7 +15,7 @@ from kernels.arguments import as_int32, checked_csr, checked_starts, number_of_t
 from kernels.backend import Backend
 from kernels.contracts import BicliqueBatch, Int32Array, Int64Array
 from kernels.cpu import load_extension
-from kernels.cuda.changes import TABLES, CudaJudge
+from kernels.cuda.changes import TABLES, Columns, CudaJudge, empty_on_host
 from kernels.enumeration import LARGEST_SIZE, UNREACHED, stream_maximal_bicliques
 from kernels.errors import memory_is_capacity
 from kernels.estimate import estimate_bicliques
@@ -27,6 +27,9 @@ PATHS_A_SEARCH = 1 << 24
 
 SHARES_A_THREAD = 4
 """Parts that the work is cut into, so that threads end at about the same time."""
+
+COPIED_AT_ONCE = 1 << 18
+"""Entries of an array that a thread copies before it takes others: shares are about equal."""
 
 GROUPS_ESTIMATED = 4
 """Groups of changes whose bicliques are estimated."""
@@ -222,7 +225,7 @@ class ChangeSearch:
         bytes for each vertex, isolated ones too.
         """
         workers, ran_on = number_of_threads(threads), ""
-        found = load_extension().FoundChanges()
+        found, judged = load_extension().FoundChanges(), []
         judge = CudaJudge(self._tables(), self._least) if backend == Backend.CUDA else None
         with ThreadPoolExecutor(workers, "changes") as pool:
             for first, last in self._groups(*(portion or ())):
@@ -236,14 +239,17 @@ class ChangeSearch:
                     on_device=judge is not None,
                     **self._least,
                 ) as stream:
+                    settle = partial(self._settle, found, pool, workers, told, first)
                     if judge is None:
-                        self._settle(found, pool, workers, [_columns_of(batch) for batch in stream], told, first)
+                        _finish(settle([_columns_of(batch) for batch in stream]))
                     else:
-                        for batch in stream:
-                            columns, verdicts = judge.judge(batch, *told[:3])
-                            self._settle(found, pool, workers, [columns], told, first, verdicts)
+                        judged += [_judged(judge, batch, told, settle) for batch in stream if len(batch)]
                     ran_on = stream.result.backend
-            appeared, vanished = (BicliqueLists(*_joined(parts, pool, workers)) for parts in found.take())
+            empty = empty_on_host if judge else np.empty
+            appeared, vanished = (
+                BicliqueLists(*_joined([*(one[kind] for one in judged), *parts], pool, workers, empty))
+                for kind, parts in enumerate(found.take())
+            )
         return Changes(appeared, vanished, ran_on)
 
     def _tables(self) -> dict[str, Any]:
@@ -256,29 +262,16 @@ class ChangeSearch:
         found: Any,
         pool: ThreadPoolExecutor,
         workers: int,
-        batches: list[Columns],
         told: Sequence[Any],
         first: int,
-        verdicts: Any = None,
-    ) -> None:
-        """Add what bicliques of the subgraphs change, each at its first change.
-
-        Verdicts are of one batch.
-        """
-        met = load_extension().MetBicliques(batches, told[2], verdicts)
-        doing = [
+        batches: list[Columns],
+    ) -> list[Future[None]]:
+        """Let threads add what bicliques of the subgraphs change, each at its first change."""
+        met = load_extension().MetBicliques(batches, told[2])
+        return [
             pool.submit(partial(self._search.settle, found, met, *share, *told, first))
             for share in _cut(len(met), _shares(workers))
         ]
-        if verdicts is not None:
-            left_offsets, left, right_offsets, right = batches[0]
-            wide = left_offsets.astype(np.int64), left, right_offsets.astype(np.int64), right
-            doing += [
-                pool.submit(partial(self._search.settle_judged, found, *share, *wide, *told[:3], verdicts))
-                for share in _cut(len(verdicts), _shares(workers))
-            ]
-        for one in doing:
-            one.result()
 
     def _spanned(self, first: int, last: int, pool: ThreadPoolExecutor, workers: int) -> tuple[Any, ...]:
         """The subgraphs of changes as one graph; each thread makes those of some changes."""
@@ -344,10 +337,6 @@ def list_arrays(lists: BicliqueLists) -> tuple[Int64Array, Int32Array, Int64Arra
     return left_offsets, left, right_offsets, right
 
 
-Columns = tuple[Any, Int32Array, Any, Int32Array]
-"""Offsets and ids of the left sides of bicliques, and of the right ones."""
-
-
 def _shares(workers: int) -> int:
     """Parts that the work of some threads is cut into."""
     return SHARES_A_THREAD * workers if workers > 1 else 1
@@ -392,30 +381,49 @@ def _columns_of(batch: BicliqueBatch) -> Columns:
     return batch.left_offsets, batch.left, batch.right_offsets, batch.right
 
 
-def _joined(parts: list[Columns], pool: ThreadPoolExecutor, workers: int) -> Columns:
-    """The bicliques of all parts; each thread copies some of the parts, unless there is one."""
+def _judged(
+    judge: CudaJudge, batch: BicliqueBatch, told: Sequence[Any], settle: Callable[[list[Columns]], list[Future[None]]]
+) -> tuple[Columns, Columns]:
+    """What appeared and vanished by a batch on a GPU; what it cannot tell is settled meanwhile."""
+    judged = judge.judge(batch, *told[:3])
+    settling = settle([judged.unsettled])
+    changes = judged.changes()
+    _finish(settling)
+    return changes
+
+
+def _finish(doing: list[Future[None]]) -> None:
+    for one in doing:
+        one.result()
+
+
+def _joined(parts: list[Columns], pool: ThreadPoolExecutor, workers: int, empty: Any = np.empty) -> Columns:
+    """The bicliques of all parts, unless there is one, in arrays that `empty` makes."""
     if len(parts) == 1:
-        left_offsets, left, right_offsets, right = parts[0]
-        return left_offsets, left, right_offsets, right
+        return parts[0]
     columns: list[Any] = []
-    copies: list[list[tuple[Any, Any, int]]] = [[] for _ in parts]
+    copies: list[tuple[Any, Any, int]] = []
     for at in (0, 2):
-        lists = np.cumsum([0, *(len(part[at]) - 1 for part in parts)])
-        ids = np.cumsum([0, *(len(part[at + 1]) for part in parts)])
-        offsets, members = np.zeros(int(lists[-1]) + 1, np.int64), np.empty(int(ids[-1]), np.int32)
+        lists = np.cumsum([0, *(len(part[at]) - 1 for part in parts)]).tolist()
+        ids = np.cumsum([0, *(len(part[at + 1]) for part in parts)]).tolist()
+        offsets, members = empty(lists[-1] + 1, np.int64), empty(ids[-1], np.int32)
+        offsets[0] = 0
         for i, part in enumerate(parts):
-            copies[i].append((offsets[lists[i] + 1 : lists[i + 1] + 1], part[at][1:], int(ids[i])))
-            copies[i].append((members[ids[i] : ids[i + 1]], part[at + 1], 0))
+            copies.append((offsets[lists[i] + 1 : lists[i + 1] + 1], part[at][1:], ids[i]))
+            copies.append((members[ids[i] : ids[i + 1]], part[at + 1], 0))
         columns += [offsets, members]
-    for done in [pool.submit(_copy, copies[i::workers]) for i in range(min(workers, len(copies)))]:
-        done.result()
+    pieces = [
+        (to[k : k + COPIED_AT_ONCE], values[k : k + COPIED_AT_ONCE], behind)
+        for to, values, behind in copies
+        for k in range(0, len(to), COPIED_AT_ONCE)
+    ]
+    _finish([pool.submit(_copy, pieces[i::workers]) for i in range(min(workers, len(pieces)))])
     return columns[0], columns[1], columns[2], columns[3]
 
 
-def _copy(parts: list[list[tuple[Any, Any, int]]]) -> None:
-    for part in parts:
-        for to, values, behind in part:
-            np.add(values, behind, out=to) if behind else np.copyto(to, values)
+def _copy(parts: list[tuple[Any, Any, int]]) -> None:
+    for to, values, behind in parts:
+        np.add(values, behind, out=to) if behind else np.copyto(to, values)
 
 
 def _cut(n: int, parts: int) -> list[tuple[int, int]]:

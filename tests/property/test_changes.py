@@ -8,7 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kernels
+from kernels.cuda.tuning import Tuning, tuned
 from pipeline.graphs.bipartite import BipartiteGraph
+from tests import host_changes, host_cupy, host_kernels
+from tests.host_cupy import HostCupy
 from tests.reference.brute_force import maximal_bicliques, passing
 
 
@@ -141,64 +144,20 @@ def test_lists_that_are_none_are_not_united(spoilt, problem):
             kernels.unite_changes([changes])
 
 
-class JudgeByForce:
-    """Says of bicliques what `src/enumeration/changes.cu` says, by sets of vertices."""
-
-    def __init__(self, tables, least):
-        def rows(name):
-            start, row = tables[f"{name}_start"], tables[f"{name}_row"]
-            return [set(row[start[i] : start[i + 1]].tolist()) for i in range(len(start) - 1)]
-
-        self.before = [rows("left"), rows("right")]
-        self.fresh = [rows("fresh_left"), rows("fresh_right")]
-        for own, fresh in zip(self.before, self.fresh, strict=True):
-            for row, new in zip(own, fresh, strict=True):
-                row -= new
-        self.ends = list(zip(tables["change_left"].tolist(), tables["change_right"].tolist(), strict=True))
-        self.least = [least[name] for name in ("min_left", "min_right", "min_edges")]
-
-    def judge(self, batch, left_of, right_of, change_of):
-        left, right = (
-            [of[some].tolist() for some in np.split(ids, offsets[1:-1])][: len(batch)]
-            for of, ids, offsets in (
-                (left_of, batch.left, batch.left_offsets),
-                (right_of, batch.right, batch.right_offsets),
-            )
-        )
-        firsts = change_of[batch.left[batch.left_offsets[:-1]]].tolist()
-        verdicts = [self.verdict(set(a), set(b), self.ends[c]) for a, b, c in zip(left, right, firsts, strict=True)]
-        columns = batch.left_offsets, batch.left, batch.right_offsets, batch.right
-        return columns, np.array(verdicts, np.uint8)
-
-    def verdict(self, left, right, ends):
-        new = [(u, v) for u in left for v in self.fresh[0][u] & right]
-        if new != [ends]:
-            return 0
-        u, v = ends
-        remains = [(left - {u}, right, self.before[0]), (right - {v}, left, self.before[1])]
-        return 1 + sum(
-            2 << side
-            for side, (some, others, rows) in enumerate(remains)
-            if some
-            and len(some) >= self.least[side]
-            and len(others) >= self.least[1 - side]
-            and len(some) * len(others) >= self.least[2]
-            and not set.intersection(*(rows[x] for x in some)) - others
-        )
-
-
 @settings(max_examples=200, deadline=None)
-@given(batches(), st.tuples(st.integers(1, 2), st.integers(1, 2), st.integers(1, 5)), st.integers(1, 2))
-def test_what_a_gpu_has_judged_is_settled_as_on_the_cpu(batch, least, threads):
-    def on_the_cpu(*graph, backend, on_device, **options):
-        return kernels.stream_maximal_bicliques(*graph, **options)
-
+@given(batches(), st.tuples(st.integers(1, 2), st.integers(1, 2), st.integers(1, 5)), st.integers(1, 2), st.booleans())
+def test_what_a_gpu_has_judged_is_what_the_cpu_finds(batch, least, threads, in_groups):
     expected = found_by(*batch, least)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kernels.changes.CudaJudge", JudgeByForce)
-        patch.setattr("kernels.changes.stream_maximal_bicliques", on_the_cpu)
-        found = found_by(*batch, least, threads=threads, backend="cuda")
+        patch.setattr(kernels.backend, "_why_not_cuda", lambda: None)
+        if in_groups:
+            patch.setattr("kernels.changes.PATHS_A_SEARCH", 20)
+            patch.setattr("kernels.changes.COPIED_AT_ONCE", 3)
+        gpu = HostCupy({**host_kernels.ENUMERATION, **host_changes.CHANGES})
+        with host_cupy.installed(gpu, patch), tuned(Tuning(most_multiprocessors=1)):
+            found = found_by(*batch, least, threads=threads, backend="cuda")
     assert (listed(found.appeared), listed(found.vanished)) == (listed(expected.appeared), listed(expected.vanished))
+    assert found.backend == ("cuda" if expected.backend else "")
 
 
 @settings(deadline=None)

@@ -4,7 +4,6 @@
 #include "enumeration/changes.hpp"
 #include "enumeration/found_changes.hpp"
 #include "enumeration/list_groups.hpp"
-#include "enumeration/verdict.hpp"
 #include "output/check_lists.hpp"
 
 #include <optional>
@@ -102,16 +101,14 @@ class MetBicliques {
   };
 
   /// Offsets and ids of both sides of each batch; `change_of` is the change of each left vertex.
-  /// Where verdicts are given, of the rows of one batch, those are left out that have one.
-  MetBicliques(const std::vector<std::tuple<Values, Values, Values, Values>>& batches, const Values& change_of,
-               const std::optional<Input<std::uint8_t>>& verdicts) {
+  MetBicliques(const std::vector<std::tuple<Values, Values, Values, Values>>& batches, const Values& change_of) {
     for (const auto& [left_offsets, left, right_offsets, right] : batches) batches_.push_back({left_offsets, left, right_offsets, right});
     const nb::gil_scoped_release release;
     std::vector<std::size_t> start;
     const auto each = [&](const auto& visit) {
       for (u32 b = 0; b < batches_.size(); ++b)
         for (u32 row = 0; row + 1 < batches_[b].left_offsets.size(); ++row)
-          if (!verdicts || verdicts->data()[row] == 0) visit(static_cast<std::size_t>(change_of.data()[*batches_[b].left_of(row).first]), Place{b, row});
+          visit(static_cast<std::size_t>(change_of.data()[*batches_[b].left_of(row).first]), Place{b, row});
     };
     each([&](std::size_t change, Place) {
       if (change + 2 > start.size()) start.resize(change + 2, 0);
@@ -183,42 +180,6 @@ class ChangeSearch {
                           numpy_of(graph_.left_changes()), numpy_of(graph_.right_changes()));
   }
 
-  /// Takes the bicliques from `from` to before `until` that a GPU has judged, as `settle` does.
-  void settle_judged(FoundChanges& to, std::size_t from, std::size_t until, const Wide& left_offsets, const Values& left,
-                     const Wide& right_offsets, const Values& right, const Values& left_of, const Values& right_of, const Values& change_of,
-                     const Input<std::uint8_t>& verdicts) {
-    const nb::gil_scoped_release release;
-    Lists appeared;
-    reserve(appeared, from, until, left_offsets, right_offsets, verdicts);
-    Ids l, r, places, fewer;
-    const auto without = [&](const Ids& all, std::int32_t one) {
-      fewer.resize(all.size());
-      fewer.erase(std::remove_copy(all.begin(), all.end(), fewer.begin(), one), fewer.end());
-      return span_of(fewer);
-    };
-    const auto hash = [](const Ids& members, u64 seed) {
-      u64 found = 0;
-      for (std::int32_t member : members) found += vertex_hash(static_cast<u64>(member), seed);
-      return found;
-    };
-    for (std::size_t i = from; i < until; ++i) {
-      const auto verdict = static_cast<u32>(verdicts.data()[i]);
-      if (verdict == 0) continue;
-      mapped(list_of(left_offsets, left, i), left_of, 0, l, places);
-      mapped(list_of(right_offsets, right, i), right_of, 0, r, places);
-      appeared.add(l.data(), l.size(), r.data(), r.size());
-      const bool left_vanishes = verdict & static_cast<u32>(Verdict::kLeftVanishes);
-      const bool right_vanishes = verdict & static_cast<u32>(Verdict::kRightVanishes);
-      if (!left_vanishes && !right_vanishes) continue;
-      const Change& change = graph_.change(change_of.data()[left.data()[left_offsets.data()[i]]]);
-      const u64 l_hash = hash(l, kLeftSeed), r_hash = hash(r, kRightSeed);
-      const auto own = [](std::int32_t vertex, u64 seed) { return vertex_hash(static_cast<u64>(vertex), seed); };
-      if (left_vanishes) to.vanish(without(l, change.left), span_of(r), biclique_hash(l_hash - own(change.left, kLeftSeed), r_hash));
-      if (right_vanishes) to.vanish(span_of(l), without(r, change.right), biclique_hash(l_hash, r_hash - own(change.right, kRightSeed)));
-    }
-    to.appear(std::move(appeared));
-  }
-
   /// Takes bicliques of the subgraphs from `first` on, in their numbers, and adds what they change
   /// to `to`: those from `from` to before `until`, in the order of their changes.
   void settle(FoundChanges& to, const MetBicliques& met, std::size_t from, std::size_t until, const Values& left_of, const Values& right_of,
@@ -247,16 +208,6 @@ class ChangeSearch {
   }
 
  private:
-  /// Makes room for what a GPU has judged: lists that grow are copied again and again.
-  static void reserve(Lists& to, std::size_t from, std::size_t until, const Wide& left_offsets, const Wide& right_offsets,
-                      const Input<std::uint8_t>& verdicts) {
-    std::size_t n = 0, n_left = 0, n_right = 0;
-    const auto length = [](const Wide& offsets, std::size_t i) { return static_cast<std::size_t>(offsets.data()[i + 1] - offsets.data()[i]); };
-    for (std::size_t i = from; i < until; ++i)
-      if (verdicts.data()[i] != 0) n += 1, n_left += length(left_offsets, i), n_right += length(right_offsets, i);
-    to.reserve(n, n_left, n_right);
-  }
-  static Span list_of(const Wide& offsets, const Values& ids, std::size_t i) { return {ids.data() + offsets.data()[i], ids.data() + offsets.data()[i + 1]}; }
   static Span side(const Values& vertices, const Wide& start, std::int32_t number) {
     return {vertices.data() + start.data()[number], vertices.data() + start.data()[number + 1]};
   }
@@ -322,8 +273,7 @@ void bind_changes(nb::module_& module) {
   module.def("find_edges", &find_edges);
   module.def("change_rows", &change_rows, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
   nb::class_<MetBicliques>(module, "MetBicliques")
-      .def(nb::init<const std::vector<std::tuple<Values, Values, Values, Values>>&, const Values&, const std::optional<Input<std::uint8_t>>&>(),
-           nb::arg(), nb::arg(), nb::arg().none())
+      .def(nb::init<const std::vector<std::tuple<Values, Values, Values, Values>>&, const Values&>())
       .def("__len__", &MetBicliques::size);
   nb::class_<ChangeSearch>(module, "ChangeSearch")
       .def(nb::init<const Input<std::int64_t>&, const Values&, u32, const Input<std::int64_t>&, const Values&, std::int64_t,
@@ -332,7 +282,6 @@ void bind_changes(nb::module_& module) {
       .def("costs", &ChangeSearch::costs)
       .def("neighbourhoods", &ChangeSearch::neighbourhoods)
       .def("tables", &ChangeSearch::tables)
-      .def("settle_judged", &ChangeSearch::settle_judged)
       .def("settle", &ChangeSearch::settle);
   nb::class_<LaidOut>(module, "LaidOut")
       .def(nb::init<const Wide&, const Values&, const Wide&, const Values&, bool, const Wide&, const std::optional<Wide>&, std::size_t,
