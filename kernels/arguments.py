@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kernels.contracts import Int32Array, Int64Array, UInt64Array
 from kernels.cpu import load_extension
 from kernels.errors import CapacityError
-from kernels.machine import available_threads, most_threads
+from kernels.machine import FEWEST_MOST_THREADS, available_threads, most_threads
 
 
 def whole_number(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
@@ -64,7 +64,7 @@ def number_of_threads(threads: Any) -> int:
     """
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 0:
         raise ValueError(f"threads is {threads!r}; it must be a whole number of at least 1, or 0 for all cores")
-    if threads > most_threads():
+    if threads > FEWEST_MOST_THREADS and threads > most_threads():  # which asks the system
         raise CapacityError(
             f"threads is {threads}; at most {most_threads()} are started here, where this process may use"
             f" {available_threads()} cores; ask for fewer, or for 0 to take all cores"

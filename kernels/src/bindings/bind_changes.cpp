@@ -104,22 +104,23 @@ class MetBicliques {
   MetBicliques(const std::vector<std::tuple<Values, Values, Values, Values>>& batches, const Values& change_of) {
     for (const auto& [left_offsets, left, right_offsets, right] : batches) batches_.push_back({left_offsets, left, right_offsets, right});
     const nb::gil_scoped_release release;
-    std::vector<std::size_t> start;
     const auto each = [&](const auto& visit) {
       for (u32 b = 0; b < batches_.size(); ++b)
         for (u32 row = 0; row + 1 < batches_[b].left_offsets.size(); ++row)
           visit(static_cast<std::size_t>(change_of.data()[*batches_[b].left_of(row).first]), Place{b, row});
     };
     each([&](std::size_t change, Place) {
-      if (change + 2 > start.size()) start.resize(change + 2, 0);
-      ++start[change + 1];
+      if (change + 2 > end_.size()) end_.resize(change + 2, 0);
+      ++end_[change + 1];
     });
-    for (std::size_t change = 1; change < start.size(); ++change) start[change] += start[change - 1];
-    order_.resize(start.empty() ? 0 : start.back());
-    each([&](std::size_t change, Place place) { order_[start[change]++] = place; });
+    for (std::size_t change = 1; change < end_.size(); ++change) end_[change] += end_[change - 1];
+    order_.resize(end_.empty() ? 0 : end_.back());
+    each([&](std::size_t change, Place place) { order_[end_[change]++] = place; });
     for (const Batch& batch : batches_) n_left_ += batch.left.size(), n_right_ += batch.right.size();
   }
   std::size_t size() const { return order_.size(); }
+  /// Where the bicliques of a change end.
+  std::size_t end_of(std::int32_t change) const { return end_[static_cast<std::size_t>(change)]; }
   const Batch& batch(std::size_t k) const { return batches_[order_[k].batch]; }
   u32 row(std::size_t k) const { return order_[k].row; }
   Span left_of(std::size_t k) const { return batch(k).left_of(row(k)); }
@@ -140,6 +141,7 @@ class MetBicliques {
   static constexpr std::size_t kAhead = 8;
   std::vector<Batch> batches_;
   std::vector<Place> order_;
+  std::vector<std::size_t> end_;  // of the bicliques of each change, in this order
   std::size_t n_left_ = 0, n_right_ = 0;
 };
 
@@ -190,18 +192,17 @@ class ChangeSearch {
     Remains remains(graph_, least_);
     Ids l, r, l_places, r_places;
     std::int32_t change = -1;
-    const auto change_at = [&](std::size_t k) { return change_of.data()[*met.left_of(k).first]; };
     std::size_t next = from;  // where the bicliques of this change end
     for (std::size_t k = from; k < until; ++k) {
       if (k == next) {
-        change = change_at(k);
-        while (next < until && change_at(next) == change) ++next;
+        change = change_of.data()[*met.left_of(k).first];
+        next = std::min(until, met.end_of(change));
         remains.change(change, next - k, side(left_of, left_start, change - first), side(right_of, right_start, change - first));
       }
       met.fetch(k);
-      mapped(met.left_of(k), left_of, left_start.data()[change - first], l, l_places);
-      mapped(met.right_of(k), right_of, right_start.data()[change - first], r, r_places);
-      remains.take(span_of(l), span_of(r), span_of(l_places), span_of(r_places), appeared, gone, to);
+      const auto [left, left_places] = mapped(met.left_of(k), left_of, left_start.data()[change - first], l, l_places);
+      const auto [right, right_places] = mapped(met.right_of(k), right_of, right_start.data()[change - first], r, r_places);
+      remains.take(left, right, left_places, right_places, appeared, gone, to);
     }
     to.appear(std::move(appeared));
     to.vanish(std::move(gone));
@@ -211,13 +212,16 @@ class ChangeSearch {
   static Span side(const Values& vertices, const Wide& start, std::int32_t number) {
     return {vertices.data() + start.data()[number], vertices.data() + start.data()[number + 1]};
   }
-  /// The vertices of a list, and their places in the side of its subgraph, which begins at `start`.
-  static void mapped(Span members, const Values& of, std::int64_t start, Ids& to, Ids& places) {
-    to.resize(members.size()), places.resize(members.size());
-    for (std::size_t k = 0; k < to.size(); ++k) {
-      to[k] = of.data()[members.first[k]];
+  /// The vertices of a list, and their places in the side of its subgraph, which begins at `start`;
+  /// they are written to memory that only grows.
+  static std::pair<Span, Span> mapped(Span members, const Values& of, std::int64_t start, Ids& vertices, Ids& places) {
+    const std::size_t n = members.size();
+    if (n > vertices.size()) vertices.resize(2 * n), places.resize(2 * n);
+    for (std::size_t k = 0; k < n; ++k) {
+      vertices[k] = of.data()[members.first[k]];
       places[k] = static_cast<std::int32_t>(members.first[k] - start);
     }
+    return {{vertices.data(), vertices.data() + n}, {places.data(), places.data() + n}};
   }
 
   const Input<std::int64_t> indptr_;  // kept as long as the graph looks at them

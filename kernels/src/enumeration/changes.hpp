@@ -329,7 +329,11 @@ class Remains {
   /// Is a vertex beside the n known ones adjacent in G to all of these members of a side?
   bool is_reached(Outside& outside, const Ids& members, Span side, std::size_t n_known) {
     some_.clear();
-    for (std::int32_t m : members) some_.push_back(place_in(side, m));
+    const std::int32_t* at = side.first;
+    for (std::int32_t m : members) {
+      at = std::lower_bound(at, side.last, m);
+      some_.push_back(static_cast<std::int32_t>(at - side.first));
+    }
     return outside.n_inside(span_of(some_)) > n_known || outside.reached_by_all(span_of(some_), -1);
   }
 

@@ -13,10 +13,12 @@
 #pragma once
 
 #include "graphs/rows.hpp"
+#include "lanes/bitset.hpp"
 #include "lanes/types.hpp"
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace bicliq {
@@ -102,13 +104,9 @@ class Outside {
     if (n_least == 0) return false;
     const u64 *one = rows_[least], *other = rows_[second];
     for (std::size_t at = 0; at < words_ - inside_words_; at += kBlock) {
-      u64 both[kBlock], any = 0;
-      for (std::size_t w = 0; w < kBlock; ++w) any |= both[w] = one[at + w] & other[at + w];
-      for (std::size_t i = 0; any && i < rows_.size(); ++i) {
-        any = 0;
-        for (std::size_t w = 0; w < kBlock; ++w) any |= both[w] &= rows_[i][at + w];
-      }
-      if (any) return true;
+      Block both = block_at(one + at) & block_at(other + at);
+      for (std::size_t i = 0; i < rows_.size() && !empty(both); ++i) both = both & block_at(rows_[i] + at);
+      if (!empty(both)) return true;
     }
     return false;
   }
@@ -116,10 +114,10 @@ class Outside {
   /// How many vertices inside are adjacent to all of these members by edges that are not new?
   std::size_t n_inside(Span members) const {
     std::size_t found = 0;
-    for (std::size_t at = 0; at < inside_words_; ++at) {
-      u64 all = ~u64{0};
-      for (const std::int32_t m : members) all &= bits_[static_cast<std::size_t>(m) * words_ + at];
-      found += static_cast<std::size_t>(__builtin_popcountll(all));
+    for (std::size_t at = 0; at < inside_words_; at += kBlock) {
+      Block all = Block::first_n(64 * kBlock);
+      for (const std::int32_t m : members) all = all & block_at(bits_.data() + static_cast<std::size_t>(m) * words_ + at);
+      found += count(all);
     }
     return found;
   }
@@ -136,11 +134,18 @@ class Outside {
   }
 
  private:
-  static constexpr std::size_t kBlock = 8;  // words that are compared at once
+  static constexpr u32 kBlock = 8;  // words that are compared at once
+  using Block = Bits<kBlock>;
   static constexpr std::size_t kMostWords = std::size_t{1} << 22;  // 32 MB
   static constexpr std::size_t kEntriesABiclique = 128;  // read here in the time of one look into the rows
 
   static std::size_t words_of(std::size_t n) { return (n + 64 * kBlock - 1) / (64 * kBlock) * kBlock; }
+
+  static Block block_at(const u64* words) {
+    Block found;
+    std::memcpy(&found, words, sizeof(found));
+    return found;
+  }
 
   /// The outside vertices that a member has a new edge to, a thousandth of its edges as a rule, and
   /// all members that these are adjacent to.
