@@ -34,8 +34,8 @@ COPIED_AT_ONCE = 1 << 18
 GROUPS_ESTIMATED = 4
 """Groups of changes whose bicliques are estimated."""
 
-ROUGH_PORTIONS, ROUGH_SHARE = 64, 4
-"""Portions of the changes, every fourth of which a rough estimate looks at."""
+ROUGH_PORTIONS, ROUGH_SHARE = 64, 8
+"""Portions of the changes, every eighth of which a rough estimate looks at."""
 
 WORK_ROUGH, WORK_ESTIMATED = 20_000, 100_000
 """What an estimate may take, in nodes of the search: 0.05 to 0.15 s."""
@@ -174,7 +174,7 @@ class ChangeSearch:
         Parameters
         ----------
         rough : bool
-            Look at a quarter of the changes only, or of one group: a quarter of the time, and the
+            Look at an eighth of the changes only, or of one group: an eighth of the time, and the
             number is seldom more than a factor of 4 off.
 
         Notes

@@ -176,7 +176,7 @@ def test_a_small_search_is_estimated_exactly_in_one_group_or_many(batch, paths):
         assert search.estimate() == estimated
 
 
-def test_a_rough_estimate_looks_at_a_quarter_of_the_changes():
+def test_a_rough_estimate_looks_at_some_of_the_changes():
     edges = {(u, v) for u in range(60) for v in range(60) if (u * v + u) % 3 == 1}
     graph = graph_of(edges, 60, 60)
     ends = np.array(sorted(edge for edge in edges if sum(edge) % 4 == 0), np.int64).T
