@@ -126,7 +126,7 @@ sanitize-gpu: setup-dev
 	$(SANITIZE) --tool memcheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool memcheck --kernel-regex kns=build $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool memcheck --kernel-regex kns=count_ $(BIN)/python -m tests.gpu.sanitize
-	$(SANITIZE) --tool memcheck --kernel-regex kns=judge $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool memcheck --kernel-regex kns=_changes $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool memcheck --kernel-regex kns=unpack $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool racecheck --kernel-regex kns=build $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool racecheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize
