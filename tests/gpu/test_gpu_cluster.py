@@ -90,7 +90,9 @@ def test_the_devices_writer_leaves_what_pyarrow_reads(codec, tmp_path):
             expected.write(kernels.BicliqueBatch(*arrays))
     host, codecs = pq.read_table(on_host), {"zstd": "ZSTD", "lz4_raw": "LZ4"}
     assert host.num_rows == 5701
-    assert pq.read_metadata(on_device).row_group(1).column(0).compression == codecs[codec]
+    written = pq.read_metadata(on_device)
+    compressed = {written.row_group(group).column(0).compression for group in range(written.num_row_groups)}
+    assert codecs[codec] in compressed  # cuDF leaves pages as they are that grow
     assert pq.read_table(on_device).cast(host.schema).equals(host)
 
 
