@@ -85,7 +85,8 @@ def writing_rate(
 
     Notes
     -----
-    O(n_edges), and the search below the roots.
+    O(n_edges), and the search below the roots, which ends after `MOST_SECONDS`: where that is too
+    little, fewer are laid out, and the numbers depend on the machine.
     """
     terms = None
     if "surprise" in publish.objectives:
