@@ -276,8 +276,8 @@ def stream_smaller_sides(
 ) -> Stream[SmallerBatch]:
     """Enumerate the maximal bicliques of a bipartite graph on a GPU, of each the smaller side.
 
-    The batches hold CuPy arrays of whatever a launch of the search has found. Half of the work of
-    a stream is to put lists in order, and these are a third of all (docs/methods.md).
+    The batches hold CuPy arrays of whatever a launch of the search has found. A quarter of the time
+    of a stream puts lists in order, and smaller sides have a third of all ids (docs/results.md).
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kernels.contracts import BicliqueBatch
-from kernels.cuda.device import current_device, device_errors, streams
+from kernels.cuda.device import current_device, device_errors, multiprocessors, streams
 from kernels.cuda.layout import SharedEnum, Struct, Values
 from kernels.cuda.program import Program
 from kernels.cuda.stream import to_host
@@ -92,7 +92,7 @@ class CudaJudge:
             self._tables = {name: cupy.asarray(tables[name]) for name in TABLES}
             self._module = PROGRAM.compiled()
         self._least = dict(least)
-        self._blocks = BLOCKS_A_MULTIPROCESSOR * int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+        self._blocks = BLOCKS_A_MULTIPROCESSOR * multiprocessors()
 
     def judge(self, batch: BicliqueBatch, left_of: Any, right_of: Any, change_of: Any) -> Judged:
         """Find what the bicliques of a launch change.

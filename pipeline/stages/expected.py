@@ -1,9 +1,10 @@
 """What a search will find and cost, before it: bicliques, ids, bytes and seconds, from a sample.
 
 There is one estimate, that of `kernels.estimate_bicliques`; with it some bicliques are laid out as
-a run would write them, to see what one takes (`writing.py`). `bicliq estimate` gives it a second. A
-run is planned with a smaller one, which cuts it into partitions, and of which `forecast.py` makes
-what is said before the search. But for seconds a graph gives the same numbers on every machine.
+a run would write them, to see what one takes (`writing_rate.py`). `bicliq estimate` gives it a
+second. A run is planned with a smaller one, which cuts it into partitions, and of which
+`forecast.py` makes what is said before the search. But for seconds a graph gives the same numbers
+on every machine.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import kernels
 from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.placement.arrays import to_host
 from pipeline.settings import PublishSettings, SearchSettings
-from pipeline.stages.writing import writing_rate
+from pipeline.stages.writing_rate import writing_rate
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 50)
 """Thresholds that are tried on both sides, from the ones asked for on."""

@@ -17,7 +17,7 @@ from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.questions.estimate import estimate_table
 from pipeline.run import run
 from pipeline.settings import ClusterSettings, PublishSettings, SearchSettings, Settings
-from pipeline.stages.writing import writing_rate
+from pipeline.stages.writing_rate import writing_rate
 from pipeline.store.biclique_file import layout_of
 from tests import host_cupy
 from tests.host_cupy import HostCupy
