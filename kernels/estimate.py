@@ -30,6 +30,10 @@ FIRST_NODES = 2
 PILOT_SHARE = 8
 """One in so many parts of the work goes to each of two small estimates, one from each side."""
 
+PILOT_EDGES = 1 << 25
+"""Edges from which on there are no small estimates: to lay the graph out takes longer than all of
+the work, seconds each time."""
+
 QUANTILE = 1.753
 """Of Student's t with 15 degrees of freedom: nine in ten lie between it and its negative."""
 
@@ -152,7 +156,8 @@ def estimate_bicliques(
     -----
     The value is right on average over seeds; the interval comes from 16 independent batches and
     has been calibrated (docs/results.md). See `src/estimate/sampled_search.hpp` for the method and
-    its papers. Random ways are taken from the side where they scatter less.
+    its papers. Random ways are taken from the side where they scatter less; in a graph of over 2²⁵
+    edges from the side of the search, since to try both takes longer than they do.
 
     Examples
     --------
@@ -178,15 +183,10 @@ def estimate_bicliques(
         raise ValueError(f"share is {share}; it must be at least 0 and below 1")
     allowed = whole_number("work", work, most=2**50)
     sampler = _Sampler(request, steps, whole_number("seed", seed, least=0, most=2**53))
-    sample = sampler.sample(request.side, allowed // PILOT_SHARE, 0, 0)
-    here = sample
-    if not sample.exact:
-        other: Side = "left" if request.side == "right" else "right"
-        pilot = sampler.sample(other, allowed // PILOT_SHARE, 0, 0)
-        if pilot.exact or pilot.doubt < sample.doubt:
-            sample = pilot
-        if not sample.exact:
-            sample = sampler.sample(sample.side, allowed - 2 * (allowed // PILOT_SHARE), share, 1)
+    if len(request.indices) > PILOT_EDGES:
+        sample = here = sampler.sample(request.side, allowed, share, 1)
+    else:
+        sample, here = sampler.from_better_side(request.side, allowed, share)
     return _estimate(sample, here, steps, sampler.work)
 
 
@@ -257,6 +257,16 @@ class _Sampler:
         wait_for(run)
         self.work += run.work
         return _Sample(run, side, (len(self._steps[0]), len(self._steps[1])))
+
+    def from_better_side(self, side: Side, work: int, share: float) -> tuple[_Sample, _Sample]:
+        """A sample from the side that scatters less, and a small one from the side of the search."""
+        here = best = self.sample(side, work // PILOT_SHARE, 0, 0)
+        if here.exact:
+            return here, here
+        pilot = self.sample("left" if side == "right" else "right", work // PILOT_SHARE, 0, 0)
+        if pilot.exact or pilot.doubt < here.doubt:
+            best = pilot
+        return best if best.exact else self.sample(best.side, work - 2 * (work // PILOT_SHARE), share, 1), here
 
 
 def _intervals(batches: Any) -> Any:

@@ -35,6 +35,11 @@ once."""
 
 
 LAID_OUT = GraphNeeds(edge=8, vertex=56)
+"""What is held to cut partitions, beside the one that is cut."""
+
+WHOLE = GraphNeeds(edge=4, vertex=24)
+"""Of a partition with all roots: the ids of its vertices, and its rows in the other direction where
+the left side is enumerated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +153,8 @@ class Layout:
             Places of its roots in the order of the plan, ascending.
         """
         plan, by_root = self.plan, self.by_root
+        if order.size == plan.roots.size:
+            return self._whole(number)
         xp = library_of(by_root.indices)
         rows = _present(by_root.rows_of(plan.roots[order])[1], by_root.n_right)
         lengths, ranks = self.by_row.rows_of(rows)
@@ -155,12 +162,23 @@ class Layout:
         local = xp.empty(plan.roots.size, xp.int32)
         local[kept] = xp.arange(kept.size, dtype=xp.int32)
         graph = BipartiteGraph(rows.size, kept.size, starts_of(lengths), local[ranks])
-        left, right = rows, plan.roots[kept].astype(xp.int64)
+        return self._partition(number, graph, rows, kept, local[order])
+
+    def _whole(self, number: int) -> Partition:
+        """Return the partition of all roots: the graph by its rows, of which no edge is copied."""
+        xp, n = library_of(self.by_row.indices), self.plan.roots.size
+        rows = xp.flatnonzero(self.by_row.left_degrees)
+        graph = BipartiteGraph(rows.size, n, starts_of(self.by_row.left_degrees[rows]), self.by_row.indices)
+        return self._partition(number, graph, rows, xp.arange(n), xp.arange(n, dtype=xp.int32))
+
+    def _partition(self, number: int, graph: BipartiteGraph, rows: Any, columns: Any, roots: Any) -> Partition:
+        """Return rows and columns, these by their places in the order of the plan, on the host."""
+        plan = self.plan
+        left, right = rows, plan.roots[columns].astype(np.int64)
         if plan.side == "left":
             graph, left, right = graph.transpose(), right, left
         hashes = self.hashes[0][left], self.hashes[1][right]
-        arrays = graph.indptr, graph.indices, left, right, *hashes, local[order]
-        return Partition(number, plan.side, *map(to_host, arrays))
+        return Partition(number, plan.side, *map(to_host, (graph.indptr, graph.indices, left, right, *hashes, roots)))
 
 
 def write_partition(store: Store, run: str, number: int) -> int:
@@ -294,7 +312,10 @@ def _require_room(store: Store, run: str, memory_limit: int | None) -> None:
     plan = read_plan_record(store.run(run))
     vertices = stored_sizes(store.graph(plan.graph))[1]
     needed = LAID_OUT.of(plan.n_edges, vertices)
-    needed += plan.est_bytes if needed else 0
+    if needed and plan.partitions == 1:
+        needed += WHOLE.of(plan.n_edges, plan.n_left + plan.n_right)
+    elif needed:
+        needed += plan.est_bytes
     MemoryRoom.within(memory_limit).require(needed, f"run {run}: to cut its partitions out of {plan.n_edges:,} edges")
 
 

@@ -433,6 +433,10 @@ def plan_partitions(
         wanted = min(worth.partitions(int(cost.sum()), expected), order.size)
     else:
         wanted = min(partitions, order.size)
+    if partitions == 1 and order.size:
+        roots = to_host(order).astype(np.int32)
+        whole = int(_row_bytes(by_root)[by_root.right_degrees > 0].sum())
+        return Plan(side, roots, to_host(cost[order]), np.zeros(order.size, np.int32)), whole
     sequence, cuts = _grouped(by_root, order, cost, wanted)
     pieces = _Cutting(by_root, to_host(sequence).astype(np.int32))
     if partitions is None:
@@ -480,12 +484,16 @@ def _grouped(by_root: BipartiteGraph, order: Int64s, cost: Int64s, partitions: i
     """Return the roots, partition by partition, and the positions where partitions begin."""
     xp = library_of(order)
     if partitions > 1 and by_root.n_edges * partitions <= GROUPED_EDGES:
-        row_bytes = by_root.right_degrees * BYTES_PER_EDGE + BYTES_PER_VERTEX
         rows = to_host(by_root.indptr), to_host(by_root.indices)
-        roots, numbers = kernels.group_roots(*rows, to_host(row_bytes), to_host(cost), partitions)
+        roots, numbers = kernels.group_roots(*rows, to_host(_row_bytes(by_root)), to_host(cost), partitions)
         return xp.asarray(roots, dtype=xp.int64), np.flatnonzero(np.diff(numbers)) + 1
     sequence = order[_by_hub(by_root, order)]
     return sequence, _cut_by_cost(to_host(xp.cumsum(cost[sequence])), partitions)
+
+
+def _row_bytes(by_root: BipartiteGraph) -> Int64s:
+    """Bytes of each row in a partition that holds it."""
+    return by_root.right_degrees * BYTES_PER_EDGE + BYTES_PER_VERTEX
 
 
 class _Cutting:
@@ -495,8 +503,8 @@ class _Cutting:
     """
 
     def __init__(self, by_root: BipartiteGraph, sequence: Int32s) -> None:
-        row_bytes = by_root.right_degrees * BYTES_PER_EDGE + BYTES_PER_VERTEX
-        self.indptr, self.indices, self.row_bytes = map(to_host, (by_root.indptr, by_root.indices, row_bytes))
+        arrays = by_root.indptr, by_root.indices, _row_bytes(by_root)
+        self.indptr, self.indices, self.row_bytes = map(to_host, arrays)
         self.sequence = sequence
 
     def cut(self, cuts: Int64s, budget: int = NO_BUDGET) -> tuple[Int64s, Int64s]:

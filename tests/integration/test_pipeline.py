@@ -116,12 +116,13 @@ def test_a_graph_without_edges_is_searched_and_published(store):
     assert len(open_run(store, run).to_dask().compute()) == 0
 
 
+@pytest.mark.parametrize("partitions", [1, 4])
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_a_partition_is_closed_under_the_neighbours_of_its_roots(store, side):
-    record = planned(store, partitions=4, side=side)
+def test_a_partition_is_closed_under_the_neighbours_of_its_roots(store, side, partitions):
+    record = planned(store, partitions=partitions, side=side)
     matrix = GRAPH.matrix().toarray() if side == "left" else GRAPH.matrix().toarray().T
     searched = []
-    for number in range(4):
+    for number in range(partitions):
         assert write_partition(store, record.run, number) > 0
         part = read_partition(store.run(record.run), number)
         local = BipartiteGraph(part.left_ids.size, part.n_right, part.indptr, part.indices)

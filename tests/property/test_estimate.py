@@ -102,8 +102,11 @@ def test_the_seed_makes_the_estimate_and_threads_do_not() -> None:
     assert one.bicliques != other.bicliques
 
 
-def test_the_interval_holds_the_truth_in_nine_cases_of_ten() -> None:
+@pytest.mark.parametrize("one_side", [False, True])
+def test_the_interval_holds_the_truth_in_nine_cases_of_ten(one_side: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     held = []
+    if one_side:
+        monkeypatch.setattr(estimate, "PILOT_EDGES", 0)
     for seed in range(10):
         graph = random_graph(70, 50, 0.35, seed)
         csr = graph.indptr, graph.indices, graph.n_right
@@ -112,6 +115,7 @@ def test_the_interval_holds_the_truth_in_nine_cases_of_ten() -> None:
             found = kernels.estimate_bicliques(*csr, work=4096, share=0, seed=number)
             assert not found.exact
             assert found.low <= found.bicliques <= found.high
+            assert found.side == kernels.choose_side(graph.left_degrees, graph.right_degrees) or not one_side
             held.append(found.low <= known <= found.high)
     assert np.mean(held) >= 0.8
 
