@@ -259,7 +259,7 @@ class _Sampler:
         return _Sample(run, side, (len(self._steps[0]), len(self._steps[1])))
 
     def from_better_side(self, side: Side, work: int, share: float) -> tuple[_Sample, _Sample]:
-        """A sample from the side that scatters less, and a small one from the side of the search."""
+        """A sample from the side that scatters less, and a small one from that of the search."""
         here = best = self.sample(side, work // PILOT_SHARE, 0, 0)
         if here.exact:
             return here, here
