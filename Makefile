@@ -100,7 +100,7 @@ KERNEL_TESTS = $(addprefix tests/property/test_,ill_formed_arrays.py maximal_bic
 define sanitized
 test -x .venv/$(1)/bin/python || $(PYTHON) -m venv .venv/$(1)
 $(call build,editable,build/$(1)-wheel,build-dir=build/$(1) cmake.define.BICLIQ_SANITIZE=$(1) \
-  cmake.define.BICLIQ_CHECKS=ON cmake.define.BICLIQ_LANES=portable)
+  cmake.define.BICLIQ_CHECKS=ON cmake.define.BICLIQ_TESTS=ON cmake.define.BICLIQ_LANES=portable)
 @.venv/$(1)/bin/python -m pip uninstall -qq --yes bicliq
 $(call install,.venv/$(1),$$(echo build/$(1)-wheel/*.whl)[dev])
 LD_PRELOAD="$$(for library in $(2) stdc++; do gcc -print-file-name=lib$$library.so; done | paste -sd:)" \
