@@ -28,11 +28,12 @@ NODE_WORK = 4096
 
 FIRST_NODES = 2
 PILOT_SHARE = 8
-"""One in so many parts of the work goes to each of two small estimates, one from each side."""
+"""One in so many parts of the work goes to a small estimate from each side. To lay the graph out
+for one takes as long as a node an edge, and is worth a small estimate of one in so many parts of
+that."""
 
-PILOT_EDGES = 1 << 25
-"""Edges from which on there are no small estimates: to lay the graph out takes longer than all of
-the work, seconds each time."""
+LARGE_EDGES = 1 << 21
+"""Edges that take a fifth of a second to lay out."""
 
 QUANTILE = 1.753
 """Of Student's t with 15 degrees of freedom: nine in ten lie between it and its negative."""
@@ -156,8 +157,9 @@ def estimate_bicliques(
     -----
     The value is right on average over seeds; the interval comes from 16 independent batches and
     has been calibrated (docs/results.md). See `src/estimate/sampled_search.hpp` for the method and
-    its papers. Random ways are taken from the side where they scatter less; in a graph of over 2²⁵
-    edges from the side of the search, since to try both takes longer than they do.
+    its papers. Random ways are taken from the side where they scatter less; in a graph of over two
+    million edges whose search has fewer nodes than these from its own side, since to lay the graph
+    out takes most of the time.
 
     Examples
     --------
@@ -183,10 +185,7 @@ def estimate_bicliques(
         raise ValueError(f"share is {share}; it must be at least 0 and below 1")
     allowed = whole_number("work", work, most=2**50)
     sampler = _Sampler(request, steps, whole_number("seed", seed, least=0, most=2**53))
-    if len(request.indices) > PILOT_EDGES:
-        sample = here = sampler.sample(request.side, allowed, share, 1)
-    else:
-        sample, here = sampler.from_better_side(request.side, allowed, share)
+    sample, here = sampler.whole(request.side, allowed, share)
     return _estimate(sample, here, steps, sampler.work)
 
 
@@ -210,7 +209,7 @@ class _Sample:
     """What the batches of one run found, over the table of thresholds."""
 
     def __init__(self, run: Any, side: Side, shape: tuple[int, int]) -> None:
-        self.side = side
+        self.side, self.laid_out = side, run
         self.exact = bool(run.exact)
         sums = [(batch.found, batch.ids) for batch in run.batches]
         cells = np.array(sums).reshape(len(sums), 2, *(shape if side == "right" else shape[::-1]))
@@ -218,8 +217,15 @@ class _Sample:
             cells = cells.swapaxes(2, 3)  # columns were the left side
         reached = cells[:, :, ::-1, ::-1].cumsum(2).cumsum(3)[:, :, ::-1, ::-1]
         self.found, self.ids = reached[:, 0], reached[:, 1]
-        self.seconds = float(np.mean([batch.seconds for batch in run.batches])) + run.prepare_seconds
+        prepare = float(run.prepare_seconds)
+        self.seconds = prepare + float(np.mean([batch.seconds for batch in run.batches]))
+        self.first_seconds = prepare + float(np.mean([batch.root_seconds for batch in run.batches]))
         self.nodes = round(float(np.mean([batch.nodes for batch in run.batches])))
+
+    @property
+    def node_seconds(self) -> float:
+        """Seconds of a node below the roots; 0 where no search was large enough to be timed."""
+        return (self.seconds - self.first_seconds) / max(self.nodes, 1)
 
     @property
     def doubt(self) -> float:
@@ -237,36 +243,49 @@ class _Sampler:
         self._request, self._steps, self._seed = request, steps, seed
         self.work = 0
 
-    def sample(self, side: Side, work: int, share: float, part: int) -> _Sample:
+    def whole(self, side: Side, work: int, share: float) -> tuple[_Sample, _Sample]:
+        """Return the estimate, and one from the side of the search, which says its cost.
+
+        The estimate is made from the side that scatters less. Where the search of a large graph has
+        fewer nodes than the graph has edges, most of its time goes into laying the graph out, and
+        that is done once.
+        """
+        n_edges = len(self._request.indices)
+        small = max(work, n_edges) // PILOT_SHARE
+        here = self._sample(side, small, 0, 0)
+        if here.exact:
+            return here, here
+        if n_edges >= LARGE_EDGES and here.nodes < n_edges:
+            left = work - small - n_edges
+            sample = here if left < small else self._again(here, left, share)
+            if sample.nodes < n_edges:  # a small sample may have missed what takes most of it
+                return sample, here
+        left = max(work - 2 * small, small)
+        here.laid_out = None  # one graph at a time
+        pilot = self._sample("left" if side == "right" else "right", small, 0, 0)
+        if pilot.exact:
+            return pilot, here
+        if pilot.doubt < here.doubt:
+            return self._again(pilot, left, share), here
+        pilot.laid_out = None
+        return self._sample(side, left, share, 1), here
+
+    def _sample(self, side: Side, work: int, share: float, part: int) -> _Sample:
         """One sample; each part has random numbers of its own."""
-        request = self._request
-        run = load_extension().Estimate(
-            request.indptr,
-            request.indices,
-            request.n_right,
-            side == "left",
-            *self._steps,
-            request.min_edges,
-            work,
-            share,
-            NODE_WORK,
-            FIRST_NODES,
-            2 * self._seed + part,
-            request.threads,
-        )
+        request, seed = self._request, 2 * self._seed + part
+        graph = request.indptr, request.indices, request.n_right, side == "left"
+        limits = *self._steps, request.min_edges, work, share, NODE_WORK, FIRST_NODES, seed
+        return self._ended(load_extension().Estimate(*graph, *limits, request.threads), side)
+
+    def _again(self, sample: _Sample, work: int, share: float) -> _Sample:
+        """Another sample of the graph as it was laid out."""
+        run = load_extension().Estimate(sample.laid_out, work, share, 2 * self._seed + 1)
+        return self._ended(run, sample.side)
+
+    def _ended(self, run: Any, side: Side) -> _Sample:
         wait_for(run)
         self.work += run.work
         return _Sample(run, side, (len(self._steps[0]), len(self._steps[1])))
-
-    def from_better_side(self, side: Side, work: int, share: float) -> tuple[_Sample, _Sample]:
-        """A sample from the side that scatters less, and a small one from that of the search."""
-        here = best = self.sample(side, work // PILOT_SHARE, 0, 0)
-        if here.exact:
-            return here, here
-        pilot = self.sample("left" if side == "right" else "right", work // PILOT_SHARE, 0, 0)
-        if pilot.exact or pilot.doubt < here.doubt:
-            best = pilot
-        return best if best.exact else self.sample(best.side, work - 2 * (work // PILOT_SHARE), share, 1), here
 
 
 def _intervals(batches: Any) -> Any:
@@ -285,8 +304,9 @@ def _estimate(sample: _Sample, here: _Sample, steps: tuple[list[int], list[int]]
             _bound_unseen(values)
     nodes, seconds = sample.nodes, sample.seconds
     if sample.side != here.side:
-        times = table[0, 0, 0] / max(here.found[:, 0, 0].mean(), 1)
-        nodes, seconds = round(times * here.nodes), times * here.seconds
+        # A small sample may have timed no node.
+        nodes = round(table[0, 0, 0] / max(here.found[:, 0, 0].mean(), 1) * here.nodes)
+        seconds = here.first_seconds + nodes * max(here.node_seconds, sample.node_seconds)
     bicliques, low, high = (round(float(value)) for value in table[0, 0])
     ids, low_ids, high_ids = (round(float(value)) for value in ids_table[0, 0])
     return BicliqueEstimate(

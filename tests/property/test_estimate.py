@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -102,20 +103,33 @@ def test_the_seed_makes_the_estimate_and_threads_do_not() -> None:
     assert one.bicliques != other.bicliques
 
 
-@pytest.mark.parametrize("one_side", [False, True])
-def test_the_interval_holds_the_truth_in_nine_cases_of_ten(one_side: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = []
-    if one_side:
-        monkeypatch.setattr(estimate, "PILOT_EDGES", 0)
+@pytest.mark.parametrize(
+    ("size", "density", "work", "layouts"),
+    [((70, 50), 0.35, 4096, 2), ((2000, 1500), 0.004, 512, 1)],
+    ids=["crowded", "sparse, laid out once"],
+)
+def test_the_interval_holds_the_truth_in_nine_cases_of_ten(
+    size: tuple[int, int], density: float, work: int, layouts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, laid_out = [], []
+    sample = estimate._Sampler._sample
+
+    def counted(self: Any, *options: Any) -> Any:
+        laid_out.append(options)
+        return sample(self, *options)
+
+    monkeypatch.setattr(estimate._Sampler, "_sample", counted)
+    monkeypatch.setattr(estimate, "LARGE_EDGES", 0)
     for seed in range(10):
-        graph = random_graph(70, 50, 0.35, seed)
+        graph = random_graph(*size, density, seed)
         csr = graph.indptr, graph.indices, graph.n_right
         known = kernels.enumerate_maximal_bicliques(*csr).bicliques
         for number in range(4):
-            found = kernels.estimate_bicliques(*csr, work=4096, share=0, seed=number)
+            laid_out.clear()
+            found = kernels.estimate_bicliques(*csr, work=work, share=0, seed=number)
             assert not found.exact
             assert found.low <= found.bicliques <= found.high
-            assert found.side == kernels.choose_side(graph.left_degrees, graph.right_degrees) or not one_side
+            assert min(len(laid_out), 2) == layouts
             held.append(found.low <= known <= found.high)
     assert np.mean(held) >= 0.8
 
@@ -134,6 +148,17 @@ def test_the_interval_holds_the_truth_in_nine_cases_of_ten(one_side: bool, monke
 def test_wrong_arguments_are_named(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         kernels.estimate_bicliques([0, 1], [0], 1, **options)
+
+
+def test_a_small_sample_that_timed_nothing_does_not_say_that_nodes_take_no_time() -> None:
+    def sample(side: Literal["left", "right"], found: int, root_seconds: float, seconds: float) -> estimate._Sample:
+        batch = SimpleNamespace(found=[found], ids=[found], nodes=found, root_seconds=root_seconds, seconds=seconds)
+        return estimate._Sample(SimpleNamespace(exact=False, batches=[batch] * 2, prepare_seconds=0.5), side, (1, 1))
+
+    whole, here = sample("right", 1_000_000, 2.0, 5.0), sample("left", 100, 1.0, 1.0)
+    found = estimate._estimate(whole, here, ([1], [1]), 1)
+    assert found.nodes == 1_000_000
+    assert found.seconds == pytest.approx(0.5 + 1.0 + 3.0)
 
 
 def test_a_graph_without_edges_has_no_biclique() -> None:
