@@ -115,8 +115,8 @@ class FindAsked:
     diverse: bool = False
     time_limit: float | None = None
 
-    def check(self, column: str | None) -> None:
-        """Refuse what contradicts itself, or the column of weights that the table is read with.
+    def check(self, column: str | None, search: SearchSettings) -> None:
+        """Refuse what contradicts itself, the least sizes, or the column of weights that is read.
 
         Raises
         ------
@@ -137,6 +137,17 @@ class FindAsked:
             raise InputError(f"--diverse is for edges, surprise and weights of edges, not for {what}")
         if self.time_limit is not None and not self.time_limit > 0:
             raise InputError(f"time_limit is {self.time_limit}; it must be a number of seconds above 0")
+        for side, least, most in (
+            ("left", search.min_left, self.max_left),
+            ("right", search.min_right, self.max_right),
+        ):
+            if most is not None and least > most:
+                raise InputError(f"--min-{side} {least} is above --max-{side} {most}; no group can be both")
+        if self.max_left and self.max_right and search.min_edges > self.max_left * self.max_right:
+            raise InputError(
+                f"--min-edges {search.min_edges} is above {self.max_left * self.max_right}, which is what --max-left"
+                f" {self.max_left} and --max-right {self.max_right} allow"
+            )
 
     @property
     def weighs_edges(self) -> bool:
@@ -193,7 +204,7 @@ def find_in_table(
     BackendError
         If a GPU is asked for and cannot be had, or not for this.
     """
-    asked.check(settings.ingest.weight)
+    asked.check(settings.ingest.weight, settings.search)
     place = asked.place(settings.search)
     started = time.perf_counter()
     table = read_edge_table(source, settings.ingest, backend=settings.data_backend)
@@ -229,7 +240,7 @@ def find_in_run(
         the run is. Where it is not complete, the answer is still that of its whole graph, as the
         run would have it in the end, and a warning says so.
     """
-    asked.check(None)
+    asked.check(None, settings.search)
     place = asked.place(settings.search)
     started = time.perf_counter()
     opened = open_run(settings.store, run)

@@ -144,6 +144,19 @@ def test_wrong_questions_say_what_to_do(table, asked, words):
 
 
 @pytest.mark.parametrize(
+    ("sizes", "asked", "words"),
+    [
+        ({"min_left": 5}, FindAsked(max_left=4), "--min-left 5 is above --max-left 4"),
+        ({"min_right": 5}, FindAsked(max_right=4), "--min-right 5 is above --max-right 4"),
+        ({"min_edges": 7}, FindAsked(max_left=2, max_right=3), "--min-edges 7 is above 6"),
+    ],
+)
+def test_sizes_that_no_group_can_have_are_refused(table, sizes, asked, words):
+    with pytest.raises(InputError, match=words):
+        find_in_table(table[0], asked, settings_of(**sizes))
+
+
+@pytest.mark.parametrize(
     ("option", "text", "words"),
     [
         ("within", "user01\nnobody\n", "line 2: 'nobody' is no label"),
