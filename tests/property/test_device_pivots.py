@@ -18,7 +18,7 @@ from tests.host_cupy import HostCupy
 from tests.property.test_counting import brute_force, complete, graphs, random_graph
 from tests.property.test_trees import crown
 
-MEMORY = 1 << 26
+MEMORY = 1 << 28
 
 
 @pytest.fixture(scope="module")
