@@ -260,8 +260,9 @@ class _Sampler:
             sample = here if left < small else self._again(here, left, share)
             if sample.nodes < n_edges:  # a small sample may have missed what takes most of it
                 return sample, here
+            del sample  # and the graph with it: one at a time
         left = max(work - 2 * small, small)
-        here.laid_out = None  # one graph at a time
+        here.laid_out = None
         pilot = self._sample("left" if side == "right" else "right", small, 0, 0)
         if pilot.exact:
             return pilot, here
