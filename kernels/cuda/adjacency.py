@@ -10,6 +10,10 @@ from typing import Any
 
 from kernels.contracts import EnumerationRequest
 
+WORTH_A_ROUND = 50
+"""Of so many edges a round has to take one away, for another one to be worth it; as on the CPU
+(`src/graphs/counting_core.hpp`)."""
+
 
 @dataclass(frozen=True)
 class SearchGraph:
@@ -173,11 +177,14 @@ def ranked_graph(xp: Any, indptr: Any, indices: Any, n_right: int) -> RankedGrap
 
 
 def _core(xp: Any, roots: Any, rows: Any, n_roots: int, n_rows: int, p: int, q: int) -> tuple[Any, Any, Any, Any]:
-    """The edges whose root has q rows and whose row has p roots, among themselves; degrees."""
+    """The edges whose root has q rows and whose row has p roots, among themselves; degrees.
+
+    The last few that have less may stay (`WORTH_A_ROUND`): they cost time, and are never counted.
+    """
     while True:
         root_degree, row_degree = xp.bincount(roots, minlength=n_roots), xp.bincount(rows, minlength=n_rows)
         keep = (root_degree[roots] >= q) & (row_degree[rows] >= p)
-        if int(keep.sum()) == len(roots):
+        if (len(roots) - int(keep.sum())) * WORTH_A_ROUND <= len(roots):
             return roots, rows, root_degree, row_degree
         roots, rows = roots[keep], rows[keep]
 

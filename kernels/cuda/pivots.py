@@ -144,9 +144,7 @@ class CudaPivots:
         of_vertex = int(self.vertices[0].data.ptr), int(self.vertices[1].data.ptr)
         run = cp.asarray(RUN.packed({**addresses, "of_vertex": of_vertex, **numbers}))
         seconds = self._run_waves(run, counters, blocks)
-        sums = totals.get().reshape(-1, SUM_WORDS)
-        found = sum(_signed(low, middle, high) for low, middle, high in sums[sums.any(axis=1)].tolist())
-        return found, COUNTERS.unpacked(counters.get()), seconds
+        return _sum_of_signed(totals.get()), COUNTERS.unpacked(counters.get()), seconds
 
     def _run_waves(self, run: Any, counters: Any, blocks: int) -> float:
         """Launch waves until one is empty, or memory did not suffice; returns device seconds."""
@@ -183,13 +181,17 @@ class CudaPivots:
             self._width = largest + 1
 
 
-def _signed(low: int, middle: int, high: int) -> int:
-    """A number of 192 bits in two's complement.
+def _sum_of_signed(words: Any) -> int:
+    """Add up numbers of 192 bits in two's complement.
 
     Examples
     --------
-    >>> _signed(5, 1, 0) - 2**64, _signed(2**64 - 1, 2**64 - 1, 2**64 - 1)
-    (5, -1)
+    >>> _sum_of_signed(np.array([5, 1, 0], np.uint64)) - 2**64
+    5
+    >>> _sum_of_signed(np.array([5, 0, 0, *[2**64 - 1] * 3], np.uint64))
+    4
     """
-    value = low + (middle << 64) + (high << 128)
-    return value - (value >> 191 << 192)
+    halves = words.view(np.uint32).reshape(-1, 2 * SUM_WORDS)
+    columns = halves.sum(axis=0, dtype=np.uint64).tolist()
+    negative = int((halves[:, -1] >> 31).sum())
+    return sum(column << 32 * place for place, column in enumerate(columns)) - (negative << 64 * SUM_WORDS)
