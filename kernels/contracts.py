@@ -119,6 +119,11 @@ class BicliqueBatch:
             self.root[:n],
         )
 
+    def part(self, first: int, last: int) -> BicliqueBatch:
+        """The bicliques from `first` to before `last`; of arrays only the offsets are copied."""
+        left, right = (lists_between(*lists, first, last) for lists in self.lists.values())
+        return BicliqueBatch(*left, *right, self.root[first:last])
+
 
 @dataclass(frozen=True)
 class SmallerBatch:
@@ -141,6 +146,17 @@ class SmallerBatch:
     def lists(self) -> dict[str, tuple[Int32Array, Int32Array]]:
         """The list column: name, offsets and ids."""
         return {"smaller": (self.offsets, self.smaller)}
+
+    def part(self, first: int, last: int) -> SmallerBatch:
+        """The same of `BicliqueBatch`."""
+        lists = lists_between(self.offsets, self.smaller, first, last)
+        return SmallerBatch(*lists, *(numbers[first:last] for numbers in (self.n_left, self.n_right, self.root)))
+
+
+def lists_between(offsets: Any, ids: Any, first: int, last: int) -> tuple[Any, Any]:
+    """Offsets and ids of the lists from `first` to before `last`."""
+    bounds = offsets[first : last + 1]
+    return bounds - bounds[0], ids[int(bounds[0]) : int(bounds[-1])]
 
 
 class StreamingSearch(Protocol):

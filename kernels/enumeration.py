@@ -272,18 +272,18 @@ def stream_smaller_sides(
     n_right: int,
     *,
     side: Literal["auto", "left", "right"] = "auto",
+    on_device: bool = False,
     **options: Any,
 ) -> Stream[SmallerBatch]:
     """Enumerate the maximal bicliques of a bipartite graph on a GPU, of each the smaller side.
 
-    The batches hold CuPy arrays of whatever a launch of the search has found. A quarter of the time
-    of a stream puts lists in order, and smaller sides have a third of all ids (docs/results.md).
+    A quarter of the time of a stream puts lists in order, and smaller sides have a third of all ids
+    (docs/results.md).
 
     Parameters
     ----------
-    side, **options
-        As of `stream_maximal_bicliques`, which says what else there is; but no `max_bicliques`,
-        and no bounds of batches.
+    side, on_device, **options
+        As of `stream_maximal_bicliques`, which says what else there is; but no `max_bicliques`.
 
     Returns
     -------
@@ -303,7 +303,8 @@ def stream_smaller_sides(
     ...         assert [batch.smaller.tolist() for batch in stream] == [[0, 1]]
     """
     asked = {"min_left": 1, "min_right": 1, "min_edges": 1, "threads": 1, **options}
-    return Stream(CudaSmallerSearch(checked_request(indptr, indices, n_right, Backend.CUDA, side=side, **asked)), None)
+    request = checked_request(indptr, indices, n_right, Backend.CUDA, side=side, **asked)
+    return Stream(CudaSmallerSearch(request, on_device=on_device), None)
 
 
 def checked_request(

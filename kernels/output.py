@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from kernels.arguments import checked_hashes, one_of
-from kernels.contracts import BicliqueBatch
+from kernels.contracts import BicliqueBatch, SmallerBatch
 from kernels.cpu import load_extension
 from kernels.errors import memory_is_capacity
 from kernels.finding import OBJECTIVES
@@ -153,13 +153,14 @@ class RowGroupLayout:
 
 
 @memory_is_capacity
-def encode_bicliques(batch: BicliqueBatch, layout: RowGroupLayout) -> RowGroup:
+def encode_bicliques(batch: BicliqueBatch | SmallerBatch, layout: RowGroupLayout) -> RowGroup:
     """Encode a batch as a row group of a Parquet file.
 
     Parameters
     ----------
-    batch : BicliqueBatch
-        On the host; no side of a biclique is empty.
+    batch : BicliqueBatch or SmallerBatch
+        On the host; no side of a biclique is empty. One of smaller sides takes a layout that has
+        these alone, and no surprise.
     layout : RowGroupLayout
         How it is laid out.
 
@@ -170,7 +171,7 @@ def encode_bicliques(batch: BicliqueBatch, layout: RowGroupLayout) -> RowGroup:
     Raises
     ------
     ValueError
-        If the arrays are no batch, or an id has no term.
+        If the arrays are no batch, the layout takes more than they have, or an id has no term.
     RuntimeError
         If the codec's library failed, or a side is empty.
     CapacityError
@@ -183,8 +184,9 @@ def encode_bicliques(batch: BicliqueBatch, layout: RowGroupLayout) -> RowGroup:
     ...     [encode_bicliques(batch, RowGroupLayout("none")).rows for batch in stream]
     [1]
     """
-    arrays = batch.left_offsets, batch.left, batch.right_offsets, batch.right, batch.root
-    return layout.group(load_extension().encode_bicliques(*arrays, layout.maker))
+    extension = load_extension()
+    encode = extension.encode_smaller if isinstance(batch, SmallerBatch) else extension.encode_bicliques
+    return layout.group(encode(*vars(batch).values(), layout.maker))
 
 
 @memory_is_capacity

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from kernels.cuda.search_program import COUNTERS, Stop
 
 EMPTIED = ("head", "stop", "output_used", "n_chunks")  # counters that start anew with each launch
 THREADS = 256
+
+Batch = TypeVar("Batch", BicliqueBatch, SmallerBatch)
+
 OUTPUT_WORDS = 1 << 26
 """Of the block that bicliques are written to, where the host empties it during the search."""
 
@@ -39,7 +42,7 @@ class CudaStreamSearch(CudaSearch):
         self._on_device = on_device
         self._batches = self._produce()
 
-    def next_batch(self, until: Callable[[], bool] | None = None) -> BicliqueBatch | None:
+    def next_batch(self, until: Callable[[], bool] | None = None) -> Any:
         """The next batch, or None when the search has ended.
 
         A launch is not ended by `until`: its output is bounded, and the stream asks before the
@@ -53,7 +56,7 @@ class CudaStreamSearch(CudaSearch):
         with device_errors():
             self._batches.close()
 
-    def _produce(self) -> Generator[BicliqueBatch, None, None]:
+    def _produce(self) -> Generator[Any, None, None]:
         import cupy as cp
 
         own = streams(current_device())
@@ -83,9 +86,7 @@ class CudaStreamSearch(CudaSearch):
         memory.clear_scratch()
         return None
 
-    def _drained(
-        self, cp: Any, own: Streams, run: CudaRun, memory: SearchMemory, batch: SearchBatch
-    ) -> Iterator[BicliqueBatch]:
+    def _drained(self, cp: Any, own: Streams, run: CudaRun, memory: SearchMemory, batch: SearchBatch) -> Iterator[Any]:
         """Search a batch of roots, launch after launch.
 
         A launch is under way while the output of the one before is read.
@@ -127,7 +128,7 @@ class CudaStreamSearch(CudaSearch):
         run.counters.set(COUNTERS.packed(counters))
         run.search()
 
-    def _delivered(self, lists: list[Any], unpacked: Any, beside: Any) -> Iterator[BicliqueBatch]:
+    def _delivered(self, lists: list[Any], unpacked: Any, beside: Any) -> Iterator[Any]:
         """The batches of a launch, as soon as its lists are made."""
         if self._on_device:
             unpacked.synchronize()
@@ -149,10 +150,7 @@ class CudaStreamSearch(CudaSearch):
 
 
 class CudaSmallerSearch(CudaStreamSearch):
-    """The same, of each biclique the smaller side alone; its batches stay on the GPU."""
-
-    def __init__(self, request: EnumerationRequest) -> None:
-        super().__init__(request, on_device=True)
+    """The same, of each biclique the smaller side alone."""
 
     def _unpacked(self, cp: Any, run: CudaRun, n_chunks: int) -> list[Any]:
         return _unpack_smaller(cp, run, n_chunks)
@@ -162,21 +160,19 @@ class CudaSmallerSearch(CudaStreamSearch):
         return SmallerBatch(offsets, ids, *self._by_role(n_columns, n_rows), roots)
 
 
-def cut(batch: BicliqueBatch, most_bicliques: int, most_ids: int) -> Iterator[BicliqueBatch]:
+def cut(batch: Batch, most_bicliques: int, most_ids: int) -> Iterator[Batch]:
     """Cut a batch into parts of so many bicliques and ids a side at most.
 
     One biclique may have more ids.
     """
-    sides = (batch.left_offsets, batch.left), (batch.right_offsets, batch.right)
     first = 0
     while first < len(batch):
         last = min(len(batch), first + most_bicliques)
-        for offsets, _ in sides:
+        for offsets, _ in batch.lists.values():
             ends = offsets[first + 1 : last + 1]  # of all of them, the search would make a copy
             last = first + int(np.searchsorted(ends, int(offsets[first]) + most_ids, side="right"))
         last = max(last, first + 1)
-        left, right = (_slice(*side, first, last) for side in sides)
-        yield BicliqueBatch(*left, *right, np.ascontiguousarray(batch.root[first:last]))
+        yield batch.part(first, last)
         first = last
 
 
@@ -191,12 +187,6 @@ def to_host(array: Any, stream: Any) -> Any:
         return array.get(stream=stream)
     pinned = cupyx.empty_pinned(array.shape, array.dtype)
     return array.get(stream=stream, out=pinned)
-
-
-def _slice(offsets: Any, ids: Any, first: int, last: int) -> tuple[Any, Any]:
-    """Offsets and ids of the lists in a range."""
-    bounds = offsets[first : last + 1]
-    return bounds - bounds[0], ids[int(bounds[0]) : int(bounds[-1])]
 
 
 def _unpack(cp: Any, run: CudaRun, n_chunks: int) -> list[Any]:

@@ -55,7 +55,8 @@ def search_partition(
     place
         Where it is searched.
     data_place
-        Where what a GPU finds is encoded: there, by cuDF, or on the CPU.
+        Where what a GPU finds is encoded if the host has few threads: there, by cuDF, or on the
+        CPU.
     cut
         What is left of the limits: where one is reached, the partition is committed as incomplete,
         and is searched again when more is asked for.
@@ -76,7 +77,7 @@ def search_partition(
         done = folder.read_commit(number)
         if done is not None and (done.complete or (most is not None and done.rows >= most)):
             return done
-        encode = _where_encoded(folder, data_place, cut)
+        encode = _where_encoded(folder, data_place, cut, threads)
         return place.run(partial(_search_and_commit, folder, number, done, threads, cut, progress, encode))
 
 
@@ -99,7 +100,7 @@ def search_apart(
     Commit
         What was found, for `join_pieces`.
     """
-    encode = _where_encoded(folder, data_place, cut)
+    encode = _where_encoded(folder, data_place, cut, threads)
     return place.run(partial(_search_to_file, folder, read, None, threads, cut, None, encode))
 
 
@@ -129,10 +130,11 @@ def join_pieces(folder: RunFolder, number: int, found: list[Commit], *, complete
 
 
 def _joined(folder: RunFolder, number: int, found: list[Commit], complete: bool) -> Commit:
-    file, sizes = folder.attempt_name(number), Sizes()
+    file = folder.attempt_name(number)
     batches = (batch for commit in found for batch in _first(folder, commit, commit.rows))
     with folder.sink(file) as sink:
-        _write_bicliques(_counted(batches, sizes), biclique_writer(folder, sink, 1), None)
+        writer = biclique_writer(folder, sink, 1)
+        _write_bicliques(batches, writer)
     return replace(
         found[0],
         file=file,
@@ -142,16 +144,13 @@ def _joined(folder: RunFolder, number: int, found: list[Commit], complete: bool)
         digest=f"{sum(int(commit.digest, 16) for commit in found) & MASK:016x}",
         seconds=round(sum(commit.seconds for commit in found), 6),
         complete=complete,
-        sizes=sizes.record(),
+        sizes=writer.sizes.record(),
     )
 
 
-def _where_encoded(folder: RunFolder, data_place: Place, cut: Cut) -> Backend:
-    """Where what is found is encoded.
-
-    The digest of some rows is made on the host, and files that cuDF does not write so.
-    """
-    return data_place.here() if not cut.room and encodes(publish_settings(folder)) else "cpu"
+def _where_encoded(folder: RunFolder, data_place: Place, cut: Cut, threads: int) -> Backend:
+    """Where what is found is encoded; the digest of some rows is made on the host."""
+    return data_place.here() if not cut.room and encodes(publish_settings(folder), threads) else "cpu"
 
 
 def _search_and_commit(
@@ -208,14 +207,14 @@ def _search_to_file(
         "min_edges": settings.min_edges,
         "threads": threads,
     }
-    graph, sizes, digest = (part.indptr, part.indices, part.n_right), Sizes(), None
+    graph, digest = (part.indptr, part.indices, part.n_right), None
     on_device = backend == encode == "cuda"
     publish = publish_settings(folder)
     stream: kernels.Stream[Any]
     if backend == "cpu" and not cut.room:
         stream = kernels.stream_row_groups(*graph, layout_of(publish, _terms(folder)), **asked)
-    elif on_device and publish.columns == "smaller":
-        stream = kernels.stream_smaller_sides(*graph, **asked)
+    elif not cut.room and publish.columns == "smaller" and "surprise" not in publish.objectives:
+        stream = kernels.stream_smaller_sides(*graph, on_device=on_device, **asked)
     else:
         stream = kernels.stream_maximal_bicliques(
             *graph,
@@ -226,12 +225,13 @@ def _search_to_file(
             **asked,
         )
     with stream, folder.sink(file) as sink:
-        batches = _counted(stream, sizes, None if progress is None else lambda: progress(stream.progress()))
+        batches = stream if progress is None else _told(stream, progress)
         if on_device:
-            _write_on_device(batches, sink, publish)
+            sizes = _write_on_device(batches, sink, publish)
         else:
-            hashes = _hashes(folder) if cut.room else None
-            digest = _write_bicliques(batches, biclique_writer(folder, sink, threads), hashes)
+            writer = biclique_writer(folder, sink, threads)
+            digest = _write_bicliques(batches, writer, _hashes(folder) if cut.room else None)
+            sizes = writer.sizes
     result = stream.result
     return Commit(
         partition=part.number,
@@ -249,19 +249,14 @@ def _search_to_file(
     )
 
 
-def _counted(batches: Any, sizes: Sizes, tell: Callable[[], None] | None = None) -> Iterator[Any]:
-    """Pass batches or row groups on, and count the sizes of their bicliques."""
-    for batch in batches:
-        if isinstance(batch, kernels.RowGroup):
-            sizes.merge(batch.sizes)
-        else:
-            sizes.add(batch.n_left, batch.n_right)
+def _told(stream: kernels.Stream[Any], progress: Callable[[Any], None]) -> Iterator[Any]:
+    """Pass batches or row groups on, and say after each how far the search has come."""
+    for batch in stream:
         yield batch
-        if tell is not None:
-            tell()
+        progress(stream.progress())
 
 
-def _write_bicliques(batches: Iterator[Any], writer: Any, hashes: Any | None) -> int | None:
+def _write_bicliques(batches: Iterator[Any], writer: BicliqueWriter, hashes: Any | None = None) -> int | None:
     """Write batches as row groups, or row groups as they are.
 
     Returns the digest of what was written, made of these hashes of labels, where a limit may keep
@@ -276,27 +271,31 @@ def _write_bicliques(batches: Iterator[Any], writer: Any, hashes: Any | None) ->
     return digest & MASK if hashes is not None else None
 
 
-def _write_on_device(batches: Iterator[Any], sink: Any, publish: PublishSettings) -> None:
-    """Write batches as row groups, encoded on their device, each while the next is made ready."""
-    options = LISTS[publish.compression]
+def _write_on_device(batches: Iterator[Any], sink: Any, publish: PublishSettings) -> Sizes:
+    """Write batches as row groups, encoded on their device, each while the next is made ready.
+
+    Returns the sizes of their bicliques.
+    """
+    options, sizes = LISTS[publish.compression], Sizes()
     with DeviceParquetWriter(sink, **options) as writer, ThreadPoolExecutor(1, "encode") as pool:
         written = None
         for batch in batches:
+            sizes.add(batch.n_left, batch.n_right)
             if written is not None:
                 written.result()
             written = pool.submit(writer.write_bicliques, batch)
         if written is not None:
             written.result()
+    return sizes
 
 
 def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:
     """Write a partition's data file anew with its first rows only, and commit it as incomplete."""
     with folder.claim_partition(commit.partition):
         file = folder.attempt_name(commit.partition)
-        sizes = Sizes()
         with folder.sink(file) as sink:
             writer = biclique_writer(folder, sink, 1)
-            digest = _write_bicliques(_counted(_first(folder, commit, rows), sizes), writer, _hashes(folder))
+            digest = _write_bicliques(_first(folder, commit, rows), writer, _hashes(folder))
         short = replace(
             commit,
             file=file,
@@ -305,7 +304,7 @@ def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:
             checksum=sink.checksum,
             digest=f"{digest:016x}",
             complete=False,
-            sizes=sizes.record(),
+            sizes=writer.sizes.record(),
         )
         return folder.commit_partition(short, replaces=commit)
 

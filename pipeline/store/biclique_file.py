@@ -23,6 +23,7 @@ import kernels
 from pipeline.settings import PublishSettings
 from pipeline.store.bicliques import schema_of
 from pipeline.store.folder import COMPRESSION_LEVEL
+from pipeline.store.sizes import Sizes
 from pipeline.store.thrift import BINARY, I32, I64, LIST, STRUCT, TRUE, Struct, decode_struct, encode_struct
 
 MAGIC = b"PAR1"
@@ -58,6 +59,11 @@ class BicliqueWriter:
     terms
         What the vertices add to surprise, where that is one of them.
 
+    Attributes
+    ----------
+    sizes : Sizes
+        Of the bicliques that were written.
+
     Examples
     --------
     >>> file = io.BytesIO()
@@ -76,6 +82,7 @@ class BicliqueWriter:
         publish: PublishSettings | None = None,
         terms: kernels.SurpriseTerms | None = None,
     ) -> None:
+        self.sizes = Sizes()
         self._sink, self._publish = sink, publish or PublishSettings()
         self._layout = layout_of(self._publish, terms)
         self._schema = schema_of(self._publish)
@@ -96,7 +103,7 @@ class BicliqueWriter:
         finally:
             self._pool.shutdown(cancel_futures=True)
 
-    def write(self, batch: kernels.BicliqueBatch | kernels.RowGroup) -> None:
+    def write(self, batch: kernels.BicliqueBatch | kernels.SmallerBatch | kernels.RowGroup) -> None:
         """Append a batch as a row group, or one that was made by `layout_of`.
 
         Returns when it waits its turn.
@@ -137,6 +144,7 @@ class BicliqueWriter:
                 }
             )
         )
+        self.sizes.merge(group.sizes)
         self._rows += group.rows
         self._at += self._sink.write(group.data)
 

@@ -39,7 +39,6 @@ from pipeline.store.folder import MEND
 from pipeline.store.labels import Hashes, read_hashes
 from pipeline.store.layout import FORMAT, RunFolder, Store
 from pipeline.store.manifest import moment_after
-from pipeline.store.sizes import Sizes
 from pipeline.store.states import OpenedRun, latest_run, read_run
 from pipeline.store.versions import Part, layers_of
 
@@ -228,12 +227,11 @@ class _Compaction:
         with self._folder.claim_partition(number):
             if self._folder.read_commit(number) is not None:
                 return
-            sizes, digest, name = Sizes(), 0, self._folder.attempt_name(number)
+            digest, name = 0, self._folder.attempt_name(number)
             count = 0
             with self._folder.sink(name) as sink, biclique_writer(self._folder, sink, self._threads) as writer:
                 for batch in (batch for table in rows.of(number) for batch in batches_of(table)):
                     writer.write(batch)
-                    sizes.add(np.diff(batch.left_offsets), np.diff(batch.right_offsets))
                     digest += kernels.check_bicliques(batch, *hashes)[0]
                     count += len(batch)
             commit = Commit(
@@ -245,7 +243,7 @@ class _Compaction:
                 digest=f"{digest & MASK:016x}",
                 seconds=round(time.perf_counter() - started, 6),
                 complete=True,
-                sizes=sizes.record(),
+                sizes=writer.sizes.record(),
                 plan=plan,
                 backend=rows.backend,
                 threads=kernels.number_of_threads(self._threads),

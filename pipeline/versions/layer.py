@@ -194,7 +194,7 @@ def write_changes(
         Threads that lay out row groups.
     """
     laid_out, layout = roots.laid_out(lists, by_partition=by_partition), layout_of(PublishSettings())
-    sizes, digest, shares = Sizes(), 0, laid_out.groups
+    digest, shares = 0, laid_out.groups
     attempt = "" if folder.is_local else f"-{uuid.uuid4().hex[:8]}"
     with (
         folder.sink(f"{name}{attempt}.parquet") as sink,
@@ -203,10 +203,9 @@ def write_changes(
     ):
         for group, own in _in_turn(pool, threads, len(shares), lambda i: laid_out.encode(i, layout, hashes)):
             writer.write(group)
-            sizes.merge(group.sizes)
             digest += own
     file = StoredFile(f"{name}{attempt}.parquet", sink.bytes, sink.checksum)
-    return ChangeFile(file, len(lists), digest & MASK, sizes.record(), shares if by_partition else [])
+    return ChangeFile(file, len(lists), digest & MASK, writer.sizes.record(), shares if by_partition else [])
 
 
 def _in_turn(

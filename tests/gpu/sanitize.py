@@ -53,7 +53,7 @@ def differences() -> list[str]:
                 found = kernels.enumerate_maximal_bicliques(*csr, mode="digest", backend="cuda", **options)
                 with kernels.stream_maximal_bicliques(*csr, backend="cuda", **options) as stream:
                     written = sum(map(len, stream))
-                with kernels.stream_smaller_sides(*csr, side=side) as stream_of_smaller:
+                with kernels.stream_smaller_sides(*csr, side=side, on_device=True) as stream_of_smaller:
                     smaller = sum(map(len, stream_of_smaller))
             print(f"{n_left} x {n_right}, {side}: {found.bicliques} bicliques", flush=True)
             if {counted.bicliques, found.bicliques, written, smaller} != {

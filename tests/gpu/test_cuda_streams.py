@@ -113,17 +113,20 @@ def test_batches_that_stay_on_the_device_are_the_same() -> None:
 @pytest.mark.parametrize("words", [1 << 12, 1 << 26])
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_smaller_sides_are_those_of_the_cpu(monkeypatch: pytest.MonkeyPatch, name: str, side: str, words: int) -> None:
-    monkeypatch.setattr(cuda_stream, "OUTPUT_WORDS_KEPT", words)
+@pytest.mark.parametrize("on_device", [True, False])
+def test_smaller_sides_are_those_of_the_cpu(
+    monkeypatch: pytest.MonkeyPatch, name: str, side: str, words: int, on_device: bool
+) -> None:
+    monkeypatch.setattr(cuda_stream, "OUTPUT_WORDS_KEPT" if on_device else "OUTPUT_WORDS", words)
     ids = np.random.default_rng(1).permutation(1000)[: GRAPHS[name][2]]
     expected = [
         (root, left if len(left) <= len(right) else right, len(left), len(right))
         for root, left, right in records(kernels.stream_maximal_bicliques(*GRAPHS[name], side=side, right_ids=ids))
     ]
     found = []
-    with kernels.stream_smaller_sides(*GRAPHS[name], side=side, right_ids=ids) as stream:
+    with kernels.stream_smaller_sides(*GRAPHS[name], side=side, right_ids=ids, on_device=on_device) as stream:
         for batch in stream:
-            own = kernels.SmallerBatch(*(array.get() for array in vars(batch).values()))
+            own = kernels.SmallerBatch(*(array.get() for array in vars(batch).values())) if on_device else batch
             lists = [own.smaller[slice(*own.offsets[i : i + 2])].tolist() for i in range(len(own))]
             found += zip(own.root.tolist(), lists, own.n_left.tolist(), own.n_right.tolist(), strict=True)
     assert sorted(found) == sorted(expected)

@@ -11,14 +11,20 @@ import pyarrow.parquet as pq
 import pytest
 
 import bicliq
+import kernels
+from kernels.cuda import stream
+from kernels.cuda.tuning import Tuning, tuned
 from pipeline.errors import DamageError
+from pipeline.placement.device import HOST_THREADS
 from pipeline.results.bicliques import Bicliques
 from pipeline.run import run
 from pipeline.settings import PlanSettings, PublishSettings, Settings
 from pipeline.stages.verify import verify
-from pipeline.store.bicliques import SMALLER_SCHEMA
+from pipeline.store.bicliques import SCHEMA, SMALLER_SCHEMA
 from pipeline.store.records import StoredFile
 from pipeline.store.results import Run, open_run
+from tests import host_cupy, host_kernels
+from tests.host_cupy import HostCupy
 
 RANDOM = np.random.default_rng(11)
 BASKETS = {f"u{u:02}": [v * 10 for v in range(20) if RANDOM.random() < 0.45] for u in range(26)}
@@ -64,6 +70,26 @@ def test_files_hold_the_smaller_sides_in_the_codec_that_is_asked_for(both, small
                 assert (row["n_left"], row["n_right"], row["root"]) in expected
                 ids += len(row["smaller"])
     assert ids < sum(row["n_left"] + row["n_right"] for row in both.table(ids=False).to_pylist()) / 2
+
+
+@pytest.mark.parametrize("columns", ["both", "smaller"])
+@pytest.mark.parametrize("objectives", [[], ["edges"], ["surprise"]])
+def test_what_a_gpu_finds_and_the_host_writes_is_the_same(tmp_path, monkeypatch, both, columns, objectives) -> None:
+    monkeypatch.setattr(kernels.backend, "_why_not_cuda", lambda: None)
+    monkeypatch.setattr(stream, "OUTPUT_WORDS", 1 << 12)
+    with host_cupy.installed(HostCupy(host_kernels.ENUMERATION), monkeypatch), tuned(Tuning(most_multiprocessors=1)):
+        publish = PublishSettings(columns=columns, objectives=objectives)
+        settings = Settings(
+            store=tmp_path, data_backend="cpu", plan=PlanSettings(partitions=4), publish=publish,
+            search={"backend": "cuda", "threads": HOST_THREADS}, cluster={"local": True},
+        )  # fmt: skip
+        run(BASKETS, settings)
+    found = open_run(settings.store)
+    assert {commit.backend for commit in found.commits.values()} == {"cuda"}
+    assert found.manifest.digest == both.manifest.digest
+    assert found.manifest.largest == both.manifest.largest
+    names = [field.name for field in SCHEMA]
+    assert ordered(found.table().select(names).to_pylist()) == ordered(both.table().select(names).to_pylist())
 
 
 def test_every_reader_restores_the_other_side(both, smaller) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -186,6 +187,48 @@ def test_any_lists_are_read_back(batches: list[list[Biclique]], threads: int, co
     table = pq.read_table(pa.BufferReader(written(batches, threads, compression)))
     assert table.schema.equals(SCHEMA)
     assert table.to_pylist() == rows_of([row for batch in batches for row in batch])
+
+
+def smaller_of(bicliques: list[Biclique]) -> kernels.SmallerBatch:
+    batch = batch_of(bicliques)
+    ids = [left if len(left) <= len(right) else right for left, right, _ in bicliques]
+    offsets = np.cumsum([0, *map(len, ids)]).astype(np.int32)
+    smaller = np.array([x for one in ids for x in one], np.int32)
+    return kernels.SmallerBatch(offsets, smaller, batch.n_left, batch.n_right, batch.root)
+
+
+@given(st.lists(BICLIQUES, max_size=40), st.sampled_from(list(CODECS)))
+@settings(max_examples=60, deadline=None)
+def test_smaller_sides_are_encoded_as_those_of_both(bicliques: list[Biclique], compression: Compression) -> None:
+    layout = RowGroupLayout(compression, columns="smaller", objectives=["edges", "balanced"])
+    ours, theirs = (encode_bicliques(make(bicliques), layout) for make in (smaller_of, batch_of))
+    assert bytes(ours.data) == bytes(theirs.data)
+    assert (ours.rows, ours.columns, ours.sizes) == (theirs.rows, theirs.columns, theirs.sizes)
+
+
+def test_smaller_sides_that_tell_too_little_are_refused() -> None:
+    terms = kernels.SurpriseTerms.of_degrees(np.ones(60), np.ones(60), 60)
+    batch = smaller_of(some(9, 5, 60))
+    for layout, said in (
+        (RowGroupLayout("none"), "takes batches of both"),
+        (RowGroupLayout("none", columns="smaller", objectives=["surprise"], terms=terms), "takes both of its sides"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            encode_bicliques(batch, layout)
+    for change in ({"n_left": batch.n_left + 9, "n_right": batch.n_right + 9}, {"n_left": batch.n_left[1:]}, {"offsets": batch.offsets + 1}):  # fmt: skip
+        with pytest.raises(ValueError, match=r"do not fit|differ in length|as is said beside it"):
+            encode_bicliques(replace(batch, **change), RowGroupLayout("none", columns="smaller"))
+
+
+def test_a_batch_is_cut_without_losing_a_biclique() -> None:
+    bicliques = some(70, 9, 50)
+    for make in (batch_of, smaller_of):
+        batch, parts = make(bicliques), [make(bicliques[first : first + 30]) for first in (0, 30, 60)]
+        for i, part in enumerate(parts):
+            ours = batch.part(30 * i, min(30 * i + 30, 70))
+            assert [array.tolist() for array in vars(ours).values()] == [
+                array.tolist() for array in vars(part).values()
+            ]
 
 
 def test_the_footer_says_where_bicliques_are() -> None:

@@ -299,8 +299,9 @@ def test_batches_may_stay_on_the_device():
 @pytest.mark.usefixtures("gpu")
 @pytest.mark.parametrize("words", [64, 1 << 12])
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_a_stream_of_smaller_sides_has_the_smaller_one_of_each_biclique(monkeypatch, words, side):
-    monkeypatch.setattr(stream, "OUTPUT_WORDS_KEPT", words)
+@pytest.mark.parametrize("on_device", [True, False])
+def test_a_stream_of_smaller_sides_has_the_smaller_one_of_each_biclique(monkeypatch, words, side, on_device):
+    monkeypatch.setattr(stream, "OUTPUT_WORDS_KEPT" if on_device else "OUTPUT_WORDS", words)
     monkeypatch.setattr(search_memory, "FEWEST_CHUNK_WORDS", 16)
     for name in ("square", "dense", "empty"):
         with STREAM(*GRAPHS[name], side=side) as both:
@@ -308,12 +309,16 @@ def test_a_stream_of_smaller_sides_has_the_smaller_one_of_each_biclique(monkeypa
                 (root, left if len(left) <= len(right) else right, len(left), len(right))
                 for root, left, right in listed(both)
             ]
-        with kernels.stream_smaller_sides(*GRAPHS[name], side=side) as found:
-            ours = [
-                (int(one.root[i]), one.smaller[slice(*one.offsets[i : i + 2])].tolist(), int(one.n_left[i]), int(one.n_right[i]))
-                for one in found
-                for i in range(len(one))
-            ]  # fmt: skip
+        options = {} if on_device else {"batch_bicliques": 5, "batch_ids": 11}
+        with kernels.stream_smaller_sides(*GRAPHS[name], side=side, on_device=on_device, **options) as found:
+            batches = list(found)
+        assert all(isinstance(one.smaller, host_cupy.Array) == on_device for one in batches)
+        assert on_device or all(len(one) <= 5 and (len(one) == 1 or len(one.smaller) <= 11) for one in batches)
+        ours = [
+            (int(one.root[i]), one.smaller[slice(*one.offsets[i : i + 2])].tolist(), int(one.n_left[i]), int(one.n_right[i]))
+            for one in batches
+            for i in range(len(one))
+        ]  # fmt: skip
         assert sorted(ours) == sorted(expected), name
 
 

@@ -31,6 +31,22 @@ nb::object encode(const Input<i32>& left_offsets, const Input<i32>& left, const 
   return python_of(group);
 }
 
+nb::object encode_smaller(const Input<i32>& offsets, const Input<i32>& ids, const Input<i32>& n_left, const Input<i32>& n_right,
+                          const Input<i32>& root, const RowGroupMaker& layout) {
+  const std::size_t n = root.size();
+  check(offsets, ids, n);
+  if (n_left.size() != n || n_right.size() != n) throw std::invalid_argument("n_left, n_right and root differ in length");
+  std::shared_ptr<RowGroup> group;
+  {
+    const nb::gil_scoped_release release;
+    for (std::size_t i = 0; i < n; ++i)
+      if (std::min(n_left.data()[i], n_right.data()[i]) != offsets.data()[i + 1] - offsets.data()[i])
+        throw std::invalid_argument("the smaller side of a biclique has not as many vertices as is said beside it");
+    group = layout({offsets.data(), ids.data()}, n_left.data(), n_right.data(), root.data(), n);
+  }
+  return python_of(group);
+}
+
 /// An array of numbers that nobody has cleared.
 template <class T>
 class Values {
@@ -87,8 +103,10 @@ nb::object surprise(const Input<i32>& left_offsets, const Input<i32>& left, cons
   std::vector<double> values;
   {
     const nb::gil_scoped_release release;
-    const BatchValues batch({left_offsets.data(), left.data()}, {right_offsets.data(), right.data()}, n);
-    values = batch.surprise({left_terms.data(), left_terms.size()}, {right_terms.data(), right_terms.size()}, unit);
+    const ListColumn lefts{left_offsets.data(), left.data()}, rights{right_offsets.data(), right.data()};
+    const std::vector<i32> n_left = lefts.lengths(n), n_right = rights.lengths(n);
+    values = BatchValues(n_left.data(), n_right.data(), n)
+                 .surprise(lefts, rights, {left_terms.data(), left_terms.size()}, {right_terms.data(), right_terms.size()}, unit);
   }
   return numpy_of(std::move(values));
 }
@@ -168,6 +186,8 @@ void bind_output(nb::module_& module) {
       .def(nb::init<bool, u32, int, nb::object, const std::vector<u32>&, SideTerms, double>(), nb::arg("smaller_only"), nb::arg("codec"),
            nb::arg("level"), nb::arg("compress").none(), nb::arg("objectives"), nb::arg("terms").none(), nb::arg("unit"));
   module.def("encode_bicliques", &encode, nb::arg("left_offsets"), nb::arg("left"), nb::arg("right_offsets"), nb::arg("right"),
+             nb::arg("root"), nb::arg("layout"));
+  module.def("encode_smaller", &encode_smaller, nb::arg("offsets"), nb::arg("smaller"), nb::arg("n_left"), nb::arg("n_right"),
              nb::arg("root"), nb::arg("layout"));
   module.def("surprise", &surprise, nb::arg("left_offsets"), nb::arg("left"), nb::arg("right_offsets"), nb::arg("right"),
              nb::arg("left_terms"), nb::arg("right_terms"), nb::arg("unit"));

@@ -36,10 +36,22 @@ class RowGroupMaker {
 
   /// Python's lock is taken for pages that a function of Python compresses, and for nothing else.
   std::shared_ptr<RowGroup> operator()(const ListColumn& left, const ListColumn& right, const i32* root, std::size_t n) const {
-    return std::make_shared<RowGroup>(left, right, root, n, smaller_only_, stored_, codec_ != Codec::none, compress());
+    const std::vector<i32> n_left = left.lengths(n), n_right = right.lengths(n);
+    const auto made = [&](const std::vector<ListColumn>& lists) {
+      return made_of({n, n_left.data(), n_right.data(), root, lists, {left, right}});
+    };
+    return smaller_only_ ? made({SmallerSides(left, right, n).column()}) : made({left, right});
+  }
+  /// Of smaller sides, where these alone are written.
+  std::shared_ptr<RowGroup> operator()(const ListColumn& smaller, const i32* n_left, const i32* n_right, const i32* root, std::size_t n) const {
+    if (!smaller_only_) throw std::invalid_argument("a layout of both sides takes batches of both");
+    return made_of({n, n_left, n_right, root, {smaller}, {}});
   }
 
  private:
+  std::shared_ptr<RowGroup> made_of(const GroupRows& rows) const {
+    return std::make_shared<RowGroup>(rows, stored_, codec_ != Codec::none, compress());
+  }
   Compress compress() const {
     if (compress_.is_none()) return library_of(codec_, level_);
     return [function = nb::handle(compress_)](const Bytes& from, Bytes& to) {

@@ -12,6 +12,11 @@ struct ListColumn {
   const i32 *offsets, *ids;
   const std::vector<i32>* entries = nullptr;  // where there are any, `ids` holds places among these
   i32 length(std::size_t i) const { return offsets[i + 1] - offsets[i]; }
+  std::vector<i32> lengths(std::size_t n) const {
+    std::vector<i32> found(n);
+    for (std::size_t i = 0; i < n; ++i) found[i] = length(i);
+    return found;
+  }
 };
 
 }  // namespace bicliq

@@ -65,32 +65,33 @@ class TermsOfLists {
 /// Values of the bicliques of a batch.
 class BatchValues {
  public:
-  BatchValues(const ListColumn& left, const ListColumn& right, std::size_t n) : left_(left), right_(right), n_(n) {}
+  BatchValues(const i32* n_left, const i32* n_right, std::size_t n) : n_left_(n_left), n_right_(n_right), n_(n) {}
 
   /// The values of an objective that sizes alone tell.
   std::vector<i64> of_sizes(Objective objective) const {
     Worth worth;
     worth.objective = objective;
     std::vector<i64> values(n_);
-    for (std::size_t i = 0; i < n_; ++i) values[i] = worth.plain(worth.value(size(left_, i), size(right_, i), 0, 0));
+    for (std::size_t i = 0; i < n_; ++i) values[i] = worth.plain(worth.value(size(n_left_, i), size(n_right_, i), 0, 0));
     return values;
   }
-  /// Surprise, in nats.
-  std::vector<double> surprise(const Terms& left_terms, const Terms& right_terms, double unit) const {
-    const TermsOfLists left(left_, n_, left_terms), right(right_, n_, right_terms);
+  /// Surprise, in nats; it takes the lists of both sides.
+  std::vector<double> surprise(const ListColumn& left_lists, const ListColumn& right_lists, const Terms& left_terms,
+                               const Terms& right_terms, double unit) const {
+    const TermsOfLists left(left_lists, n_, left_terms), right(right_lists, n_, right_terms);
     Worth worth;
     worth.objective = Objective::surprise;
     std::vector<double> values(n_);
     for (std::size_t i = 0; i < n_; ++i)
-      values[i] = unit * static_cast<double>(worth.value(size(left_, i), size(right_, i), left.sum(i), right.sum(i)));
+      values[i] = unit * static_cast<double>(worth.value(size(n_left_, i), size(n_right_, i), left.sum(i), right.sum(i)));
     return values;
   }
 
  private:
-  const ListColumn left_, right_;
+  const i32 *const n_left_, *const n_right_;
   const std::size_t n_;
 
-  static u64 size(const ListColumn& lists, std::size_t i) { return static_cast<u64>(lists.length(i)); }
+  static u64 size(const i32* sizes, std::size_t i) { return static_cast<u64>(sizes[i]); }
 };
 
 }  // namespace BICLIQ_ISA

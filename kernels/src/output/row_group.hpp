@@ -68,6 +68,14 @@ class SmallerSides {
   std::vector<i32> offsets_, ids_;
 };
 
+/// Bicliques as they are laid out.
+struct GroupRows {
+  std::size_t n;
+  const i32 *n_left, *n_right, *root;
+  std::vector<ListColumn> lists;  // a column each: the left and the right sides, or the smaller ones
+  std::vector<ListColumn> sides;  // left and right, where they are at hand: surprise takes both
+};
+
 inline namespace BICLIQ_ISA {
 
 class RowGroup {
@@ -78,28 +86,19 @@ class RowGroup {
   const GroupSizes& sizes() const { return sizes_; }
 
   /// `whole_bytes`: places take 8 or 16 bits, for a codec to find them in.
-  RowGroup(const ListColumn& left, const ListColumn& right, const i32* root, std::size_t n, bool smaller_only,
-           const StoredObjectives& stored, bool whole_bytes, Compress compress)
-      : compress_(std::move(compress)), n_rows_(n), whole_bytes_(whole_bytes), sizes_{count_sizes(left, n), count_sizes(right, n), largest_of(left, right, n)} {
-    if (smaller_only) {
-      const SmallerSides smaller(left, right, n);
-      put_lists(smaller.column());
-    } else {
-      put_lists(left);
-      put_lists(right);
-    }
-    std::vector<i32> sizes(n);
-    for (const ListColumn* side : {&left, &right}) {
-      for (std::size_t i = 0; i < n; ++i) sizes[i] = side->length(i);
-      put_repeated(sizes.data());
-    }
-    put_repeated(root);
-    const BatchValues values(left, right, n);
+  RowGroup(const GroupRows& rows, const StoredObjectives& stored, bool whole_bytes, Compress compress)
+      : compress_(std::move(compress)), n_rows_(rows.n), whole_bytes_(whole_bytes),
+        sizes_{count_sizes(rows.n_left, rows.n), count_sizes(rows.n_right, rows.n), largest_of(rows.n_left, rows.n_right, rows.n)} {
+    for (const ListColumn& lists : rows.lists) put_lists(lists);
+    for (const i32* numbers : {rows.n_left, rows.n_right, rows.root}) put_repeated(numbers);
+    const BatchValues values(rows.n_left, rows.n_right, rows.n);
     for (const Objective objective : stored.wanted) {
-      if (objective == Objective::surprise)
-        put_numbers(values.surprise(stored.left, stored.right, stored.unit).data());
-      else
+      if (objective != Objective::surprise)
         put_numbers(values.of_sizes(objective).data());
+      else if (rows.sides.size() == 2)
+        put_numbers(values.surprise(rows.sides[0], rows.sides[1], stored.left, stored.right, stored.unit).data());
+      else
+        throw std::invalid_argument("the surprise of a biclique takes both of its sides");
     }
   }
 
