@@ -52,8 +52,8 @@ class BicliqueWriter:
     sink
         A binary file, empty; it is not closed.
     threads
-        Threads that encode; 0: all that this process may use. At most twice as many batches are
-        held at a time.
+        Threads that encode; 0: all that this process may use. At most twice as many batches wait.
+        One more thread writes.
     publish
         The codec, which sides are written, and by which objectives bicliques have a value.
     terms
@@ -87,8 +87,9 @@ class BicliqueWriter:
         self._layout = layout_of(self._publish, terms)
         self._schema = schema_of(self._publish)
         self._threads = threads or kernels.available_threads()
-        self._pool = ThreadPoolExecutor(self._threads, "encode")
-        self._encoding: deque[Future[kernels.RowGroup]] = deque()
+        self._encode = ThreadPoolExecutor(self._threads, "encode")
+        self._write = ThreadPoolExecutor(1, "write")  # whoever finds bicliques shall not wait for a disk
+        self._waiting: deque[Future[None]] = deque()
         self._groups: list[bytes] = []  # as the footer says them, written while the search goes on
         self._rows = 0
         self._at = self._sink.write(MAGIC)
@@ -101,7 +102,8 @@ class BicliqueWriter:
             if kind is None:
                 self.close()
         finally:
-            self._pool.shutdown(cancel_futures=True)
+            for pool in (self._write, self._encode):  # in this order: the one waits for the other
+                pool.shutdown(cancel_futures=True)
 
     def write(self, batch: kernels.BicliqueBatch | kernels.SmallerBatch | kernels.RowGroup) -> None:
         """Append a batch as a row group, or one that was made by `layout_of`.
@@ -109,16 +111,17 @@ class BicliqueWriter:
         Returns when it waits its turn.
         """
         if isinstance(batch, kernels.RowGroup):
-            self._append(batch)
+            self._waiting.append(self._write.submit(self._append, batch))
         elif len(batch):
-            self._encoding.append(self._pool.submit(kernels.encode_bicliques, batch, self._layout))
-        while len(self._encoding) > BATCHES_A_THREAD * self._threads or (self._encoding and self._encoding[0].done()):
-            self._append(self._encoding.popleft().result())
+            encoded = self._encode.submit(kernels.encode_bicliques, batch, self._layout)
+            self._waiting.append(self._write.submit(lambda: self._append(encoded.result())))
+        while len(self._waiting) > BATCHES_A_THREAD * self._threads or (self._waiting and self._waiting[0].done()):
+            self._waiting.popleft().result()
 
     def close(self) -> None:
         """Write what waits, and the footer."""
-        while self._encoding:
-            self._append(self._encoding.popleft().result())
+        while self._waiting:
+            self._waiting.popleft().result()
         footer = encode_struct(
             {
                 **_empty_footer(self._schema),
@@ -167,13 +170,19 @@ def _column_chunk(field: pa.Field, chunk: Any, at: int, codec: int) -> Struct:
         6: (I64, chunk.uncompressed),
         7: (I64, chunk.end - chunk.begin),
         9: (I64, at + chunk.data),
-        13: (LIST, (STRUCT, [{1: (I32, kind), 2: (I32, how), 3: (I32, n)} for kind, how, n in pages])),
+        13: (LIST, (STRUCT, [_pages(*each) for each in pages])),
     }
     if has_dictionary:
         data[11] = (I64, at + chunk.begin)
     if not is_list:
         data[12] = (STRUCT, _statistics(chunk.least, chunk.most))
     return {2: (I64, 0), 3: (STRUCT, data)}
+
+
+@cache
+def _pages(kind: int, encoding: int, n: int) -> bytes:
+    """How many pages of a kind are encoded so; a few numbers, again and again."""
+    return encode_struct({1: (I32, kind), 2: (I32, encoding), 3: (I32, n)})
 
 
 def _statistics(least: bytes, most: bytes) -> Struct:

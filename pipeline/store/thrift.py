@@ -15,6 +15,9 @@ from typing import Any
 # Thrift's types in the compact protocol
 TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(1, 13)
 
+SMALL = [bytes([value]) for value in range(0x80)]
+"""Numbers that take a byte: most of a footer."""
+
 Struct = dict[int, tuple[int, Any]]
 """Type and value of each field, by number; a list is the type of its elements and these."""
 
@@ -110,6 +113,8 @@ def _decode_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _encode_varint(value: int) -> bytes:
+    if value <= 0x7F:
+        return SMALL[value]
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
