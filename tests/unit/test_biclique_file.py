@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -261,6 +262,24 @@ def test_a_codec_that_fails_is_heard_of(monkeypatch) -> None:
     monkeypatch.setattr(biclique_file, "_arrow_codec", lambda name: fail)
     with pytest.raises(ValueError, match="broken"):
         written([some(5, 5, 5)])
+
+
+def test_a_disk_that_fails_is_heard_of_and_no_thread_stays() -> None:
+    class Full(io.BytesIO):
+        def write(self, data: Any, /) -> int:
+            if self.tell() > 2000:
+                raise OSError("no space left")
+            return super().write(data)
+
+    def write_much() -> None:
+        with BicliqueWriter(Full(), 2) as writer:
+            for seed in range(100):
+                writer.write(batch_of(some(50, 5, 50, seed)))
+
+    before = threading.active_count()
+    with pytest.raises(OSError, match="no space left"):
+        write_much()
+    assert threading.active_count() == before
 
 
 def test_an_empty_side_or_arrays_that_do_not_fit_are_refused() -> None:
