@@ -192,6 +192,6 @@ def _sum_of_signed(words: Any) -> int:
     4
     """
     halves = words.view(np.uint32).reshape(-1, 2 * SUM_WORDS)
-    columns = halves.sum(axis=0, dtype=np.uint64).tolist()
+    columns: list[int] = halves.sum(axis=0, dtype=np.uint64).tolist()
     negative = int((halves[:, -1] >> 31).sum())
     return sum(column << 32 * place for place, column in enumerate(columns)) - (negative << 64 * SUM_WORDS)

@@ -33,17 +33,9 @@ would; LZ4 does not (docs/methods.md).
 """
 
 
-HOST_THREADS = 8
-"""Threads of the host from which on they encode what a GPU finds, while it searches on."""
-
-
-def encodes(publish: PublishSettings, threads: int) -> bool:
-    """Whether the device's writer lays files out.
-
-    It does where so many threads of the host (0: all) would be slower, and it knows how.
-    """
-    few = (threads or kernels.available_threads()) < HOST_THREADS
-    return few and publish.compression in LISTS and not publish.objectives
+def encodes(publish: PublishSettings) -> bool:
+    """Whether the device's writer lays files out as these settings ask."""
+    return publish.compression in LISTS and not publish.objectives
 
 
 def why_no_data_on_device() -> str | None:

@@ -73,7 +73,7 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
             "search": search,
             "write": write,
             "gpu_search": gpu_search,
-            "gpu_write": None if gpu_search is None else _gpu_write(found, settings.publish, threads, write),
+            "gpu_write": None if gpu_search is None else _gpu_write(found, settings.publish, write),
             "ingest": read - started,
             "estimate": ended - read,
             "total": ended - started,
@@ -81,9 +81,9 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
     }
 
 
-def _gpu_write(found: Expected, publish: PublishSettings, threads: int, on_host: float) -> float:
-    """Seconds to write what a GPU finds: by threads of the host, or by cuDF where these are few."""
-    if why_no_data_on_device() is not None or not encodes(publish, threads):
+def _gpu_write(found: Expected, publish: PublishSettings, on_host: float) -> float:
+    """Seconds to write what a GPU finds: by cuDF where it can, else by threads of the host."""
+    if why_no_data_on_device() is not None or not encodes(publish):
         return on_host
     return GPU_WRITE * found.ids * (1.0 if publish.columns == "both" else SMALLER)
 

@@ -55,8 +55,7 @@ def search_partition(
     place
         Where it is searched.
     data_place
-        Where what a GPU finds is encoded if the host has few threads: there, by cuDF, or on the
-        CPU.
+        Where what a GPU finds is encoded: there, by cuDF, or on the CPU.
     cut
         What is left of the limits: where one is reached, the partition is committed as incomplete,
         and is searched again when more is asked for.
@@ -77,7 +76,7 @@ def search_partition(
         done = folder.read_commit(number)
         if done is not None and (done.complete or (most is not None and done.rows >= most)):
             return done
-        encode = _where_encoded(folder, data_place, cut, threads)
+        encode = _where_encoded(folder, data_place, cut)
         return place.run(partial(_search_and_commit, folder, number, done, threads, cut, progress, encode))
 
 
@@ -100,7 +99,7 @@ def search_apart(
     Commit
         What was found, for `join_pieces`.
     """
-    encode = _where_encoded(folder, data_place, cut, threads)
+    encode = _where_encoded(folder, data_place, cut)
     return place.run(partial(_search_to_file, folder, read, None, threads, cut, None, encode))
 
 
@@ -148,9 +147,12 @@ def _joined(folder: RunFolder, number: int, found: list[Commit], complete: bool)
     )
 
 
-def _where_encoded(folder: RunFolder, data_place: Place, cut: Cut, threads: int) -> Backend:
-    """Where what is found is encoded; the digest of some rows is made on the host."""
-    return data_place.here() if not cut.room and encodes(publish_settings(folder), threads) else "cpu"
+def _where_encoded(folder: RunFolder, data_place: Place, cut: Cut) -> Backend:
+    """Where what is found is encoded.
+
+    The digest of some rows is made on the host, and files that cuDF does not write so.
+    """
+    return data_place.here() if not cut.room and encodes(publish_settings(folder)) else "cpu"
 
 
 def _search_and_commit(

@@ -15,7 +15,6 @@ import kernels
 from kernels.cuda import stream
 from kernels.cuda.tuning import Tuning, tuned
 from pipeline.errors import DamageError
-from pipeline.placement.device import HOST_THREADS
 from pipeline.results.bicliques import Bicliques
 from pipeline.run import run
 from pipeline.settings import PlanSettings, PublishSettings, Settings
@@ -81,7 +80,7 @@ def test_what_a_gpu_finds_and_the_host_writes_is_the_same(tmp_path, monkeypatch,
         publish = PublishSettings(columns=columns, objectives=objectives)
         settings = Settings(
             store=tmp_path, data_backend="cpu", plan=PlanSettings(partitions=4), publish=publish,
-            search={"backend": "cuda", "threads": HOST_THREADS}, cluster={"local": True},
+            search={"backend": "cuda", "threads": 2}, cluster={"local": True},
         )  # fmt: skip
         run(BASKETS, settings)
     found = open_run(settings.store)
