@@ -55,12 +55,20 @@ nb::object change_rows(const Wide& start, const Values& row, const std::optional
   return nb::make_tuple(numpy_of(std::move(found.rows.start)), numpy_of(std::move(found.rows.row)), numpy_of(std::move(found.weight)));
 }
 
+template <class T>
+nb::object array_of(Growing<T> values) {
+  const std::size_t n = values.size();
+  T* const data = values.take().release();
+  const nb::capsule owner(data ? data : std::malloc(1), [](void* p) noexcept { std::free(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {n}, owner));
+}
+
 /// Four arrays of each part.
 nb::list arrays(std::vector<Lists> parts) {
   nb::list found;
   for (Lists& lists : parts)
-    found.append(nb::make_tuple(numpy_of(std::move(lists.left_offsets)), numpy_of(std::move(lists.left)),
-                                numpy_of(std::move(lists.right_offsets)), numpy_of(std::move(lists.right))));
+    found.append(nb::make_tuple(array_of(std::move(lists.left_offsets)), array_of(std::move(lists.left)),
+                                array_of(std::move(lists.right_offsets)), array_of(std::move(lists.right))));
   return found;
 }
 
@@ -76,7 +84,7 @@ void add(FoundChanges& to, const Wide& left_offsets, const Values& left, const W
     for (std::size_t i = 0; i + 1 < l_offsets.size(); ++i) visit(list(l_offsets, l, i), list(r_offsets, r, i));
   };
   Lists appeared;
-  each(left_offsets, left, right_offsets, right, [&](Span l, Span r) { appeared.add(l.first, l.size(), r.first, r.size()); });
+  each(left_offsets, left, right_offsets, right, [&](Span l, Span r) { appeared.add(l, r); });
   to.appear(std::move(appeared));
   each(old_left_offsets, old_left, old_right_offsets, old_right, [&](Span l, Span r) { to.vanish(l, r, hash_of(l, r)); });
 }
@@ -190,19 +198,23 @@ class ChangeSearch {
     Lists appeared, gone;
     met.reserve(until - from, appeared), met.reserve(until - from, gone);
     Remains remains(graph_, least_);
-    Ids l, r, l_places, r_places;
     std::int32_t change = -1;
+    Places left_places{}, right_places{};
     std::size_t next = from;  // where the bicliques of this change end
     for (std::size_t k = from; k < until; ++k) {
+      left_places.members = met.left_of(k), right_places.members = met.right_of(k);
       if (k == next) {
-        change = change_of.data()[*met.left_of(k).first];
+        change = change_of.data()[*left_places.members.first];
         next = std::min(until, met.end_of(change));
         remains.change(change, next - k, side(left_of, left_start, change - first), side(right_of, right_start, change - first));
+        left_places.base = static_cast<std::int32_t>(left_start.data()[change - first]);
+        right_places.base = static_cast<std::int32_t>(right_start.data()[change - first]);
       }
       met.fetch(k);
-      const auto [left, left_places] = mapped(met.left_of(k), left_of, left_start.data()[change - first], l, l_places);
-      const auto [right, right_places] = mapped(met.right_of(k), right_of, right_start.data()[change - first], r, r_places);
-      remains.take(left, right, left_places, right_places, appeared, gone, to);
+      const Span left = mapped(left_places.members, left_of, appeared.left), right = mapped(right_places.members, right_of, appeared.right);
+      if (!remains.take(left, right, left_places, right_places, gone, to)) continue;
+      appeared.left.add(left.size()), appeared.right.add(right.size());
+      appeared.end_both();
     }
     to.appear(std::move(appeared));
     to.vanish(std::move(gone));
@@ -212,16 +224,12 @@ class ChangeSearch {
   static Span side(const Values& vertices, const Wide& start, std::int32_t number) {
     return {vertices.data() + start.data()[number], vertices.data() + start.data()[number + 1]};
   }
-  /// The vertices of a list, and their places in the side of its subgraph, which begins at `start`;
-  /// they are written to memory that only grows.
-  static std::pair<Span, Span> mapped(Span members, const Values& of, std::int64_t start, Ids& vertices, Ids& places) {
+  /// The vertices of a list, written where `to` ends, without counting them in.
+  static Span mapped(Span members, const Values& of, Growing<std::int32_t>& to) {
     const std::size_t n = members.size();
-    if (n > vertices.size()) vertices.resize(2 * n), places.resize(2 * n);
-    for (std::size_t k = 0; k < n; ++k) {
-      vertices[k] = of.data()[members.first[k]];
-      places[k] = static_cast<std::int32_t>(members.first[k] - start);
-    }
-    return {{vertices.data(), vertices.data() + n}, {places.data(), places.data() + n}};
+    std::int32_t* const vertices = to.room(n);
+    for (std::size_t k = 0; k < n; ++k) vertices[k] = of.data()[members.first[k]];
+    return {vertices, vertices + n};
   }
 
   const Input<std::int64_t> indptr_;  // kept as long as the graph looks at them

@@ -223,23 +223,25 @@ class Remains {
     left_side_ = left, right_side_ = right;
     left_place_ = place_in(left, change_.left), right_place_ = place_in(right, change_.right);
     is_right_known_ = is_left_known_ = false;
-    find_others();
+    find_new();
   }
 
   /// Adds a biclique of the subgraph to those that appeared, and what vanishes inside it, if this
   /// change is the first one that it contains. Its members are given with their places in the sides
-  /// of the subgraph, too. What vanishes here alone goes to `gone`, all else to `found`.
-  void take(Span left, Span right, Span left_places, Span right_places, Lists& appeared, Lists& gone, FoundChanges& found) {
+  /// of the subgraph, too. What vanishes here alone goes to `gone`, all else to `found`. Says whether
+  /// it appeared.
+  bool take(Span left, Span right, Places left_places, Places right_places, Lists& gone, FoundChanges& found) {
     const bool alone = is_alone(left_places, right_places);
-    if (!alone && !g_.is_first(number_, left, right)) return;
-    appeared.add(left.first, left.size(), right.first, right.size());
-    left_ = left, right_ = right;
-    if (!alone) return split({left.begin(), left.end()}, {right.begin(), right.end()}, 0, found);
+    if (!alone && !g_.is_first(number_, left, right)) return false;
+    if (!alone) {
+      split_whole(left_places, right_places, found);
+      return true;
+    }
     if (left.size() > 1 && least_.accepts(left.size() - 1, right.size())) {
       Outside* const outside = beyond_right();
       if (!(outside ? outside->reached_by_all(left_places, left_place_) : extends(without(left, change_.left), {right.begin(), right.end()}, g_.by_left_, g_.fresh_left_))) {
         if (outside && !outside->may_be_reached_anew(left_places, left_place_))
-          gone.add_without_left(left, change_.left, right);
+          gone.add_without_left(left, std::lower_bound(left.first, left.last, change_.left), right);
         else
           vanish(span_of(without(left, change_.left)), right, found);
       }
@@ -248,34 +250,39 @@ class Remains {
       Outside* const outside = beyond_left();
       if (!(outside ? outside->reached_by_all(right_places, right_place_) : extends(without(right, change_.right), {left.begin(), left.end()}, g_.by_right_, g_.fresh_right_))) {
         if (outside && !outside->may_be_reached_anew(right_places, right_place_))
-          gone.add_without_right(left, right, change_.right);
+          gone.add_without_right(left, right, std::lower_bound(right.first, right.last, change_.right));
         else
           vanish(left, span_of(without(right, change_.right)), found);
       }
     }
+    return true;
   }
 
  private:
-  /// Finds the other new edges of the subgraph, as places in its sides. A biclique without them has
-  /// one new edge, and this change alone: a vertex that has new edges only would add one.
-  void find_others() {
-    other_start_.assign(1, 0), others_.clear();
-    if (!is_edge()) return;
+  /// Finds the new edges of the subgraph, as places in its sides. A biclique that has none beside
+  /// the change has this change alone: a vertex that has new edges only would add one.
+  void find_new() {
+    new_start_.assign(1, 0), new_.clear();
     for (std::int32_t u : left_side_) {
+      const std::int32_t* at = right_side_.first;
       for (std::int32_t v : g_.fresh_left_[u]) {
-        if (u == change_.left && v == change_.right) continue;
-        const std::int32_t place = place_in(right_side_, v);
-        if (place < static_cast<std::int32_t>(right_side_.size()) && right_side_.first[place] == v) others_.push_back(place);
+        at = std::lower_bound(at, right_side_.last, v);
+        if (at == right_side_.last) break;
+        if (*at == v) new_.push_back(static_cast<std::int32_t>(at - right_side_.first));
       }
-      other_start_.push_back(static_cast<u32>(others_.size()));
+      new_start_.push_back(static_cast<u32>(new_.size()));
     }
   }
   bool is_edge() const { return change_.left >= 0 && change_.right >= 0; }
-  bool is_alone(Span left_places, Span right_places) const {
+  Span new_of(std::size_t left_place) const { return {new_.data() + new_start_[left_place], new_.data() + new_start_[left_place + 1]}; }
+  bool is_alone(Places left, Places right) const {
     if (!is_edge()) return false;
-    for (const std::int32_t place : left_places)
-      for (u32 i = other_start_[static_cast<std::size_t>(place)]; i < other_start_[static_cast<std::size_t>(place) + 1]; ++i)
-        if (right_places.has(others_[i])) return false;
+    if (new_.size() == 1) return true;
+    for (const std::int32_t member : left.members) {
+      const std::int32_t place = member - left.base;
+      for (const std::int32_t v : new_of(static_cast<std::size_t>(place)))
+        if ((place != left_place_ || v != right_place_) && right.members.has(v + right.base)) return false;
+    }
     return true;
   }
   static void vanish(Span left, Span right, FoundChanges& found) { found.vanish(left, right, hash_of(left, right)); }
@@ -299,42 +306,69 @@ class Remains {
     some_.erase(std::remove_copy(all.begin(), all.end(), some_.begin(), one), some_.end());
     return some_;
   }
-  /// Takes one end of each new edge away, and keeps what is maximal in G. Left vertices before
-  /// `settled` have no new edge to the right ones any more.
-  void split(const Ids& left, const Ids& right, std::size_t settled, FoundChanges& to) {
-    if (left.empty() || right.empty() || !least_.accepts(left.size(), right.size())) return;
+  /// Takes one end of each new edge away, and keeps what is maximal in G.
+  void split_whole(Places left, Places right, FoundChanges& to) {
+    n_left_ = left.members.size(), n_right_ = right.members.size();
+    stack_.clear();
+    for (const std::int32_t member : left.members) stack_.push_back(member - left.base);
+    for (const std::int32_t member : right.members) stack_.push_back(member - right.base);
+    split({0, n_left_}, {n_left_, n_left_ + n_right_}, 0, to);
+  }
+  /// Places in a side of the subgraph, ascending, from `first` to before `last` of the stack.
+  struct Some {
+    std::size_t first, last;
+    std::size_t size() const { return last - first; }
+  };
+  Span span_of_some(Some some) const { return {stack_.data() + some.first, stack_.data() + some.last}; }
+
+  /// Left vertices before `settled` have no new edge to the right ones any more.
+  void split(Some left, Some right, std::size_t settled, FoundChanges& to) {
+    if (left.size() == 0 || right.size() == 0 || !least_.accepts(left.size(), right.size())) return;
     for (; settled < left.size(); ++settled) {
-      const Span fresh = g_.fresh_left_[left[settled]];
-      if (fresh.size() == 0) continue;
-      Ids others;
-      std::set_difference(right.begin(), right.end(), fresh.begin(), fresh.end(), std::back_inserter(others));
-      if (others.size() == right.size()) continue;
-      split(left, others, settled + 1, to);
-      Ids fewer(left);
-      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(settled));
-      split(fewer, right, settled, to);
+      const Span fresh = new_of(static_cast<std::size_t>(stack_[left.first + settled]));
+      if (fresh.size() == 0 || !meets(fresh, span_of_some(right))) continue;
+      const std::size_t top = stack_.size();
+      for (std::size_t i = right.first; i < right.last; ++i)
+        if (const std::int32_t v = stack_[i]; !fresh.has(v)) stack_.push_back(v);
+      split(left, {top, stack_.size()}, settled + 1, to);
+      stack_.resize(top);
+      for (std::size_t i = left.first; i < left.last; ++i)
+        if (const std::int32_t u = stack_[i]; i != left.first + settled) stack_.push_back(u);
+      split({top, stack_.size()}, right, settled, to);
+      stack_.resize(top);
       return;
     }
     if (is_extended(left, right)) return;
-    vanish(span_of(left), span_of(right), to);
+    const Ids &l = vertices(left, left_side_, some_left_), &r = vertices(right, right_side_, some_right_);
+    vanish(span_of(l), span_of(r), to);
+  }
+  static bool meets(Span few, Span many) {
+    return std::any_of(few.begin(), few.end(), [&](std::int32_t x) { return many.has(x); });
+  }
+  const Ids& vertices(Some places, Span side, Ids& to) const {
+    to.clear();
+    for (const std::int32_t place : span_of_some(places)) to.push_back(side.first[place]);
+    return to;
   }
 
   /// Where only one side lost vertices, only the other can be extended: what could come back has a
   /// new edge to somebody who stayed.
-  bool is_extended(const Ids& left, const Ids& right) {
-    const bool fewer_left = left.size() < left_.size(), fewer_right = right.size() < right_.size();
-    if (fewer_left && (beyond_right() ? is_reached(beyond_right_, left, left_side_, right.size()) : extends(left, right, g_.by_left_, g_.fresh_left_))) return true;
-    return fewer_right && (beyond_left() ? is_reached(beyond_left_, right, right_side_, left.size()) : extends(right, left, g_.by_right_, g_.fresh_right_));
+  bool is_extended(Some left, Some right) {
+    if (left.size() < n_left_) {
+      Outside* const outside = beyond_right();
+      if (outside ? is_reached(*outside, left, right.size())
+                  : extends(vertices(left, left_side_, some_left_), vertices(right, right_side_, some_right_), g_.by_left_, g_.fresh_left_))
+        return true;
+    }
+    if (right.size() == n_right_) return false;
+    Outside* const outside = beyond_left();
+    return outside ? is_reached(*outside, right, left.size())
+                   : extends(vertices(right, right_side_, some_right_), vertices(left, left_side_, some_left_), g_.by_right_, g_.fresh_right_);
   }
   /// Is a vertex beside the n known ones adjacent in G to all of these members of a side?
-  bool is_reached(Outside& outside, const Ids& members, Span side, std::size_t n_known) {
-    some_.clear();
-    const std::int32_t* at = side.first;
-    for (std::int32_t m : members) {
-      at = std::lower_bound(at, side.last, m);
-      some_.push_back(static_cast<std::int32_t>(at - side.first));
-    }
-    return outside.n_inside(span_of(some_)) > n_known || outside.reached_by_all(span_of(some_), -1);
+  bool is_reached(Outside& outside, Some members, std::size_t n_known) const {
+    const Places all{span_of_some(members), 0};
+    return outside.n_inside(all.members) > n_known || outside.reached_by_all(all, -1);
   }
 
   /// Is there a vertex beside `others` that is adjacent in G to all of `members`?
@@ -357,9 +391,11 @@ class Remains {
   std::int32_t number_ = -1;
   std::size_t n_bicliques_ = 0;
   Change change_{-1, -1};
-  std::vector<u32> other_start_;  // of each left vertex of the subgraph, among others_
-  Ids others_;
-  Span left_side_{}, right_side_{}, left_{}, right_{};
+  std::vector<u32> new_start_;  // of each left vertex of the subgraph, among new_
+  Ids new_;
+  Span left_side_{}, right_side_{};
+  std::size_t n_left_ = 0, n_right_ = 0;  // of the biclique that is split
+  Ids stack_, some_left_, some_right_;
   Outside beyond_right_, beyond_left_;
   bool is_right_known_ = false, is_left_known_ = false;
   std::int32_t left_place_ = 0, right_place_ = 0;  // of the ends of the change

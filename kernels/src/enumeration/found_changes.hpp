@@ -7,6 +7,7 @@
 // waiting for half of the time.)
 #pragma once
 
+#include "enumeration/growing.hpp"
 #include "graphs/rows.hpp"
 #include "lanes/hash.hpp"
 #include "lanes/types.hpp"
@@ -23,29 +24,30 @@ inline namespace BICLIQ_ISA {
 
 /// Two list columns: bicliques, or the two sides of something.
 struct Lists {
-  std::vector<std::int64_t> left_offsets{0}, right_offsets{0};
-  Ids left, right;
-  void add(const std::int32_t* l, std::size_t n_left, const std::int32_t* r, std::size_t n_right) {
-    left.insert(left.end(), l, l + n_left);
-    right.insert(right.end(), r, r + n_right);
-    left_offsets.push_back(static_cast<std::int64_t>(left.size()));
-    right_offsets.push_back(static_cast<std::int64_t>(right.size()));
+  Growing<std::int64_t> left_offsets, right_offsets;
+  Growing<std::int32_t> left, right;
+  Lists() {
+    left_offsets.push(0), right_offsets.push(0);
   }
-  void add_without_left(Span l, std::int32_t one, Span r) {
-    const std::int32_t* at = std::lower_bound(l.first, l.last, one);
-    left.insert(left.end(), l.first, at);
-    add(at + 1, static_cast<std::size_t>(l.last - at) - 1, r.first, r.size());
+  void add(Span l, Span r) {
+    put(l, left), put(r, right);
+    end_both();
   }
-  void add_without_right(Span l, Span r, std::int32_t one) {
-    const std::int32_t* at = std::lower_bound(r.first, r.last, one);
-    right.insert(right.end(), r.first, at);
-    add(l.first, l.size(), at + 1, static_cast<std::size_t>(r.last - at) - 1);
+  void add_without_left(Span l, const std::int32_t* one, Span r) {
+    put({l.first, one}, left), put({one + 1, l.last}, left), put(r, right);
+    end_both();
+  }
+  void add_without_right(Span l, Span r, const std::int32_t* one) {
+    put(l, left), put({r.first, one}, right), put({one + 1, r.last}, right);
+    end_both();
+  }
+  /// Ends a biclique whose sides were written already.
+  void end_both() {
+    left_offsets.push(static_cast<std::int64_t>(left.size()));
+    right_offsets.push(static_cast<std::int64_t>(right.size()));
   }
   void add(const Lists& some) {
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      const Span l = some.left_of(i), r = some.right_of(i);
-      add(l.first, l.size(), r.first, r.size());
-    }
+    for (std::size_t i = 0; i < some.size(); ++i) add(some.left_of(i), some.right_of(i));
   }
   void reserve(std::size_t n, std::size_t n_left, std::size_t n_right) {
     left_offsets.reserve(n + 1), right_offsets.reserve(n + 1);
@@ -54,6 +56,12 @@ struct Lists {
   std::size_t size() const { return left_offsets.size() - 1; }
   Span left_of(std::size_t i) const { return {left.data() + left_offsets[i], left.data() + left_offsets[i + 1]}; }
   Span right_of(std::size_t i) const { return {right.data() + right_offsets[i], right.data() + right_offsets[i + 1]}; }
+
+ private:
+  static void put(Span list, Growing<std::int32_t>& to) {
+    put_short(list.first, list.size(), to.room(list.size()));
+    to.add(list.size());
+  }
 };
 
 /// The hash that tells two bicliques apart, but for chance.
@@ -78,7 +86,7 @@ class DistinctLists {
     }
     hashes_.push_back(hash);
     places_[at] = hashes_.size();
-    found.add(left.begin(), left.size(), right.begin(), right.size());
+    found.add(left, right);
   }
   Lists found;
 

@@ -24,6 +24,13 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
+/// Members of a side of a subgraph, told by their numbers; the first of the side has the number
+/// `base`.
+struct Places {
+  Span members;
+  std::int32_t base;
+};
+
 class Outside {
  public:
   /// For n bicliques of the subgraph; not usable where these are too few to be worth it. `across`
@@ -82,30 +89,29 @@ class Outside {
   }
   bool usable() const { return usable_; }
 
-  /// Is a vertex outside adjacent to all of these members but one (places in the list of them),
-  /// by edges that are not new? There are two members or more.
-  bool reached_by_all(Span members, std::int32_t left_out) {
-    rows_.clear();
-    std::size_t least = 0, second = 0;  // places in rows_ of the two members that reach least
-    u32 n_least = ~0u, n_second = ~0u, only = 0;
-    for (const std::int32_t m : members) {
-      if (m == left_out) continue;
-      only = static_cast<u32>(m);
-      const u32 n = n_shared_[only];
-      if (n < n_least) {
-        second = least, n_second = n_least;
-        least = rows_.size(), n_least = n;
-      } else if (n < n_second) {
-        second = rows_.size(), n_second = n;
-      }
-      rows_.push_back(bits_.data() + only * words_ + inside_words_);
+  /// Is a vertex outside adjacent to all of these members but one (its place), by edges that are
+  /// not new? There are two members or more.
+  bool reached_by_all(Places all, std::int32_t left_out) {
+    if (rows_.size() < all.members.size()) rows_.resize(2 * all.members.size());
+    const u64** const rows = rows_.data();
+    // How many a member reaches, and its place in rows; the two that reach least, without a branch.
+    u64 least = ~u64{0}, second = ~u64{0};
+    std::size_t n_rows = 0;
+    for (const std::int32_t member : all.members) {
+      const std::int32_t m = member - all.base;
+      const u64* const row = bits_.data() + static_cast<std::size_t>(m) * words_ + inside_words_;
+      const u64 own = m == left_out ? ~u64{0} : u64{n_shared_[static_cast<std::size_t>(m)]} << 32 | n_rows;
+      rows[n_rows] = row;
+      n_rows += m != left_out;
+      second = std::min(second, std::max(least, own));
+      least = std::min(least, own);
     }
-    if (rows_.size() == 1) return alone_[only] != 0;
-    if (n_least == 0) return false;
-    const u64 *one = rows_[least], *other = rows_[second];
+    if (n_rows == 1) return alone_[static_cast<std::size_t>(rows[0] - bits_.data()) / words_] != 0;
+    if (least >> 32 == 0) return false;
+    const u64 *one = rows[static_cast<u32>(least)], *other = rows[static_cast<u32>(second)];
     for (std::size_t at = 0; at < words_ - inside_words_; at += kBlock) {
       Block both = block_at(one + at) & block_at(other + at);
-      for (std::size_t i = 0; i < rows_.size() && !empty(both); ++i) both = both & block_at(rows_[i] + at);
+      for (std::size_t i = 0; i < n_rows && !empty(both); ++i) both = both & block_at(rows[i] + at);
       if (!empty(both)) return true;
     }
     return false;
@@ -123,12 +129,14 @@ class Outside {
   }
 
   /// May a vertex outside be adjacent to all of these members but one, by a new edge at least?
-  bool may_be_reached_anew(Span members, std::int32_t left_out) const {
+  bool may_be_reached_anew(Places all, std::int32_t left_out) const {
     for (std::size_t at = 0; at < new_words_; ++at) {
-      u64 all = ~u64{0};
-      for (const std::int32_t m : members)
-        if (m != left_out) all &= new_bits_[static_cast<std::size_t>(m) * new_words_ + at];
-      if (all) return true;
+      u64 common = ~u64{0};
+      for (const std::int32_t member : all.members) {
+        const std::int32_t m = member - all.base;
+        if (m != left_out) common &= new_bits_[static_cast<std::size_t>(m) * new_words_ + at];
+      }
+      if (common) return true;
     }
     return false;
   }

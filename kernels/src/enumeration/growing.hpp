@@ -1,0 +1,76 @@
+// growing.hpp: an array that is written at its end, in room that was asked for once.
+//
+// A list of some vertices is written without asking for room at each; short lists are copied in
+// place (a call of memmove takes longer than the list). It grows as realloc lets it: large memory is
+// moved by its pages, without a copy.
+#pragma once
+
+#include "lanes/types.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+namespace bicliq {
+
+template <class T>
+class Growing {
+  static_assert(std::is_trivially_copyable_v<T>, "it is moved as bytes");
+
+ public:
+  /// What it holds; whoever takes it frees it.
+  struct Free {
+    void operator()(T* p) const { std::free(p); }
+  };
+  using Memory = std::unique_ptr<T[], Free>;
+
+  std::size_t size() const { return size_; }
+  const T* data() const { return data_.get(); }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+  void reserve(std::size_t n) {
+    if (n > capacity_) grow(n);
+  }
+  /// Where n more may be written; `add` then counts those that were.
+  T* room(std::size_t n) {
+    if (size_ + n > capacity_) grow(2 * (size_ + n));
+    return data_.get() + size_;
+  }
+  void add(std::size_t n) { size_ += n; }
+  void push(T value) {
+    *room(1) = value;
+    ++size_;
+  }
+  Memory take() {
+    size_ = capacity_ = 0;
+    return std::move(data_);
+  }
+
+ private:
+  void grow(std::size_t n) {
+    T* data = static_cast<T*>(std::realloc(data_.get(), n * sizeof(T)));
+    if (!data) throw std::bad_alloc();
+    static_cast<void>(data_.release());
+    data_.reset(data);
+    capacity_ = n;
+  }
+  Memory data_;
+  std::size_t size_ = 0, capacity_ = 0;
+};
+
+/// Copies a short list, and returns where it ends.
+inline std::int32_t* put_short(const std::int32_t* from, std::size_t n, std::int32_t* to) {
+  const auto put = [&](auto width) {
+    std::memcpy(to, from, width * sizeof(std::int32_t));
+    from += width, to += width;
+  };
+  for (; n >= 8; n -= 8) put(std::integral_constant<std::size_t, 8>());
+  if (n & 4) put(std::integral_constant<std::size_t, 4>());
+  if (n & 2) put(std::integral_constant<std::size_t, 2>());
+  if (n & 1) put(std::integral_constant<std::size_t, 1>());
+  return to;
+}
+
+}  // namespace bicliq
