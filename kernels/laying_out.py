@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kernels.arguments import as_int64, checked_hashes, whole_number
+from kernels.arguments import as_int32, checked_hashes, whole_number
 from kernels.changes import BicliqueLists, list_arrays
 from kernels.contracts import Side
 from kernels.cpu import load_extension
@@ -19,6 +19,8 @@ class LaidOutLists:
     Parameters
     ----------
     lists : BicliqueLists
+    hashes : pair of arrays of uint64
+        The 64-bit hash of each vertex's label, by id, of the left side and of the right one.
     side : {"left", "right"}
         The side of the roots.
     place : array of int
@@ -32,7 +34,7 @@ class LaidOutLists:
     Raises
     ------
     ValueError
-        If the arrays are no bicliques, or a member has no place.
+        If the arrays are no bicliques, or a member has no place or no hash.
 
     Notes
     -----
@@ -42,11 +44,11 @@ class LaidOutLists:
     --------
     >>> import numpy as np
     >>> lists = BicliqueLists([0, 1, 3], [2, 0, 1], [0, 1, 2], [0, 4])
-    >>> laid_out = LaidOutLists(lists, "left", [0, 1, 2], [0, 0, 1], most_rows=9, most_ids=99)
+    >>> hashes = np.arange(3, dtype=np.uint64), np.arange(5, dtype=np.uint64)
+    >>> laid_out = LaidOutLists(lists, hashes, "left", [0, 1, 2], [0, 0, 1], most_rows=9, most_ids=99)
     >>> laid_out.groups
     [(0, 1), (1, 1)]
-    >>> hashes = np.arange(3, dtype=np.uint64), np.arange(5, dtype=np.uint64)
-    >>> group, _ = laid_out.encode(0, RowGroupLayout("none"), hashes)
+    >>> group, _ = laid_out.encode(0, RowGroupLayout("none"))
     >>> group.rows, group.sizes["largest"]
     (1, {'n_left': 2, 'n_right': 1, 'n_edges': 2})
     """
@@ -55,6 +57,7 @@ class LaidOutLists:
     def __init__(
         self,
         lists: BicliqueLists,
+        hashes: Sequence[Any],
         side: Side,
         place: Any,
         partition: Any = None,
@@ -62,13 +65,14 @@ class LaidOutLists:
         most_rows: int,
         most_ids: int,
     ) -> None:
-        places = as_int64(place, "place")
-        numbers = None if partition is None else as_int64(partition, "partition")
-        if numbers is not None and (len(numbers) != len(places) or (len(numbers) and numbers.min() < 0)):
-            raise ValueError("partition must have a number for each vertex that has a place, none below 0")
+        places = as_int32(place, "place")
+        numbers = None if partition is None else as_int32(partition, "partition")
+        if numbers is not None and len(numbers) != len(places):
+            raise ValueError("partition must have a number for each vertex that has a place")
+        left, right = (checked_hashes(each, len(each), "hashes") for each in hashes)
         rows, ids = whole_number("most_rows", most_rows), whole_number("most_ids", most_ids, most=2**31 - 1)
         extension = load_extension()
-        self._laid_out = extension.LaidOut(*list_arrays(lists), side == "left", places, numbers, rows, ids)
+        self._laid_out = extension.LaidOut(*list_arrays(lists), left, right, side == "left", places, numbers, rows, ids)
 
     @property
     def groups(self) -> list[tuple[int, int]]:
@@ -76,7 +80,7 @@ class LaidOutLists:
         return [(int(number), int(rows)) for number, rows in self._laid_out.groups()]
 
     @memory_is_capacity
-    def encode(self, number: int, layout: RowGroupLayout, hashes: Sequence[Any]) -> tuple[RowGroup, int]:
+    def encode(self, number: int, layout: RowGroupLayout) -> tuple[RowGroup, int]:
         """Lay out a row group.
 
         Parameters
@@ -84,19 +88,11 @@ class LaidOutLists:
         number : int
             Which one.
         layout : RowGroupLayout
-        hashes : pair of arrays of uint64
-            The 64-bit hash of each vertex's label, by id, of the left side and of the right one.
 
         Returns
         -------
         RowGroup, int
             The group, and the set digest of its bicliques.
-
-        Raises
-        ------
-        ValueError
-            If an id has no hash.
         """
-        left, right = (checked_hashes(each, len(each), "hashes") for each in hashes)
-        made, digest = self._laid_out.encode(number, layout.maker, left, right)
+        made, digest = self._laid_out.encode(number, layout.maker)
         return layout.group(made), int(digest)

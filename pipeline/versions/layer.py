@@ -87,10 +87,10 @@ class Roots:
     def __init__(self, plan: Plan, n_vertices: int) -> None:
         self._side = plan.side
         n = len(plan.roots)
-        self._order = n + np.arange(n_vertices, dtype=np.int64)
+        self._order = np.arange(n, n + n_vertices, dtype=np.int32)
         self._order[plan.roots] = np.arange(n)
         self._vertex = np.concatenate([plan.roots, np.arange(n_vertices, dtype=np.int32)])
-        self._partition = np.full(n_vertices, int(plan.partition.max(initial=-1)) + 1, np.int64)
+        self._partition = np.full(n_vertices, int(plan.partition.max(initial=-1)) + 1, np.int32)
         self._partition[plan.roots] = plan.partition
 
     def of(self, lists: kernels.BicliqueLists) -> Int32s:
@@ -101,13 +101,16 @@ class Roots:
         found: Int32s = self._vertex[np.minimum.reduceat(self._order[members], offsets[:-1])].astype(np.int32)
         return found
 
-    def laid_out(self, lists: kernels.BicliqueLists, *, by_partition: bool) -> kernels.LaidOutLists:
+    def laid_out(
+        self, lists: kernels.BicliqueLists, hashes: tuple[Hashes, Hashes], *, by_partition: bool
+    ) -> kernels.LaidOutLists:
         """Return bicliques with their roots, as row groups, sorted by the partition of the root.
 
         One that the plan has not is of the partition after the last.
         """
         most: Any = {"most_rows": ROWS_A_GROUP, "most_ids": IDS_A_GROUP}
-        return kernels.LaidOutLists(lists, self._side, self._order, self._partition if by_partition else None, **most)
+        partition = self._partition if by_partition else None
+        return kernels.LaidOutLists(lists, hashes, self._side, self._order, partition, **most)
 
 
 def fold(
@@ -193,7 +196,7 @@ def write_changes(
     threads
         Threads that lay out row groups.
     """
-    laid_out, layout = roots.laid_out(lists, by_partition=by_partition), layout_of(PublishSettings())
+    laid_out, layout = roots.laid_out(lists, hashes, by_partition=by_partition), layout_of(PublishSettings())
     digest, shares = 0, laid_out.groups
     attempt = "" if folder.is_local else f"-{uuid.uuid4().hex[:8]}"
     with (
@@ -201,7 +204,7 @@ def write_changes(
         BicliqueWriter(sink, 1) as writer,
         ThreadPoolExecutor(threads, "lay out") as pool,
     ):
-        for group, own in _in_turn(pool, threads, len(shares), lambda i: laid_out.encode(i, layout, hashes)):
+        for group, own in _in_turn(pool, threads, len(shares), lambda i: laid_out.encode(i, layout)):
             writer.write(group)
             digest += own
     file = StoredFile(f"{name}{attempt}.parquet", sink.bytes, sink.checksum)

@@ -243,9 +243,12 @@ class ChangeSearch {
 /// What was found, as row groups; threads may share it.
 class LaidOut {
  public:
-  LaidOut(const Wide& left_offsets, const Values& left, const Wide& right_offsets, const Values& right, bool of_left, const Wide& place,
-          const std::optional<Wide>& partition, std::size_t most_rows, std::int64_t most_ids)
-      : arrays_(left_offsets, left, right_offsets, right),
+  LaidOut(const Wide& left_offsets, const Values& left, const Wide& right_offsets, const Values& right, const Input<u64>& left_hashes,
+          const Input<u64>& right_hashes, bool of_left, const Values& place, const std::optional<Values>& partition, std::size_t most_rows,
+          std::int64_t most_ids)
+      : arrays_(left_offsets, left, right_offsets, right, left_hashes, right_hashes),
+        of_left_(left.data(), left.size(), left_hashes.data(), left_hashes.size(), kLeftSeed),
+        of_right_(right.data(), right.size(), right_hashes.data(), right_hashes.size(), kRightSeed),
         groups_({left_offsets.data(), left.data()}, {right_offsets.data(), right.data()}, left_offsets.size() - 1, of_left, place.data(),
                 partition ? partition->data() : nullptr, place.size(), most_rows, most_ids) {}
 
@@ -257,23 +260,22 @@ class LaidOut {
   }
 
   /// A group, laid out, and its digest.
-  nb::object encode(std::size_t number, const RowGroupMaker& layout, const Input<u64>& left_hashes, const Input<u64>& right_hashes) const {
+  nb::object encode(std::size_t number, const RowGroupMaker& layout) const {
     std::shared_ptr<RowGroup> group;
-    ListCheck check;
+    u64 digest = 0;
     {
       const nb::gil_scoped_release release;
       groups_.with(groups_.groups().at(number), [&](const ListColumn& left, const ListColumn& right, const i32* root, std::size_t n) {
-        const SideLists lefts(left.offsets, left.ids, n, left_hashes.data(), left_hashes.size(), kLeftSeed);
-        const SideLists rights(right.offsets, right.ids, n, right_hashes.data(), right_hashes.size(), kRightSeed);
-        check = check_lists(lefts, rights, n);
+        digest = digest_of({left.offsets, left.ids, of_left_}, {right.offsets, right.ids, of_right_}, n);
         group = layout(left, right, root, n);
       });
     }
-    return nb::make_tuple(python_of(group), check.digest);
+    return nb::make_tuple(python_of(group), digest);
   }
 
  private:
-  const std::tuple<Wide, Values, Wide, Values> arrays_;  // kept as long as the groups look at them
+  const std::tuple<Wide, Values, Wide, Values, Input<u64>, Input<u64>> arrays_;  // kept as long as they are looked at
+  const LabelHashes of_left_, of_right_;
   const ListGroups groups_;
 };
 
@@ -296,9 +298,9 @@ void bind_changes(nb::module_& module) {
       .def("tables", &ChangeSearch::tables)
       .def("settle", &ChangeSearch::settle);
   nb::class_<LaidOut>(module, "LaidOut")
-      .def(nb::init<const Wide&, const Values&, const Wide&, const Values&, bool, const Wide&, const std::optional<Wide>&, std::size_t,
-                    std::int64_t>(),
-           nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg())
+      .def(nb::init<const Wide&, const Values&, const Wide&, const Values&, const Input<u64>&, const Input<u64>&, bool, const Values&,
+                    const std::optional<Values>&, std::size_t, std::int64_t>(),
+           nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg())
       .def("groups", &LaidOut::groups)
       .def("encode", &LaidOut::encode);
   nb::class_<FoundChanges>(module, "FoundChanges").def(nb::init<>()).def("add", &add).def("take", &take);

@@ -161,8 +161,9 @@ class Restorer {
 
 using Hashes = std::optional<Input<u64>>;
 
-SideLists side_of(const Input<i32>& offsets, const Input<i32>& ids, const Hashes& hashes, u64 seed) {
-  return {offsets.data(), ids.data(), offsets.size() - 1, hashes ? hashes->data() : nullptr, hashes ? hashes->size() : 0, seed};
+LabelHashes hashes_of(const Input<i32>& offsets, const Input<i32>& ids, const Hashes& hashes, u64 seed) {
+  const i32 first = offsets.data()[0], last = offsets.data()[offsets.size() - 1];
+  return {ids.data() + first, static_cast<std::size_t>(last - first), hashes ? hashes->data() : nullptr, hashes ? hashes->size() : 0, seed};
 }
 
 /// The digest of a batch, and how many of its bicliques have a side that is not ascending.
@@ -174,7 +175,8 @@ nb::object check_batch(const Input<i32>& left_offsets, const Input<i32>& left, c
   ListCheck found;
   {
     const nb::gil_scoped_release release;
-    found = check_lists(side_of(left_offsets, left, left_hashes, kLeftSeed), side_of(right_offsets, right, right_hashes, kRightSeed), n);
+    const LabelHashes of_left = hashes_of(left_offsets, left, left_hashes, kLeftSeed), of_right = hashes_of(right_offsets, right, right_hashes, kRightSeed);
+    found = check_lists({left_offsets.data(), left.data(), of_left}, {right_offsets.data(), right.data(), of_right}, n);
   }
   return nb::make_tuple(found.digest, found.n_unordered);
 }

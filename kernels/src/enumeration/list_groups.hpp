@@ -66,11 +66,12 @@ class ListGroups {
   /// `place` and `partition` are those of the n_vertices vertices of the left side, or of the
   /// right one; without partitions (null) all are of partition 0, and stay in their order. A group
   /// has more than most_ids ids only where one biclique has.
-  ListGroups(const WideLists& left, const WideLists& right, std::size_t n, bool of_left, const std::int64_t* place,
-             const std::int64_t* partition, std::size_t n_vertices, std::size_t most_rows, std::int64_t most_ids)
+  ListGroups(const WideLists& left, const WideLists& right, std::size_t n, bool of_left, const std::int32_t* place,
+             const std::int32_t* partition, std::size_t n_vertices, std::size_t most_rows, std::int64_t most_ids)
       : left_(left), right_(right), root_(n) {
     const WideLists& members = of_left ? left : right;
-    for (std::size_t i = 0; i < n; ++i) root_[i] = first_of(members[i], place, n_vertices);
+    check(members, n, n_vertices);
+    for (std::size_t i = 0; i < n; ++i) root_[i] = first_of(members[i], place);
     if (partition) sort(partition);
     cut(partition, most_rows, most_ids);
   }
@@ -89,19 +90,24 @@ class ListGroups {
   }
 
  private:
-  static std::int32_t first_of(Span members, const std::int64_t* place, std::size_t n_vertices) {
-    std::int32_t found = -1;
-    for (const std::int32_t v : members) {
-      if (v < 0 || static_cast<std::size_t>(v) >= n_vertices) throw std::invalid_argument("a biclique holds an id that no vertex of the graph has");
-      if (found < 0 || place[v] < place[found]) found = v;
-    }
-    if (found < 0) throw std::invalid_argument("a biclique has an empty side");
-    return found;
+  /// Each id must have a place, as each look at one takes for granted.
+  static void check(const WideLists& members, std::size_t n, std::size_t n_vertices) {
+    u32 most = 0;  // an id below 0 is larger than any other
+    for (std::int64_t i = members.offsets[0]; i < members.offsets[n]; ++i) most = std::max(most, static_cast<u32>(members.ids[i]));
+    if (members.offsets[n] > members.offsets[0] && most >= n_vertices)
+      throw std::invalid_argument("a biclique holds an id that no vertex of the graph has");
+  }
+  /// The member with the least place, without a branch that depends on it.
+  static std::int32_t first_of(Span members, const std::int32_t* place) {
+    if (members.size() == 0) throw std::invalid_argument("a biclique has an empty side");
+    u64 found = ~u64{0};
+    for (const std::int32_t v : members) found = std::min(found, u64{static_cast<u32>(place[v])} << 32 | static_cast<u32>(v));
+    return static_cast<std::int32_t>(found);
   }
   std::size_t row(std::size_t at) const { return rows_.empty() ? at : static_cast<std::size_t>(rows_[at]); }
 
   /// By partition; those of one stay in their order.
-  void sort(const std::int64_t* partition) {
+  void sort(const std::int32_t* partition) {
     const auto of = [&](std::size_t i) { return static_cast<std::size_t>(partition[root_[i]]); };
     std::vector<std::size_t> start;
     for (std::size_t i = 0; i < root_.size(); ++i) {
@@ -112,7 +118,7 @@ class ListGroups {
     rows_.resize(root_.size());
     for (std::size_t i = 0; i < root_.size(); ++i) rows_[start[of(i)]++] = static_cast<std::int64_t>(i);
   }
-  void cut(const std::int64_t* partition, std::size_t most_rows, std::int64_t most_ids) {
+  void cut(const std::int32_t* partition, std::size_t most_rows, std::int64_t most_ids) {
     std::int64_t ids = 0;
     for (std::size_t at = 0; at < root_.size(); ++at) {
       const std::size_t i = row(at);

@@ -1,6 +1,7 @@
 // check_lists.hpp: lists of ids looked at once: what they hash to, and whether they are ascending.
 //
-// Where there are more ids than labels, each label is mixed once instead of at each id.
+// Where there are more ids than labels, each label is mixed once instead of at each id; so it is
+// for all row groups of a file together.
 //
 // Cost: O(ids).
 #pragma once
@@ -13,26 +14,24 @@
 
 namespace bicliq {
 
-/// A side's list column, and the 64-bit hash of each label; without hashes, an id is its own.
-class SideLists {
+/// The 64-bit hash of each label of a side, mixed once where many lists hold it. Without hashes, an
+/// id is its own.
+class LabelHashes {
  public:
-  SideLists(const i32* offsets, const i32* ids, std::size_t n_lists, const u64* label_hashes, std::size_t n_labels, u64 seed)
-      : offsets_(offsets), ids_(ids), label_hashes_(label_hashes), seed_(seed) {
-    if (!label_hashes || !n_lists) return;
-    const auto range = std::minmax_element(ids + offsets[0], ids + offsets[n_lists]);
-    const std::size_t n = static_cast<std::size_t>(offsets[n_lists] - offsets[0]);
-    if (n && (*range.first < 0 || static_cast<std::size_t>(*range.second) >= n_labels))
+  /// For lists of these ids.
+  LabelHashes(const i32* ids, std::size_t n_ids, const u64* hashes, std::size_t n_labels, u64 seed) : hashes_(hashes), seed_(seed) {
+    if (!hashes || !n_ids) return;
+    u32 most = 0;  // one below 0 is larger than any other
+    for (std::size_t i = 0; i < n_ids; ++i) most = std::max(most, static_cast<u32>(ids[i]));
+    if (most >= n_labels)
       throw std::invalid_argument("a biclique holds an id that no vertex of the graph has");
-    if (n < n_labels) return;
+    if (n_ids < n_labels) return;
     mixed_.resize(n_labels);
-    std::transform(label_hashes, label_hashes + n_labels, mixed_.begin(), [seed](u64 hash) { return vertex_hash(hash, seed); });
+    std::transform(hashes, hashes + n_labels, mixed_.begin(), [seed](u64 hash) { return vertex_hash(hash, seed); });
   }
-  /// The sum of a list's hashes; `ascending` becomes false where it is not strictly so.
-  u64 sum(std::size_t list, bool& ascending) const {
-    const i32 *const first = ids_ + offsets_[list], *const last = ids_ + offsets_[list + 1];
-    for (const i32* id = first; id < last; ++id) ascending &= id == first || id[-1] < *id;
+  u64 sum(const i32* first, const i32* last) const {
     if (!mixed_.empty()) return sum_of(first, last, [this](i32 id) { return mixed_[static_cast<u32>(id)]; });
-    if (label_hashes_) return sum_of(first, last, [this](i32 id) { return vertex_hash(label_hashes_[id], seed_); });
+    if (hashes_) return sum_of(first, last, [this](i32 id) { return vertex_hash(hashes_[id], seed_); });
     return sum_of(first, last, [this](i32 id) { return vertex_hash(static_cast<u64>(std::int64_t{id}), seed_); });
   }
 
@@ -43,10 +42,26 @@ class SideLists {
     for (; first < last; ++first) sum += hash(*first);
     return sum;
   }
-  const i32 *offsets_, *ids_;
-  const u64* label_hashes_;
+  const u64* hashes_;
   u64 seed_;
-  std::vector<u64> mixed_;  // hashes of vertices
+  std::vector<u64> mixed_;
+};
+
+/// A side's list column, and the hashes of its ids, which the caller keeps.
+class SideLists {
+ public:
+  SideLists(const i32* offsets, const i32* ids, const LabelHashes& hashes) : offsets_(offsets), ids_(ids), hashes_(hashes) {}
+  u64 sum(std::size_t list) const { return hashes_.sum(ids_ + offsets_[list], ids_ + offsets_[list + 1]); }
+  /// The sum of a list's hashes; `ascending` becomes false where it is not strictly so.
+  u64 sum(std::size_t list, bool& ascending) const {
+    const i32 *const first = ids_ + offsets_[list], *const last = ids_ + offsets_[list + 1];
+    for (const i32* id = first; id < last; ++id) ascending &= id == first || id[-1] < *id;
+    return sum(list);
+  }
+
+ private:
+  const i32 *offsets_, *ids_;
+  const LabelHashes& hashes_;
 };
 
 /// What is found of some bicliques.
@@ -63,6 +78,13 @@ inline ListCheck check_lists(const SideLists& left, const SideLists& right, std:
     found.digest += biclique_hash(left_sum, right.sum(i, ascending));
     found.n_unordered += !ascending;
   }
+  return found;
+}
+
+/// The same digest, of lists that are known to ascend.
+inline u64 digest_of(const SideLists& left, const SideLists& right, std::size_t n) {
+  u64 found = 0;
+  for (std::size_t i = 0; i < n; ++i) found += biclique_hash(left.sum(i), right.sum(i));
   return found;
 }
 
