@@ -29,7 +29,7 @@ from pipeline.stages.plan import Plan
 from pipeline.stages.uniting import unite_weights
 from pipeline.stages.window import TimedRows, read_rows
 from pipeline.store.edges import CHANGED, ChangedEdges, EdgeRows, ends_of, keys_of, read_changed, read_edge_rows
-from pipeline.store.labels import labels_table, read_labels
+from pipeline.store.labels import Hashes, label_hashes, labels_table, read_hashes, read_labels
 from pipeline.store.layout import GraphFolder, Store
 
 DIFFERS = 16
@@ -58,6 +58,8 @@ class Extended:
         away, the old one.
     gone
         int32: ends of the edges that went in the same step in which others were joined.
+    labels
+        Labels of both sides of the new graph, by dense id, where they are at hand.
     """
 
     record: GraphRecord
@@ -66,6 +68,17 @@ class Extended:
     unchanged: int
     larger: BipartiteGraph
     gone: tuple[Int32s, Int32s] = (NO_EDGES, NO_EDGES)
+    labels: tuple[pa.Array, pa.Array] | None = None
+
+    def hashes(self, folder: GraphFolder) -> tuple[Hashes, Hashes]:
+        """Hashes of the labels of the new graph, which `folder` holds.
+
+        Numbers are hashed sooner than their hashes are read.
+        """
+        if self.labels is None or not all(pa.types.is_integer(labels.type) for labels in self.labels):
+            return read_hashes(folder)
+        left, right = map(label_hashes, self.labels)
+        return left, right
 
 
 def extend(
@@ -149,7 +162,7 @@ def extend(
         record = GraphRecord(graph, folder.uri, len(ids[0]), len(ids[1]), len(after), summary, dict(table.seconds))
     larger = before.rows if delete else after
     in_memory = BipartiteGraph(len(ids[0]), len(ids[1]), larger.indptr, larger.indices)
-    return Extended(record, *ends_of(changed), len(asked) - len(changed), in_memory)
+    return Extended(record, *ends_of(changed), len(asked) - len(changed), in_memory, labels=ids)
 
 
 def write_whole(store: Store, graph: str) -> str:

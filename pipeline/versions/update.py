@@ -29,7 +29,6 @@ from pipeline.stages.limits import GraphNeeds, Limits, MemoryRoom
 from pipeline.stages.plan import plan_run, read_plan
 from pipeline.stages.revise import revise, slide
 from pipeline.store.bicliques import MASK, dump_of, publish_of
-from pipeline.store.labels import read_hashes
 from pipeline.store.layout import FORMAT, RunFolder, Store
 from pipeline.store.manifest import moment_after
 from pipeline.store.publications import announce
@@ -416,7 +415,7 @@ class _Update:
         asked["update"].update(workers=found.workers, placement=placement.record("changes"))
         with self._clock("write"):
             graph = self._store.graph(extended.record.graph)
-            hashes = read_hashes(graph)
+            hashes = extended.hashes(graph)
             plan = read_plan(self._base)
             roots = Roots(plan, len(hashes[0 if plan.side == "left" else 1]))
             layers = layers_of(self._store, self._before.asked)

@@ -2,17 +2,21 @@
 //
 // A list of some vertices is written without asking for room at each; short lists are copied in
 // place (a call of memmove takes longer than the list). It grows as realloc lets it: large memory is
-// moved by its pages, without a copy.
+// moved by its pages, without a copy. From 4 MB on it wishes for pages of 2 MB: to clear pages of 4 KB
+// took a twelfth of an update of gowalla, and takes half of that so.
 #pragma once
 
 #include "lanes/types.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <type_traits>
+
+#include <sys/mman.h>
 
 namespace bicliq {
 
@@ -55,7 +59,16 @@ class Growing {
     static_cast<void>(data_.release());
     data_.reset(data);
     capacity_ = n;
+    if (n * sizeof(T) >= kLarge) ask_for_large_pages();
   }
+  void ask_for_large_pages() {
+#ifdef MADV_HUGEPAGE
+    const auto first = (reinterpret_cast<std::uintptr_t>(data_.get()) + kPage - 1) / kPage * kPage;
+    const auto last = reinterpret_cast<std::uintptr_t>(data_.get() + capacity_) / kPage * kPage;
+    madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);  // a wish: it may fail
+#endif
+  }
+  static constexpr std::size_t kPage = 4096, kLarge = std::size_t{1} << 22;
   Memory data_;
   std::size_t size_ = 0, capacity_ = 0;
 };
