@@ -38,53 +38,29 @@ class Outside {
   /// every vertex of the other side, and does so again afterwards.
   void fill(std::size_t n_bicliques, Span members, Span inside, const Rows& rows, const Rows& fresh, const Rows& across,
             std::vector<std::int32_t>& seen) {
-    touched_.clear();
     std::size_t entries = 0;
     for (std::int32_t member : members) entries += rows[member].size();
     usable_ = entries <= kEntriesABiclique * n_bicliques;
     if (!usable_) return;
     for (std::size_t i = 0; i < inside.size(); ++i) seen[static_cast<std::size_t>(inside.first[i])] = -1 - static_cast<std::int32_t>(i);
     find_new(members, fresh, across, seen);
-    ends_.clear(), start_.assign(1, 0);
-    for (std::int32_t member : members) {
-      const Span own = fresh[member];
-      const std::int32_t* at = own.first;
-      for (std::int32_t x : rows[member]) {
-        while (at != own.last && *at < x) ++at;
-        if (at != own.last && *at == x) continue;
-        ends_.push_back(x);
-        if (seen[static_cast<std::size_t>(x)] >= 0 && seen[static_cast<std::size_t>(x)]++ == 0) touched_.push_back(x);
-      }
-      start_.push_back(ends_.size());
-    }
-    std::int32_t n = 0;
+    const std::size_t n_touched = read_ends(entries, members, rows, fresh, seen);
     inside_words_ = words_of(inside.size());
-    for (std::int32_t x : touched_) {
-      std::int32_t& place = seen[static_cast<std::size_t>(x)];
-      place = place > 1 ? ++n : 0;
+    // Where the bit of a vertex is, in the row of whoever reaches it: that of one which nobody else
+    // reaches is the first beyond those inside, and is cleared again.
+    for (std::size_t i = 0; i < inside.size(); ++i) seen[static_cast<std::size_t>(inside.first[i])] = static_cast<std::int32_t>(i);
+    const auto unshared = static_cast<std::int32_t>(64 * inside_words_);
+    std::int32_t n = 0;
+    for (std::size_t i = 0; i < n_touched; ++i) {
+      std::int32_t& place = seen[static_cast<std::size_t>(touched_[i])];
+      const bool shared = place > 1;
+      n += shared;
+      place = unshared + (shared ? n : 0);
     }
     words_ = inside_words_ + words_of(static_cast<std::size_t>(n) + 1);
     usable_ = words_ * members.size() <= kMostWords;
-    if (usable_) {
-      bits_.assign(words_ * members.size(), 0);
-      alone_.assign(members.size(), 0), n_shared_.assign(members.size(), 0);
-      for (std::size_t i = 0; i < members.size(); ++i) {
-        u64 *const within = bits_.data() + i * words_, *const beyond = within + inside_words_;
-        u32 n_beyond = 0, n_shared = 0;
-        for (std::size_t k = start_[i]; k < start_[i + 1]; ++k) {
-          const std::int32_t place = seen[static_cast<std::size_t>(ends_[k])];
-          if (place < 0) {
-            const auto own = static_cast<u32>(-1 - place);
-            within[own / 64] |= u64{1} << own % 64;
-            continue;
-          }
-          ++n_beyond, n_shared += place != 0;
-          beyond[place >> 6] |= u64{place != 0} << (place & 63);
-        }
-        alone_[i] = n_beyond != 0, n_shared_[i] = n_shared;
-      }
-    }
-    for (std::int32_t x : touched_) seen[static_cast<std::size_t>(x)] = 0;
+    if (usable_) set_bits(members.size(), unshared, seen);
+    for (std::size_t i = 0; i < n_touched; ++i) seen[static_cast<std::size_t>(touched_[i])] = 0;
     for (std::int32_t x : inside) seen[static_cast<std::size_t>(x)] = 0;
   }
   bool usable() const { return usable_; }
@@ -155,10 +131,57 @@ class Outside {
     return found;
   }
 
+  /// Reads the ends of edges that are not new, and counts in `seen` how often each outside vertex is
+  /// one; says how many of these there are. No branch depends on whether one was seen before.
+  std::size_t read_ends(std::size_t n, Span members, const Rows& rows, const Rows& fresh, std::vector<std::int32_t>& seen) {
+    if (ends_.size() < n) ends_.resize(2 * n), touched_.resize(2 * n);
+    start_.assign(1, 0);
+    std::size_t n_ends = 0, n_touched = 0;
+    const auto read = [&](std::int32_t x) {
+      std::int32_t& count = seen[static_cast<std::size_t>(x)];
+      ends_[n_ends++] = x;
+      touched_[n_touched] = x;
+      n_touched += count == 0;
+      count += count >= 0;
+    };
+    for (std::int32_t member : members) {
+      const Span row = rows[member], own = fresh[member];
+      if (own.size() == 0) {
+        for (std::int32_t x : row) read(x);
+      } else {
+        const std::int32_t* at = own.first;
+        for (std::int32_t x : row) {
+          while (at != own.last && *at < x) ++at;
+          if (at == own.last || *at != x) read(x);
+        }
+      }
+      start_.push_back(n_ends);
+    }
+    return n_touched;
+  }
+  void set_bits(std::size_t n_members, std::int32_t unshared, const std::vector<std::int32_t>& place) {
+    bits_.assign(words_ * n_members, 0);
+    alone_.assign(n_members, 0), n_shared_.assign(n_members, 0);
+    for (std::size_t i = 0; i < n_members; ++i) {
+      u64* const row = bits_.data() + i * words_;
+      u32 n_shared = 0;
+      for (std::size_t k = start_[i]; k < start_[i + 1]; ++k) {
+        const std::int32_t bit = place[static_cast<std::size_t>(ends_[k])];
+        row[bit >> 6] |= u64{1} << (bit & 63);
+        n_shared += bit > unshared;
+      }
+      u64& first_beyond = row[inside_words_];
+      alone_[i] = n_shared != 0 || (first_beyond & 1) != 0;
+      first_beyond &= ~u64{1};
+      n_shared_[i] = n_shared;
+    }
+  }
+
   /// The outside vertices that a member has a new edge to, a thousandth of its edges as a rule, and
   /// all members that these are adjacent to.
   void find_new(Span members, const Rows& fresh, const Rows& across, const std::vector<std::int32_t>& seen) {
-    Ids& ends = touched_;
+    Ids& ends = new_ends_;
+    ends.clear();
     for (std::int32_t member : members)
       for (std::int32_t x : fresh[member])
         if (seen[static_cast<std::size_t>(x)] >= 0) ends.push_back(x);
@@ -174,14 +197,13 @@ class Outside {
         if (*at == m) new_bits_[static_cast<std::size_t>(at - members.begin()) * new_words_ + i / 64] |= u64{1} << i % 64;
       }
     }
-    ends.clear();
   }
 
   std::vector<char> alone_;    // does it reach any vertex outside?
   std::vector<u32> n_shared_;  // outside vertices that it reaches and others do
   std::vector<u64> bits_, new_bits_;
   std::vector<const u64*> rows_;
-  Ids touched_, ends_;  // of ends_, those of each member from its start on
+  Ids new_ends_, touched_, ends_;  // memory that only grows; of ends_, those of each member from its start on
   std::vector<std::size_t> start_;
   std::size_t words_ = 0, inside_words_ = 0, new_words_ = 0;
   bool usable_ = false;
