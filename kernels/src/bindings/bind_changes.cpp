@@ -172,7 +172,7 @@ class ChangeSearch {
       const nb::gil_scoped_release release;
       found = graph_.neighbourhoods(first, last);
     }
-    return nb::make_tuple(numpy_of(std::move(found.indptr)), numpy_of(std::move(found.indices)), numpy_of(std::move(found.left)),
+    return nb::make_tuple(numpy_of(std::move(found.indptr)), array_of(std::move(found.indices)), numpy_of(std::move(found.left)),
                           numpy_of(std::move(found.right)), numpy_of(std::move(found.left_change)),
                           numpy_of(std::move(found.left_start)), numpy_of(std::move(found.right_start)));
   }

@@ -22,6 +22,7 @@
 #pragma once
 
 #include "enumeration/found_changes.hpp"
+#include "enumeration/growing.hpp"
 #include "enumeration/outside.hpp"
 #include "graphs/rows.hpp"
 #include "lanes/types.hpp"
@@ -37,7 +38,8 @@ inline namespace BICLIQ_ISA {
 /// Subgraphs side by side: a CSR matrix, and the vertex and the change that each number stands for.
 struct Neighbourhoods {
   std::vector<std::int64_t> indptr{0};
-  Ids indices, left, right, left_change;
+  Growing<std::int32_t> indices;
+  Ids left, right, left_change;
   std::vector<std::int64_t> left_start{0}, right_start{0};  // where the vertices of each subgraph begin
 };
 
@@ -176,16 +178,15 @@ class ChangedGraph {
       const Span row = by_left_[u];
       if (row.size() > kBisection * right.size()) {
         for (const std::int32_t& v : right)
-          if (row.has(v)) to.indices.push_back(base + static_cast<std::int32_t>(&v - right.first));
+          if (row.has(v)) to.indices.push(base + static_cast<std::int32_t>(&v - right.first));
       } else {
-        const std::size_t before = to.indices.size();
-        to.indices.resize(before + row.size());
-        std::int32_t* at = to.indices.data() + before;
+        std::int32_t *const first = to.indices.room(row.size()), *at = first;
         for (std::int32_t v : row) {
-          *at = number[static_cast<std::size_t>(v)];
-          at += *at >= 0;
+          const std::int32_t own = number[static_cast<std::size_t>(v)];
+          *at = own;
+          at += own >= 0;
         }
-        to.indices.resize(static_cast<std::size_t>(at - to.indices.data()));
+        to.indices.add(static_cast<std::size_t>(at - first));
       }
       to.indptr.push_back(static_cast<std::int64_t>(to.indices.size()));
       to.left.push_back(u);
