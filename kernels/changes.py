@@ -179,8 +179,9 @@ class ChangeSearch:
 
         Notes
         -----
-        Some 0.1 s; a rough one 3 to 10 ms, from one side alone. Where the changes are searched in several groups, `GROUPS_ESTIMATED` of them
-        stand for all, by their paths. The same changes give the same number.
+        Some 0.1 s; a rough one 3 to 10 ms, from one side alone. Where the changes are searched in
+        several groups, `GROUPS_ESTIMATED` of them stand for all, by their paths. The same changes
+        give the same number.
         """
         groups = self._groups()
         chosen = [[group] for group in groups[:: -(-len(groups) // GROUPS_ESTIMATED)]] if groups else []
@@ -191,9 +192,7 @@ class ChangeSearch:
         found, paths = 0, 0
         for ranges in chosen:
             indptr, indices, _, right, *_ = _side_by_side([self._search.neighbourhoods(*range) for range in ranges])
-            found += estimate_bicliques(
-                indptr, indices, len(right), work=work, one_side=rough, **self._least
-            ).bicliques
+            found += estimate_bicliques(indptr, indices, len(right), work=work, one_side=rough, **self._least).bicliques
             paths += sum(int(self._costs[first:last].sum()) for first, last in ranges)
         return round(found * (self.cost / paths)) if paths else 0
 

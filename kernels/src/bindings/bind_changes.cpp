@@ -57,10 +57,9 @@ nb::object change_rows(const Wide& start, const Values& row, const std::optional
 
 template <class T>
 nb::object array_of(Growing<T> values) {
-  const std::size_t n = values.size();
-  T* const data = values.take().release();
-  const nb::capsule owner(data ? data : std::malloc(1), [](void* p) noexcept { std::free(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {n}, owner));
+  auto* held = new Growing<T>(std::move(values));
+  const nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Growing<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner));
 }
 
 /// Four arrays of each part.

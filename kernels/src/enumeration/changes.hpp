@@ -229,8 +229,8 @@ class Remains {
 
   /// Adds a biclique of the subgraph to those that appeared, and what vanishes inside it, if this
   /// change is the first one that it contains. Its members are given with their places in the sides
-  /// of the subgraph, too. What vanishes here alone goes to `gone`, all else to `found`. Says whether
-  /// it appeared.
+  /// of the subgraph, too. What vanishes here alone goes to `gone`, all else to `found`. Says
+  /// whether it appeared.
   bool take(Span left, Span right, Places left_places, Places right_places, Lists& gone, FoundChanges& found) {
     const bool alone = is_alone(left_places, right_places);
     if (!alone && !g_.is_first(number_, left, right)) return false;

@@ -131,8 +131,8 @@ class Outside {
     return found;
   }
 
-  /// Reads the ends of edges that are not new, and counts in `seen` how often each outside vertex is
-  /// one; says how many of these there are. No branch depends on whether one was seen before.
+  /// Reads the ends of edges that are not new, and counts in `seen` how often each outside vertex
+  /// is one; says how many of these there are. No branch depends on whether one was seen before.
   std::size_t read_ends(std::size_t n, Span members, const Rows& rows, const Rows& fresh, std::vector<std::int32_t>& seen) {
     if (ends_.size() < n) ends_.resize(2 * n), touched_.resize(2 * n);
     start_.assign(1, 0);
