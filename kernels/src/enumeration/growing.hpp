@@ -2,8 +2,8 @@
 //
 // A list of some vertices is written without asking for room at each; short lists are copied in
 // place (a call of memmove takes longer). It grows as realloc lets it: large memory is moved by its
-// pages, without a copy. From 4 MB on it wishes for pages of 2 MB: to clear pages of 4 KB took an
-// eighth of an update of gowalla, and takes some two thirds of that so.
+// pages, without a copy. From 4 MB on it wishes for pages of 2 MB, so that fewer have to be cleared
+// one by one (3 % of an update of EuAll).
 #pragma once
 
 #include "lanes/types.hpp"
