@@ -43,11 +43,12 @@ def test_rows_are_sorted_by_the_partition_of_their_root_and_cut(side, by_partiti
     n, at = (N_LEFT, 0) if side == "left" else (N_RIGHT, 1)
     place = np.random.default_rng(2).permutation(n)
     partition = place // 7
-    laid_out = LaidOutLists(lists, side, place, partition if by_partition else None, most_rows=20, most_ids=500)
+    numbers = partition if by_partition else None
+    laid_out = LaidOutLists(lists, _hashes(), side, place, numbers, most_rows=20, most_ids=500)
     file, digest = io.BytesIO(), 0
     with BicliqueWriter(file, 1) as writer:
         for i in range(len(laid_out.groups)):
-            group, own = laid_out.encode(i, layout_of(PublishSettings()), _hashes())
+            group, own = laid_out.encode(i, layout_of(PublishSettings()))
             digest += own
             writer.write(group)
     roots = [min(row[at], key=lambda v: place[v]) for row in rows]
@@ -67,7 +68,7 @@ def test_rows_are_sorted_by_the_partition_of_their_root_and_cut(side, by_partiti
 
 def test_no_bicliques_are_no_groups():
     none = BicliqueLists(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.int32))
-    assert LaidOutLists(none, "left", np.arange(3), np.arange(3), **MOST).groups == []
+    assert LaidOutLists(none, _hashes(), "left", np.arange(3), np.arange(3), **MOST).groups == []
 
 
 @pytest.mark.parametrize(
@@ -75,20 +76,21 @@ def test_no_bicliques_are_no_groups():
     [
         ({"place": np.arange(3)}, "no vertex"),
         ({"partition": np.arange(3)}, "for each vertex"),
-        ({"partition": np.full(N_LEFT, -1)}, "none below 0"),
+        ({"partition": np.full(N_LEFT, -1)}, "at least 0"),
     ],
 )
 def test_members_without_a_place_are_refused(change, said):
     lists, _ = _lists(20, 1)
     with pytest.raises(ValueError, match=said):
-        LaidOutLists(**{"lists": lists, "side": "left", "place": np.arange(N_LEFT), **MOST, **change})
+        LaidOutLists(
+            **{"lists": lists, "hashes": _hashes(), "side": "left", "place": np.arange(N_LEFT), **MOST, **change}
+        )
 
 
 def test_ids_without_a_hash_and_empty_sides_are_refused():
     lists, _ = _lists(20, 1)
-    laid_out = LaidOutLists(lists, "left", np.arange(N_LEFT), **MOST)
     with pytest.raises(ValueError, match="no vertex"):
-        laid_out.encode(0, layout_of(PublishSettings()), (_hashes()[0][:5], _hashes()[1]))
+        LaidOutLists(lists, (_hashes()[0][:5], _hashes()[1]), "left", np.arange(N_LEFT), **MOST)
     empty = BicliqueLists(np.array([0, 0]), np.zeros(0, np.int32), np.array([0, 1]), np.zeros(1, np.int32))
     with pytest.raises(ValueError, match="empty side"):
-        LaidOutLists(empty, "left", np.arange(3), **MOST)
+        LaidOutLists(empty, _hashes(), "left", np.arange(3), **MOST)
