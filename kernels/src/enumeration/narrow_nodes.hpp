@@ -209,6 +209,7 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
   static constexpr u32 kFewCandidates = 6;        // with at most 32 excluded columns: searched sooner than filtered
   static constexpr u32 kRegisterExcluded = 128;  // excluded columns that the filter can hold in registers
   static constexpr u32 kMostPasses = 64;         // over excluded columns in memory
+  static constexpr u32 kBlockBits = 26;          // of a key that says which 32 columns; before them a number of rows
 
   // ---- dominated columns ------------------------------------------------------------------------
 
@@ -237,16 +238,12 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
   u32 thin_out(u32* excluded, u32& n) {
     u32 kept = 0;
     while (n - kept > kRegisterExcluded && kept < kMostPasses) {
-      Lanes best = splat(0), best_count = splat(0);
+      Lanes best = splat(0);
       BICLIQ_ROLL
-      for (u32 i = kept; i < n; i += kLanes) {
-        const Lanes masks = load(excluded + i, first_lanes(n - i)), counts = popcounts(masks);
-        const Flags larger = counts > best_count;
-        best = select(larger, masks, best);
-        best_count = select(larger, counts, best_count);
-      }
-      const u32 most = largest(best_count);
-      const u32 mask = lane(best, first_set(ballot(best_count == splat(most))));
+      for (u32 i = kept, block = 0; i < n; i += kLanes, ++block)
+        best = larger(best, shift_left(popcounts(load(excluded + i, first_lanes(n - i))), kBlockBits) | splat(block));
+      const u32 key = largest(best), block = key & low_bits(kBlockBits);
+      const u32 mask = excluded[kept + kLanes * block + first_set(ballot(best == splat(key)))];
       const Lanes cover = splat(mask);
       u32 to = kept;
       BICLIQ_ROLL
@@ -270,25 +267,20 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     BICLIQ_UNROLL
     for (u32 k = 0; k < K; ++k) {
       masks[k] = load(excluded + 32 * k, first_lanes(n > 32 * k ? n - 32 * k : 0));
-      keys[k] =
-          select(nonzero(masks[k]), shift_left(popcounts(masks[k]), 8) | (lane_numbers() + splat(32 * k)), splat(0));
+      keys[k] = keep_where(masks[k], shift_left(popcounts(masks[k]), 8) | (lane_numbers() + splat(32 * k)));
     }
     u32 kept = 0;
     for (;;) {
       Lanes best = keys[0];
       BICLIQ_UNROLL
-      for (u32 k = 1; k < K; ++k) best = select(keys[k] > best, keys[k], best);
+      for (u32 k = 1; k < K; ++k) best = larger(best, keys[k]);
       const u32 key = largest(best);
       if (!key) return kept;
-      const u32 at = key & 0xff;
-      u32 mask = 0;
-      BICLIQ_UNROLL
-      for (u32 k = 0; k < K; ++k)
-        if (k == at / 32) mask = lane(masks[k], at % 32);
+      const u32 mask = lane(masks, key & 0xff);
       put(excluded + kept++, mask);
       const Lanes cover = splat(mask);
       BICLIQ_UNROLL
-      for (u32 k = 0; k < K; ++k) keys[k] = select(nonzero(without(masks[k], cover)), keys[k], splat(0));
+      for (u32 k = 0; k < K; ++k) keys[k] = keep_where(without(masks[k], cover), keys[k]);
     }
   }
 

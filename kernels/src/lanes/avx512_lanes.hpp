@@ -45,6 +45,12 @@ inline Flags nonzero(Lanes a) { return meets(a, a); }
 inline Lanes select(Flags f, Lanes yes, Lanes no) {
   return {_mm512_mask_mov_epi32(no.lo, low_half(f), yes.lo), _mm512_mask_mov_epi32(no.hi, high_half(f), yes.hi)};
 }
+/// a in the flagged lanes, zero in the others.
+inline Lanes only(Flags f, Lanes a) {
+  return {_mm512_maskz_mov_epi32(low_half(f), a.lo), _mm512_maskz_mov_epi32(high_half(f), a.hi)};
+}
+inline Lanes keep_where(Lanes test, Lanes a) { return only(nonzero(test), a); }
+inline Lanes larger(Lanes a, Lanes b) { return {_mm512_max_epu32(a.lo, b.lo), _mm512_max_epu32(a.hi, b.hi)}; }
 /// a, with the bits of `bit` set in the flagged lanes.
 inline Lanes set_bits(Lanes a, Flags f, Lanes bit) {
   return {_mm512_mask_or_epi32(a.lo, low_half(f), a.lo, bit.lo),
@@ -115,16 +121,20 @@ inline Lanes lookup(const u32* table, Lanes place) {
   const __m512i lo = _mm512_loadu_si512(table), hi = _mm512_loadu_si512(table + 16);
   return {_mm512_permutex2var_epi32(lo, place.lo, hi), _mm512_permutex2var_epi32(lo, place.hi, hi)};
 }
-/// a in the flagged lanes, zero in the others.
-inline Lanes only(Flags f, Lanes a) {
-  return {_mm512_maskz_mov_epi32(low_half(f), a.lo), _mm512_maskz_mov_epi32(high_half(f), a.hi)};
-}
 /// Sum of all lanes, in 64 bits.
 inline u64 sum_of(Lanes a) {
   const __m512i low = _mm512_set1_epi64(0xffffffff);
   const __m512i even = _mm512_add_epi64(_mm512_and_si512(a.lo, low), _mm512_and_si512(a.hi, low));
   const __m512i odd = _mm512_add_epi64(_mm512_srli_epi64(a.lo, 32), _mm512_srli_epi64(a.hi, 32));
   return static_cast<u64>(_mm512_reduce_add_epi64(_mm512_add_epi64(even, odd)));
+}
+/// The masks of the 32 columns in one word of up to 32 rows: bit i is row i, for the rows in
+/// `wanted`.
+inline Lanes column_masks(const u32* base, const u32* starts, u32 wanted) {
+  Lanes masks = splat(0);
+  for (; wanted; wanted &= wanted - 1)
+    masks = set_bits(masks, flags(base[starts[first_set(wanted)]]), splat(wanted & (0u - wanted)));
+  return masks;
 }
 
 }  // namespace BICLIQ_ISA

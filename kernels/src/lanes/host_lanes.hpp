@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -36,6 +37,14 @@ inline Flags first_lanes(u32 n) { return {n >= kLanes ? ~0u : (1u << n) - 1}; }
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
+
+/// A word of several groups of lanes, whose registers a branch for each would have to tell apart.
+template <u32 K>
+inline u32 lane(const Lanes (&a)[K], u32 i) {
+  u32 x;
+  std::memcpy(&x, reinterpret_cast<const char*>(a) + sizeof(u32) * i, sizeof(u32));
+  return x;
+}
 
 struct LaneTerms {
   u64 own[kLanes] = {};
@@ -155,15 +164,7 @@ inline bool share_column(const u32* base, const u32* starts, u32 n, u32 n_words)
   }
   return ballot(nonzero(all)) != 0;
 }
-/// The masks of the 32 columns in one word of up to 32 rows: bit i is row i, for the rows in
-/// `wanted`.
-inline Lanes column_masks(const u32* base, const u32* starts, u32 wanted) {
-  Lanes masks = splat(0);
-  for (; wanted; wanted &= wanted - 1)
-    masks = set_bits(masks, flags(base[starts[first_set(wanted)]]), splat(wanted & (0u - wanted)));
-  return masks;
-}
-/// The same for n rows that follow each other at a distance.
+/// column_masks of n rows that follow each other at a distance.
 inline Lanes column_masks_apart(const u32* word, usize distance, u32 n) {
   Lanes masks = splat(0), bit = splat(1);
   for (u32 r = 0; r < n; ++r, word += distance, bit = bit + bit) masks = set_bits(masks, flags(*word), bit);

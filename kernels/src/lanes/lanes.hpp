@@ -15,8 +15,8 @@
 //
 // - Of every lane: a & b, a | b, a ^ b, a + b, without(a, b) = a & ~b, shift_left, shift_right,
 //   popcounts; a == b, a >= b, a > b, nonzero(a), meets(a, b): a & b is not 0, at_least(a, n): a
-//   has n bits; select(f, yes, no); set_bits(a, f, bits): a | bits in flagged lanes; &, | and ~ of
-//   flags.
+//   has n bits; select(f, yes, no); keep_where(test, a): a where the test is not 0, else 0;
+//   larger(a, b); set_bits(a, f, bits): a | bits in flagged lanes; &, | and ~ of flags.
 // - To every lane: splat(x), lane_numbers() = 0 … 31, flags(bits), first_lanes(n).
 // - From all lanes: ballot(f): bit i is lane i; lane(a, i), any_bits(a): the OR; largest, sum.
 // - Memory: load(p), store(p, a), both also of flagged lanes only; load_apart: words at a distance;

@@ -11,6 +11,7 @@ inline namespace BICLIQ_ISA {
 
 typedef u32 Vec8 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int Vec8i __attribute__((vector_size(32)));
+typedef u32 Vec4 __attribute__((vector_size(16)));
 struct Lanes {
   Vec8 v[4];
 };
@@ -23,9 +24,10 @@ BICLIQ_INLINE u32 sign_bits(Vec8i mask) {
 }
 #endif
 BICLIQ_INLINE Vec8 splat8(u32 x) { return Vec8{x, x, x, x, x, x, x, x}; }
-BICLIQ_INLINE Vec8 byte_mask(u32 bits) {
-  const Vec8 bit = {1, 2, 4, 8, 16, 32, 64, 128};
-  return reinterpret_cast<Vec8>((splat8(bits) & bit) == bit);
+/// All bits of those of lanes 8i … 8i + 7 that are flagged.
+BICLIQ_INLINE Vec8 mask_of(Flags f, int i) {
+  const Vec8 first = {1, 2, 4, 8, 16, 32, 64, 128}, bit = first << splat8(8 * static_cast<u32>(i));
+  return reinterpret_cast<Vec8>((splat8(f.bits) & bit) == bit);
 }
 template <class F>
 BICLIQ_INLINE Lanes each(F f) {
@@ -74,17 +76,24 @@ BICLIQ_INLINE Flags operator>(Lanes a, Lanes b) {
   return every([&](int i) { return reinterpret_cast<Vec8i>(a.v[i] > b.v[i]); });
 }
 BICLIQ_INLINE Flags meets(Lanes a, Lanes b) {
-  return every([&](int i) { return reinterpret_cast<Vec8i>((a.v[i] & b.v[i]) != splat8(0)); });
+  return ~every([&](int i) { return reinterpret_cast<Vec8i>((a.v[i] & b.v[i]) == splat8(0)); });  // there is no !=
 }
 BICLIQ_INLINE Flags nonzero(Lanes a) { return meets(a, a); }
 BICLIQ_INLINE Lanes select(Flags f, Lanes yes, Lanes no) {
   return each([&](int i) {
-    const Vec8 m = byte_mask(f.bits >> (8 * i) & 0xff);
+    const Vec8 m = mask_of(f, i);
     return (yes.v[i] & m) | (no.v[i] & ~m);
   });
 }
+/// Without a predicate in between: packing flags and taking them apart again costs more than all else.
+BICLIQ_INLINE Lanes keep_where(Lanes test, Lanes a) {
+  return each([&](int i) { return a.v[i] & ~reinterpret_cast<Vec8>(test.v[i] == splat8(0)); });
+}
+BICLIQ_INLINE Lanes larger(Lanes a, Lanes b) {
+  return each([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; });
+}
 BICLIQ_INLINE Lanes set_bits(Lanes a, Flags f, Lanes bit) {
-  return each([&](int i) { return a.v[i] | (bit.v[i] & byte_mask(f.bits >> (8 * i) & 0xff)); });
+  return each([&](int i) { return a.v[i] | (bit.v[i] & mask_of(f, i)); });
 }
 BICLIQ_INLINE Lanes popcounts(Lanes a) {
   return each([&](int i) {
@@ -103,7 +112,7 @@ BICLIQ_INLINE Lanes popcounts(Lanes a) {
 /// Lanes that hold at least n bits; two, the usual number, need no count.
 BICLIQ_INLINE Flags at_least(Lanes a, u32 n) {
   if (n == 2)
-    return every([&](int i) { return reinterpret_cast<Vec8i>((a.v[i] & (a.v[i] - splat8(1))) != splat8(0)); });
+    return ~every([&](int i) { return reinterpret_cast<Vec8i>((a.v[i] & (a.v[i] - splat8(1))) == splat8(0)); });
   return popcounts(a) >= splat(n);
 }
 BICLIQ_INLINE Lanes load(const u32* p) {
@@ -112,11 +121,11 @@ BICLIQ_INLINE Lanes load(const u32* p) {
 BICLIQ_INLINE Lanes load(const u32* p, Flags f) {
   if (f.bits == ~0u) return load(p);
   return each([&](int i) {
-    const u32 bits = f.bits >> (8 * i) & 0xff;
 #if defined(__AVX2__)
     return reinterpret_cast<Vec8>(
-        _mm256_maskload_epi32(reinterpret_cast<const int*>(p + 8 * i), reinterpret_cast<__m256i>(byte_mask(bits))));
+        _mm256_maskload_epi32(reinterpret_cast<const int*>(p + 8 * i), reinterpret_cast<__m256i>(mask_of(f, i))));
 #else
+    const u32 bits = f.bits >> (8 * i) & 0xff;
     Vec8 x = {};
     for (int j = 0; j < 8; ++j)
       if (bits >> j & 1) x[j] = p[8 * i + j];
@@ -130,11 +139,11 @@ BICLIQ_INLINE void store(u32* p, Lanes a) {
 BICLIQ_INLINE void store(u32* p, Lanes a, Flags f) {
   if (f.bits == ~0u) return store(p, a);
   for (int i = 0; i < 4; ++i) {
-    const u32 bits = f.bits >> (8 * i) & 0xff;
 #if defined(__AVX2__)
-    _mm256_maskstore_epi32(reinterpret_cast<int*>(p + 8 * i), reinterpret_cast<__m256i>(byte_mask(bits)),
+    _mm256_maskstore_epi32(reinterpret_cast<int*>(p + 8 * i), reinterpret_cast<__m256i>(mask_of(f, i)),
                            reinterpret_cast<__m256i>(a.v[i]));
 #else
+    const u32 bits = f.bits >> (8 * i) & 0xff;
     for (int j = 0; j < 8; ++j)
       if (bits >> j & 1) p[8 * i + j] = a.v[i][j];
 #endif
@@ -185,15 +194,27 @@ BICLIQ_INLINE u32 compact_selected(u32* to, const u32* p, u32 bits) {
 #endif
   return popcount(bits);
 }
+/// What f makes of all eight words, two at a time.
+template <class F>
+BICLIQ_INLINE u32 across(Vec8 x, F f) {
+#if defined(__AVX2__)
+  const __m256i all = reinterpret_cast<__m256i>(x);
+  const auto both = [&](__m128i a, __m128i b) { return reinterpret_cast<__m128i>(f(reinterpret_cast<Vec4>(a), reinterpret_cast<Vec4>(b))); };
+  const __m128i four = both(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+  const __m128i two = both(four, _mm_shuffle_epi32(four, 0x4e));
+  return static_cast<u32>(_mm_cvtsi128_si32(both(two, _mm_shuffle_epi32(two, 0xb1))));
+#else
+  u32 y = x[0];
+  for (int j = 1; j < 8; ++j) y = f(y, static_cast<u32>(x[j]));
+  return y;
+#endif
+}
 BICLIQ_INLINE u32 any_bits(Lanes a) {
-  const Vec8 x = a.v[0] | a.v[1] | a.v[2] | a.v[3];
-  return x[0] | x[1] | x[2] | x[3] | x[4] | x[5] | x[6] | x[7];
+  return across(a.v[0] | a.v[1] | a.v[2] | a.v[3], [](auto x, auto y) { return x | y; });
 }
 BICLIQ_INLINE u32 largest(Lanes a) {
-  u32 best = 0;
-  for (int i = 0; i < 4; ++i)
-    for (int j = 0; j < 8; ++j) best = a.v[i][j] > best ? a.v[i][j] : best;
-  return best;
+  const auto most = [](auto x, auto y) { return x > y ? x : y; };
+  return across(most(most(a.v[0], a.v[1]), most(a.v[2], a.v[3])), most);
 }
 BICLIQ_INLINE u32 lane(const Lanes& a, u32 i) { return a.v[i >> 3][i & 7]; }
 BICLIQ_INLINE Lanes lane_numbers() {
@@ -207,8 +228,7 @@ BICLIQ_INLINE Lanes shift_right(Lanes a, u32 n) {
   return each([&](int i) { return a.v[i] >> splat8(n); });
 }
 BICLIQ_INLINE u32 sum(Lanes a) {
-  const Vec8 x = a.v[0] + a.v[1] + a.v[2] + a.v[3];
-  return x[0] + x[1] + x[2] + x[3] + x[4] + x[5] + x[6] + x[7];
+  return across(a.v[0] + a.v[1] + a.v[2] + a.v[3], [](auto x, auto y) { return x + y; });
 }
 #if defined(__AVX2__)
 /// For each four bits, which of four words of 64 bits are loaded: those whose highest bit is set.
@@ -258,6 +278,41 @@ BICLIQ_INLINE u64 sum_of(const Lanes& a) {
     for (int j = 0; j < 8; ++j) sum += a.v[i][j];
   return sum;
 }
+#if defined(__AVX2__)
+/// A bit of each of eight bytes.
+inline constexpr u64 kBitOfBytes[8] = {0x0101010101010101, 0x0202020202020202, 0x0404040404040404, 0x0808080808080808,
+                                       0x1010101010101010, 0x2020202020202020, 0x4040404040404040, 0x8080808080808080};
+/// The masks of the 32 columns in one word of up to 32 rows: bit i is row i, for the rows in
+/// `wanted`. Eight rows give each column a byte, all 32 of them one register, in an order that
+/// unpacking makes one of words.
+inline Lanes column_masks(const u32* base, const u32* starts, u32 wanted) {
+  const __m256i byte = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3));
+  const __m256i bit = _mm256_set_m128i(_mm_set1_epi32(static_cast<int>(0x80402010)), _mm_set1_epi32(0x08040201));
+  __m256i eight[4];
+  for (u32 g = 0; g < 4; ++g) {
+    __m256i masks = _mm256_setzero_si256();
+    for (u32 rows = wanted >> 8 * g & 0xff; rows; rows &= rows - 1) {
+      const u32 r = first_set(rows), word = base[starts[8 * g + r]];
+      const __m256i own = _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(word)), byte), bit);
+      const __m256i row = _mm256_set1_epi64x(static_cast<long long>(kBitOfBytes[r]));
+      masks = _mm256_or_si256(masks, _mm256_and_si256(_mm256_cmpeq_epi8(own, bit), row));
+    }
+    eight[g] = masks;
+  }
+  const __m256i low[2] = {_mm256_unpacklo_epi8(eight[0], eight[1]), _mm256_unpacklo_epi8(eight[2], eight[3])};
+  const __m256i high[2] = {_mm256_unpackhi_epi8(eight[0], eight[1]), _mm256_unpackhi_epi8(eight[2], eight[3])};
+  const auto lanes = [](__m256i x) { return reinterpret_cast<Vec8>(x); };
+  return {{lanes(_mm256_unpacklo_epi16(low[0], low[1])), lanes(_mm256_unpackhi_epi16(low[0], low[1])),
+           lanes(_mm256_unpacklo_epi16(high[0], high[1])), lanes(_mm256_unpackhi_epi16(high[0], high[1]))}};
+}
+#else
+inline Lanes column_masks(const u32* base, const u32* starts, u32 wanted) {
+  Lanes masks = splat(0);
+  for (; wanted; wanted &= wanted - 1)
+    masks = set_bits(masks, flags(base[starts[first_set(wanted)]]), splat(wanted & (0u - wanted)));
+  return masks;
+}
+#endif
 
 }  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -34,6 +34,8 @@ __device__ inline Flags operator>(Lanes a, Lanes b) { return {a.v > b.v}; }
 __device__ inline Flags meets(Lanes a, Lanes b) { return {(a.v & b.v) != 0}; }
 __device__ inline Flags nonzero(Lanes a) { return {a.v != 0}; }
 __device__ inline Lanes select(Flags f, Lanes yes, Lanes no) { return {f.on ? yes.v : no.v}; }
+__device__ inline Lanes keep_where(Lanes test, Lanes a) { return {test.v ? a.v : 0u}; }
+__device__ inline Lanes larger(Lanes a, Lanes b) { return {a.v > b.v ? a.v : b.v}; }
 __device__ inline Lanes set_bits(Lanes a, Flags f, Lanes bit) { return {f.on ? a.v | bit.v : a.v}; }
 __device__ inline Flags at_least(Lanes a, u32 n) { return {static_cast<u32>(__popc(a.v)) >= n}; }
 __device__ inline Lanes popcounts(Lanes a) { return {static_cast<u32>(__popc(a.v))}; }
@@ -82,6 +84,14 @@ __device__ inline u32 sum(Lanes a) {
 }
 #endif
 __device__ inline u32 lane(Lanes a, u32 i) { return __shfl_sync(~0u, a.v, i); }
+template <u32 K>
+__device__ inline u32 lane(const Lanes (&a)[K], u32 i) {
+  u32 x = 0;
+  BICLIQ_UNROLL
+  for (u32 k = 0; k < K; ++k)
+    if (k == i / kLanes) x = lane(a[k], i % kLanes);
+  return x;
+}
 __device__ inline Lanes lane_numbers() { return {lane_id()}; }
 __device__ inline Lanes shift_left(Lanes a, u32 n) { return {a.v << n}; }
 __device__ inline Lanes shift_right(Lanes a, u32 n) { return {a.v >> n}; }
