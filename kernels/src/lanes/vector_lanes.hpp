@@ -85,7 +85,8 @@ BICLIQ_INLINE Lanes select(Flags f, Lanes yes, Lanes no) {
     return (yes.v[i] & m) | (no.v[i] & ~m);
   });
 }
-/// Without a predicate in between: packing flags and taking them apart again costs more than all else.
+/// Without a predicate in between: packing flags and taking them apart again costs more than all
+/// else.
 BICLIQ_INLINE Lanes keep_where(Lanes test, Lanes a) {
   return each([&](int i) { return a.v[i] & ~reinterpret_cast<Vec8>(test.v[i] == splat8(0)); });
 }
