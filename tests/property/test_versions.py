@@ -208,14 +208,13 @@ class Versions(RuleBasedStateMachine):
     @rule()
     def take_the_last_file_again(self):
         source = f"{PLACE}/again.csv"
-        rows = put("again.csv", self.edges) and self.edges
+        put("again.csv", self.edges)
         first = update(source, self.settings)
         second = update(source, self.settings)
         assert first.how in ("nothing", "taken")  # the same file may have been taken before
         assert second.how == "taken"
         latest = Store.open(self.settings.store).run(self.latest).read_record("run.json")
         assert second.version in (self.latest, latest.get("compacts"))  # or the version that it is, written whole
-        assert set(rows) == self.edges
 
     @invariant()
     def the_latest_is_what_a_run_would_give(self):
