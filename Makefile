@@ -129,6 +129,10 @@ sanitize-gpu: setup-dev
 	$(SANITIZE) --tool memcheck --kernel-regex kns=count_ $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool memcheck --kernel-regex kns=_changes $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool memcheck --kernel-regex kns=unpack $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool memcheck --kernel-regex kns=sort_long $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool memcheck --kernel-regex kns=_pages $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool memcheck --kernel-regex kns=mark $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool racecheck --kernel-regex kns=sort_long $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool racecheck --kernel-regex kns=build $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool racecheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool synccheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize

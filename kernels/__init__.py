@@ -9,9 +9,18 @@ from kernels.arguments import number_of_threads
 from kernels.backend import Backend, why_not
 from kernels.changes import BicliqueLists, Changes, ChangeSearch, unite_changes
 from kernels.clique import CliqueResult, maximum_clique, project_one_mode
-from kernels.contracts import BicliqueBatch, CountResult, CountTable, EnumerationResult, Progress, SmallerBatch
+from kernels.contracts import (
+    BicliqueBatch,
+    CountResult,
+    CountTable,
+    DescribedRowGroup,
+    EnumerationResult,
+    Progress,
+    SmallerBatch,
+)
 from kernels.counting import check_table, choose_count, count_all_bicliques, count_bicliques
 from kernels.cpu import BicliqueStream, Stream
+from kernels.cuda.row_groups import DeviceRowGroups, encode_on_device
 from kernels.digest import biclique_hashes, set_digest
 from kernels.enumeration import (
     enumerate_maximal_bicliques,
@@ -45,6 +54,8 @@ __all__ = [
     "CliqueResult",
     "CountResult",
     "CountTable",
+    "DescribedRowGroup",
+    "DeviceRowGroups",
     "EnumerationResult",
     "FindProgress",
     "FindResult",
@@ -70,6 +81,7 @@ __all__ = [
     "count_paths",
     "cut_roots",
     "encode_bicliques",
+    "encode_on_device",
     "enumerate_maximal_bicliques",
     "estimate_bicliques",
     "find_edges",

@@ -17,6 +17,10 @@ UInt64Array = NDArray[np.uint64]
 Int64Array = NDArray[np.int64]
 Counts = NDArray[Any]
 Method = Literal["levels", "pivot", "butterfly"]
+Compression = Literal["zstd", "lz4_raw", "none"]
+
+CODECS = {"none": 0, "zstd": 6, "lz4_raw": 7}
+"""The numbers that the Parquet format gives them."""
 
 FEW_VERTICES, VERTICES_AN_EDGE = 1 << 20, 4  # from which on vertices without an edge are left out
 
@@ -357,3 +361,53 @@ class CountRequest:
     side: Literal["auto", "left", "right"]
     roots: Int32Array | None
     threads: int
+
+
+@dataclass(frozen=True)
+class ColumnChunk:
+    """A column of a row group.
+
+    Attributes
+    ----------
+    begin, data, end : int
+        Bytes of the row group: the dictionary page, if there is one, begins at `begin`, the data
+        pages at `data`.
+    n_values : int
+        Values, over all lists.
+    uncompressed : int
+        Bytes of its pages before they were compressed, headers included.
+    n_pages : int
+        Data pages.
+    least, most : bytes
+        Its smallest and largest number, as they stand in a page; empty for a column of lists.
+    """
+
+    begin: int
+    data: int
+    end: int
+    n_values: int
+    uncompressed: int
+    n_pages: int
+    least: bytes
+    most: bytes
+
+
+@dataclass(frozen=True)
+class DescribedRowGroup:
+    """What the footer of a Parquet file must say of some bicliques.
+
+    Attributes
+    ----------
+    rows : int
+    codec : int
+        The number that the Parquet format gives its codec.
+    size : int
+        Bytes in the file.
+    columns : list of ColumnChunk
+        Their lists, then n_left, n_right, root, and what they are worth by each objective.
+    """
+
+    rows: int
+    codec: int
+    size: int
+    columns: list[ColumnChunk]

@@ -9,51 +9,18 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from kernels.arguments import checked_hashes, one_of
-from kernels.contracts import BicliqueBatch, SmallerBatch
+from kernels.contracts import CODECS, BicliqueBatch, ColumnChunk, Compression, DescribedRowGroup, SmallerBatch
 from kernels.cpu import load_extension
 from kernels.errors import memory_is_capacity
 from kernels.finding import OBJECTIVES
 from kernels.surprise import SURPRISE_UNIT, SurpriseTerms
 
-Compression = Literal["zstd", "lz4_raw", "none"]
 Columns = Literal["both", "smaller"]
 StoredObjective = Literal["surprise", "edges", "vertices", "balanced"]
 Kind = Literal["list", "int32", "int64", "float64"]
 
 WORDS: dict[Kind, int] = {"list": 0, "int32": 1, "int64": 2, "float64": 2}
 """Words of four bytes that a number of a column takes; lists have columns of their own."""
-
-CODECS = {"none": 0, "zstd": 6, "lz4_raw": 7}
-"""The numbers that the Parquet format gives them."""
-
-
-@dataclass(frozen=True)
-class ColumnChunk:
-    """A column of a row group.
-
-    Attributes
-    ----------
-    begin, data, end : int
-        Bytes of the row group: the dictionary page, if there is one, begins at `begin`, the data
-        pages at `data`.
-    n_values : int
-        Values, over all lists.
-    uncompressed : int
-        Bytes of its pages before they were compressed, headers included.
-    n_pages : int
-        Data pages.
-    least, most : bytes
-        Its smallest and largest number, as they stand in a page; empty for a column of lists.
-    """
-
-    begin: int
-    data: int
-    end: int
-    n_values: int
-    uncompressed: int
-    n_pages: int
-    least: bytes
-    most: bytes
 
 
 @dataclass(frozen=True)
@@ -81,6 +48,11 @@ class RowGroup:
     data: Any
     columns: list[ColumnChunk]
     sizes: dict[str, Any]
+
+    @property
+    def described(self) -> DescribedRowGroup:
+        """What the footer must say of it."""
+        return DescribedRowGroup(self.rows, self.codec, len(self.data), self.columns)
 
     def __len__(self) -> int:
         return self.rows

@@ -305,16 +305,16 @@ def unpack_chunks(grid: Any, block: Any, arguments: Any) -> None:
     row_ids, column_ids = at(run.row_ids, run.n_rows, np.int32), at(run.column_ids, run.n_columns, np.int32)
     for i, records in enumerate(chunks_of(run, int(n_chunks))):
         number, row, column = (int(ends[k, i] - sizes[k, i]) for k in range(3))
-        for root, own_rows, own_columns in reversed(records):  # in any order: the driver sorts
+        for root, own_rows, own_columns in reversed(records):  # in any order
             roots[number] = column_ids[root]
             for first, ids, own, to in ((row, row_ids, own_rows, rows), (column, column_ids, own_columns, columns)):
-                to[first : first + len(own)] = [(number << 32) | int(ids[v]) for v in own]
+                put_list(to[first : first + len(own)], [int(ids[v]) for v in own])
             number, row, column = number + 1, row + len(own_rows), column + len(own_columns)
             row_ends[number - 1], column_ends[number - 1] = row, column
 
 
 def unpack_smaller(grid: Any, block: Any, arguments: Any) -> None:
-    fields, sizes, ends, n_chunks, roots, list_ends, row_counts, column_counts, keys = arguments
+    fields, sizes, ends, n_chunks, roots, list_ends, row_counts, column_counts, lists = arguments
     run = Search(fields)
     row_ids, column_ids = at(run.row_ids, run.n_rows, np.int32), at(run.column_ids, run.n_columns, np.int32)
     for i, records in enumerate(chunks_of(run, int(n_chunks))):
@@ -323,11 +323,24 @@ def unpack_smaller(grid: Any, block: Any, arguments: Any) -> None:
             left, right = (columns, rows) if run.columns_are_left else (rows, columns)
             rows_wanted = (left if len(left) <= len(right) else right) is rows
             own, ids = (rows, row_ids) if rows_wanted else (columns, column_ids)
-            keys[first : first + len(own)] = [(number << 32) | int(ids[v]) for v in own]
+            put_list(lists[first : first + len(own)], [int(ids[v]) for v in own])
             first += len(own)
             roots[number], list_ends[number] = column_ids[root], first
             row_counts[number], column_counts[number] = len(rows), len(columns)
             number += 1
+
+
+def put_list(to: Any, ids: list[int]) -> None:
+    """In order where it is short; `sort_long_lists` is launched for the others."""
+    to[:] = sorted(ids) if len(ids) <= 32 else sorted(ids, reverse=True)
+
+
+def sort_long_lists(grid: Any, block: Any, arguments: Any) -> None:
+    _, offsets, long_lists, ids = arguments
+    assert grid == (len(long_lists),)
+    for first, end in zip(offsets[long_lists], offsets[long_lists + 1], strict=True):
+        assert end - first > 32
+        ids[first:end].sort()
 
 
 ENUMERATION = {
@@ -341,6 +354,7 @@ ENUMERATION = {
     "measure_chunks": measure_chunks,
     "unpack_chunks": unpack_chunks,
     "unpack_smaller": unpack_smaller,
+    "sort_long_lists": sort_long_lists,
 }
 
 

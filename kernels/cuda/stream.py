@@ -1,9 +1,8 @@
 """Streams of maximal bicliques from a GPU.
 
 The search fills a bounded block of records, parks, and goes on when the block is empty. What the
-warps wrote is put in order on the device (one sort of ids below the numbers of their bicliques);
-then they are launched again, and while they search, the lists are copied to the host and the
-consumer works on them.
+warps wrote is turned into lists on the device; then they are launched again, and while they search,
+the lists are copied to the host and the consumer works on them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from kernels.cuda.search_memory import SearchMemory
 from kernels.cuda.search_program import COUNTERS, Stop
 
 EMPTIED = ("head", "stop", "output_used", "n_chunks")  # counters that start anew with each launch
-THREADS = 256
+THREADS, SORT_THREADS, LANES = 256, 128, 32
 
 Batch = TypeVar("Batch", BicliqueBatch, SmallerBatch)
 
@@ -199,12 +198,12 @@ def _unpack(cp: Any, run: CudaRun, n_chunks: int) -> list[Any]:
     sizes, ends, (n, n_rows, n_columns) = _measured(cp, run, n_chunks, smaller_only=False)
     roots = cp.empty(n, dtype=cp.int32)
     row_offsets, column_offsets = (cp.zeros(n + 1, dtype=cp.int32) for _ in range(2))
-    rows, columns = cp.empty(n_rows, dtype=cp.uint64), cp.empty(n_columns, dtype=cp.uint64)
+    rows, columns = cp.empty(n_rows, dtype=cp.int32), cp.empty(n_columns, dtype=cp.int32)
     arguments = (sizes, ends, np.uint64(n_chunks), roots, row_offsets[1:], column_offsets[1:], rows, columns)
     run.launch("unpack_chunks", -(-n_chunks * 32 // THREADS), THREADS, *arguments)
-    rows.sort()
-    columns.sort()
-    return [roots, row_offsets, rows.astype(cp.int32), column_offsets, columns.astype(cp.int32)]
+    _sort_long(cp, run, row_offsets, rows)
+    _sort_long(cp, run, column_offsets, columns)
+    return [roots, row_offsets, rows, column_offsets, columns]
 
 
 def _unpack_smaller(cp: Any, run: CudaRun, n_chunks: int) -> list[Any]:
@@ -213,11 +212,18 @@ def _unpack_smaller(cp: Any, run: CudaRun, n_chunks: int) -> list[Any]:
         return [cp.zeros(n, dtype=cp.int32) for n in (0, 1, 0, 0, 0)]
     sizes, ends, (n, n_ids, _) = _measured(cp, run, n_chunks, smaller_only=True)
     roots, n_rows, n_columns = (cp.empty(n, dtype=cp.int32) for _ in range(3))
-    offsets, ids = cp.zeros(n + 1, dtype=cp.int32), cp.empty(n_ids, dtype=cp.uint64)
+    offsets, ids = cp.zeros(n + 1, dtype=cp.int32), cp.empty(n_ids, dtype=cp.int32)
     arguments = (sizes, ends, np.uint64(n_chunks), roots, offsets[1:], n_rows, n_columns, ids)
     run.launch("unpack_smaller", -(-n_chunks * 32 // THREADS), THREADS, *arguments)
-    ids.sort()
-    return [roots, offsets, ids.astype(cp.int32), n_rows, n_columns]
+    _sort_long(cp, run, offsets, ids)
+    return [roots, offsets, ids, n_rows, n_columns]
+
+
+def _sort_long(cp: Any, run: CudaRun, offsets: Any, ids: Any) -> None:
+    """Put the ids of long lists in order; a warp orders others while it writes them."""
+    long_lists = cp.flatnonzero(offsets[1:] - offsets[:-1] > LANES)
+    if long_lists.size:
+        run.launch("sort_long_lists", long_lists.size, SORT_THREADS, offsets, long_lists, ids)
 
 
 def _measured(cp: Any, run: CudaRun, n_chunks: int, *, smaller_only: bool) -> tuple[Any, Any, tuple[int, int, int]]:

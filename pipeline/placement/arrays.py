@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from kernels.cuda.sizes import count_sizes
+
 BLOCK = 1 << 22
 """Entries that are worked on at a time where an operation needs temporary arrays several times as
 large."""
@@ -49,6 +51,20 @@ def counts_of(values: Any, n: int) -> Any:
     for start in range(0, values.size, step):
         found += xp.bincount(values[start : start + step], minlength=n)
     return found
+
+
+def counts_of_small(values: Any, n: int) -> Any:
+    """Return how often each of 0…n-1 occurs in an int32 array, most of whose values are small.
+
+    On a GPU the threads that count at one place would wait for one another, so this is another
+    function than `counts_of`.
+
+    Examples
+    --------
+    >>> counts_of_small(np.array([2, 0, 2]), 4).tolist()
+    [1, 0, 2, 0]
+    """
+    return np.bincount(values, minlength=n) if library_of(values) is np else count_sizes(values, n)
 
 
 def starts_of(lengths: Any) -> Any:

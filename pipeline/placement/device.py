@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 import kernels
+from kernels.cuda import nvcomp
 from pipeline.errors import BackendError
 from pipeline.placement.arrays import library_of
 from pipeline.placement.fallback import gpu_errors
@@ -22,20 +23,9 @@ POOL_KEEPS = 0.6  # of a GPU's memory, between two uses: about what a search tak
 LIBRARIES = ("cupy", "cudf", "cugraph", "rmm")
 
 
-LISTS: dict[str, dict[str, Any]] = {
-    "zstd": {"compression": "ZSTD", "use_dictionary": False, "max_page_size_bytes": 1 << 16},
-    "lz4_raw": {"compression": "LZ4", "use_dictionary": True, "max_page_size_bytes": 1 << 16},
-}
-"""cuDF's options of a file of bicliques, by the codecs that it has.
-
-Small pages are compressed side by side. Dictionaries of ids save nothing where zstd finds what they
-would; LZ4 does not (docs/methods.md).
-"""
-
-
 def encodes(publish: PublishSettings) -> bool:
-    """Whether the device's writer lays files out as these settings ask."""
-    return publish.compression in LISTS and not publish.objectives
+    """Whether a GPU lays files of bicliques out as these settings ask."""
+    return nvcomp.compresses(publish.compression) and not publish.objectives
 
 
 def why_no_data_on_device() -> str | None:
@@ -144,20 +134,6 @@ class DeviceParquetWriter:
     def write(self, table: pa.Table) -> None:
         """Append a table."""
         self._writer.write_table(self._cudf.DataFrame.from_arrow(table))
-
-    def write_bicliques(self, batch: Any) -> None:
-        """Append a kernel's batch that is on the device; nothing but the encoded file leaves it."""
-        lists = {name: self._lists(*column) for name, column in batch.lists.items()}
-        numbers = {name: self._cudf.Series(getattr(batch, name)) for name in ("n_left", "n_right", "root")}
-        self._writer.write_table(self._cudf.DataFrame(lists | numbers))
-
-    def _lists(self, offsets: Any, values: Any) -> Any:
-        import pylibcudf as plc
-
-        parts = [plc.Column.from_array(array) for array in (offsets, values)]
-        return self._cudf.Series.from_pylibcudf(
-            plc.Column(plc.DataType(plc.TypeId.LIST), len(offsets) - 1, None, None, 0, 0, parts)
-        )
 
 
 class _Through(io.BytesIO):

@@ -18,7 +18,7 @@ from pipeline.stages.expected import Expected, expected_output, short
 from pipeline.stages.ingest import read_edge_table
 from pipeline.stages.search import reduced_table
 
-GPU_WRITE, SMALLER = 1e-9, 0.6
+GPU_WRITE, SMALLER = 0.75e-9, 0.6
 """Seconds to order, encode and write an id on an H200, and the part of it that smaller sides take
 (docs/results.md)."""
 
@@ -82,7 +82,7 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
 
 
 def _gpu_write(found: Expected, publish: PublishSettings, on_host: float) -> float:
-    """Seconds to write what a GPU finds: by cuDF where it can, else by threads of the host."""
+    """Seconds to write what a GPU finds, encoded there or else by threads of the host."""
     if why_no_data_on_device() is not None or not encodes(publish):
         return on_host
     return GPU_WRITE * found.ids * (1.0 if publish.columns == "both" else SMALLER)

@@ -6,7 +6,6 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Literal
@@ -15,7 +14,7 @@ import kernels
 from pipeline.errors import LimitReached
 from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.graphs.reduce import Reduced, reduce
-from pipeline.placement.device import LISTS, DeviceParquetWriter, encodes
+from pipeline.placement.device import encodes
 from pipeline.placement.where import CPU_DATA, CPU_SEARCH, Backend, Place, check_backends, place_data, place_search
 from pipeline.settings import PublishSettings, SearchSettings, Settings
 from pipeline.stages.in_memory import bipartite_of
@@ -26,9 +25,9 @@ from pipeline.store.biclique_file import BicliqueWriter, layout_of
 from pipeline.store.biclique_reader import LargerSides, open_bicliques
 from pipeline.store.bicliques import MASK, batches_of, publish_of
 from pipeline.store.commits import Commit, data_name
+from pipeline.store.device_bicliques import DeviceBicliqueWriter
 from pipeline.store.labels import Hashes, label_hashes, read_hashes
 from pipeline.store.layout import RunFolder, Store
-from pipeline.store.sizes import Sizes
 from pipeline.store.worth import Surprise
 
 
@@ -55,7 +54,7 @@ def search_partition(
     place
         Where it is searched.
     data_place
-        Where what a GPU finds is encoded: there, by cuDF, or on the CPU.
+        Where what a GPU finds is encoded: there, or on the CPU.
     cut
         What is left of the limits: where one is reached, the partition is committed as incomplete,
         and is searched again when more is asked for.
@@ -150,7 +149,7 @@ def _joined(folder: RunFolder, number: int, found: list[Commit], complete: bool)
 def _where_encoded(folder: RunFolder, data_place: Place, cut: Cut) -> Backend:
     """Where what is found is encoded.
 
-    The digest of some rows is made on the host, and files that cuDF does not write so.
+    The digest of some rows is made on the host, and what bicliques are worth.
     """
     return data_place.here() if not cut.room and encodes(publish_settings(folder)) else "cpu"
 
@@ -209,7 +208,7 @@ def _search_to_file(
         "min_edges": settings.min_edges,
         "threads": threads,
     }
-    graph, digest = (part.indptr, part.indices, part.n_right), None
+    graph = part.indptr, part.indices, part.n_right
     on_device = backend == encode == "cuda"
     publish = publish_settings(folder)
     stream: kernels.Stream[Any]
@@ -228,12 +227,8 @@ def _search_to_file(
         )
     with stream, folder.sink(file) as sink:
         batches = stream if progress is None else _told(stream, progress)
-        if on_device:
-            sizes = _write_on_device(batches, sink, publish)
-        else:
-            writer = biclique_writer(folder, sink, threads)
-            digest = _write_bicliques(batches, writer, _hashes(folder) if cut.room else None)
-            sizes = writer.sizes
+        writer = DeviceBicliqueWriter(sink, publish) if on_device else biclique_writer(folder, sink, threads)
+        digest = _write_bicliques(batches, writer, _hashes(folder) if cut.room else None)
     result = stream.result
     return Commit(
         partition=part.number,
@@ -246,7 +241,7 @@ def _search_to_file(
         complete=result.complete,
         backend=result.backend,
         threads=result.threads,
-        sizes=sizes.record(),
+        sizes=writer.sizes.record(),
         plan=str(folder.planned["digest"]),
     )
 
@@ -271,24 +266,6 @@ def _write_bicliques(batches: Iterator[Any], writer: BicliqueWriter, hashes: Any
             if hashes is not None:
                 digest += kernels.check_bicliques(batch, *hashes)[0]
     return digest & MASK if hashes is not None else None
-
-
-def _write_on_device(batches: Iterator[Any], sink: Any, publish: PublishSettings) -> Sizes:
-    """Write batches as row groups, encoded on their device, each while the next is made ready.
-
-    Returns the sizes of their bicliques.
-    """
-    options, sizes = LISTS[publish.compression], Sizes()
-    with DeviceParquetWriter(sink, **options) as writer, ThreadPoolExecutor(1, "encode") as pool:
-        written = None
-        for batch in batches:
-            sizes.add(batch.n_left, batch.n_right)
-            if written is not None:
-                written.result()
-            written = pool.submit(writer.write_bicliques, batch)
-        if written is not None:
-            written.result()
-    return sizes
 
 
 def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:

@@ -132,6 +132,12 @@ class BicliqueWriter:
         self._sink.write(footer + len(footer).to_bytes(4, "little") + MAGIC)
 
     def _append(self, group: kernels.RowGroup) -> None:
+        self._note(group.described)
+        self.sizes.merge(group.sizes)
+        self._sink.write(group.data)
+
+    def _note(self, group: kernels.DescribedRowGroup) -> None:
+        """Note for the footer what is written next."""
         columns = [
             _column_chunk(field, chunk, self._at, group.codec)
             for field, chunk in zip(self._schema, group.columns, strict=True)
@@ -143,13 +149,12 @@ class BicliqueWriter:
                     2: (I64, sum(chunk.uncompressed for chunk in group.columns)),
                     3: (I64, group.rows),
                     5: (I64, self._at),  # file_offset
-                    6: (I64, len(group.data)),
+                    6: (I64, group.size),
                 }
             )
         )
-        self.sizes.merge(group.sizes)
         self._rows += group.rows
-        self._at += self._sink.write(group.data)
+        self._at += group.size
 
 
 def _column_chunk(field: pa.Field, chunk: Any, at: int, codec: int) -> Struct:

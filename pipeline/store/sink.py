@@ -15,12 +15,15 @@ FLUSHED_BYTES = 32 << 20
 """Bytes after which the disk is told to write, so that there is little left to wait for when the
 file ends."""
 
+HASHED_BESIDE = 1 << 22
+"""Bytes of a buffer from which on a thread hashes it while it is written."""
+
 
 @contextlib.contextmanager
 def hashing_sink(file: IO[bytes], *, on_disk: bool = False) -> Iterator[HashingSink]:
     """Write a file through a `HashingSink`.
 
-    All is written when the block ends, and its thread has ended in any case.
+    All is written when the block ends, and its threads have ended in any case.
     """
     sink = HashingSink(file, on_disk=on_disk)
     try:
@@ -50,6 +53,7 @@ class HashingSink(io.RawIOBase):
         self._hash = xxhash.xxh3_128()
         self._unflushed = 0
         self._pool: ThreadPoolExecutor | None = None
+        self._hashing: ThreadPoolExecutor | None = None
         self._flushing: Future[None] | None = None
 
     @property
@@ -64,8 +68,10 @@ class HashingSink(io.RawIOBase):
     def write(self, data: Any, /) -> int:
         """Write one buffer."""
         view = memoryview(data).cast("B")
-        self._hash.update(view)
+        hashed = self._hashed(view)
         self._file.write(view)
+        if hashed is not None:
+            hashed.result()  # its owner may use the buffer again
         self.bytes += view.nbytes
         self._unflushed += view.nbytes
         if self._on_disk and self._unflushed >= FLUSHED_BYTES and (self._flushing is None or self._flushing.done()):
@@ -91,9 +97,19 @@ class HashingSink(io.RawIOBase):
             os.fsync(self._file.fileno())
 
     def stop(self) -> None:
-        """End the thread."""
-        if self._pool is not None:
-            self._pool.shutdown()
+        """End the threads."""
+        for pool in (self._pool, self._hashing):
+            if pool is not None:
+                pool.shutdown()
+
+    def _hashed(self, view: memoryview) -> Future[None] | None:
+        """Hash a buffer: at once, or beside what follows."""
+        if view.nbytes < HASHED_BESIDE:
+            self._hash.update(view)
+            return None
+        if self._hashing is None:
+            self._hashing = ThreadPoolExecutor(1, "hash")
+        return self._hashing.submit(self._hash.update, view)
 
     def _start_flush(self) -> None:
         """Have a thread wait for the disk while the writer goes on."""

@@ -9,12 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from pipeline.placement.arrays import library_of, to_host
-
-TABLES, MOST_COUNTERS = 256, 1 << 22
-"""In which a GPU counts sizes: tables, and counters of all together."""
+from pipeline.placement.arrays import counts_of_small, library_of, to_host
 
 Histogram = list[tuple[int, int]]
 """Pairs (size, number of bicliques), ascending."""
@@ -87,24 +82,11 @@ def _counts(xp: Any, sizes: Any) -> dict[int, int]:
 
     By a table of all sizes where they are small, as a rule, by sorting otherwise.
     """
-    if int(sizes.max()) > len(sizes) + 1024:
+    most = int(sizes.max())
+    if most > len(sizes) + 1024:
         values, counts = xp.unique(sizes, return_counts=True)
     else:
-        every = _histogram(xp, sizes)
+        every = counts_of_small(sizes, most + 1)
         values = xp.flatnonzero(every)
         counts = every[values]
     return dict(zip(to_host(values).tolist(), to_host(counts).tolist(), strict=True))
-
-
-def _histogram(xp: Any, sizes: Any) -> Any:
-    """How often each size occurs, from 0 to the largest.
-
-    Nearly all are small, and a GPU's threads would wait for one another at a few counters; so they
-    count in tables of their own, which are added up.
-    """
-    if xp is np:
-        return np.bincount(sizes)
-    n = int(sizes.max()) + 1
-    tables = max(1, min(TABLES, MOST_COUNTERS // n))
-    own = xp.arange(sizes.size, dtype=xp.int32) % tables * n
-    return xp.bincount(sizes + own, minlength=tables * n).reshape(tables, n).sum(axis=0)

@@ -1,7 +1,7 @@
 """What `make sanitize-gpu` runs below NVIDIA's checkers: a few small graphs on few warps, counted,
-digested and written, what some of their edges change, and the best of them found; (p,q)-bicliques
-counted, and butterflies of edges; maximum cliques of sets of one word a lane and of two, in one
-matrix and by roots.
+digested, written and encoded, what some of their edges change, and the best of them found;
+(p,q)-bicliques counted, and butterflies of edges; maximum cliques of sets of one word a lane and of
+two, in one matrix and by roots.
 
 compute-sanitizer --tool racecheck --kernel-regex kns=build python -m tests.gpu.sanitize
 """
@@ -19,6 +19,7 @@ from kernels.cuda import butterflies as cuda_butterflies
 from kernels.cuda import finding as cuda_finding
 from kernels.cuda import stream as cuda_stream
 from kernels.cuda.device import MEMORY_VARIABLE
+from kernels.cuda.row_groups import DeviceRowGroups, encode_on_device
 from kernels.cuda.tuning import Tuning, tuned
 
 FEW_WARPS = Tuning(warps_a_block=4, blocks_a_multiprocessor=1, most_multiprocessors=2, nodes_a_poll=2)
@@ -63,6 +64,35 @@ def differences() -> list[str]:
                     f"{n_left} x {n_right}, {side}: {counted.bicliques}, {found.bicliques}, {written}, {smaller} for {expected.bicliques}"
                 )
     return wrong
+
+
+def wrong_row_groups() -> list[str]:
+    """Encode bicliques on the GPU, and read them again; says where they differ."""
+    wrong = []
+    for seed, (n_left, n_right, density, _) in enumerate(SHAPES):
+        csr = graph(seed, n_left, n_right, density)
+        for stream in (
+            kernels.stream_maximal_bicliques(*csr, backend="cuda", on_device=True),
+            kernels.stream_smaller_sides(*csr, on_device=True),
+        ):
+            with stream:
+                found = [(batch, part) for batch in stream for part in encode_on_device(batch, "none")]
+            print(f"{n_left} x {n_right}: {sum(len(part.data) for _, part in found)} bytes", flush=True)
+            wrong += [f"{n_left} x {n_right}: a row group" for batch, part in found if not _holds(part, batch)]
+    return wrong
+
+
+def _holds(part: DeviceRowGroups, batch: Any) -> bool:
+    """Whether the one row group of a batch says what that does."""
+    (group,) = part.groups
+    lists = list(batch.lists.values())
+    kinds = ["list"] * len(lists) + ["int32"] * 3
+    columns: Any = [
+        (chunk.begin, chunk.end, chunk.n_values, kind) for chunk, kind in zip(group.columns, kinds, strict=True)
+    ]
+    read = kernels.read_columns(part.data.get(), "none", columns, group.rows)
+    expected = [array for pair in lists for array in pair] + [batch.n_left, batch.n_right, batch.root]
+    return read is not None and all(np.array_equal(a, b.get()) for a, b in zip(read, expected, strict=True))
 
 
 def wrong_changes() -> list[str]:
@@ -146,7 +176,7 @@ def main() -> int:
         1 << 12
     )  # small: warps park and go on
     cuda_butterflies.LARGEST_TABLE_WORDS = 1 << 12  # small as well: many batches
-    wrong = differences() + wrong_changes() + wrong_groups() + wrong_counts() + wrong_cliques()
+    wrong = differences() + wrong_row_groups() + wrong_changes() + wrong_groups() + wrong_counts() + wrong_cliques()
     print(*wrong, sep="\n")
     return 1 if wrong else 0
 

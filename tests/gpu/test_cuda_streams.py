@@ -130,3 +130,26 @@ def test_smaller_sides_are_those_of_the_cpu(
             lists = [own.smaller[slice(*own.offsets[i : i + 2])].tolist() for i in range(len(own))]
             found += zip(own.root.tolist(), lists, own.n_left.tolist(), own.n_right.tolist(), strict=True)
     assert sorted(found) == sorted(expected)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize(
+    ("n_left", "n_right", "density"), [(12, 5000, 0.5), (9, 60_000, 0.7), (200, 200, 0.05), (3000, 11, 0.4)]
+)
+def test_lists_ascend_however_long_they_are(n_left, n_right, density, side):
+    cells = np.random.default_rng(5).random((n_left, n_right)) < density
+    cells[: n_left // 2, : n_right // 2] = True
+    graph = np.concatenate([[0], cells.sum(axis=1).cumsum()]), np.nonzero(cells)[1].astype(np.int32), n_right
+    longest = 0
+    for stream in (
+        kernels.stream_maximal_bicliques(*graph, side=side, backend="cuda", min_left=2),
+        kernels.stream_smaller_sides(*graph, side=side, min_left=2),
+    ):
+        with stream:
+            for batch in stream:
+                for offsets, ids in batch.lists.values():
+                    within = np.ones(len(ids), bool)
+                    within[offsets[:-1]] = False
+                    assert (np.diff(ids, prepend=-1)[within] > 0).all()
+                    longest = max(longest, int(np.diff(offsets).max()))
+    assert longest > 32

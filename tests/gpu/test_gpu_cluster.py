@@ -14,7 +14,7 @@ import kernels
 from pipeline.bench.scaling import measure_scaling
 from pipeline.graphs.bipartite import read_graph
 from pipeline.placement.cluster import open_cluster
-from pipeline.placement.device import LISTS, DeviceParquetWriter, why_no_data_on_device
+from pipeline.placement.device import why_no_data_on_device
 from pipeline.run import run
 from pipeline.settings import (
     ClusterSettings,
@@ -28,6 +28,7 @@ from pipeline.stages.ingest import ingest
 from pipeline.stages.plan import plan
 from pipeline.stages.verify import verify
 from pipeline.store.biclique_file import BicliqueWriter
+from pipeline.store.device_bicliques import DeviceBicliqueWriter
 from pipeline.store.layout import Store
 from pipeline.store.sizes import Sizes
 from tests.integration.server import wait_for
@@ -72,29 +73,32 @@ def test_the_page_of_searches_shows_each_workers_gpu():
 
 
 @pytest.mark.skipif(DATA_REASON is not None, reason=DATA_REASON or "")
-@pytest.mark.parametrize("codec", ["zstd", "lz4_raw"])
-def test_the_devices_writer_leaves_what_pyarrow_reads(codec, tmp_path):
+@pytest.mark.parametrize("compression", ["zstd", "lz4_raw", "none"])
+@pytest.mark.parametrize("largest_id", [99, 60_000, 1_000_000_000])
+def test_row_groups_of_the_device_are_what_pyarrow_and_cudf_read(compression, largest_id, tmp_path):
+    import cudf
     import cupy
 
-    rng = np.random.default_rng(0)
+    rng, publish = np.random.default_rng(0), PublishSettings(compression=compression)
     on_device, on_host = tmp_path / "device.parquet", tmp_path / "host.parquet"
     with (
-        open(on_device, "wb") as sink, DeviceParquetWriter(sink, **LISTS[codec]) as writer,
-        open(on_host, "wb") as other, BicliqueWriter(other, threads=1) as expected,
+        open(on_device, "wb") as sink, DeviceBicliqueWriter(sink, publish) as writer,
+        open(on_host, "wb") as other, BicliqueWriter(other, threads=1, publish=publish) as expected,
     ):  # fmt: skip
-        for n in (0, 700, 1, 5000):
-            offsets = [np.concatenate([[0], rng.integers(1, 9, n).cumsum()]).astype(np.int32) for _ in range(2)]
-            values = [(rng.integers(0, 99, ends[-1]) if n < 5000 else np.arange(ends[-1]) % 8) for ends in offsets]
-            lists = [ids.astype(np.int32) for ids in values]
+        for n, longest in ((0, 2), (700, 9), (1, 2), (5000, 900), (400_000, 20), (3, 700_000)):
+            offsets = [np.concatenate([[0], rng.integers(1, longest, n).cumsum()]).astype(np.int32) for _ in range(2)]
+            lists = [np.sort(rng.integers(0, largest_id, ends[-1]).astype(np.int32)) for ends in offsets]
             arrays = [offsets[0], lists[0], offsets[1], lists[1], np.arange(n, dtype=np.int32)]
-            writer.write_bicliques(kernels.BicliqueBatch(*map(cupy.asarray, arrays)))
+            writer.write(kernels.BicliqueBatch(*map(cupy.asarray, arrays)))
             expected.write(kernels.BicliqueBatch(*arrays))
-    host, codecs = pq.read_table(on_host), {"zstd": "ZSTD", "lz4_raw": "LZ4"}
-    assert host.num_rows == 5701
-    written = pq.read_metadata(on_device)
-    compressed = {written.row_group(group).column(0).compression for group in range(written.num_row_groups)}
-    assert codecs[codec] in compressed  # cuDF leaves pages as they are that do not shrink
-    assert pq.read_table(on_device).cast(host.schema).equals(host)
+    host = pq.read_table(on_host)
+    assert host.num_rows == 405_704
+    assert pq.read_table(on_device).equals(host)
+    assert writer.sizes.record() == expected.sizes.record()
+    group = pq.read_metadata(on_device).row_group(1).column(0)
+    assert group.compression == {"zstd": "ZSTD", "lz4_raw": "LZ4", "none": "UNCOMPRESSED"}[compression]
+    read = cudf.read_parquet(on_device).to_arrow()
+    assert all(read[name].cast(host[name].type).equals(host[name]) for name in host.column_names)
 
 
 @pytest.mark.skipif(DATA_REASON is not None, reason=DATA_REASON or "")

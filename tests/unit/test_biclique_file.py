@@ -15,8 +15,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kernels
-from kernels import RowGroup, RowGroupLayout, check_bicliques, encode_bicliques, has_codec, set_digest
-from kernels.output import CODECS, Columns, Compression, Kind
+from kernels import (
+    DescribedRowGroup,
+    RowGroup,
+    RowGroupLayout,
+    check_bicliques,
+    encode_bicliques,
+    has_codec,
+    set_digest,
+)
+from kernels.contracts import CODECS, Compression
+from kernels.output import Columns, Kind
 from pipeline.settings import PublishSettings
 from pipeline.store import biclique_file
 from pipeline.store.biclique_file import BicliqueWriter
@@ -302,6 +311,7 @@ def test_a_row_group_says_where_its_columns_are() -> None:
     assert isinstance(group, RowGroup)
     left, right, *numbers = group.columns
     assert group.rows == 1000
+    assert group.described == DescribedRowGroup(1000, 0, len(group.data), group.columns)
     assert [column.n_values for column in numbers] == [1000] * 3
     assert left.begin < left.data < left.end == right.begin  # a dictionary first
     assert numbers[-1].end == len(group.data) == sum(column.uncompressed for column in group.columns)

@@ -15,7 +15,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernels.cuda import butterflies, changes, clique_program, counting, pivots, search_program, table
+from kernels.cuda import (
+    butterflies,
+    changes,
+    clique_program,
+    counting,
+    pivots,
+    row_groups,
+    search_program,
+    sizes,
+    table,
+)
 from kernels.cuda.layout import SharedEnum, Struct, Values
 from kernels.cuda.program import OPTIONS, SOURCES, Program
 from kernels.cuda.tuning import Tuning
@@ -29,6 +39,8 @@ PROGRAMS = {
     "pivots": pivots.PROGRAM,
     "butterflies": butterflies.PROGRAM,
     "clique": clique_program.PROGRAM,
+    "row_groups": row_groups.PROGRAM,
+    "sizes": sizes.PROGRAM,
 }
 ONE_SEARCH = "-DBICLIQ_SEARCH=0"
 
@@ -109,6 +121,8 @@ class Stop(IntEnum):
         ("trees", swapped(table.RUN), "PLACE(TreeRun, binomials)"),
         ("clique", swapped(clique_program.TREE), "PLACE(CliqueTree, n)"),
         ("clique", Values((("slot_words(8, 5)", 25),)), "slot_words(8, 5)"),
+        ("row_groups", swapped(row_groups.PAGE), "PLACE(Page, at)"),
+        ("row_groups", swapped(row_groups.COLUMN), "PLACE(PageColumn, values)"),
     ],
 )
 def test_a_program_that_differs_from_its_driver_does_not_compile(name: str, agreement: object, said: str) -> None:

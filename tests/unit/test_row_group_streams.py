@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import kernels
 from kernels import RowGroup, RowGroupLayout, Stream, enumerate_maximal_bicliques, set_digest, stream_row_groups
-from kernels.output import CODECS
+from kernels.contracts import CODECS
 from pipeline.settings import PublishSettings
 from pipeline.store.biclique_file import BicliqueWriter, layout_of
 from pipeline.store.sizes import Sizes

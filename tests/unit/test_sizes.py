@@ -1,27 +1,12 @@
-"""Sizes of bicliques, counted as a GPU counts them."""
+"""Sizes of bicliques, counted by parts."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.store import sizes
 from pipeline.store.sizes import Sizes
-
-LIKE_CUPY = SimpleNamespace(arange=np.arange, bincount=np.bincount, int32=np.int32)
-
-
-@pytest.mark.parametrize("counters", [1, 40, 1 << 22])
-@given(st.lists(st.integers(1, 30), min_size=1, max_size=600))
-def test_many_tables_count_what_one_does(counters: int, lengths: list[int]) -> None:
-    found = np.array(lengths, np.int32)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sizes, "MOST_COUNTERS", counters)
-        assert sizes._histogram(LIKE_CUPY, found).tolist() == np.bincount(found).tolist()
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 5000)), min_size=1, max_size=300), st.integers(1, 299))

@@ -3,7 +3,8 @@
 //
 // What it finds: their number and digest (`search_count`, `search_members`), all of them
 // (`search_bicliques`), or those that may be among the best of an objective (`search_best`); these
-// are written as records, which `measure_chunks` and `unpack_chunks` turn into lists.
+// are written as records, which `measure_chunks` and `unpack_chunks` turn into lists, whose ids
+// ascend.
 //
 // Input: a `Run` (device_run.hpp), written by kernels/cuda/enumeration.py: the graph, the limits,
 // and blocks of memory. The kernels of device_roots.hpp have run before.
@@ -235,16 +236,22 @@ extern "C" __global__ void measure_chunks(const Run* run, u64* sizes, u64 n_chun
   sizes[2 * n_chunks + i] = columns;
 }
 
-/// Writes vertices of a list as ids below the number of their biclique; a lane each.
-inline void put_keys(u64* keys, u64 number, const i32* ids, const u32* vertices, u32 n) {
-  for (u32 k = lane_id(); k < n; k += kLanes) keys[k] = number << 32 | static_cast<u32>(ids[vertices[k]]);
+/// Writes the ids of a list, ascending where each has a lane; `sort_long_lists` does the others.
+inline void put_list(i32* to, const i32* ids, const u32* vertices, u32 n) {
+  if (n > kLanes) {
+    for (u32 k = lane_id(); k < n; k += kLanes) to[k] = ids[vertices[k]];
+    return;
+  }
+  const i32 own = lane_id() < n ? ids[vertices[lane_id()]] : 0;
+  u32 place = 0;
+  for (u32 k = 0; k < n; ++k) place += __shfl_sync(~0u, own, k) < own;
+  if (lane_id() < n) to[place] = own;
 }
 
 /// Writes the records of each chunk as lists; a warp a chunk. `ends` says where those of a chunk
-/// end (the measured sizes, added up). The number of its biclique stands above each id, so that one
-/// sort puts every list in order.
+/// end (the measured sizes, added up).
 extern "C" __global__ void unpack_chunks(const Run* run, const u64* sizes, const u64* ends, u64 n_chunks, i32* roots,
-                                         i32* row_ends, i32* column_ends, u64* rows, u64* columns) {
+                                         i32* row_ends, i32* column_ends, i32* rows, i32* columns) {
   const u64 i = (static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;
   if (i >= n_chunks) return;
   const u32 *at = run->output + run->chunks[i].start, *end = at + run->chunks[i].words;
@@ -258,9 +265,9 @@ extern "C" __global__ void unpack_chunks(const Run* run, const u64* sizes, const
       column_ends[number] = static_cast<i32>(column + n_columns);
     }
     at += 3;
-    put_keys(rows + row, number, run->row_ids, at, n_rows);
+    put_list(rows + row, run->row_ids, at, n_rows);
     at += n_rows;
-    put_keys(columns + column, number, run->column_ids, at, n_columns);
+    put_list(columns + column, run->column_ids, at, n_columns);
     at += n_columns;
     row += n_rows;
     column += n_columns;
@@ -269,24 +276,52 @@ extern "C" __global__ void unpack_chunks(const Run* run, const u64* sizes, const
 
 /// The same of the smaller sides alone: one list of each biclique, and the sizes of both sides.
 extern "C" __global__ void unpack_smaller(const Run* run, const u64* sizes, const u64* ends, u64 n_chunks, i32* roots,
-                                          i32* list_ends, i32* row_counts, i32* column_counts, u64* keys) {
+                                          i32* list_ends, i32* row_counts, i32* column_counts, i32* lists) {
   const u64 i = (static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;
   if (i >= n_chunks) return;
   const u32 *at = run->output + run->chunks[i].start, *end = at + run->chunks[i].words;
-  u64 number = ends[i] - sizes[i], key = ends[n_chunks + i] - sizes[n_chunks + i];
+  u64 number = ends[i] - sizes[i], first = ends[n_chunks + i] - sizes[n_chunks + i];
   for (; at < end; ++number) {
     const u32 n_rows = at[1], n_columns = at[2], n = min(n_rows, n_columns);
     if (lane_id() == 0) {
       roots[number] = run->column_ids[at[0]];
-      list_ends[number] = static_cast<i32>(key + n);
+      list_ends[number] = static_cast<i32>(first + n);
       row_counts[number] = static_cast<i32>(n_rows);
       column_counts[number] = static_cast<i32>(n_columns);
     }
     at += 3;
     const bool rows = rows_are_smaller(*run, n_rows, n_columns);
-    put_keys(keys + key, number, rows ? run->row_ids : run->column_ids, rows ? at : at + n_rows, n);
+    put_list(lists + first, rows ? run->row_ids : run->column_ids, rows ? at : at + n_rows, n);
     at += n_rows + n_columns;
-    key += n;
+    first += n;
+  }
+}
+
+inline void put_in_order(i32* values, u32 i, u32 j) {
+  const i32 a = values[i], b = values[j];
+  if (a <= b) return;
+  values[i] = b;
+  values[j] = a;
+}
+
+/// Puts the ids of long lists in order; a block a list. Bitonic: pieces of 2, 4, 8 … are merged,
+/// each with its neighbour from the ends inwards, and then at half the distance again and again.
+/// What would lie behind the last id counts as larger than all, and stays there. O(n log² n).
+extern "C" __global__ void sort_long_lists(const Run*, const i32* offsets, const i64* long_lists, i32* ids) {
+  i32* const values = ids + offsets[long_lists[blockIdx.x]];
+  const u32 n = static_cast<u32>(offsets[long_lists[blockIdx.x] + 1] - offsets[long_lists[blockIdx.x]]);
+  u32 padded = 1;
+  while (padded < n) padded *= 2;
+  for (u32 size = 2; size <= padded; size *= 2) {
+    for (u32 distance = size / 2; distance; distance /= 2) {
+      const bool inwards = distance == size / 2;
+      for (u32 pair = threadIdx.x; pair < padded / 2; pair += blockDim.x) {
+        const u32 within = pair % distance, i = pair / distance * 2 * distance + within;
+        const u32 j = inwards ? i + 2 * (distance - within) - 1 : i + distance;
+        if (j < n) put_in_order(values, i, j);
+      }
+      __syncthreads();
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-// bytes.hpp: a growing buffer that is never cleared, and Thrift's compact protocol into it.
+// bytes.hpp: a growing buffer that is never cleared.
 #pragma once
 
 #include "lanes/types.hpp"
@@ -50,31 +50,6 @@ class Bytes {
   }
   std::unique_ptr<char[], Free> data_;
   std::size_t size_ = 0, capacity_ = 0;
-};
-
-/// Writes a struct of Thrift's compact protocol whose fields are numbers of 32 bits, or structs.
-class ThriftStruct {
- public:
-  explicit ThriftStruct(Bytes& to) : to_(to) {}
-  ThriftStruct& number(u32 field, u32 value) {
-    head(field, 5);
-    to_.put_varint(u64{value} << 1);  // zigzag
-    return *this;
-  }
-  /// Begins a field that is a struct, which the caller writes and ends.
-  ThriftStruct inner(u32 field) {
-    head(field, 12);
-    return ThriftStruct(to_);
-  }
-  void end() { to_.put_byte(0); }
-
- private:
-  void head(u32 field, u32 kind) {
-    to_.put_byte((field - last_) << 4 | kind);  // fields are numbered below 16, and come in order
-    last_ = field;
-  }
-  Bytes& to_;
-  u32 last_ = 0;
 };
 
 }  // namespace bicliq

@@ -25,6 +25,7 @@
 #include "output/dictionary.hpp"
 #include "output/objective_columns.hpp"
 #include "output/packing.hpp"
+#include "output/page_header.hpp"
 #include "output/size_counts.hpp"
 
 #include <algorithm>
@@ -103,8 +104,6 @@ class RowGroup {
   }
 
  private:
-  enum Encoding : u32 { kPlain = 0, kRle = 3, kDictionary = 8 };
-  enum PageType : u32 { kDataPage = 0, kDictionaryPage = 2 };
   static constexpr std::size_t kPageValues = std::size_t{1} << 17;  // a page ends with the list that reaches this
   static constexpr u64 kDictionaryPays = 16;                        // values for each entry of a dictionary
   static constexpr u64 kRunsPay = 16;                               // values a run, on average
@@ -144,7 +143,7 @@ class RowGroup {
         put_plain(numbers, n, id);
       else
         put_places(numbers, n, width, place);
-      put_data_page(chunk, n, width == kPlainWidth ? kPlain : kDictionary);
+      put_data_page(chunk, n, encoding_of(width));
       from = to;
     }
     chunk.end = bytes_.size();
@@ -236,7 +235,7 @@ class RowGroup {
     page_.clear();
     page_.put(entries.data(), entries.size() * sizeof(i32));
     const u32 n = static_cast<u32>(entries.size());
-    put_page(chunk, kDictionaryPage, [n](ThriftStruct& page) { page.inner(7).number(1, n).number(2, kPlain).end(); });
+    put_page(chunk, PageType::kDictionary, n, PageEncoding::kPlain);
     chunk.data = bytes_.size();
     const u32 bits = bits_of_places(n);
     return whole_bytes_ ? (bits + 7) / 8 * 8 : bits;
@@ -256,7 +255,7 @@ class RowGroup {
         put_runs(values + from, n, width);
       else
         put_places(values + from, n, width, dictionary_.places());
-      put_data_page(chunk, n, width == kPlainWidth ? kPlain : kDictionary);
+      put_data_page(chunk, n, encoding_of(width));
     }
     chunk.end = bytes_.size();
   }
@@ -267,7 +266,7 @@ class RowGroup {
       const std::size_t n = std::min(kPageValues, n_rows_ - from);
       page_.clear();
       page_.put(values + from, n * sizeof(T));
-      put_data_page(chunk, n, kPlain);
+      put_data_page(chunk, n, PageEncoding::kPlain);
     }
     chunk.end = bytes_.size();
   }
@@ -285,23 +284,18 @@ class RowGroup {
     chunk.begin = chunk.data = bytes_.size();
     chunk.n_values = n_values;
   }
-  void put_data_page(ColumnChunk& chunk, std::size_t n, Encoding encoding) {
+  static PageEncoding encoding_of(u32 width) { return width == kPlainWidth ? PageEncoding::kPlain : PageEncoding::kDictionary; }
+  void put_data_page(ColumnChunk& chunk, std::size_t n, PageEncoding encoding) {
     ++chunk.n_pages;
-    put_page(chunk, kDataPage, [n, encoding](ThriftStruct& page) {
-      page.inner(5).number(1, static_cast<u32>(n)).number(2, encoding).number(3, kRle).number(4, kRle).end();
-    });
+    put_page(chunk, PageType::kData, static_cast<u32>(n), encoding);
   }
-  /// Compresses the page at hand, and appends it behind its header, whose last field `rest` writes.
-  template <class F>
-  void put_page(ColumnChunk& chunk, PageType type, F rest) {
+  /// Compresses the page at hand, and appends it behind its header.
+  void put_page(ColumnChunk& chunk, PageType type, u32 n, PageEncoding encoding) {
     packed_.clear();
     compress_(page_, packed_);
     if (packed_.size() > kMostPageBytes) throw CapacityError("a page of a Parquet file is longer than 2^31 - 1 bytes");
     const std::size_t at = bytes_.size();
-    ThriftStruct page(bytes_);
-    page.number(1, type).number(2, static_cast<u32>(page_.size())).number(3, static_cast<u32>(packed_.size()));
-    rest(page);
-    page.end();
+    put_page_header(bytes_, type, n, encoding, static_cast<u32>(page_.size()), static_cast<u32>(packed_.size()));
     chunk.uncompressed += bytes_.size() - at + page_.size();
     bytes_.put(packed_.data(), packed_.size());
   }

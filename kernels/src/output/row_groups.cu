@@ -1,0 +1,227 @@
+// row_groups.cu: bicliques of a GPU as the pages of a Parquet file, laid out as row_group.hpp does.
+//
+// Steps, each a kernel or a call of the driver:
+//   1. `mark_values` marks in a bitmap which numbers a column of a row group has; `count_marks`
+//      counts them a word at a time, and the driver adds these counts up. So a number's place in
+//      the dictionary is how many marks there are before its own.
+//   2. The driver cuts columns into pages, which are known then to the byte.
+//   3. `lay_pages` writes what is in them, a block each. Eight values are the unit of a thread: they
+//      have a byte of repetition levels, and places of w bits fill w bytes.
+//   4. The driver has them compressed (nvCOMP).
+//   5. `frame_pages` writes their headers; `join_pages` puts all behind one another.
+//
+// No thread waits for another one: so the tests run these kernels on a host as they are.
+//
+// Cost: O(values), and for each row group and column O(range of its numbers / 32). Memory: 8 bytes
+// for 32 numbers of that range.
+//
+// Compiled by NVRTC with --device-as-default-execution-space; sm_75 and newer.
+//
+// Reference: Apache Parquet format, parquet.thrift and Encodings.md (RLE, bit-packing hybrid).
+#include "output/page_header.hpp"
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+using Byte = unsigned char;
+
+constexpr u32 kPlainWidth = 32;
+constexpr u32 kHeaderBytes = 64;  // more than the header of any page takes
+
+/// A column of some row groups: lists where it has offsets.
+struct PageColumn {
+  const i32 *values, *offsets;
+  const u32 *marks, *ends;  // of each row group `n_words` of bits, and how many there are up to each
+  u64 n_words;
+};
+
+struct Page {
+  u64 at, size;  // its bytes among those of all pages
+  PageType type;
+  u32 column, group, width;   // bits a value takes
+  u32 first, n;               // values; of a dictionary only how many it has
+  u32 first_row, end_row;
+};
+
+inline u32 varint_bytes(u64 x) {
+  u32 n = 1;
+  for (; x > 0x7f; x >>= 7) ++n;
+  return n;
+}
+
+/// Writes bytes; where several threads go the same way, one of them alone.
+class ByteWriter {
+ public:
+  ByteWriter(Byte* at, bool writes) : at_(at), writes_(writes) {}
+  Byte* at() const { return at_; }
+  void skip(u64 n) { at_ += n; }
+  void put_byte(u32 byte) {
+    if (writes_) *at_ = static_cast<Byte>(byte);
+    ++at_;
+  }
+  void put_varint(u64 x) {
+    for (; x > 0x7f; x >>= 7) put_byte(static_cast<u32>(x & 0x7f) | 0x80);
+    put_byte(static_cast<u32>(x));
+  }
+  void put_length(u32 x) {
+    for (u32 shift = 0; shift < 32; shift += 8) put_byte(x >> shift & 0xff);
+  }
+
+ private:
+  Byte* at_;
+  const bool writes_;
+};
+
+/// The numbers that a column of a row group has, ascending.
+class Entries {
+ public:
+  Entries(const PageColumn& column, u32 group)
+      : marks_(column.marks + group * column.n_words), ends_(column.ends + group * column.n_words),
+        before_(group ? ends_[-1] : 0) {}
+  u32 place(i32 value) const {
+    const u32 word = static_cast<u32>(value) / 32;
+    return ends_[word] - before_ - __popc(marks_[word] >> static_cast<u32>(value) % 32);
+  }
+  /// Writes those of a word.
+  void put(u64 word, i32* entries) const {
+    u32 marks = marks_[word];
+    for (i32* to = entries + (ends_[word] - before_ - __popc(marks)); marks; marks &= marks - 1)
+      *to++ = static_cast<i32>(word * 32) + __ffs(static_cast<i32>(marks)) - 1;
+  }
+
+ private:
+  const u32 *const marks_, *const ends_;
+  const u32 before_;
+};
+
+/// The first of the rows first … end - 1 whose list begins at `id` or later; `end` if none does.
+inline u32 first_list(const i32* offsets, u32 first, u32 end, u32 id) {
+  while (first < end) {
+    const u32 middle = first + (end - first) / 2;
+    if (static_cast<u32>(offsets[middle]) < id)
+      first = middle + 1;
+    else
+      end = middle;
+  }
+  return first;
+}
+
+/// Repetition levels of eight ids, a bit each: 0 where a list begins. Says if one is empty.
+inline Byte level_bits(const i32* offsets, const Page& page, u32 id, bool& has_empty) {
+  u32 bits = 0xff;
+  for (u32 row = first_list(offsets, page.first_row, page.end_row, id); row < page.end_row; ++row) {
+    const u32 from_id = static_cast<u32>(offsets[row]) - id;
+    if (from_id >= 8) break;
+    has_empty |= offsets[row + 1] <= offsets[row];
+    bits &= ~(1u << from_id);
+  }
+  return static_cast<Byte>(bits);
+}
+
+/// Values of up to eight ids from the i-th on, `width` bits each.
+inline void put_eight(const i32* values, u32 i, u32 n, u32 width, const Entries& entries, Byte* to) {
+  u64 waiting = 0;
+  u32 n_waiting = 0;
+  for (u32 k = i; k < i + 8; ++k) {
+    if (k < n) waiting |= u64{width == kPlainWidth ? static_cast<u32>(values[k]) : entries.place(values[k])} << n_waiting;
+    else if (width == kPlainWidth) return;
+    for (n_waiting += width; n_waiting >= 8; n_waiting -= 8, waiting >>= 8) *to++ = static_cast<Byte>(waiting);
+  }
+}
+
+inline void lay_dictionary(const PageColumn& column, const Page& page, Byte* to) {
+  const Entries entries(column, page.group);
+  for (u64 word = threadIdx.x; word < column.n_words; word += blockDim.x) entries.put(word, reinterpret_cast<i32*>(to));
+}
+
+inline void lay_data(const PageColumn& column, const Page& page, Byte* begin, u32* fault) {
+  const u32 n_eights = (page.n + 7) / 8;
+  const bool is_list = column.offsets != nullptr;
+  ByteWriter to(begin, threadIdx.x == 0);
+  Byte* levels = nullptr;
+  if (is_list) {
+    const u64 run = u64{n_eights} << 1 | 1;
+    to.put_length(n_eights + varint_bytes(run));
+    to.put_varint(run);
+    levels = to.at();
+    to.skip(n_eights);
+    to.put_length(varint_bytes(u64{page.n} << 1) + 1);  // definition levels, one run: nothing is null or empty
+    to.put_varint(u64{page.n} << 1);
+    to.put_byte(1);
+  }
+  if (page.width != kPlainWidth) {
+    to.put_byte(page.width);
+    to.put_varint(u64{n_eights} << 1 | 1);
+  }
+  const Entries entries(column, page.group);
+  bool has_empty = false;
+  for (u32 eight = threadIdx.x; eight < n_eights; eight += blockDim.x) {
+    if (is_list) levels[eight] = level_bits(column.offsets, page, page.first + 8 * eight, has_empty);
+    put_eight(column.values + page.first, 8 * eight, page.n, page.width, entries, to.at() + u64{eight} * page.width);
+  }
+  if (has_empty) *fault = 1;
+}
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq
+
+/// Row group g, of the grid's row g, has the values from bounds[g] on.
+extern "C" __global__ void mark_values(const bicliq::i32* values, const bicliq::u32* bounds, bicliq::u64 n_words, bicliq::u32* marks) {
+  using namespace bicliq;
+  u32* const own = marks + blockIdx.y * n_words;
+  const u32 end = bounds[blockIdx.y + 1];
+  for (u64 i = bounds[blockIdx.y] + u64{blockIdx.x} * blockDim.x + threadIdx.x; i < end; i += u64{gridDim.x} * blockDim.x) {
+    const u32 value = static_cast<u32>(values[i]), bit = 1u << value % 32;
+    if (!(__ldcg(&own[value / 32]) & bit)) atomicOr(&own[value / 32], bit);  // most are there already; L1 would not know
+  }
+}
+
+/// Also notes the least and the largest number of each row group.
+extern "C" __global__ void count_marks(const bicliq::u32* marks, bicliq::u64 n_words, bicliq::u64 n, bicliq::u32* counts,
+                                       bicliq::i32* least, bicliq::i32* most) {
+  using namespace bicliq;
+  for (u64 i = u64{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += u64{gridDim.x} * blockDim.x) {
+    counts[i] = static_cast<u32>(__popc(marks[i]));
+    if (!marks[i]) continue;
+    const u64 group = i / n_words;
+    const i32 first = static_cast<i32>(i % n_words * 32);
+    atomicMin(&least[group], first + __ffs(static_cast<i32>(marks[i])) - 1);
+    atomicMax(&most[group], first + 31 - __clz(static_cast<i32>(marks[i])));
+  }
+}
+
+/// A block a page. `fault` becomes 1 where a list is empty.
+extern "C" __global__ void lay_pages(const bicliq::PageColumn* columns, const bicliq::Page* pages, unsigned char* content, bicliq::u32* fault) {
+  using namespace bicliq;
+  const Page page = pages[blockIdx.x];
+  const PageColumn column = columns[page.column];
+  if (page.type == PageType::kDictionary)
+    lay_dictionary(column, page, content + page.at);
+  else
+    lay_data(column, page, content + page.at, fault);
+}
+
+/// A thread a page. `packed` says how many bytes it has, compressed; `lengths` will say how many
+/// with its header.
+extern "C" __global__ void frame_pages(const bicliq::Page* pages, bicliq::u64 n, const bicliq::u64* packed, unsigned char* headers,
+                                       bicliq::u64* lengths) {
+  using namespace bicliq;
+  const u64 i = u64{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const Page page = pages[i];
+  const PageEncoding encoding =
+      page.type == PageType::kDictionary || page.width == kPlainWidth ? PageEncoding::kPlain : PageEncoding::kDictionary;
+  ByteWriter to(headers + i * kHeaderBytes, true);
+  put_page_header(to, page.type, page.n, encoding, static_cast<u32>(page.size), static_cast<u32>(packed[i]));
+  lengths[i] = static_cast<u64>(to.at() - (headers + i * kHeaderBytes)) + packed[i];
+}
+
+/// A block a page: header and bytes end at ends[page] of `joined`.
+extern "C" __global__ void join_pages(const unsigned char* headers, const unsigned char* const* bytes, const bicliq::u64* packed,
+                                      const bicliq::u64* lengths, const bicliq::u64* ends, unsigned char* joined) {
+  using namespace bicliq;
+  const u64 page = blockIdx.x, n_header = lengths[page] - packed[page];
+  unsigned char* const to = joined + (ends[page] - lengths[page]);
+  for (u64 i = threadIdx.x; i < n_header; i += blockDim.x) to[i] = headers[page * kHeaderBytes + i];
+  for (u64 i = threadIdx.x; i < packed[page]; i += blockDim.x) to[n_header + i] = bytes[page][i];
+}

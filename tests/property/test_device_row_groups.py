@@ -1,0 +1,175 @@
+"""Row groups that the kernels of a GPU encode, run on a host, say what those of the CPU do."""
+
+from __future__ import annotations
+
+import io
+import threading
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kernels
+from kernels.contracts import CODECS, Compression
+from kernels.cuda import nvcomp, row_groups
+from kernels.cuda.row_groups import encode_on_device
+from kernels.errors import BackendError
+from kernels.output import Columns
+from pipeline.placement import arrays
+from pipeline.settings import PublishSettings
+from pipeline.store.biclique_file import BicliqueWriter
+from pipeline.store.device_bicliques import DeviceBicliqueWriter
+from tests import host_cupy
+from tests.device_source import host_kernels_of
+from tests.host_cupy import HostCupy, as_array
+from tests.host_kernels import at
+
+Batch = kernels.BicliqueBatch | kernels.SmallerBatch
+ARROW = {"zstd": "zstd", "lz4_raw": "lz4_raw"}
+
+
+def compress_on_host(codec: str, pointers: Any, lengths: Any, largest: int, total: int) -> tuple[Any, Any]:
+    """What nvCOMP does, by pyarrow."""
+    pages = [at(int(pointer), int(n), np.uint8).tobytes() for pointer, n in zip(pointers, lengths, strict=True)]
+    assert max(map(len, pages)) == largest
+    assert sum(map(len, pages)) == total
+    assert all(int(pointer) % nvcomp.ALIGNMENT == 0 for pointer in pointers - pointers[0])
+    packed = [pa.Codec(ARROW[codec]).compress(page, asbytes=True) for page in pages]
+    room = np.zeros((len(pages), max(map(len, packed))), np.uint8)
+    for row, page in zip(room, packed, strict=True):
+        row[: len(page)] = np.frombuffer(page, np.uint8)
+    return as_array(room), as_array(np.array(list(map(len, packed)), np.uint64))
+
+
+@pytest.fixture(scope="module")
+def gpu(tmp_path_factory):
+    """A machine whose GPU is this one's processor, and encodes few row groups at a time."""
+    built = host_kernels_of(row_groups.PROGRAM, tmp_path_factory.mktemp("row_groups"))
+    with pytest.MonkeyPatch.context() as patch, host_cupy.installed(HostCupy(built), patch) as cupy:
+        patch.setattr(nvcomp, "compress", compress_on_host)
+        patch.setattr(arrays, "count_sizes", lambda values, n: np.bincount(values, minlength=n))
+        for name, value in (("PAGE_VALUES", 40), ("GROUP_ROWS", 64), ("PART_VALUES", 500), ("BLOCK_BYTES", 1000)):
+            patch.setattr(row_groups, name, value)
+        yield cupy
+
+
+def batch_of(rows: list[tuple[list[int], list[int], int]], columns: Columns = "both") -> Any:
+    roots = np.array([root for *_, root in rows], np.int32)
+    if columns == "smaller":
+        smaller = [left if len(left) <= len(right) else right for left, right, _ in rows]
+        sides = (np.array([len(row[side]) for row in rows], np.int32) for side in (0, 1))
+        return kernels.SmallerBatch(*lists_of(smaller), *sides, roots)
+    return kernels.BicliqueBatch(*lists_of([row[0] for row in rows]), *lists_of([row[1] for row in rows]), roots)
+
+
+def lists_of(lists: list[list[int]]) -> tuple[Any, Any]:
+    offsets = np.cumsum([0, *map(len, lists)]).astype(np.int32)
+    return offsets, np.array([x for one in lists for x in one], np.int32)
+
+
+def on_device(batch: Any) -> Any:
+    return type(batch)(*map(as_array, vars(batch).values()))
+
+
+def written(batches: list[Any], publish: PublishSettings, *, device: bool) -> tuple[bytes, dict[str, Any]]:
+    file = io.BytesIO()
+    writer = DeviceBicliqueWriter(file, publish) if device else BicliqueWriter(file, 1, publish)
+    with writer:
+        for batch in batches:
+            writer.write(on_device(batch) if device else batch)
+    return file.getvalue(), writer.sizes.record()
+
+
+IDS = st.integers(0, 20) | st.integers(0, 400) | st.integers(0, 2**17)
+SIDE = st.lists(IDS, min_size=1, max_size=12) | st.lists(st.integers(0, 300), min_size=90, max_size=130)
+ROWS = st.lists(st.tuples(SIDE, SIDE, IDS), max_size=150)
+
+
+@given(st.lists(ROWS, max_size=3), st.sampled_from(list(CODECS)), st.sampled_from(["both", "smaller"]))
+@settings(max_examples=150, deadline=None)
+def test_files_say_what_those_of_the_host_do(
+    gpu: HostCupy, batches: list[Any], compression: Compression, columns: Columns
+) -> None:
+    made, publish = (
+        [batch_of(rows, columns) for rows in batches],
+        PublishSettings(compression=compression, columns=columns),
+    )
+    (ours, our_sizes), (theirs, their_sizes) = (written(made, publish, device=device) for device in (True, False))
+    found, expected = (pq.ParquetFile(pa.BufferReader(data)) for data in (ours, theirs))
+    assert found.read().equals(expected.read())
+    assert found.schema_arrow.equals(expected.schema_arrow)
+    assert our_sizes == their_sizes
+
+
+def many(n: int, most: int, ids: int, seed: int = 0) -> list[tuple[list[int], list[int], int]]:
+    random = np.random.default_rng(seed)
+    sides = [[random.integers(0, ids, random.integers(1, most + 1)).tolist() for _ in range(n)] for _ in (0, 1)]
+    return [(left, right, i // 7) for i, (left, right) in enumerate(zip(*sides, strict=True))]
+
+
+@pytest.mark.parametrize("compression", CODECS)
+@pytest.mark.parametrize("ids", [2, 7, 250, 60_000, 10**8])
+def test_row_groups_are_as_the_footer_says(gpu: HostCupy, monkeypatch, ids: int, compression: Compression) -> None:
+    monkeypatch.setattr(row_groups, "PAGE_VALUES", 3000)
+    monkeypatch.setattr(row_groups, "GROUP_ROWS", 1500)
+    monkeypatch.setattr(row_groups, "PART_VALUES", 1 << 20)
+    monkeypatch.setattr(row_groups, "PART_MARKS", 1 << 28)
+    rows = many(2000, 40, ids)
+    data, _ = written([batch_of(rows)], PublishSettings(compression=compression), device=True)
+    parquet = pq.ParquetFile(pa.BufferReader(data))
+    assert [parquet.metadata.row_group(i).num_rows for i in range(parquet.num_row_groups)] == [1500, 500]
+    assert parquet.read().to_pylist() == [
+        {"left": left, "right": right, "n_left": len(left), "n_right": len(right), "root": root}
+        for left, right, root in rows
+    ]
+    for i, some in enumerate((rows[:1500], rows[1500:])):
+        group = parquet.metadata.row_group(i)
+        for k, values in enumerate(([len(left) for left, _, _ in some], [len(right) for _, right, _ in some], [r for *_, r in some]), 2):  # fmt: skip
+            statistics = group.column(k).statistics
+            assert (statistics.min, statistics.max, statistics.null_count) == (min(values), max(values), 0)
+        assert group.column(0).has_dictionary_page == (ids < 60_000)
+        assert group.column(0).num_values == sum(len(left) for left, _, _ in some)
+        read = kernels.read_columns(
+            np.frombuffer(data, np.uint8), compression, [column_of(group.column(0), "list")], len(some)
+        )
+        assert read is not None, "our own reader knows these pages"
+        assert read[1].tolist() == [x for left, _, _ in some for x in left]
+
+
+def column_of(column: Any, kind: Any) -> Any:
+    begin = column.dictionary_page_offset if column.has_dictionary_page else column.data_page_offset
+    return begin, begin + column.total_compressed_size, column.num_values, kind
+
+
+def test_an_empty_side_is_refused(gpu: HostCupy) -> None:
+    for rows in ([([], [1], 0)], [([1], [1], 0), ([2], [], 0)], [([1, 2], [1], 0), ([], [3], 1), ([4], [5], 2)]):
+        with pytest.raises(RuntimeError, match="empty side"):
+            list(encode_on_device(on_device(batch_of(rows)), "none"))
+
+
+def test_a_side_that_no_page_holds_is_refused(gpu: HostCupy, monkeypatch) -> None:
+    monkeypatch.setattr(row_groups, "MOST_PAGE_BYTES", 2000)
+    with pytest.raises(BackendError, match=r"500 vertices on one side.*use the CPU backend for data"):
+        list(encode_on_device(on_device(batch_of([(list(range(500)), [1], 0)])), "none"))
+
+
+def test_a_disk_that_fails_is_heard_of(gpu: HostCupy) -> None:
+    class Full(io.BytesIO):
+        def write(self, data: Any, /) -> int:
+            if self.tell() > 2000:
+                raise OSError("no space left")
+            return super().write(data)
+
+    def write_much() -> None:
+        with DeviceBicliqueWriter(Full(), PublishSettings(compression="none")) as writer:
+            for seed in range(9):
+                writer.write(on_device(batch_of(many(200, 9, 99, seed))))
+
+    before = threading.active_count()
+    with pytest.raises(OSError, match="no space left"):
+        write_much()
+    assert threading.active_count() == before
