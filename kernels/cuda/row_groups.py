@@ -209,10 +209,14 @@ class _Encoder:
         self._compression = compression
         numbers = [(None, getattr(batch, name)) for name in NUMBERS]
         columns = [*batch.lists.values(), *numbers]
-        if not all(values.size for _, values in columns):
-            raise _empty_side()
-        longest = [(offsets[1:] - offsets[:-1]).max() for offsets, _ in batch.lists.values()]
-        *largest, self._longest = _on_host(*(values.max() for _, values in columns), cupy.stack(longest).max())
+        lengths = [offsets[1:] - offsets[:-1] for offsets, _ in batch.lists.values()]
+        *longest, shortest = _on_host(
+            *(each.max() for each in lengths), cupy.stack([each.min() for each in lengths]).min()
+        )
+        if shortest < 1:
+            raise RuntimeError("a biclique has an empty side")
+        self._longest = max(longest)
+        largest = _on_host(*(values.max() for _, values in columns))
         self._columns = [
             _Column(values, offsets, most) for (offsets, values), most in zip(columns, largest, strict=True)
         ]
@@ -242,9 +246,7 @@ class _Encoder:
         marked = [self._marked(*each) for each in launched]
         pages = _in_order([self._pages(number, of, rows) for number, of in enumerate(marked)])
         content = self._laid(marked, pages)
-        bytes_of, packed, kept = self._packed(content, pages)
-        joined, header_bytes, ends = self._joined(pages, bytes_of, packed)
-        del kept
+        joined, header_bytes, ends = self._joined(pages, *self._packed(content, pages))
         return DeviceRowGroups(joined, self._described(marked, pages, rows, header_bytes, ends))
 
     def _launch_marks(self, column: _Column, starts: NDArray[np.int64]) -> tuple[Any, ...]:
@@ -252,8 +254,6 @@ class _Encoder:
         import cupy
 
         n, n_words = len(starts) - 1, column.n_words
-        if not np.diff(starts).all():
-            raise _empty_side()
         marks, counts = cupy.zeros(n * n_words, cupy.uint32), cupy.empty(n * n_words, cupy.uint32)
         least, most = cupy.full(n, 2**31 - 1, cupy.int32), cupy.full(n, -1, cupy.int32)
         told = column.values, cupy.asarray(starts, cupy.uint32), np.uint64(n_words), marks
@@ -297,25 +297,21 @@ class _Encoder:
 
         columns = cupy.asarray(np.concatenate([COLUMN.packed(of.told()) for of in marked]))
         content = cupy.empty(int(pages["at"][-1] + pages["size"][-1]), cupy.uint8)
-        fault = cupy.zeros(1, cupy.uint32)
-        self._launch("lay_pages", (len(pages),), columns, cupy.asarray(pages.view(np.uint64)), content, fault)
-        if fault.get()[0]:
-            raise _empty_side()
+        self._launch("lay_pages", (len(pages),), columns, cupy.asarray(pages.view(np.uint64)), content)
         return content
 
     def _packed(self, content: Any, pages: NDArray[Any]) -> tuple[Any, Any, Any]:
-        """Where the bytes of each page are, compressed, how many, and what holds them."""
+        """What holds the pages, compressed, where each begins there, and its bytes."""
         import cupy
 
-        pointers = cupy.asarray(pages["at"] + np.uint64(content.data.ptr))
-        sizes = cupy.asarray(np.ascontiguousarray(pages["size"]))
+        places, sizes = (cupy.asarray(np.ascontiguousarray(pages[name])) for name in ("at", "size"))
         if self._compression == "none":
-            return pointers, sizes, content
+            return content, places, sizes
         largest, total = int(pages["size"].max()), int(pages["size"].sum())
-        room, packed = nvcomp.compress(self._compression, pointers, sizes, largest, total)
-        return room.data.ptr + cupy.arange(len(pages), dtype=cupy.uint64) * room.shape[1], packed, room
+        room, packed = nvcomp.compress(self._compression, places + content.data.ptr, sizes, largest, total)
+        return room, cupy.arange(len(pages), dtype=cupy.uint64) * room.shape[1], packed
 
-    def _joined(self, pages: NDArray[Any], bytes_of: Any, packed: Any) -> tuple[Any, Any, Any]:
+    def _joined(self, pages: NDArray[Any], held: Any, places: Any, packed: Any) -> tuple[Any, Any, Any]:
         """All pages behind one another, the bytes of each one's header, and where each ends."""
         import cupy
 
@@ -326,7 +322,7 @@ class _Encoder:
         ends = cupy.cumsum(lengths, dtype=cupy.uint64)
         header_bytes, on_host = cupy.stack([lengths - packed, ends]).get().astype(np.int64)
         joined = cupy.empty(int(on_host[-1]), cupy.uint8)
-        self._launch("join_pages", (n,), headers, bytes_of, packed, lengths, ends, joined)
+        self._launch("join_pages", (n,), headers, places + held.data.ptr, packed, lengths, ends, joined)
         return joined, header_bytes, on_host
 
     def _described(
@@ -366,10 +362,6 @@ class _Encoder:
 
     def _launch(self, kernel: str, blocks: tuple[int, ...], *arguments: Any) -> None:
         self._module.get_function(kernel)(blocks, (THREADS,), arguments)
-
-
-def _empty_side() -> RuntimeError:
-    return RuntimeError("a biclique has an empty side")
 
 
 def _on_host(*numbers: Any) -> list[int]:

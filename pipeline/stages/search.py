@@ -151,7 +151,8 @@ def _where_encoded(folder: RunFolder, data_place: Place, cut: Cut) -> Backend:
 
     The digest of some rows is made on the host, and what bicliques are worth.
     """
-    return data_place.here() if not cut.room and encodes(publish_settings(folder)) else "cpu"
+    on_device = data_place.here() == "cuda" and not cut.room and encodes(publish_settings(folder))
+    return "cuda" if on_device else "cpu"
 
 
 def _search_and_commit(

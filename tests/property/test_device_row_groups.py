@@ -146,7 +146,12 @@ def column_of(column: Any, kind: Any) -> Any:
 
 
 def test_an_empty_side_is_refused(gpu: HostCupy) -> None:
-    for rows in ([([], [1], 0)], [([1], [1], 0), ([2], [], 0)], [([1, 2], [1], 0), ([], [3], 1), ([4], [5], 2)]):
+    for rows in (
+        [([], [1], 0)],
+        [([1], [1], 0), ([2], [], 0)],
+        [([1, 2], [1], 0), ([], [3], 1), ([4], [5], 2)],
+        [(list(range(8)), [1], 0), ([], [2], 1)],
+    ):
         with pytest.raises(RuntimeError, match="empty side"):
             list(encode_on_device(on_device(batch_of(rows)), "none"))
 

@@ -106,13 +106,12 @@ inline u32 first_list(const i32* offsets, u32 first, u32 end, u32 id) {
   return first;
 }
 
-/// Repetition levels of eight ids, a bit each: 0 where a list begins. Says if one is empty.
-inline Byte level_bits(const i32* offsets, const Page& page, u32 id, bool& has_empty) {
+/// Repetition levels of eight ids, a bit each: 0 where a list begins.
+inline Byte level_bits(const i32* offsets, const Page& page, u32 id) {
   u32 bits = 0xff;
   for (u32 row = first_list(offsets, page.first_row, page.end_row, id); row < page.end_row; ++row) {
     const u32 from_id = static_cast<u32>(offsets[row]) - id;
     if (from_id >= 8) break;
-    has_empty |= offsets[row + 1] <= offsets[row];
     bits &= ~(1u << from_id);
   }
   return static_cast<Byte>(bits);
@@ -134,7 +133,7 @@ inline void lay_dictionary(const PageColumn& column, const Page& page, Byte* to)
   for (u64 word = threadIdx.x; word < column.n_words; word += blockDim.x) entries.put(word, reinterpret_cast<i32*>(to));
 }
 
-inline void lay_data(const PageColumn& column, const Page& page, Byte* begin, u32* fault) {
+inline void lay_data(const PageColumn& column, const Page& page, Byte* begin) {
   const u32 n_eights = (page.n + 7) / 8;
   const bool is_list = column.offsets != nullptr;
   ByteWriter to(begin, threadIdx.x == 0);
@@ -154,12 +153,10 @@ inline void lay_data(const PageColumn& column, const Page& page, Byte* begin, u3
     to.put_varint(u64{n_eights} << 1 | 1);
   }
   const Entries entries(column, page.group);
-  bool has_empty = false;
   for (u32 eight = threadIdx.x; eight < n_eights; eight += blockDim.x) {
-    if (is_list) levels[eight] = level_bits(column.offsets, page, page.first + 8 * eight, has_empty);
+    if (is_list) levels[eight] = level_bits(column.offsets, page, page.first + 8 * eight);
     put_eight(column.values + page.first, 8 * eight, page.n, page.width, entries, to.at() + u64{eight} * page.width);
   }
-  if (has_empty) *fault = 1;
 }
 
 }  // namespace BICLIQ_ISA
@@ -190,15 +187,15 @@ extern "C" __global__ void count_marks(const bicliq::u32* marks, bicliq::u64 n_w
   }
 }
 
-/// A block a page. `fault` becomes 1 where a list is empty.
-extern "C" __global__ void lay_pages(const bicliq::PageColumn* columns, const bicliq::Page* pages, unsigned char* content, bicliq::u32* fault) {
+/// A block a page. No list is empty.
+extern "C" __global__ void lay_pages(const bicliq::PageColumn* columns, const bicliq::Page* pages, unsigned char* content) {
   using namespace bicliq;
   const Page page = pages[blockIdx.x];
   const PageColumn column = columns[page.column];
   if (page.type == PageType::kDictionary)
     lay_dictionary(column, page, content + page.at);
   else
-    lay_data(column, page, content + page.at, fault);
+    lay_data(column, page, content + page.at);
 }
 
 /// A thread a page. `packed` says how many bytes it has, compressed; `lengths` will say how many
