@@ -18,11 +18,12 @@ from pipeline.errors import DamageError
 from pipeline.results.bicliques import Bicliques
 from pipeline.run import run
 from pipeline.settings import PlanSettings, PublishSettings, Settings
+from pipeline.stages import search as search_stage
 from pipeline.stages.verify import verify
 from pipeline.store.bicliques import SCHEMA, SMALLER_SCHEMA
 from pipeline.store.records import StoredFile
 from pipeline.store.results import Run, open_run
-from tests import host_cupy, host_kernels
+from tests import host_cupy, host_kernels, host_row_groups
 from tests.host_cupy import HostCupy
 
 RANDOM = np.random.default_rng(11)
@@ -85,6 +86,37 @@ def test_what_a_gpu_finds_and_the_host_writes_is_the_same(tmp_path, monkeypatch,
         run(BASKETS, settings)
     found = open_run(settings.store)
     assert {commit.backend for commit in found.commits.values()} == {"cuda"}
+    assert found.manifest.digest == both.manifest.digest
+    assert found.manifest.largest == both.manifest.largest
+    names = [field.name for field in SCHEMA]
+    assert ordered(found.table().select(names).to_pylist()) == ordered(both.table().select(names).to_pylist())
+
+
+@pytest.fixture(scope="module")
+def row_groups(tmp_path_factory):
+    return host_row_groups.row_group_kernels(tmp_path_factory.mktemp("kernels"))
+
+
+@pytest.mark.parametrize("columns", ["both", "smaller"])
+@pytest.mark.parametrize("compression", ["zstd", "lz4_raw", "none"])
+def test_what_a_gpu_finds_and_encodes_is_the_same(
+    tmp_path, monkeypatch, both, row_groups, columns, compression
+) -> None:
+    monkeypatch.setattr(kernels.backend, "_why_not_cuda", lambda: None)
+    monkeypatch.setattr(stream, "OUTPUT_WORDS_KEPT", 1 << 12)
+    monkeypatch.setattr(search_stage, "_where_encoded", lambda *asked: "cuda")
+    host_row_groups.use_host(monkeypatch)
+    gpu = HostCupy({**host_kernels.ENUMERATION, **row_groups})
+    with host_cupy.installed(gpu, monkeypatch), tuned(Tuning(most_multiprocessors=1)):
+        settings = Settings(
+            store=tmp_path, data_backend="cpu", plan=PlanSettings(partitions=4),
+            publish=PublishSettings(columns=columns, compression=compression),
+            search={"backend": "cuda", "threads": 2}, cluster={"local": True},
+        )  # fmt: skip
+        run(BASKETS, settings)
+    assert "lay_pages" in gpu.launches
+    found = open_run(settings.store)
+    assert verify(found.store, found.run).problems == []
     assert found.manifest.digest == both.manifest.digest
     assert found.manifest.largest == both.manifest.largest
     names = [field.name for field in SCHEMA]

@@ -15,43 +15,26 @@ from hypothesis import strategies as st
 
 import kernels
 from kernels.contracts import CODECS, Compression
-from kernels.cuda import nvcomp, row_groups
+from kernels.cuda import row_groups
 from kernels.cuda.row_groups import encode_on_device
 from kernels.errors import BackendError
 from kernels.output import Columns
-from pipeline.placement import arrays
 from pipeline.settings import PublishSettings
 from pipeline.store.biclique_file import BicliqueWriter
 from pipeline.store.device_bicliques import DeviceBicliqueWriter
 from tests import host_cupy
-from tests.device_source import host_kernels_of
 from tests.host_cupy import HostCupy, as_array
-from tests.host_kernels import at
+from tests.host_row_groups import row_group_kernels, use_host
 
 Batch = kernels.BicliqueBatch | kernels.SmallerBatch
-ARROW = {"zstd": "zstd", "lz4_raw": "lz4_raw"}
-
-
-def compress_on_host(codec: str, pointers: Any, lengths: Any, largest: int, total: int) -> tuple[Any, Any]:
-    """What nvCOMP does, by pyarrow."""
-    pages = [at(int(pointer), int(n), np.uint8).tobytes() for pointer, n in zip(pointers, lengths, strict=True)]
-    assert max(map(len, pages)) == largest
-    assert sum(map(len, pages)) == total
-    assert all(int(pointer) % nvcomp.ALIGNMENT == 0 for pointer in pointers - pointers[0])
-    packed = [pa.Codec(ARROW[codec]).compress(page, asbytes=True) for page in pages]
-    room = np.zeros((len(pages), max(map(len, packed))), np.uint8)
-    for row, page in zip(room, packed, strict=True):
-        row[: len(page)] = np.frombuffer(page, np.uint8)
-    return as_array(room), as_array(np.array(list(map(len, packed)), np.uint64))
 
 
 @pytest.fixture(scope="module")
 def gpu(tmp_path_factory):
     """A machine whose GPU is this one's processor, and encodes few row groups at a time."""
-    built = host_kernels_of(row_groups.PROGRAM, tmp_path_factory.mktemp("row_groups"))
+    built = row_group_kernels(tmp_path_factory.mktemp("row_groups"))
     with pytest.MonkeyPatch.context() as patch, host_cupy.installed(HostCupy(built), patch) as cupy:
-        patch.setattr(nvcomp, "compress", compress_on_host)
-        patch.setattr(arrays, "count_sizes", lambda values, n: np.bincount(values, minlength=n))
+        use_host(patch)
         for name, value in (("PAGE_VALUES", 40), ("GROUP_ROWS", 64), ("PART_VALUES", 500), ("BLOCK_BYTES", 1000)):
             patch.setattr(row_groups, name, value)
         yield cupy
