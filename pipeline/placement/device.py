@@ -105,7 +105,7 @@ def on(backend: str, *arrays: Any) -> tuple[Any, ...]:
 
 
 class DeviceParquetWriter:
-    """Writes row groups of a Parquet file, encoded and compressed on the device.
+    """Writes tables as a Parquet file, encoded and compressed on the device by cuDF.
 
     Parameters
     ----------
@@ -113,10 +113,6 @@ class DeviceParquetWriter:
         A binary file, which is written as the row groups come.
     options
         Options of cuDF's `ParquetWriter`.
-
-    Notes
-    -----
-    Eight times as fast as pyarrow on list columns (docs/results.md).
     """
 
     def __init__(self, sink: Any, **options: Any) -> None:
