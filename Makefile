@@ -111,7 +111,7 @@ LD_PRELOAD="$$(for library in $(2) stdc++; do gcc -print-file-name=lib$$library.
 endef
 sanitize-cpu: sanitize-address sanitize-thread
 sanitize-address: .venv/tools
-	$(call sanitized,address,asan,tests/unit/test_biclique_file.py)
+	$(call sanitized,address,asan,tests/unit/test_biclique_file.py tests/property/test_device_row_groups.py)
 sanitize-thread: .venv/tools
 	$(call sanitized,thread,tsan)
 

@@ -7,6 +7,7 @@ Beside `host_cupy`, the drivers run their real kernels on a machine without a GP
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import subprocess
 from collections.abc import Callable
@@ -32,7 +33,7 @@ inline int atomicMin(int* at, int value) { const int old = *at; *at = value < ol
 inline int atomicMax(int* at, int value) { const int old = *at; *at = value > old ? value : old; return old; }
 """
 KERNEL = re.compile(r'extern "C" __global__ void (\w+)\(([^)]*)\)')
-SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g")
 
 
 def host_kernels_of(program: Program, folder: Path) -> dict[str, Callable[[Any, Any, Any], None]]:
@@ -58,7 +59,8 @@ extern "C" void host_{name}(unsigned gx, unsigned gy, unsigned threads, {paramet
 """
     source, library = folder / "host_kernels.cpp", folder / "host_kernels.so"
     source.write_text(text)
-    options = ("-std=c++17", "-O1", "-shared", "-fPIC", "-DBICLIQ_ISA=host", "-Wall", "-Wextra", "-Werror")
+    options = ["-std=c++17", "-O1", "-shared", "-fPIC", "-DBICLIQ_ISA=host", "-Wall", "-Wextra", "-Werror"]
+    options += SANITIZED if "libasan" in os.environ.get("LD_PRELOAD", "") else ()  # as `make sanitize-address` has it
     subprocess.run(["g++", *options, str(source), "-o", str(library)], check=True)
     built = ctypes.CDLL(str(library))
     return {name: _launched(getattr(built, f"host_{name}")) for name, _ in signatures}
