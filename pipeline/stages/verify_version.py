@@ -19,7 +19,7 @@ from pipeline.store.inventory import Inventory
 from pipeline.store.labels import read_hashes
 from pipeline.store.layout import Store
 from pipeline.store.states import read_run
-from pipeline.store.versions import APPEARED, VANISHED, Layer
+from pipeline.store.versions import APPEARED, VANISHED, Layer, layers_of
 
 
 class VersionCheck:
@@ -78,6 +78,9 @@ class VersionCheck:
         base = self._found.records.get(f"runs/{record['base']}/run.json")
         if base is not None and publish_of(base).columns == "smaller":  # its graph gives the other sides
             needed.append(f"graphs/{base['graph']}/graph.json")
+        if self._layer.stores_smaller_sides(VANISHED):  # the graph below gives the other sides
+            below = self._found.records.get(f"runs/{[record['base'], *record['layers']][-2]}/run.json")
+            needed += [f"graphs/{below['graph']}/graph.json"] if below is not None else []
         needed += [f"runs/{run}/run.json" for run in dict.fromkeys([record["base"], *record["layers"]])]
         known = {**self._found.records, **self._found.problems}
         return [f"{path}: it is missing, and the version {place} stands on it" for path in needed if path not in known]
@@ -85,13 +88,13 @@ class VersionCheck:
     def _own_files(self, checker: RowChecker, sample: int, generator: Any) -> list[str]:
         """Compare both files with the record, and what appeared with the graph."""
         wrong = []
-        place = self._layer.folder.place
+        place, layer = self._layer.folder.place, layers_of(self._store, self._record)[-1]
         for kind in (APPEARED, VANISHED):
             commit = self._layer.commit(0, "", kind)
             name = f"{place}/{commit.file}"
             if name not in self._found.files:  # it is damaged, which is known
                 continue
-            table = self._layer.folder.read_table(commit.stored, check=False)
+            table = layer.table(kind, check=False)
             share = min(sample, table.num_rows) if kind == APPEARED else 0
             read = RowsRead()
             wrong += checker.check_rows(name, table, np.sort(generator.choice(table.num_rows, share, replace=False)))

@@ -20,7 +20,15 @@ import pyarrow.parquet as pq
 import kernels
 from pipeline.columns import column_of, values_of
 from pipeline.errors import DamageError
-from pipeline.store.bicliques import OBJECTIVE_COLUMNS, SCHEMA, SMALLER_SCHEMA, offsets_and_ids, table_of
+from pipeline.store.bicliques import (
+    OBJECTIVE_COLUMNS,
+    SCHEMA,
+    SMALLER_SCHEMA,
+    batch_of,
+    offsets_and_ids,
+    smaller_batch_of,
+    table_of,
+)
 from pipeline.store.edges import read_edge_columns
 from pipeline.store.folder import MEND, storage_errors
 from pipeline.store.layout import GraphFolder, RunFolder
@@ -117,6 +125,13 @@ class BicliqueReader:
         if "smaller" in self.schema.names:
             return self._sides.restored(table)
         return table if self._is_ours else table.cast(SCHEMA)  # cuDF names the items of lists otherwise
+
+    def batches(self, group: int) -> Iterator[kernels.BicliqueBatch | kernels.SmallerBatch]:
+        """Yield the bicliques of a row group as they are stored: both sides, or the smaller one."""
+        table = self._columns(group, self._names)
+        made = smaller_batch_of if "smaller" in self.schema.names else batch_of
+        for rows in table.to_batches():
+            yield made(rows)
 
     def lists(self, group: int, side: str) -> pa.ListArray:
         """Return the lists of one side of a row group."""

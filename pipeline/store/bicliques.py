@@ -94,8 +94,20 @@ def _arrays_of(rows: list[dict[str, Any]], schema: pa.Schema) -> Iterator[npt.ND
 def batches_of(table: pa.Table) -> Iterator[kernels.BicliqueBatch]:
     """The bicliques of a table as batches of a kernel."""
     for batch in table.to_batches():
-        (left_offsets, left), (right_offsets, right) = (offsets_and_ids(batch[side]) for side in ("left", "right"))
-        yield kernels.BicliqueBatch(left_offsets, left, right_offsets, right, values_of(batch["root"]))
+        yield batch_of(batch)
+
+
+def batch_of(rows: pa.RecordBatch) -> kernels.BicliqueBatch:
+    """Rows of both sides as a batch of a kernel."""
+    (left_offsets, left), (right_offsets, right) = (offsets_and_ids(rows[side]) for side in ("left", "right"))
+    return kernels.BicliqueBatch(left_offsets, left, right_offsets, right, values_of(rows["root"]))
+
+
+def smaller_batch_of(rows: pa.RecordBatch) -> kernels.SmallerBatch:
+    """Rows of smaller sides as a batch of a kernel."""
+    return kernels.SmallerBatch(
+        *offsets_and_ids(rows["smaller"]), *(values_of(rows[name]) for name in ("n_left", "n_right", "root"))
+    )
 
 
 def offsets_and_ids(lists: pa.ListArray) -> tuple[Any, Any]:

@@ -26,9 +26,8 @@ import pyarrow.compute as pc
 
 import kernels
 from pipeline.columns import column_of, empty_table, values_of
-from pipeline.errors import DamageError
 from pipeline.store.biclique_reader import BicliqueReader, Int64s, LargerSides, open_bicliques
-from pipeline.store.bicliques import SCHEMA, publish_of
+from pipeline.store.bicliques import SCHEMA, batch_of, batches_of, publish_of
 from pipeline.store.choice import EVERYTHING, Choice, Int32s
 from pipeline.store.commits import Commit
 from pipeline.store.layout import RunFolder, Store
@@ -53,10 +52,13 @@ class Layer:
         The run that the update made.
     record
         Its run.json.
+    below
+        The layer that it stands on; None: the base.
     """
 
     folder: RunFolder
     record: dict[str, Any]
+    below: Layer | None = None
 
     def file(self, kind: str) -> StoredFile:
         """Return the file of what appeared or vanished (`APPEARED`, `VANISHED`)."""
@@ -75,17 +77,53 @@ class Layer:
         """
         return [(int(partition), int(rows)) for partition, rows in self.record["vanished"]["partitions"]]
 
-    def vanished(self, partition: int | None = None) -> pa.Table:
-        """Read what vanished: all of it, or what a partition of the base may hold."""
-        groups = [at for at, (number, _) in enumerate(self.shares) if partition in (None, number)]
-        if not groups:
-            return empty_table(SCHEMA)
-        with self.folder.open_parquet(self.file(VANISHED)) as file:
-            return file.read_row_groups(groups)
+    def stores_smaller_sides(self, kind: str = APPEARED) -> bool:
+        """Whether a file holds the smaller sides alone."""
+        return bool(self.record[kind.removeprefix("changes/")].get("columns") == "smaller")
+
+    def sides(self, kind: str = APPEARED) -> LargerSides:
+        """Return the larger sides of what appeared, by its own graph, or vanished, by that below."""
+        record = self.record
+        if kind == VANISHED:
+            base = self.folder.store.run(str(self.record["base"]))
+            record = self.below.record if self.below else base.read_record("run.json")
+        return LargerSides(self.folder.store.graph(str(record["graph"])))
+
+    def table(self, kind: str, check: bool = True) -> pa.Table:
+        """Read what appeared or vanished, with both sides."""
+        with self.open(kind, check) as file:
+            groups = [file.table(group) for group in range(len(file.rows))]
+        return pa.concat_tables([empty_table(SCHEMA), *groups])
+
+    def vanished(self) -> pa.Table:
+        """Read what vanished."""
+        return self.table(VANISHED)
 
     def appeared(self) -> pa.Table:
         """Read what appeared."""
-        return self.folder.read_table(self.file(APPEARED))
+        return self.table(APPEARED)
+
+    def vanished_sides(self, partition: int | None = None) -> Iterator[kernels.BicliqueBatch | kernels.SmallerBatch]:
+        """Read what vanished, or what a partition of the base may hold of it, as it is stored."""
+        groups = [at for at, (number, _) in enumerate(self.shares) if partition in (None, number)]
+        if groups:
+            with self.open(VANISHED) as file:
+                for group in groups:
+                    yield from file.batches(group)
+
+    @cached_property
+    def gone(self) -> kernels.BicliqueSet:
+        """What vanished, which all layers below it ask for."""
+        return kernels.BicliqueSet(self.vanished_sides())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "gone"}  # as of `Part`
+
+    @contextmanager
+    def open(self, kind: str, check: bool = True) -> Iterator[BicliqueReader]:
+        """Open one of the files."""
+        with open_bicliques(self.folder, self.file(kind), self.sides(kind), check) as file:
+            yield file
 
     def commit(self, number: int, plan: str, kind: str = APPEARED) -> Commit:
         """Describe one of the files as that of a partition."""
@@ -122,7 +160,7 @@ class Part:
         The larger sides of its bicliques, by the graph that they were found in; a later graph would
         give those that vanished other sides.
     stores_smaller_sides
-        Whether the file holds the smaller sides alone; what an update writes holds both.
+        Whether the file holds the smaller sides alone.
     later
         Layers in which something of it may have vanished.
     base
@@ -173,18 +211,21 @@ class Part:
 
         Notes
         -----
-        Root and sizes tell most of them; lists are read, hashed and compared only of the rows that
-        share these with something that vanished.
+        Root and sizes tell most of them; lists are read and compared only of the rows that share
+        these with something that vanished.
         """
-        found = np.ones(rows.size, np.bool_)
-        if self._gone is None or not rows.size:
-            return found
-        kinds = _kinds(file.numbers(group))[rows] if table is None else _kinds(table)
-        doubtful = np.flatnonzero(_are_in(self._gone.kinds, kinds)[0])
-        if doubtful.size:
-            lists = file.table(group, rows[doubtful]) if table is None else table.take(column_of(doubtful))
-            found[doubtful] = ~self._gone.holds(lists.select(["left", "right"]))
-        return found
+        if not self._gone or not rows.size:
+            return np.ones(rows.size, np.bool_)
+        if table is not None:
+            return ~self._hold(batches_of(table))
+        numbers = [values_of(file.numbers(group)[name]) for name in ("n_left", "n_right", "root")]
+        found = ~np.logical_or.reduce([gone.may_hold(*numbers) for gone in self._gone])[rows]
+        return found if found.all() else ~self._hold(file.batches(group))[rows]
+
+    def _hold(self, batches: Iterable[kernels.BicliqueBatch | kernels.SmallerBatch]) -> npt.NDArray[np.bool_]:
+        """Say of each row of some batches whether it vanished."""
+        found = [np.logical_or.reduce([gone.holds(batch) for gone in self._gone]) for batch in batches]
+        return np.concatenate(found)
 
     def tables(
         self, file: BicliqueReader, choice: Choice, left: Int32s = NOBODY, right: Int32s = NOBODY
@@ -204,50 +245,22 @@ class Part:
             parts = [table for *_, table in self.tables(file, EVERYTHING)]
         return pa.concat_tables([empty_table(SCHEMA), *parts])
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_gone"}  # another process reads it itself
+
     @cached_property
-    def _gone(self) -> _Gone | None:
+    def _gone(self) -> tuple[kernels.BicliqueSet, ...]:
+        """What of it may have vanished, told by smaller sides.
+
+        A smaller side has one partner in a graph, and may have another one in a later graph. Where
+        a row has the side of one that vanished, and another partner, the side had lost the row's
+        partner before: then the row had vanished, too.
+        """
         if self.whole:
-            return None
-        return _Gone.of(pa.concat_tables([layer.vanished(self.base) for layer in self.later]))
-
-
-@dataclass(frozen=True)
-class _Gone:
-    """Bicliques that vanished: hashes of root and sizes, and of the lists, both ascending."""
-
-    kinds: UInt64s
-    hashes: UInt64s
-    lists: pa.Table
-
-    @classmethod
-    def of(cls, table: pa.Table) -> _Gone:
-        hashes = hashes_of(table)
-        order = np.argsort(hashes)
-        return cls(np.unique(_kinds(table)), hashes[order], table.select(["left", "right"]).take(column_of(order)))
-
-    def holds(self, lists: pa.Table) -> npt.NDArray[np.bool_]:
-        """Whether each biclique is among these: equal by hash, and then list by list."""
-        found, places = _are_in(self.hashes, hashes_of(lists))
-        same = self.lists.take(column_of(places[found]))
-        for side in ("left", "right"):
-            if not _equal_lists(lists[side].filter(column_of(found)), same[side]):
-                raise DamageError(
-                    "two different bicliques have the same 64-bit hash; give the full run of this version"
-                )
-        return found
-
-
-def _are_in(ascending: UInt64s, values: UInt64s) -> tuple[npt.NDArray[np.bool_], Int64s]:
-    """Whether each value is among the ascending ones, and where it would be."""
-    places = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
-    return ascending[places] == values, places
-
-
-def _equal_lists(some: pa.ChunkedArray, others: pa.ChunkedArray) -> bool:
-    return all(
-        np.array_equal(values_of(part(some)), values_of(part(others)))
-        for part in (pc.list_value_length, pc.list_flatten)
-    )
+            return ()
+        if self.base is None:
+            return tuple(layer.gone for layer in self.later)
+        return (kernels.BicliqueSet(batch for layer in self.later for batch in layer.vanished_sides(self.base)),)
 
 
 def hashes_of(table: pa.Table, labels: tuple[UInt64s, UInt64s] | None = None) -> UInt64s:
@@ -281,23 +294,17 @@ def net_changes(steps: Iterable[tuple[pa.Table, pa.Table]]) -> tuple[pa.Table, p
     -----
     A biclique comes and goes by turns, so its comings less its goings are -1, 0 or 1.
     """
-    tables, signs = [empty_table(SCHEMA)], [np.zeros(0, np.int64)]
-    for appeared, vanished in steps:
-        for table, sign in ((appeared, 1), (vanished, -1)):
-            tables.append(table.cast(SCHEMA))
-            signs.append(np.full(table.num_rows, sign))
-    whole = pa.concat_tables(tables)
-    _, first, places = np.unique(hashes_of(whole), return_index=True, return_inverse=True)
-    net = np.bincount(places, weights=np.concatenate(signs), minlength=len(first)).astype(np.int64)
-    came, went = (whole.take(column_of(np.sort(first[net == sign]))) for sign in (1, -1))
+    batches = [
+        (batch, sign)
+        for step in steps
+        for table, sign in zip(step, (1, -1), strict=True)
+        for batch in table.cast(SCHEMA).to_batches()
+        if batch.num_rows
+    ]
+    flags = kernels.net_changes((batch_of(batch), sign) for batch, sign in batches)
+    kept = [(batch.filter(column_of(flag)), sign) for (batch, sign), flag in zip(batches, flags, strict=True)]
+    came, went = (pa.Table.from_batches([batch for batch, own in kept if own == sign], SCHEMA) for sign in (1, -1))
     return came, went
-
-
-def _kinds(table: pa.Table) -> UInt64s:
-    """Root and sizes in one number: equal where these are, and seldom otherwise."""
-    root, left, right = (values_of(table[name]).astype(np.uint64) for name in ("root", "n_left", "n_right"))
-    found: UInt64s = (root << np.uint64(32)) ^ (left << np.uint64(16)) ^ right
-    return found
 
 
 def layers_of(store: Store, record: dict[str, Any]) -> tuple[Layer, ...]:
@@ -309,10 +316,11 @@ def layers_of(store: Store, record: dict[str, Any]) -> tuple[Layer, ...]:
         The run.json of a run.
     """
     own = str(record.get("run"))
-    return tuple(
-        Layer(store.run(run), record if run == own else store.run(run).read_record("run.json"))
-        for run in record.get("layers", ())
-    )
+    found: tuple[Layer, ...] = ()
+    for run in record.get("layers", ()):
+        known = record if run == own else store.run(run).read_record("run.json")
+        found = (*found, Layer(store.run(run), known, found[-1] if found else None))
+    return found
 
 
 def parts_of(
@@ -336,7 +344,8 @@ def parts_of(
     }
     first = max(commits, default=-1) + 1
     for at, layer in enumerate(layers):
-        commit = layer.commit(first + at, plan)
-        of_layer = LargerSides(folder.store.graph(str(layer.record["graph"])))
-        found[commit.partition] = Part(layer.folder, commit, of_layer, later=layers[at + 1 :], surprise=surprise)
+        commit, smaller = layer.commit(first + at, plan), layer.stores_smaller_sides()
+        found[commit.partition] = Part(
+            layer.folder, commit, layer.sides(), smaller, later=layers[at + 1 :], surprise=surprise
+        )
     return found

@@ -37,6 +37,19 @@ FOLDED = 2
 than twice the rows of the next one, so that there are never more than their logarithm, and a row
 is written so often at most."""
 
+FOLDED_ROWS, FOLDED_SHARE = 1 << 16, 64
+"""It does so while both have at most so many rows, or so small a share of the version's bicliques:
+to write more again would cost more than the update. Larger ones are as few as the share of what
+changed allows (`compact_share`)."""
+
+MOST_LAYERS = 32
+"""Where there are so many, larger ones are taken in as well."""
+
+
+def may_be_folded(rows: int, bicliques: int) -> bool:
+    """Whether a layer of so many rows, of a version of so many bicliques, is written again."""
+    return rows <= max(FOLDED_ROWS, bicliques // FOLDED_SHARE)
+
 
 @dataclass(frozen=True)
 class ChangeFile:
@@ -114,7 +127,11 @@ class Roots:
 
 
 def fold(
-    layers: tuple[Layer, ...], appeared: kernels.BicliqueLists, vanished: kernels.BicliqueLists, roots: Roots
+    layers: tuple[Layer, ...],
+    appeared: kernels.BicliqueLists,
+    vanished: kernels.BicliqueLists,
+    roots: Roots,
+    bicliques: int,
 ) -> tuple[int, kernels.BicliqueLists, kernels.BicliqueLists]:
     """Unite what an update changes with what the last layers did, as far as these are not larger.
 
@@ -124,6 +141,8 @@ def fold(
         Those of the version before, the oldest first.
     appeared, vanished, roots
         What the update changes, and who the roots are.
+    bicliques
+        Those of the version before.
 
     Returns
     -------
@@ -134,18 +153,32 @@ def fold(
 
     Notes
     -----
-    O(rows log rows) of what is united; over many updates a row takes part `FOLDED` times the
-    logarithm of all rows at most.
+    O(ids) of what is united; over many updates a row takes part `FOLDED` times the logarithm of all
+    rows at most.
     """
-    stay, rows = len(layers), len(appeared) + len(vanished)
-    while stay and layers[stay - 1].rows <= FOLDED * rows:
-        stay -= 1
-        rows += layers[stay].rows
+    stay = layers_below([layer.rows for layer in layers], len(appeared) + len(vanished), bicliques)
     if stay == len(layers):
         return stay, appeared, vanished
     steps = [(layer.appeared(), layer.vanished()) for layer in layers[stay:]]
     came, went = net_changes([*steps, (_table(appeared, roots), _table(vanished, roots))])
     return stay, _lists(came), _lists(went)
+
+
+def layers_below(layers: list[int], rows: int, bicliques: int) -> int:
+    """How many of the layers of so many rows stay below one that has `rows`.
+
+    Examples
+    --------
+    >>> layers_below([9_000_000, 300, 100], 200, 10**8), layers_below([9_000_000], 5_000_000, 10**8)
+    (1, 1)
+    """
+    stay = len(layers)
+    while stay and layers[stay - 1] <= FOLDED * rows:
+        rows += layers[stay - 1]
+        if not may_be_folded(rows, bicliques) and stay <= MOST_LAYERS:
+            break
+        stay -= 1
+    return stay
 
 
 def _table(lists: kernels.BicliqueLists, roots: Roots) -> pa.Table:

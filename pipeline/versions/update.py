@@ -419,7 +419,8 @@ class _Update:
             plan = read_plan(self._base)
             roots = Roots(plan, len(hashes[0 if plan.side == "left" else 1]))
             layers = layers_of(self._store, self._before.asked)
-            stay, appeared, vanished = fold(layers, appeared, vanished, roots)
+            bicliques = int(self._published[0]["bicliques"])
+            stay, appeared, vanished = fold(layers, appeared, vanished, roots, bicliques)
             written = [
                 write_changes(
                     self._folder, name, lists, roots, hashes, by_partition=name == VANISHED, threads=found.threads or 1

@@ -37,6 +37,7 @@ void bind_finding(nb::module_& module);
 void bind_clique(nb::module_& module);
 void bind_clique_plan(nb::module_& module);
 void bind_output(nb::module_& module);
+void bind_sets(nb::module_& module);
 
 }  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -1,0 +1,114 @@
+"""Sets of bicliques: which rows are in one, and what changes leave of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.contracts import BicliqueBatch, SmallerBatch
+from kernels.cpu import load_extension
+from kernels.errors import memory_is_capacity
+
+Flags = NDArray[np.bool_]
+
+
+class BicliqueSet:
+    """Maximal bicliques that are found again by their smaller sides.
+
+    Parameters
+    ----------
+    batches : iterable of BicliqueBatch or SmallerBatch
+        Taken one after the other; their arrays may go afterwards.
+
+    Raises
+    ------
+    ValueError
+        If the arrays are no batch.
+
+    Notes
+    -----
+    A side of a maximal biclique tells the other one in its graph. So a biclique counts as held
+    where one is that has the same smaller side, on the same side; of bicliques of one graph that is
+    the same one. O(ids) time to fill. See `src/output/biclique_set.hpp`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> batch = BicliqueBatch(*[np.array(x, np.int32) for x in ([0, 1, 3], [7, 0, 1], [0, 2, 3], [4, 5, 5], [7, 0])])
+    >>> known = BicliqueSet([batch.head(1)])
+    >>> known.holds(batch).tolist(), len(known)
+    ([True, False], 1)
+    """
+
+    @memory_is_capacity
+    def __init__(self, batches: Iterable[BicliqueBatch | SmallerBatch]) -> None:
+        self._set = load_extension().BicliqueSet()
+        for batch in batches:
+            add = self._set.add_smaller if isinstance(batch, SmallerBatch) else self._set.add
+            add(*vars(batch).values())
+
+    def __len__(self) -> int:
+        return len(self._set)
+
+    @memory_is_capacity
+    def holds(self, batch: BicliqueBatch | SmallerBatch) -> Flags:
+        """Say of each biclique whether it is in the set."""
+        holds = self._set.holds_smaller if isinstance(batch, SmallerBatch) else self._set.holds
+        found: Flags = holds(*vars(batch).values()).view(np.bool_)
+        return found
+
+    @memory_is_capacity
+    def may_hold(self, n_left: Any, n_right: Any, root: Any) -> Flags:
+        """Say of bicliques of these sizes and roots which ones may be in the set.
+
+        Parameters
+        ----------
+        n_left, n_right, root : array of int32, shape (n,)
+
+        Returns
+        -------
+        array of bool, shape (n,)
+            False only where no biclique of the set is alike.
+        """
+        found: Flags = self._set.may_hold(n_left, n_right, root).view(np.bool_)
+        return found
+
+
+@memory_is_capacity
+def net_changes(batches: Iterable[tuple[BicliqueBatch, int]]) -> list[Flags]:
+    """Tell what several changes change together.
+
+    Parameters
+    ----------
+    batches : iterable of (BicliqueBatch, {1, -1})
+        What came (1) and what went (-1), in the order in which it did; both sides ascending.
+
+    Returns
+    -------
+    list of array of bool
+        Of each batch, which rows stand for a biclique that came or went after all: the first of
+        those that are equal.
+
+    Raises
+    ------
+    ValueError
+        If the arrays are no batch.
+
+    Notes
+    -----
+    O(ids) time. See `src/enumeration/net_changes.hpp`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> batch = BicliqueBatch(*[np.array(x, np.int32) for x in ([0, 1, 3], [7, 0, 1], [0, 2, 3], [4, 5, 5], [7, 0])])
+    >>> [flags.tolist() for flags in net_changes([(batch, 1), (batch.head(1), -1)])]
+    [[False, True], [False]]
+    """
+    net = load_extension().NetChanges()
+    for batch, sign in batches:
+        net.add(batch.left_offsets, batch.left, batch.right_offsets, batch.right, sign)
+    return [flags.view(np.bool_) for flags in net.take()]
