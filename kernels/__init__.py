@@ -7,7 +7,7 @@ know neither tables nor files nor clusters.
 
 from kernels.arguments import number_of_threads
 from kernels.backend import Backend, why_not
-from kernels.changes import BicliqueLists, Changes, ChangeSearch, unite_changes
+from kernels.changes import BicliqueLists, ChangedRows, Changes, ChangeSearch, RowChanges, unite_changes
 from kernels.clique import CliqueResult, maximum_clique, project_one_mode
 from kernels.contracts import (
     BicliqueBatch,
@@ -32,7 +32,7 @@ from kernels.errors import BackendError, BicliqError, CapacityError
 from kernels.estimate import BicliqueEstimate, estimate_bicliques, gpu_seconds
 from kernels.finding import FindProgress, FindResult, Group, gpu_cannot_find, top_bicliques
 from kernels.grouping import cut_roots, group_roots
-from kernels.laying_out import LaidOutLists
+from kernels.laying_out import LaidOutLists, LaidOutRows
 from kernels.machine import available_threads
 from kernels.output import RowGroup, RowGroupLayout, check_bicliques, encode_bicliques, has_codec, read_columns
 from kernels.restoring import SideRestorer
@@ -52,6 +52,7 @@ __all__ = [
     "BicliqueStream",
     "CapacityError",
     "ChangeSearch",
+    "ChangedRows",
     "Changes",
     "CliqueResult",
     "CountResult",
@@ -63,7 +64,9 @@ __all__ = [
     "FindResult",
     "Group",
     "LaidOutLists",
+    "LaidOutRows",
     "Progress",
+    "RowChanges",
     "RowGroup",
     "RowGroupLayout",
     "SideRestorer",

@@ -1,4 +1,4 @@
-"""Bicliques of two list columns as row groups of a Parquet file, in the order of a layer."""
+"""Bicliques as row groups of a Parquet file, in the order of a layer."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernels.arguments import as_int32, checked_hashes, whole_number
-from kernels.changes import BicliqueLists, list_arrays
-from kernels.contracts import Side
+from kernels.changes import BicliqueLists, ChangedRows, list_arrays
+from kernels.contracts import Side, SmallerBatch
 from kernels.cpu import load_extension
 from kernels.errors import memory_is_capacity
 from kernels.output import RowGroup, RowGroupLayout
@@ -96,3 +96,53 @@ class LaidOutLists:
         """
         made, digest = self._laid_out.encode(number, layout.maker)
         return layout.group(made), int(digest)
+
+
+class LaidOutRows:
+    """Rows of smaller sides cut into row groups, which threads may encode side by side.
+
+    Parameters
+    ----------
+    rows : ChangedRows
+    partition, most_rows, most_ids
+        As of `LaidOutLists`; a partition for each vertex that may be a root.
+
+    Raises
+    ------
+    ValueError
+        If a root has no partition.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernels import ChangeSearch
+    >>> search = ChangeSearch([0, 2, 4], [0, 1, 0, 1], 2, [1], [1])
+    >>> found = search.find_rows([np.arange(2, dtype=np.uint64)] * 2, "left", [0, 1])
+    >>> laid_out = LaidOutRows(found.vanished, most_rows=9, most_ids=99)
+    >>> laid_out.groups, laid_out.encode(0, RowGroupLayout("none", columns="smaller")).rows
+    ([(0, 2)], 2)
+    >>> batch = laid_out.batch(0)
+    >>> sorted(zip(batch.n_left.tolist(), batch.n_right.tolist()))
+    [(1, 2), (2, 1)]
+    """
+
+    @memory_is_capacity
+    def __init__(self, rows: ChangedRows, partition: Any = None, *, most_rows: int, most_ids: int) -> None:
+        numbers = None if partition is None else as_int32(partition, "partition")
+        most = whole_number("most_rows", most_rows), whole_number("most_ids", most_ids, most=2**31 - 1)
+        self._laid_out = load_extension().LaidOutRows(rows.held, numbers, *most)
+
+    @property
+    def groups(self) -> list[tuple[int, int]]:
+        """Partition (0 without them) and rows of each row group."""
+        return [(int(number), int(rows)) for number, rows in self._laid_out.groups()]
+
+    @memory_is_capacity
+    def encode(self, number: int, layout: RowGroupLayout) -> RowGroup:
+        """Lay out a row group; the layout is one of smaller sides."""
+        return layout.group(self._laid_out.encode(number, layout.maker))
+
+    @memory_is_capacity
+    def batch(self, number: int) -> SmallerBatch:
+        """The rows of a row group."""
+        return SmallerBatch(*self._laid_out.columns(number))

@@ -20,6 +20,7 @@ from pipeline.versions.way import Way, choose_way
 
 Ends = tuple[Int32s, Int32s]
 Least = dict[str, int]
+AnyChanges = kernels.Changes | kernels.RowChanges
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +80,16 @@ class Difference:
         found = []
         for step, search in self._steps:
             one = searched(step, search)
-            found.append(kernels.Changes(one.vanished, one.appeared, one.backend) if step.delete else one)
+            found.append(one.backwards() if step.delete else one)
         return found[0] if len(found) == 1 else _together(*found)
+
+    def find_rows(self, searched: Callable[[kernels.ChangeSearch], AnyChanges]) -> AnyChanges | None:
+        """The same as rows of smaller sides, if `searched` makes such; None where there are two steps."""
+        if len(self._steps) > 1:
+            return None
+        step, search = self._steps[0]
+        found = searched(search)
+        return found.backwards() if step.delete else found
 
 
 def _together(first: kernels.Changes, second: kernels.Changes) -> kernels.Changes:

@@ -26,11 +26,14 @@ from pipeline.placement.work import WORK
 from pipeline.store.layout import RunFolder, Store
 from pipeline.store.manifest import ran_on
 from pipeline.store.records import StoredFile
-from pipeline.versions.difference import Difference, Step
+from pipeline.versions.difference import AnyChanges, Difference, Step
 
 FOUND_A_PORTION = 25_000
 """Bicliques that are expected in a portion: 0.1 s of one thread, so that all workers end at about
 the same time, and a hundred times what a task costs."""
+
+
+AsRows = Callable[[kernels.ChangeSearch, int], kernels.RowChanges]
 
 
 @dataclass(frozen=True)
@@ -40,14 +43,14 @@ class Found:
     Parameters
     ----------
     changes
-        What appeared and vanished.
+        What appeared and vanished, as lists or as rows.
     backend, threads
         What it ran on, as in a manifest; the threads of one worker, at most.
     workers
         Workers of the cluster that took part; 0: this process alone.
     """
 
-    changes: kernels.Changes
+    changes: AnyChanges
     backend: str
     threads: int
     workers: int
@@ -83,6 +86,7 @@ def find_changes(
     placement: Placement,
     found: int,
     dashboard: Callable[[str], None] = lambda address: None,
+    as_rows: AsRows | None = None,
 ) -> Found:
     """Search what an update changes, where that is placed.
 
@@ -98,6 +102,10 @@ def find_changes(
         About how many bicliques are expected.
     dashboard
         Called with the address of the cluster's dashboard.
+    as_rows
+        Searches changes on so many threads of the CPU, and makes rows of what it finds; None: lists
+        are wanted. A cluster and a GPU make lists in any case, and so do edges that both come and
+        go.
 
     Raises
     ------
@@ -106,20 +114,28 @@ def find_changes(
     """
     with placement.opened() as client:
         if client is None:
-            return _found_here(difference, placement)
+            return _found_here(difference, placement, as_rows)
         dashboard(client.dashboard_link)
         shared = SharedSearch(client, folder, placement, max(found // FOUND_A_PORTION, 1))
         changes = difference.find(shared.find)
     return Found(changes, ran_on(shared.backends), shared.threads, len(shared.workers))
 
 
-def _found_here(difference: Difference, placement: Placement) -> Found:
+def _found_here(difference: Difference, placement: Placement, as_rows: AsRows | None) -> Found:
     threads = kernels.number_of_threads(placement.threads)
 
     def find(step: Step, search: kernels.ChangeSearch) -> kernels.Changes:
         return _placed(placement.search, search, threads)
 
-    changes = difference.find(find)
+    def find_rows(search: kernels.ChangeSearch) -> AnyChanges:
+        def on(backend: str) -> AnyChanges:
+            if as_rows is None or backend != kernels.Backend.CPU:
+                return search.find(threads=threads, backend=backend)
+            return as_rows(search, threads)
+
+        return placement.search.run(on)
+
+    changes = difference.find_rows(find_rows) or difference.find(find)
     return Found(changes, changes.backend or "none", threads, 0)
 
 

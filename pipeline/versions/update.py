@@ -12,9 +12,10 @@ import datetime as dt
 import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
+import kernels
 from pipeline.errors import InputError
 from pipeline.events import tell
 from pipeline.formats import Edges, Files, name_of
@@ -28,16 +29,28 @@ from pipeline.stages.extend import Extended, extend
 from pipeline.stages.limits import GraphNeeds, Limits, MemoryRoom
 from pipeline.stages.plan import plan_run, read_plan
 from pipeline.stages.revise import revise, slide
+from pipeline.store.biclique_reader import LargerSides
 from pipeline.store.bicliques import MASK, dump_of, publish_of
-from pipeline.store.layout import FORMAT, RunFolder, Store
+from pipeline.store.layout import FORMAT, GraphFolder, RunFolder, Store
 from pipeline.store.manifest import moment_after
 from pipeline.store.publications import announce
 from pipeline.store.records import STORED, named_files
 from pipeline.store.states import OpenedRun, latest_run, read_run
 from pipeline.store.versions import APPEARED, VANISHED, Layer, layers_of, parts_of
 from pipeline.versions.compact import compact, why_heavy
-from pipeline.versions.difference import Difference, Step
-from pipeline.versions.layer import ChangeFile, Roots, fold, histogram_after, largest_after, write_changes
+from pipeline.versions.difference import AnyChanges, Difference, Step
+from pipeline.versions.layer import (
+    ChangeFile,
+    Roots,
+    columns_of_layer,
+    fold,
+    histogram_after,
+    largest_after,
+    layers_below,
+    lists_of,
+    may_be_folded,
+    write_changes,
+)
 from pipeline.versions.portions import Found, find_changes
 from pipeline.versions.rollback import make_latest
 from pipeline.versions.sources import (
@@ -408,24 +421,25 @@ class _Update:
         """Search what appears and vanishes, write it, and commit the version."""
         settings = self._settings
         placement = place_changes(settings.search, settings.cluster, paths=changes.cost, found=way.found)
+        bicliques, graph = int(self._published[0]["bicliques"]), self._store.graph(extended.record.graph)
         with self._clock("search"):
-            found = find_changes(changes, self._folder, placement, way.found, self._observer.dashboard)
+            hashes, plan = extended.hashes(graph), read_plan(self._base)
+            roots = Roots(plan, len(hashes[0 if plan.side == "left" else 1]))
+            as_rows = None if may_be_folded(way.found, bicliques) else partial(roots.rows, hashes=hashes)
+            found = find_changes(changes, self._folder, placement, way.found, self._observer.dashboard, as_rows)
         appeared, vanished = found.changes.appeared, found.changes.vanished
         did: dict[str, Any] = {"appeared": len(appeared), "vanished": len(vanished)}
         asked["update"].update(workers=found.workers, placement=placement.record("changes"))
         with self._clock("write"):
-            graph = self._store.graph(extended.record.graph)
-            hashes = extended.hashes(graph)
-            plan = read_plan(self._base)
-            roots = Roots(plan, len(hashes[0 if plan.side == "left" else 1]))
             layers = layers_of(self._store, self._before.asked)
-            bicliques = int(self._published[0]["bicliques"])
-            stay, appeared, vanished = fold(layers, appeared, vanished, roots, bicliques)
+            stay, *changed = self._folded(layers, found.changes, roots, bicliques, graph)
+            how: Any = {
+                "columns": columns_of_layer(len(changed[0]) + len(changed[1]), bicliques),
+                "threads": found.threads or 1,
+            }
             written = [
-                write_changes(
-                    self._folder, name, lists, roots, hashes, by_partition=name == VANISHED, threads=found.threads or 1
-                )
-                for name, lists in ((APPEARED, appeared), (VANISHED, vanished))
+                write_changes(self._folder, name, some, roots, hashes, by_partition=name == VANISHED, **how)
+                for name, some in zip((APPEARED, VANISHED), changed, strict=True)
             ]
         did["seconds"] = {**self._clock.seconds}
         asked["update"].update(did)
@@ -438,6 +452,24 @@ class _Update:
         tell("version committed", run=self._folder.run, parent=self._parent.run, **did)
         self.committed, added = stands, sum(change.file.bytes for change in written)
         return self._record(self._folder.run, stands["manifest"], "changes", way.reason, extended, stands, added)
+
+    def _folded(
+        self, layers: tuple[Layer, ...], changes: AnyChanges, roots: Roots, bicliques: int, graph: GraphFolder
+    ) -> tuple[int, kernels.BicliqueLists | kernels.ChangedRows, kernels.BicliqueLists | kernels.ChangedRows]:
+        """Layers that stay below, and what appeared and vanished since these.
+
+        Rows stay what they are if they stand alone, in a layer of smaller sides.
+        """
+        if isinstance(changes, kernels.RowChanges):
+            rows = len(changes.appeared) + len(changes.vanished)
+            alone = layers_below([layer.rows for layer in layers], rows, bicliques) == len(layers)
+            if alone and columns_of_layer(rows, bicliques) == "smaller":
+                return len(layers), changes.appeared, changes.vanished
+            after, before = LargerSides(graph), LargerSides(self._store.graph(self._graph))
+            changes = kernels.Changes(
+                lists_of(changes.appeared, after), lists_of(changes.vanished, before), changes.backend
+            )
+        return fold(layers, changes.appeared, changes.vanished, roots, bicliques)
 
     def _described(
         self,

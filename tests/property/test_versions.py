@@ -106,8 +106,10 @@ class Versions(RuleBasedStateMachine):
         heavy=st.sampled_from([0.0, 0.5, float("inf")]),
         differs=st.sampled_from([0, 2, 10**9]),
         portions=st.sampled_from([None, 1, 3, 1000]),
+        folded=st.sampled_from([0, 4, 10**9]),
+        layers=st.sampled_from([2, 32]),
     )
-    def begin(self, rows, least, partitions, side, columns, heavy, differs, portions):
+    def begin(self, rows, least, partitions, side, columns, heavy, differs, portions, folded, layers):
         fs = fsspec.filesystem("memory")
         if fs.exists("/versions"):
             fs.rm("/versions", recursive=True)
@@ -115,6 +117,8 @@ class Versions(RuleBasedStateMachine):
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr("pipeline.versions.compact.LIGHT", 0)
         self.patch.setattr("pipeline.stages.extend.DIFFERS", differs)
+        self.patch.setattr("pipeline.versions.layer.FOLDED_ROWS", folded)  # layers above hold smaller sides alone
+        self.patch.setattr("pipeline.versions.layer.MOST_LAYERS", layers)
         if portions is not None:
             self.patch.setattr("pipeline.versions.update.find_changes", partial(in_portions, portions))
         asked = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))

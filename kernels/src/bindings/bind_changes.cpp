@@ -4,8 +4,10 @@
 #include "enumeration/changes.hpp"
 #include "enumeration/found_changes.hpp"
 #include "enumeration/list_groups.hpp"
+#include "enumeration/smaller_rows.hpp"
 #include "output/check_lists.hpp"
 
+#include <mutex>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -139,6 +141,9 @@ class MetBicliques {
     if (k + kAhead < size()) batch(k + kAhead).fetch_lists(row(k + kAhead));
   }
   /// Makes room for n of them, of average size.
+  void reserve(std::size_t n, SmallerRows& to) const {
+    to.reserve(n, size() ? static_cast<std::size_t>(static_cast<double>(n) / static_cast<double>(size()) * static_cast<double>(std::min(n_left_, n_right_))) : 0);
+  }
   void reserve(std::size_t n, Lists& to) const {
     const double share = size() ? static_cast<double>(n) / static_cast<double>(size()) : 0;
     to.reserve(n, static_cast<std::size_t>(share * static_cast<double>(n_left_)), static_cast<std::size_t>(share * static_cast<double>(n_right_)));
@@ -192,34 +197,75 @@ class ChangeSearch {
   /// Takes bicliques of the subgraphs from `first` on, in their numbers, and adds what they change
   /// to `to`: those from `from` to before `until`, in the order of their changes.
   void settle(FoundChanges& to, const MetBicliques& met, std::size_t from, std::size_t until, const Values& left_of, const Values& right_of,
-              const Values& change_of, const Wide& left_start, const Wide& right_start, std::int32_t first) {
+              const Values& change_of, const Wide& left_start, const Wide& right_start, std::int32_t first) const {
     const nb::gil_scoped_release release;
     Lists appeared, gone;
     met.reserve(until - from, appeared), met.reserve(until - from, gone);
-    Remains remains(graph_, least_);
-    std::int32_t change = -1;
-    Places left_places{}, right_places{};
-    std::size_t next = from;  // where the bicliques of this change end
-    for (std::size_t k = from; k < until; ++k) {
-      left_places.members = met.left_of(k), right_places.members = met.right_of(k);
-      if (k == next) {
-        change = change_of.data()[*left_places.members.first];
-        next = std::min(until, met.end_of(change));
-        remains.change(change, next - k, side(left_of, left_start, change - first), side(right_of, right_start, change - first));
-        left_places.base = static_cast<std::int32_t>(left_start.data()[change - first]);
-        right_places.base = static_cast<std::int32_t>(right_start.data()[change - first]);
-      }
-      met.fetch(k);
-      const Span left = mapped(left_places.members, left_of, appeared.left), right = mapped(right_places.members, right_of, appeared.right);
-      if (!remains.take(left, right, left_places, right_places, gone, to)) continue;
-      appeared.left.add(left.size()), appeared.right.add(right.size());
+    ListsWithout without{gone};
+    each(met, from, until, {left_of, right_of, change_of, left_start, right_start, first}, [&](Remains& remains, Places left, Places right) {
+      const Listed one{left, right, mapped(left.members, left_of, appeared.left), mapped(right.members, right_of, appeared.right)};
+      if (!remains.take(one, without, to)) return;
+      appeared.left.add(left.members.size()), appeared.right.add(right.members.size());
       appeared.end_both();
-    }
+    });
     to.appear(std::move(appeared));
     to.vanish(std::move(gone));
   }
+  /// The same, as rows of smaller sides: those that appeared, and those that vanished here alone.
+  /// Others go to `to`.
+  std::pair<SmallerRows, SmallerRows> settle_rows(FoundChanges& to, const RowVertices& vertices, const MetBicliques& met, std::size_t from,
+                                                  std::size_t until, const Values& left_of, const Values& right_of, const Values& change_of,
+                                                  const Wide& left_start, const Wide& right_start, std::int32_t first) const {
+    const nb::gil_scoped_release release;
+    SmallerRows appeared, gone;
+    met.reserve(until - from, appeared), met.reserve(until - from, gone);
+    RowWriter writer(vertices, left_of.data(), right_of.data());
+    RowsWithout without{writer, gone};
+    each(met, from, until, {left_of, right_of, change_of, left_start, right_start, first}, [&](Remains& remains, Places left, Places right) {
+      writer.take(left.members, right.members);
+      if (remains.take(Listed{left, right, writer.left(), writer.right()}, without, to)) writer.put(appeared);
+    });
+    return {std::move(appeared), std::move(gone)};
+  }
 
  private:
+  /// The subgraphs of the changes from `first` on.
+  struct Told {
+    const Values &left_of, &right_of, &change_of;
+    const Wide &left_start, &right_start;
+    std::int32_t first;
+  };
+  /// A biclique whose vertices were written down.
+  struct Listed {
+    Places left_places, right_places;
+    Span left, right;
+  };
+  struct RowsWithout {
+    const RowWriter& writer;
+    SmallerRows& to;
+    void without_left(const Listed&, std::size_t member) { writer.put_without_left(to, member); }
+    void without_right(const Listed&, std::size_t member) { writer.put_without_right(to, member); }
+  };
+
+  /// Calls `use` with what is left at each change, and the places of each biclique.
+  template <class Use>
+  void each(const MetBicliques& met, std::size_t from, std::size_t until, const Told& told, const Use& use) const {
+    Remains remains(graph_, least_);
+    Places left{}, right{};
+    std::size_t next = from;  // where the bicliques of this change end
+    for (std::size_t k = from; k < until; ++k) {
+      left.members = met.left_of(k), right.members = met.right_of(k);
+      if (k == next) {
+        const std::int32_t change = told.change_of.data()[*left.members.first], number = change - told.first;
+        next = std::min(until, met.end_of(change));
+        remains.change(change, next - k, side(told.left_of, told.left_start, number), side(told.right_of, told.right_start, number));
+        left.base = static_cast<std::int32_t>(told.left_start.data()[number]);
+        right.base = static_cast<std::int32_t>(told.right_start.data()[number]);
+      }
+      met.fetch(k);
+      use(remains, left, right);
+    }
+  }
   static Span side(const Values& vertices, const Wide& start, std::int32_t number) {
     return {vertices.data() + start.data()[number], vertices.data() + start.data()[number + 1]};
   }
@@ -237,6 +283,86 @@ class ChangeSearch {
   const Values fresh_;
   const Remains::Least least_;
   const ChangedGraph graph_;
+};
+
+/// Rows of smaller sides, and what lists were added to them.
+class ChangedRows {
+ public:
+  SmallerRows rows;
+  std::size_t size() const { return rows.size(); }
+  u64 digest() const { return rows.digest; }
+  void take(SmallerRows&& some) {
+    if (rows.size() == 0)
+      rows = std::move(some);
+    else
+      rows.add(some);
+  }
+  void take_lists(const std::vector<Lists>& lists, const RowVertices& vertices) {
+    RowWriter writer(vertices, nullptr, nullptr);
+    for (const Lists& some : lists)
+      for (std::size_t i = 0; i < some.size(); ++i) writer.take(some.left_of(i), some.right_of(i)), writer.put(rows);
+  }
+};
+
+/// What the threads of one search find, as rows.
+class FoundRows {
+ public:
+  FoundChanges others;
+  void add(std::pair<SmallerRows, SmallerRows>&& found) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    appeared_.push_back(std::move(found.first)), gone_.push_back(std::move(found.second));
+  }
+  /// What appeared and what vanished; `vertices` are those of the whole graph.
+  nb::object take(const RowVertices& vertices) {
+    ChangedRows appeared, gone;
+    {
+      const nb::gil_scoped_release release;
+      for (SmallerRows& some : appeared_) appeared.take(std::move(some));
+      for (SmallerRows& some : gone_) gone.take(std::move(some));
+      gone.take_lists(others.take_vanished(), vertices);
+      appeared_.clear(), gone_.clear();
+    }
+    return nb::make_tuple(std::move(appeared), std::move(gone));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<SmallerRows> appeared_, gone_;
+};
+
+/// Rows as row groups; threads may share it.
+class LaidOutRows {
+ public:
+  LaidOutRows(const ChangedRows& rows, const std::optional<Values>& partition, std::size_t most_rows, std::int64_t most_ids)
+      : groups_(rows.rows, partition ? partition->data() : nullptr, partition ? partition->size() : 0, most_rows, most_ids) {}
+  nb::list groups() const {
+    nb::list found;
+    for (const SmallerGroups::Group& group : groups_.groups()) found.append(nb::make_tuple(group.partition, group.last - group.first));
+    return found;
+  }
+  nb::object encode(std::size_t number, const RowGroupMaker& layout) const {
+    std::shared_ptr<RowGroup> group;
+    {
+      const nb::gil_scoped_release release;
+      groups_.with(groups_.groups().at(number), [&](const ListColumn& lists, const i32* n_left, const i32* n_right, const i32* root, std::size_t n) {
+        group = layout(lists, n_left, n_right, root, n);
+      });
+    }
+    return python_of(group);
+  }
+  /// The columns of a group: offsets, ids, n_left, n_right and roots.
+  nb::object columns(std::size_t number) const {
+    std::vector<std::vector<i32>> found;
+    groups_.with(groups_.groups().at(number), [&](const ListColumn& lists, const i32* n_left, const i32* n_right, const i32* root, std::size_t n) {
+      found = {{lists.offsets, lists.offsets + n + 1}, {lists.ids, lists.ids + lists.offsets[n]}, {n_left, n_left + n}, {n_right, n_right + n}, {root, root + n}};
+    });
+    nb::list columns;
+    for (std::vector<i32>& column : found) columns.append(numpy_of(std::move(column)));
+    return columns;
+  }
+
+ private:
+  const SmallerGroups groups_;
 };
 
 /// What was found, as row groups; threads may share it.
@@ -295,7 +421,24 @@ void bind_changes(nb::module_& module) {
       .def("costs", &ChangeSearch::costs)
       .def("neighbourhoods", &ChangeSearch::neighbourhoods)
       .def("tables", &ChangeSearch::tables)
-      .def("settle", &ChangeSearch::settle);
+      .def("settle", &ChangeSearch::settle)
+      .def("settle_rows", [](const ChangeSearch& search, FoundRows& to, const RowVertices& vertices, const MetBicliques& met, std::size_t from,
+                             std::size_t until, const Values& left_of, const Values& right_of, const Values& change_of, const Wide& left_start,
+                             const Wide& right_start, std::int32_t first) {
+        to.add(search.settle_rows(to.others, vertices, met, from, until, left_of, right_of, change_of, left_start, right_start, first));
+      });
+  nb::class_<RowVertices>(module, "RowVertices")
+      .def("__init__", [](RowVertices* at, const Input<u64>& left_hashes, const Input<u64>& right_hashes, bool roots_are_left, const Values& place) {
+        new (at) RowVertices(left_hashes.data(), left_hashes.size(), right_hashes.data(), right_hashes.size(), roots_are_left, place.data(), place.size());
+      });
+  nb::class_<FoundRows>(module, "FoundRows").def(nb::init<>()).def("take", &FoundRows::take);
+  nb::class_<ChangedRows>(module, "ChangedRows").def("__len__", &ChangedRows::size).def_prop_ro("digest", &ChangedRows::digest);
+  nb::class_<LaidOutRows>(module, "LaidOutRows")
+      .def(nb::init<const ChangedRows&, const std::optional<Values>&, std::size_t, std::int64_t>(), nb::arg(), nb::arg().none(), nb::arg(),
+           nb::arg(), nb::keep_alive<1, 2>())
+      .def("groups", &LaidOutRows::groups)
+      .def("encode", &LaidOutRows::encode)
+      .def("columns", &LaidOutRows::columns);
   nb::class_<LaidOut>(module, "LaidOut")
       .def(nb::init<const Wide&, const Values&, const Wide&, const Values&, const Input<u64>&, const Input<u64>&, bool, const Values&,
                     const std::optional<Values>&, std::size_t, std::int64_t>(),

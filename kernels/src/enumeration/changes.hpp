@@ -227,33 +227,34 @@ class Remains {
     find_new();
   }
 
-  /// Adds a biclique of the subgraph to those that appeared, and what vanishes inside it, if this
-  /// change is the first one that it contains. Its members are given with their places in the sides
-  /// of the subgraph, too. What vanishes here alone goes to `gone`, all else to `found`. Says
-  /// whether it appeared.
-  bool take(Span left, Span right, Places left_places, Places right_places, Lists& gone, FoundChanges& found) {
-    const bool alone = is_alone(left_places, right_places);
-    if (!alone && !g_.is_first(number_, left, right)) return false;
-    if (!alone) {
-      split_whole(left_places, right_places, found);
+  /// Adds what vanishes inside of a biclique of the subgraph, if this change is the first one that
+  /// it contains; says whether it is, and the biclique appeared. `one` tells its members, as places
+  /// and as vertices. What vanishes here alone goes to `gone`, all else to `found`.
+  template <class Biclique, class Gone>
+  bool take(const Biclique& one, Gone& gone, FoundChanges& found) {
+    const Places left = one.left_places, right = one.right_places;
+    const std::size_t n_left = left.members.size(), n_right = right.members.size();
+    if (!is_alone(left, right)) {
+      if (!g_.is_first(number_, one.left, one.right)) return false;
+      split_whole(left, right, found);
       return true;
     }
-    if (left.size() > 1 && least_.accepts(left.size() - 1, right.size())) {
+    if (n_left > 1 && least_.accepts(n_left - 1, n_right)) {
       Outside* const outside = beyond_right();
-      if (!(outside ? outside->reached_by_all(left_places, left_place_) : extends(without(left, change_.left), {right.begin(), right.end()}, g_.by_left_, g_.fresh_left_))) {
-        if (outside && !outside->may_be_reached_anew(left_places, left_place_))
-          gone.add_without_left(left, std::lower_bound(left.first, left.last, change_.left), right);
+      if (!(outside ? outside->reached_by_all(left, left_place_) : is_extended_right(one.left, one.right))) {
+        if (outside && !outside->may_be_reached_anew(left, left_place_))
+          gone.without_left(one, member(left, left_place_));
         else
-          vanish(span_of(without(left, change_.left)), right, found);
+          vanish(span_of(without(one.left, change_.left)), one.right, found);
       }
     }
-    if (right.size() > 1 && least_.accepts(left.size(), right.size() - 1)) {
+    if (n_right > 1 && least_.accepts(n_left, n_right - 1)) {
       Outside* const outside = beyond_left();
-      if (!(outside ? outside->reached_by_all(right_places, right_place_) : extends(without(right, change_.right), {left.begin(), left.end()}, g_.by_right_, g_.fresh_right_))) {
-        if (outside && !outside->may_be_reached_anew(right_places, right_place_))
-          gone.add_without_right(left, right, std::lower_bound(right.first, right.last, change_.right));
+      if (!(outside ? outside->reached_by_all(right, right_place_) : is_extended_left(one.left, one.right))) {
+        if (outside && !outside->may_be_reached_anew(right, right_place_))
+          gone.without_right(one, member(right, right_place_));
         else
-          vanish(left, span_of(without(right, change_.right)), found);
+          vanish(one.left, span_of(without(one.right, change_.right)), found);
       }
     }
     return true;
@@ -285,6 +286,17 @@ class Remains {
         if ((place != left_place_ || v != right_place_) && right.members.has(v + right.base)) return false;
     }
     return true;
+  }
+  /// Where a place stands among members.
+  static std::size_t member(Places all, std::int32_t place) {
+    return static_cast<std::size_t>(std::lower_bound(all.members.first, all.members.last, place + all.base) - all.members.first);
+  }
+  /// Without the end of the change on that side.
+  bool is_extended_right(Span left, Span right) {
+    return extends(without(left, change_.left), {right.begin(), right.end()}, g_.by_left_, g_.fresh_left_);
+  }
+  bool is_extended_left(Span left, Span right) {
+    return extends(without(right, change_.right), {left.begin(), left.end()}, g_.by_right_, g_.fresh_right_);
   }
   static void vanish(Span left, Span right, FoundChanges& found) { found.vanish(left, right, hash_of(left, right)); }
 

@@ -104,6 +104,19 @@ class DistinctLists {
   std::vector<std::size_t> places_;  // one more than the number of a list; 0: nothing is there
 };
 
+/// Adds to lists a biclique without one of its members, told by where that stands.
+struct ListsWithout {
+  Lists& to;
+  template <class Biclique>
+  void without_left(const Biclique& one, std::size_t member) {
+    to.add_without_left(one.left, one.left.first + member, one.right);
+  }
+  template <class Biclique>
+  void without_right(const Biclique& one, std::size_t member) {
+    to.add_without_right(one.left, one.right, one.right.first + member);
+  }
+};
+
 /// What threads find.
 class FoundChanges {
  public:

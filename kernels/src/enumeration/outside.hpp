@@ -59,6 +59,7 @@ class Outside {
     }
     words_ = inside_words_ + words_of(static_cast<std::size_t>(n) + 1);
     usable_ = words_ * members.size() <= kMostWords;
+    last_met_ = 0;
     if (usable_) set_bits(members.size(), unshared, seen);
     for (std::size_t i = 0; i < n_touched; ++i) seen[static_cast<std::size_t>(touched_[i])] = 0;
     for (std::int32_t x : inside) seen[static_cast<std::size_t>(x)] = 0;
@@ -85,10 +86,13 @@ class Outside {
     if (n_rows == 1) return alone_[static_cast<std::size_t>(rows[0] - bits_.data()) / words_] != 0;
     if (least >> 32 == 0) return false;
     const u64 *one = rows[static_cast<u32>(least)], *other = rows[static_cast<u32>(second)];
-    for (std::size_t at = 0; at < words_ - inside_words_; at += kBlock) {
+    const std::size_t end = words_ - inside_words_;
+    for (std::size_t n = 0, at = last_met_; n < end; n += kBlock, at = at + kBlock == end ? 0 : at + kBlock) {
       Block both = block_at(one + at) & block_at(other + at);
       for (std::size_t i = 0; i < n_rows && !empty(both); ++i) both = both & block_at(rows[i] + at);
-      if (!empty(both)) return true;
+      if (empty(both)) continue;
+      last_met_ = at;
+      return true;
     }
     return false;
   }
@@ -206,6 +210,7 @@ class Outside {
   Ids new_ends_, touched_, ends_;  // memory that only grows; of ends_, those of each member from its start on
   std::vector<std::size_t> start_;
   std::size_t words_ = 0, inside_words_ = 0, new_words_ = 0;
+  std::size_t last_met_ = 0;  // where the last set had a vertex, which the next one often has, too
   bool usable_ = false;
 };
 

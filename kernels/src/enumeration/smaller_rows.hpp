@@ -1,0 +1,215 @@
+// smaller_rows.hpp: bicliques of subgraphs as rows of a file that holds smaller sides alone.
+//
+// What it makes: of each biclique the smaller side, both sizes, the root, and the digest of all. A
+// biclique may be written without one of its members, as those that vanish are. Input: members as
+// numbers of the subgraphs, the vertices that these stand for, and of each vertex the hash of its
+// label and its place in the order of roots. Why: a biclique is mapped, hashed, looked through for
+// the root and cut down while its members are at hand, instead of as two lists in memory, one pass
+// after the other. Cost: O(members) for each, and for a remainder of it what is written.
+#pragma once
+
+#include "enumeration/growing.hpp"
+#include "graphs/rows.hpp"
+#include "lanes/hash.hpp"
+#include "lanes/types.hpp"
+#include "output/row_group.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+struct SmallerRows {
+  Growing<std::int64_t> offsets;
+  Growing<i32> ids, n_left, n_right, root;
+  u64 digest = 0;
+  SmallerRows() { offsets.push(0); }
+  std::size_t size() const { return root.size(); }
+  /// Ends a row whose ids were written.
+  void end(i32 left, i32 right, i32 own_root, u64 hash) {
+    offsets.push(static_cast<std::int64_t>(ids.size()));
+    n_left.push(left), n_right.push(right), root.push(own_root);
+    digest += hash;
+  }
+  void add(const SmallerRows& some) {
+    const auto behind = static_cast<std::int64_t>(ids.size());
+    for (std::size_t i = 1; i <= some.size(); ++i) offsets.push(some.offsets[i] + behind);
+    put(some.ids, ids), put(some.n_left, n_left), put(some.n_right, n_right), put(some.root, root);
+    digest += some.digest;
+  }
+  void reserve(std::size_t n, std::size_t n_ids) {
+    offsets.reserve(n + 1), ids.reserve(n_ids);
+    n_left.reserve(n), n_right.reserve(n), root.reserve(n);
+  }
+
+ private:
+  static void put(const Growing<i32>& from, Growing<i32>& to) {
+    std::copy_n(from.data(), from.size(), to.room(from.size()));
+    to.add(from.size());
+  }
+};
+
+/// What a row takes of the vertices of a graph: mixed hashes of their labels, and of the side of the
+/// roots, places in the order of these, above the vertex.
+class RowVertices {
+ public:
+  RowVertices(const u64* left_hashes, std::size_t n_left, const u64* right_hashes, std::size_t n_right, bool roots_are_left, const i32* place,
+              std::size_t n_places)
+      : left(mixed(left_hashes, n_left, kLeftSeed)), right(mixed(right_hashes, n_right, kRightSeed)), roots_are_left(roots_are_left) {
+    if (n_places < (roots_are_left ? n_left : n_right)) throw std::invalid_argument("a vertex that may be a root has no place");
+    for (std::size_t v = 0; v < n_places; ++v) places.push_back(u64{static_cast<u32>(place[v])} << 32 | v);
+  }
+  const std::vector<u64> left, right;
+  const bool roots_are_left;
+  std::vector<u64> places;
+
+ private:
+  static std::vector<u64> mixed(const u64* hashes, std::size_t n, u64 seed) {
+    std::vector<u64> found(n);
+    std::transform(hashes, hashes + n, found.begin(), [seed](u64 hash) { return vertex_hash(hash, seed); });
+    return found;
+  }
+};
+
+/// Writes one biclique after the other, whole or without a member.
+class RowWriter {
+ public:
+  /// The vertices that the numbers of members stand for; null: themselves.
+  RowWriter(const RowVertices& vertices, const i32* left_of, const i32* right_of) : v_(vertices), left_of_(left_of), right_of_(right_of) {}
+
+  /// The biclique that is written next.
+  void take(Span left, Span right) {
+    left_ = written(left, left_of_, left_room_), right_ = written(right, right_of_, right_room_);
+    left_hash_ = sum(left_, v_.left), right_hash_ = sum(right_, v_.right);
+    root_ = first_of(nullptr);
+  }
+  Span left() const { return left_; }
+  Span right() const { return right_; }
+  void put(SmallerRows& to) const { put(to, nullptr, nullptr); }
+  /// Without a member, told by where it stands among them.
+  void put_without_left(SmallerRows& to, std::size_t one) const { put(to, left_.first + one, nullptr); }
+  void put_without_right(SmallerRows& to, std::size_t one) const { put(to, nullptr, right_.first + one); }
+
+ private:
+  static Span written(Span members, const i32* of, Ids& room) {
+    if (!of) return members;
+    if (room.size() < members.size()) room.resize(2 * members.size());
+    std::transform(members.first, members.last, room.begin(), [of](i32 member) { return of[member]; });
+    return {room.data(), room.data() + members.size()};
+  }
+  static u64 sum(Span vertices, const std::vector<u64>& hashes) {
+    u64 found = 0;
+    for (const i32 v : vertices) found += hashes[static_cast<std::size_t>(v)];
+    return found;
+  }
+  /// The vertex with the least place, without a branch that depends on it.
+  i32 first_of(const i32* left_out) const {
+    const Span all = v_.roots_are_left ? left_ : right_;
+    u64 found = ~u64{0};
+    for (const i32* at = all.first; at != all.last; ++at) found = std::min(found, at == left_out ? ~u64{0} : v_.places[static_cast<std::size_t>(*at)]);
+    return static_cast<i32>(found);
+  }
+  static void put_all(Growing<i32>& to, Span vertices, const i32* left_out) {
+    i32* at = to.room(vertices.size());
+    for (const i32* one = vertices.first; one != vertices.last; ++one) {
+      *at = *one;
+      at += one != left_out;
+    }
+    to.add(vertices.size() - (left_out != nullptr));
+  }
+  void put(SmallerRows& to, const i32* no_left, const i32* no_right) const {
+    const auto n_left = static_cast<i32>(left_.size()) - (no_left != nullptr), n_right = static_cast<i32>(right_.size()) - (no_right != nullptr);
+    if (n_left < 1 || n_right < 1) throw std::invalid_argument("a biclique has an empty side");
+    if (left_is_smaller(n_left, n_right))
+      put_all(to.ids, left_, no_left);
+    else
+      put_all(to.ids, right_, no_right);
+    const u64 left = left_hash_ - (no_left ? v_.left[static_cast<std::size_t>(*no_left)] : 0);
+    const u64 right = right_hash_ - (no_right ? v_.right[static_cast<std::size_t>(*no_right)] : 0);
+    const i32* const no_root = v_.roots_are_left ? no_left : no_right;
+    to.end(n_left, n_right, no_root && *no_root == root_ ? first_of(no_root) : root_, biclique_hash(left, right));
+  }
+
+  const RowVertices& v_;
+  const i32 *const left_of_, *const right_of_;
+  Ids left_room_, right_room_;
+  Span left_{}, right_{};
+  u64 left_hash_ = 0, right_hash_ = 0;
+  i32 root_ = 0;
+};
+
+/// Rows cut into groups, sorted by the partitions of their roots where these are given.
+class SmallerGroups {
+ public:
+  /// A group: its partition, and its rows from `first` to before `last` in their order.
+  struct Group {
+    std::int64_t partition;
+    std::size_t first, last;
+  };
+  SmallerGroups(const SmallerRows& rows, const i32* partition, std::size_t n_partitioned, std::size_t most_rows, std::int64_t most_ids)
+      : rows_(rows) {
+    if (partition) sort(partition, n_partitioned);
+    std::int64_t ids = 0;
+    for (std::size_t at = 0; at < rows.size(); ++at) {
+      const std::size_t i = row(at);
+      const std::int64_t own = rows.offsets[i + 1] - rows.offsets[i], number = partition ? partition[rows.root[i]] : 0;
+      if (at == 0 || number != groups_.back().partition || at - groups_.back().first == most_rows || ids + own > most_ids) {
+        groups_.push_back({number, at, at});
+        ids = 0;
+      }
+      groups_.back().last = at + 1;
+      ids += own;
+    }
+  }
+  const std::vector<Group>& groups() const { return groups_; }
+
+  /// Calls `use` with the columns of a group: lists, n_left, n_right, roots, and their number.
+  template <class Use>
+  void with(const Group& group, const Use& use) const {
+    const std::size_t n = group.last - group.first;
+    std::vector<i32> offsets{0};
+    offsets.reserve(n + 1);
+    if (order_.empty()) {
+      const std::int64_t begin = rows_.offsets[group.first];
+      for (std::size_t i = group.first; i < group.last; ++i) offsets.push_back(static_cast<i32>(rows_.offsets[i + 1] - begin));
+      const auto from = [&](const Growing<i32>& column) { return column.data() + group.first; };
+      return use(ListColumn{offsets.data(), rows_.ids.data() + begin}, from(rows_.n_left), from(rows_.n_right), from(rows_.root), n);
+    }
+    std::vector<i32> ids, n_left(n), n_right(n), root(n);
+    for (std::size_t k = 0; k < n; ++k) {
+      const std::size_t i = row(group.first + k);
+      ids.insert(ids.end(), rows_.ids.data() + rows_.offsets[i], rows_.ids.data() + rows_.offsets[i + 1]);
+      offsets.push_back(static_cast<i32>(ids.size()));
+      n_left[k] = rows_.n_left[i], n_right[k] = rows_.n_right[i], root[k] = rows_.root[i];
+    }
+    use(ListColumn{offsets.data(), ids.data()}, n_left.data(), n_right.data(), root.data(), n);
+  }
+
+ private:
+  std::size_t row(std::size_t at) const { return order_.empty() ? at : order_[at]; }
+  /// By partition; those of one stay in their order, which is none where they all are of one.
+  void sort(const i32* partition, std::size_t n_partitioned) {
+    std::vector<std::size_t> start;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (static_cast<std::size_t>(rows_.root[i]) >= n_partitioned) throw std::invalid_argument("a root is in no partition");
+      const auto of = static_cast<std::size_t>(partition[rows_.root[i]]);
+      if (of + 2 > start.size()) start.resize(of + 2, 0);
+      ++start[of + 1];
+    }
+    if (std::count(start.begin(), start.end(), 0) + 1 >= static_cast<std::ptrdiff_t>(start.size())) return;
+    std::partial_sum(start.begin(), start.end(), start.begin());
+    order_.resize(rows_.size());
+    for (std::size_t i = 0; i < rows_.size(); ++i) order_[start[static_cast<std::size_t>(partition[rows_.root[i]])]++] = i;
+  }
+
+  const SmallerRows& rows_;
+  std::vector<std::size_t> order_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq
