@@ -191,7 +191,7 @@ class ChangeSearch:
             "min_edges": min(whole_number("min_edges", min_edges), UNREACHED - 1),
         }
         fresh = _rows_of(starts, columns, as_int32(new_left, "new_left"), as_int32(new_right, "new_right"))
-        self._rows, self._fresh = (starts, columns), fresh
+        self._rows, self._fresh, self._n_vertices = (starts, columns), fresh, (len(starts) - 1, n_columns)
         self._search = load_extension().ChangeSearch(starts, columns, n_columns, *fresh, *self._least.values())
         self._costs: Int64Array = self._search.costs()
 
@@ -354,7 +354,8 @@ class ChangeSearch:
         (1, 2)
         """
         workers, ran_on, extension = number_of_threads(threads), "", load_extension()
-        left, right = (checked_hashes(each, len(each), "hashes") for each in hashes)
+        sides = zip(("left", "right"), hashes, self._n_vertices, strict=True)
+        left, right = (checked_hashes(each, n, f"{name}_hashes") for name, each, n in sides)
         of_graph = left, right, one_of("side", side, ("left", "right")) == "left", as_int32(place, "place")
         found, vertices = extension.FoundRows(), extension.RowVertices(*of_graph)
         with ThreadPoolExecutor(workers, "changes") as pool:

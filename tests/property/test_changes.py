@@ -227,3 +227,65 @@ def test_no_new_edge_changes_nothing():
     assert isinstance(found, kernels.Changes)
     assert isinstance(found.appeared, kernels.BicliqueLists)
     assert (len(found.appeared), len(found.vanished), found.backend) == (0, 0, "")
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    batches(),
+    st.tuples(st.integers(1, 2), st.integers(1, 2), st.integers(1, 5)),
+    st.sampled_from(["left", "right"]),
+    st.integers(0, 2**32),
+    st.integers(1, 2),
+    st.booleans(),
+)
+def test_rows_of_smaller_sides_are_of_the_same_bicliques(batch, least, side, seed, threads, in_groups):
+    edges, new, n_left, n_right = batch
+    expected = found_by(*batch, least)
+    generator = np.random.default_rng(seed)
+    hashes = [generator.integers(0, 2**63, n).astype(np.uint64) for n in (n_left, n_right)]
+    place = generator.permutation(n_left if side == "left" else n_right)
+    graph, ends = graph_of(edges, n_left, n_right), np.array(sorted(new), np.int64).reshape(-1, 2).T
+    thresholds = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
+    with pytest.MonkeyPatch.context() as patch:
+        if in_groups:
+            patch.setattr("kernels.changes.PATHS_A_SEARCH", 20)
+        search = kernels.ChangeSearch(graph.indptr, graph.indices, n_right, *ends, **thresholds)
+        found = search.find_rows(hashes, side, place, threads=threads)
+    assert found.backend == expected.backend
+    assert found.backwards().appeared is found.vanished
+    for rows, lists in ((found.appeared, expected.appeared), (found.vanished, expected.vanished)):
+        columns = lists.left_offsets, lists.left, lists.right_offsets, lists.right
+        assert rows.digest == kernels.set_digest(*columns, *hashes)
+        assert len(rows) == len(lists)
+        laid_out = kernels.LaidOutRows(rows, most_rows=3, most_ids=1000)
+        told = []
+        for i, (_, n) in enumerate(laid_out.groups):
+            batch = laid_out.batch(i)
+            assert len(batch) == n <= 3
+            sides = np.split(batch.smaller, batch.offsets[1:-1])
+            told += zip(
+                map(tuple, sides), batch.n_left.tolist(), batch.n_right.tolist(), batch.root.tolist(), strict=True
+            )
+        assert sorted(told) == sorted(
+            (
+                left if len(left) <= len(right) else right,
+                len(left),
+                len(right),
+                min(left if side == "left" else right, key=lambda v: place[v]),
+            )
+            for left, right in listed(lists)
+        )
+
+
+def test_rows_of_a_vertex_without_a_hash_or_a_place_are_refused():
+    search = kernels.ChangeSearch([0, 2, 4], [0, 1, 0, 1], 2, [1], [1])
+    two = np.arange(2, dtype=np.uint64)
+    for hashes, side, place, problem in (
+        ([two[:1], two], "left", [0], "hash"),
+        ([two, two[:1]], "left", [0, 1], "hash"),
+        ([two, two], "left", [0], "place"),
+        ([two, two], "right", [0], "place"),
+        ([two, two], "both", [0, 1], "side"),
+    ):
+        with pytest.raises(ValueError, match=problem):
+            search.find_rows(hashes, side, place)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from kernels import BicliqueLists, LaidOutLists, set_digest
+from kernels import BicliqueLists, ChangeSearch, LaidOutLists, LaidOutRows, set_digest
 from kernels.digest import U64
 from pipeline.settings import PublishSettings
 from pipeline.store.biclique_file import BicliqueWriter, layout_of
@@ -94,3 +94,49 @@ def test_ids_without_a_hash_and_empty_sides_are_refused():
     empty = BicliqueLists(np.array([0, 0]), np.zeros(0, np.int32), np.array([0, 1]), np.zeros(1, np.int32))
     with pytest.raises(ValueError, match="empty side"):
         LaidOutLists(empty, _hashes(), "left", np.arange(3), **MOST)
+
+
+def _changed_rows(n: int) -> Any:
+    """What appears as a random graph of n vertices a side gets half of its edges, and its digest."""
+    rng = np.random.default_rng(3)
+    left, right = np.nonzero(rng.random((n, n)) < 0.3)
+    new = rng.random(len(left)) < 0.5
+    starts = np.concatenate([[0], np.cumsum(np.bincount(left, minlength=n))])
+    search = ChangeSearch(starts, right, n, left[new], right[new])
+    hashes = [np.arange(n, dtype=np.uint64)] * 2
+    return search.find_rows(hashes, "left", rng.permutation(n)).appeared
+
+
+@pytest.mark.parametrize("partitions", [None, 1, 4])
+def test_rows_of_smaller_sides_are_sorted_and_cut_alike(partitions):
+    rows = _changed_rows(16)
+    partition = None if partitions is None else np.arange(16) % partitions
+    laid_out = LaidOutRows(rows, partition, most_rows=20, most_ids=60)
+    whole = LaidOutRows(rows, most_rows=10**6, most_ids=10**6).batch(0)
+    of = np.zeros(len(rows), int) if partitions is None else np.asarray(partition)[whole.root]
+    order = np.argsort(of, kind="stable")
+    file = io.BytesIO()
+    publish = PublishSettings(columns="smaller")
+    with BicliqueWriter(file, 1, publish) as writer:
+        for i in range(len(laid_out.groups)):
+            writer.write(laid_out.encode(i, layout_of(publish)))
+    stored = pq.read_table(file).to_pylist()
+    sides = np.split(whole.smaller, whole.offsets[1:-1])
+    numbers = zip(whole.n_left.tolist(), whole.n_right.tolist(), whole.root.tolist(), strict=True)
+    expected = [(side.tolist(), *own) for side, own in zip(sides, numbers, strict=True)]
+    assert [tuple(row.values()) for row in stored] == [expected[i] for i in order]
+    assert np.repeat(*np.transpose(laid_out.groups)).tolist() == of[order].tolist()
+    assert len(laid_out.groups) > len(rows) // 20
+    ids = np.array([len(expected[i][0]) for i in order])
+    ends = np.cumsum([n for _, n in laid_out.groups])
+    for (_, n), end in zip(laid_out.groups, ends, strict=True):
+        assert n <= 20
+        assert n == 1 or ids[end - n : end].sum() <= 60
+
+
+def test_rows_take_a_layout_of_smaller_sides_and_partitions_of_all_roots():
+    rows = _changed_rows(8)
+    with pytest.raises(ValueError, match="both sides"):
+        LaidOutRows(rows, **MOST).encode(0, layout_of(PublishSettings()))
+    with pytest.raises(ValueError, match="partition"):
+        LaidOutRows(rows, np.zeros(1, np.int32), **MOST)
