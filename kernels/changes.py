@@ -302,12 +302,7 @@ class ChangeSearch:
                     else:
                         judged += [_judged(judge, batch, told, settle) for batch in stream if len(batch)]
                     ran_on = stream.result.backend
-            empty = empty_on_host if judge else np.empty
-            appeared, vanished = (
-                BicliqueLists(*_joined([*(one[kind] for one in judged), *parts], pool, workers, empty))
-                for kind, parts in enumerate(found.take())
-            )
-        return Changes(appeared, vanished, ran_on)
+            return _listed(found, judged, pool, workers, ran_on, empty_on_host if judge else np.empty)
 
     def _tables(self) -> dict[str, Any]:
         """The graph and its changes, for a GPU."""
@@ -315,7 +310,9 @@ class ChangeSearch:
         return dict(zip(TABLES, (*self._rows, right_start, right_row, *self._fresh, *others), strict=True))
 
     @memory_is_capacity
-    def find_rows(self, hashes: Sequence[Any], side: Side, place: Any, *, threads: int = 1) -> RowChanges:
+    def find_rows(
+        self, hashes: Sequence[Any], side: Side, place: Any, *, threads: int = 1, least: int = 0
+    ) -> Changes | RowChanges:
         """Search the changes on the CPU, and make rows of smaller sides of what is found.
 
         Parameters
@@ -329,10 +326,12 @@ class ChangeSearch:
             one.
         threads : int
             As of `find`.
+        least : int
+            Where fewer bicliques are met, lists are made of them, as by `find`.
 
         Returns
         -------
-        RowChanges
+        RowChanges or Changes
 
         Raises
         ------
@@ -357,14 +356,19 @@ class ChangeSearch:
         sides = zip(("left", "right"), hashes, self._n_vertices, strict=True)
         left, right = (checked_hashes(each, n, f"{name}_hashes") for name, each, n in sides)
         of_graph = left, right, one_of("side", side, ("left", "right")) == "left", as_int32(place, "place")
-        found, vertices = extension.FoundRows(), extension.RowVertices(*of_graph)
+        found, vertices, groups = extension.FoundRows(), extension.RowVertices(*of_graph), self._groups()
         with ThreadPoolExecutor(workers, "changes") as pool:
-            for first, last in self._groups():
+            for first, last in groups:
                 indptr, indices, *told = self._spanned(first, last, pool, workers)
                 settle = partial(self._search.settle_rows, found, vertices)
                 with stream_maximal_bicliques(indptr, indices, len(told[1]), threads=workers, **self._least) as stream:
                     batches = [_columns_of(batch) for batch in stream]
-                    ran_on = stream.result.backend
+                    ran_on, met = stream.result.backend, stream.result.bicliques
+                if len(groups) == 1 and met < least:
+                    few = extension.FoundChanges()
+                    to_lists = partial(self._search.settle, few)
+                    _finish(self._settle(to_lists, pool, workers, told, first, batches))
+                    return _listed(few, [], pool, workers, ran_on)
                 _finish(self._settle(settle, pool, workers, told, first, batches))
         appeared, vanished = map(ChangedRows, found.take(vertices))
         return RowChanges(appeared, vanished, ran_on)
@@ -432,8 +436,7 @@ def unite_changes(parts: Iterable[Changes]) -> Changes:
         found.add(*list_arrays(part.appeared), *list_arrays(part.vanished))
         ran_on = part.backend or ran_on
     with ThreadPoolExecutor(1, "changes") as pool:
-        appeared, vanished = (BicliqueLists(*_joined(lists, pool, 1)) for lists in found.take())
-    return Changes(appeared, vanished, ran_on)
+        return _listed(found, [], pool, 1, ran_on)
 
 
 def list_arrays(lists: BicliqueLists) -> tuple[Int64Array, Int32Array, Int64Array, Int32Array]:
@@ -499,6 +502,22 @@ def _judged(
     changes = judged.changes()
     _finish(settling)
     return changes
+
+
+def _listed(
+    found: Any,
+    judged: Sequence[tuple[Columns, Columns]],
+    pool: ThreadPoolExecutor,
+    workers: int,
+    ran_on: str,
+    empty: Any = np.empty,
+) -> Changes:
+    """What threads have found, and a GPU has judged, as lists."""
+    appeared, vanished = (
+        BicliqueLists(*_joined([*(one[kind] for one in judged), *parts], pool, workers, empty))
+        for kind, parts in enumerate(found.take())
+    )
+    return Changes(appeared, vanished, ran_on)
 
 
 def _finish(doing: list[Future[None]]) -> None:

@@ -29,6 +29,7 @@ from pipeline.store.layout import RunFolder
 from pipeline.store.records import StoredFile
 from pipeline.store.sizes import Histogram, Sizes
 from pipeline.store.versions import Layer, Part, net_changes
+from pipeline.versions.difference import AnyChanges
 
 ROWS_A_GROUP, IDS_A_GROUP = 1 << 16, 1 << 24
 """Most rows and ids of a row group: what a reader holds at a time."""
@@ -56,12 +57,12 @@ def columns_of_layer(rows: int, bicliques: int) -> Columns:
     The smaller sides are written in a third of the time, and take a third of the bytes. Small
     layers hold both: whoever unites them needs no graph for that.
     """
-    return "both" if may_be_folded(rows, bicliques) else "smaller"
+    return "both" if rows <= most_folded(bicliques) else "smaller"
 
 
-def may_be_folded(rows: int, bicliques: int) -> bool:
-    """Whether a layer of so many rows, of a version of so many bicliques, is written again."""
-    return rows <= max(FOLDED_ROWS, bicliques // FOLDED_SHARE)
+def most_folded(bicliques: int) -> int:
+    """Rows of a layer that is written again, in a version of so many bicliques, at most."""
+    return max(FOLDED_ROWS, bicliques // FOLDED_SHARE)
 
 
 @dataclass(frozen=True)
@@ -131,9 +132,12 @@ class Roots:
         found: Int32s = self._vertex[np.minimum.reduceat(self._order[members], offsets[:-1])].astype(np.int32)
         return found
 
-    def rows(self, search: kernels.ChangeSearch, threads: int, hashes: tuple[Hashes, Hashes]) -> kernels.RowChanges:
-        """Search changes, and make rows of smaller sides of what is found."""
-        return search.find_rows(hashes, self._side, self._order, threads=threads)
+    def rows(
+        self, search: kernels.ChangeSearch, threads: int, hashes: tuple[Hashes, Hashes], bicliques: int
+    ) -> AnyChanges:
+        """Search changes, and make rows of what is found, where it is a layer of smaller sides."""
+        least = most_folded(bicliques) // 2  # about as many vanish as appear
+        return search.find_rows(hashes, self._side, self._order, threads=threads, least=least)
 
     def laid_out_rows(self, rows: kernels.ChangedRows, *, by_partition: bool) -> kernels.LaidOutRows:
         """Return rows as row groups, as `laid_out` returns lists."""
@@ -209,7 +213,7 @@ def layers_below(layers: list[int], rows: int, bicliques: int) -> int:
     stay = len(layers)
     while stay and layers[stay - 1] <= FOLDED * rows:
         rows += layers[stay - 1]
-        if not may_be_folded(rows, bicliques) and stay <= MOST_LAYERS:
+        if rows > most_folded(bicliques) and stay <= MOST_LAYERS:
             break
         stay -= 1
     return stay

@@ -48,7 +48,6 @@ from pipeline.versions.layer import (
     largest_after,
     layers_below,
     lists_of,
-    may_be_folded,
     write_changes,
 )
 from pipeline.versions.portions import Found, find_changes
@@ -425,8 +424,8 @@ class _Update:
         with self._clock("search"):
             hashes, plan = extended.hashes(graph), read_plan(self._base)
             roots = Roots(plan, len(hashes[0 if plan.side == "left" else 1]))
-            as_rows = None if may_be_folded(way.found, bicliques) else partial(roots.rows, hashes=hashes)
-            found = find_changes(changes, self._folder, placement, way.found, self._observer.dashboard, as_rows)
+            as_rows = partial(roots.rows, hashes=hashes, bicliques=bicliques)
+            found = find_changes(changes, self._folder, placement, way.found, as_rows, self._observer.dashboard)
         appeared, vanished = found.changes.appeared, found.changes.vanished
         did: dict[str, Any] = {"appeared": len(appeared), "vanished": len(vanished)}
         asked["update"].update(workers=found.workers, placement=placement.record("changes"))
