@@ -336,18 +336,34 @@ def bench_update(
     ] = None,
     threads: Threads = 1,
     seed: Annotated[int, typer.Option("--seed", min=0, max=2**62, help="Of the order of the edges.")] = 1,
+    nights: Annotated[
+        int | None,
+        typer.Option(
+            "--nights",
+            min=1,
+            max=10_000,
+            help="Join so many batches one after the other, each to the version before; by default a thousandth of the edges each.",
+        ),
+    ] = None,
     picture: Annotated[str | None, typer.Option("--picture", help="File to draw to: .svg, .png or .pdf.")] = None,
     json: Json = False,
 ) -> None:
     """Join batches of edges to a run, one edge to a tenth of all, beside a run from scratch."""
     from flows.cli import bench_tables, console
     from pipeline.bench.graphs import find_graphs
-    from pipeline.bench.updates import draw_updates, measure_updates
+    from pipeline.bench.updates import draw_updates, measure_nights, measure_updates
+    from pipeline.errors import InputError
     from pipeline.placement.machine import machine_facts
 
     check_picture(picture)
+    if nights is not None and (len(edges or ()) > 1 or picture is not None):
+        raise InputError(
+            "--nights: batches are of one size, and there is no picture of them; name --edges once at most"
+        )
+    found, sizes = find_graphs(graphs or []), edges or ()
+    several = measure_updates(found, seed, threads, sizes)
     records = []
-    for measured in measure_updates(find_graphs(graphs or []), seed, threads, edges or ()):
+    for measured in several if nights is None else measure_nights(found, nights, seed, threads, *sizes):
         records.append(measured.record())
         console.note(f"{measured.graph}, {measured.edges:,} edges: {measured.seconds:.3f} s ({measured.how})")
     if picture is not None:

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 
 from pipeline.errors import BicliqError, InputError
 from pipeline.picture import picture
-from pipeline.run import run
+from pipeline.run import RunSummary, run
 from pipeline.settings import ClusterSettings, SearchSettings, Settings, VersionSettings
-from pipeline.versions.update import update
+from pipeline.versions.update import UpdateRecord, update
 
 LARGEST = 0.1
 """Share of the edges that the largest batch joins."""
@@ -105,35 +105,90 @@ def measure_updates(
             raise InputError(f"{name}: batches of {batches} edges of {len(table)}: some edges must be left")
         order = np.random.default_rng(seed).permutation(len(table))
         with tempfile.TemporaryDirectory() as folder:
-            yield from _measured(name, table, batches, order, Path(folder), threads)
+            bench = _Updates(name, table, order, Path(folder), threads, VersionSettings(compact_share=float("inf")))
+            base = bench.run("base.parquet", order[batches[-1] :])
+            for batch in batches:
+                found = bench.update(f"{batch}.parquet", order[:batch], base.run)
+                yield bench.measured(batch, found, base)
+            bench.compare(found)
 
 
-def _measured(
-    name: str, table: pa.Table, batches: list[int], order: Any, folder: Path, threads: int
+def measure_nights(
+    graphs: dict[str, Path], nights: int, seed: int = 1, threads: int = 1, size: int | None = None
 ) -> Iterator[UpdateMeasured]:
-    """Join each batch to the same base, in a store that is removed afterwards."""
+    """Join batches of random edges one after the other, each to the version before.
 
-    def written(file: str, rows: Any) -> str:
-        pq.write_table(table.take(pa.array(np.sort(rows))), folder / file)
-        return str(folder / file)
+    Parameters
+    ----------
+    graphs, seed, threads
+        As of `measure_updates`.
+    nights
+        How many batches.
+    size
+        Edges of a batch; None: a thousandth of all.
 
-    settings = Settings(
-        store=str(folder / "store"),
-        search=SearchSettings(threads=threads),
-        versions=VersionSettings(compact_share=float("inf")),
-        cluster=ClusterSettings(local=True),
-    )
-    base = run(written("base.parquet", order[batches[-1] :]), settings)
-    for size in batches:
-        found = update(written(f"{size}.parquet", order[:size]), settings, base.run)
+    Raises
+    ------
+    InputError, BicliqError
+        As of `measure_updates`; the last version is compared.
+
+    Notes
+    -----
+    A version whose layers have grown heavy is written whole, which counts.
+    """
+    for name, path in graphs.items():
+        table = pq.read_table(path)
+        own = size or max(len(table) // 1000, 1)
+        if own * nights >= len(table):
+            raise InputError(f"{name}: {nights} batches of {own} edges of {len(table)}: some edges must be left")
+        order = np.random.default_rng(seed).permutation(len(table))
+        with tempfile.TemporaryDirectory() as folder:
+            bench = _Updates(name, table, order, Path(folder), threads, VersionSettings())
+            base = bench.run("base.parquet", order[own * nights :])
+            for night in range(nights):
+                rows = order[own * night : own * (night + 1)]
+                found = bench.update(f"{night}.parquet", rows)
+                yield bench.measured(own, found, base)
+            bench.compare(found)
+
+
+class _Updates:
+    """A graph whose edges are joined to a store, in batches."""
+
+    def __init__(
+        self, name: str, table: pa.Table, order: Any, folder: Path, threads: int, versions: VersionSettings
+    ) -> None:
+        self._name, self._table, self._order, self._folder = name, table, order, folder
+        self._settings = Settings(
+            store=str(folder / "store"),
+            search=SearchSettings(threads=threads),
+            versions=versions,
+            cluster=ClusterSettings(local=True),
+        )
+
+    def run(self, file: str, rows: Any) -> RunSummary:
+        """Search some of the edges."""
+        return run(self._written(file, rows), self._settings)
+
+    def update(self, file: str, rows: Any, parent: str | None = None) -> UpdateRecord:
+        """Join some of the edges to a version, by default the latest."""
+        return update(self._written(file, rows), self._settings, parent)
+
+    def measured(self, size: int, found: UpdateRecord, base: RunSummary) -> UpdateMeasured:
+        """What an update changed and took, beside the run of its base."""
         changed = found.how, found.appeared, found.vanished, found.bicliques, found.bytes
         seconds = found.seconds["total"], found.seconds["search"], base.seconds["total"]
-        yield UpdateMeasured(name, size, size / len(table), *changed, *seconds)
-    whole = run(written("all.parquet", order), settings)
-    if (whole.bicliques, whole.digest) != (found.bicliques, found.digest):
-        raise BicliqError(
-            f"{name}: the update by {batches[-1]} edges and a run of all of them differ; this is a defect"
-        )
+        return UpdateMeasured(self._name, size, size / len(self._table), *changed, *seconds)
+
+    def compare(self, found: UpdateRecord) -> None:
+        """Compare a version that holds all edges with a run from scratch."""
+        whole = self.run("all.parquet", self._order)
+        if (whole.bicliques, whole.digest) != (found.bicliques, found.digest):
+            raise BicliqError(f"{self._name}: a version and a run of all of its edges differ; this is a defect")
+
+    def _written(self, file: str, rows: Any) -> str:
+        pq.write_table(self._table.take(pa.array(np.sort(rows))), self._folder / file)
+        return str(self._folder / file)
 
 
 def draw_updates(records: Sequence[dict[str, Any]], path: str | Path) -> None:

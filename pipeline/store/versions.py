@@ -82,12 +82,14 @@ class Layer:
         return bool(self.record[kind.removeprefix("changes/")].get("columns") == "smaller")
 
     def sides(self, kind: str = APPEARED) -> LargerSides:
-        """Return the larger sides of what appeared, by its own graph, or vanished, by that below."""
-        record = self.record
-        if kind == VANISHED:
-            base = self.folder.store.run(str(self.record["base"]))
-            record = self.below.record if self.below else base.read_record("run.json")
-        return LargerSides(self.folder.store.graph(str(record["graph"])))
+        """Return the larger sides of what appeared (by its own graph) or vanished (that below)."""
+        graph = self._graph_below if kind == VANISHED else str(self.record["graph"])
+        return LargerSides(self.folder.store.graph(graph))
+
+    @cached_property
+    def _graph_below(self) -> str:
+        base = self.folder.store.run(str(self.record["base"]))
+        return str((self.below.record if self.below else base.read_record("run.json"))["graph"])
 
     def table(self, kind: str, check: bool = True) -> pa.Table:
         """Read what appeared or vanished, with both sides."""

@@ -84,7 +84,7 @@ class Difference:
         return found[0] if len(found) == 1 else _together(*found)
 
     def find_rows(self, searched: Callable[[kernels.ChangeSearch], AnyChanges]) -> AnyChanges | None:
-        """The same as rows of smaller sides, if `searched` makes such; None where there are two steps."""
+        """The same, maybe as rows, which `searched` may make; None where there are two steps."""
         if len(self._steps) > 1:
             return None
         step, search = self._steps[0]

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from flows.cli.app import invoke
-from pipeline.bench.updates import UpdateMeasured, batch_sizes, draw_updates, measure_updates
+from pipeline.bench.updates import UpdateMeasured, batch_sizes, draw_updates, measure_nights, measure_updates
 from pipeline.errors import InputError
 from tests.real_graphs import DATA
 
@@ -35,3 +35,19 @@ def test_sizes_go_up_to_a_tenth_and_leave_some_edges():
     (found,) = measure_updates({"UC": UC}, sizes=[2])
     assert isinstance(found, UpdateMeasured)
     assert found.record()["graph"] == "UC"
+
+
+def test_nights_follow_one_another_and_end_in_the_run_of_all_edges(capsys):
+    assert invoke(["bench", "update", str(UC), "--nights", "3", "--edges", "30", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["graphs"]
+    assert [row["edges"] for row in rows] == [30, 30, 30]
+    assert len({row["bicliques"] for row in rows}) == 3
+    (one,) = measure_nights({"UC": UC}, 1)
+    assert one.edges == 7
+
+
+def test_nights_take_one_size_and_leave_some_edges(capsys):
+    assert invoke(["bench", "update", str(UC), "--nights", "2", "--edges", "1", "--edges", "2"]) == 2
+    assert "one size" in capsys.readouterr().err
+    with pytest.raises(InputError, match="some edges must be left"):
+        list(measure_nights({"UC": UC}, 8, size=1000))

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from kernels import BicliqueLists, ChangeSearch, LaidOutLists, LaidOutRows, set_digest
+from kernels import BicliqueLists, ChangedRows, ChangeSearch, LaidOutLists, LaidOutRows, RowChanges, set_digest
 from kernels.digest import U64
 from pipeline.settings import PublishSettings
 from pipeline.store.biclique_file import BicliqueWriter, layout_of
@@ -96,15 +96,17 @@ def test_ids_without_a_hash_and_empty_sides_are_refused():
         LaidOutLists(empty, _hashes(), "left", np.arange(3), **MOST)
 
 
-def _changed_rows(n: int) -> Any:
-    """What appears as a random graph of n vertices a side gets half of its edges, and its digest."""
+def _changed_rows(n: int) -> ChangedRows:
+    """What appears as a random graph of n vertices a side gets half of its edges."""
     rng = np.random.default_rng(3)
     left, right = np.nonzero(rng.random((n, n)) < 0.3)
     new = rng.random(len(left)) < 0.5
     starts = np.concatenate([[0], np.cumsum(np.bincount(left, minlength=n))])
     search = ChangeSearch(starts, right, n, left[new], right[new])
     hashes = [np.arange(n, dtype=np.uint64)] * 2
-    return search.find_rows(hashes, "left", rng.permutation(n)).appeared
+    found = search.find_rows(hashes, "left", rng.permutation(n))
+    assert isinstance(found, RowChanges)
+    return found.appeared
 
 
 @pytest.mark.parametrize("partitions", [None, 1, 4])

@@ -1,4 +1,4 @@
-// bind_sets.cpp: sets of bicliques for Python: which rows are in one, and what changes leave of one.
+// bind_sets.cpp: sets of bicliques for Python: which rows are in one, and what changes leave.
 #include "bindings/bindings.hpp"
 #include "enumeration/net_changes.hpp"
 #include "output/biclique_set.hpp"

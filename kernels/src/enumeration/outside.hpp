@@ -5,7 +5,8 @@
 // inside are; and may there be one outside that is, by new edges (then somebody else may find what
 // is left, too)? Input: the rows of the members, and which of their edges are new. Method: a row of
 // bits for each member, of the vertices inside, then of those outside that two members or more
-// reach. Outside, words of the two members that reach least are compared first, and most end there.
+// reach, those that most of them reach first: who is adjacent to k members is among the first
+// words. There, words of the two members that reach least are compared first, and most end there.
 // (On gowalla some 80 words for 6 members: one vertex after the other, each looked up in the rows
 // of bits, took six times as long.) Cost: the edges of the members once; then the words of a row
 // for two members, and seldom more. One object takes one subgraph after the other, in the same
@@ -17,8 +18,10 @@
 #include "lanes/types.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace bicliq {
@@ -50,16 +53,9 @@ class Outside {
     // reaches is the first beyond those inside, and is cleared again.
     for (std::size_t i = 0; i < inside.size(); ++i) seen[static_cast<std::size_t>(inside.first[i])] = static_cast<std::int32_t>(i);
     const auto unshared = static_cast<std::int32_t>(64 * inside_words_);
-    std::int32_t n = 0;
-    for (std::size_t i = 0; i < n_touched; ++i) {
-      std::int32_t& place = seen[static_cast<std::size_t>(touched_[i])];
-      const bool shared = place > 1;
-      n += shared;
-      place = unshared + (shared ? n : 0);
-    }
+    const std::int32_t n = order_by_members(n_touched, unshared, seen);
     words_ = inside_words_ + words_of(static_cast<std::size_t>(n) + 1);
     usable_ = words_ * members.size() <= kMostWords;
-    last_met_ = 0;
     if (usable_) set_bits(members.size(), unshared, seen);
     for (std::size_t i = 0; i < n_touched; ++i) seen[static_cast<std::size_t>(touched_[i])] = 0;
     for (std::int32_t x : inside) seen[static_cast<std::size_t>(x)] = 0;
@@ -86,13 +82,11 @@ class Outside {
     if (n_rows == 1) return alone_[static_cast<std::size_t>(rows[0] - bits_.data()) / words_] != 0;
     if (least >> 32 == 0) return false;
     const u64 *one = rows[static_cast<u32>(least)], *other = rows[static_cast<u32>(second)];
-    const std::size_t end = words_ - inside_words_;
-    for (std::size_t n = 0, at = last_met_; n < end; n += kBlock, at = at + kBlock == end ? 0 : at + kBlock) {
+    const std::size_t end = reached_by_[std::min(n_rows, kMostCounted)];
+    for (std::size_t at = 0; at < end; at += kBlock) {
       Block both = block_at(one + at) & block_at(other + at);
       for (std::size_t i = 0; i < n_rows && !empty(both); ++i) both = both & block_at(rows[i] + at);
-      if (empty(both)) continue;
-      last_met_ = at;
-      return true;
+      if (!empty(both)) return true;
     }
     return false;
   }
@@ -125,6 +119,7 @@ class Outside {
   static constexpr u32 kBlock = 8;  // words that are compared at once
   using Block = Bits<kBlock>;
   static constexpr std::size_t kMostWords = std::size_t{1} << 22;  // 32 MB
+  static constexpr std::size_t kMostCounted = 64;                // members of a vertex that are told apart
   static constexpr std::size_t kEntriesABiclique = 128;  // read here in the time of one look into the rows
 
   static std::size_t words_of(std::size_t n) { return (n + 64 * kBlock - 1) / (64 * kBlock) * kBlock; }
@@ -162,6 +157,26 @@ class Outside {
       start_.push_back(n_ends);
     }
     return n_touched;
+  }
+  /// Gives the vertices that two members or more reach their bits, those that most of them reach
+  /// first: a set of many members is compared with these alone. Takes their numbers of members in
+  /// `place`, and leaves their bits there; that of others is `unshared`. Says how many there are.
+  std::int32_t order_by_members(std::size_t n_touched, std::int32_t unshared, std::vector<std::int32_t>& place) {
+    std::array<std::int32_t, kMostCounted + 2> next{};  // of each number of members: how many vertices have more
+    const auto counted = [](std::int32_t members) { return std::min(static_cast<std::size_t>(members), kMostCounted); };
+    for (std::size_t i = 0; i < n_touched; ++i) ++next[counted(place[static_cast<std::size_t>(touched_[i])])];
+    next[0] = next[1] = 0;
+    std::int32_t n = 0;
+    for (std::size_t members = kMostCounted; members > 1; --members) {
+      const std::int32_t own = std::exchange(next[members], n);
+      n += own;
+      reached_by_[members] = n ? words_of(static_cast<std::size_t>(n) + 1) : 0;
+    }
+    for (std::size_t i = 0; i < n_touched; ++i) {
+      std::int32_t& own = place[static_cast<std::size_t>(touched_[i])];
+      own = own > 1 ? unshared + ++next[counted(own)] : unshared;
+    }
+    return n;
   }
   void set_bits(std::size_t n_members, std::int32_t unshared, const std::vector<std::int32_t>& place) {
     bits_.assign(words_ * n_members, 0);
@@ -203,6 +218,7 @@ class Outside {
     }
   }
 
+  std::array<std::size_t, kMostCounted + 1> reached_by_{};  // words that hold the vertices which so many members reach
   std::vector<char> alone_;    // does it reach any vertex outside?
   std::vector<u32> n_shared_;  // outside vertices that it reaches and others do
   std::vector<u64> bits_, new_bits_;
@@ -210,7 +226,6 @@ class Outside {
   Ids new_ends_, touched_, ends_;  // memory that only grows; of ends_, those of each member from its start on
   std::vector<std::size_t> start_;
   std::size_t words_ = 0, inside_words_ = 0, new_words_ = 0;
-  std::size_t last_met_ = 0;  // where the last set had a vertex, which the next one often has, too
   bool usable_ = false;
 };
 

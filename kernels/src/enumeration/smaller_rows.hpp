@@ -53,8 +53,8 @@ struct SmallerRows {
   }
 };
 
-/// What a row takes of the vertices of a graph: mixed hashes of their labels, and of the side of the
-/// roots, places in the order of these, above the vertex.
+/// What a row takes of the vertices of a graph: mixed hashes of their labels, and, of the side of
+/// the roots, places in the order of these, above the vertex.
 class RowVertices {
  public:
   RowVertices(const u64* left_hashes, std::size_t n_left, const u64* right_hashes, std::size_t n_right, bool roots_are_left, const i32* place,
