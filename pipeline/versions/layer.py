@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -51,13 +51,14 @@ MOST_LAYERS = 32
 Columns = Literal["both", "smaller"]
 
 
-def columns_of_layer(rows: int, bicliques: int) -> Columns:
-    """What a layer of so many rows holds of each biclique, in a version of so many.
+def columns_of_layer(files: Sequence[kernels.BicliqueLists | kernels.ChangedRows], bicliques: int) -> Columns:
+    """What a layer holds of each biclique, in a version of so many.
 
     The smaller sides are written in a third of the time, and take a third of the bytes. Small
     layers hold both: whoever unites them needs no graph for that.
     """
-    return "both" if rows <= most_folded(bicliques) else "smaller"
+    are_rows = any(isinstance(file, kernels.ChangedRows) for file in files)
+    return "smaller" if are_rows or sum(map(len, files)) > most_folded(bicliques) else "both"
 
 
 def most_folded(bicliques: int) -> int:

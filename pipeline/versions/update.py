@@ -433,7 +433,7 @@ class _Update:
             layers = layers_of(self._store, self._before.asked)
             stay, *changed = self._folded(layers, found.changes, roots, bicliques, graph)
             how: Any = {
-                "columns": columns_of_layer(len(changed[0]) + len(changed[1]), bicliques),
+                "columns": columns_of_layer(changed, bicliques),
                 "threads": found.threads or 1,
             }
             written = [
@@ -457,12 +457,11 @@ class _Update:
     ) -> tuple[int, kernels.BicliqueLists | kernels.ChangedRows, kernels.BicliqueLists | kernels.ChangedRows]:
         """Layers that stay below, and what appeared and vanished since these.
 
-        Rows stay what they are if they stand alone, in a layer of smaller sides.
+        Rows stay what they are if they stand alone.
         """
         if isinstance(changes, kernels.RowChanges):
             rows = len(changes.appeared) + len(changes.vanished)
-            alone = layers_below([layer.rows for layer in layers], rows, bicliques) == len(layers)
-            if alone and columns_of_layer(rows, bicliques) == "smaller":
+            if layers_below([layer.rows for layer in layers], rows, bicliques) == len(layers):
                 return len(layers), changes.appeared, changes.vanished
             after, before = LargerSides(graph), LargerSides(self._store.graph(self._graph))
             changes = kernels.Changes(
