@@ -76,8 +76,8 @@ class Stream:
 
     current: Stream
 
-    def __init__(self, non_blocking: bool = False) -> None:
-        self.non_blocking = non_blocking
+    def __init__(self, non_blocking: bool = False, priority: int | None = None) -> None:
+        self.non_blocking, self.priority = non_blocking, priority
 
     def __enter__(self) -> Stream:
         self._before, Stream.current = Stream.current, self

@@ -29,7 +29,7 @@ def use_host(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(arrays, "count_sizes", lambda values, n: np.bincount(values, minlength=n))
 
 
-def compress_on_host(codec: str, pointers: Any, lengths: Any, largest: int, total: int) -> tuple[Any, Any]:
+def compress_on_host(codec: str, pointers: Any, lengths: Any, largest: int, total: int) -> tuple[Any, Any, Any]:
     """What nvCOMP does, by pyarrow."""
     pages = [at(int(pointer), int(n), np.uint8).tobytes() for pointer, n in zip(pointers, lengths, strict=True)]
     assert max(map(len, pages)) == largest
@@ -39,4 +39,8 @@ def compress_on_host(codec: str, pointers: Any, lengths: Any, largest: int, tota
     room = np.zeros((len(pages), max(map(len, packed))), np.uint8)
     for row, page in zip(room, packed, strict=True):
         row[: len(page)] = np.frombuffer(page, np.uint8)
-    return as_array(room), as_array(np.array(list(map(len, packed)), np.uint64))
+    return (
+        as_array(room),
+        as_array(np.array(list(map(len, packed)), np.uint64)),
+        as_array(np.zeros(len(pages), np.int32)),
+    )

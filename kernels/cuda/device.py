@@ -17,6 +17,13 @@ MEMORY_VARIABLE = "BICLIQ_GPU_MEMORY"
 POLL_SECONDS = 0.0002
 """Between two looks at whether a kernel has ended."""
 
+FIRST = -1
+"""Priority of a stream whose blocks of threads start before those of others that wait."""
+
+COMPRESSED_BESIDE = 2
+"""Parts of a file that are compressed at the same time, so that the device has work while the host
+lays out the next one."""
+
 NOT_READY = 600  # cudaErrorNotReady
 
 
@@ -42,7 +49,10 @@ class Streams(NamedTuple):
 
     search: Any
     beside: Any
-    """For copies while a kernel of the search runs."""
+    """For what is short and waited for: copies while a kernel of the search runs, and kernels that
+    go before those of `compress`."""
+    compress: tuple[Any, ...]
+    """For what takes long: each holds a part of a file."""
 
 
 @cache
@@ -54,14 +64,14 @@ def streams(device: int) -> Streams:
     the next.
     """
     del device  # part of the cache's key
-    return Streams(new_stream(), new_stream())
+    return Streams(new_stream(), new_stream(FIRST), tuple(new_stream() for _ in range(COMPRESSED_BESIDE)))
 
 
-def new_stream() -> Any:
+def new_stream(priority: int | None = None) -> Any:
     """A stream of the current device that waits for no other."""
     import cupy
 
-    return cupy.cuda.Stream(non_blocking=True)
+    return cupy.cuda.Stream(non_blocking=True, priority=priority)
 
 
 def is_pending(event: Any) -> bool:

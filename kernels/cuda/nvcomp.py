@@ -46,8 +46,8 @@ def compresses(codec: str) -> bool:
     return codec == "none" or (codec in PREFIXES and library() is not None)
 
 
-def compress(codec: str, pointers: Any, sizes: Any, largest: int, total: int) -> tuple[Any, Any]:
-    """Compress pages of the current GPU, on CuPy's current stream.
+def compress(codec: str, pointers: Any, sizes: Any, largest: int, total: int) -> tuple[Any, Any, Any]:
+    """Have pages of the current GPU compressed, on CuPy's current stream; returns at once.
 
     Parameters
     ----------
@@ -63,11 +63,13 @@ def compress(codec: str, pointers: Any, sizes: Any, largest: int, total: int) ->
         A row for each, on the device.
     packed : array of uint64
         Bytes of each that are used.
+    failed : array of int32
+        Not 0 where nvCOMP could not compress a page.
 
     Raises
     ------
     BackendError
-        If nvCOMP cannot.
+        If nvCOMP refuses them all.
     """
     import cupy
 
@@ -90,9 +92,7 @@ def compress(codec: str, pointers: Any, sizes: Any, largest: int, total: int) ->
         needed, _pointer(outputs), _pointer(packed), options, _pointer(failed),
         ctypes.c_void_p(cupy.cuda.get_current_stream().ptr),
     )  # fmt: skip
-    if failed.any():
-        raise BackendError(f"nvCOMP could not compress pages by {codec}; use the CPU backend for data")
-    return room, packed
+    return room, packed, failed
 
 
 def _call(codec: str, function: str, *arguments: Any) -> None:

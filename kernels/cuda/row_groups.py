@@ -6,9 +6,12 @@ together, so that a launch has thousands of pages.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import cycle, pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +19,7 @@ from numpy.typing import NDArray
 
 from kernels.contracts import CODECS, BicliqueBatch, ColumnChunk, Compression, DescribedRowGroup, SmallerBatch
 from kernels.cuda import nvcomp
-from kernels.cuda.device import current_device, device_errors, new_stream, streams
+from kernels.cuda.device import Streams, current_device, device_errors, new_stream, streams
 from kernels.cuda.layout import SharedEnum, Struct, Values
 from kernels.cuda.program import Program
 from kernels.errors import BackendError
@@ -31,8 +34,16 @@ GROUP_ROWS, GROUP_VALUES = 1 << 19, 1 << 24
 PART_VALUES, PART_MARKS = 1 << 26, 1 << 26
 """Values of all columns that are encoded together, and words of their bitmaps, about."""
 
+LEAST_PARTS = 2
+"""Parts of a batch that has as many row groups: one is laid out while another is compressed, and
+what is written last is short."""
+
 ROOM = 1 << 30
 """Bytes for what is compressed together, about; a page with a long list makes all of them long."""
+
+STORED_BYTES = 40 << 10
+"""Of a dictionary that is not compressed, where the codec is zstd: nvCOMP takes 0.1 ms for a KiB of
+a page, whatever else it has to do, and no reader takes a dictionary in pieces."""
 
 BLOCK_BYTES = 1 << 24
 """Bytes that are copied to the host at a time."""
@@ -44,6 +55,7 @@ MOST_ENTRIES = 1 << 16  # of a dictionary: places have 16 bits
 DICTIONARY_PAYS = 16  # values for each entry of a dictionary
 PLAIN_WIDTH = 32
 HEADER_BYTES = 64
+ZSTD_BLOCK, FRAME_BYTES, BLOCK_HEADER_BYTES = 1 << 17, 9, 3
 THREADS, BLOCKS_A_GROUP, MOST_BLOCKS = 256, 32, 1 << 12
 
 
@@ -64,7 +76,12 @@ PAGE = Struct(
 )  # fmt: skip
 PROGRAM = Program(
     "output/row_groups.cu",
-    (COLUMN, PAGE, SharedEnum(PageType), Values.of(kPlainWidth=PLAIN_WIDTH, kHeaderBytes=HEADER_BYTES)),
+    (
+        COLUMN,
+        PAGE,
+        SharedEnum(PageType),
+        Values.of(kPlainWidth=PLAIN_WIDTH, kHeaderBytes=HEADER_BYTES, kZstdBlock=ZSTD_BLOCK),
+    ),
 )
 
 
@@ -120,7 +137,7 @@ def encode_on_device(
     Yields
     ------
     DeviceRowGroups
-        Those that were encoded together, in their order.
+        Those that were encoded together, in their order. Meanwhile the next ones are.
 
     Raises
     ------
@@ -136,13 +153,21 @@ def encode_on_device(
     """
     if not len(batch):
         return
-    with device_errors(), streams(current_device()).beside:
+    own = streams(current_device())
+    with device_errors(), own.beside:
         encoder = _Encoder(batch, compression)
-    for rows in encoder.parts:
-        with device_errors(), streams(current_device()).beside as stream:
-            encoded = encoder.encode(rows)
-            stream.synchronize()
-        yield encoded
+    begun: deque[_Begun] = deque()
+    try:
+        for rows, lane in zip(encoder.parts, cycle(own.compress), strict=False):
+            begun.append(encoder.begin(rows, own, lane))
+            if len(begun) == len(own.compress):
+                yield encoder.finish(begun.popleft(), own)
+        while begun:
+            yield encoder.finish(begun.popleft(), own)
+    finally:
+        for part in begun:  # nobody wants it, but its memory is free only then
+            with suppress(BackendError), device_errors():
+                part.compressed.synchronize()
 
 
 class _Column:
@@ -160,18 +185,23 @@ class _Column:
 
         return np.asarray(self.offsets[cupy.asarray(rows)].get(), np.int64)
 
-    def page_rows(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows with which pages begin, and the last one's end; row groups share no page."""
-        starts = self.starts(rows)
+    def pages(self, rows: NDArray[np.int64], starts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Rows with which pages begin, and the last one's end; and where their values begin.
+
+        Row groups, of which the same is given, share no page.
+        """
         n_pages = -(-np.diff(starts) // PAGE_VALUES)
         number = np.arange(n_pages.sum()) - np.repeat(n_pages.cumsum() - n_pages, n_pages)
         wanted = np.repeat(starts[:-1], n_pages) + number * PAGE_VALUES
+        found, begins = wanted, wanted
         if self.offsets is not None:
             import cupy
 
             of_part = self.offsets[rows[0] : rows[-1] + 1]
-            wanted = rows[0] + cupy.searchsorted(of_part, cupy.asarray(wanted, cupy.int32)).get()
-        return np.unique(np.concatenate([rows, wanted]))
+            places = cupy.searchsorted(of_part, cupy.asarray(wanted, cupy.int32))
+            found, begins = cupy.stack([places + rows[0], of_part[places].astype(cupy.int64)]).get()
+        bounds, first = np.unique(np.concatenate([rows, found]), return_index=True)
+        return bounds, np.concatenate([starts, begins])[first]
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +209,7 @@ class _Marked:
     """Which numbers a column has in some row groups."""
 
     column: _Column
+    starts: NDArray[np.int64]
     marks: Any
     ends: Any
     entries: NDArray[np.int64]
@@ -198,6 +229,39 @@ class _Marked:
         if self.column.offsets is not None:
             return b"", b""
         return self.least[group].tobytes(), self.most[group].tobytes()
+
+
+@dataclass(frozen=True, eq=False)
+class _Packed:
+    """Pages as they are compressed, in the order of the file.
+
+    Attributes
+    ----------
+    held
+        The memory that they lie in.
+    pointers, packed, failed : array of uint64, uint64 and int32
+        Where each begins, its bytes, and whether nvCOMP could not compress it.
+    stored : array of int64
+        Bytes of those that are stored as they are, and still have to be framed; 0 of others.
+    """
+
+    held: Any
+    pointers: Any
+    packed: Any
+    failed: Any
+    stored: Any
+
+
+@dataclass(frozen=True, eq=False)
+class _Begun:
+    """Row groups whose pages are being compressed, and the memory that this takes."""
+
+    rows: NDArray[np.int64]
+    marked: list[_Marked]
+    pages: NDArray[Any]
+    content: Any
+    packed: _Packed
+    compressed: Any  # an event
 
 
 class _Encoder:
@@ -235,37 +299,75 @@ class _Encoder:
         group_rows = max(1, min(GROUP_ROWS, min(GROUP_VALUES, part_values) * n // most_values))
         n_values = sum(column.values.size for column in self._columns) * group_rows // n
         n_words = sum(column.n_words for column in self._columns)
-        part_rows = group_rows * max(1, min(part_values // max(n_values, 1), PART_MARKS // n_words))
+        most_groups = max(1, min(part_values // max(n_values, 1), PART_MARKS // n_words))
+        n_groups = -(-n // group_rows)
+        n_parts = max(-(-n_groups // most_groups), LEAST_PARTS)
+        part_rows = group_rows * -(-n_groups // n_parts)
         for first in range(0, n, part_rows):
             end = min(first + part_rows, n)
             yield np.append(np.arange(first, end, group_rows), end)
 
-    def encode(self, rows: NDArray[np.int64]) -> DeviceRowGroups:
-        """Row groups that begin with these rows; the last row is their end."""
-        launched = [self._launch_marks(column, column.starts(rows)) for column in self._columns]
-        marked = [self._marked(*each) for each in launched]
-        pages = _in_order([self._pages(number, of, rows) for number, of in enumerate(marked)])
-        content = self._laid(marked, pages)
-        joined, header_bytes, ends = self._joined(pages, *self._packed(content, pages))
-        return DeviceRowGroups(joined, self._described(marked, pages, rows, header_bytes, ends))
+    def begin(self, rows: NDArray[np.int64], own: Streams, lane: Any) -> _Begun:
+        """Lay out row groups that begin with these rows, and have their pages compressed.
 
-    def _launch_marks(self, column: _Column, starts: NDArray[np.int64]) -> tuple[Any, ...]:
-        """Mark the numbers of some row groups, whose values begin there, and count them."""
+        The last row is their end; `lane` is the stream that compresses.
+        """
+        with device_errors(), own.beside:
+            marked = self._marked(rows)
+            pages = self._pages(marked, rows)
+            content = self._laid(marked, pages)
+            laid = own.beside.record()
+        with device_errors(), lane:
+            lane.wait_event(laid)
+            packed = self._packed(content, pages)
+            return _Begun(rows, marked, pages, content, packed, lane.record())
+
+    def finish(self, begun: _Begun, own: Streams) -> DeviceRowGroups:
+        """The row groups, as soon as their pages are compressed."""
+        with device_errors(), own.beside:
+            begun.compressed.synchronize()
+            joined, header_bytes, ends = self._joined(begun.pages, begun.packed)
+            own.beside.synchronize()
+        return DeviceRowGroups(joined, self._described(begun, header_bytes, ends))
+
+    def _marked(self, rows: NDArray[np.int64]) -> list[_Marked]:
+        """Which numbers each column has in some row groups; the device is waited for once."""
         import cupy
 
-        n, n_words = len(starts) - 1, column.n_words
-        marks, counts = cupy.zeros(n * n_words, cupy.uint32), cupy.empty(n * n_words, cupy.uint32)
-        least, most = cupy.full(n, 2**31 - 1, cupy.int32), cupy.full(n, -1, cupy.int32)
-        told = column.values, cupy.asarray(starts, cupy.uint32), np.uint64(n_words), marks
-        self._launch("mark_values", (BLOCKS_A_GROUP, n), *told)
-        blocks = min(-(-marks.size // THREADS), MOST_BLOCKS)
-        self._launch("count_marks", (blocks,), marks, np.uint64(n_words), np.uint64(marks.size), counts, least, most)
-        return column, np.diff(starts), marks, cupy.cumsum(counts, dtype=cupy.uint32), least, most
+        n, starts = len(rows) - 1, [column.starts(rows) for column in self._columns]
+        marks, ends, own, ranges = self._mark(n, starts)
+        steps = [column.n_words for column in self._columns]
+        group_ends = [ends[words.start + of : words.stop + 1 : of] for words, of in zip(own, steps, strict=True)]
+        every = cupy.concatenate([*(each.view(cupy.int32) for each in group_ends), ranges.ravel()])
+        ended, least, most = every.get().reshape(3, len(starts), n)
+        entries = np.diff(ended.view(np.uint32).astype(np.int64).ravel(), prepend=0).reshape(ended.shape)
+        found = []
+        for i, (column, words) in enumerate(zip(self._columns, own, strict=True)):
+            of_column = column, starts[i], marks[words], ends[words.start + 1 :], entries[i]
+            found.append(_Marked(*of_column, self._widths(entries[i], np.diff(starts[i])), least[i], most[i]))
+        return found
 
-    def _marked(self, column: _Column, n_values: NDArray[np.int64], marks: Any, ends: Any, *range_of: Any) -> _Marked:
-        entries = np.diff(ends[column.n_words - 1 :: column.n_words].get().astype(np.int64), prepend=0)
-        least, most = (each.get() for each in range_of)
-        return _Marked(column, marks, ends, entries, self._widths(entries, n_values), least, most)
+    def _mark(self, n: int, starts: list[NDArray[np.int64]]) -> tuple[Any, Any, list[slice], Any]:
+        """Mark the numbers of all columns in `n` row groups, whose values begin there.
+
+        Returns the marks, how many there are before each word and in the end, the words of each
+        column, and the least and the largest numbers of columns and row groups.
+        """
+        import cupy
+
+        places = np.cumsum([0, *(column.n_words * n for column in self._columns)]).tolist()
+        marks, counts = cupy.zeros(places[-1], cupy.uint32), cupy.empty(places[-1], cupy.uint32)
+        least, most = ranges = cupy.stack([cupy.full((len(starts), n), limit, cupy.int32) for limit in (2**31 - 1, -1)])
+        bounds = cupy.asarray(np.stack(starts), cupy.uint32)
+        own = [slice(*pair) for pair in pairwise(places)]
+        for i, (column, words) in enumerate(zip(self._columns, own, strict=True)):
+            size, n_words = words.stop - words.start, np.uint64(column.n_words)
+            self._launch("mark_values", (BLOCKS_A_GROUP, n), column.values, bounds[i], n_words, marks[words])
+            counted = marks[words], n_words, np.uint64(size), counts[words], least[i], most[i]
+            self._launch("count_marks", (min(-(-size // THREADS), MOST_BLOCKS),), *counted)
+        ends = cupy.zeros(places[-1] + 1, cupy.uint32)
+        cupy.cumsum(counts, dtype=cupy.uint32, out=ends[1:])
+        return marks, ends, own, ranges
 
     def _widths(self, entries: NDArray[np.int64], n_values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Bits that a value of each row group takes: those of a place, where a dictionary pays."""
@@ -274,22 +376,11 @@ class _Encoder:
             bits = (bits + 7) // 8 * 8  # a codec finds repetitions in bytes
         return np.where((entries <= MOST_ENTRIES) & (DICTIONARY_PAYS * entries <= n_values), bits, PLAIN_WIDTH)
 
-    def _pages(self, number: int, of: _Marked, rows: NDArray[np.int64]) -> NDArray[Any]:
-        """The pages of a column, but for their places."""
-        bounds = of.column.page_rows(rows)
-        starts = of.column.starts(bounds)
-        data, with_dictionary = np.zeros(len(bounds) - 1, PAGE.dtype), np.flatnonzero(of.widths < PLAIN_WIDTH)
-        data["group"] = np.searchsorted(rows, bounds[:-1], side="right") - 1
-        data["first_row"], data["end_row"] = bounds[:-1], bounds[1:]
-        data["first"], data["n"], data["width"] = starts[:-1], np.diff(starts), of.widths[data["group"]]
-        size = _number_bytes if of.column.offsets is None else _list_bytes
-        data["size"] = size(np.diff(starts), data["width"].astype(np.int64))
-        dictionaries = np.zeros(len(with_dictionary), PAGE.dtype)
-        dictionaries["type"], dictionaries["group"] = PageType.DICTIONARY, with_dictionary
-        dictionaries["n"], dictionaries["size"] = of.entries[with_dictionary], 4 * of.entries[with_dictionary]
-        pages = np.concatenate([dictionaries, data])
-        pages["column"] = number
-        return pages
+    def _pages(self, marked: list[_Marked], rows: NDArray[np.int64]) -> NDArray[Any]:
+        """All pages, in the order of the file; those of numbers begin with the same rows."""
+        of_numbers = marked[-1].column.pages(rows, rows)
+        bounds = [of_numbers if of.column.offsets is None else of.column.pages(rows, of.starts) for of in marked]
+        return _in_order([_column_pages(number, of, rows, *bounds[number]) for number, of in enumerate(marked)])
 
     def _laid(self, marked: list[_Marked], pages: NDArray[Any]) -> Any:
         """What is in the pages."""
@@ -300,40 +391,54 @@ class _Encoder:
         self._launch("lay_pages", (len(pages),), columns, cupy.asarray(pages.view(np.uint64)), content)
         return content
 
-    def _packed(self, content: Any, pages: NDArray[Any]) -> tuple[Any, Any, Any]:
-        """What holds the pages, compressed, where each begins there, and its bytes."""
+    def _packed(self, content: Any, pages: NDArray[Any]) -> _Packed:
+        """Have the pages compressed.
+
+        The largest begin first: a block of threads takes milliseconds for one, and the last to
+        begin shall be short.
+        """
         import cupy
 
-        places, sizes = (cupy.asarray(np.ascontiguousarray(pages[name])) for name in ("at", "size"))
+        size = pages["size"].astype(np.int64)
+        is_stored = (pages["type"] == PageType.DICTIONARY) & (size >= STORED_BYTES) & (self._compression == "zstd")
+        stored = np.where(is_stored, size, 0)
+        places, sizes, packed, stored_sizes = cupy.asarray(
+            np.stack([pages["at"].astype(np.int64), size, _framed(size), stored])
+        )
+        pointers, failed = (places + content.data.ptr).astype(cupy.uint64), cupy.zeros(len(pages), cupy.int32)
         if self._compression == "none":
-            return content, places, sizes
-        largest, total = int(pages["size"].max()), int(pages["size"].sum())
-        room, packed = nvcomp.compress(self._compression, places + content.data.ptr, sizes, largest, total)
-        return room, cupy.arange(len(pages), dtype=cupy.uint64) * room.shape[1], packed
+            return _Packed(content, pointers, sizes.astype(cupy.uint64), failed, stored_sizes)
+        others = np.flatnonzero(~is_stored)
+        others = others[np.argsort(size[others])[::-1]]
+        first, packed = cupy.asarray(others), packed.astype(cupy.uint64)
+        of_codec = self._compression, pointers[first], sizes[first].astype(cupy.uint64)
+        room, packed[first], failed[first] = nvcomp.compress(*of_codec, int(size[others[0]]), int(size[others].sum()))
+        pointers[first] = room.data.ptr + cupy.arange(len(others), dtype=cupy.uint64) * room.shape[1]
+        return _Packed((content, room), pointers, packed, failed, stored_sizes)
 
-    def _joined(self, pages: NDArray[Any], held: Any, places: Any, packed: Any) -> tuple[Any, Any, Any]:
+    def _joined(self, pages: NDArray[Any], of: _Packed) -> tuple[Any, Any, Any]:
         """All pages behind one another, the bytes of each one's header, and where each ends."""
         import cupy
 
         n = len(pages)
         headers, lengths = cupy.empty(n * HEADER_BYTES, cupy.uint8), cupy.empty(n, cupy.uint64)
-        told = cupy.asarray(pages.view(np.uint64)), np.uint64(n), packed, headers, lengths
+        told = cupy.asarray(pages.view(np.uint64)), np.uint64(n), of.packed, headers, lengths
         self._launch("frame_pages", (-(-n // THREADS),), *told)
         ends = cupy.cumsum(lengths, dtype=cupy.uint64)
-        header_bytes, on_host = cupy.stack([lengths - packed, ends]).get().astype(np.int64)
+        header_bytes, on_host, wrong = (
+            cupy.stack([lengths - of.packed, ends, of.failed.astype(cupy.uint64)]).get().astype(np.int64)
+        )
+        if wrong.any():
+            raise BackendError(f"nvCOMP could not compress pages by {self._compression}; use the CPU backend for data")
         joined = cupy.empty(int(on_host[-1]), cupy.uint8)
-        self._launch("join_pages", (n,), headers, places + held.data.ptr, packed, lengths, ends, joined)
+        self._launch("join_pages", (n,), headers, of.pointers, of.packed, of.stored, lengths, ends, joined)
         return joined, header_bytes, on_host
 
     def _described(
-        self,
-        marked: list[_Marked],
-        pages: NDArray[Any],
-        rows: NDArray[np.int64],
-        header_bytes: NDArray[np.int64],
-        ends: NDArray[np.int64],
+        self, begun: _Begun, header_bytes: NDArray[np.int64], ends: NDArray[np.int64]
     ) -> list[DescribedRowGroup]:
         """What the footer must say of them."""
+        marked, pages, rows = begun.marked, begun.pages, begun.rows
         n_columns, is_data = len(marked), pages["type"] == PageType.DATA
         chunk = pages["group"].astype(np.int64) * n_columns + pages["column"]
         first = np.flatnonzero(np.diff(chunk, prepend=-1))
@@ -371,14 +476,38 @@ def _on_host(*numbers: Any) -> list[int]:
     return [int(number) for number in cupy.stack(numbers).get()]
 
 
+def _column_pages(
+    number: int, of: _Marked, rows: NDArray[np.int64], bounds: NDArray[np.int64], starts: NDArray[np.int64]
+) -> NDArray[Any]:
+    """The pages of a column, but for their places."""
+    n, with_dictionary = np.diff(starts), np.flatnonzero(of.widths < PLAIN_WIDTH)
+    data = np.zeros(len(n), PAGE.dtype)
+    data["group"] = np.searchsorted(rows, bounds[:-1], side="right") - 1
+    data["first_row"], data["end_row"] = bounds[:-1], bounds[1:]
+    data["first"], data["n"], data["width"] = starts[:-1], n, of.widths[data["group"]]
+    size = _number_bytes if of.column.offsets is None else _list_bytes
+    data["size"] = size(n, data["width"].astype(np.int64))
+    dictionaries = np.zeros(len(with_dictionary), PAGE.dtype)
+    dictionaries["type"], dictionaries["group"] = PageType.DICTIONARY, with_dictionary
+    dictionaries["n"], dictionaries["size"] = of.entries[with_dictionary], 4 * of.entries[with_dictionary]
+    pages = np.concatenate([dictionaries, data])
+    pages["column"] = number
+    return pages
+
+
 def _in_order(pages: list[NDArray[Any]]) -> NDArray[Any]:
-    """Pages in the order of the file, with their places."""
-    every = np.concatenate(pages)
-    order = np.lexsort((every["first"], every["type"] == PageType.DATA, every["column"], every["group"]))
-    every = every[order]
+    """Pages of each column in the order of the file, with their places."""
+    chunk = np.concatenate([each["group"].astype(np.int64) * len(pages) + each["column"] for each in pages])
+    words = np.concatenate([each.view(np.uint64).reshape(len(each), -1) for each in pages])  # fields take longer
+    every = words[np.argsort(chunk, kind="stable")].view(PAGE.dtype).ravel()
     room = -(-every["size"].astype(np.int64) // nvcomp.ALIGNMENT) * nvcomp.ALIGNMENT
     every["at"] = room.cumsum() - room
     return every
+
+
+def _framed(size: Any) -> Any:
+    """Bytes of a frame of zstd whose blocks are not compressed."""
+    return FRAME_BYTES + -(-size // ZSTD_BLOCK) * BLOCK_HEADER_BYTES + size
 
 
 def _number_bytes(n: Any, width: Any) -> Any:

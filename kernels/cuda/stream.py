@@ -2,7 +2,9 @@
 
 The search fills a bounded block of records, parks, and goes on when the block is empty. What the
 warps wrote is turned into lists on the device; then they are launched again, and while they search,
-the lists are copied to the host and the consumer works on them.
+the lists are copied to the host and the consumer works on them. Where the lists stay on the device,
+the consumer comes first: what it launches there would wait for the search, which leaves no room
+beside it, and so would the disk that it writes to.
 """
 
 from __future__ import annotations
@@ -88,7 +90,7 @@ class CudaStreamSearch(CudaSearch):
     def _drained(self, cp: Any, own: Streams, run: CudaRun, memory: SearchMemory, batch: SearchBatch) -> Iterator[Any]:
         """Search a batch of roots, launch after launch.
 
-        A launch is under way while the output of the one before is read.
+        A launch is under way while the host reads the output of the one before.
         """
         before = dict(self._totals)
         try:
@@ -101,11 +103,14 @@ class CudaStreamSearch(CudaSearch):
                     lists = self._unpacked(cp, run, counters["n_chunks"])
                     unpacked = own.search.record()
                     more = counters["stop"] == Stop.PARK and counters["pending"] > 0
-                    if more:
+                    if more and not self._on_device:
                         self._go_on(run, memory, counters)
                 self._totals = summed(before, counters)
                 yield from self._delivered(lists, unpacked, own.beside)
                 del lists
+                if more and self._on_device:
+                    with own.search:
+                        self._go_on(run, memory, counters)
             self._roots_done += len(batch)
         finally:
             run.halt()

@@ -13,7 +13,7 @@ from pipeline.store.biclique_file import BicliqueWriter
 class DeviceBicliqueWriter(BicliqueWriter):
     """Writes batches that lie on the current GPU, in their order.
 
-    A thread has them encoded, one copies and writes them.
+    Whoever calls has them encoded; a thread copies and writes them.
 
     Parameters
     ----------
@@ -25,23 +25,21 @@ class DeviceBicliqueWriter(BicliqueWriter):
 
     def __init__(self, sink: Any, publish: PublishSettings) -> None:
         super().__init__(sink, 1, publish)
-        self._encoding: Future[list[Future[None]]] | None = None
+        self._appended: list[Future[None]] = []
 
     def write(self, batch: Any) -> None:
-        """Append a batch; returns when the one before is written, since memory holds two."""
-        before, self._encoding = self._encoding, self._encode.submit(self._encode_batch, batch)
+        """Append a batch; returns when the GPU is free again, and the batch before is written."""
+        before, self._appended = self._appended, []
+        for part in kernels.encode_on_device(batch, self._publish.compression):
+            self._appended.append(self._write.submit(self._append_part, part))
+            if len(self._appended) == 1:  # the card is busy with the next part
+                self.sizes.add(batch.n_left, batch.n_right)
         _await(before)
 
     def close(self) -> None:
         """Write what waits, and the footer."""
-        _await(self._encoding)
+        _await(self._appended)
         super().close()
-
-    def _encode_batch(self, batch: Any) -> list[Future[None]]:
-        encoded = kernels.encode_on_device(batch, self._publish.compression)
-        appended = [self._write.submit(self._append_part, part) for part in encoded]
-        self.sizes.add(batch.n_left, batch.n_right)
-        return appended
 
     def _append_part(self, part: kernels.DeviceRowGroups) -> None:
         for piece in part.pieces():
@@ -50,6 +48,6 @@ class DeviceBicliqueWriter(BicliqueWriter):
             self._note(group)
 
 
-def _await(encoding: Future[list[Future[None]]] | None) -> None:
-    for appended in encoding.result() if encoding is not None else ():
-        appended.result()
+def _await(appended: list[Future[None]]) -> None:
+    for each in appended:
+        each.result()

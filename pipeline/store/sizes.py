@@ -6,8 +6,10 @@ Counted while they are found, and added up to publish.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+import numpy as np
 
 from pipeline.placement.arrays import counts_of_small, library_of, to_host
 
@@ -39,13 +41,15 @@ class Sizes:
         if not len(left):
             return
         xp = library_of(left)
-        self._left.update(_counts(xp, left))
-        self._right.update(_counts(xp, right))
         edges = left.astype(xp.int64) * right
-        of_most = xp.flatnonzero(edges == edges.max())
-        best = of_most[left[of_most].argmax()]
-        n_left, n_right = int(left[best]), int(right[best])
-        self._offer({"n_left": n_left, "n_right": n_right, "n_edges": n_left * n_right})
+        n_edges = edges.max()
+        most = left.max(), right.max(), n_edges, xp.where(edges == n_edges, left, 0).max()
+        most_left, most_right, n_edges, n_left = map(int, to_host(xp.stack(most)))
+        for known, found in zip(
+            (self._left, self._right), _counts(xp, (left, right), (most_left, most_right)), strict=True
+        ):
+            known.update(found)
+        self._offer({"n_left": n_left, "n_right": n_edges // n_left, "n_edges": n_edges})
 
     def merge(self, record: Mapping[str, Any], **where: int) -> None:
         """Add what another one has recorded; `where` it was is noted with the largest."""
@@ -77,16 +81,18 @@ def _rank(biclique: Mapping[str, int]) -> tuple[int, int]:
     return biclique["n_edges"], biclique["n_left"]
 
 
-def _counts(xp: Any, sizes: Any) -> dict[int, int]:
-    """How often each size occurs.
+def _counts(xp: Any, sizes: tuple[Any, Any], most: tuple[int, int]) -> Iterator[dict[int, int]]:
+    """How often each size occurs on either side, of which the largest are known.
 
     By a table of all sizes where they are small, as a rule, by sorting otherwise.
     """
-    most = int(sizes.max())
-    if most > len(sizes) + 1024:
-        values, counts = xp.unique(sizes, return_counts=True)
-    else:
-        every = counts_of_small(sizes, most + 1)
-        values = xp.flatnonzero(every)
-        counts = every[values]
-    return dict(zip(to_host(values).tolist(), to_host(counts).tolist(), strict=True))
+    if max(most) > len(sizes[0]) + 1024:
+        for side in sizes:
+            values, counts = xp.unique(side, return_counts=True)
+            yield dict(zip(to_host(values).tolist(), to_host(counts).tolist(), strict=True))
+        return
+    tables = [counts_of_small(side, largest + 1) for side, largest in zip(sizes, most, strict=True)]
+    both = to_host(xp.concatenate(tables))
+    for table in np.split(both, [most[0] + 1]):
+        values = np.flatnonzero(table)
+        yield dict(zip(values.tolist(), table[values].tolist(), strict=True))

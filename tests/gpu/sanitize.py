@@ -10,13 +10,17 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
 
 import kernels
+from kernels.contracts import CODECS, Compression
 from kernels.cuda import butterflies as cuda_butterflies
 from kernels.cuda import finding as cuda_finding
+from kernels.cuda import nvcomp
+from kernels.cuda import row_groups as cuda_row_groups
 from kernels.cuda import stream as cuda_stream
 from kernels.cuda.device import MEMORY_VARIABLE
 from kernels.cuda.row_groups import DeviceRowGroups, encode_on_device
@@ -71,7 +75,7 @@ def wrong_row_groups() -> list[str]:
     wrong = []
     for seed, (n_left, n_right, density, _) in enumerate(SHAPES):
         csr = graph(seed, n_left, n_right, density)
-        for both in (True, False):
+        for both, codec in product((True, False), filter(nvcomp.compresses, CODECS)):
             with tuned(FEW_WARPS):
                 stream: kernels.Stream[Any] = (
                     kernels.stream_maximal_bicliques(*csr, backend="cuda", on_device=True)
@@ -79,13 +83,13 @@ def wrong_row_groups() -> list[str]:
                     else kernels.stream_smaller_sides(*csr, on_device=True)
                 )
                 with stream:
-                    found = [(batch, part) for batch in stream for part in encode_on_device(batch, "none")]
-            print(f"{n_left} x {n_right}: {sum(len(part.data) for _, part in found)} bytes", flush=True)
-            wrong += [f"{n_left} x {n_right}: a row group" for batch, part in found if not _holds(part, batch)]
+                    found = [(batch, part) for batch in stream for part in encode_on_device(batch, codec)]
+            print(f"{n_left} x {n_right}, {codec}: {sum(len(part.data) for _, part in found)} bytes", flush=True)
+            wrong += [f"{n_left} x {n_right}: a row group" for batch, part in found if not _holds(part, batch, codec)]
     return wrong
 
 
-def _holds(part: DeviceRowGroups, batch: Any) -> bool:
+def _holds(part: DeviceRowGroups, batch: Any, codec: Compression) -> bool:
     """Whether the one row group of a batch says what that does."""
     (group,) = part.groups
     lists = list(batch.lists.values())
@@ -93,7 +97,7 @@ def _holds(part: DeviceRowGroups, batch: Any) -> bool:
     columns: Any = [
         (chunk.begin, chunk.end, chunk.n_values, kind) for chunk, kind in zip(group.columns, kinds, strict=True)
     ]
-    read = kernels.read_columns(part.data.get(), "none", columns, group.rows)
+    read = kernels.read_columns(part.data.get(), codec, columns, group.rows)
     expected = [array for pair in lists for array in pair] + [batch.n_left, batch.n_right, batch.root]
     return read is not None and all(np.array_equal(a, b.get()) for a, b in zip(read, expected, strict=True))
 
@@ -178,6 +182,7 @@ def main() -> int:
     cuda_stream.OUTPUT_WORDS = cuda_stream.OUTPUT_WORDS_KEPT = cuda_finding.OUTPUT_WORDS = (
         1 << 12
     )  # small: warps park and go on
+    cuda_row_groups.STORED_BYTES = 1 << 8
     cuda_butterflies.LARGEST_TABLE_WORDS = 1 << 12  # small as well: many batches
     wrong = differences() + wrong_row_groups() + wrong_changes() + wrong_groups() + wrong_counts() + wrong_cliques()
     print(*wrong, sep="\n")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import kernels
 from kernels.contracts import CODECS, Compression
-from kernels.cuda import row_groups
+from kernels.cuda import nvcomp, row_groups
 from kernels.cuda.row_groups import encode_on_device
 from kernels.errors import BackendError
 from kernels.output import Columns
@@ -35,7 +35,13 @@ def gpu(tmp_path_factory):
     built = row_group_kernels(tmp_path_factory.mktemp("row_groups"))
     with pytest.MonkeyPatch.context() as patch, host_cupy.installed(HostCupy(built), patch) as cupy:
         use_host(patch)
-        for name, value in (("PAGE_VALUES", 40), ("GROUP_ROWS", 64), ("PART_VALUES", 500), ("BLOCK_BYTES", 1000)):
+        for name, value in (
+            ("PAGE_VALUES", 40),
+            ("GROUP_ROWS", 64),
+            ("PART_VALUES", 500),
+            ("BLOCK_BYTES", 1000),
+            ("STORED_BYTES", 20),
+        ):
             patch.setattr(row_groups, name, value)
         yield cupy
 
@@ -123,6 +129,27 @@ def test_row_groups_are_as_the_footer_says(gpu: HostCupy, monkeypatch, ids: int,
         assert read[1].tolist() == [x for left, _, _ in some for x in left]
 
 
+@pytest.mark.parametrize(("n_roots", "stored_from"), [(40_000, 1 << 16), (40_000, 1 << 20), (70_000, 1 << 16)])
+def test_large_dictionaries_are_stored_as_they_are(gpu: HostCupy, monkeypatch, n_roots: int, stored_from: int) -> None:
+    """One of 40,000 roots takes two blocks of zstd; for 70,000 places are too short."""
+    monkeypatch.setattr(row_groups, "PAGE_VALUES", 1 << 14)
+    monkeypatch.setattr(row_groups, "GROUP_ROWS", 1 << 21)
+    monkeypatch.setattr(row_groups, "PART_VALUES", 1 << 24)
+    monkeypatch.setattr(row_groups, "STORED_BYTES", stored_from)
+    n = 16 * n_roots
+    ones, offsets, roots = np.ones(n, np.int32), np.arange(n + 1, dtype=np.int32), np.repeat(np.arange(n_roots), 16)
+    batch = kernels.SmallerBatch(offsets, ones, ones, ones, roots.astype(np.int32) * 3)
+    data, _ = written([batch], PublishSettings(columns="smaller"), device=True)
+    parquet = pq.ParquetFile(pa.BufferReader(data))
+    column = parquet.metadata.row_group(0).column(3)
+    assert column.has_dictionary_page == (n_roots <= 1 << 16)
+    assert (4 * n_roots < column.total_compressed_size) == (column.has_dictionary_page and stored_from < 4 * n_roots)
+    assert np.array_equal(parquet.read(["root"])["root"].to_numpy(), batch.root)
+    read = kernels.read_columns(np.frombuffer(data, np.uint8), "zstd", [column_of(column, "int32")], n)
+    assert read is not None
+    assert np.array_equal(read[0], batch.root)
+
+
 def column_of(column: Any, kind: Any) -> Any:
     begin = column.dictionary_page_offset if column.has_dictionary_page else column.data_page_offset
     return begin, begin + column.total_compressed_size, column.num_values, kind
@@ -143,6 +170,25 @@ def test_a_side_that_no_page_holds_is_refused(gpu: HostCupy, monkeypatch) -> Non
     monkeypatch.setattr(row_groups, "MOST_PAGE_BYTES", 2000)
     with pytest.raises(BackendError, match=r"500 vertices on one side.*use the CPU backend for data"):
         list(encode_on_device(on_device(batch_of([(list(range(500)), [1], 0)])), "none"))
+
+
+def test_a_page_that_cannot_be_compressed_is_heard_of(gpu: HostCupy, monkeypatch) -> None:
+    compress = nvcomp.compress
+
+    def fail_once(*told: Any) -> Any:
+        *found, failed = compress(*told)
+        failed[0] = 1
+        return *found, failed
+
+    monkeypatch.setattr(nvcomp, "compress", fail_once)
+    with pytest.raises(BackendError, match="could not compress pages by zstd; use the CPU backend for data"):
+        list(encode_on_device(on_device(batch_of(many(200, 9, 99)))))
+
+
+def test_who_stops_in_the_middle_leaves_nothing_behind(gpu: HostCupy) -> None:
+    parts = encode_on_device(on_device(batch_of(many(1000, 9, 99))))
+    assert len(next(parts).groups) > 0
+    parts.close()
 
 
 def test_a_disk_that_fails_is_heard_of(gpu: HostCupy) -> None:

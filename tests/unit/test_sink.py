@@ -32,24 +32,30 @@ def test_wide_elements_count_in_bytes():
 
 
 def test_a_large_file_goes_to_the_disk_while_it_is_written(tmp_path, monkeypatch):
-    flushed = []
-
-    def fdatasync(number: int) -> None:
-        flushed.append(os.fstat(number).st_size)
-
-    monkeypatch.setattr(sinks.os, "fdatasync", fdatasync)
+    begun = []
+    monkeypatch.setattr(sinks, "_begin_to_write", lambda number, begin, n: begun.append((begin, n)))
     with open(tmp_path / "file", "wb") as file, hashing_sink(file, on_disk=True) as sink:
         for _ in range(8):
             sink.write(bytes(FLUSHED_BYTES // 2))
-    assert flushed
-    assert min(flushed) >= FLUSHED_BYTES
+    assert begun
+    assert min(n for _, n in begun) >= FLUSHED_BYTES
+    assert [begin for begin, _ in begun] == [0, *np.cumsum([n for _, n in begun])[:-1]]
+
+
+def test_a_system_that_cannot_begin_waits_for_the_disk(tmp_path, monkeypatch):
+    flushed = []
+    monkeypatch.setattr(sinks, "_c_library", object)
+    monkeypatch.setattr(sinks.os, "fdatasync", lambda number: flushed.append(os.fstat(number).st_size))
+    with open(tmp_path / "file", "wb") as file, hashing_sink(file, on_disk=True) as sink:
+        sink.write(bytes(FLUSHED_BYTES))
+    assert flushed == [FLUSHED_BYTES]
 
 
 def test_a_disk_that_fails_beside_the_writer_is_heard_of(tmp_path, monkeypatch):
-    def fdatasync(number: int) -> None:
+    def begin_to_write(number: int, begin: int, n_bytes: int) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(sinks.os, "fdatasync", fdatasync)
+    monkeypatch.setattr(sinks, "_begin_to_write", begin_to_write)
     with open(tmp_path / "file", "wb") as file:
         sink = HashingSink(file, on_disk=True)
         sink.write(bytes(FLUSHED_BYTES))

@@ -8,7 +8,8 @@
 //   3. `lay_pages` writes what is in them, a block each. Eight values are the unit of a thread: they
 //      have a byte of repetition levels, and places of w bits fill w bytes.
 //   4. The driver has them compressed (nvCOMP).
-//   5. `frame_pages` writes their headers; `join_pages` puts all behind one another.
+//   5. `frame_pages` writes their headers; `join_pages` puts all behind one another. What takes a
+//      codec too long it stores as it is, in a frame of zstd.
 //
 // No thread waits for another one: so the tests run these kernels on a host as they are.
 //
@@ -17,7 +18,8 @@
 //
 // Compiled by NVRTC with --device-as-default-execution-space; sm_75 and newer.
 //
-// Reference: Apache Parquet format, parquet.thrift and Encodings.md (RLE, bit-packing hybrid).
+// References: Apache Parquet format, parquet.thrift and Encodings.md (RLE, bit-packing hybrid); RFC
+// 8878 (zstd: frames, raw blocks).
 #include "output/page_header.hpp"
 
 namespace bicliq {
@@ -27,11 +29,13 @@ using Byte = unsigned char;
 
 constexpr u32 kPlainWidth = 32;
 constexpr u32 kHeaderBytes = 64;  // more than the header of any page takes
+constexpr u32 kZstdMagic = 0xfd2fb528, kZstdSingleSegment = 0xa0;  // the latter with a size of four bytes
+constexpr u32 kZstdBlock = 1u << 17;
 
 /// A column of some row groups: lists where it has offsets.
 struct PageColumn {
   const i32 *values, *offsets;
-  const u32 *marks, *ends;  // of each row group `n_words` of bits, and how many there are up to each
+  const u32 *marks, *ends;  // of each row group `n_words` of bits; how many there are up to each, and before the first
   u64 n_words;
 };
 
@@ -77,7 +81,7 @@ class Entries {
  public:
   Entries(const PageColumn& column, u32 group)
       : marks_(column.marks + group * column.n_words), ends_(column.ends + group * column.n_words),
-        before_(group ? ends_[-1] : 0) {}
+        before_(ends_[-1]) {}
   u32 place(i32 value) const {
     const u32 word = static_cast<u32>(value) / 32;
     return ends_[word] - before_ - __popc(marks_[word] >> static_cast<u32>(value) % 32);
@@ -159,6 +163,21 @@ inline void lay_data(const PageColumn& column, const Page& page, Byte* begin) {
   }
 }
 
+/// Writes bytes as a frame of zstd whose blocks are not compressed.
+inline void put_stored(const Byte* bytes, u32 n, Byte* frame) {
+  ByteWriter to(frame, threadIdx.x == 0);
+  to.put_length(kZstdMagic);
+  to.put_byte(kZstdSingleSegment);
+  to.put_length(n);
+  for (u32 begin = 0; begin < n; begin += kZstdBlock) {
+    const bool is_last = n - begin <= kZstdBlock;
+    const u32 n_block = is_last ? n - begin : kZstdBlock, header = n_block << 3 | is_last;
+    for (u32 shift = 0; shift < 24; shift += 8) to.put_byte(header >> shift & 0xff);
+    for (u32 i = threadIdx.x; i < n_block; i += blockDim.x) to.at()[i] = bytes[begin + i];
+    to.skip(n_block);
+  }
+}
+
 }  // namespace BICLIQ_ISA
 }  // namespace bicliq
 
@@ -213,12 +232,15 @@ extern "C" __global__ void frame_pages(const bicliq::Page* pages, bicliq::u64 n,
   lengths[i] = static_cast<u64>(to.at() - (headers + i * kHeaderBytes)) + packed[i];
 }
 
-/// A block a page: header and bytes end at ends[page] of `joined`.
+/// A block a page: header and bytes end at ends[page] of `joined`. `stored` says how many bytes a
+/// page has that is not compressed, where the codec is zstd; 0 of others.
 extern "C" __global__ void join_pages(const unsigned char* headers, const unsigned char* const* bytes, const bicliq::u64* packed,
-                                      const bicliq::u64* lengths, const bicliq::u64* ends, unsigned char* joined) {
+                                      const bicliq::u64* stored, const bicliq::u64* lengths, const bicliq::u64* ends,
+                                      unsigned char* joined) {
   using namespace bicliq;
   const u64 page = blockIdx.x, n_header = lengths[page] - packed[page];
   unsigned char* const to = joined + (ends[page] - lengths[page]);
   for (u64 i = threadIdx.x; i < n_header; i += blockDim.x) to[i] = headers[page * kHeaderBytes + i];
+  if (stored[page]) return put_stored(bytes[page], static_cast<u32>(stored[page]), to + n_header);
   for (u64 i = threadIdx.x; i < packed[page]; i += blockDim.x) to[n_header + i] = bytes[page][i];
 }
