@@ -363,7 +363,7 @@ def compacted(record: Record) -> str:
         return f"run {record['run']} stands on no other run already; nothing to do"
     bicliques, sizes = many(record["bicliques"], "biclique"), (record["bytes"] / 2**20, record["bytes_before"] / 2**20)
     return (
-        f"run {record['run']} is version {record['version']} written whole: {bicliques}, digest {record['digest']};"
+        f"run {record['run']} is version {record['version']} written whole ({record['how']}): {bicliques}, digest {record['digest']};"
         f" {sizes[0]:,.1f} MiB (before {sizes[1]:,.1f}) in {record['seconds']:.2f} s"
     )
 

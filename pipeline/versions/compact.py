@@ -1,11 +1,11 @@
 """Compact: a version written as a run of its own, which stands on nothing.
 
-The data files of its base are merged with what appeared since, without what vanished; nothing is
-searched. Its graph is written whole, too. What comes of it is a run like any other: a plan (that
-of the base, with later vertices at its end), subgraphs, data files, commit records, and a manifest
-that is written last. So a process that is killed leaves the version as it was, and the same
-command goes on with the partitions that are not committed. The run keeps what is known of its
-version: parent, update, files taken.
+The data files of its base are merged with what appeared since, without what vanished; or its graph
+is searched, where that is known to take less. Its graph is written whole, too. What comes of it is
+a run like any other: a plan (that of the base, with later vertices at its end), subgraphs, data
+files, commit records, and a manifest that is written last. So a process that is killed leaves the
+version as it was, and the same command goes on with the partitions that are not committed. The run
+keeps what is known of its version: parent, update, files taken.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +31,7 @@ from pipeline.stages.extend import extended_plan, write_whole
 from pipeline.stages.partition import write_partitions
 from pipeline.stages.plan import PLAN_COLUMNS, Plan, PlanRecord, read_plan, read_plan_record
 from pipeline.stages.publish import publish
-from pipeline.stages.search import biclique_writer
+from pipeline.stages.search import biclique_writer, search_partition
 from pipeline.store.biclique_reader import BicliqueReader, Int64s
 from pipeline.store.bicliques import MASK, SCHEMA, batches_of
 from pipeline.store.commits import Commit
@@ -42,8 +42,16 @@ from pipeline.store.manifest import moment_after
 from pipeline.store.states import OpenedRun, latest_run, read_run
 from pipeline.store.versions import Part, layers_of
 
+How = Literal["merged", "searched", "whole"]
+
+SEARCH_SECONDS = "search_seconds"
+"""What run.json calls the seconds of one thread that a search took, in a run that was compacted."""
+
 KEPT = ("asks", "search", "plan", "publish", "parent", "table", "reading", "taken", "holds_taken_alone", "update")
 """What the run keeps of the record of its version."""
+
+MERGED_A_SECOND = 2_000_000
+"""Bicliques that are read, compared with what vanished, and written again in a second, about."""
 
 LIGHT = 50_000
 """Bicliques that changed, of which a reader notices nothing (0.05 s): so few are never worth it."""
@@ -62,6 +70,8 @@ class CompactRecord:
         Those of either, and their set digest, 16 hex digits.
     layers
         Updates that the version stood on, besides its base.
+    how
+        "merged" from files, "searched" anew, or "whole": there was nothing to do.
     partitions, written
         Data files of the run, and those of them that this call wrote.
     bytes, bytes_before
@@ -76,6 +86,7 @@ class CompactRecord:
     bicliques: int
     digest: str
     layers: int
+    how: How
     partitions: int
     written: int
     bytes: int
@@ -95,7 +106,7 @@ def compact(store: Store, run: str | None = None, threads: int = 0) -> CompactRe
     store, run
         The version, or how its name begins; by default the run that was published last.
     threads
-        Threads that encode; 0: all that this process may use.
+        Threads that encode, or search; 0: all that this process may use.
 
     Returns
     -------
@@ -110,8 +121,10 @@ def compact(store: Store, run: str | None = None, threads: int = 0) -> CompactRe
 
     Notes
     -----
-    One read and one write of all bicliques, a row group at a time. The version stays until it is
-    pruned. Its run is the latest one where the version was: it counts as published when that was.
+    One read and one write of all bicliques, a row group at a time, in one thread; or a search, with
+    all of them, where the first run of the table took less than that. Either is compared with the
+    digest of the version. The version stays until it is pruned. Its run is the latest one where the
+    version was: it counts as published when that was.
     """
     started = time.perf_counter()
     name = latest_run(store) if run is None else store.find_run(run)
@@ -121,11 +134,12 @@ def compact(store: Store, run: str | None = None, threads: int = 0) -> CompactRe
             f"{store.run(name).uri}: only a published run can be written whole; this one is {opened.state}"
         )
     if "layers" not in opened.asked:
-        return _record(store, name, name, opened, 0, 0, started)
+        return _record(store, name, name, opened, 0, "whole", 0, started)
     folder = store.run(compact_id(name))
     with folder.claim("compact"):
-        written = _Compaction(folder, name, opened, threads).done()
-    return _record(store, folder.run, name, opened, len(opened.asked["layers"]), written, started)
+        compaction = _Compaction(folder, name, opened, threads)
+        written = compaction.done()
+    return _record(store, folder.run, name, opened, len(opened.asked["layers"]), compaction.how, written, started)
 
 
 def compact_id(version: str) -> str:
@@ -157,6 +171,10 @@ class _Compaction:
     def __init__(self, folder: RunFolder, version: str, opened: OpenedRun, threads: int) -> None:
         self._folder, self._version, self._opened, self._threads = folder, version, opened, threads
         self._store = folder.store
+        self._searched_in = _search_seconds(self._base)
+        merged_in = opened.manifest["bicliques"] / MERGED_A_SECOND if opened.manifest else 0.0
+        cpu_seconds = None if self._searched_in is None else self._searched_in / kernels.number_of_threads(threads)
+        self.how: How = "searched" if cpu_seconds is not None and cpu_seconds < merged_in else "merged"
 
     def done(self) -> int:
         """Write what is not committed, and publish; returns the partitions that were written."""
@@ -167,7 +185,10 @@ class _Compaction:
         plan, record = self._planned()
         write_partitions(self._store, self._folder.run)
         missing = [number for number in range(record.partitions) if self._folder.read_commit(number) is None]
-        if missing:
+        if missing and self.how == "searched":
+            for number in missing:
+                search_partition(self._store.uri, self._folder.run, number, self._threads)
+        elif missing:
             hashes = read_hashes(self._store.graph(record.graph))
             rows = _Rows(self._opened, read_plan(self._base), plan)
             for number in missing:
@@ -186,7 +207,9 @@ class _Compaction:
     def _asked(self) -> dict[str, Any]:
         asked = self._opened.asked
         graph, created = write_whole(self._store, str(asked["graph"])), moment_after(str(asked["created"]))
-        about = {"run": self._folder.run, "graph": graph, "compacts": self._version, "created": created}
+        about: dict[str, Any] = {"run": self._folder.run, "graph": graph, "compacts": self._version, "created": created}
+        if self._searched_in is not None:
+            about[SEARCH_SECONDS] = self._searched_in
         return {**about, **{name: asked[name] for name in KEPT if name in asked}}
 
     def _planned(self) -> tuple[Plan, PlanRecord]:
@@ -261,6 +284,21 @@ class _Compaction:
             )
 
 
+def _search_seconds(base: RunFolder) -> float | None:
+    """What a search of a run's graph takes one thread of a CPU, as far as that is known.
+
+    Runs that were written whole hand it on.
+    """
+    asked = base.read_record("run.json")
+    if "compacts" in asked:
+        known = asked.get(SEARCH_SECONDS)
+        return None if known is None else float(known)
+    commits = base.committed().values()
+    if any(not commit.backend.startswith("cpu") for commit in commits):
+        return None
+    return sum(commit.seconds * max(commit.threads, 1) for commit in commits)
+
+
 class _Rows:
     """The bicliques of a version by the partitions of a new plan.
 
@@ -307,7 +345,7 @@ class _Rows:
 
 
 def _record(
-    store: Store, run: str, version: str, opened: OpenedRun, layers: int, written: int, started: float
+    store: Store, run: str, version: str, opened: OpenedRun, layers: int, how: How, written: int, started: float
 ) -> CompactRecord:
     manifest = store.run(run).manifest()
     assert manifest is not None  # it was published
@@ -318,6 +356,7 @@ def _record(
         bicliques=int(manifest["bicliques"]),
         digest=str(manifest["digest"]),
         layers=layers,
+        how=how,
         partitions=int(manifest["partitions"]),
         written=written,
         bytes=int(manifest["bytes"]),

@@ -47,6 +47,14 @@ def said(capsys, *arguments):
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.fixture(autouse=True, params=["merged", "searched"])
+def way(request, monkeypatch):
+    """What is written whole is merged from files, or searched."""
+    seldom = {"merged": float("inf"), "searched": 1e-9}[request.param]
+    monkeypatch.setattr("pipeline.versions.compact.MERGED_A_SECOND", seldom)
+    return request.param
+
+
 @pytest.fixture
 def shop(tmp_path):
     settings = load_settings(store=str(tmp_path / "store"), ingest={"left": "user", "right": "item"}, **HERE)
@@ -70,9 +78,10 @@ def forum(tmp_path):
     return settings
 
 
-def test_a_version_written_whole_is_a_run_like_any_other(forum, capsys):
+def test_a_version_written_whole_is_a_run_like_any_other(forum, way, capsys):
     before = open_run(forum.store)
     record = said(capsys, "compact", "--store", forum.store)
+    assert record["how"] == way
     assert (record["version"], record["digest"]) == (before.run, before.manifest.digest)
     after = open_run(forum.store)
     assert (after.run, after.manifest.digest) == (record["run"], before.manifest.digest)
@@ -148,12 +157,16 @@ def test_only_what_is_published_is_written_whole(tmp_path):
         compact(store, planned.run)
 
 
-def test_a_damaged_version_is_not_published_whole(forum):
+def test_a_damaged_version_is_not_published_whole(forum, way):
     version = open_run(forum.store)
     path = version.folder.path_of("changes/vanished.parquet")
     with open(path, "r+b") as file:
         file.seek(8)
         file.write(b"xxxx")
+    if way == "searched":  # no file of the version is read, and what is found has its digest
+        found = compact(version.store)
+        assert (found.digest, len(open_run(version.store).table())) == (version.manifest.digest, found.bicliques)
+        return
     with pytest.raises(DamageError, match="checksum"):
         compact(version.store)
     assert open_run(forum.store).run == version.run

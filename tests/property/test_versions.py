@@ -108,14 +108,16 @@ class Versions(RuleBasedStateMachine):
         portions=st.sampled_from([None, 1, 3, 1000]),
         folded=st.sampled_from([0, 4, 10**9]),
         layers=st.sampled_from([2, 32]),
+        merged=st.sampled_from([1e-9, float("inf")]),
     )
-    def begin(self, rows, least, partitions, side, columns, heavy, differs, portions, folded, layers):
+    def begin(self, rows, least, partitions, side, columns, heavy, differs, portions, folded, layers, merged):
         fs = fsspec.filesystem("memory")
         if fs.exists("/versions"):
             fs.rm("/versions", recursive=True)
         self.least, self.edges, self.files = least, set(rows), 0
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr("pipeline.versions.compact.LIGHT", 0)
+        self.patch.setattr("pipeline.versions.compact.MERGED_A_SECOND", merged)  # else it is searched
         self.patch.setattr("pipeline.stages.extend.DIFFERS", differs)
         self.patch.setattr("pipeline.versions.layer.FOLDED_ROWS", folded)  # layers above hold smaller sides alone
         self.patch.setattr("pipeline.versions.layer.MOST_LAYERS", layers)
