@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import math
+import threading
+from collections import deque
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -47,14 +49,24 @@ KINDS = {pa.int32(): "int32", pa.int64(): "int64", pa.float64(): "float64"}
 """What the kernels call the types of columns of numbers."""
 
 
+GRAPHS_HELD = 4
+"""Graphs that a process holds to restore sides: each takes its edges twice, and bit sets."""
+
+
 class LargerSides:
     """The larger sides of bicliques of a graph, which is read when they are first asked for.
+
+    A version has a graph for each of its layers. A process holds those that were read last, at most
+    `GRAPHS_HELD`.
 
     Parameters
     ----------
     graph
         Folder of the graph.
     """
+
+    _held: ClassVar[deque[LargerSides]] = deque()
+    _holding: ClassVar[threading.Lock] = threading.Lock()
 
     def __init__(self, graph: GraphFolder) -> None:
         self.graph = graph
@@ -84,7 +96,15 @@ class LargerSides:
         record = self.graph.read_record("graph.json")
         left, right = read_edge_columns(self.graph)
         degrees = np.bincount(left, minlength=int(record["n_left"]))
+        self._hold()
         return kernels.SideRestorer(np.concatenate([[0], np.cumsum(degrees)]), right, int(record["n_right"]))
+
+    def _hold(self) -> None:
+        """Let go of the graph that has been held longest; who still reads it keeps it."""
+        with self._holding:
+            self._held.append(self)
+            if len(self._held) > GRAPHS_HELD:
+                vars(self._held.popleft()).pop("_restorer", None)
 
 
 class BicliqueReader:

@@ -20,7 +20,8 @@ from pipeline.run import run
 from pipeline.settings import PlanSettings, PublishSettings, Settings
 from pipeline.stages import search as search_stage
 from pipeline.stages.verify import verify
-from pipeline.store.bicliques import SCHEMA, SMALLER_SCHEMA
+from pipeline.store.biclique_reader import GRAPHS_HELD, LargerSides
+from pipeline.store.bicliques import SCHEMA, SMALLER_SCHEMA, table_of_rows
 from pipeline.store.records import StoredFile
 from pipeline.store.results import Run, open_run
 from tests import host_cupy, host_kernels, host_row_groups
@@ -211,3 +212,14 @@ def test_sides_that_are_not_those_of_the_graph_are_an_error(tmp_path) -> None:
     with pytest.raises(DamageError, match="is not the graph of these bicliques"):
         open_run(tmp_path).table()
     assert any("cannot be read" in problem for problem in verify(opened.store, opened.run).problems)
+
+
+def test_a_process_holds_few_graphs_and_restores_by_all(both) -> None:
+    rows = both.parts[0].read().slice(0, 50).to_pylist()
+    smaller = [{**row, "smaller": min(row["left"], row["right"], key=len)} for row in rows]
+    table = table_of_rows(smaller, SMALLER_SCHEMA)
+    several = [LargerSides(both.graph) for _ in range(GRAPHS_HELD + 3)]
+    for sides in [*several, several[0]]:
+        assert sides.restored(table).to_pylist() == rows
+    assert sum("_restorer" in vars(sides) for sides in several) == GRAPHS_HELD
+    assert "_restorer" in vars(several[0])
