@@ -485,8 +485,8 @@ def _ranges(costs: Int64Array, n: int) -> list[tuple[int, int]]:
     """At most n ranges of about equal cost; one that is empty where there is nothing."""
     ends = np.cumsum(costs)
     wanted = np.linspace(0, int(ends[-1]) if len(ends) else 0, n + 1)[1:-1]
-    bounds = np.unique(np.concatenate([[0], np.searchsorted(ends, wanted, side="right"), [len(ends)]]))
-    return list(pairwise(bounds.tolist()))
+    bounds = {0, *np.searchsorted(ends, wanted, side="right").tolist(), len(ends)}
+    return list(pairwise(sorted(bounds)))
 
 
 def _columns_of(batch: BicliqueBatch) -> Columns:
