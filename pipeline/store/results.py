@@ -123,7 +123,7 @@ class Run:
 
     @property
     def stores_smaller_sides(self) -> bool:
-        """Whether all files hold the smaller side of each biclique alone; an update may write both."""
+        """Whether all files hold smaller sides alone; an update may write both."""
         return publish_of(self._opened.asked).columns == "smaller" and "layers" not in self._opened.asked
 
     @property
