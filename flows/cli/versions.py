@@ -163,7 +163,7 @@ def diff(
 
 @room.command("compact", "bicliq compact --store shop-store", "bicliq compact 3f2a --store shop-store")
 def compact(settings: Settings, run: RunName = None, json: Json = False) -> None:
-    """Write a version as a run of its own that stands on no other run, without a search.
+    """Write a version as a run of its own that stands on no other run.
 
     It has the bicliques and the digest of the version, and is the latest run where that was. The
     version stays until it is pruned.
