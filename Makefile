@@ -97,7 +97,7 @@ test-checked: .venv/tools
 KERNEL_TESTS = $(addprefix tests/property/test_,ill_formed_arrays.py maximal_bicliques.py finding.py \
   covering.py grouping.py components.py restoring.py changes.py projection.py estimate.py counting.py \
   large_counts.py trees.py cliques.py clique_by_cores.py sorted_runs.py extended_graphs.py openings.py) \
-  $(addprefix tests/unit/test_,row_group_streams.py laying_out.py side.py)
+  $(addprefix tests/unit/test_,row_group_streams.py laying_out.py sets.py side.py)
 define sanitized
 test -x .venv/$(1)/bin/python || $(PYTHON) -m venv .venv/$(1)
 $(call build,editable,build/$(1)-wheel,build-dir=build/$(1) cmake.define.BICLIQ_SANITIZE=$(1) \
