@@ -340,8 +340,8 @@ class ChangeSearch:
 
         Notes
         -----
-        What `find` finds, in an eighth less time than finding and laying out lists (gowalla): sides,
-        sums of hashes and roots are written down while a biclique is looked at
+        What `find` finds, in an eighth less time than finding and laying out lists takes (gowalla):
+        sides, sums of hashes and roots are written down while a biclique is looked at
         (`src/enumeration/smaller_rows.hpp`).
 
         Examples

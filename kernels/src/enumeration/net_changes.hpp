@@ -3,8 +3,8 @@
 // Input: bicliques that came (+1) or went (-1), batch after batch, in the order in which they did.
 // One comes and goes by turns, so its comings less its goings are -1, 0 or 1. What is told: of each
 // row, whether it is the first of a biclique whose sum is not 0. Equal ones are found by a hash and
-// compared list by list. Cost: O(ids), and a read or two for each row. Memory: some 70 bytes for each
-// different biclique, a byte a row; the lists stay where they are.
+// compared list by list. Cost: O(ids), and a read or two for each row. Memory: a byte a row, and
+// some 70 bytes for each different biclique; the lists stay where they are.
 #pragma once
 
 #include "enumeration/found_changes.hpp"
