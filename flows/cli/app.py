@@ -19,6 +19,7 @@ import typer
 import typer.main
 
 from flows.cli import bench, graphs, runs, schedule, searches, tries, versions
+from flows.cli.interrupts import by_interrupt, lasting_interrupts
 from flows.cli.options import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_OTHER
 
 ROOMS = tuple(commands.room for commands in (searches, graphs, runs, versions, schedule, tries))
@@ -44,17 +45,27 @@ def main() -> None:
 def invoke(arguments: list[str]) -> int:
     """Run one command and return its exit code."""
     try:
+        with lasting_interrupts():
+            return _run(arguments)
+    except KeyboardInterrupt:
+        return _say(INTERRUPTED, EXIT_INTERRUPTED)
+
+
+def _run(arguments: list[str]) -> int:
+    try:
         result = application(*_called(arguments))(arguments, prog_name="bicliq", standalone_mode=False)
         if result == EXIT_INTERRUPTED:  # what typer makes of an interrupt
-            return _say(INTERRUPTED, EXIT_INTERRUPTED)
+            raise KeyboardInterrupt
         return result if isinstance(result, int) else 0
     except typer.Exit as leave:
         return leave.exit_code
-    except (KeyboardInterrupt, typer.Abort):
-        return _say(INTERRUPTED, EXIT_INTERRUPTED)
+    except typer.Abort as abort:
+        raise KeyboardInterrupt from abort
     except BrokenPipeError:  # whoever reads has seen enough
         return EXIT_OTHER
     except Exception as error:
+        if by_interrupt(error):
+            raise KeyboardInterrupt from error
         if os.environ.get("BICLIQ_TRACEBACK"):
             traceback.print_exc()
         return _say(*_explained(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -49,6 +50,7 @@ def serve(
 
     if (edges is None) == (file is None):
         raise InputError("name an edge table, or a --file of deployments, one of the two")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # Prefect's loop puts its own one in its place
     if file is not None:
         given = [each for each, value in context.params.items() if value not in (None, False)]
         if idle := [each for each in given if each not in ("file", "replace", "settings", "verbose", "log_json")]:
