@@ -37,7 +37,7 @@ from pipeline.report.page import write_report
 from pipeline.report.pictures import alone, sizes_picture
 from pipeline.run import StageClock, summary
 from pipeline.settings import Settings
-from pipeline.stages.plan import read_plan_record
+from pipeline.stages.planned import read_plan_record
 from pipeline.stages.publish import publish_in_part
 from pipeline.stages.search_run import batches_of
 from pipeline.store.layout import Store

@@ -26,7 +26,8 @@ from pipeline.settings import Settings, load_settings
 from pipeline.stages.checks import check_input
 from pipeline.stages.forecast import forecast
 from pipeline.stages.ingest import ingest
-from pipeline.stages.plan import plan, read_plan_record
+from pipeline.stages.plan import plan
+from pipeline.stages.planned import read_plan_record
 from pipeline.stages.profile import profile
 from pipeline.stages.publish import publish
 from pipeline.stages.search_run import search_run

@@ -15,7 +15,8 @@ from pipeline.questions.count_tables import publish_all_counts
 from pipeline.run import call_options
 from pipeline.settings import Settings
 from pipeline.stages.partition import write_partitions
-from pipeline.stages.plan import PlanRecord, plan_run
+from pipeline.stages.plan import plan_run
+from pipeline.stages.planned import PlanRecord
 from pipeline.stages.profile import profile, two_hop
 from pipeline.stages.publish import publish
 from pipeline.stages.search_run import search_run

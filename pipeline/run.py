@@ -16,7 +16,8 @@ from pipeline.settings import SearchSettings, Settings
 from pipeline.stages.checks import check_input
 from pipeline.stages.forecast import forecast
 from pipeline.stages.ingest import GraphRecord, ingest
-from pipeline.stages.plan import OF_THE_CALL, PlanRecord, plan, plan_run
+from pipeline.stages.plan import OF_THE_CALL, plan, plan_run
+from pipeline.stages.planned import PlanRecord
 from pipeline.stages.profile import profile
 from pipeline.stages.publish import publish, publish_in_part
 from pipeline.stages.search_run import SearchProgress, search_run

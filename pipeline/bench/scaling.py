@@ -21,7 +21,7 @@ from pipeline.placement.cluster import open_cluster
 from pipeline.placement.tasks import Here, hand_out
 from pipeline.settings import ClusterSettings, SearchSettings
 from pipeline.stages.partition import Partition, read_partition, write_partitions
-from pipeline.stages.plan import read_plan
+from pipeline.stages.planned import read_plan
 from pipeline.stages.search import search_settings
 from pipeline.store.bicliques import MASK
 from pipeline.store.commits import partition_name

@@ -28,7 +28,7 @@ from pipeline.placement.tasks import Here, hand_out
 from pipeline.settings import ClusterSettings
 from pipeline.stages.partition import Partition, ready_partition
 from pipeline.stages.pieces import Piece
-from pipeline.stages.plan import read_plan
+from pipeline.stages.planned import read_plan
 from pipeline.stages.search import search_settings
 from pipeline.store.layout import RunFolder, Store
 

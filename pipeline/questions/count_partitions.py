@@ -23,7 +23,8 @@ from pipeline.questions.count_tables import vertex_table
 from pipeline.settings import Settings
 from pipeline.stages.limits import GraphNeeds, MemoryRoom
 from pipeline.stages.partition import Partition, cut_partitions, ready_partition
-from pipeline.stages.plan import plan, read_plan, read_plan_record
+from pipeline.stages.plan import plan
+from pipeline.stages.planned import read_plan, read_plan_record
 from pipeline.stages.profile import profile
 from pipeline.stages.search_run import SearchProgress
 from pipeline.store.counts import commit_count, count_name, examine_counts, vertices_name

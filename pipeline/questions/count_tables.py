@@ -17,7 +17,7 @@ from pipeline.errors import DamageError, StorageError
 from pipeline.events import warn
 from pipeline.questions.count_asked import CountAsked, CountRecord, why_none
 from pipeline.stages.checks import read_checks
-from pipeline.stages.plan import read_plan_record
+from pipeline.stages.planned import read_plan_record
 from pipeline.store.counts import (
     COUNTS_FILE,
     COUNTS_RECORD,

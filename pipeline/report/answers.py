@@ -23,7 +23,7 @@ from pipeline.report.sections import (
     two_columns,
 )
 from pipeline.stages.checks import read_checks
-from pipeline.stages.plan import read_plan_record
+from pipeline.stages.planned import read_plan_record
 from pipeline.store.counts import COUNTS_FILE, COUNTS_RECORD
 from pipeline.store.records import named_files
 from pipeline.store.results import Run

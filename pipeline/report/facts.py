@@ -15,7 +15,7 @@ from pipeline.report.groups import Matter, groups_that_matter
 from pipeline.report.history import Step, steps_of
 from pipeline.report.times import Times, read_times
 from pipeline.results.changes import Changes, changes_between
-from pipeline.stages.plan import read_plan_record
+from pipeline.stages.planned import read_plan_record
 from pipeline.stages.profile import Profile, histogram, profile, sampled_two_hop
 from pipeline.store.layout import CHECKS_RECORD
 from pipeline.store.manifest import Manifest

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from pipeline.errors import DamageError, InputError
 from pipeline.events import tell, warn
 from pipeline.settings import CheckSettings
-from pipeline.stages.plan import read_plan_record
+from pipeline.stages.planned import read_plan_record
 from pipeline.store.labels import read_labels
 from pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
 from pipeline.store.publications import publications_to_add_to, published_at, source_hash

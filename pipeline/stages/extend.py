@@ -25,7 +25,7 @@ from pipeline.graphs.paths import wedges
 from pipeline.settings import IngestSettings
 from pipeline.stages.edge_table import POLICIES, EdgeTable
 from pipeline.stages.ingest import GraphRecord, read_edge_table, store_changed, store_table
-from pipeline.stages.plan import Plan
+from pipeline.stages.planned import Plan
 from pipeline.stages.uniting import unite_weights
 from pipeline.stages.window import TimedRows, read_rows
 from pipeline.store.edges import CHANGED, ChangedEdges, EdgeRows, ends_of, keys_of, read_changed, read_edge_rows

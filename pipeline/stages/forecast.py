@@ -17,7 +17,7 @@ from pipeline.events import tell, warn
 from pipeline.placement.where import Placement
 from pipeline.settings import Settings
 from pipeline.stages.expected import short
-from pipeline.stages.plan import PlanRecord
+from pipeline.stages.planned import PlanRecord
 from pipeline.store.layout import Store
 
 MANY = 10_000_000

@@ -22,7 +22,7 @@ from pipeline.placement.arrays import library_of, starts_of, to_host
 from pipeline.placement.tasks import Here, hand_out
 from pipeline.placement.where import CPU_DATA, Backend, Place, Placement
 from pipeline.stages.limits import GraphNeeds, MemoryRoom
-from pipeline.stages.plan import Plan, PlanRecord, Side, read_plan, read_plan_record, read_run_graph
+from pipeline.stages.planned import Plan, PlanRecord, Side, read_plan, read_plan_record, read_run_graph
 from pipeline.store.commits import COMMIT, partition_name, partition_record_name
 from pipeline.store.folder import MEND
 from pipeline.store.labels import Hashes, read_hashes
@@ -134,13 +134,11 @@ class Layout:
     hashes: tuple[Any, Any]
 
     @classmethod
-    def of(cls, plan: Plan, graph: BipartiteGraph, hashes: tuple[Any, Any]) -> Layout:
-        """Number the enumerated side of a graph by a plan, where the graph lies."""
-        xp = library_of(graph.indices)
+    def of(cls, plan: Plan, by_root: BipartiteGraph, hashes: tuple[Any, Any]) -> Layout:
+        """Number the enumerated side of a graph, whose rows these are, by a plan, where it lies."""
+        xp = library_of(by_root.indices)
         plan = Plan(plan.side, *map(xp.asarray, (plan.roots, plan.cost, plan.partition)))
-        if plan.side == "right":
-            graph = graph.transpose()
-        return cls(plan, graph, graph.transpose(plan.roots), (xp.asarray(hashes[0]), xp.asarray(hashes[1])))
+        return cls(plan, by_root, by_root.transpose(plan.roots), (xp.asarray(hashes[0]), xp.asarray(hashes[1])))
 
     def cut(self, number: int, order: Any) -> Partition:
         """Cut the closed subgraph of some roots out of the graph, in time linear in its edges.
@@ -179,6 +177,25 @@ class Layout:
             graph, left, right = graph.transpose(), right, left
         hashes = self.hashes[0][left], self.hashes[1][right]
         return Partition(number, plan.side, *map(to_host, (graph.indptr, graph.indices, left, right, *hashes, roots)))
+
+
+def write_whole(folder: RunFolder, plan: Plan, by_root: BipartiteGraph, memory_limit: int | None) -> None:
+    """Write the one partition of a plan while its graph is at hand, if there is room for it.
+
+    Parameters
+    ----------
+    folder
+        The run, whose plan is written.
+    plan
+        A plan of one partition.
+    by_root
+        The graph to search, as rows of the enumerated side.
+    memory_limit
+        Bytes of memory that this process may hold. Where that is too little, nothing is written:
+        who cuts the partition later says so.
+    """
+    if _needed(folder) <= MemoryRoom.within(memory_limit).bytes:
+        _write(folder, Layout.of(plan, by_root, read_hashes(folder.graph)), plan.digest, 0)
 
 
 def write_partition(store: Store, run: str, number: int) -> int:
@@ -303,20 +320,28 @@ _COLUMNS = ("indptr", "indices", "left_ids", "right_ids", "left_hashes", "right_
 def _read_layout(store: Store, run: str, backend: Backend) -> tuple[Layout, str]:
     """Read graph and plan, once for all cuts; returns the digest of the plan, too."""
     folder = store.run(run)
-    plan = read_plan(folder)
-    return Layout.of(plan, read_run_graph(folder, backend), read_hashes(folder.graph)), plan.digest
+    plan, graph = read_plan(folder), read_run_graph(folder, backend)
+    by_root = graph if plan.side == "left" else graph.transpose()
+    return Layout.of(plan, by_root, read_hashes(folder.graph)), plan.digest
 
 
 def _require_room(store: Store, run: str, memory_limit: int | None) -> None:
     """Refuse a graph that does not fit with its rows in both directions."""
-    plan = read_plan_record(store.run(run))
-    vertices = stored_sizes(store.graph(plan.graph))[1]
+    folder = store.run(run)
+    edges = read_plan_record(folder).n_edges
+    MemoryRoom.within(memory_limit).require(_needed(folder), f"run {run}: to cut its partitions out of {edges:,} edges")
+
+
+def _needed(folder: RunFolder) -> int:
+    """Bytes of memory to cut a partition of a run."""
+    plan = read_plan_record(folder)
+    vertices = stored_sizes(folder.store.graph(plan.graph))[1]
     needed = LAID_OUT.of(plan.n_edges, vertices)
     if needed and plan.partitions == 1:
         needed += WHOLE.of(plan.n_edges, plan.n_left + plan.n_right)
     elif needed:
         needed += plan.est_bytes
-    MemoryRoom.within(memory_limit).require(needed, f"run {run}: to cut its partitions out of {plan.n_edges:,} edges")
+    return needed
 
 
 def _present(values: Int32s, n: int) -> Int64s:

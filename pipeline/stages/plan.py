@@ -12,39 +12,33 @@ import datetime as dt
 import hashlib
 import json
 import time
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from dataclasses import asdict
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import xxhash
 
 import kernels
-from pipeline.columns import column_of, values_of
 from pipeline.errors import DamageError, InputError
 from pipeline.events import tell, warn
-from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_edges, read_graph, stored_edges, stored_sizes
+from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph, stored_edges, stored_sizes
 from pipeline.graphs.paths import row_blocks, wedges
 from pipeline.graphs.reduce import peel
 from pipeline.placement.arrays import largest_of_rows, library_of, to_host
-from pipeline.placement.where import Placement, place_graph, place_run
-from pipeline.settings import ClusterSettings, PlanSettings, PublishSettings, SearchSettings, Settings
+from pipeline.placement.where import place_graph
+from pipeline.settings import ClusterSettings, PlanSettings, PublishSettings, SearchSettings
 from pipeline.stages.expected import PLANNED_WORK, PLANNED_WRITTEN, Expected, expected_output, is_easy, would_do
 from pipeline.stages.limits import GraphNeeds, MemoryRoom
+from pipeline.stages.partition import write_whole
+from pipeline.stages.planned import PLAN_COLUMNS, Asks, Plan, PlanRecord, Side, read_plan_record
 from pipeline.stages.worth import Worth, worth_to
 from pipeline.store.bicliques import dump_of, publish_of
 from pipeline.store.layout import FORMAT, RunFolder, Store
 from pipeline.store.records import named_files
 
-Side = Literal["left", "right"]
-Asks = Literal["bicliques", "counts"]
-"""What the partitions of a run are for."""
-
 OF_THE_CALL = {"max_bicliques", "max_bytes", "time_limit", "memory_limit", "on_limit", "check"}
 """Settings of a search that are no part of its run: where this call stops, and what it checks
 before."""
 
-PLAN_COLUMNS = ["order", "root", "cost", "partition"]
 BYTES_PER_EDGE = 12
 """Memory of an edge while its partition is searched: the file's 4 bytes, and 4 in each
 orientation."""
@@ -63,123 +57,6 @@ NO_BUDGET = 1 << 62
 GROUPED_EDGES = 1 << 30
 """Edges times partitions up to which roots are grouped by what they share, in 3 s at most; beyond,
 by their hub."""
-
-
-@dataclass(frozen=True)
-class PlanRecord:
-    """What was planned.
-
-    Parameters
-    ----------
-    run
-        Name of the run, which follows from the graph and the settings: planned again, it is
-        resumed.
-    graph
-        The graph it searches.
-    side
-        The enumerated side.
-    n_left, n_right, n_edges
-        Size of the searched graph, after reduction; without isolated vertices.
-    n_roots
-        Roots: vertices of the enumerated side.
-    partitions
-        Number of partitions.
-    est_bytes
-        Estimated memory of the largest partition while it is searched.
-    est_cost
-        Estimated work: paths of two edges from all roots.
-    digest
-        xxh3-64 of side, roots and their partitions, 16 hex digits: what belongs to this plan names
-        it.
-    seconds
-        Duration: ``reduce`` and ``plan``.
-    expected
-        What the search will find and cost, as a record of `pipeline.stages.expected.Expected`, and
-        ``would_do``: thresholds that leave few bicliques. None of a count.
-    """
-
-    run: str
-    graph: str
-    side: Side
-    n_left: int
-    n_right: int
-    n_edges: int
-    n_roots: int
-    partitions: int
-    est_bytes: int
-    est_cost: int
-    digest: str
-    seconds: dict[str, float]
-    expected: dict[str, Any] | None = None
-
-    def placement(
-        self,
-        settings: Settings,
-        cannot: str | None = None,
-        not_worth: str | None = None,
-        writes_lists: bool = True,
-    ) -> Placement:
-        """Decide where the partitions are cut, and searched or counted.
-
-        Parameters
-        ----------
-        settings
-            Their `data_backend`, `search` and `cluster` parts.
-        cannot, not_worth
-            Why no GPU can do what is asked, or why "auto" takes none, in words.
-        writes_lists
-            Whether bicliques are written, not counts alone.
-
-        Raises
-        ------
-        BackendError
-            If a GPU is asked for and cannot be used here, or not for this.
-        """
-        return place_run(
-            settings.data_backend,
-            settings.search,
-            settings.cluster,
-            n_edges=self.n_edges,
-            paths=self.est_cost,
-            cannot=cannot,
-            not_worth=not_worth,
-            writes_lists=writes_lists,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """The roots of a run in plan order.
-
-    Parameters
-    ----------
-    side
-        The enumerated side.
-    roots
-        int32: the roots (dense ids) in their order, ascending by degree, then by id.
-    cost
-        int64: estimated work of each root.
-    partition
-        int32: the partition of each root.
-    """
-
-    side: Side
-    roots: Int32s
-    cost: Int64s
-    partition: Int32s
-
-    @property
-    def digest(self) -> str:
-        """xxh3-64 of side, roots and partitions, 16 hex digits."""
-        state = xxhash.xxh3_64(self.side.encode())
-        for values in (self.roots, self.partition):
-            state.update(np.ascontiguousarray(values, np.int32).tobytes())
-        return str(state.hexdigest())
-
-    def to_table(self) -> pa.Table:
-        """Return the plan as a table: order, root, cost, partition."""
-        order = column_of(np.arange(self.roots.size, dtype=np.int32))
-        return pa.table([order, column_of(self.roots), column_of(self.cost), column_of(self.partition)], PLAN_COLUMNS)
 
 
 def plan(
@@ -318,6 +195,8 @@ def _plan(
         seconds={"reduce": round(reduced - started, 6), "plan": round(time.perf_counter() - reduced, 6)},
     )
     folder.write_record("plan.json", asdict(record), written)
+    if record.partitions == 1:
+        write_whole(folder, found, by_root, memory_limit)
     return record
 
 
@@ -448,31 +327,6 @@ def plan_partitions(
     number[pieces.sequence] = np.repeat(np.arange(starts.size, dtype=np.int32), np.diff(starts, append=order.size))
     roots = to_host(order).astype(np.int32)
     return Plan(side, roots, to_host(cost[order]), number[roots]), int(sizes.max(initial=0))
-
-
-def read_plan_record(folder: RunFolder) -> PlanRecord:
-    """Read plan.json of a run."""
-    record: dict[str, Any] = folder.read_record("plan.json")
-    return PlanRecord(**{field.name: record[field.name] for field in fields(PlanRecord) if field.name in record})
-
-
-def read_plan(folder: RunFolder) -> Plan:
-    """Read plan.parquet of a run."""
-    record = folder.read_record("plan.json")
-    columns = folder.read_table(named_files(record)["plan.parquet"], PLAN_COLUMNS[1:]).columns
-    return Plan(record["side"], *map(values_of, columns))
-
-
-def read_run_graph(folder: RunFolder, backend: str = "cpu") -> BipartiteGraph:
-    """Read the graph that a run searches: the reduced one, where there is one.
-
-    With "cuda", onto the GPU.
-    """
-    reduced = named_files(folder.planned).get("reduced.parquet")
-    if reduced is None:
-        return read_graph(folder.graph, backend)
-    record = folder.graph.read_record("graph.json")
-    return read_edges(folder, reduced, int(record["n_left"]), int(record["n_right"]), backend)
 
 
 def _expected(graph: BipartiteGraph, search: SearchSettings, side: Side, publish: PublishSettings) -> Expected:

@@ -8,7 +8,7 @@ from pipeline.errors import StorageError
 from pipeline.events import tell
 from pipeline.placement.machine import machine_facts
 from pipeline.stages.checks import read_checks
-from pipeline.stages.plan import read_plan_record
+from pipeline.stages.planned import read_plan_record
 from pipeline.store.bicliques import MASK
 from pipeline.store.commits import Commit, partition_name
 from pipeline.store.layout import RunFolder, Store

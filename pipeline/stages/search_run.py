@@ -21,7 +21,7 @@ from pipeline.settings import ClusterSettings
 from pipeline.stages.limits import Cut, LimitName, Limits
 from pipeline.stages.partition import cut_partitions
 from pipeline.stages.pieces import is_killed, search_in_pieces
-from pipeline.stages.plan import Plan, read_plan, read_plan_record
+from pipeline.stages.planned import Plan, read_plan, read_plan_record
 from pipeline.stages.search import keep_first, search_partition, search_settings
 from pipeline.store.bicliques import MASK
 from pipeline.store.commits import Commit

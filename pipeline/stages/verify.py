@@ -18,7 +18,7 @@ import kernels
 from pipeline.errors import BicliqError, DamageError, InputError, StorageError
 from pipeline.graphs.bipartite import read_graph
 from pipeline.settings import PublishSettings, SearchSettings
-from pipeline.stages.plan import read_plan, read_run_graph
+from pipeline.stages.planned import read_plan, read_run_graph
 from pipeline.stages.publish import named, total_digest
 from pipeline.stages.verify_roots import RootCheck, graph_to_search
 from pipeline.stages.verify_rows import RowChecker, RowsRead, columns_of, wrong_values

@@ -20,7 +20,7 @@ from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
 from pipeline.graphs.reduce import reduce
 from pipeline.settings import SearchSettings
 from pipeline.stages.partition import Layout, Partition
-from pipeline.stages.plan import Plan
+from pipeline.stages.planned import Plan
 from pipeline.stages.verify_rows import RowChecker, in_words
 from pipeline.store.bicliques import SCHEMA, table_of
 from pipeline.store.labels import Hashes
@@ -129,9 +129,9 @@ class RootCheck:
         chosen = np.sort(np.random.default_rng(seed).choice(open_to, min(roots, open_to.size), replace=False))
         if not chosen.size:
             return wrong
-        layout = Layout.of(
-            plan, self._graph, (np.zeros(self._graph.n_left, np.uint64), np.zeros(self._graph.n_right, np.uint64))
-        )
+        by_root = self._graph if plan.side == "left" else self._graph.transpose()
+        no_hashes = np.zeros(self._graph.n_left, np.uint64), np.zeros(self._graph.n_right, np.uint64)
+        layout = Layout.of(plan, by_root, no_hashes)
         for number in np.unique(plan.partition[chosen]).tolist():
             order = chosen[plan.partition[chosen] == number]
             found = self._compared(number, plan.roots[order], layout.cut(number, order))

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import kernels
 from pipeline.columns import column_of, values_of
 from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.stages.plan import Plan
+from pipeline.stages.planned import Plan
 from pipeline.store.biclique_reader import BicliqueReader
 from pipeline.store.bicliques import batches_of
 from pipeline.store.commits import Commit

@@ -10,7 +10,7 @@ from pipeline.errors import BicliqError
 from pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from pipeline.settings import SearchSettings
 from pipeline.stages.extend import extended_plan
-from pipeline.stages.plan import read_plan
+from pipeline.stages.planned import read_plan
 from pipeline.stages.verify_roots import RootCheck, graph_to_search
 from pipeline.stages.verify_rows import RowChecker, RowsRead
 from pipeline.store.bicliques import MASK, publish_of

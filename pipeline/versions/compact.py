@@ -29,7 +29,7 @@ from pipeline.graphs.reduce import reduce
 from pipeline.settings import SearchSettings
 from pipeline.stages.extend import extended_plan, write_whole
 from pipeline.stages.partition import write_partitions
-from pipeline.stages.plan import PLAN_COLUMNS, Plan, PlanRecord, read_plan, read_plan_record
+from pipeline.stages.planned import PLAN_COLUMNS, Plan, PlanRecord, read_plan, read_plan_record
 from pipeline.stages.publish import publish
 from pipeline.stages.search import biclique_writer, search_partition
 from pipeline.store.biclique_reader import BicliqueReader, Int64s

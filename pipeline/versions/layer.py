@@ -19,7 +19,7 @@ from pipeline.columns import empty_table, values_of
 from pipeline.errors import BicliqError
 from pipeline.graphs.bipartite import Int32s, Int64s
 from pipeline.settings import PublishSettings
-from pipeline.stages.plan import Plan
+from pipeline.stages.planned import Plan
 from pipeline.store.biclique_file import BicliqueWriter, layout_of
 from pipeline.store.biclique_reader import LargerSides
 from pipeline.store.bicliques import MASK, SCHEMA, SMALLER_SCHEMA, table_of

@@ -27,7 +27,8 @@ from pipeline.run import Observer, StageClock, finish
 from pipeline.settings import Settings
 from pipeline.stages.extend import Extended, extend
 from pipeline.stages.limits import GraphNeeds, Limits, MemoryRoom
-from pipeline.stages.plan import plan_run, read_plan
+from pipeline.stages.plan import plan_run
+from pipeline.stages.planned import read_plan
 from pipeline.stages.revise import revise, slide
 from pipeline.store.biclique_reader import LargerSides
 from pipeline.store.bicliques import MASK, dump_of, publish_of

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from pipeline.settings import load_settings
-from pipeline.stages.plan import read_plan_record
+from pipeline.stages.planned import read_plan_record
 from pipeline.stages.search import enumerate_table
 from pipeline.stages.verify import verify_store
 from pipeline.store.layout import Store

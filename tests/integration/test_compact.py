@@ -20,7 +20,8 @@ from pipeline.results.changes import changes_between
 from pipeline.run import run
 from pipeline.settings import load_settings
 from pipeline.stages.extend import extended_plan
-from pipeline.stages.plan import Plan, plan, read_plan
+from pipeline.stages.plan import plan
+from pipeline.stages.planned import Plan, read_plan
 from pipeline.stages.verify import verify_store
 from pipeline.store.inventory import PRUNED, forgotten
 from pipeline.store.layout import Store

@@ -28,7 +28,8 @@ from pipeline.stages import pieces
 from pipeline.stages.ingest import ingest
 from pipeline.stages.partition import Partition, read_partition, write_partitions
 from pipeline.stages.pieces import Piece
-from pipeline.stages.plan import plan, read_plan
+from pipeline.stages.plan import plan
+from pipeline.stages.planned import read_plan
 from pipeline.stages.publish import publish
 from pipeline.stages.search_run import search_run
 from pipeline.stages.verify import verify

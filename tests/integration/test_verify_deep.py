@@ -19,7 +19,7 @@ from pipeline.graphs.bipartite import read_graph
 from pipeline.repair import repair
 from pipeline.run import run
 from pipeline.settings import Settings, load_settings
-from pipeline.stages.plan import read_plan
+from pipeline.stages.planned import read_plan
 from pipeline.stages.publish import publish
 from pipeline.stages.verify import places_of, verify, verify_store
 from pipeline.stages.verify_roots import EVERY_ROOT, NAMED

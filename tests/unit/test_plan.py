@@ -12,14 +12,7 @@ from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings
 from pipeline.stages.expected import Expected
 from pipeline.stages.ingest import ingest
-from pipeline.stages.plan import (
-    BYTES_PER_EDGE,
-    BYTES_PER_VERTEX,
-    choose_side,
-    plan,
-    plan_partitions,
-    run_id,
-)
+from pipeline.stages.plan import BYTES_PER_EDGE, BYTES_PER_VERTEX, choose_side, plan, plan_partitions, run_id
 from pipeline.stages.worth import FOUND_A_PARTITION, Worth, worth_to
 from pipeline.store.layout import Store
 
