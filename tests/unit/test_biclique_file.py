@@ -255,6 +255,17 @@ def test_the_footer_says_where_bicliques_are() -> None:
         assert parquet.read_row_group(i).to_pylist() == rows
 
 
+@pytest.mark.skipif(not has_codec("zstd"), reason="no libzstd.so.1 here")
+def test_sizes_are_packed_by_how_often_they_occur() -> None:
+    random = np.random.default_rng(5)
+    lengths = 1 + random.binomial(16, 0.1, 20_000)  # 2.0 bits a size by their entropy, 8 as places
+    file = pq.ParquetFile(io.BytesIO(written([[(list(range(n)), [0], 0) for n in lengths.tolist()]])))
+    column = file.metadata.row_group(0).column(2)
+    assert column.path_in_schema == "n_left"
+    assert column.total_compressed_size < 0.3 * column.total_uncompressed_size
+    assert file.read()["n_left"].to_pylist() == lengths.tolist()
+
+
 @pytest.mark.parametrize("compression", ["zstd", "lz4_raw"])
 def test_a_machine_without_the_library_writes_by_pyarrow(monkeypatch, compression: Compression) -> None:
     monkeypatch.setattr(kernels, "has_codec", lambda name: False)

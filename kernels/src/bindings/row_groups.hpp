@@ -54,7 +54,7 @@ class RowGroupMaker {
   }
   Compress compress() const {
     if (compress_.is_none()) return library_of(codec_, level_);
-    return [function = nb::handle(compress_)](const Bytes& from, Bytes& to) {
+    return [function = nb::handle(compress_)](const Bytes& from, Bytes& to, Content) {
       const nb::gil_scoped_acquire acquire;
       const nb::bytes packed = nb::cast<nb::bytes>(function(nb::bytes(from.data(), from.size())));
       to.put(packed.c_str(), packed.size());

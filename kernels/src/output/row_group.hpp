@@ -143,7 +143,7 @@ class RowGroup {
         put_plain(numbers, n, id);
       else
         put_places(numbers, n, width, place);
-      put_data_page(chunk, n, encoding_of(width));
+      put_data_page(chunk, n, encoding_of(width), Content::lists);
       from = to;
     }
     chunk.end = bytes_.size();
@@ -235,7 +235,7 @@ class RowGroup {
     page_.clear();
     page_.put(entries.data(), entries.size() * sizeof(i32));
     const u32 n = static_cast<u32>(entries.size());
-    put_page(chunk, PageType::kDictionary, n, PageEncoding::kPlain);
+    put_page(chunk, PageType::kDictionary, n, PageEncoding::kPlain, Content::numbers);
     chunk.data = bytes_.size();
     const u32 bits = bits_of_places(n);
     return whole_bytes_ ? (bits + 7) / 8 * 8 : bits;
@@ -255,7 +255,7 @@ class RowGroup {
         put_runs(values + from, n, width);
       else
         put_places(values + from, n, width, dictionary_.places());
-      put_data_page(chunk, n, encoding_of(width));
+      put_data_page(chunk, n, encoding_of(width), Content::numbers);
     }
     chunk.end = bytes_.size();
   }
@@ -266,7 +266,7 @@ class RowGroup {
       const std::size_t n = std::min(kPageValues, n_rows_ - from);
       page_.clear();
       page_.put(values + from, n * sizeof(T));
-      put_data_page(chunk, n, PageEncoding::kPlain);
+      put_data_page(chunk, n, PageEncoding::kPlain, Content::lists);
     }
     chunk.end = bytes_.size();
   }
@@ -285,14 +285,14 @@ class RowGroup {
     chunk.n_values = n_values;
   }
   static PageEncoding encoding_of(u32 width) { return width == kPlainWidth ? PageEncoding::kPlain : PageEncoding::kDictionary; }
-  void put_data_page(ColumnChunk& chunk, std::size_t n, PageEncoding encoding) {
+  void put_data_page(ColumnChunk& chunk, std::size_t n, PageEncoding encoding, Content content) {
     ++chunk.n_pages;
-    put_page(chunk, PageType::kData, static_cast<u32>(n), encoding);
+    put_page(chunk, PageType::kData, static_cast<u32>(n), encoding, content);
   }
   /// Compresses the page at hand, and appends it behind its header.
-  void put_page(ColumnChunk& chunk, PageType type, u32 n, PageEncoding encoding) {
+  void put_page(ColumnChunk& chunk, PageType type, u32 n, PageEncoding encoding, Content content) {
     packed_.clear();
-    compress_(page_, packed_);
+    compress_(page_, packed_, content);
     if (packed_.size() > kMostPageBytes) throw CapacityError("a page of a Parquet file is longer than 2^31 - 1 bytes");
     const std::size_t at = bytes_.size();
     put_page_header(bytes_, type, n, encoding, static_cast<u32>(page_.size()), static_cast<u32>(packed_.size()));
