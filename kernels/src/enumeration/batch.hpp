@@ -31,6 +31,10 @@ class IdLists {
     return data_.get() + size_;
   }
   void add(std::size_t n) { size_ += n; }
+  void reserve(std::size_t n_lists, std::size_t n) {
+    if (n > capacity_) grow(n);
+    offsets_.reserve(n_lists + 1);
+  }
   void end_list() {
     if (size_ > kMostIds)
       throw CapacityError("a batch of bicliques has more than 2^31 - 1 ids on one side; ask for smaller batches (batch_ids)");
@@ -65,6 +69,13 @@ struct Batch {
   IdLists left, right;
   std::vector<std::int32_t> root;
   std::size_t size() const { return root.size(); }
+  /// Makes room for what another batch holds, and a quarter more.
+  void reserve_as(const Batch& other) {
+    const auto more = [](std::size_t n) { return n + n / 4; };
+    left.reserve(more(other.size()), more(other.left.size()));
+    right.reserve(more(other.size()), more(other.right.size()));
+    root.reserve(more(other.size()));
+  }
   void clear() {
     left.clear();
     right.clear();

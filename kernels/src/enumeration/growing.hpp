@@ -2,8 +2,7 @@
 //
 // A list of some vertices is written without asking for room at each; short lists are copied in
 // place (a call of memmove takes longer). It grows as realloc lets it: large memory is moved by its
-// pages, without a copy. From 4 MB on it wishes for pages of 2 MB, so that fewer have to be cleared
-// one by one (3 % of an update of EuAll).
+// pages, without a copy.
 #pragma once
 
 #include "lanes/types.hpp"
@@ -15,8 +14,6 @@
 #include <memory>
 #include <new>
 #include <type_traits>
-
-#include <sys/mman.h>
 
 namespace bicliq {
 
@@ -50,16 +47,7 @@ class Growing {
     static_cast<void>(data_.release());
     data_.reset(data);
     capacity_ = n;
-    if (n * sizeof(T) >= kLarge) ask_for_large_pages();
   }
-  void ask_for_large_pages() {
-#ifdef MADV_HUGEPAGE
-    const auto first = (reinterpret_cast<std::uintptr_t>(data_.get()) + kPage - 1) / kPage * kPage;
-    const auto last = reinterpret_cast<std::uintptr_t>(data_.get() + capacity_) / kPage * kPage;
-    madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);  // a wish: it may fail
-#endif
-  }
-  static constexpr std::size_t kPage = 4096, kLarge = std::size_t{1} << 22;
   struct Free {
     void operator()(T* p) const { std::free(p); }
   };

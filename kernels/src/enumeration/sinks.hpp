@@ -280,8 +280,10 @@ class MemberSink {
     b.right.end_list();
     b.root.push_back(labels_.column_ids[root_]);
     if (b.size() < batch_bicliques_ && b.left.size() < batch_ids_ && b.right.size() < batch_ids_) return;
+    std::unique_ptr<Batch> next = pool_.take();
+    next->reserve_as(*batch_);
     deliver();
-    batch_ = pool_.take();
+    batch_ = std::move(next);
   }
   /// What comes later is numbered anew.
   void deliver() {
