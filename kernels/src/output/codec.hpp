@@ -20,9 +20,8 @@ namespace bicliq {
 /// As parquet.thrift numbers them.
 enum class Codec : u32 { none = 0, zstd = 6, lz4_raw = 7 };
 
-/// What a page holds: lists, which repeat parts of each other; or numbers (sizes, roots, the entries
-/// of a dictionary), of which zstd packs as much by how often each byte occurs, in a third of the
-/// time.
+/// What a page holds: lists, which repeat parts of each other; or numbers (sizes, roots, entries of
+/// a dictionary), of which zstd packs as much by how often each byte occurs, three times as fast.
 enum class Content { lists, numbers };
 
 /// Appends the compressed bytes of a page to a buffer.
