@@ -195,7 +195,7 @@ def _plan(
         seconds={"reduce": round(reduced - started, 6), "plan": round(time.perf_counter() - reduced, 6)},
     )
     folder.write_record("plan.json", asdict(record), written)
-    if record.partitions == 1:
+    if record.partitions == 1 and cluster.scheduler is None:  # other machines cut it, if they reach the store
         write_whole(folder, found, by_root, memory_limit)
     return record
 
