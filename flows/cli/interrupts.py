@@ -2,7 +2,7 @@
 
 Python raises KeyboardInterrupt in whatever the main thread does just then. Callbacks of the garbage
 collector and of weak references ignore every exception, and so do some C extensions while they are
-imported: one interrupt in a hundred was lost in such a place, and the command went on.
+imported: an interrupt that falls there is lost, and the command goes on (docs/decisions.md, 170).
 """
 
 from __future__ import annotations

@@ -194,7 +194,7 @@ def write_whole(folder: RunFolder, plan: Plan, by_root: BipartiteGraph, memory_l
         Bytes of memory that this process may hold. Where that is too little, nothing is written:
         who cuts the partition later says so.
     """
-    if _needed(folder) <= MemoryRoom.within(memory_limit).bytes:
+    if _needed(folder, read_plan_record(folder)) <= MemoryRoom.within(memory_limit).bytes:
         _write(folder, Layout.of(plan, by_root, read_hashes(folder.graph)), plan.digest, 0)
 
 
@@ -328,13 +328,13 @@ def _read_layout(store: Store, run: str, backend: Backend) -> tuple[Layout, str]
 def _require_room(store: Store, run: str, memory_limit: int | None) -> None:
     """Refuse a graph that does not fit with its rows in both directions."""
     folder = store.run(run)
-    edges = read_plan_record(folder).n_edges
-    MemoryRoom.within(memory_limit).require(_needed(folder), f"run {run}: to cut its partitions out of {edges:,} edges")
-
-
-def _needed(folder: RunFolder) -> int:
-    """Bytes of memory to cut a partition of a run."""
     plan = read_plan_record(folder)
+    what = f"run {run}: to cut its partitions out of {plan.n_edges:,} edges"
+    MemoryRoom.within(memory_limit).require(_needed(folder, plan), what)
+
+
+def _needed(folder: RunFolder, plan: PlanRecord) -> int:
+    """Bytes of memory to cut a partition of a run."""
     vertices = stored_sizes(folder.store.graph(plan.graph))[1]
     needed = LAID_OUT.of(plan.n_edges, vertices)
     if needed and plan.partitions == 1:

@@ -266,7 +266,7 @@ class RowGroup {
       const std::size_t n = std::min(kPageValues, n_rows_ - from);
       page_.clear();
       page_.put(values + from, n * sizeof(T));
-      put_data_page(chunk, n, PageEncoding::kPlain, Content::lists);
+      put_data_page(chunk, n, PageEncoding::kPlain, Content::lists);  // values of eight bytes repeat as a whole
     }
     chunk.end = bytes_.size();
   }
