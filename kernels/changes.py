@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,15 @@ from kernels.arguments import (
     whole_number,
 )
 from kernels.backend import Backend
-from kernels.contracts import BicliqueBatch, Int32Array, Int64Array, Side
-from kernels.cpu import load_extension
+from kernels.contracts import BicliqueBatch, EnumerationRequest, Int32Array, Int64Array, Side
+from kernels.cpu import BicliqueStream, CpuSearch, load_extension
 from kernels.cuda.changes import TABLES, Columns, CudaJudge, empty_on_host
-from kernels.enumeration import LARGEST_SIZE, UNREACHED, stream_maximal_bicliques
+from kernels.enumeration import LARGEST_SIZE, UNREACHED, checked_request, stream_maximal_bicliques
 from kernels.errors import memory_is_capacity
 from kernels.estimate import estimate_bicliques
 from kernels.rows import find_edges, row_starts
+from kernels.side import choose_side
+from kernels.subgraphs import Subgraphs, side_by_side
 
 PATHS_A_SEARCH = 1 << 24
 """Paths of two edges over the changes that are searched together: some 100 MB of subgraphs."""
@@ -247,8 +249,9 @@ class ChangeSearch:
             chosen, work = [self.portions(ROUGH_PORTIONS * n)[:: ROUGH_SHARE * n]], WORK_ROUGH
         found, paths = 0, 0
         for ranges in chosen:
-            indptr, indices, _, right, *_ = _side_by_side([self._search.neighbourhoods(*range) for range in ranges])
-            found += estimate_bicliques(indptr, indices, len(right), work=work, one_side=True, **self._least).bicliques
+            graph = side_by_side([self._search.neighbourhoods(*range) for range in ranges])
+            csr = graph.indptr, graph.indices, len(graph.right)
+            found += estimate_bicliques(*csr, work=work, one_side=True, **self._least).bicliques
             paths += sum(int(self._costs[first:last].sum()) for first, last in ranges)
         return round(found * (self.cost / paths)) if paths else 0
 
@@ -286,21 +289,13 @@ class ChangeSearch:
         judge = CudaJudge(self._tables(), self._least) if backend == Backend.CUDA else None
         with ThreadPoolExecutor(workers, "changes") as pool:
             for first, last in self._groups(*(portion or ())):
-                indptr, indices, *told = self._spanned(first, last, pool, workers)
-                with stream_maximal_bicliques(
-                    indptr,
-                    indices,
-                    len(told[1]),
-                    threads=workers,
-                    backend=backend,
-                    on_device=judge is not None,
-                    **self._least,
-                ) as stream:
-                    settle = partial(self._settle, partial(self._search.settle, found), pool, workers, told, first)
+                graph = self._spanned(first, last, pool, workers)
+                settle = partial(self._settle, found, pool, workers, graph.told, first)
+                with self._streamed(graph, workers, backend) as stream:
                     if judge is None:
                         _finish(settle([_columns_of(batch) for batch in stream]))
                     else:
-                        judged += [_judged(judge, batch, told, settle) for batch in stream if len(batch)]
+                        judged += [_judged(judge, batch, graph.told, settle) for batch in stream if len(batch)]
                     ran_on = stream.result.backend
             return _listed(found, judged, pool, workers, ran_on, empty_on_host if judge else np.empty)
 
@@ -309,10 +304,22 @@ class ChangeSearch:
         right_start, right_row, *others = self._search.tables()
         return dict(zip(TABLES, (*self._rows, right_start, right_row, *self._fresh, *others), strict=True))
 
+    def _streamed(self, graph: Subgraphs, workers: int, backend: str) -> BicliqueStream:
+        if backend != Backend.CUDA:
+            return BicliqueStream(CpuSearch(self._request(graph, workers), "enumerate"), None)
+        csr = graph.indptr, graph.indices, len(graph.right)
+        return stream_maximal_bicliques(*csr, backend=backend, on_device=True, **self._least)
+
+    def _request(self, graph: Subgraphs, workers: int) -> EnumerationRequest:
+        """The search of subgraphs on the CPU, below the roots that find everything."""
+        csr = graph.indptr, graph.indices, len(graph.right)
+        side = choose_side(np.diff(graph.indptr), np.bincount(graph.indices, minlength=csr[2]))
+        order, roots = graph.searches[side]
+        bounds: dict[str, Any] = {"side": side, "roots": roots, "threads": workers, **self._least}
+        return replace(checked_request(*csr, Backend.CPU, **bounds), order=order)
+
     @memory_is_capacity
-    def find_rows(
-        self, hashes: Sequence[Any], side: Side, place: Any, *, threads: int = 1, least: int = 0
-    ) -> Changes | RowChanges:
+    def find_rows(self, hashes: Sequence[Any], side: Side, place: Any, *, threads: int = 1) -> RowChanges:
         """Search the changes on the CPU, and make rows of smaller sides of what is found.
 
         Parameters
@@ -326,12 +333,10 @@ class ChangeSearch:
             one.
         threads : int
             As of `find`.
-        least : int
-            Where fewer bicliques are met, lists are made of them, as by `find`.
 
         Returns
         -------
-        RowChanges or Changes
+        RowChanges
 
         Raises
         ------
@@ -340,9 +345,10 @@ class ChangeSearch:
 
         Notes
         -----
-        What `find` finds, in an eighth less time than finding and laying out lists takes (gowalla):
-        sides, sums of hashes and roots are written down while a biclique is looked at
-        (`src/enumeration/smaller_rows.hpp`).
+        What `find` finds, in a third less time than finding and laying out lists takes (gowalla):
+        the thread that finds bicliques settles them at once (`src/enumeration/row_settler.hpp`),
+        and sides, sums of hashes and roots are written down as they are looked at
+        (`smaller_rows.hpp`).
 
         Examples
         --------
@@ -356,26 +362,21 @@ class ChangeSearch:
         sides = zip(("left", "right"), hashes, self._n_vertices, strict=True)
         left, right = (checked_hashes(each, n, f"{name}_hashes") for name, each, n in sides)
         of_graph = left, right, one_of("side", side, ("left", "right")) == "left", as_int32(place, "place")
-        found, vertices, groups = extension.FoundRows(), extension.RowVertices(*of_graph), self._groups()
+        found, vertices = extension.FoundRows(), extension.RowVertices(*of_graph)
         with ThreadPoolExecutor(workers, "changes") as pool:
-            for first, last in groups:
-                indptr, indices, *told = self._spanned(first, last, pool, workers)
-                settle = partial(self._search.settle_rows, found, vertices)
-                with stream_maximal_bicliques(indptr, indices, len(told[1]), threads=workers, **self._least) as stream:
-                    batches = [_columns_of(batch) for batch in stream]
-                    ran_on, met = stream.result.backend, stream.result.bicliques
-                if len(groups) == 1 and met < least:
-                    few = extension.FoundChanges()
-                    to_lists = partial(self._search.settle, few)
-                    _finish(self._settle(to_lists, pool, workers, told, first, batches))
-                    return _listed(few, [], pool, workers, ran_on)
-                _finish(self._settle(settle, pool, workers, told, first, batches))
+            for first, last in self._groups():
+                graph = self._spanned(first, last, pool, workers)
+                settler = extension.Settler(self._search, vertices, found, *graph.told, first)
+                search = CpuSearch(self._request(graph, workers), "enumerate", settler=settler)
+                search.wait(None)
+                settler.finish()
+                ran_on = search.result().backend
         appeared, vanished = map(ChangedRows, found.take(vertices))
         return RowChanges(appeared, vanished, ran_on)
 
     def _settle(
         self,
-        settle: Callable[..., None],
+        found: Any,
         pool: ThreadPoolExecutor,
         workers: int,
         told: Sequence[Any],
@@ -384,13 +385,14 @@ class ChangeSearch:
     ) -> list[Future[None]]:
         """Let threads add what bicliques of the subgraphs change, each at its first change."""
         met = load_extension().MetBicliques(batches, told[2])
-        return [pool.submit(partial(settle, met, *share, *told, first)) for share in _cut(len(met), _shares(workers))]
+        settle = partial(self._search.settle, found, met)
+        return [pool.submit(partial(settle, *share, *told, first)) for share in _cut(len(met), _shares(workers))]
 
-    def _spanned(self, first: int, last: int, pool: ThreadPoolExecutor, workers: int) -> tuple[Any, ...]:
+    def _spanned(self, first: int, last: int, pool: ThreadPoolExecutor, workers: int) -> Subgraphs:
         """The subgraphs of changes as one graph; each thread makes those of some changes."""
         ranges = _ranges(self._costs[first:last], _shares(workers))
         parts = list(pool.map(lambda at: self._search.neighbourhoods(first + at[0], first + at[1]), ranges))
-        return _side_by_side(parts)
+        return side_by_side(parts)
 
     def _groups(self, first: int = 0, last: int | None = None) -> list[tuple[int, int]]:
         """Changes from `first` to before `last` that are searched together, one after the other."""
@@ -452,33 +454,6 @@ def list_arrays(lists: BicliqueLists) -> tuple[Int64Array, Int32Array, Int64Arra
 def _shares(workers: int) -> int:
     """Parts that the work of some threads is cut into."""
     return SHARES_A_THREAD * workers if workers > 1 else 1
-
-
-def _side_by_side(parts: Sequence[Any]) -> tuple[Any, ...]:
-    """Some graphs of subgraphs as one."""
-    if len(parts) == 1:
-        return tuple(parts[0])
-    indptr, indices, left, right, change, left_start, right_start = zip(*parts, strict=True)
-    columns = _before(right)
-    return (
-        _behind(indptr, _before(indices)),
-        np.concatenate([some + np.int32(n) for some, n in zip(indices, columns, strict=True)]),
-        np.concatenate(left),
-        np.concatenate(right),
-        np.concatenate(change),
-        _behind(left_start, _before(left)),
-        _behind(right_start, columns),
-    )
-
-
-def _before(arrays: Sequence[Any]) -> list[int]:
-    """How many entries there are before those of each array."""
-    return [0, *accumulate(len(array) for array in arrays)][:-1]
-
-
-def _behind(arrays: Sequence[Any], before: list[int]) -> Any:
-    """Arrays of starts, each of which begins with 0, as one; `before` lie that many entries."""
-    return np.concatenate([[0], *(array[1:] + n for array, n in zip(arrays, before, strict=True))])
 
 
 def _ranges(costs: Int64Array, n: int) -> list[tuple[int, int]]:

@@ -184,7 +184,11 @@ class StreamingSearch(Protocol):
 
 @dataclass(frozen=True)
 class EnumerationRequest:
-    """A checked request: arrays of the right types, thresholds in range, the side chosen."""
+    """A checked request: arrays of the right types, thresholds in range, the side chosen.
+
+    Where there are `roots`, the vertices of the side are searched in `order`, which names each of
+    them; None: in the order of their numbers.
+    """
 
     indptr: Int64Array
     indices: Int32Array
@@ -202,6 +206,7 @@ class EnumerationRequest:
     threads: int
     batch_bicliques: int = 65_536
     batch_ids: int = 1 << 20
+    order: Int32Array | None = None
 
     @property
     def n_left(self) -> int:

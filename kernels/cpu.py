@@ -129,9 +129,14 @@ def outcome_of(run: Any) -> Any:
 
 
 class CpuSearch:
-    """One running search: a thin owner of the extension's session."""
+    """One running search: a thin owner of the extension's session.
 
-    def __init__(self, request: EnumerationRequest, mode: str, layout: RowGroupLayout | None = None) -> None:
+    Batches that it finds are read, or are laid out or settled by the threads that find them.
+    """
+
+    def __init__(
+        self, request: EnumerationRequest, mode: str, layout: RowGroupLayout | None = None, settler: Any = None
+    ) -> None:
         extension = load_extension()
         self._request = request
         self._mode = mode
@@ -145,6 +150,7 @@ class CpuSearch:
             request.side == "left",
             roots is not None,
             np.empty(0, np.int32) if roots is None else roots,
+            np.empty(0, np.int32) if request.order is None else request.order,
             request.left_ids,
             request.right_ids,
             request.left_hashes,
@@ -157,7 +163,7 @@ class CpuSearch:
             request.threads,
             request.batch_bicliques,
             request.batch_ids,
-            None if layout is None else layout.maker,
+            settler if layout is None else layout.maker,
         )
 
     def wait(self, progress: ProgressCallback | None) -> None:

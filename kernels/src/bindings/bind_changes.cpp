@@ -1,6 +1,7 @@
 // bind_changes.cpp: edges that change, for Python: the rows of a graph with them, and the bicliques
 // that come and go: subgraphs out, bicliques in, and the row groups of what was found.
 #include "bindings/row_groups.hpp"
+#include "bindings/settler.hpp"
 #include "enumeration/changes.hpp"
 #include "enumeration/found_changes.hpp"
 #include "enumeration/list_groups.hpp"
@@ -141,9 +142,6 @@ class MetBicliques {
     if (k + kAhead < size()) batch(k + kAhead).fetch_lists(row(k + kAhead));
   }
   /// Makes room for n of them, of average size.
-  void reserve(std::size_t n, SmallerRows& to) const {
-    to.reserve(n, size() ? static_cast<std::size_t>(static_cast<double>(n) / static_cast<double>(size()) * static_cast<double>(std::min(n_left_, n_right_))) : 0);
-  }
   void reserve(std::size_t n, Lists& to) const {
     const double share = size() ? static_cast<double>(n) / static_cast<double>(size()) : 0;
     to.reserve(n, static_cast<std::size_t>(share * static_cast<double>(n_left_)), static_cast<std::size_t>(share * static_cast<double>(n_right_)));
@@ -167,18 +165,21 @@ class ChangeSearch {
 
   std::size_t n_changes() const { return graph_.n_changes(); }
   nb::object costs() const { return numpy_of(graph_.costs()); }
+  const ChangedGraph& graph() const { return graph_; }
+  const Remains::Least& least() const { return least_; }
 
-  /// (indptr, indices, left, right, left_change, left_start, right_start) of the subgraphs of some
-  /// changes.
+  /// Of the subgraphs of some changes: indptr and indices; the vertices of both sides, the change
+  /// of each left one, and where the vertices of each begin on both sides; order and roots of both.
   nb::object neighbourhoods(std::size_t first, std::size_t last) const {
     Neighbourhoods found;
     {
       const nb::gil_scoped_release release;
       found = graph_.neighbourhoods(first, last);
     }
+    const auto search = [](SearchOrder& of) { return nb::make_tuple(numpy_of(std::move(of.order)), numpy_of(std::move(of.roots))); };
     return nb::make_tuple(numpy_of(std::move(found.indptr)), array_of(std::move(found.indices)), numpy_of(std::move(found.left)),
-                          numpy_of(std::move(found.right)), numpy_of(std::move(found.left_change)),
-                          numpy_of(std::move(found.left_start)), numpy_of(std::move(found.right_start)));
+                          numpy_of(std::move(found.right)), numpy_of(std::move(found.left_change)), numpy_of(std::move(found.left_start)),
+                          numpy_of(std::move(found.right_start)), search(found.left_search), search(found.right_search));
   }
 
   /// Rows of the right side, the new edges as such (starts and entries each), the ends of each
@@ -203,29 +204,13 @@ class ChangeSearch {
     met.reserve(until - from, appeared), met.reserve(until - from, gone);
     ListsWithout without{gone};
     each(met, from, until, {left_of, right_of, change_of, left_start, right_start, first}, [&](Remains& remains, Places left, Places right) {
-      const Listed one{left, right, mapped(left.members, left_of, appeared.left), mapped(right.members, right_of, appeared.right)};
+      const Settled one{left, right, mapped(left.members, left_of, appeared.left), mapped(right.members, right_of, appeared.right)};
       if (!remains.take(one, without, to)) return;
       appeared.left.add(left.members.size()), appeared.right.add(right.members.size());
       appeared.end_both();
     });
     to.appear(std::move(appeared));
     to.vanish(std::move(gone));
-  }
-  /// The same, as rows of smaller sides: those that appeared, and those that vanished here alone.
-  /// Others go to `to`.
-  std::pair<SmallerRows, SmallerRows> settle_rows(FoundChanges& to, const RowVertices& vertices, const MetBicliques& met, std::size_t from,
-                                                  std::size_t until, const Values& left_of, const Values& right_of, const Values& change_of,
-                                                  const Wide& left_start, const Wide& right_start, std::int32_t first) const {
-    const nb::gil_scoped_release release;
-    SmallerRows appeared, gone;
-    met.reserve(until - from, appeared), met.reserve(until - from, gone);
-    RowWriter writer(vertices, left_of.data(), right_of.data());
-    RowsWithout without{writer, gone};
-    each(met, from, until, {left_of, right_of, change_of, left_start, right_start, first}, [&](Remains& remains, Places left, Places right) {
-      writer.take(left.members, right.members);
-      if (remains.take(Listed{left, right, writer.left(), writer.right()}, without, to)) writer.put(appeared);
-    });
-    return {std::move(appeared), std::move(gone)};
   }
 
  private:
@@ -234,17 +219,6 @@ class ChangeSearch {
     const Values &left_of, &right_of, &change_of;
     const Wide &left_start, &right_start;
     std::int32_t first;
-  };
-  /// A biclique whose vertices were written down.
-  struct Listed {
-    Places left_places, right_places;
-    Span left, right;
-  };
-  struct RowsWithout {
-    const RowWriter& writer;
-    SmallerRows& to;
-    void without_left(const Listed&, std::size_t member) { writer.put_without_left(to, member); }
-    void without_right(const Listed&, std::size_t member) { writer.put_without_right(to, member); }
   };
 
   /// Calls `use` with what is left at each change, and the places of each biclique.
@@ -304,31 +278,18 @@ class ChangedRows {
   }
 };
 
-/// What the threads of one search find, as rows.
-class FoundRows {
- public:
-  FoundChanges others;
-  void add(std::pair<SmallerRows, SmallerRows>&& found) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    appeared_.push_back(std::move(found.first)), gone_.push_back(std::move(found.second));
+/// What appeared and what vanished; `vertices` are those of the whole graph.
+nb::object take_rows(FoundRows& found, const RowVertices& vertices) {
+  ChangedRows appeared, gone;
+  {
+    const nb::gil_scoped_release release;
+    for (SmallerRows& some : found.appeared) appeared.take(std::move(some));
+    for (SmallerRows& some : found.gone) gone.take(std::move(some));
+    gone.take_lists(found.others.take_vanished(), vertices);
+    found.appeared.clear(), found.gone.clear();
   }
-  /// What appeared and what vanished; `vertices` are those of the whole graph.
-  nb::object take(const RowVertices& vertices) {
-    ChangedRows appeared, gone;
-    {
-      const nb::gil_scoped_release release;
-      for (SmallerRows& some : appeared_) appeared.take(std::move(some));
-      for (SmallerRows& some : gone_) gone.take(std::move(some));
-      gone.take_lists(others.take_vanished(), vertices);
-      appeared_.clear(), gone_.clear();
-    }
-    return nb::make_tuple(std::move(appeared), std::move(gone));
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<SmallerRows> appeared_, gone_;
-};
+  return nb::make_tuple(std::move(appeared), std::move(gone));
+}
 
 /// Rows as row groups; threads may share it.
 class LaidOutRows {
@@ -421,17 +382,18 @@ void bind_changes(nb::module_& module) {
       .def("costs", &ChangeSearch::costs)
       .def("neighbourhoods", &ChangeSearch::neighbourhoods)
       .def("tables", &ChangeSearch::tables)
-      .def("settle", &ChangeSearch::settle)
-      .def("settle_rows", [](const ChangeSearch& search, FoundRows& to, const RowVertices& vertices, const MetBicliques& met, std::size_t from,
-                             std::size_t until, const Values& left_of, const Values& right_of, const Values& change_of, const Wide& left_start,
-                             const Wide& right_start, std::int32_t first) {
-        to.add(search.settle_rows(to.others, vertices, met, from, until, left_of, right_of, change_of, left_start, right_start, first));
-      });
+      .def("settle", &ChangeSearch::settle);
   nb::class_<RowVertices>(module, "RowVertices")
       .def("__init__", [](RowVertices* at, const Input<u64>& left_hashes, const Input<u64>& right_hashes, bool roots_are_left, const Values& place) {
         new (at) RowVertices(left_hashes.data(), left_hashes.size(), right_hashes.data(), right_hashes.size(), roots_are_left, place.data(), place.size());
       });
-  nb::class_<FoundRows>(module, "FoundRows").def(nb::init<>()).def("take", &FoundRows::take);
+  nb::class_<FoundRows>(module, "FoundRows").def(nb::init<>()).def("take", &take_rows);
+  nb::class_<Settler>(module, "Settler")
+      .def("__init__", [](Settler* at, const ChangeSearch& search, const RowVertices& vertices, FoundRows& to, const Values& left_of,
+                          const Values& right_of, const Values& change_of, const Wide& left_start, const Wide& right_start, std::int32_t first) {
+        new (at) Settler(search.graph(), search.least(), vertices, to, left_of, right_of, change_of, left_start, right_start, first);
+      }, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+      .def("finish", &Settler::finish);
   nb::class_<ChangedRows>(module, "ChangedRows").def("__len__", &ChangedRows::size).def_prop_ro("digest", &ChangedRows::digest);
   nb::class_<LaidOutRows>(module, "LaidOutRows")
       .def(nb::init<const ChangedRows&, const std::optional<Values>&, std::size_t, std::int64_t>(), nb::arg(), nb::arg().none(), nb::arg(),

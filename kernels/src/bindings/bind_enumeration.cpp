@@ -1,5 +1,6 @@
 // bind_enumeration.cpp: the enumeration for Python, as a session that is asked for batches.
 #include "bindings/row_groups.hpp"
+#include "bindings/settler.hpp"
 #include "enumeration/enumeration.hpp"
 
 namespace bicliq {
@@ -28,10 +29,10 @@ struct Held {
 class Session {
  public:
   Session(Input<std::int64_t> indptr, Input<std::int32_t> indices, u32 n_right, bool columns_are_left, bool some_roots,
-          const Input<std::int32_t>& roots, const Input<std::int32_t>& left_ids, const Input<std::int32_t>& right_ids,
-          const Input<u64>& left_hashes, const Input<u64>& right_hashes, int mode, u32 min_left, u32 min_right,
-          u64 min_edges, u64 max_bicliques, u32 threads, u64 batch_bicliques, u64 batch_ids, std::optional<nb::object> layout)
-      : indptr_(std::move(indptr)), indices_(std::move(indices)), layout_(std::move(layout)) {
+          const Input<std::int32_t>& roots, const Input<std::int32_t>& order, const Input<std::int32_t>& left_ids,
+          const Input<std::int32_t>& right_ids, const Input<u64>& left_hashes, const Input<u64>& right_hashes, int mode, u32 min_left,
+          u32 min_right, u64 min_edges, u64 max_bicliques, u32 threads, u64 batch_bicliques, u64 batch_ids, std::optional<nb::object> taker)
+      : indptr_(std::move(indptr)), indices_(std::move(indices)), taker_(std::move(taker)) {
     Settings settings;
     settings.mode = static_cast<Mode>(mode);
     settings.limits = {columns_are_left ? min_right : min_left, columns_are_left ? min_left : min_right, min_edges};
@@ -39,14 +40,15 @@ class Session {
     settings.threads = threads;
     settings.batch_bicliques = batch_bicliques;
     settings.batch_ids = batch_ids;
-    if (layout_) {
-      const RowGroupMaker* maker = nb::inst_ptr<RowGroupMaker>(*layout_);
+    if (taker_ && nb::isinstance<Settler>(*taker_)) {
+      settings.take = [settler = nb::inst_ptr<Settler>(*taker_)](const Batch& b) { (*settler)(b); };
+    } else if (taker_) {
+      const RowGroupMaker* maker = nb::inst_ptr<RowGroupMaker>(*taker_);
       settings.places = maker->takes_places();
       settings.encode = [maker](const Batch& b) { return (*maker)(column_of(b.left), column_of(b.right), b.root.data(), b.size()); };
     }
     const auto n_left = static_cast<u32>(indptr_.size() - 1);
-    Request request{indptr_.data(), indices_.data(), n_left, n_right, columns_are_left, some_roots, {}, {}, {}, {}, {}};
-    request.roots = copy_of<u32>(roots);
+    Request request{indptr_.data(), indices_.data(), n_left, n_right, columns_are_left, some_roots, copy_of<u32>(roots), copy_of<u32>(order), {}, {}, {}, {}};
     if (settings.needs_members()) {
       request.left_ids = copy_of<std::int32_t>(left_ids);
       request.right_ids = copy_of<std::int32_t>(right_ids);
@@ -61,7 +63,7 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// A batch as five arrays, or where there is a layout, a row group.
+  /// A batch as five arrays, or where a layout takes them, a row group.
   nb::object next(double seconds) {
     Delivery found;
     {
@@ -96,7 +98,7 @@ class Session {
  private:
   const Input<std::int64_t> indptr_;
   const Input<std::int32_t> indices_;
-  const std::optional<nb::object> layout_;
+  const std::optional<nb::object> taker_;
   std::unique_ptr<Enumeration> run_;
 };
 
@@ -105,8 +107,8 @@ class Session {
 void bind_enumeration(nb::module_& module) {
   nb::class_<Session>(module, "Session")
       .def(nb::init<Input<std::int64_t>, Input<std::int32_t>, u32, bool, bool, const Input<std::int32_t>&,
-                    const Input<std::int32_t>&, const Input<std::int32_t>&, const Input<u64>&, const Input<u64>&, int,
-                    u32, u32, u64, u64, u32, u64, u64, std::optional<nb::object>>())
+                    const Input<std::int32_t>&, const Input<std::int32_t>&, const Input<std::int32_t>&, const Input<u64>&,
+                    const Input<u64>&, int, u32, u32, u64, u64, u32, u64, u64, std::optional<nb::object>>())
       .def("next", &Session::next)
       .def("wait", &Session::wait)
       .def("stop", &Session::stop)

@@ -62,7 +62,7 @@ class Estimate {
     const auto check = [this] { crew_.check(); };
     const CoreTime start;
     graph_ = std::make_shared<const Graph>(prepare(indptr_.data(), indices_.data(), static_cast<u32>(indptr_.size() - 1), n_right_,
-                                                   columns_are_left_, false, check));
+                                                   columns_are_left_, {}, check));
     prepare_seconds_ = start.passed();
   }
 

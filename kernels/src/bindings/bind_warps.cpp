@@ -79,7 +79,7 @@ void run_butterfly_threads(usize launch, u64 batch, u64 n_threads, bool edge_sha
 nb::object find_best(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, bool columns_are_left,
                      int objective, u64 k, i64 least, const Input<std::int64_t>& row_terms, const Input<std::int64_t>& column_terms,
                      std::tuple<u32, u32, u64, u32, u32> sizes, const Input<u32>& roots, u32 threads) {
-  WarpFindRequest request{prepare(indptr.data(), indices.data(), static_cast<u32>(indptr.size() - 1), n_right, columns_are_left, false, [] {}),
+  WarpFindRequest request{prepare(indptr.data(), indices.data(), static_cast<u32>(indptr.size() - 1), n_right, columns_are_left, {}, [] {}),
                           {}, {roots.data(), roots.data() + roots.size()}, k, least, threads};
   const auto& [min_rows, min_columns, min_edges, max_rows, max_columns] = sizes;
   request.scores.objective = static_cast<Objective>(objective);

@@ -1,22 +1,24 @@
 // changes.hpp: which maximal bicliques a batch of new edges makes, and which it ends.
 //
 // What it finds: with G' the graph that has the new edges and G the one without, the bicliques of
-// G' that are none of G (appeared), and those of G that are none of G' (vanished). Input: G' as CSR
-// rows of its left side, ascending, and the new edges in it, sorted. Deletions are the same read
-// backwards: G' is then the graph before them, and appeared and vanished change places.
+// G' that are none of G (appeared), and those of G that are none of G' (vanished). Input: G' as
+// CSR rows of its left side, ascending, and the new edges in it, sorted. Deletions are the same
+// read backwards: G' is then the graph before them, and appeared and vanished change places.
 // Method: (1) what appears contains a new edge. The maximal bicliques through an edge (u, v) are
 // those of the subgraph that N'(v) and N'(u) span; through a vertex that has new edges only, those
 // of its neighbours and theirs. `neighbourhoods` writes the subgraphs of some changes side by side
-// as one graph, which the ordinary search takes. (2) A biclique found through several changes
-// counts at the first (`is_first`). (3) What vanishes lies inside one that appeared: it is what is
-// left when at each new edge one of its ends is taken away (`Remains`), where nothing extends it
-// in G. Cost: (1) the paths of two edges over the changes, each row at most by bisection; (3) a
-// closure for each remainder, most of them by bits of what a subgraph reaches beyond it
-// (outside.hpp). A biclique whose only new edge is its change, as nearly all are, has two
-// remainders, and of each the same look says whether another biclique may leave it as well: who
-// else would have it has a vertex outside that all of its members reach, one by a new edge. If not
-// (all but 500 of a million on gowalla), nobody need look for it among those that vanished. Memory:
-// rows of the right vertices that a change reaches; the graph itself is looked at where it lies.
+// as one graph, which the ordinary search takes. An end of the edge is adjacent to all of the
+// other side, so all bicliques contain it: as the first vertex of the search it is the only root.
+// (2) A biclique found through several changes counts at the first (`is_first`). (3) What vanishes
+// lies inside one that appeared: it is what is left when at each new edge one of its ends is taken
+// away (`Remains`), where nothing extends it in G. Cost: (1) the paths of two edges over the
+// changes, each row at most by bisection; (3) a closure for each remainder, most of them by bits
+// of what a subgraph reaches beyond it (outside.hpp). A biclique whose only new edge is its
+// change, as nearly all are, has two remainders, and of each the same look says whether another
+// biclique may leave it as well: who else would have it has a vertex outside that all of its
+// members reach, one by a new edge. If not (all but 500 of a million on gowalla), nobody need look
+// for it among those that vanished. Memory: rows of the right vertices that a change reaches; the
+// graph itself is looked at where it lies.
 // Paper: Das and Tirthapura, "Incremental maintenance of maximal bicliques in a dynamic bipartite
 // graph", 2018.
 #pragma once
@@ -35,12 +37,18 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
+/// In which order a side is searched, subgraph by subgraph, and which roots find everything.
+struct SearchOrder {
+  Ids order, roots;
+};
+
 /// Subgraphs side by side: a CSR matrix, and the vertex and the change that each number stands for.
 struct Neighbourhoods {
   std::vector<std::int64_t> indptr{0};
   Growing<std::int32_t> indices;
   Ids left, right, left_change;
   std::vector<std::int64_t> left_start{0}, right_start{0};  // where the vertices of each subgraph begin
+  SearchOrder left_search, right_search;
 };
 
 /// A change: a new edge, or a vertex of one side that has new edges only (the other end is -1).
@@ -196,6 +204,46 @@ class ChangedGraph {
     to.right.insert(to.right.end(), right.begin(), right.end());
     to.left_start.push_back(static_cast<std::int64_t>(to.left.size()));
     to.right_start.push_back(static_cast<std::int64_t>(to.right.size()));
+    const Change& change = changes_[static_cast<std::size_t>(name)];
+    const auto left_base = static_cast<std::int32_t>(to.left.size() - left.size());
+    if (change.left >= 0)
+      begin_with(change.left, left, left_base, to.left_search);
+    else
+      by_degree(left_degrees(to, left.size()), left_base, to.left_search);
+    if (change.right >= 0)
+      begin_with(change.right, right, base, to.right_search);
+    else
+      by_degree(right_degrees(to, left.size(), right.size()), base, to.right_search);
+  }
+
+  /// A side that a vertex begins which is adjacent to the whole other side.
+  static void begin_with(std::int32_t vertex, Span side, std::int32_t base, SearchOrder& to) {
+    const std::int32_t own = base + static_cast<std::int32_t>(std::lower_bound(side.first, side.last, vertex) - side.first);
+    to.roots.push_back(own);
+    to.order.push_back(own);
+    for (std::int32_t at = base; at < base + static_cast<std::int32_t>(side.size()); ++at)
+      if (at != own) to.order.push_back(at);
+  }
+  /// A side without such a vertex.
+  static void by_degree(const Ids& degrees, std::int32_t base, SearchOrder& to) {
+    const auto first = static_cast<std::ptrdiff_t>(to.order.size());
+    for (std::int32_t at = 0; at < static_cast<std::int32_t>(degrees.size()); ++at) to.order.push_back(base + at);
+    const auto degree = [&](std::int32_t vertex) { return degrees[static_cast<std::size_t>(vertex - base)]; };
+    std::stable_sort(to.order.begin() + first, to.order.end(), [&](std::int32_t a, std::int32_t b) { return degree(a) < degree(b); });
+    to.roots.insert(to.roots.end(), to.order.begin() + first, to.order.end());
+  }
+  /// Degrees in the subgraph that was written last.
+  static Ids left_degrees(const Neighbourhoods& of, std::size_t n) {
+    Ids degrees;
+    for (std::size_t i = of.indptr.size() - n; i < of.indptr.size(); ++i) degrees.push_back(static_cast<std::int32_t>(of.indptr[i] - of.indptr[i - 1]));
+    return degrees;
+  }
+  static Ids right_degrees(const Neighbourhoods& of, std::size_t n_left, std::size_t n) {
+    Ids degrees(n, 0);
+    const auto base = static_cast<std::int32_t>(of.right.size() - n);
+    for (auto e = static_cast<std::size_t>(of.indptr[of.indptr.size() - 1 - n_left]); e < of.indices.size(); ++e)
+      ++degrees[static_cast<std::size_t>(of.indices[e] - base)];
+    return degrees;
   }
 
   const Rows by_left_, fresh_left_;
@@ -218,9 +266,14 @@ class Remains {
   };
   Remains(const ChangedGraph& graph, const Least& least) : g_(graph), least_(least), seen_left_(g_.n_left(), 0), seen_right_(g_.n_right(), 0) {}
 
-  /// The change whose n bicliques come next, with the sides of its subgraph.
+  /// The change whose n bicliques come next, with the sides of its subgraph, which stay there.
   void change(std::int32_t number, std::size_t n_bicliques, Span left, Span right) {
-    n_bicliques_ = n_bicliques, number_ = number, change_ = g_.changes_[static_cast<std::size_t>(number)];
+    n_bicliques_ = n_bicliques;
+    if (number == number_) {  // more of them: what is known of the subgraph stays
+      is_right_known_ = is_right_known_ && beyond_right_.usable(), is_left_known_ = is_left_known_ && beyond_left_.usable();
+      return;
+    }
+    number_ = number, change_ = g_.changes_[static_cast<std::size_t>(number)];
     left_side_ = left, right_side_ = right;
     left_place_ = place_in(left, change_.left), right_place_ = place_in(right, change_.right);
     is_right_known_ = is_left_known_ = false;

@@ -186,7 +186,7 @@ class EdgeFinding {
     const bool columns_are_left = r.columns_are_left != turned;
     asked_ = sizes;
     sizes_ = turned ? sizes.turned() : sizes;
-    graph_ = prepare(part.indptr.data(), part.indices.data(), part.n_left(), part.n_right(), columns_are_left, false, check);
+    graph_ = prepare(part.indptr.data(), part.indices.data(), part.n_left(), part.n_right(), columns_are_left, {}, check);
     weights_ = EdgeWeights(part, graph_, columns_are_left, r.indptr, r.indices, r.weights);
     numbers_ = Numbers();
     numbers_.columns_are_left = columns_are_left;

@@ -33,6 +33,7 @@ struct Settings {
   u32 threads = 1;
   std::size_t batch_bicliques = 65536, batch_ids = 1 << 20;
   std::function<std::shared_ptr<RowGroup>(const Batch&)> encode;  // empty where batches are wanted
+  std::function<void(const Batch&)> take;  // or what uses each of them up, in the thread that filled it
   bool places = false;  // it takes batches whose lists hold places of ids
 
   /// Must the search know both sides of a biclique, or is it enough to count?
@@ -47,9 +48,10 @@ struct Request {
   const std::int32_t* indices;
   u32 n_left, n_right;
   bool columns_are_left;
-  /// Columns in the order of their numbers, and only these as roots; else all, by ascending degree.
+  /// Only these vertices as roots, and all in this order (none: that of their numbers); else all,
+  /// by ascending degree.
   bool some_roots;
-  std::vector<u32> roots;
+  std::vector<u32> roots, order;
   std::vector<std::int32_t> left_ids, right_ids;
   std::vector<u64> left_hashes, right_hashes;  // of the labels
 };
@@ -137,11 +139,23 @@ class Enumeration {
   }
   void prepare_all() {
     Request& r = request_;
-    graph_ = prepare(r.indptr, r.indices, r.n_left, r.n_right, r.columns_are_left, r.some_roots, [this] { crew_.check(); });
+    const bool by_number = r.some_roots && r.order.empty(), by_order = r.some_roots && !by_number;
+    if (by_number) r.order = first_numbers(r.columns_are_left ? r.n_left : r.n_right);
+    graph_ = prepare(r.indptr, r.indices, r.n_left, r.n_right, r.columns_are_left, std::move(r.order), [this] { crew_.check(); });
     if (settings_.needs_members()) make_labels();
-    if (r.some_roots) return;
-    r.roots.resize(graph_.n_columns);
-    std::iota(r.roots.begin(), r.roots.end(), 0u);
+    if (by_order) number_roots();
+    if (!r.some_roots) r.roots = first_numbers(graph_.n_columns);
+  }
+  static std::vector<u32> first_numbers(u32 n) {
+    std::vector<u32> numbers(n);
+    std::iota(numbers.begin(), numbers.end(), 0u);
+    return numbers;
+  }
+  /// Roots as places in the search order.
+  void number_roots() {
+    std::vector<u32> column_of(graph_.n_columns);
+    for (u32 c = 0; c < graph_.n_columns; ++c) column_of[graph_.vertex_of_column[c]] = c;
+    for (u32& root : request_.roots) root = column_of[root];
   }
   void make_labels() {
     const bool columns_are_left = request_.columns_are_left;
@@ -179,6 +193,10 @@ class Enumeration {
   void search(Sink& sink);  // worker_search.hpp
 
   void deliver(std::unique_ptr<Batch> batch) {
+    if (settings_.take) {
+      settings_.take(*batch);
+      return pool_->give(std::move(batch));
+    }
     Delivery full;
     if (settings_.encode) {
       full.group = settings_.encode(*batch);

@@ -27,6 +27,7 @@
 #include "enumeration/stars.hpp"
 
 #include <memory>
+#include <numeric>
 #include <optional>
 
 namespace bicliq {
@@ -241,7 +242,7 @@ class Finding {
     s.asked = sizes;
     s.scores.objective = scores_.objective;
     s.scores.sizes = turned ? sizes.turned() : sizes;
-    s.graph = prepare(part.indptr.data(), part.indices.data(), part.n_left(), part.n_right(), columns_are_left, false, check);
+    s.graph = prepare(part.indptr.data(), part.indices.data(), part.n_left(), part.n_right(), columns_are_left, {}, check);
     s.numbers.columns_are_left = columns_are_left;
     s.numbers.of_row = columns_are_left ? part.right : part.left;
     const std::vector<u32>& columns = columns_are_left ? part.left : part.right;

@@ -213,8 +213,8 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
 
   // ---- dominated columns ------------------------------------------------------------------------
 
-  /// Drops what changes no answer: excluded columns whose rows another excluded column has, and
-  /// candidates whose rows an excluded column has. The excluded columns are left by falling size.
+  /// Drops what changes no answer: excluded columns whose rows one of the `kFilters` largest has,
+  /// and candidates whose rows one of these has. The largest are left first, by falling size.
   void drop_dominated(NarrowLevel& level) {
     if (!level.n_excluded || !level.n_candidates) return;
     if (level.n_candidates <= kFewCandidates && level.n_excluded <= kLanes) return;
@@ -259,8 +259,8 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     return kept;
   }
 
-  /// The same to the end, in registers, for at most 32·K excluded columns; returns how many are
-  /// left.
+  /// The same for the largest few, in registers, for at most 32·K excluded columns; returns how
+  /// many are left.
   template <u32 K>
   u32 keep_largest(u32* excluded, u32 n) const {
     Lanes masks[K], keys[K];
@@ -276,6 +276,11 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
       for (u32 k = 1; k < K; ++k) best = larger(best, keys[k]);
       const u32 key = largest(best);
       if (!key) return kept;
+      if (kFilters < 32 * K && kept == kFilters) {
+        BICLIQ_UNROLL
+        for (u32 k = 0; k < K; ++k) kept += compact(excluded + kept, masks[k], nonzero(keys[k]));
+        return kept;
+      }
       const u32 mask = lane(masks, key & 0xff);
       put(excluded + kept++, mask);
       const Lanes cover = splat(mask);
@@ -284,15 +289,16 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     }
   }
 
-  /// Drops the candidates that are done with, and those whose rows an excluded column has.
+  /// Drops the candidates that are done with, and those whose rows a large excluded column has.
   void drop_covered_candidates(NarrowLevel& level) const {
+    const u32 n_filters = level.n_excluded < kFilters ? level.n_excluded : kFilters;
     u32 to = 0, end = 0;
     BICLIQ_ROLL
     for (u32 i = 0; i < level.n_candidates; i += kLanes) {
       const Flags real = first_lanes(level.n_candidates - i);
       const Lanes masks = load(level.candidates + i, real);
       Flags kept = nonzero(masks);
-      for (u32 b = 0; b < level.n_excluded; ++b) kept = kept & nonzero(without(masks, splat(level.excluded[b])));
+      for (u32 b = 0; b < n_filters; ++b) kept = kept & nonzero(without(masks, splat(level.excluded[b])));
       if (i < level.end) end = to + popcount(ballot(kept) & low_bits(level.end - i));
       if constexpr (Sink::kMembers) compact(level.ids + to, load(level.ids + i, real), kept);
       to += compact(level.candidates + to, masks, kept);

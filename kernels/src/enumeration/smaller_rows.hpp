@@ -41,10 +41,6 @@ struct SmallerRows {
     put(some.ids, ids), put(some.n_left, n_left), put(some.n_right, n_right), put(some.root, root);
     digest += some.digest;
   }
-  void reserve(std::size_t n, std::size_t n_ids) {
-    offsets.reserve(n + 1), ids.reserve(n_ids);
-    n_left.reserve(n), n_right.reserve(n), root.reserve(n);
-  }
 
  private:
   static void put(const Growing<i32>& from, Growing<i32>& to) {

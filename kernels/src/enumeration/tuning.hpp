@@ -6,6 +6,7 @@
 // - kNodesAStep: nodes of a leaf that take as long as a step of another narrow node, at least.
 // - kTallNodes: whether nodes of few columns and many rows are lists of masks (tall_nodes.hpp).
 // - kLargestPlan: words of a matrix that may be looked at in order to make a smaller one.
+// - kFilters: excluded columns, the largest, that others and candidates are compared with.
 // - kRowsAColumnWord: rows that are transposed in the time in which `count_rows` reads a word.
 //
 // On a GPU kernels/cuda/tuning.py sets the first ones, so that a benchmark can compare layouts. On
@@ -36,6 +37,7 @@ constexpr u32 kNodesAPoll = BICLIQ_POLL, kNodesAStep = 8;
 constexpr bool kTallNodes = BICLIQ_TALL;  // they slow all other nodes: more code than the cache holds
 constexpr usize kLargestPlan = usize{1} << 18;
 constexpr u32 kRowsAColumnWord = 4;
+constexpr u32 kFilters = ~0u;  // all of them: a comparison costs a warp little
 #else
 constexpr u32 kShares = 2;
 constexpr u32 kNodesAPoll = 64, kNodesAStep = 2;
@@ -45,6 +47,7 @@ constexpr u32 kNodesAPoll = 64, kNodesAStep = 2;
 constexpr bool kTallNodes = BICLIQ_TALL;
 constexpr usize kLargestPlan = usize{1} << 12;
 constexpr u32 kRowsAColumnWord = 1;
+constexpr u32 kFilters = 8;
 #endif
 
 }  // namespace BICLIQ_ISA

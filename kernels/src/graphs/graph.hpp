@@ -10,7 +10,7 @@
 #include "graphs/scatter.hpp"
 
 #include <cstdint>
-#include <numeric>
+#include <utility>
 #include <vector>
 
 namespace bicliq {
@@ -42,12 +42,12 @@ inline std::vector<std::uint32_t> ascending_degree(const std::vector<std::uint32
 }
 
 /// Turns the CSR matrix of the left side (rows sorted, unique) into the searched form.
-/// `columns_are_left` says which side is enumerated; `keep_order` takes the order of its numbers as
-/// the search order (a partition was written in the order of its plan) instead of sorting by
-/// degree. `check` is called now and then, and may end it by an exception.
+/// `columns_are_left` says which side is enumerated; `order` are its vertices in search order, all
+/// of them; none: by ascending degree. `check` is called now and then, and may end it by an
+/// exception.
 template <class Check>
 Graph prepare(const std::int64_t* indptr, const std::int32_t* indices, std::uint32_t n_left, std::uint32_t n_right,
-              bool columns_are_left, bool keep_order, const Check& check) {
+              bool columns_are_left, std::vector<std::uint32_t> order, const Check& check) {
   Graph g;
   g.n_rows = columns_are_left ? n_right : n_left;
   g.n_columns = columns_are_left ? n_left : n_right;
@@ -59,12 +59,7 @@ Graph prepare(const std::int64_t* indptr, const std::int32_t* indices, std::uint
   else
     each_edge(n_edges, check, [&](std::uint64_t e) { ++degree[static_cast<std::uint32_t>(indices[e])]; });
 
-  if (keep_order) {
-    g.vertex_of_column.resize(g.n_columns);
-    std::iota(g.vertex_of_column.begin(), g.vertex_of_column.end(), 0u);
-  } else {
-    g.vertex_of_column = ascending_degree(degree);
-  }
+  g.vertex_of_column = order.empty() ? ascending_degree(degree) : std::move(order);
   std::vector<std::uint32_t> column_of(g.n_columns);
   g.column_start.assign(std::size_t{g.n_columns} + 1, 0);
   each_vertex(g.n_columns, check, [&](std::uint32_t c) {
