@@ -36,7 +36,7 @@ busy."""
 FOUND_A_PARTITION, IDS_A_PARTITION, NODES_A_PARTITION = 8 << 20, 256 << 20, 32 << 20
 """What a partition may be expected to find, so that a long run commits as it goes: bicliques, ids
 in their lists (some 200 MB of Parquet), and nodes of the search, also of what thresholds leave out.
-Ten seconds of two cores."""
+A second or two of two cores, and no file that is awkward to read."""
 
 THREADS_OF_A_PARTITION = 2
 """Threads that this is for. A process that searches alone with more of them may find as many times
