@@ -305,6 +305,7 @@ class ChangeSearch:
         return dict(zip(TABLES, (*self._rows, right_start, right_row, *self._fresh, *others), strict=True))
 
     def _streamed(self, graph: Subgraphs, workers: int, backend: str) -> BicliqueStream:
+        """The bicliques of subgraphs, in batches; those of a GPU stay there."""
         if backend != Backend.CUDA:
             return BicliqueStream(CpuSearch(self._request(graph, workers), "enumerate"), None)
         csr = graph.indptr, graph.indices, len(graph.right)
@@ -319,7 +320,9 @@ class ChangeSearch:
         return replace(checked_request(*csr, Backend.CPU, **bounds), order=order)
 
     @memory_is_capacity
-    def find_rows(self, hashes: Sequence[Any], side: Side, place: Any, *, threads: int = 1) -> RowChanges:
+    def find_rows(
+        self, hashes: Sequence[Any], side: Side, place: Any, *, threads: int = 1, least: int = 0
+    ) -> Changes | RowChanges:
         """Search the changes on the CPU, and make rows of smaller sides of what is found.
 
         Parameters
@@ -333,10 +336,12 @@ class ChangeSearch:
             one.
         threads : int
             As of `find`.
+        least : int
+            Where fewer bicliques are met, lists are made of them, as by `find`.
 
         Returns
         -------
-        RowChanges
+        RowChanges or Changes
 
         Raises
         ------
@@ -345,10 +350,9 @@ class ChangeSearch:
 
         Notes
         -----
-        What `find` finds, in a third less time than finding and laying out lists takes (gowalla):
-        the thread that finds bicliques settles them at once (`src/enumeration/row_settler.hpp`),
-        and sides, sums of hashes and roots are written down as they are looked at
-        (`smaller_rows.hpp`).
+        What `find` finds, in less time: the thread that finds bicliques settles them at once
+        (`src/enumeration/row_settler.hpp`), and sides, sums of hashes and roots are written down as
+        they are looked at (`smaller_rows.hpp`).
 
         Examples
         --------
@@ -362,15 +366,19 @@ class ChangeSearch:
         sides = zip(("left", "right"), hashes, self._n_vertices, strict=True)
         left, right = (checked_hashes(each, n, f"{name}_hashes") for name, each, n in sides)
         of_graph = left, right, one_of("side", side, ("left", "right")) == "left", as_int32(place, "place")
-        found, vertices = extension.FoundRows(), extension.RowVertices(*of_graph)
+        found, vertices, groups = extension.FoundRows(), extension.RowVertices(*of_graph), self._groups()
         with ThreadPoolExecutor(workers, "changes") as pool:
-            for first, last in self._groups():
+            for first, last in groups:
                 graph = self._spanned(first, last, pool, workers)
-                settler = extension.Settler(self._search, vertices, found, *graph.told, first)
+                few = least if len(groups) == 1 else 0
+                settler = extension.Settler(self._search, vertices, found, *graph.told, first, few)
                 search = CpuSearch(self._request(graph, workers), "enumerate", settler=settler)
                 search.wait(None)
-                settler.finish()
-                ran_on = search.result().backend
+                ran_on, kept = search.result().backend, settler.finish()
+                if kept is not None:
+                    lists, batches = extension.FoundChanges(), [arrays[:4] for arrays in kept]
+                    _finish(self._settle(lists, pool, workers, graph.told, first, batches))
+                    return _listed(lists, [], pool, workers, ran_on)
         appeared, vanished = map(ChangedRows, found.take(vertices))
         return RowChanges(appeared, vanished, ran_on)
 

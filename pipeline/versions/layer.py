@@ -29,7 +29,7 @@ from pipeline.store.layout import RunFolder
 from pipeline.store.records import StoredFile
 from pipeline.store.sizes import Histogram, Sizes
 from pipeline.store.versions import Layer, Part, net_changes
-from pipeline.versions.way import ROUGH
+from pipeline.versions.difference import AnyChanges
 
 ROWS_A_GROUP, IDS_A_GROUP = 1 << 16, 1 << 24
 """Most rows and ids of a row group: what a reader holds at a time."""
@@ -59,14 +59,6 @@ def columns_of_layer(files: Sequence[kernels.BicliqueLists | kernels.ChangedRows
     """
     are_rows = any(isinstance(file, kernels.ChangedRows) for file in files)
     return "smaller" if are_rows or sum(map(len, files)) > most_folded(bicliques) else "both"
-
-
-def worth_rows(found: int, bicliques: int) -> bool:
-    """Say whether what an update may find is a layer of smaller sides, among so many bicliques.
-
-    About as many bicliques vanish as appear, and a rough estimate of them may be `ROUGH` times off.
-    """
-    return 2 * ROUGH * found >= most_folded(bicliques)
 
 
 def most_folded(bicliques: int) -> int:
@@ -141,9 +133,12 @@ class Roots:
         found: Int32s = self._vertex[np.minimum.reduceat(self._order[members], offsets[:-1])].astype(np.int32)
         return found
 
-    def rows(self, search: kernels.ChangeSearch, threads: int, hashes: tuple[Hashes, Hashes]) -> kernels.RowChanges:
-        """Search changes, and make rows of what is found."""
-        return search.find_rows(hashes, self._side, self._order, threads=threads)
+    def rows(
+        self, search: kernels.ChangeSearch, threads: int, hashes: tuple[Hashes, Hashes], bicliques: int
+    ) -> AnyChanges:
+        """Search changes, and make rows of what is found, where it is a layer of smaller sides."""
+        least = most_folded(bicliques) // 2  # about as many vanish as appear
+        return search.find_rows(hashes, self._side, self._order, threads=threads, least=least)
 
     def laid_out_rows(self, rows: kernels.ChangedRows, *, by_partition: bool) -> kernels.LaidOutRows:
         """Return rows as row groups, as `laid_out` returns lists."""

@@ -33,7 +33,7 @@ FOUND_A_PORTION = 25_000
 the same time, and a hundred times what a task costs."""
 
 
-AsRows = Callable[[kernels.ChangeSearch, int], kernels.RowChanges]
+AsRows = Callable[[kernels.ChangeSearch, int], AnyChanges]
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def find_changes(
     folder: RunFolder,
     placement: Placement,
     found: int,
-    as_rows: AsRows | None,
+    as_rows: AsRows,
     dashboard: Callable[[str], None] = lambda address: None,
 ) -> Found:
     """Search what an update changes, where that is placed.
@@ -101,9 +101,8 @@ def find_changes(
     found
         About how many bicliques are expected.
     as_rows
-        Searches changes on so many threads of the CPU, and makes rows of what it finds; None: lists
-        are wanted. A cluster and a GPU make lists in any case, and so do edges that both come and
-        go.
+        Searches changes on so many threads of the CPU, and makes rows of what it finds, where that
+        pays. A cluster and a GPU make lists in any case, and so do edges that both come and go.
     dashboard
         Called with the address of the cluster's dashboard.
 
@@ -121,7 +120,7 @@ def find_changes(
     return Found(changes, ran_on(shared.backends), shared.threads, len(shared.workers))
 
 
-def _found_here(difference: Difference, placement: Placement, as_rows: AsRows | None) -> Found:
+def _found_here(difference: Difference, placement: Placement, as_rows: AsRows) -> Found:
     threads = kernels.number_of_threads(placement.threads)
 
     def find(step: Step, search: kernels.ChangeSearch) -> kernels.Changes:
@@ -129,9 +128,8 @@ def _found_here(difference: Difference, placement: Placement, as_rows: AsRows | 
 
     def find_rows(search: kernels.ChangeSearch) -> AnyChanges:
         def on(backend: str) -> AnyChanges:
-            if as_rows is not None and backend == kernels.Backend.CPU:
-                return as_rows(search, threads)
-            return search.find(threads=threads, backend=backend)
+            on_cpu = backend == kernels.Backend.CPU
+            return as_rows(search, threads) if on_cpu else search.find(threads=threads, backend=backend)
 
         return placement.search.run(on)
 

@@ -49,7 +49,6 @@ from pipeline.versions.layer import (
     largest_after,
     layers_below,
     lists_of,
-    worth_rows,
     write_changes,
 )
 from pipeline.versions.portions import Found, find_changes
@@ -426,7 +425,7 @@ class _Update:
         with self._clock("search"):
             hashes, plan = extended.hashes(graph), read_plan(self._base)
             roots = Roots(plan, len(hashes[0 if plan.side == "left" else 1]))
-            as_rows = partial(roots.rows, hashes=hashes) if worth_rows(way.found, bicliques) else None
+            as_rows = partial(roots.rows, hashes=hashes, bicliques=bicliques)
             found = find_changes(changes, self._folder, placement, way.found, as_rows, self._observer.dashboard)
         appeared, vanished = found.changes.appeared, found.changes.vanished
         did: dict[str, Any] = {"appeared": len(appeared), "vanished": len(vanished)}

@@ -1,6 +1,7 @@
 """What new edges change, against the bicliques before and after by force."""
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 import kernels
 from kernels.cuda.tuning import Tuning, tuned
+from kernels.enumeration import checked_request
 from pipeline.graphs.bipartite import BipartiteGraph
 from tests import host_changes, host_cupy, host_kernels
 from tests.host_cupy import HostCupy
@@ -237,8 +239,12 @@ def test_no_new_edge_changes_nothing():
     st.integers(0, 2**32),
     st.integers(1, 2),
     st.booleans(),
+    st.sampled_from([1, 2, 65_536]),
+    st.sampled_from([0, 3, 8]),
 )
-def test_rows_of_smaller_sides_are_of_the_same_bicliques(batch, least, side, seed, threads, in_groups):
+def test_rows_of_smaller_sides_are_of_the_same_bicliques(
+    batch, least, side, seed, threads, in_groups, of_a_batch, too_few
+):
     edges, new, n_left, n_right = batch
     expected = found_by(*batch, least)
     generator = np.random.default_rng(seed)
@@ -249,8 +255,17 @@ def test_rows_of_smaller_sides_are_of_the_same_bicliques(batch, least, side, see
     with pytest.MonkeyPatch.context() as patch:
         if in_groups:
             patch.setattr("kernels.changes.PATHS_A_SEARCH", 20)
+        # Changes go on in another batch, and the first ones are kept until they are no longer few.
+        patch.setattr("kernels.changes.checked_request", partial(checked_request, batch_bicliques=of_a_batch))
         search = kernels.ChangeSearch(graph.indptr, graph.indices, n_right, *ends, **thresholds)
-        found = search.find_rows(hashes, side, place, threads=threads)
+        found = search.find_rows(hashes, side, place, threads=threads, least=too_few)
+        if isinstance(found, kernels.Changes):
+            assert len(found.appeared) < too_few
+            found = search.find_rows(hashes, side, place, threads=threads)
+        few = search.find_rows(hashes, side, place, threads=threads, least=10**6)
+    if new and not in_groups:  # rows do not pay
+        assert isinstance(few, kernels.Changes)
+        assert (listed(few.appeared), listed(few.vanished)) == (listed(expected.appeared), listed(expected.vanished))
     assert found.backend == expected.backend
     assert found.backwards().appeared is found.vanished
     for rows, lists in ((found.appeared, expected.appeared), (found.vanished, expected.vanished)):

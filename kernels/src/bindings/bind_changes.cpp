@@ -8,7 +8,6 @@
 #include "enumeration/smaller_rows.hpp"
 #include "output/check_lists.hpp"
 
-#include <mutex>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -390,8 +389,9 @@ void bind_changes(nb::module_& module) {
   nb::class_<FoundRows>(module, "FoundRows").def(nb::init<>()).def("take", &take_rows);
   nb::class_<Settler>(module, "Settler")
       .def("__init__", [](Settler* at, const ChangeSearch& search, const RowVertices& vertices, FoundRows& to, const Values& left_of,
-                          const Values& right_of, const Values& change_of, const Wide& left_start, const Wide& right_start, std::int32_t first) {
-        new (at) Settler(search.graph(), search.least(), vertices, to, left_of, right_of, change_of, left_start, right_start, first);
+                          const Values& right_of, const Values& change_of, const Wide& left_start, const Wide& right_start, std::int32_t first,
+                          std::size_t few) {
+        new (at) Settler(search.graph(), search.least(), vertices, to, left_of, right_of, change_of, left_start, right_start, first, few);
       }, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
       .def("finish", &Settler::finish);
   nb::class_<ChangedRows>(module, "ChangedRows").def("__len__", &ChangedRows::size).def_prop_ro("digest", &ChangedRows::digest);

@@ -1,4 +1,5 @@
 // bind_enumeration.cpp: the enumeration for Python, as a session that is asked for batches.
+#include "bindings/batches.hpp"
 #include "bindings/row_groups.hpp"
 #include "bindings/settler.hpp"
 #include "enumeration/enumeration.hpp"
@@ -6,8 +7,6 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 namespace {
-
-using Output = nb::ndarray<nb::numpy, const std::int32_t, nb::ndim<1>>;
 
 template <class To, class From>
 std::vector<To> copy_of(const Input<From>& values) {
@@ -17,13 +16,6 @@ std::vector<To> copy_of(const Input<From>& values) {
 ListColumn column_of(const IdLists& lists) {
   return {lists.offsets().data(), lists.data(), lists.entries.empty() ? nullptr : &lists.entries};
 }
-
-/// A batch that Python reads; when the last of its arrays is gone, its buffers are used again.
-struct Held {
-  std::unique_ptr<Batch> batch;
-  std::shared_ptr<BatchPool> pool;
-  ~Held() { pool->give(std::move(batch)); }
-};
 
 /// Holds references to the arrays for as long as the threads read them.
 class Session {
@@ -41,7 +33,7 @@ class Session {
     settings.batch_bicliques = batch_bicliques;
     settings.batch_ids = batch_ids;
     if (taker_ && nb::isinstance<Settler>(*taker_)) {
-      settings.take = [settler = nb::inst_ptr<Settler>(*taker_)](const Batch& b) { (*settler)(b); };
+      settings.take = [settler = nb::inst_ptr<Settler>(*taker_)](std::unique_ptr<Batch> b) { return (*settler)(std::move(b)); };
     } else if (taker_) {
       const RowGroupMaker* maker = nb::inst_ptr<RowGroupMaker>(*taker_);
       settings.places = maker->takes_places();
@@ -71,14 +63,7 @@ class Session {
       found = run_->next(seconds);
     }
     if (found.group) return python_of(found.group);
-    if (!found.batch) return nb::none();
-    auto* held = new Held{std::move(found.batch), run_->pool()};
-    const nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Held*>(p); });
-    const auto array = [&](const std::int32_t* data, std::size_t n) { return nb::cast(Output(data, {n}, owner)); };
-    const auto values = [&](const std::vector<std::int32_t>& v) { return array(v.data(), v.size()); };
-    const Batch& b = *held->batch;
-    return nb::make_tuple(values(b.left.offsets()), array(b.left.data(), b.left.size()), values(b.right.offsets()),
-                          array(b.right.data(), b.right.size()), values(b.root));
+    return found.batch ? python_of(std::move(found.batch), run_->pool()) : nb::none();
   }
   bool wait(double seconds) {
     const nb::gil_scoped_release release;

@@ -33,7 +33,9 @@ struct Settings {
   u32 threads = 1;
   std::size_t batch_bicliques = 65536, batch_ids = 1 << 20;
   std::function<std::shared_ptr<RowGroup>(const Batch&)> encode;  // empty where batches are wanted
-  std::function<void(const Batch&)> take;  // or what uses each of them up, in the thread that filled it
+  /// Or what uses each of them up, in the thread that filled it, and gives back what may be filled
+  /// again.
+  std::function<std::unique_ptr<Batch>(std::unique_ptr<Batch>)> take;
   bool places = false;  // it takes batches whose lists hold places of ids
 
   /// Must the search know both sides of a biclique, or is it enough to count?
@@ -194,8 +196,9 @@ class Enumeration {
 
   void deliver(std::unique_ptr<Batch> batch) {
     if (settings_.take) {
-      settings_.take(*batch);
-      return pool_->give(std::move(batch));
+      batch = settings_.take(std::move(batch));
+      if (batch) pool_->give(std::move(batch));
+      return;
     }
     Delivery full;
     if (settings_.encode) {

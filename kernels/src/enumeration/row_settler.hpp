@@ -4,7 +4,8 @@
 // So the lists are read from the cache that they were written to, and only what is kept takes fresh
 // memory (a page of it costs as much as a dozen bicliques). Input: batches in the numbers of the
 // subgraphs, in which the bicliques of a change follow each other: roots are searched change by
-// change. Where a change goes on in another batch, what its subgraph reaches is known already.
+// change. Where a change goes on in another batch, what its subgraph reaches is known already. As
+// long as there are few bicliques, batches are kept: if it stays so, lists are made of them.
 #pragma once
 
 #include "enumeration/batch.hpp"
@@ -12,6 +13,7 @@
 #include "enumeration/found_changes.hpp"
 #include "enumeration/smaller_rows.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -49,22 +51,52 @@ struct FoundRows {
 
 class RowSettler {
  public:
-  RowSettler(const ChangedGraph& graph, const Remains::Least& least, const RowVertices& vertices, const Subgraphs& subgraphs, FoundRows& to)
-      : graph_(graph), least_(least), vertices_(vertices), subgraphs_(subgraphs), to_(to) {}
+  using Kept = std::vector<std::unique_ptr<Batch>>;
+  /// Rows are made where `few` bicliques or more are met.
+  RowSettler(const ChangedGraph& graph, const Remains::Least& least, const RowVertices& vertices, const Subgraphs& subgraphs, FoundRows& to,
+             std::size_t few)
+      : graph_(graph), least_(least), vertices_(vertices), subgraphs_(subgraphs), to_(to), few_(few) {}
 
-  void operator()(const Batch& batch) {
+  /// Settles a batch and gives it back, or keeps it.
+  std::unique_ptr<Batch> operator()(std::unique_ptr<Batch> batch) {
+    Kept due;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      met_ += batch->size();
+      if (are_few()) {
+        kept_.push_back(std::move(batch));
+        return nullptr;
+      }
+      for (int i = 0; i < kCaughtUp && !kept_.empty(); ++i) {
+        due.push_back(std::move(kept_.back()));
+        kept_.pop_back();
+      }
+    }
+    for (const std::unique_ptr<Batch>& one : due) settle(*one);
+    settle(*batch);
+    return batch;
+  }
+  /// Hands over what was found, when all threads have ended; if that is little, the batches
+  /// themselves (`are_few`).
+  Kept finish() {
+    if (are_few()) return std::exchange(kept_, {});
+    for (const std::unique_ptr<Batch>& one : kept_) settle(*one);
+    kept_.clear();
+    for (std::unique_ptr<Desk>& one : free_) to_.appeared.push_back(std::move(one->appeared)), to_.gone.push_back(std::move(one->gone));
+    free_.clear();
+    return {};
+  }
+  bool are_few() const { return met_ < few_; }
+
+ private:
+  static constexpr int kCaughtUp = 2;  // kept batches that are settled with the next one, so that all threads share them
+
+  void settle(const Batch& batch) {
     std::unique_ptr<Desk> own = take();
     own->settle(batch, subgraphs_, to_.others);
     const std::lock_guard<std::mutex> lock(mutex_);
     free_.push_back(std::move(own));
   }
-  /// Hands over what was found, when all threads have ended.
-  void finish() {
-    for (std::unique_ptr<Desk>& one : free_) to_.appeared.push_back(std::move(one->appeared)), to_.gone.push_back(std::move(one->gone));
-    free_.clear();
-  }
-
- private:
   /// What a thread settles with, and what it has found.
   struct Desk {
     Desk(const ChangedGraph& graph, const Remains::Least& least, const RowVertices& vertices, const Subgraphs& subgraphs)
@@ -120,6 +152,9 @@ class RowSettler {
   const RowVertices& vertices_;
   const Subgraphs subgraphs_;
   FoundRows& to_;
+  const std::size_t few_;
+  std::size_t met_ = 0;
+  Kept kept_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Desk>> free_;  // of threads that are searching
 };
