@@ -24,7 +24,7 @@ from pipeline.stages.verify import examine, places_of
 from pipeline.store.commits import ATTEMPT, COMMIT, FAILURE, partition_name, partition_record_name
 from pipeline.store.counts import COUNT, COUNT_ATTEMPT, COUNTS_FILE, COUNTS_RECORD, VERTICES_FILE, keys_of
 from pipeline.store.inventory import FOLDERS, LOCK, Inventory, forgotten, take_inventory
-from pipeline.store.layout import CHECKS_RECORD, FORMAT, STORE_FILE, RunFolder, Store
+from pipeline.store.layout import CHECKS_RECORD, FORMAT, PLANNED, STORE_FILE, RunFolder, Store
 from pipeline.store.publications import PLACE as PUBLICATIONS
 from pipeline.store.publications import complete_publications
 from pipeline.store.records import STORED
@@ -35,8 +35,6 @@ SUBGRAPH = re.compile(r"partitions/part-(\d{5,})\.(arrow|json)")
 INGESTED = {"graph.json", "edges.parquet", "changed.parquet", "left_ids.parquet", "right_ids.parquet"}
 DERIVED = {
     "plan.json",
-    "plan.parquet",
-    "reduced.parquet",
     "manifest.json",
     CHECKS_RECORD,
     COUNTS_RECORD,
@@ -192,11 +190,15 @@ def _prepared(folder: RunFolder, bad: set[str], settings: Settings) -> tuple[Pla
             if name == CHECKS_RECORD:
                 said.append(f"{folder.place}/{name}: removed; the next run checks its input again")
         elif not (
-            name in DERIVED or COMMIT.fullmatch(name) or ATTEMPT.fullmatch(name) or COUNT_ATTEMPT.fullmatch(name)
+            name in DERIVED
+            or PLANNED.fullmatch(name)
+            or COMMIT.fullmatch(name)
+            or ATTEMPT.fullmatch(name)
+            or COUNT_ATTEMPT.fullmatch(name)
         ):
             foreign.add(name)
     said += _left_to_you(folder.place, foreign)
-    if not folder.has("plan.json") or {"plan.parquet", "reduced.parquet"} & bad:
+    if not folder.has("plan.json") or any(PLANNED.fullmatch(name) for name in bad):
         said.append(f"{folder.place}: planned again")
     limit = settings.search.memory_limit
     planned = plan_run(folder.store, folder.run, settings.data_backend, settings.cluster, limit)

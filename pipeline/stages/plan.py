@@ -12,7 +12,6 @@ import datetime as dt
 import hashlib
 import json
 import time
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ from pipeline.settings import ClusterSettings, PlanSettings, PublishSettings, Se
 from pipeline.stages.expected import PLANNED_WORK, PLANNED_WRITTEN, Expected, expected_output, is_easy, would_do
 from pipeline.stages.limits import GraphNeeds, MemoryRoom
 from pipeline.stages.partition import write_whole
-from pipeline.stages.planned import PLAN_COLUMNS, Asks, Plan, PlanRecord, Side, read_plan_record
+from pipeline.stages.planned import PLAN_COLUMNS, Asks, Plan, PlanRecord, Side, commit_plan, read_plan_record
 from pipeline.stages.worth import Worth, worth_to
 from pipeline.store.bicliques import dump_of, publish_of
 from pipeline.store.layout import FORMAT, RunFolder, Store
@@ -70,7 +69,7 @@ def plan(
     publish: PublishSettings | None = None,
     memory_limit: int | None = None,
 ) -> PlanRecord:
-    """Plan a run and write run.json, reduced.parquet, plan.parquet and, last, plan.json.
+    """Plan a run and write run.json, its reduced graph, its roots and, last, plan.json.
 
     Parameters
     ----------
@@ -159,7 +158,7 @@ def _plan(
     graph = read_graph(stored, backend)
     if search.min_left > 1 or search.min_right > 1:
         graph, _ = peel(graph, search.min_left, search.min_right, in_place=True)
-        written.append(folder.write_table("reduced.parquet", graph.to_batches()))
+        written.append(folder.write_table(folder.attempt_of("reduced.parquet"), graph.to_batches()))
     reduced = time.perf_counter()
     sizes = graph.n_edges, graph.n_left + graph.n_right
     room = MemoryRoom.within(memory_limit)
@@ -178,7 +177,8 @@ def _plan(
     by_root = graph if side == "left" else graph.transpose()
     del graph
     found, est_bytes = plan_partitions(by_root, side, *wanted, worth, expected, is_easy=easy)
-    written.append(folder.write_table("plan.parquet", found.to_table(), differences=PLAN_COLUMNS))
+    name = folder.attempt_of("plan.parquet")
+    written.append(folder.write_table(name, found.to_table(), differences=PLAN_COLUMNS))
     record = PlanRecord(
         run=str(asked["run"]),
         graph=str(asked["graph"]),
@@ -194,10 +194,11 @@ def _plan(
         expected=None if expected is None else {**expected.record(), "would_do": would_do(expected.thresholds)},
         seconds={"reduce": round(reduced - started, 6), "plan": round(time.perf_counter() - reduced, 6)},
     )
-    folder.write_record("plan.json", asdict(record), written)
-    if record.partitions == 1 and cluster.scheduler is None:  # other machines cut it, if they reach the store
+    stands = commit_plan(folder, record, written)
+    alone = stands.partitions == 1 and cluster.scheduler is None  # other machines cut it, if they reach the store
+    if alone and stands.digest == found.digest:
         write_whole(folder, found, by_root, memory_limit)
-    return record
+    return stands
 
 
 def _write_what_is_asked(folder: RunFolder, asked: dict[str, Any]) -> None:
@@ -212,7 +213,10 @@ def _write_what_is_asked(folder: RunFolder, asked: dict[str, Any]) -> None:
 
 
 def _known(folder: RunFolder) -> PlanRecord | None:
-    """The plan that was made before, if it is there and sound."""
+    """The plan that was made before, if it is there and sound.
+
+    One that is damaged is removed from an object store, where the first that is written stands.
+    """
     if not folder.has("plan.json"):
         return None
     try:
@@ -220,6 +224,8 @@ def _known(folder: RunFolder) -> PlanRecord | None:
             folder.check(file)
     except DamageError as error:
         warn("run is planned again", run=folder.run, reason=error)
+        if not folder.is_local:
+            folder.remove("plan.json")
         return None
     return read_plan_record(folder)
 

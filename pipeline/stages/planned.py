@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -13,8 +14,8 @@ from pipeline.columns import column_of, values_of
 from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_edges, read_graph
 from pipeline.placement.where import Placement, place_run
 from pipeline.settings import Settings
-from pipeline.store.layout import RunFolder
-from pipeline.store.records import named_files
+from pipeline.store.layout import PLANNED, RunFolder
+from pipeline.store.records import STORED, StoredFile, named_files
 
 Side = Literal["left", "right"]
 Asks = Literal["bicliques", "counts"]
@@ -142,14 +143,35 @@ class Plan:
 
 def read_plan_record(folder: RunFolder) -> PlanRecord:
     """Read plan.json of a run."""
-    record: dict[str, Any] = folder.read_record("plan.json")
+    return plan_record_of(folder.read_record("plan.json"))
+
+
+def commit_plan(folder: RunFolder, record: PlanRecord, files: Iterable[StoredFile]) -> PlanRecord:
+    """Write plan.json, and return the plan that stands.
+
+    On an object store that may be another process's, which came first. What other attempts left is
+    removed.
+    """
+    stands = folder.commit("plan.json", asdict(record), files)
+    folder.remove(*(name for name in folder.files() if PLANNED.fullmatch(name) and name not in stands[STORED]))
+    return plan_record_of(stands)
+
+
+def plan_record_of(record: dict[str, Any]) -> PlanRecord:
+    """Return what a plan.json says."""
     return PlanRecord(**{field.name: record[field.name] for field in fields(PlanRecord) if field.name in record})
 
 
+def plan_files(record: dict[str, Any]) -> dict[str, StoredFile]:
+    """Files that a plan.json names, by what they hold: "plan", and "reduced" if the graph was."""
+    found = {file: PLANNED.fullmatch(file.name) for file in named_files(record).values()}
+    return {kind[1]: file for file, kind in found.items() if kind is not None}
+
+
 def read_plan(folder: RunFolder) -> Plan:
-    """Read plan.parquet of a run."""
+    """Read the roots of a run, in plan order."""
     record = folder.read_record("plan.json")
-    columns = folder.read_table(named_files(record)["plan.parquet"], PLAN_COLUMNS[1:]).columns
+    columns = folder.read_table(plan_files(record)["plan"], PLAN_COLUMNS[1:]).columns
     return Plan(record["side"], *map(values_of, columns))
 
 
@@ -158,7 +180,7 @@ def read_run_graph(folder: RunFolder, backend: str = "cpu") -> BipartiteGraph:
 
     With "cuda", onto the GPU.
     """
-    reduced = named_files(folder.planned).get("reduced.parquet")
+    reduced = plan_files(folder.planned).get("reduced")
     if reduced is None:
         return read_graph(folder.graph, backend)
     record = folder.graph.read_record("graph.json")

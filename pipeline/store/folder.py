@@ -150,6 +150,17 @@ class Folder:
 
     # ---- writing ---------------------------------------------------------------------------------
 
+    def attempt_of(self, name: str) -> str:
+        """Name for a file that another process may write at the same time, and otherwise.
+
+        On a local disk the name itself: a claim keeps others off. On an object store each process
+        writes a file of its own, and the record that stands names one of them.
+        """
+        if self.is_local:
+            return name
+        stem, ending = os.path.splitext(name)
+        return f"{stem}-{uuid.uuid4().hex[:8]}{ending}"
+
     @contextlib.contextmanager
     def sink(self, name: str, durable: bool = True) -> Iterator[HashingSink]:
         """Open a file for writing that appears whole when the block ends, and never when it raises.

@@ -15,7 +15,7 @@ from pipeline.errors import DamageError
 from pipeline.store.commits import ATTEMPT
 from pipeline.store.counts import COUNT_ATTEMPT, COUNTS_RECORD
 from pipeline.store.folder import TEMPORARY, Folder, claim_name, writer_lives
-from pipeline.store.layout import CHANGES, STORE_FILE, Store
+from pipeline.store.layout import CHANGES, PLANNED, STORE_FILE, Store
 from pipeline.store.records import StoredFile, named_files
 
 FOLDERS = ("graphs", "runs", "cliques", "publications", "claims")
@@ -45,6 +45,8 @@ SUBGRAPH = re.compile(r"partitions/(part-(\d{5,}))\.arrow")
 """A partition's subgraph; its record comes after it, and what was found in it after that."""
 
 CLIQUE_ATTEMPT = re.compile(r"cliques-\w+\.parquet")
+ATTEMPTS = (ATTEMPT, CHANGES, COUNT_ATTEMPT, CLIQUE_ATTEMPT, PLANNED)
+"""Names of files of which each attempt may write one of its own."""
 
 FORGOTTEN_SECONDS = 3600
 """Age from which a file of an attempt on an object store, which nobody can lock, belongs to no
@@ -161,7 +163,7 @@ def _classify(root: Folder, path: str, size: int, found: Inventory) -> None:
     elif TEMPORARY.fullmatch(name):
         if not writer_lives(root.path_of(path)):
             found.leftovers[path] = "a temporary file of a process that was killed"
-    elif any(pattern.fullmatch(inside) for pattern in (ATTEMPT, CHANGES, COUNT_ATTEMPT, CLIQUE_ATTEMPT)):
+    elif any(pattern.fullmatch(inside) for pattern in ATTEMPTS) and inside not in RECORDS_OF:
         found.leftovers[path] = "a file of an attempt that was not committed"
     elif (part := SUBGRAPH.fullmatch(inside)) and not _is_answered(path, part[2], found):
         found.leftovers[path] = f"a subgraph without its {part[1]}.json, which comes after it"

@@ -12,7 +12,7 @@ A store is a folder behind any fsspec URL (a local path, ``memory://``, ``s3://b
         profile.parquet profile.json     (and two_hop.*): made from the edges
     <store>/runs/<run>/                  a run over a graph
         run.json                         what is asked
-        plan.parquet reduced.parquet plan.json
+        plan.parquet reduced.parquet plan.json      (or plan-<attempt>.parquet)
         checks.json                      how the input compares with earlier ones (`pipeline.stages.checks`)
         partitions/part-00012.arrow      a closed subgraph, and part-00012.json, which names it
         bicliques/partition=00012/part-0.parquet    (or part-<attempt>.parquet)
@@ -66,6 +66,10 @@ STORE_FILE = "bicliq-store.json"
 CHECKS_RECORD = "checks.json"
 CHANGES = re.compile(r"changes/((appeared|vanished)(-\w+)?\.parquet|(edges|portion-\d{5,})-\w+\.arrow)")
 """Names of the files of a version, and of what was found for one."""
+
+
+PLANNED = re.compile(r"(plan|reduced)(-\w+)?\.parquet")
+"""Names of the files of a plan, and of what a plan left that another process's came before."""
 
 
 @dataclass(frozen=True)

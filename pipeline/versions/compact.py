@@ -29,7 +29,7 @@ from pipeline.graphs.reduce import reduce
 from pipeline.settings import SearchSettings
 from pipeline.stages.extend import extended_plan, write_whole
 from pipeline.stages.partition import write_partitions
-from pipeline.stages.planned import PLAN_COLUMNS, Plan, PlanRecord, read_plan, read_plan_record
+from pipeline.stages.planned import PLAN_COLUMNS, Plan, PlanRecord, commit_plan, read_plan, read_plan_record
 from pipeline.stages.publish import publish
 from pipeline.stages.search import biclique_writer, search_partition
 from pipeline.store.biclique_reader import BicliqueReader, Int64s
@@ -225,11 +225,12 @@ class _Compaction:
         written = []
         if search.min_left > 1 or search.min_right > 1:
             graph = reduce(graph, search.min_left, search.min_right).in_old_ids(graph.n_left, graph.n_right)
-            written.append(self._folder.write_table("reduced.parquet", graph.to_batches()))
+            written.append(self._folder.write_table(self._folder.attempt_of("reduced.parquet"), graph.to_batches()))
         extended, known = extended_plan(read_plan(self._base), graph), read_plan_record(self._base)
         dense = np.unique(extended.partition, return_inverse=True)[1].astype(np.int32)
         found = replace(extended, partition=dense)
-        written.append(self._folder.write_table("plan.parquet", found.to_table(), differences=PLAN_COLUMNS))
+        name = self._folder.attempt_of("plan.parquet")
+        written.append(self._folder.write_table(name, found.to_table(), differences=PLAN_COLUMNS))
         record = replace(
             known,
             run=self._folder.run,
@@ -242,7 +243,7 @@ class _Compaction:
             est_cost=int(found.cost.sum()),
             digest=found.digest,
         )
-        self._folder.write_record("plan.json", asdict(record), written)
+        commit_plan(self._folder, record, written)
 
     def _write(self, number: int, rows: _Rows, hashes: tuple[Hashes, Hashes], plan: str) -> None:
         """Write and commit a partition, unless another process did."""

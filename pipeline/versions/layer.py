@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -273,16 +272,16 @@ def write_changes(
     """
     publish = PublishSettings(columns=columns)
     shares, digest, encode = _encoder(found, roots, hashes, layout_of(publish), by_partition=by_partition)
-    attempt = "" if folder.is_local else f"-{uuid.uuid4().hex[:8]}"
+    name = folder.attempt_of(f"{name}.parquet")
     with (
-        folder.sink(f"{name}{attempt}.parquet") as sink,
+        folder.sink(name) as sink,
         BicliqueWriter(sink, 1, publish) as writer,
         ThreadPoolExecutor(threads, "lay out") as pool,
     ):
         for group, own in _in_turn(pool, threads, len(shares), encode):
             writer.write(group)
             digest += own
-    file = StoredFile(f"{name}{attempt}.parquet", sink.bytes, sink.checksum)
+    file = StoredFile(name, sink.bytes, sink.checksum)
     sizes = writer.sizes.record()
     return ChangeFile(file, len(found), digest & MASK, sizes, shares if by_partition else [], columns)
 

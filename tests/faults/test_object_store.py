@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -24,7 +23,6 @@ from pipeline.stages.search_run import search_run
 from pipeline.stages.verify import verify, verify_store
 from pipeline.store.layout import Store
 from pipeline.store.results import open_run
-from tests.faults.bad_object_store import Door
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, put_graph, random_graph
 
 pytest.importorskip("s3fs")
@@ -33,13 +31,6 @@ pytest.importorskip("moto.server")
 GRAPH = random_graph(seed=11)
 ANSWER = brute_force(GRAPH)
 OUTAGES = 3 if "BICLIQ_FAULTS" not in os.environ else 20
-
-
-@pytest.fixture
-def door(opened: Door) -> Iterator[Door]:
-    yield opened
-    opened.fails = lambda method, path, number: None
-    opened.lags, opened.knows_conditions = False, True
 
 
 def planned(name: str) -> tuple[Store, str]:

@@ -14,14 +14,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.settings import load_settings
-from pipeline.stages.planned import read_plan_record
+from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, load_settings
+from pipeline.stages.ingest import ingest
+from pipeline.stages.plan import plan
+from pipeline.stages.planned import plan_files, read_plan, read_plan_record
 from pipeline.stages.search import enumerate_table
 from pipeline.stages.verify import verify_store
 from pipeline.store.layout import Store
 from tests.faults.bad_object_store import Door
 from tests.faults.commands import PATIENCE, ROOT
 from tests.faults.conftest import BUCKET
+from tests.integration.stored_graphs import flip_a_bit
 
 pytest.importorskip("s3fs")
 pytest.importorskip("moto.server")
@@ -99,3 +102,49 @@ def test_the_two_ways_would_cut_differently(tmp_path: Path) -> None:
         store = Store.open(str(tmp_path / way.replace(" ", "-")))
         cut[way] = read_plan_record(store.run(answer_of(given(way, tmp_path, store.uri))["run"])).partitions
     assert cut["here"] < cut["on workers"]
+
+
+def two_plans(folder: Path, name: str) -> tuple[Store, str, dict[str, ClusterSettings]]:
+    """Return a graph in an object store, cut otherwise for a process alone than for workers."""
+    write_table(folder)
+    store = Store.open(f"s3://{BUCKET}/{name}")
+    ways = {"here": ClusterSettings(local=True), "on workers": ClusterSettings(workers=2)}
+    return store, ingest(str(folder / "table.csv"), store).graph, ways
+
+
+@pytest.mark.parametrize("moment", ["reduced-", "plan-", "plan.json"])
+@pytest.mark.parametrize("first", WAYS)
+def test_a_plan_that_comes_while_another_is_written_stands(first: str, moment: str, tmp_path: Path, door: Door) -> None:
+    store, graph, ways = two_plans(tmp_path, f"{first}-{moment}".replace(" ", "-"))
+    (second,) = ways.keys() - {first}
+    search, came = SearchSettings(min_left=2, min_right=2), []
+
+    def meanwhile(method: str, path: str, number: int) -> None:
+        if method == "PUT" and f"/{moment}" in path and not came:
+            came.append(None)  # its own requests come by here
+            came[0] = plan(store, graph, search, PlanSettings(), cluster=ways[second])
+
+    door.fails = meanwhile
+    planned = plan(store, graph, search, PlanSettings(), cluster=ways[first])
+    assert [planned] == came
+    folder = store.run(planned.run)
+    assert read_plan_record(folder) == planned
+    assert read_plan(folder).digest == planned.digest
+    found = verify_store(store)
+    assert (found.problems, found.leftovers) == ([], [])
+    assert all(plan(store, graph, search, PlanSettings(), cluster=way) == planned for way in ways.values())
+
+
+def test_a_damaged_plan_is_made_again_and_the_first_stands(tmp_path: Path, opened: Door) -> None:
+    store, graph, ways = two_plans(tmp_path, "damaged")
+    before = plan(store, graph, SearchSettings(), PlanSettings(), cluster=ways["here"])
+    folder = store.run(before.run)
+    flip_a_bit(folder, plan_files(folder.read_record("plan.json"))["plan"].name)
+    again, known = (
+        plan(store, graph, SearchSettings(), PlanSettings(), cluster=way) for way in reversed(ways.values())
+    )
+    assert again.partitions > before.partitions
+    assert known == again
+    assert read_plan(folder).digest == again.digest
+    found = verify_store(store)
+    assert (found.problems, found.leftovers) == ([], [])
