@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import xxhash
 
-FLUSHED_BYTES = 8 << 20
+FLUSHED_BYTES = 2 << 20
 """Bytes after which the disk is told to write, so that there is little left to wait for when the
 file ends."""
 

@@ -90,6 +90,19 @@ def many() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], int]:
     return np.cumsum([0, *map(len, rows)]), np.concatenate(rows), 90
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_row_group_that_is_held_keeps_its_bytes(threads: int) -> None:
+    """The memory of one that is dropped goes to a later one."""
+    held = list[tuple[RowGroup, bytes]]()
+    with stream_row_groups(*many(), RowGroupLayout("zstd"), threads=threads, batch_bicliques=200) as stream:
+        for number, group in enumerate(stream):
+            if number % 3 == 0:
+                held.append((group, bytes(group.data)))
+    del stream, group
+    assert len(held) > 20
+    assert all(bytes(group.data) == data for group, data in held)
+
+
 @pytest.mark.parametrize("compress", [None, zlib.compress], ids=["library", "Python"])
 def test_a_stream_that_is_left_early_ends(compress: Any) -> None:
     layout = RowGroupLayout("zstd", compress=compress)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bindings/bindings.hpp"
+#include "lanes/pool.hpp"
 #include "output/row_group.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -50,8 +51,21 @@ class RowGroupMaker {
 
  private:
   std::shared_ptr<RowGroup> made_of(const GroupRows& rows) const {
-    return std::make_shared<RowGroup>(rows, stored_, codec_ != Codec::none, compress());
+    std::unique_ptr<RowGroupEncoder> encode = encoders_.take([this] { return std::make_unique<RowGroupEncoder>(stored_, codec_ != Codec::none, compress()); });
+    std::unique_ptr<Bytes> bytes = bytes_->take(std::make_unique<Bytes>);
+    std::shared_ptr<RowGroup> group(new RowGroup((*encode)(rows, std::move(*bytes))), GiveBack{bytes_});
+    encoders_.give(std::move(encode));
+    return group;
   }
+  /// Of a row group that was written, another one may take the memory.
+  struct GiveBack {
+    std::shared_ptr<Pool<Bytes>> to;
+    void operator()(RowGroup* group) const {
+      group->bytes.clear();
+      to->give(std::make_unique<Bytes>(std::move(group->bytes)));
+      delete group;
+    }
+  };
   Compress compress() const {
     if (compress_.is_none()) return library_of(codec_, level_);
     return [function = nb::handle(compress_)](const Bytes& from, Bytes& to, Content) {
@@ -60,25 +74,29 @@ class RowGroupMaker {
       to.put(packed.c_str(), packed.size());
     };
   }
+  static constexpr std::size_t kMostKept = 64;  // of each: for so many threads, and what waits to be written
+
   const bool smaller_only_;
   const Codec codec_;
   const int level_;
   const nb::object compress_;
   const SideTerms terms_;
   StoredObjectives stored_;
+  mutable Pool<RowGroupEncoder> encoders_{kMostKept};
+  const std::shared_ptr<Pool<Bytes>> bytes_ = std::make_shared<Pool<Bytes>>(kMostKept);  // Python may hold row groups for longer
 };
 
 /// Its rows, its bytes, its columns and its sizes.
 inline nb::object python_of(const std::shared_ptr<RowGroup>& group) {
   nb::list columns;
-  for (const ColumnChunk& c : group->columns())
+  for (const ColumnChunk& c : group->columns)
     columns.append(nb::make_tuple(c.begin, c.data, c.end, c.n_values, c.uncompressed, c.n_pages,
                                   nb::bytes(c.least.data(), c.least.size()), nb::bytes(c.most.data(), c.most.size())));
-  const GroupSizes& sizes = group->sizes();
+  const GroupSizes& sizes = group->sizes;
   const nb::capsule owner(new std::shared_ptr<RowGroup>(group), [](void* p) noexcept { delete static_cast<std::shared_ptr<RowGroup>*>(p); });
   using Raw = nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>>;
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(group->bytes().data());
-  return nb::make_tuple(group->rows(), nb::cast(Raw(bytes, {group->bytes().size()}, owner)), columns, sizes.left, sizes.right, sizes.largest);
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(group->bytes.data());
+  return nb::make_tuple(group->n_rows, nb::cast(Raw(bytes, {group->bytes.size()}, owner)), columns, sizes.left, sizes.right, sizes.largest);
 }
 
 }  // namespace BICLIQ_ISA

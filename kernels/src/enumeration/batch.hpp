@@ -5,11 +5,12 @@
 #pragma once
 
 #include "lanes/errors.hpp"
+#include "lanes/pool.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <vector>
 
@@ -52,10 +53,11 @@ class IdLists {
   struct Free {
     void operator()(std::int32_t* p) const { std::free(p); }
   };
+  /// Not by realloc, which copies what nobody wrote as well.
   void grow(std::size_t n) {
-    auto* data = static_cast<std::int32_t*>(std::realloc(data_.get(), n * sizeof(std::int32_t)));
+    auto* data = static_cast<std::int32_t*>(std::malloc(n * sizeof(std::int32_t)));
     if (!data) throw std::bad_alloc();
-    static_cast<void>(data_.release());
+    std::copy_n(data_.get(), size_, data);
     data_.reset(data);
     capacity_ = n;
   }
@@ -69,12 +71,17 @@ struct Batch {
   IdLists left, right;
   std::vector<std::int32_t> root;
   std::size_t size() const { return root.size(); }
+  /// Bicliques, and ids on either side.
+  struct Size {
+    std::size_t bicliques, left, right;
+  };
+  Size held() const { return {size(), left.size(), right.size()}; }
   /// Makes room for what another batch holds, and a quarter more.
-  void reserve_as(const Batch& other) {
+  void reserve(const Size& other) {
     const auto more = [](std::size_t n) { return n + n / 4; };
-    left.reserve(more(other.size()), more(other.left.size()));
-    right.reserve(more(other.size()), more(other.right.size()));
-    root.reserve(more(other.size()));
+    left.reserve(more(other.bicliques), more(other.left));
+    right.reserve(more(other.bicliques), more(other.right));
+    root.reserve(more(other.bicliques));
   }
   void clear() {
     left.clear();
@@ -86,28 +93,15 @@ struct Batch {
 /// Batches that were read, for the workers to fill again. Readers may outlive the search.
 class BatchPool {
  public:
-  explicit BatchPool(std::size_t most) : most_(most) { free_.reserve(most); }
-  std::unique_ptr<Batch> take() {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (!free_.empty()) {
-        std::unique_ptr<Batch> batch = std::move(free_.back());
-        free_.pop_back();
-        return batch;
-      }
-    }
-    return std::make_unique<Batch>();
-  }
+  explicit BatchPool(std::size_t most) : free_(most) {}
+  std::unique_ptr<Batch> take() { return free_.take(std::make_unique<Batch>); }
   void give(std::unique_ptr<Batch> batch) {
     batch->clear();
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (free_.size() < most_) free_.push_back(std::move(batch));
+    free_.give(std::move(batch));
   }
 
  private:
-  const std::size_t most_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Batch>> free_;
+  Pool<Batch> free_;
 };
 
 }  // namespace bicliq

@@ -16,7 +16,7 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-class RowGroup;  // output/row_group.hpp
+struct RowGroup;  // output/row_group.hpp
 
 /// What a worker hands over: a batch, or the row group that it made of one. Neither: nothing yet.
 struct Delivery {

@@ -12,6 +12,7 @@
 #include "enumeration/changes.hpp"
 #include "enumeration/found_changes.hpp"
 #include "enumeration/smaller_rows.hpp"
+#include "lanes/pool.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -82,8 +83,7 @@ class RowSettler {
     if (are_few()) return std::exchange(kept_, {});
     for (const std::unique_ptr<Batch>& one : kept_) settle(*one);
     kept_.clear();
-    for (std::unique_ptr<Desk>& one : free_) to_.appeared.push_back(std::move(one->appeared)), to_.gone.push_back(std::move(one->gone));
-    free_.clear();
+    for (const std::unique_ptr<Desk>& one : free_.empty()) to_.appeared.push_back(std::move(one->appeared)), to_.gone.push_back(std::move(one->gone));
     return {};
   }
   bool are_few() const { return met_ < few_; }
@@ -92,10 +92,9 @@ class RowSettler {
   static constexpr int kCaughtUp = 2;  // kept batches that are settled with the next one, so that all threads share them
 
   void settle(const Batch& batch) {
-    std::unique_ptr<Desk> own = take();
+    std::unique_ptr<Desk> own = free_.take([&] { return std::make_unique<Desk>(graph_, least_, vertices_, subgraphs_); });
     own->settle(batch, subgraphs_, to_.others);
-    const std::lock_guard<std::mutex> lock(mutex_);
-    free_.push_back(std::move(own));
+    free_.give(std::move(own));
   }
   /// What a thread settles with, and what it has found.
   struct Desk {
@@ -135,18 +134,6 @@ class RowSettler {
     return k;
   }
 
-  std::unique_ptr<Desk> take() {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (!free_.empty()) {
-        std::unique_ptr<Desk> own = std::move(free_.back());
-        free_.pop_back();
-        return own;
-      }
-    }
-    return std::make_unique<Desk>(graph_, least_, vertices_, subgraphs_);
-  }
-
   const ChangedGraph& graph_;
   const Remains::Least least_;
   const RowVertices& vertices_;
@@ -156,7 +143,7 @@ class RowSettler {
   std::size_t met_ = 0;
   Kept kept_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Desk>> free_;  // of threads that are searching
+  Pool<Desk> free_{~std::size_t{0}};  // as many as threads have searched
 };
 
 }  // namespace BICLIQ_ISA

@@ -280,10 +280,10 @@ class MemberSink {
     b.right.end_list();
     b.root.push_back(labels_.column_ids[root_]);
     if (b.size() < batch_bicliques_ && b.left.size() < batch_ids_ && b.right.size() < batch_ids_) return;
-    std::unique_ptr<Batch> next = pool_.take();
-    next->reserve_as(*batch_);
+    const Batch::Size size = b.held();
     deliver();
-    batch_ = std::move(next);
+    batch_ = pool_.take();  // after it: as a rule the same one
+    batch_->reserve(size);
   }
   /// What comes later is numbered anew.
   void deliver() {

@@ -8,11 +8,20 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <utility>
 
 namespace bicliq {
 
 class Bytes {
  public:
+  Bytes() = default;
+  Bytes(Bytes&& other) noexcept { *this = std::move(other); }
+  Bytes& operator=(Bytes&& other) noexcept {
+    data_ = std::move(other.data_);
+    size_ = std::exchange(other.size_, 0);
+    capacity_ = std::exchange(other.capacity_, 0);
+    return *this;
+  }
   std::size_t size() const { return size_; }
   char* data() { return data_.get(); }
   const char* data() const { return data_.get(); }
@@ -41,10 +50,11 @@ class Bytes {
   struct Free {
     void operator()(char* p) const { std::free(p); }
   };
+  /// Not by realloc, which copies what nobody wrote as well.
   void grow(std::size_t n) {
-    auto* data = static_cast<char*>(std::realloc(data_.get(), n));
+    auto* data = static_cast<char*>(std::malloc(n));
     if (!data) throw std::bad_alloc();
-    static_cast<void>(data_.release());
+    std::copy_n(data_.get(), size_, data);
     data_.reset(data);
     capacity_ = n;
   }

@@ -79,28 +79,28 @@ struct GroupRows {
 
 inline namespace BICLIQ_ISA {
 
-class RowGroup {
- public:
-  const Bytes& bytes() const { return bytes_; }
-  const std::vector<ColumnChunk>& columns() const { return columns_; }
-  std::size_t rows() const { return n_rows_; }
-  const GroupSizes& sizes() const { return sizes_; }
+struct RowGroup {
+  std::size_t n_rows = 0;
+  Bytes bytes;
+  std::vector<ColumnChunk> columns;
+  GroupSizes sizes;
+};
 
+/// Makes one row group after another, with the same codec and in the same memory.
+class RowGroupEncoder {
+ public:
   /// `whole_bytes`: places take 8 or 16 bits, for a codec to find them in.
-  RowGroup(const GroupRows& rows, const StoredObjectives& stored, bool whole_bytes, Compress compress)
-      : compress_(std::move(compress)), n_rows_(rows.n), whole_bytes_(whole_bytes),
-        sizes_{count_sizes(rows.n_left, rows.n), count_sizes(rows.n_right, rows.n), largest_of(rows.n_left, rows.n_right, rows.n)} {
-    for (const ListColumn& lists : rows.lists) put_lists(lists);
-    for (const i32* numbers : {rows.n_left, rows.n_right, rows.root}) put_repeated(numbers);
-    const BatchValues values(rows.n_left, rows.n_right, rows.n);
-    for (const Objective objective : stored.wanted) {
-      if (objective != Objective::surprise)
-        put_numbers(values.of_sizes(objective).data());
-      else if (rows.sides.size() == 2)
-        put_numbers(values.surprise(rows.sides[0], rows.sides[1], stored.left, stored.right, stored.unit).data());
-      else
-        throw std::invalid_argument("the surprise of a biclique takes both of its sides");
-    }
+  RowGroupEncoder(const StoredObjectives& stored, bool whole_bytes, Compress compress)
+      : stored_(stored), compress_(std::move(compress)), whole_bytes_(whole_bytes) {}
+
+  /// `bytes`: where they go; empty, with room if some is at hand.
+  RowGroup operator()(const GroupRows& rows, Bytes bytes) {
+    n_rows_ = rows.n;
+    bytes_ = std::move(bytes);
+    columns_.clear();
+    put_columns(rows);
+    return {n_rows_, std::move(bytes_), std::move(columns_),
+            {count_sizes(rows.n_left, rows.n), count_sizes(rows.n_right, rows.n), largest_of(rows.n_left, rows.n_right, rows.n)}};
   }
 
  private:
@@ -110,14 +110,27 @@ class RowGroup {
   static constexpr u32 kPlainWidth = 32;
   static constexpr std::size_t kMostPageBytes = 0x7fffffff;
 
+  const StoredObjectives& stored_;
   const Compress compress_;
-  const std::size_t n_rows_;
   const bool whole_bytes_;
-  const GroupSizes sizes_;
+  std::size_t n_rows_ = 0;
   Bytes bytes_, page_, packed_;
   Dictionary dictionary_;
   std::vector<ColumnChunk> columns_;
 
+  void put_columns(const GroupRows& rows) {
+    for (const ListColumn& lists : rows.lists) put_lists(lists);
+    for (const i32* numbers : {rows.n_left, rows.n_right, rows.root}) put_repeated(numbers);
+    const BatchValues values(rows.n_left, rows.n_right, rows.n);
+    for (const Objective objective : stored_.wanted) {
+      if (objective != Objective::surprise)
+        put_numbers(values.of_sizes(objective).data());
+      else if (rows.sides.size() == 2)
+        put_numbers(values.surprise(rows.sides[0], rows.sides[1], stored_.left, stored_.right, stored_.unit).data());
+      else
+        throw std::invalid_argument("the surprise of a biclique takes both of its sides");
+    }
+  }
   void put_lists(const ListColumn& lists) {
     const auto same = [](i32 number) { return number; };
     if (lists.entries) return put_lists(lists, *lists.entries, same, [of = lists.entries->data()](i32 place) { return of[place]; });
