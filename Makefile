@@ -6,6 +6,9 @@ STORE ?= demo-store
 WHEEL ?=
 SANITIZER ?= compute-sanitizer
 SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/*)
+# What a first start compiles stays, also where an image forbids it: otherwise every start compiles
+# all that it imports (0.35 s instead of 0.14 for --help).
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup setup-dev wheel demo test test-checked sanitize-cpu sanitize-address sanitize-thread test-gpu sanitize-gpu faults fuzz load sbom audit lint docs gallery bench clean
 
@@ -46,12 +49,14 @@ endef
 ifneq ($(WHEEL),)
 .venv/installed: .venv/ready $(WHEEL)
 	$(call install,.venv,$(WHEEL))
+	@$(BIN)/bicliq --help >/dev/null
 	@touch $@
 else
 .venv/installed: .venv/tools pyproject.toml constraints.txt $(SOURCES)
 	$(call build,editable,build/editable,)
 	@$(BIN)/python -m pip uninstall -qq --yes bicliq
 	$(call install,.venv,build/editable/*.whl)
+	@$(BIN)/bicliq --help >/dev/null
 	@touch $@
 endif
 
