@@ -35,10 +35,10 @@ AUTO_TIES = 3 << 25
 """Expected edges of a projection from which on a GPU is worth starting for it and for the cliques
 that follow (docs/methods.md)."""
 
-LITTLE_TO_SEARCH = 1 << 25
-"""Paths of two edges up to which a cluster is not started unless it is asked for: seconds of work
-on two cores, of which the start of a cluster and many small partitions would be most (YouTube: 1.5
-s here, 3.8 s on a cluster)."""
+LITTLE_TO_SEARCH = 1 << 28
+"""Paths of two edges up to which a cluster is not started unless it is asked for: some ten seconds
+of work on two cores, to which the start of a cluster and many small partitions would add as much
+(gowalla, a third of that: 5 s here, 9 on a cluster of this machine)."""
 
 AUTO_FOUND = 1 << 24
 """Bicliques that an update expects to find from which on a GPU is worth starting for its search,

@@ -117,8 +117,8 @@ def test_a_cluster_is_started_where_there_is_work_for_it_or_it_is_asked_for():
         return placed.cluster is not None, placed.why
 
     little, much = LITTLE_TO_SEARCH, LITTLE_TO_SEARCH + 1
-    assert shared(little) == (False, "there are 33,554,432 paths of two edges, not more than 33,554,432")
-    assert shared(much) == (True, "there are 33,554,433 paths of two edges, more than 33,554,432")
+    assert shared(little) == (False, "there are 268,435,456 paths of two edges, not more than 268,435,456")
+    assert shared(much) == (True, "there are 268,435,457 paths of two edges, more than 268,435,456")
     assert shared(little, workers=2) == (True, "a number of workers is given")
     assert shared(little, scheduler="tcp://host:8786") == (True, "a scheduler is given")
     assert shared(little, dashboard=":8787") == (True, "the address of a dashboard is given")
