@@ -17,6 +17,8 @@ import pyarrow.parquet as pq
 
 from pipeline.columns import column_of, empty_table, values_of, words_column
 from pipeline.errors import InputError, StorageError
+from pipeline.graphs.bipartite import Int32s
+from pipeline.results.counterparts import counterparts
 from pipeline.store.biclique_reader import Int64s
 from pipeline.store.bicliques import SCHEMA
 from pipeline.store.choice import EVERYTHING, Choice
@@ -72,15 +74,15 @@ class Changes:
     after: Run
     choice: Choice = EVERYTHING
 
-    @property
+    @cached_property
     def appeared(self) -> pa.Table:
         """Bicliques of `after` alone, with their original ids: left, right, n_left, n_right."""
-        return self._tables["appeared"]
+        return self._named("appeared")
 
-    @property
+    @cached_property
     def vanished(self) -> pa.Table:
         """Bicliques of `before` alone, as `appeared`."""
-        return self._tables["vanished"]
+        return self._named("vanished")
 
     def dense(self, kind: Kind) -> pa.Table:
         """Return what appeared, in the dense ids of `after`, or vanished, in those of `before`."""
@@ -118,13 +120,17 @@ class Changes:
         """
         if k < 1:
             raise InputError(f"top {k}: it must be at least 1")
-        table = self._tables[kind]
         rows = self._wanted(kind)
         values = self._worth(kind, by, weights)[rows]
-        edges = _values(table, "edges")[rows]
+        edges = _values(self._found[kind], "edges")[rows]
         best = np.lexsort((rows, -edges, -values))[:k]
-        groups = zip(table.take(column_of(rows[best])).to_pylist(), values[best].tolist(), strict=True)
-        return [{**group, "value": value, **self._counterpart(kind, group)} for group, value in groups]
+        groups = self._named(kind, rows[best]).to_pylist()
+        return [
+            {**group, "value": value, **_kinship(kind, group, *other)}
+            for group, value, other in zip(
+                groups, values[best].tolist(), self._counterparts(kind, rows[best]), strict=True
+            )
+        ]
 
     def record(self, k: int = 20, by: Objective = "edges", weights: Weights | None = None) -> dict[str, Any]:
         """Plain record for JSON: both runs, how much changed, and the k best of each kind."""
@@ -152,7 +158,7 @@ class Changes:
         if fs.exists(target) and not overwrite:
             raise InputError(f"{place}: is there already; name another file, or overwrite it")
         kinds: tuple[Kind, Kind] = ("appeared", "vanished")
-        parts = [self._tables[kind].take(column_of(self._wanted(kind))) for kind in kinds]
+        parts = [self._named(kind, self._wanted(kind)) for kind in kinds]
         named = [
             part.add_column(0, "change", pa.repeat(kind, len(part))) for kind, part in zip(kinds, parts, strict=True)
         ]
@@ -170,26 +176,33 @@ class Changes:
 
     def _wanted(self, kind: Kind) -> Int64s:
         """Rows of the sizes that are wanted."""
-        left, right, edges = (_values(self._tables[kind], by) for by in ("left", "right", "edges"))
+        left, right, edges = (_values(self._found[kind], by) for by in ("left", "right", "edges"))
         mask = np.ones(len(edges), np.bool_)
         for values, what in ((left, "left"), (right, "right"), (edges, "edges")):
             most = getattr(self.choice, f"max_{what}")
             mask &= (values >= getattr(self.choice, f"min_{what}")) & (most is None or values <= most)
         return np.flatnonzero(mask)
 
-    def _counterpart(self, kind: Kind, group: dict[str, Any]) -> dict[str, Any]:
-        """The group of the other kind that shares most edges with one."""
-        others = self._tables["vanished" if kind == "appeared" else "appeared"]
-        shared = _shared(others["left"], group["left"]) * _shared(others["right"], group["right"])
-        if not shared.any():
-            return {"how": "new" if kind == "appeared" else "gone", "other": None}
-        best = int(np.lexsort((_values(others, "edges"), -shared))[0])
-        other = others.slice(best, 1).to_pylist()[0]
-        sizes = group["n_left"] * group["n_right"], other["n_left"] * other["n_right"]
-        how = "overlapping"
-        if shared[best] == min(sizes):
-            how = "grown" if (shared[best] == sizes[1]) == (kind == "appeared") else "shrunk"
-        return {"how": how, "other": {**other, "shared_edges": int(shared[best])}}
+    def _counterparts(self, kind: Kind, rows: Int64s) -> list[tuple[dict[str, Any] | None, int]]:
+        """The group of the other kind that shares most edges with each of some, and how many."""
+        other: Kind = "vanished" if kind == "appeared" else "appeared"
+        own, run = self._run(kind), self._run(other)
+        to_other = [_places(own.left_ids, run.left_ids), _places(own.right_ids, run.right_ids)]
+        groups = [
+            tuple(places[values_of(members.values)] for members, places in zip(sides, to_other, strict=True))
+            for sides in zip(
+                *(self._found[kind][side].take(column_of(rows)) for side in ("left", "right")), strict=True
+            )
+        ]
+        known = [(left[left >= 0], right[right >= 0]) for left, right in groups]
+        found = counterparts(known, self._found[other], len(run.left_ids), len(run.right_ids))
+        shared = [sharing for sharing in found if sharing is not None]
+        named = iter(self._named(other, np.array([sharing.row for sharing in shared], np.int64)).to_pylist())
+        return [(None, 0) if sharing is None else (next(named), sharing.edges) for sharing in found]
+
+    def _run(self, kind: Kind) -> Run:
+        """The run that has what appeared or vanished."""
+        return self.after if kind == "appeared" else self.before
 
     def _worth(self, kind: Kind, by: Objective, weights: Weights | None) -> Any:
         """What each group is worth."""
@@ -197,9 +210,12 @@ class Changes:
             raise InputError(f"by {by!r}: weights are for by 'weight', and it needs some, of either side or both")
         if weights:
             self._refuse_unknown(weights)
-            table = self._tables[kind]
-            return np.sum([_weighed(table[side], by_label) for side, by_label in weights.items()], axis=0)
-        return self._surprise(kind) if by == "surprise" else _values(self._tables[kind], by)
+            table, run = self._found[kind], self._run(kind)
+            worth = [_weighed(table[side], getattr(run, f"{side}_ids"), own) for side, own in weights.items()]
+            return np.sum(worth, axis=0)
+        if by == "surprise":
+            return Surprise(self._run(kind).graph).of(self._found[kind])
+        return _values(self._found[kind], by)
 
     def _refuse_unknown(self, weights: Weights) -> None:
         """Refuse weights of labels that neither run has."""
@@ -212,11 +228,6 @@ class Changes:
             if len(unknown):
                 raise InputError(f"weights: {unknown[0].as_py()!r} is no {side} label of either run; leave it out")
 
-    def _surprise(self, kind: Kind) -> Any:
-        """How unlikely each group is in the graph that has it."""
-        run = self.after if kind == "appeared" else self.before
-        return Surprise(run.graph).of(self._found[kind])
-
     @cached_property
     def _found(self) -> dict[Kind, pa.Table]:
         """What appeared, in the dense ids of `after`, and what vanished, in those of `before`."""
@@ -228,13 +239,18 @@ class Changes:
             appeared, vanished = _compared(self.before, self.after)
         return {"appeared": appeared, "vanished": vanished}
 
+    def _named(self, kind: Kind, rows: Int64s | None = None) -> pa.Table:
+        """Some rows, or all, with original ids, and the columns that are shown."""
+        dense = self._found[kind]
+        table = self._run(kind).labelled(dense if rows is None else dense.take(column_of(rows)))
+        shown = table.select(["left", "right", "n_left", "n_right"]).combine_chunks()
+        return shown.cast(TEXT if self._are_text else pa.schema([(field.name, field.type) for field in shown.schema]))
+
     @cached_property
-    def _tables(self) -> dict[Kind, pa.Table]:
-        """What appeared and vanished, with original ids."""
-        appeared, vanished = _shown(self.after, self._found["appeared"]), _shown(self.before, self._found["vanished"])
-        if appeared.schema != vanished.schema:  # new labels made numbers text
-            appeared, vanished = appeared.cast(TEXT), vanished.cast(TEXT)
-        return {"appeared": appeared, "vanished": vanished}
+    def _are_text(self) -> bool:
+        """Whether new labels made numbers text: then they are shown as text on both sides."""
+        sides = ("left_ids", "right_ids")
+        return any(getattr(self.before, side).type != getattr(self.after, side).type for side in sides)
 
 
 def changes_between(after: Run, before: str | None = None, choice: Choice = EVERYTHING) -> Changes:
@@ -263,7 +279,8 @@ def _lineage(run: Run) -> tuple[str, tuple[Layer, ...]]:
 def _net(old: tuple[Layer, ...], new: tuple[Layer, ...]) -> tuple[pa.Table, pa.Table]:
     """What layers change together: backwards through the old ones, and forwards through the new."""
     back = [(layer.vanished(), layer.appeared()) for layer in reversed(old)]
-    return net_changes([*back, *((layer.appeared(), layer.vanished()) for layer in new)])
+    steps = [*back, *((layer.appeared(), layer.vanished()) for layer in new)]
+    return steps[0] if len(steps) == 1 else net_changes(steps)
 
 
 def _compared(before: Run, after: Run) -> tuple[pa.Table, pa.Table]:
@@ -288,12 +305,6 @@ def _all_hashes(run: Run) -> list[Any]:
     return [hashes_of(table, of_labels) for table in run.chosen(EVERYTHING)]
 
 
-def _shown(run: Run, table: pa.Table) -> pa.Table:
-    """Original ids in place of dense ones, and the columns that are shown."""
-    shown = run.labelled(table).select(["left", "right", "n_left", "n_right"]).combine_chunks()
-    return shown.cast(pa.schema([(field.name, field.type) for field in shown.schema]))
-
-
 def _values(table: pa.Table, by: Objective) -> Int64s:
     left, right = (values_of(table[name]).astype(np.int64) for name in ("n_left", "n_right"))
     values: dict[str, Int64s] = {
@@ -308,22 +319,35 @@ def _values(table: pa.Table, by: Objective) -> Int64s:
     return values[by]
 
 
-def _weighed(lists: pa.ChunkedArray, by_label: Mapping[str, float]) -> Any:
-    """The sum of the weights of the labels of each list."""
-    column = lists.combine_chunks()
-    listed = pc.index_in(column.flatten().cast(pa.string()), value_set=pa.array(list(by_label), pa.string()))
+def _weighed(lists: pa.ChunkedArray, labels: pa.Array, by_label: Mapping[str, float]) -> Any:
+    """The sum of the weights of the members of each list."""
+    listed = pc.index_in(labels.cast(pa.string()), value_set=words_column(list(by_label)))
     weights = np.append(np.array(list(by_label.values()), float), 0.0)  # the last for who is not listed
-    worth = weights[listed.fill_null(len(by_label)).to_numpy()]
-    return np.bincount(values_of(pc.list_parent_indices(column)), weights=worth, minlength=len(column))
+    of_vertex = weights[values_of(listed.fill_null(len(by_label)))]
+    parts: list[Any] = [np.zeros(0)]
+    for chunk in lists.chunks:
+        ids, parents = values_of(chunk.flatten()), values_of(pc.list_parent_indices(chunk))
+        parts.append(np.bincount(parents, weights=of_vertex[ids], minlength=len(chunk)))
+    return np.concatenate(parts)
 
 
-def _shared(lists: pa.ChunkedArray, members: list[Any]) -> Int64s:
-    """How many of some members each list holds."""
-    if not len(lists):
-        return np.zeros(0, np.int64)
-    column = lists.combine_chunks()
-    values = column.flatten()
-    wanted = words_column(members) if isinstance(members[0], str) else column_of(np.array(members))
-    there = values_of(pc.is_in(values, value_set=wanted.cast(values.type)))
-    parents = values_of(pc.list_parent_indices(column))
-    return np.bincount(parents[there], minlength=len(column)).astype(np.int64)
+def _places(labels: pa.Array, others: pa.Array) -> Int32s:
+    """Where each label is among others; -1: it is not."""
+    own, known = (
+        (labels, others) if labels.type == others.type else (labels.cast(pa.string()), others.cast(pa.string()))
+    )
+    n = min(len(own), len(known))
+    if own.slice(0, n).equals(known.slice(0, n)):  # versions of one run: labels keep their places
+        return np.where(np.arange(len(own)) < n, np.arange(len(own)), -1).astype(np.int32)
+    return values_of(pc.index_in(own, value_set=known).fill_null(-1)).astype(np.int32)
+
+
+def _kinship(kind: Kind, group: dict[str, Any], other: dict[str, Any] | None, shared: int) -> dict[str, Any]:
+    """How a group came or went, and the other one that it was or became."""
+    if other is None:
+        return {"how": "new" if kind == "appeared" else "gone", "other": None}
+    sizes = group["n_left"] * group["n_right"], other["n_left"] * other["n_right"]
+    how = "overlapping"
+    if shared == min(sizes):
+        how = "grown" if (shared == sizes[1]) == (kind == "appeared") else "shrunk"
+    return {"how": how, "other": {**other, "shared_edges": shared}}

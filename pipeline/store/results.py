@@ -32,8 +32,8 @@ from pipeline.store.labels import read_labels
 from pipeline.store.layout import GraphFolder, RunFolder, Store
 from pipeline.store.manifest import Manifest, read_manifest
 from pipeline.store.states import OpenedRun, RunState, latest_run, read_run
-from pipeline.store.versions import Part
-from pipeline.store.worth import By, of_sizes
+from pipeline.store.versions import VANISHED, Part, layers_of
+from pipeline.store.worth import By, Surprise, of_sizes
 
 Side = Literal["left", "right"]
 Members = tuple[Int32s, Int32s]
@@ -240,23 +240,34 @@ class Run:
         if choice == EVERYTHING and self.parts:
             return int(manifest["bicliques"]) if manifest else sum(commit.rows for commit in self.commits.values())
         members, n = self._members(choice), 0
-        for part in self.parts.values():
-            if choice.may_take(part.commit.sizes):
-                with part.open() as file:
-                    n += sum(len(rows) for _, _, rows in part.rows(file, choice, *members))
+        for sign, file in self._counted(choice):
+            n += sign * sum(len(rows) for _, _, rows in choice.rows(file, *members))
         return n
 
     def sizes(self) -> dict[tuple[int, int], int]:
         """Return how many bicliques there are of each number of left and of right vertices."""
         found: Counter[tuple[int, int]] = Counter()
+        for sign, file in self._counted(EVERYTHING):
+            for group in range(len(file.rows)):
+                left, right = (sizes.astype(np.int64) for sizes in file.sizes(group))
+                keys, counts = np.unique(left << 32 | right, return_counts=True)
+                pairs = zip((keys >> 32).tolist(), (keys & 0xFFFFFFFF).tolist(), strict=True)
+                found.update(dict(zip(pairs, (sign * counts).tolist(), strict=True)))
+        return {pair: count for pair, count in found.items() if count}
+
+    def _counted(self, choice: Choice) -> Iterator[tuple[int, BicliqueReader]]:
+        """Open the files that may hold what a choice takes, and, to be taken off, what vanished.
+
+        What vanished was there once for each time, so counts need not ask which rows live.
+        """
         for part in self.parts.values():
-            with part.open() as file:
-                for group, _, rows in part.rows(file, EVERYTHING):
-                    left, right = (sizes[rows].astype(np.int64) for sizes in file.sizes(group))
-                    keys, counts = np.unique(left << 32 | right, return_counts=True)
-                    pairs = zip((keys >> 32).tolist(), (keys & 0xFFFFFFFF).tolist(), strict=True)
-                    found.update(dict(zip(pairs, counts.tolist(), strict=True)))
-        return dict(found)
+            if choice.may_take(part.commit.sizes):
+                with part.open() as file:
+                    yield 1, file
+        for layer in layers_of(self.store, self._opened.asked):
+            if choice.may_take(layer.record["vanished"]["sizes"]):
+                with layer.open(VANISHED, surprise=Surprise(self.graph)) as file:
+                    yield -1, file
 
     def top(
         self, k: int = 10, by: By = "edges", ids: bool = True, *, choice: Choice = EVERYTHING, skip: int = 0
@@ -461,9 +472,7 @@ def _largest_rows(
         if not rows.size:
             continue
         keys = file.values(group, by, rows)
-        rows, keys = rows[keys >= least], keys[keys >= least]
-        lives = part.lives(file, group, rows)
-        rows, keys = rows[lives], keys[lives]
+        rows, keys = _largest_living(file, part, group, k, rows[keys >= least], keys[keys >= least])
         found.append((group, rows, keys))
         best = np.concatenate([best, keys])
         if best.size >= k:
@@ -471,6 +480,20 @@ def _largest_rows(
             least = max(least, best.min().item())
     kept = [(group, rows[keys >= least], keys[keys >= least]) for group, rows, keys in found]
     return [entry for entry in kept if entry[1].size]
+
+
+def _largest_living(
+    file: BicliqueReader, part: Part, group: int, k: int, rows: Int64s, keys: Any
+) -> tuple[Int64s, Any]:
+    """What can be among the k largest of some rows and did not vanish; of others it is not asked."""
+    many = k
+    while True:
+        least = np.partition(keys, rows.size - many)[rows.size - many] if many < rows.size else -math.inf
+        wanted = keys >= least
+        lives = part.lives(file, group, rows[wanted])
+        if many >= rows.size or np.count_nonzero(lives) >= k:
+            return rows[wanted][lives], keys[wanted][lives]
+        many *= 8
 
 
 def _most(commit: Commit, by: By) -> float:

@@ -122,9 +122,9 @@ class Layer:
         return {name: value for name, value in vars(self).items() if name != "gone"}  # as of `Part`
 
     @contextmanager
-    def open(self, kind: str, check: bool = True) -> Iterator[BicliqueReader]:
-        """Open one of the files."""
-        with open_bicliques(self.folder, self.file(kind), self.sides(kind), check) as file:
+    def open(self, kind: str, check: bool = True, surprise: Surprise | None = None) -> Iterator[BicliqueReader]:
+        """Open one of the files; its bicliques are valued in its own graph, or in another one."""
+        with open_bicliques(self.folder, self.file(kind), self.sides(kind), check, surprise) as file:
             yield file
 
     def commit(self, number: int, plan: str, kind: str = APPEARED) -> Commit:

@@ -239,6 +239,9 @@ class Versions(RuleBasedStateMachine):
         assert len(opened.top(1000)) == opened.manifest.bicliques
         assert publish_of(opened.folder.read_record("run.json")) == self.settings.publish
         assert opened.sizes() == other.sizes()
+        for sizes in ({"min_left": 2}, {"max_right": 1, "min_edges": 2}, {"with_left": [min(self.edges)[0]]}):
+            chosen = Bicliques(opened).where(**sizes)
+            assert len(chosen) == chosen.to_arrow().num_rows == len(Bicliques(other).where(**sizes))
         assert verify(Store.open(self.settings.store), opened.run, roots=EVERY_ROOT).problems == []
 
     def differences(self):
@@ -255,6 +258,27 @@ class Versions(RuleBasedStateMachine):
                 found = [tuple(frozenset(map(str, row[side])) for side in ("left", "right")) for row in rows]
                 assert (len(found), set(found)) == (len(wanted), wanted)
                 assert changes.count(kind) == len(wanted)
+                gone = (
+                    self.known[before] - self.known[after]
+                    if kind == "appeared"
+                    else self.known[after] - self.known[before]
+                )
+                self.counterparts(kind, rows, gone)
+
+    def counterparts(self, kind, rows, others):
+        """What each group was or became, by all pairs."""
+        for row in rows:
+            own = tuple(frozenset(map(str, row[side])) for side in ("left", "right"))
+            shared = {other: len(own[0] & other[0]) * len(own[1] & other[1]) for other in others}
+            most = max(shared.values(), default=0)
+            if not most:
+                assert (row["other"], row["how"]) == (None, {"appeared": "new", "vanished": "gone"}[kind])
+                continue
+            found = tuple(frozenset(map(str, row["other"][side])) for side in ("left", "right"))
+            assert shared[found] == row["other"]["shared_edges"] == most
+            holds = [all(a >= b for a, b in zip(*pair, strict=True)) for pair in ((own, found), (found, own))]
+            ways = ("grown", "shrunk") if kind == "appeared" else ("shrunk", "grown")
+            assert row["how"] == next((way for way, held in zip(ways, holds, strict=True) if held), "overlapping")
 
     def teardown(self):
         if not hasattr(self, "known"):
