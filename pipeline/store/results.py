@@ -485,7 +485,7 @@ def _largest_rows(
 def _largest_living(
     file: BicliqueReader, part: Part, group: int, k: int, rows: Int64s, keys: Any
 ) -> tuple[Int64s, Any]:
-    """What can be among the k largest of some rows and did not vanish; of others it is not asked."""
+    """What can be among the k largest of some rows and did not vanish; others are not looked at."""
     many = k
     while True:
         least = np.partition(keys, rows.size - many)[rows.size - many] if many < rows.size else -math.inf
