@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+import kernels
 from pipeline.errors import BicliqError
 from pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from pipeline.settings import SearchSettings
@@ -14,12 +17,11 @@ from pipeline.stages.planned import read_plan
 from pipeline.stages.verify_roots import RootCheck, graph_to_search
 from pipeline.stages.verify_rows import RowChecker, RowsRead
 from pipeline.store.bicliques import MASK, publish_of
-from pipeline.store.choice import EVERYTHING
 from pipeline.store.inventory import Inventory
 from pipeline.store.labels import read_hashes
 from pipeline.store.layout import Store
 from pipeline.store.states import read_run
-from pipeline.store.versions import APPEARED, VANISHED, Layer, layers_of
+from pipeline.store.versions import APPEARED, VANISHED, Layer, Part, layers_of
 
 
 class VersionCheck:
@@ -64,7 +66,7 @@ class VersionCheck:
             generator = np.random.default_rng(seed)
             wrong = self._own_files(checker, sample, generator) + self._sums()
             if whole and not wrong:
-                wrong = self._as_read(checker, sample, generator)
+                wrong = self._as_read(checker, sample, seed)
                 if roots:
                     wrong += self._searched(edges, checker, roots, seed)
         except BicliqError as error:
@@ -119,29 +121,45 @@ class VersionCheck:
             return []
         return [f"{self._layer.folder.place}/run.json: its bicliques are not those of {below.run} and what changed"]
 
-    def _as_read(self, checker: RowChecker, sample: int, generator: Any) -> list[str]:
-        """Read what a reader sees, and compare it with the manifest and with the graph."""
-        opened, read, wrong = read_run(self._layer.folder), RowsRead(), []
+    def _as_read(self, checker: RowChecker, sample: int, seed: int) -> list[str]:
+        """Read what a reader sees, by all threads, and compare it with the manifest and the graph."""
+        opened, read, threads = read_run(self._layer.folder), RowsRead(), kernels.available_threads()
         names = [f"{part.folder.place}/{part.commit.file}" for part in opened.parts.values()]
         if damaged := [name for name in names if name not in self._found.files]:
             return [f"{self._layer.folder.place}: is not read, since {damaged[0]} is damaged"]
-        for part in opened.parts.values():
-            name = f"{part.folder.place}/{part.commit.file}"
-            with part.open(check=False) as file:
-                for *_, table in part.tables(file, EVERYTHING):
-                    share = min(table.num_rows, -(-sample * table.num_rows // max(self.rows, 1)))
-                    picked = np.sort(generator.choice(table.num_rows, share, replace=False))
-                    wrong += checker.check_rows(name, table, picked)
-                    read.add(table, name, share, checker.hashes)
-            self.files += 1
+        with ThreadPoolExecutor(threads, "verify") as pool:
+            for part in opened.parts.values():
+                _ = part.gone  # read once, for all threads
+                look = partial(self._look_at, part, checker, sample, seed, of=threads)
+                for found in pool.map(look, range(threads)):
+                    read.merge(found)
+                self.files += 1
         self.sampled += read.sampled
+        wrong = list(dict.fromkeys(read.problems))  # once, whatever threads met it
         now, self.rows, self.digest = (self.rows, self.digest), read.rows, f"{read.digest & MASK:016x}"
         if (self.rows, self.digest) != now:
             wrong.append(
                 f"{self._layer.folder.place}/run.json: it says {now[0]} bicliques, digest {now[1]}; without what vanished"
                 f" {self.rows} are read, digest {self.digest}"
             )
-        return wrong + read.problems
+        return wrong
+
+    def _look_at(self, part: Part, checker: RowChecker, sample: int, seed: int, first: int, of: int) -> RowsRead:
+        """Check every so many row groups of a data file, from the first on."""
+        found, name, total = (
+            RowsRead(),
+            f"{part.folder.place}/{part.commit.file}",
+            int(self._record["manifest"]["bicliques"]),
+        )
+        with part.open(check=False) as file:
+            for group in range(first, len(file.rows), of):
+                table = part.living(file, group)
+                share = min(table.num_rows, -(-sample * table.num_rows // max(total, 1)))
+                generator = np.random.default_rng([seed, part.commit.partition, group])
+                picked = np.sort(generator.choice(table.num_rows, share, replace=False))
+                found.problems += checker.check_rows(name, table, picked)
+                found.add(table, name, share, checker.hashes)
+        return found
 
     def _searched(self, graph: BipartiteGraph, checker: RowChecker, roots: int, seed: int) -> list[str]:
         """Search a sample of roots again, in the order of the plan of its base."""

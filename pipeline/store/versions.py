@@ -216,17 +216,17 @@ class Part:
         Root and sizes tell most of them; lists are read and compared only of the rows that share
         these with something that vanished.
         """
-        if not self._gone or not rows.size:
+        if not self.gone or not rows.size:
             return np.ones(rows.size, np.bool_)
         if table is not None:
             return ~self._hold(batches_of(table))
         numbers = [values_of(file.numbers(group)[name]) for name in ("n_left", "n_right", "root")]
-        found = ~np.logical_or.reduce([gone.may_hold(*numbers) for gone in self._gone])[rows]
+        found = ~np.logical_or.reduce([gone.may_hold(*numbers) for gone in self.gone])[rows]
         return found if found.all() else ~self._hold(file.batches(group))[rows]
 
     def _hold(self, batches: Iterable[kernels.BicliqueBatch | kernels.SmallerBatch]) -> npt.NDArray[np.bool_]:
         """Say of each row of some batches whether it vanished."""
-        found = [np.logical_or.reduce([gone.holds(batch) for gone in self._gone]) for batch in batches]
+        found = [np.logical_or.reduce([gone.holds(batch) for gone in self.gone]) for batch in batches]
         return np.concatenate(found)
 
     def tables(
@@ -241,6 +241,12 @@ class Part:
             elif lives.any():
                 yield group, start, rows[lives], table.filter(column_of(lives))
 
+    def living(self, file: BicliqueReader, group: int) -> pa.Table:
+        """Read the rows of a row group that did not vanish."""
+        table = file.table(group)
+        lives = self.lives(file, group, np.arange(table.num_rows), table)
+        return table if lives.all() else table.filter(column_of(lives))
+
     def read(self) -> pa.Table:
         """Read all rows that did not vanish."""
         with self.open() as file:
@@ -248,10 +254,10 @@ class Part:
         return pa.concat_tables([empty_table(SCHEMA), *parts])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_gone"}  # another process reads it itself
+        return {name: value for name, value in vars(self).items() if name != "gone"}  # another process reads it itself
 
     @cached_property
-    def _gone(self) -> tuple[kernels.BicliqueSet, ...]:
+    def gone(self) -> tuple[kernels.BicliqueSet, ...]:
         """What of it may have vanished, told by smaller sides.
 
         A smaller side has one partner in a graph, and may have another one in a later graph. Where
