@@ -37,7 +37,7 @@ from kernels.machine import available_threads
 from kernels.output import RowGroup, RowGroupLayout, check_bicliques, encode_bicliques, has_codec, read_columns
 from kernels.restoring import SideRestorer
 from kernels.rows import change_rows, connect_rows, count_paths, find_edges, peel_rows, row_starts, transpose_rows
-from kernels.sets import BicliqueSet, net_changes
+from kernels.sets import BicliqueSet, kept_rows, net_changes
 from kernels.side import choose_side
 from kernels.surprise import SurpriseTerms
 
@@ -94,6 +94,7 @@ __all__ = [
     "gpu_seconds",
     "group_roots",
     "has_codec",
+    "kept_rows",
     "maximum_clique",
     "net_changes",
     "number_of_threads",

@@ -22,6 +22,8 @@ class BicliqueSet:
     ----------
     batches : iterable of BicliqueBatch or SmallerBatch
         Taken one after the other; their arrays may go afterwards.
+    rows : int
+        About how many they hold together, for which room is made at once.
 
     Raises
     ------
@@ -44,8 +46,9 @@ class BicliqueSet:
     """
 
     @memory_is_capacity
-    def __init__(self, batches: Iterable[BicliqueBatch | SmallerBatch]) -> None:
+    def __init__(self, batches: Iterable[BicliqueBatch | SmallerBatch], rows: int = 0) -> None:
         self._set = load_extension().BicliqueSet()
+        self._set.reserve(rows)
         for batch in batches:
             add = self._set.add_smaller if isinstance(batch, SmallerBatch) else self._set.add
             add(*vars(batch).values())
@@ -75,6 +78,37 @@ class BicliqueSet:
         """
         found: Flags = self._set.may_hold(n_left, n_right, root).view(np.bool_)
         return found
+
+
+@memory_is_capacity
+def kept_rows(batch: BicliqueBatch, kept: Flags) -> BicliqueBatch:
+    """Return the bicliques of a batch that have a flag, in new arrays.
+
+    Parameters
+    ----------
+    batch : BicliqueBatch
+    kept : array of bool, shape (n,)
+
+    Raises
+    ------
+    ValueError
+        If the arrays are no batch, or there is not a flag for each row.
+
+    Notes
+    -----
+    O(ids) time. Arrow's filter takes list after list, four times as long.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> batch = BicliqueBatch(*[np.array(x, np.int32) for x in ([0, 1, 3], [7, 0, 1], [0, 2, 3], [4, 5, 5], [7, 0])])
+    >>> [array.tolist() for array in vars(kept_rows(batch, np.array([False, True]))).values()]
+    [[0, 2], [0, 1], [0, 1], [5], [0]]
+    """
+    lists, flags = load_extension().kept_lists, kept.view(np.uint8)
+    left_offsets, left = lists(batch.left_offsets, batch.left, flags)
+    right_offsets, right = lists(batch.right_offsets, batch.right, flags)
+    return BicliqueBatch(left_offsets, left, right_offsets, right, batch.root[kept])
 
 
 @memory_is_capacity

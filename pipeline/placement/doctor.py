@@ -7,6 +7,7 @@ import platform
 
 import kernels
 from kernels.cpu import load_extension
+from kernels.cuda import nvcomp
 from pipeline.placement.cluster import why_no_gpu_cluster
 from pipeline.placement.device import why_no_data_on_device
 from pipeline.placement.where import AUTO_BYTES, AUTO_PATHS, LITTLE_TO_SEARCH
@@ -65,7 +66,8 @@ def _gpus(reason: str | None) -> dict[str, str]:
             f"{found['name'].decode()}, {found['totalGlobalMem'] / 2**30:.0f} GiB, compute capability"
             f" {found['major']}.{found['minor']}"
         )
-    return facts
+    packer = "" if nvcomp.library() else f" by the CPU, in twice the time: {nvcomp.LIBRARY} of RAPIDS is not installed"
+    return {**facts, "files of a GPU": f"compressed{packer or ' there'}"}
 
 
 def _dotted(version: int) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any, Literal
@@ -168,7 +169,7 @@ class _Counted:
 
     def wide(self) -> Iterator[pa.Table]:
         """Yield tables with a row a biclique."""
-        for batch in self.groups.batches():
+        for batch in _ahead(self.groups.batches()):
             self.bicliques += batch.num_rows
             self.members += sum(pa.compute.sum(batch[name]).as_py() or 0 for name in ("n_left", "n_right"))
             yield batch
@@ -178,6 +179,15 @@ class _Counted:
         """Columns of the tables to write."""
         wide = self.groups.schema
         return self.groups.in_long_form(wide.empty_table()).schema if self.long else wide
+
+
+def _ahead(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Have the next table read while one is written."""
+    with ThreadPoolExecutor(1, "export") as pool:
+        coming = pool.submit(next, tables, None)
+        while (table := coming.result()) is not None:
+            coming = pool.submit(next, tables, None)
+            yield table
 
 
 def _write_parquet(count: _Counted, system: Any, path: str) -> None:

@@ -122,7 +122,7 @@ class VersionCheck:
         return [f"{self._layer.folder.place}/run.json: its bicliques are not those of {below.run} and what changed"]
 
     def _as_read(self, checker: RowChecker, sample: int, seed: int) -> list[str]:
-        """Read what a reader sees, by all threads, and compare it with the manifest and the graph."""
+        """Read what a reader sees, by all threads, and compare it with manifest and graph."""
         opened, read, threads = read_run(self._layer.folder), RowsRead(), kernels.available_threads()
         names = [f"{part.folder.place}/{part.commit.file}" for part in opened.parts.values()]
         if damaged := [name for name in names if name not in self._found.files]:

@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 import kernels
 from pipeline.columns import column_of, empty_table, values_of
 from pipeline.store.biclique_reader import BicliqueReader, Int64s, LargerSides, open_bicliques
-from pipeline.store.bicliques import SCHEMA, batch_of, batches_of, publish_of
+from pipeline.store.bicliques import SCHEMA, batch_of, batches_of, publish_of, table_of
 from pipeline.store.choice import EVERYTHING, Choice, Int32s
 from pipeline.store.commits import Commit
 from pipeline.store.layout import RunFolder, Store
@@ -116,7 +116,7 @@ class Layer:
     @cached_property
     def gone(self) -> kernels.BicliqueSet:
         """What vanished, which all layers below it ask for."""
-        return kernels.BicliqueSet(self.vanished_sides())
+        return kernels.BicliqueSet(self.vanished_sides(), int(self.record["vanished"]["rows"]))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "gone"}  # as of `Part`
@@ -239,13 +239,13 @@ class Part:
             if lives.all():
                 yield group, start, rows, table
             elif lives.any():
-                yield group, start, rows[lives], table.filter(column_of(lives))
+                yield group, start, rows[lives], _kept(table, lives)
 
     def living(self, file: BicliqueReader, group: int) -> pa.Table:
         """Read the rows of a row group that did not vanish."""
         table = file.table(group)
         lives = self.lives(file, group, np.arange(table.num_rows), table)
-        return table if lives.all() else table.filter(column_of(lives))
+        return table if lives.all() else _kept(table, lives)
 
     def read(self) -> pa.Table:
         """Read all rows that did not vanish."""
@@ -268,7 +268,9 @@ class Part:
             return ()
         if self.base is None:
             return tuple(layer.gone for layer in self.later)
-        return (kernels.BicliqueSet(batch for layer in self.later for batch in layer.vanished_sides(self.base)),)
+        rows = sum(rows for layer in self.later for number, rows in layer.shares if number == self.base)
+        sides = (batch for layer in self.later for batch in layer.vanished_sides(self.base))
+        return (kernels.BicliqueSet(sides, rows),)
 
 
 def hashes_of(table: pa.Table, labels: tuple[UInt64s, UInt64s] | None = None) -> UInt64s:
@@ -313,6 +315,14 @@ def net_changes(steps: Iterable[tuple[pa.Table, pa.Table]]) -> tuple[pa.Table, p
     kept = [(batch.filter(column_of(flag)), sign) for (batch, sign), flag in zip(batches, flags, strict=True)]
     came, went = (pa.Table.from_batches([batch for batch, own in kept if own == sign], SCHEMA) for sign in (1, -1))
     return came, went
+
+
+def _kept(table: pa.Table, lives: npt.NDArray[np.bool_]) -> pa.Table:
+    """Some rows of a table of `SCHEMA`."""
+    (rows,) = table.combine_chunks().to_batches()
+    kept = kernels.kept_rows(batch_of(rows), lives)
+    sizes = (values_of(rows[name])[lives] for name in ("n_left", "n_right"))
+    return table_of([kept.left_offsets, kept.left, kept.right_offsets, kept.right, *sizes, kept.root], SCHEMA)
 
 
 def layers_of(store: Store, record: dict[str, Any]) -> tuple[Layer, ...]:

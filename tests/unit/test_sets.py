@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import BicliqueBatch, BicliqueSet, SmallerBatch, net_changes
+from kernels import BicliqueBatch, BicliqueSet, SmallerBatch, kept_rows, net_changes
 
 SIDES = st.sets(st.integers(0, 40), min_size=1, max_size=6).map(sorted).map(tuple)
 BICLIQUES = st.lists(st.tuples(SIDES, SIDES, st.integers(0, 5)), max_size=40)
@@ -37,10 +37,10 @@ def smaller(rows):
 
 
 @settings(max_examples=200)
-@given(BICLIQUES, BICLIQUES, st.booleans(), st.booleans())
-def test_a_set_holds_what_was_given_and_nothing_else(known, others, known_smaller, others_smaller):
+@given(BICLIQUES, BICLIQUES, st.booleans(), st.booleans(), st.sampled_from([0, 5, 300]))
+def test_a_set_holds_what_was_given_and_nothing_else(known, others, known_smaller, others_smaller, room):
     found = BicliqueSet(
-        [(smaller if known_smaller else both)(known[:7]), (smaller if known_smaller else both)(known[7:])]
+        [(smaller if known_smaller else both)(known[:7]), (smaller if known_smaller else both)(known[7:])], room
     )
     sides, kinds = {key(row) for row in known}, {(len(left), len(right), root) for left, right, root in known}
     assert len(found) == len(sides)
@@ -66,6 +66,16 @@ def test_a_set_grows_and_still_finds_all():
     assert found.holds(both(rows)).tolist() == [key(row) in {key(one) for one in rows[:4200]} for row in rows]
 
 
+@settings(max_examples=300)
+@given(BICLIQUES, st.data())
+def test_rows_with_a_flag_are_kept_in_their_order(rows, data):
+    flags = data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)))
+    kept = kept_rows(both(rows), np.array(flags, np.bool_))
+    wanted = both([row for row, flag in zip(rows, flags, strict=True) if flag])
+    for name, array in vars(kept).items():
+        assert (array.dtype, array.tolist()) == (np.int32, getattr(wanted, name).tolist())
+
+
 def test_an_empty_set_holds_nothing():
     found = BicliqueSet([])
     assert not found.holds(both([((1,), (2,), 0)])).any()
@@ -83,6 +93,10 @@ def test_arrays_that_are_no_batch_are_refused(offsets):
         net_changes([(BicliqueBatch(*wrong, *right, root), 1)])
     with pytest.raises(ValueError, match="offsets"):
         BicliqueSet([]).holds(SmallerBatch(*wrong, root, root, root))
+    with pytest.raises(ValueError, match="offsets"):
+        kept_rows(BicliqueBatch(*wrong, *right, root), np.ones(1, np.bool_))
+    with pytest.raises(ValueError, match="offsets"):
+        kept_rows(BicliqueBatch(*right, *right, root), np.ones(2, np.bool_))
     with pytest.raises(ValueError, match="length"):
         BicliqueSet([SmallerBatch(*right, root, np.zeros(2, np.int32), root)])
     with pytest.raises(ValueError, match="length"):

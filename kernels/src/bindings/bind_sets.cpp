@@ -123,6 +123,31 @@ nb::object may_hold(const BicliqueSet& set, const Values& n_left, const Values& 
   return numpy_of(std::move(found));
 }
 
+/// The lists that have a flag. Where one follows another, both are copied at once: of the rows that
+/// a reader meets, nearly all have one.
+nb::tuple kept_lists(const Values& offsets, const Values& ids, const Input<std::uint8_t>& kept) {
+  const std::size_t n = kept.size();
+  check(offsets, ids, n);
+  std::vector<i32> to_offsets, to_ids;
+  {
+    const nb::gil_scoped_release release;
+    const i32* const at = offsets.data();
+    const std::uint8_t* const flags = kept.data();
+    std::size_t n_kept = 0, n_ids = 0;
+    for (std::size_t i = 0; i < n; ++i)
+      if (flags[i]) ++n_kept, n_ids += static_cast<std::size_t>(at[i + 1] - at[i]);
+    to_offsets.reserve(n_kept + 1), to_ids.reserve(n_ids);
+    to_offsets.push_back(0);
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t first = i;
+      const i32 shift = static_cast<i32>(to_ids.size()) - at[first];
+      for (; i < n && flags[i]; ++i) to_offsets.push_back(at[i + 1] + shift);
+      to_ids.insert(to_ids.end(), ids.data() + at[first], ids.data() + at[i]);
+    }
+  }
+  return nb::make_tuple(numpy_of(std::move(to_offsets)), numpy_of(std::move(to_ids)));
+}
+
 /// Changes, one batch after the other; the arrays are kept until they were summed up.
 class Net {
  public:
@@ -158,11 +183,13 @@ void bind_sets(nb::module_& module) {
   nb::class_<BicliqueSet>(module, "BicliqueSet")
       .def(nb::init<>())
       .def("__len__", &BicliqueSet::size)
+      .def("reserve", &BicliqueSet::reserve)
       .def("may_hold", &may_hold)
       .def("add", [](BicliqueSet& to, const Values& lo, const Values& l, const Values& ro, const Values& r, const Values& root) { add(to, BothSides{lo, l, ro, r, root}); })
       .def("holds", [](const BicliqueSet& set, const Values& lo, const Values& l, const Values& ro, const Values& r, const Values& root) { return holds(set, BothSides{lo, l, ro, r, root}); })
       .def("add_smaller", [](BicliqueSet& to, const Values& o, const Values& ids, const Values& nl, const Values& nr, const Values& root) { add(to, SmallerSidesOnly{o, ids, nl, nr, root}); })
       .def("holds_smaller", [](const BicliqueSet& set, const Values& o, const Values& ids, const Values& nl, const Values& nr, const Values& root) { return holds(set, SmallerSidesOnly{o, ids, nl, nr, root}); });
+  module.def("kept_lists", &kept_lists);
   nb::class_<Net>(module, "NetChanges").def(nb::init<>()).def("add", &Net::add).def("take", &Net::take);
 }
 
