@@ -174,7 +174,7 @@ class HostCupy(ModuleType):
 
     @staticmethod
     def get_default_memory_pool() -> Any:
-        return SimpleNamespace(free_bytes=lambda: 0)
+        return SimpleNamespace(free_bytes=lambda: 0, free_all_blocks=lambda: None)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

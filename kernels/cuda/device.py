@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from kernels.errors import BackendError
 
@@ -105,6 +105,33 @@ def device_errors() -> Iterator[None]:
 
 
 # ---- memory
+
+Prepared = TypeVar("Prepared")
+
+
+def with_room(prepare: Callable[[], Prepared]) -> Prepared:
+    """Prepare a search; where memory is there in pieces alone, give them back and do it once more.
+
+    CuPy keeps what a search has freed for the next one, and cuts small arrays out of large pieces.
+    A search of another graph needs pieces of other sizes: with one array in a piece of 24 GB, that
+    can neither be used nor be given back, and a card with nothing on it has no room.
+
+    Parameters
+    ----------
+    prepare
+        Where it fails, it leaves nothing on the device.
+
+    Raises
+    ------
+    MemoryError
+        If there is not enough in one piece either.
+    """
+    import cupy
+
+    with suppress(MemoryError):
+        return prepare()
+    cupy.get_default_memory_pool().free_all_blocks()
+    return prepare()
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import numpy as np
 from kernels.contracts import EnumerationRequest, EnumerationResult, Progress, ProgressCallback
 from kernels.cuda.adjacency import SearchGraph, search_graph
 from kernels.cuda.batches import Failure, RootBatches
-from kernels.cuda.device import POLL_SECONDS, current_device, device_errors, is_pending, streams
+from kernels.cuda.device import POLL_SECONDS, current_device, device_errors, is_pending, streams, with_room
 from kernels.cuda.search_memory import SearchMemory
 from kernels.cuda.search_program import COUNTERS, HEAVY_THREADS, LIGHT_THREADS, OPTIONAL, RUN, Stop, compiled_search
 from kernels.cuda.tuning import current_tuning
@@ -203,15 +203,19 @@ class CudaSearch:
     def _prepare(self, cp: Any) -> tuple[dict[str, int], SearchMemory, RootBatches[SearchBatch]]:
         """The fields of `RUN` that do not change, the memory, and all roots as one batch."""
         started = time.perf_counter()
-        graph = search_graph(cp, self._request)
-        self._held = self._arrays(cp, graph)
-        fields = {name: int(array.data.ptr) for name, array in self._held.items()} | self._numbers(graph)
-        batch = self._choose_roots(cp, graph)
+        fields, self._held, memory, batch = with_room(lambda: self._laid_out(cp))
         self._n_roots = len(batch)
-        memory = SearchMemory(cp, graph, self._n_roots, self._output_words)
         cp.cuda.Device().synchronize()
         self._seconds["prepare"] = time.perf_counter() - started
         return fields, memory, RootBatches(batch, SearchBatch.halves)
+
+    def _laid_out(self, cp: Any) -> tuple[dict[str, int], dict[str, Any], SearchMemory, SearchBatch]:
+        """All that is on the device; where it does not fit, nothing stays there."""
+        graph = search_graph(cp, self._request)
+        arrays = self._arrays(cp, graph)
+        fields = {name: int(array.data.ptr) for name, array in arrays.items()} | self._numbers(graph)
+        batch = self._choose_roots(cp, graph)
+        return fields, arrays, SearchMemory(cp, graph, len(batch), self._output_words), batch
 
     def _limit_reached(self) -> bool:
         limit = self._request.max_bicliques

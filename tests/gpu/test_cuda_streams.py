@@ -49,6 +49,26 @@ def test_the_bicliques_are_those_of_the_cpu(monkeypatch: pytest.MonkeyPatch, nam
     assert found == expected
 
 
+def test_graphs_of_other_sizes_follow_each_other_in_one_process() -> None:
+    """What one search has freed is in pieces of its sizes; on 80 GB the second found no room."""
+    import cupy
+
+    broad, long = (sparse_graph(seed, *sizes) for seed, sizes in ((1, (30_000, 40_000)), (2, (260_000, 260_000))))
+    cupy.get_default_memory_pool().free_all_blocks()
+    for graph in (broad, long, GRAPHS["tall"], broad, long):
+        expected, found = (kernels.stream_maximal_bicliques(*graph, backend=name) for name in ("cpu", "cuda"))
+        with expected, found:
+            assert sum(map(len, found)) == sum(map(len, expected))
+
+
+def sparse_graph(seed: int, n_left: int, n_right: int) -> tuple[Any, Any, int]:
+    """Some ten edges for each vertex of the left side, or two."""
+    random, n = np.random.default_rng(seed), 400_000
+    keys = np.unique(random.integers(0, n_left, n) << 32 | random.integers(0, n_right, n))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(keys >> 32, minlength=n_left))])
+    return indptr, (keys & 0xFFFFFFFF).astype(np.int32), n_right
+
+
 def test_thresholds_roots_and_ids_are_those_of_the_cpu() -> None:
     graph = GRAPHS["wide roots"]
     expected, found = both(graph, min_left=2, min_right=3, min_edges=9)

@@ -3,6 +3,7 @@ halving, parking, interrupts."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -429,6 +430,37 @@ def test_a_cap_that_is_no_number_is_an_error(monkeypatch, cap):
 def test_the_budget_is_what_is_free_or_the_cap(gpu, monkeypatch, cap, expected):
     monkeypatch.setenv(device.MEMORY_VARIABLE, cap)
     assert device.free_budget(gpu.cuda.Device()).n_bytes == expected
+
+
+class InPieces:
+    """A card whose memory an earlier search left in pieces, until they are given back."""
+
+    def __init__(self, gpu: HostCupy, monkeypatch: Any, empty: Any, *, is_full: bool = False) -> None:
+        self.in_pieces, self.is_full, self.given_back = True, is_full, 0
+        pool = SimpleNamespace(free_bytes=lambda: 0, free_all_blocks=self.give_back)
+        monkeypatch.setattr(gpu, "get_default_memory_pool", lambda: pool)
+        monkeypatch.setattr(gpu, "empty", lambda *a, **o: self.room(empty, *a, **o), raising=False)
+
+    def give_back(self) -> None:
+        self.in_pieces, self.given_back = self.is_full, self.given_back + 1
+
+    def room(self, empty: Any, *arguments: Any, **options: Any) -> Any:
+        if self.in_pieces:
+            raise MemoryError("Out of memory allocating 25,329,401,856 bytes")
+        return empty(*arguments, **options)
+
+
+def test_memory_that_is_in_pieces_is_given_back_and_the_search_goes_on(gpu, monkeypatch):
+    card = InPieces(gpu, monkeypatch, gpu.empty)
+    assert_same(GRAPHS["dense"])
+    assert card.given_back == 1
+
+
+def test_a_card_that_is_full_is_an_error(gpu, monkeypatch):
+    card = InPieces(gpu, monkeypatch, gpu.empty, is_full=True)
+    with pytest.raises(kernels.BackendError, match="too little free memory for this search"):
+        COUNT(*GRAPHS["dense"], backend="cuda")
+    assert card.given_back == 1
 
 
 def test_fields_without_a_value_and_values_without_a_field_are_errors():
