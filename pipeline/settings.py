@@ -20,6 +20,7 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
+    ByteSize,
     ConfigDict,
     Field,
     ValidationError,
@@ -172,14 +173,14 @@ class SearchSettings(_Frozen):
     min_right: int = Field(1, ge=1, lt=2**31, description="Least number of right vertices of a biclique.")
     min_edges: int = Field(1, ge=1, lt=2**63, description="Least number of edges of a biclique, left times right.")
     max_bicliques: int | None = Field(None, ge=1, lt=2**63, description="Stop after so many.")
-    max_bytes: int | None = Field(
-        None, ge=1, lt=2**63, description="Stop when the data files of the run have so many bytes, to a batch."
+    max_bytes: ByteSize | None = Field(
+        None, ge=1, lt=2**63, description="Stop when the data files of the run have so many bytes (2GB), to a batch."
     )
     time_limit: float | None = Field(
         None, gt=0, le=LONGEST, allow_inf_nan=False, description="Stop the search after so many seconds."
     )
-    memory_limit: int | None = Field(
-        None, ge=1, lt=2**63, description="Bytes a process may hold: ingest sorts on disk beyond, a search stops there."
+    memory_limit: ByteSize | None = Field(
+        None, ge=1, lt=2**63, description="Bytes (2GB) a process may hold: ingest sorts on disk, a search stops there."
     )
     on_limit: Literal["error", "flag"] = Field(
         "flag", description="Whether a reached limit is an error or marked in the manifest."
@@ -205,8 +206,8 @@ class PlanSettings(_Frozen):
         lt=2**31,
         description="Number of partitions; by default what the memory budget and the workers ask for.",
     )
-    memory_budget: int = Field(
-        256 << 20, ge=1 << 16, lt=2**63, description="Bytes that one partition's subgraph may take."
+    memory_budget: ByteSize = Field(
+        ByteSize(256 << 20), ge=1 << 16, lt=2**63, description="Bytes that one partition's subgraph may take."
     )
 
 

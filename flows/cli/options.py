@@ -207,8 +207,9 @@ def _option(path: tuple[str, ...], field: FieldInfo) -> inspect.Parameter:
     annotation: Any
     if kind is bool:
         annotation = Annotated[bool | None, typer.Option(f"{flag}/--no-{flag[2:]}", **shown)]
-    elif kind in (int, float):
-        annotation = Annotated[str | None, typer.Option(flag, metavar="<number>", parser=_number, **shown)]
+    elif isinstance(kind, type) and issubclass(kind, int | float):
+        metavar = "<number>" if kind in (int, float) else "<bytes>"
+        annotation = Annotated[str | None, typer.Option(flag, metavar=metavar, parser=_number, **shown)]
     else:
         annotation = Annotated[str | None, typer.Option(flag, metavar="<word>" if choices else "<text>", **shown)]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

@@ -27,6 +27,25 @@ def test_a_settings_file_that_is_no_toml_is_named(tmp_path, monkeypatch):
         load_settings()
 
 
+@pytest.mark.parametrize(
+    ("text", "size"), [("300MB", 300 * 10**6), ("1.5 GiB", 3 << 29), ("2147483648", 1 << 31), (1e9, 10**9)]
+)
+def test_bytes_may_have_a_unit_wherever_they_are_set(tmp_path, monkeypatch, text, size):
+    monkeypatch.chdir(tmp_path)
+    assert load_settings(search={"memory_limit": text}).search.memory_limit == size
+    monkeypatch.setenv("BICLIQ__PLAN__MEMORY_BUDGET", str(text) if isinstance(text, str) else str(size))
+    (tmp_path / "bicliq.toml").write_text(f"[search]\nmax_bytes = {text!r}\n")
+    settings = load_settings()
+    assert (settings.search.max_bytes, settings.plan.memory_budget) == (size, size)
+    assert load_settings(**settings.model_dump(mode="json")) == settings
+
+
+@pytest.mark.parametrize("text", ["lots", "3 apples", "0", "-1", "9EiB", "1e9"])
+def test_bytes_that_are_none_are_refused(text):
+    with pytest.raises(InputError, match=r"setting search.memory_limit .*(byte|greater than|less than)"):
+        load_settings(search={"memory_limit": text})
+
+
 def test_an_object_store_without_credentials_is_a_storage_error(monkeypatch):
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
