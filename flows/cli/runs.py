@@ -55,7 +55,7 @@ def runs(settings: Settings, json: Json = False) -> None:
 def top(
     settings: Settings,
     run: RunName = None,
-    k: Annotated[int, typer.Option("-k", help="How many.")] = 10,
+    k: Annotated[int, typer.Option("-k", "--top", help="How many.")] = 10,
     by: By = "edges",
     dense: Annotated[bool, typer.Option("--dense", help="Show dense ids instead of the original ones.")] = False,
     json: Json = False,

@@ -94,7 +94,7 @@ def find(
         str | None, typer.Argument(metavar="EDGES", help="Edge table: a path or an fsspec URL; or give --run.")
     ] = None,
     run: Annotated[str | None, typer.Option("--run", help="A run of the store, or how its name begins.")] = None,
-    top: Annotated[int, typer.Option("--top", min=1, max=2**24, help="How many.")] = 20,
+    top: Annotated[int, typer.Option("--top", "-k", min=1, max=2**24, help="How many.")] = 20,
     by: Annotated[
         Literal["edges", "vertices", "balanced", "weight", "surprise"], typer.Option("--by", help="What is good.")
     ] = "edges",

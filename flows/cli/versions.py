@@ -119,7 +119,9 @@ def diff(
         str | None, typer.Argument(metavar="BEFORE", help="A run; by default the parent of AFTER.")
     ] = None,
     after: Annotated[str | None, typer.Argument(metavar="AFTER", help="A run; by default the latest.")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=2**24, help="Groups that are shown of each kind.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", "-k", min=1, max=2**24, help="Groups that are shown of each kind.")
+    ] = 20,
     by: Annotated[
         Literal["edges", "vertices", "balanced", "left", "right", "weight", "surprise"],
         typer.Option("--by", help="What is good."),
