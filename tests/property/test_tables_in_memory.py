@@ -91,6 +91,8 @@ def test_a_table_in_memory_is_read_as_the_file_with_the_same_rows(tmp_path_facto
     table = pa.table(data)
     if summed:
         asked = {**asked, "weight": "n", "min_weight": 2.0, "duplicates": "sum"}
+    if asked.get("self_labels") == "error":  # of two problems, the one of an earlier piece is met first
+        asked = {**asked, "nulls": "drop"}
     path = tmp_path_factory.getbasetemp() / "same.parquet"
     pq.write_table(table, path)
     of_file = outcome(path, IngestSettings(**asked))

@@ -12,6 +12,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import pytest
 import typer.main
+from pydantic import ByteSize
 
 from flows.cli.app import application
 from flows.cli.commands import Room
@@ -67,6 +68,8 @@ def another_value(path: tuple[str, ...]) -> str:
         return str(not field.default).lower()
     if kind is int:
         return str((field.default or 6) + 1)
+    if kind is ByteSize:
+        return "3.5 GiB"
     if get_args(kind) and get_origin(get_args(kind)[0]) is Literal:
         return ",".join(get_args(get_args(kind)[0])[:2])
     return "0.5" if kind is float else "one,two"
