@@ -146,11 +146,8 @@ class VersionCheck:
 
     def _look_at(self, part: Part, checker: RowChecker, sample: int, seed: int, first: int, of: int) -> RowsRead:
         """Check every so many row groups of a data file, from the first on."""
-        found, name, total = (
-            RowsRead(),
-            f"{part.folder.place}/{part.commit.file}",
-            int(self._record["manifest"]["bicliques"]),
-        )
+        found, name = RowsRead(), f"{part.folder.place}/{part.commit.file}"
+        total = int(self._record["manifest"]["bicliques"])
         with part.open(check=False) as file:
             for group in range(first, len(file.rows), of):
                 table = part.living(file, group)
