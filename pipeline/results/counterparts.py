@@ -96,7 +96,7 @@ class _Lists:
 
     def count(self, rows: npt.NDArray[np.int64], number: np.uint64) -> npt.NDArray[np.int64]:
         """Members of some lists that a group holds as well."""
-        lengths = self.offsets[rows + 1] - self.offsets[rows]
+        lengths = self.lengths(rows)
         held = _bit_set(gather(self.bits, self.offsets[rows], lengths), number)
         return np.add.reduceat(held, np.cumsum(lengths) - lengths, dtype=np.int64)
 

@@ -67,6 +67,7 @@ class LargerSides:
 
     _held: ClassVar[deque[LargerSides]] = deque()
     _holding: ClassVar[threading.Lock] = threading.Lock()
+    _reading: ClassVar[threading.Lock] = threading.Lock()
 
     def __init__(self, graph: GraphFolder) -> None:
         self.graph = graph
@@ -85,14 +86,19 @@ class LargerSides:
         smaller = offsets_and_ids(table["smaller"].combine_chunks())
         numbers = [values_of(table[name]) for name in ("n_left", "n_right", "root")]
         try:
-            batch = self._restorer.restore(*smaller, *numbers)
+            batch = self._restorer().restore(*smaller, *numbers)
         except ValueError as error:
             raise DamageError(f"{self.graph.uri}: is not the graph of these bicliques: {error}; {MEND}") from error
         lists = batch.left_offsets, batch.left, batch.right_offsets, batch.right
         return table_of([*lists, *numbers], SCHEMA)
 
-    @cached_property
     def _restorer(self) -> kernels.SideRestorer:
+        """What restores sides; of threads that ask at once, one reads the graph."""
+        with self._reading:
+            return self._known
+
+    @cached_property
+    def _known(self) -> kernels.SideRestorer:
         record = self.graph.read_record("graph.json")
         left, right = read_edge_columns(self.graph)
         degrees = np.bincount(left, minlength=int(record["n_left"]))
@@ -104,7 +110,7 @@ class LargerSides:
         with self._holding:
             self._held.append(self)
             if len(self._held) > GRAPHS_HELD:
-                vars(self._held.popleft()).pop("_restorer", None)
+                vars(self._held.popleft()).pop("_known", None)
 
 
 class BicliqueReader:

@@ -28,7 +28,7 @@ import kernels
 from pipeline.columns import column_of, empty_table, values_of
 from pipeline.store.biclique_reader import BicliqueReader, Int64s, LargerSides, open_bicliques
 from pipeline.store.bicliques import SCHEMA, batch_of, batches_of, publish_of, table_of
-from pipeline.store.choice import EVERYTHING, Choice, Int32s
+from pipeline.store.choice import Choice, Int32s
 from pipeline.store.commits import Commit
 from pipeline.store.layout import RunFolder, Store
 from pipeline.store.records import StoredFile, named_files
@@ -250,7 +250,7 @@ class Part:
     def read(self) -> pa.Table:
         """Read all rows that did not vanish."""
         with self.open() as file:
-            parts = [table for *_, table in self.tables(file, EVERYTHING)]
+            parts = [self.living(file, group) for group in range(len(file.rows))]
         return pa.concat_tables([empty_table(SCHEMA), *parts])
 
     def __getstate__(self) -> dict[str, Any]:

@@ -221,5 +221,5 @@ def test_a_process_holds_few_graphs_and_restores_by_all(both) -> None:
     several = [LargerSides(both.graph) for _ in range(GRAPHS_HELD + 3)]
     for sides in [*several, several[0]]:
         assert sides.restored(table).to_pylist() == rows
-    assert sum("_restorer" in vars(sides) for sides in several) == GRAPHS_HELD
-    assert "_restorer" in vars(several[0])
+    assert sum("_known" in vars(sides) for sides in several) == GRAPHS_HELD
+    assert "_known" in vars(several[0])

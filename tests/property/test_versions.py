@@ -242,6 +242,8 @@ class Versions(RuleBasedStateMachine):
         for sizes in ({"min_left": 2}, {"max_right": 1, "min_edges": 2}, {"with_left": [min(self.edges)[0]]}):
             chosen = Bicliques(opened).where(**sizes)
             assert len(chosen) == chosen.to_arrow().num_rows == len(Bicliques(other).where(**sizes))
+        surprising = Bicliques(opened).where(min_surprise=1.0)
+        assert len(surprising) == surprising.to_arrow().num_rows
         assert verify(Store.open(self.settings.store), opened.run, roots=EVERY_ROOT).problems == []
 
     def differences(self):
@@ -250,20 +252,13 @@ class Versions(RuleBasedStateMachine):
         pairs = [*itertools.pairwise(names), (names[0], names[-1]), (names[-1], names[0])]
         for before, after in pairs:
             changes = changes_between(open_run(self.settings.store, after), before)
-            for kind, wanted in (
-                ("appeared", self.known[after] - self.known[before]),
-                ("vanished", self.known[before] - self.known[after]),
-            ):
+            came, went = self.known[after] - self.known[before], self.known[before] - self.known[after]
+            for kind, wanted, others in (("appeared", came, went), ("vanished", went, came)):
                 rows = changes.top(kind, 1000)
                 found = [tuple(frozenset(map(str, row[side])) for side in ("left", "right")) for row in rows]
                 assert (len(found), set(found)) == (len(wanted), wanted)
                 assert changes.count(kind) == len(wanted)
-                gone = (
-                    self.known[before] - self.known[after]
-                    if kind == "appeared"
-                    else self.known[after] - self.known[before]
-                )
-                self.counterparts(kind, rows, gone)
+                self.counterparts(kind, rows, others)
 
     def counterparts(self, kind, rows, others):
         """What each group was or became, by all pairs."""

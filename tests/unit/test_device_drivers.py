@@ -435,8 +435,8 @@ def test_the_budget_is_what_is_free_or_the_cap(gpu, monkeypatch, cap, expected):
 class InPieces:
     """A card whose memory an earlier search left in pieces, until they are given back."""
 
-    def __init__(self, gpu: HostCupy, monkeypatch: Any, empty: Any, *, is_full: bool = False) -> None:
-        self.in_pieces, self.is_full, self.given_back = True, is_full, 0
+    def __init__(self, gpu: HostCupy, monkeypatch: Any, *, is_full: bool = False) -> None:
+        self.in_pieces, self.is_full, self.given_back, empty = True, is_full, 0, gpu.empty
         pool = SimpleNamespace(free_bytes=lambda: 0, free_all_blocks=self.give_back)
         monkeypatch.setattr(gpu, "get_default_memory_pool", lambda: pool)
         monkeypatch.setattr(gpu, "empty", lambda *a, **o: self.room(empty, *a, **o), raising=False)
@@ -451,13 +451,13 @@ class InPieces:
 
 
 def test_memory_that_is_in_pieces_is_given_back_and_the_search_goes_on(gpu, monkeypatch):
-    card = InPieces(gpu, monkeypatch, gpu.empty)
+    card = InPieces(gpu, monkeypatch)
     assert_same(GRAPHS["dense"])
     assert card.given_back == 1
 
 
 def test_a_card_that_is_full_is_an_error(gpu, monkeypatch):
-    card = InPieces(gpu, monkeypatch, gpu.empty, is_full=True)
+    card = InPieces(gpu, monkeypatch, is_full=True)
     with pytest.raises(kernels.BackendError, match="too little free memory for this search"):
         COUNT(*GRAPHS["dense"], backend="cuda")
     assert card.given_back == 1
