@@ -182,13 +182,22 @@ BICLIQ_INLINE u32 compact(u32* p, Lanes a, Flags f) {
   }
   return popcount(f.bits);
 }
+/// Sixteen words, and the other sixteen where some are asked for: going on until no bit is left
+/// would take a branch that nobody could predict.
 BICLIQ_INLINE u32 compact_selected(u32* to, const u32* p, u32 bits) {
 #if defined(__AVX2__)
-  for (u32 left = bits; left; left >>= 8, p += 8) {
-    const __m256i places = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kCompactTable.places[left & 0xff])));
+  const auto put = [&](u32 i) {
+    const u32 some = bits >> 8 * i & 0xff;
+    const __m256i places = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kCompactTable.places[some])));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
-                        _mm256_permutevar8x32_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)), places));
-    to += popcount(left & 0xff);
+                        _mm256_permutevar8x32_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 8 * i)), places));
+    to += popcount(some);
+  };
+  put(0);
+  put(1);
+  if (bits >> 16) {
+    put(2);
+    put(3);
   }
 #else
   for (u32 left = bits; left; left &= left - 1) *to++ = p[first_set(left)];
@@ -242,14 +251,17 @@ struct FourMasks {
 };
 alignas(32) inline constexpr FourMasks kFourMasks;
 #endif
-/// Without a branch at each bit, which nobody could predict.
+/// Without a branch at each bit, which nobody could predict. Few words have one in the upper half.
 BICLIQ_INLINE u64 sum_selected(const u64* p, u32 bits) {
 #if defined(__AVX2__)
   __m256i sum = _mm256_setzero_si256();
-  for (u32 i = 0; i < 8; ++i) {
+  const auto add = [&](u32 i) {
     const auto* mask = reinterpret_cast<const __m256i*>(kFourMasks.words[bits >> 4 * i & 15]);
     sum = _mm256_add_epi64(sum, _mm256_and_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 4 * i)), _mm256_load_si256(mask)));
-  }
+  };
+  for (u32 i = 0; i < 4; ++i) add(i);
+  if (bits >> 16)
+    for (u32 i = 4; i < 8; ++i) add(i);
   const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
   return static_cast<u64>(_mm_cvtsi128_si64(two)) + static_cast<u64>(_mm_extract_epi64(two, 1));
 #else
