@@ -27,8 +27,8 @@ inline nb::object python_of(std::unique_ptr<Batch> batch, const std::shared_ptr<
   const auto array = [&](const std::int32_t* data, std::size_t n) { return nb::cast(Output(data, {n}, owner)); };
   const auto values = [&](const std::vector<std::int32_t>& v) { return array(v.data(), v.size()); };
   const Batch& b = *held->batch;
-  return nb::make_tuple(values(b.left.offsets()), array(b.left.data(), b.left.size()), values(b.right.offsets()),
-                        array(b.right.data(), b.right.size()), values(b.root));
+  return nb::make_tuple(values(b.left.offsets()), array(b.left.ids(), b.left.size()), values(b.right.offsets()),
+                        array(b.right.ids(), b.right.size()), values(b.root));
 }
 
 }  // namespace BICLIQ_ISA

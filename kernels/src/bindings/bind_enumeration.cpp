@@ -14,8 +14,23 @@ std::vector<To> copy_of(const Input<From>& values) {
 }
 
 ListColumn column_of(const IdLists& lists) {
-  return {lists.offsets().data(), lists.data(), lists.entries.empty() ? nullptr : &lists.entries};
+  if (lists.holds_places()) return {lists.offsets().data(), nullptr, lists.places(), &lists.entries};
+  return {lists.offsets().data(), lists.ids()};
 }
+
+/// The row group that a worker makes next.
+class WorkersRowGroup : public OpenRowGroup {
+ public:
+  explicit WorkersRowGroup(const RowGroupMaker& maker) : maker_(maker), encoder_(maker.encoder()) {}
+  void add(const Batch& piece) override {
+    maker_.add(*encoder_, column_of(piece.left), column_of(piece.right), piece.root.data(), piece.size());
+  }
+  std::shared_ptr<RowGroup> finish() override { return maker_.finish(*encoder_); }
+
+ private:
+  const RowGroupMaker& maker_;
+  const std::unique_ptr<RowGroupEncoder> encoder_;
+};
 
 /// Holds references to the arrays for as long as the threads read them.
 class Session {
@@ -37,7 +52,7 @@ class Session {
     } else if (taker_) {
       const RowGroupMaker* maker = nb::inst_ptr<RowGroupMaker>(*taker_);
       settings.places = maker->takes_places();
-      settings.encode = [maker](const Batch& b) { return (*maker)(column_of(b.left), column_of(b.right), b.root.data(), b.size()); };
+      settings.encoder = [maker] { return std::make_unique<WorkersRowGroup>(*maker); };
     }
     const auto n_left = static_cast<u32>(indptr_.size() - 1);
     Request request{indptr_.data(), indices_.data(), n_left, n_right, columns_are_left, some_roots, copy_of<u32>(roots), copy_of<u32>(order), {}, {}, {}, {}};

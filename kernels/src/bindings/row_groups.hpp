@@ -35,26 +35,38 @@ class RowGroupMaker {
   /// these would have to be numbered together.
   bool takes_places() const { return !smaller_only_; }
 
-  /// Python's lock is taken for pages that a function of Python compresses, and for nothing else.
-  std::shared_ptr<RowGroup> operator()(const ListColumn& left, const ListColumn& right, const i32* root, std::size_t n) const {
+  /// What a thread makes row groups with. Python's lock is taken for pages that a function of Python
+  /// compresses, and for nothing else.
+  std::unique_ptr<RowGroupEncoder> encoder() const { return std::make_unique<RowGroupEncoder>(stored_, codec_ != Codec::none, compress()); }
+  void add(RowGroupEncoder& to, const ListColumn& left, const ListColumn& right, const i32* root, std::size_t n) const {
     const std::vector<i32> n_left = left.lengths(n), n_right = right.lengths(n);
-    const auto made = [&](const std::vector<ListColumn>& lists) {
-      return made_of({n, n_left.data(), n_right.data(), root, lists, {left, right}});
-    };
-    return smaller_only_ ? made({SmallerSides(left, right, n).column()}) : made({left, right});
+    const auto add = [&](const std::vector<ListColumn>& lists) { to.add({n, n_left.data(), n_right.data(), root, lists, {left, right}}); };
+    if (smaller_only_)
+      add({SmallerSides(left, right, n).column()});
+    else
+      add({left, right});
+  }
+  std::shared_ptr<RowGroup> finish(RowGroupEncoder& of) const {
+    std::unique_ptr<Bytes> bytes = bytes_->take(std::make_unique<Bytes>);
+    return std::shared_ptr<RowGroup>(new RowGroup(of.finish(std::move(*bytes))), GiveBack{bytes_});
+  }
+
+  std::shared_ptr<RowGroup> operator()(const ListColumn& left, const ListColumn& right, const i32* root, std::size_t n) const {
+    return made([&](RowGroupEncoder& encoder) { add(encoder, left, right, root, n); });
   }
   /// Of smaller sides, where these alone are written.
   std::shared_ptr<RowGroup> operator()(const ListColumn& smaller, const i32* n_left, const i32* n_right, const i32* root, std::size_t n) const {
     if (!smaller_only_) throw std::invalid_argument("a layout of both sides takes batches of both");
-    return made_of({n, n_left, n_right, root, {smaller}, {}});
+    return made([&](RowGroupEncoder& encoder) { encoder.add({n, n_left, n_right, root, {smaller}, {}}); });
   }
 
  private:
-  std::shared_ptr<RowGroup> made_of(const GroupRows& rows) const {
-    std::unique_ptr<RowGroupEncoder> encode = encoders_.take([this] { return std::make_unique<RowGroupEncoder>(stored_, codec_ != Codec::none, compress()); });
-    std::unique_ptr<Bytes> bytes = bytes_->take(std::make_unique<Bytes>);
-    std::shared_ptr<RowGroup> group(new RowGroup((*encode)(rows, std::move(*bytes))), GiveBack{bytes_});
-    encoders_.give(std::move(encode));
+  template <class Add>
+  std::shared_ptr<RowGroup> made(Add add) const {
+    std::unique_ptr<RowGroupEncoder> encoder = encoders_.take([this] { return this->encoder(); });
+    add(*encoder);
+    std::shared_ptr<RowGroup> group = finish(*encoder);
+    encoders_.give(std::move(encoder));
     return group;
   }
   /// Of a row group that was written, another one may take the memory.

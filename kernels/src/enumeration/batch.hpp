@@ -7,33 +7,36 @@
 #include "lanes/errors.hpp"
 #include "lanes/pool.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <vector>
 
 namespace bicliq {
 
-/// Lists of ids side by side. 32 spare places follow, so that a group of lanes may write there.
+/// Lists side by side: of ids, or of places among `entries`, which take half the room. 32 spare
+/// places follow, so that a group of lanes may write there.
 class IdLists {
  public:
-  /// Where there are any, the lists hold places among these ids (numbering.hpp).
-  std::vector<std::int32_t> entries;
+  std::vector<std::int32_t> entries;  // ids that the places stand for; told when the batch is handed over
 
   IdLists() : offsets_{0} {}
   std::size_t size() const { return size_; }
-  const std::int32_t* data() const { return data_.get(); }
+  bool holds_places() const { return width_ == sizeof(std::uint16_t); }
+  const std::int32_t* ids() const { return at<std::int32_t>(0); }
+  const std::uint16_t* places() const { return at<std::uint16_t>(0); }
   const std::vector<std::int32_t>& offsets() const { return offsets_; }
-  /// Room for n more ids (and the spare ones), without counting them in.
-  std::int32_t* room(std::size_t n) {
-    if (size_ + n + kSpare > capacity_) grow(2 * (size_ + n + kSpare));
-    return data_.get() + size_;
+  /// Room for n more ids or places (and the spare ones), without counting them in.
+  template <class T>
+  T* room(std::size_t n) {
+    reserve_bytes((size_ + n + kSpare) * sizeof(T), 2);
+    return at<T>(size_);
   }
   void add(std::size_t n) { size_ += n; }
   void reserve(std::size_t n_lists, std::size_t n) {
-    if (n > capacity_) grow(n);
+    reserve_bytes(n * width_, 1);
     offsets_.reserve(n_lists + 1);
   }
   void end_list() {
@@ -41,6 +44,8 @@ class IdLists {
       throw CapacityError("a batch of bicliques has more than 2^31 - 1 ids on one side; ask for smaller batches (batch_ids)");
     offsets_.push_back(static_cast<std::int32_t>(size_));
   }
+  /// Says what the lists hold; they are empty.
+  void hold(bool places) { width_ = places ? sizeof(std::uint16_t) : sizeof(std::int32_t); }
   void clear() {
     size_ = 0;
     offsets_.resize(1);
@@ -51,18 +56,23 @@ class IdLists {
   static constexpr std::size_t kSpare = 32;
   static constexpr std::size_t kMostIds = 0x7fffffff;  // what an offset of an Arrow list can say
   struct Free {
-    void operator()(std::int32_t* p) const { std::free(p); }
+    void operator()(void* p) const { std::free(p); }
   };
-  /// Not by realloc, which copies what nobody wrote as well.
-  void grow(std::size_t n) {
-    auto* data = static_cast<std::int32_t*>(std::malloc(n * sizeof(std::int32_t)));
-    if (!data) throw std::bad_alloc();
-    std::copy_n(data_.get(), size_, data);
-    data_.reset(data);
-    capacity_ = n;
+  template <class T>
+  T* at(std::size_t i) const {
+    return static_cast<T*>(data_.get()) + i;
   }
-  std::unique_ptr<std::int32_t[], Free> data_;
-  std::size_t size_ = 0, capacity_ = 0;
+  /// Not by realloc, which copies what nobody wrote as well.
+  void reserve_bytes(std::size_t n, std::size_t times) {
+    if (n <= capacity_) return;
+    std::unique_ptr<void, Free> data(std::malloc(times * n));
+    if (!data) throw std::bad_alloc();
+    if (size_) std::memcpy(data.get(), data_.get(), size_ * width_);
+    data_ = std::move(data);
+    capacity_ = times * n;
+  }
+  std::unique_ptr<void, Free> data_;
+  std::size_t size_ = 0, width_ = sizeof(std::int32_t), capacity_ = 0;  // width and capacity in bytes
   std::vector<std::int32_t> offsets_;
 };
 
@@ -73,7 +83,8 @@ struct Batch {
   std::size_t size() const { return root.size(); }
   /// Bicliques, and ids on either side.
   struct Size {
-    std::size_t bicliques, left, right;
+    std::size_t bicliques = 0, left = 0, right = 0;
+    Size operator+(const Size& other) const { return {bicliques + other.bicliques, left + other.left, right + other.right}; }
   };
   Size held() const { return {size(), left.size(), right.size()}; }
   /// Makes room for what another batch holds, and a quarter more.

@@ -18,6 +18,14 @@ inline namespace BICLIQ_ISA {
 
 struct RowGroup;  // output/row_group.hpp
 
+/// A row group in the making.
+struct OpenRowGroup {
+  virtual ~OpenRowGroup() = default;
+  virtual void add(const Batch& piece) = 0;
+  /// What was added; nothing of it is left.
+  virtual std::shared_ptr<RowGroup> finish() = 0;
+};
+
 /// What a worker hands over: a batch, or the row group that it made of one. Neither: nothing yet.
 struct Delivery {
   std::unique_ptr<Batch> batch;
@@ -32,7 +40,7 @@ struct Settings {
   u64 max_bicliques = ~0ull;
   u32 threads = 1;
   std::size_t batch_bicliques = 65536, batch_ids = 1 << 20;
-  std::function<std::shared_ptr<RowGroup>(const Batch&)> encode;  // empty where batches are wanted
+  std::function<std::unique_ptr<OpenRowGroup>()> encoder;  // of a worker; empty where batches are wanted
   /// Or what uses each of them up, in the thread that filled it, and gives back what may be filled
   /// again.
   std::function<std::unique_ptr<Batch>(std::unique_ptr<Batch>)> take;
@@ -184,7 +192,9 @@ class Enumeration {
       search(sink);
     } else {
       MemberSink::Deliver deliver;
-      if (settings_.mode == Mode::enumerate) deliver = [this](std::unique_ptr<Batch> b) { this->deliver(std::move(b)); };
+      std::unique_ptr<OpenRowGroup> group = settings_.encoder ? settings_.encoder() : nullptr;
+      if (settings_.mode == Mode::enumerate)
+        deliver = [&](std::unique_ptr<Batch> b, bool complete) { this->deliver(std::move(b), group.get(), complete); };
       const bool places = settings_.places && labels_.row_ids.size() + labels_.column_ids.size() <= kMostPlaced;
       MemberSink sink(labels_, settings_.limits, tally, deliver, places, settings_.batch_bicliques, settings_.batch_ids, *pool_);
       search(sink);
@@ -194,19 +204,18 @@ class Enumeration {
   template <class Sink>
   void search(Sink& sink);  // worker_search.hpp
 
-  void deliver(std::unique_ptr<Batch> batch) {
+  void deliver(std::unique_ptr<Batch> batch, OpenRowGroup* group, bool complete) {
     if (settings_.take) {
       batch = settings_.take(std::move(batch));
       if (batch) pool_->give(std::move(batch));
       return;
     }
-    Delivery full;
-    if (settings_.encode) {
-      full.group = settings_.encode(*batch);
-      pool_->give(std::move(batch));
-    } else {
-      full.batch = std::move(batch);
-    }
+    if (!group) return push({std::move(batch), nullptr});
+    group->add(*batch);
+    pool_->give(std::move(batch));
+    if (complete) push({nullptr, group->finish()});
+  }
+  void push(Delivery full) {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [&] { return cancelled_ || batches_.size() < 2 * static_cast<std::size_t>(settings_.threads); });
     if (cancelled_) return;

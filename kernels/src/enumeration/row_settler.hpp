@@ -126,7 +126,7 @@ class RowSettler {
     void without_left(const Settled&, std::size_t member) { writer.put_without_left(to, member); }
     void without_right(const Settled&, std::size_t member) { writer.put_without_right(to, member); }
   };
-  static Span list(const IdLists& lists, std::size_t k) { return {lists.data() + lists.offsets()[k], lists.data() + lists.offsets()[k + 1]}; }
+  static Span list(const IdLists& lists, std::size_t k) { return {lists.ids() + lists.offsets()[k], lists.ids() + lists.offsets()[k + 1]}; }
   static std::size_t end_of(const Batch& batch, std::size_t k, const i32* change_of) {
     const auto change = [&](std::size_t i) { return change_of[*list(batch.left, i).first]; };
     const i32 own = change(k);

@@ -81,14 +81,18 @@ struct Labels {
 class MemberSink {
  public:
   static constexpr bool kMembers = true, kIds = true, kBounded = false;
-  using Deliver = std::function<void(std::unique_ptr<Batch>)>;
+  using Deliver = std::function<void(std::unique_ptr<Batch>, bool complete)>;
 
-  /// `deliver` is empty where only the digest is wanted. `places`: batches hold places of ids.
+  /// `deliver` is empty where only the digest is wanted. `places`: lists hold places of ids; then
+  /// what belongs together, so many bicliques or ids, is delivered in pieces that a core keeps at
+  /// hand, the last of which completes it.
   MemberSink(const Labels& labels, const Limits& limits, Tally tally, Deliver deliver, bool places, std::size_t batch_bicliques,
              std::size_t batch_ids, BatchPool& pool)
-      : labels_(labels), limits_(limits), tally_(tally), deliver_(std::move(deliver)), batch_bicliques_(batch_bicliques),
-        batch_ids_(batch_ids), pool_(pool), number_of_row_(labels.row_ids, places), number_of_column_(labels.column_ids, places),
-        batch_(deliver_ ? pool.take() : nullptr) {}
+      : labels_(labels), limits_(limits), tally_(tally), deliver_(std::move(deliver)), most_{batch_bicliques, batch_ids, batch_ids},
+        pool_(pool), number_of_row_(labels.row_ids, places), number_of_column_(labels.column_ids, places),
+        batch_(deliver_ ? pool.take() : nullptr) {
+    if (batch_) begin_piece();
+  }
 
   void root(u32 v) { root_ = v; }
   u64 column_hash(u32 c) const { return labels_.column_hashes[c]; }
@@ -114,6 +118,7 @@ class MemberSink {
     if (!limits_.accepts(popcount(rows), members.n)) return;
     account(sum_selected(subtree_hashes_, rows), members.hash);
     if (!batch_) return;
+    make_room(n_subtree_rows_, members.n);
     put_rows(rows);
     put_columns(members.ids, members.n);
     close();
@@ -122,6 +127,7 @@ class MemberSink {
   template <class M>
   void found_in_leaf(u32 rows, const M& members, u32 joined) {
     if (!limits_.accepts(popcount(rows), members.n + popcount(joined))) return;
+    if (batch_) make_room(n_subtree_rows_, std::size_t{members.n} + n_leaf_);
     if (!leaf_is_ready_) make_leaf_ready(members);
     account(sum_selected(subtree_hashes_, rows), members.hash + sum_selected(leaf_hashes_, joined));
     if (!batch_) return;
@@ -137,6 +143,7 @@ class MemberSink {
     for (u32 i = 0; i < n; ++i) hash += labels_.row_hashes[rows[i]];
     account(hash, members.hash);
     if (!batch_) return;
+    make_room(n, members.n);
     put_rows(rows, n);
     put_columns(members.ids, members.n);
     close();
@@ -147,6 +154,7 @@ class MemberSink {
     for (u32 i = 0; i < n; ++i) hash += labels_.column_hashes[columns[i]];
     account(labels_.row_hashes[row], hash);
     if (!batch_) return;
+    make_room(1, n);
     put_rows(&row, 1);
     put_columns(columns, n);
     close();
@@ -154,7 +162,7 @@ class MemberSink {
 
   void finish() {
     tally_.publish();
-    if (batch_ && batch_->size()) deliver();
+    if (batch_ && has_some()) deliver(true);
   }
   u64 digest() const { return digest_; }
 
@@ -162,8 +170,39 @@ class MemberSink {
   IdLists& row_list() { return labels_.columns_are_left ? batch_->right : batch_->left; }
   IdLists& column_list() { return labels_.columns_are_left ? batch_->left : batch_->right; }
 
-  static void put_selected(IdLists& list, const u32* numbers, u32 bits) {
-    list.add(compact_selected(reinterpret_cast<u32*>(list.room(kLanes)), numbers, bits));
+  /// Numbers of up to 32 vertices, as lists of ids and lists of places take them.
+  struct Numbers {
+    u32 wide[kLanes];
+    std::uint16_t narrow[kLanes];
+    void narrow_down() {
+      for (u32 i = 0; i < kLanes; ++i) narrow[i] = static_cast<std::uint16_t>(wide[i]);
+    }
+  };
+  static void put_selected(IdLists& list, const Numbers& numbers, u32 bits) {
+    if (list.holds_places())
+      list.add(compact_selected(list.room<std::uint16_t>(kLanes), numbers.narrow, bits));
+    else
+      list.add(compact_selected(list.room<u32>(kLanes), numbers.wide, bits));
+  }
+  /// Hands `put` the room for n numbers, of either kind.
+  template <class Put>
+  static void put_all(IdLists& list, std::size_t n, Put put) {
+    if (list.holds_places())
+      put(list.room<std::uint16_t>(n));
+    else
+      put(list.room<i32>(n));
+    list.add(n);
+  }
+  /// Before the vertices of a biclique are numbered: where there may be too few places left for
+  /// them, what they would belong to is complete; where there never are, they are numbered by ids.
+  void make_room(std::size_t n_rows, std::size_t n_columns) {
+    const auto there_is = [&] { return number_of_row_.has_room(n_rows) && number_of_column_.has_room(n_columns); };
+    if (there_is()) return;
+    if (has_some()) deliver_and_go_on(true);
+    if (there_is()) return;
+    number_of_row_.give_ids();
+    number_of_column_.give_ids();
+    begin_piece();
   }
   /// Rows of the subtree.
   void put_rows(u32 bits) {
@@ -171,36 +210,41 @@ class MemberSink {
       for (u32 left = bits; left; left &= left - 1) order_.push_back(subtree_rows_[first_set(left)]);
       return put_sorted(row_list(), labels_.row_ids, number_of_row_);
     }
-    if (!rows_are_numbered_) number_of_row_.put(subtree_rows_, n_subtree_rows_, subtree_numbers_);
+    if (!rows_are_numbered_) number_rows();
+    put_selected(row_list(), subtree_numbers_, bits);
+  }
+  void number_rows() {
+    number_of_row_.put(subtree_rows_, n_subtree_rows_, subtree_numbers_.wide);
+    subtree_numbers_.narrow_down();
     rows_are_numbered_ = true;
-    put_selected(row_list(), reinterpret_cast<const u32*>(subtree_numbers_), bits);
   }
   void put_rows(const u32* rows, std::size_t n) {
     if (!labels_.rows_ascend) {
       order_.assign(rows, rows + n);
       return put_sorted(row_list(), labels_.row_ids, number_of_row_);
     }
-    number_of_row_.put(rows, n, row_list().room(n));
-    row_list().add(n);
+    put_all(row_list(), n, [&](auto* to) { number_of_row_.put(rows, n, to); });
   }
   void put_columns(const u32* columns, std::size_t n) {
     if (n > kLanes) {
       order_.assign(columns, columns + n);
       return put_sorted(column_list(), labels_.column_ids, number_of_column_);
     }
-    i32* const to = column_list().room(n);
     u32 ids[kLanes] = {};
     for (u32 i = 0; i < n; ++i) ids[i] = id_of(columns[i]);
-    each_place(ids, static_cast<u32>(n), [&](u32 i, u32 place) { to[place] = number_of_column_(columns[i]); });
-    column_list().add(n);
+    put_all(column_list(), n, [&](auto* to) { each_place(ids, static_cast<u32>(n), [&](u32 i, u32 place) { put_number(number_of_column_(columns[i]), to + place); }); });
+  }
+  template <class T>
+  static void put_number(i32 number, T* to) {
+    *to = static_cast<T>(number);
   }
   /// The vertices in `order_`, by ascending ids.
   void put_sorted(IdLists& list, const std::vector<i32>& ids, Numbering& number) {
-    i32* const to = list.room(order_.size());
     for (u64& vertex : order_) vertex |= u64{static_cast<u32>(ids[vertex])} << 32;
     if (!std::is_sorted(order_.begin(), order_.end())) std::sort(order_.begin(), order_.end());
-    for (std::size_t i = 0; i < order_.size(); ++i) to[i] = number(static_cast<u32>(order_[i]));
-    list.add(order_.size());
+    put_all(list, order_.size(), [&](auto* to) {
+      for (const u64 vertex : order_) put_number(number(static_cast<u32>(vertex)), to++);
+    });
     order_.clear();
   }
   /// Of each of up to 32 different ids, how many are smaller: its place when they are sorted.
@@ -215,12 +259,13 @@ class MemberSink {
     leaf_is_ready_ = true;
     for (u32 i = 0; i < n_leaf_; ++i) leaf_hashes_[i] = labels_.column_hashes[leaf_ids_[i]];
     if (!batch_) return;
-    const std::size_t n = std::size_t{members.n} + n_leaf_;
-    if (leaf_columns_.size() < n) leaf_columns_.resize((2 * n + kLanes) / kLanes * kLanes);
+    const std::size_t n = std::size_t{members.n} + n_leaf_, n_words = (n + kLanes - 1) / kLanes;
+    begin_words(n_words);
     if (n <= kLanes)
       order_few(members.ids, members.n, static_cast<u32>(n));
     else
       order_many(members.ids, members.n, n);
+    for (std::size_t w = 0; w < n_words; ++w) leaf_columns_[w].narrow_down();
   }
   u32 id_of(u32 column) const { return static_cast<u32>(labels_.column_ids[column]); }
   u32 number_of(u32 column) { return static_cast<u32>(number_of_column_(column)); }
@@ -230,13 +275,13 @@ class MemberSink {
     u32 ids[kLanes] = {}, always = 0;
     for (u32 i = 0; i < n_members; ++i) ids[i] = id_of(members[i]);
     for (u32 i = n_members; i < n; ++i) ids[i] = id_of(leaf_ids_[i - n_members]);
-    begin_words(1);
+    u32* const numbers = leaf_columns_[0].wide;
     each_place(ids, n, [&](u32 i, u32 place) {
       if (i < n_members) {
-        leaf_columns_[place] = number_of(members[i]);
+        numbers[place] = number_of(members[i]);
         always |= 1u << place;
       } else {
-        leaf_columns_[place] = number_of(leaf_ids_[i - n_members]);
+        numbers[place] = number_of(leaf_ids_[i - n_members]);
         lanes_[0].set(place, i - n_members);
       }
     });
@@ -246,20 +291,21 @@ class MemberSink {
     for (u32 i = 0; i < n_members; ++i) order_.push_back(u64{id_of(members[i])} << 32 | i);
     for (u32 i = n_members; i < n; ++i) order_.push_back(u64{id_of(leaf_ids_[i - n_members])} << 32 | i);
     std::sort(order_.begin(), order_.end());
-    begin_words((n + kLanes - 1) / kLanes);
     for (u32 k = 0; k < n; ++k) {
       const u32 from = static_cast<u32>(order_[k]);
+      u32& number = leaf_columns_[k / kLanes].wide[k % kLanes];
       if (from < n_members) {
-        leaf_columns_[k] = number_of(members[from]);
+        number = number_of(members[from]);
         always_[k / kLanes] |= 1u << k % kLanes;
       } else {
-        leaf_columns_[k] = number_of(leaf_ids_[from - n_members]);
+        number = number_of(leaf_ids_[from - n_members]);
         lanes_[k / kLanes].set(k % kLanes, from - n_members);
       }
     }
     order_.clear();
   }
   void begin_words(std::size_t n) {
+    if (leaf_columns_.size() < n) leaf_columns_.resize(2 * n);
     always_.assign(n, 0);
     lanes_.resize(n);
     for (BitOrder& lanes : lanes_) lanes.clear();
@@ -267,7 +313,7 @@ class MemberSink {
   /// Writes R and the joined lanes of a leaf, ascending.
   void put_leaf_columns(u32 joined) {
     for (std::size_t w = 0; w < always_.size(); ++w)
-      put_selected(column_list(), leaf_columns_.data() + kLanes * w, always_[w] | lanes_[w](joined));
+      put_selected(column_list(), leaf_columns_[w], always_[w] | lanes_[w](joined));
   }
   void account(u64 rows, u64 columns) {
     tally_.add();
@@ -279,36 +325,55 @@ class MemberSink {
     b.left.end_list();
     b.right.end_list();
     b.root.push_back(labels_.column_ids[root_]);
-    if (b.size() < batch_bicliques_ && b.left.size() < batch_ids_ && b.right.size() < batch_ids_) return;
-    const Batch::Size size = b.held();
-    deliver();
+    if (b.size() < piece_.bicliques && b.left.size() < piece_.left && b.right.size() < piece_.right) return;
+    const Batch::Size done = delivered_ + b.held();
+    deliver_and_go_on(done.bicliques >= most_.bicliques || done.left >= most_.left || done.right >= most_.right);
+  }
+  void deliver_and_go_on(bool complete) {
+    const Batch::Size size = batch_->held();
+    deliver(complete);
     batch_ = pool_.take();  // after it: as a rule the same one
+    begin_piece();
     batch_->reserve(size);
   }
-  /// What comes later is numbered anew.
-  void deliver() {
-    number_of_row_.close(row_list().entries);
-    number_of_column_.close(column_list().entries);
+  bool has_some() const { return delivered_.bicliques + batch_->size(); }
+  /// Says what the lists of the empty batch hold, and when it is full.
+  void begin_piece() {
+    row_list().hold(number_of_row_.gives_places());
+    column_list().hold(number_of_column_.gives_places());
+    const std::size_t pieces = number_of_row_.gives_places() && number_of_column_.gives_places() ? kPieces : 1;
+    const auto part = [&](std::size_t most, std::size_t done) { return std::min((most + pieces - 1) / pieces, most - done); };
+    piece_ = {part(most_.bicliques, delivered_.bicliques), part(most_.left, delivered_.left), part(most_.right, delivered_.right)};
+  }
+  void deliver(bool complete) {
+    number_of_row_.tell(row_list().entries);
+    number_of_column_.tell(column_list().entries);
+    delivered_ = complete ? Batch::Size{} : delivered_ + batch_->held();
+    deliver_(std::move(batch_), complete);
+    if (!complete) return;
+    number_of_row_.clear();
+    number_of_column_.clear();
     rows_are_numbered_ = leaf_is_ready_ = false;
-    deliver_(std::move(batch_));
   }
 
   const Labels& labels_;
   const Limits limits_;
   Tally tally_;
   Deliver deliver_;
-  const std::size_t batch_bicliques_, batch_ids_;
+  static constexpr std::size_t kPieces = 4;
+  const Batch::Size most_;
   BatchPool& pool_;
   Numbering number_of_row_, number_of_column_;
   std::unique_ptr<Batch> batch_;
+  Batch::Size piece_ = {}, delivered_ = {};  // when the batch is full, and what of the same was delivered before it
   u64 digest_ = 0;
   u32 root_ = 0;
   const u32 *subtree_rows_ = nullptr, *leaf_ids_ = nullptr;
   u32 n_subtree_rows_ = 0, n_leaf_ = 0;
   bool rows_are_numbered_ = false, leaf_is_ready_ = false;
-  i32 subtree_numbers_[kLanes] = {};
+  Numbers subtree_numbers_ = {};
   std::vector<u64> order_;         // what is sorted: ids, each above a vertex or a place
-  std::vector<u32> leaf_columns_;  // numbers of the columns of a leaf, by ascending ids
+  std::vector<Numbers> leaf_columns_;  // numbers of the columns of a leaf, by ascending ids
   std::vector<u32> always_;        // of each word of a bit set over these: those of R
   std::vector<BitOrder> lanes_;    // and where the lanes come in it
   u64 subtree_hashes_[kLanes] = {}, leaf_hashes_[kLanes] = {};

@@ -87,6 +87,11 @@ inline u32 compact_selected(u32* to, const u32* p, u32 bits) {
   if (bits >> 16) _mm512_storeu_si512(to + low, _mm512_maskz_compress_epi32(static_cast<__mmask16>(bits >> 16), _mm512_loadu_si512(p + 16)));
   return popcount(bits);
 }
+/// The same of half-words, all at once.
+inline u32 compact_selected(std::uint16_t* to, const std::uint16_t* p, u32 bits) {
+  _mm512_storeu_si512(to, _mm512_maskz_compress_epi16(bits, _mm512_loadu_si512(p)));
+  return popcount(bits);
+}
 inline u32 any_bits(Lanes a) { return static_cast<u32>(_mm512_reduce_or_epi32(_mm512_or_si512(a.lo, a.hi))); }
 inline u32 largest(Lanes a) { return static_cast<u32>(_mm512_reduce_max_epu32(_mm512_max_epu32(a.lo, a.hi))); }
 inline u32 lane(Lanes a, u32 i) {

@@ -166,6 +166,19 @@ struct CompactTable {
   }
 };
 inline constexpr CompactTable kCompactTable;
+/// The same for half-words, as what a shuffle of bytes takes.
+struct CompactHalvesTable {
+  std::uint8_t bytes[256][16];
+  constexpr CompactHalvesTable() : bytes() {
+    for (u32 bits = 0; bits < 256; ++bits) {
+      int to = 0;
+      for (u32 i = 0; i < 8; ++i)
+        if (bits >> i & 1)
+          for (u32 byte = 0; byte < 2; ++byte) bytes[bits][to++] = static_cast<std::uint8_t>(2 * i + byte);
+    }
+  }
+};
+alignas(16) inline constexpr CompactHalvesTable kCompactHalvesTable;
 #endif
 BICLIQ_INLINE u32 compact(u32* p, Lanes a, Flags f) {
   u32* to = p;
@@ -191,6 +204,26 @@ BICLIQ_INLINE u32 compact_selected(u32* to, const u32* p, u32 bits) {
     const __m256i places = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kCompactTable.places[some])));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
                         _mm256_permutevar8x32_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 8 * i)), places));
+    to += popcount(some);
+  };
+  put(0);
+  put(1);
+  if (bits >> 16) {
+    put(2);
+    put(3);
+  }
+#else
+  for (u32 left = bits; left; left &= left - 1) *to++ = p[first_set(left)];
+#endif
+  return popcount(bits);
+}
+/// The same of half-words.
+BICLIQ_INLINE u32 compact_selected(std::uint16_t* to, const std::uint16_t* p, u32 bits) {
+#if defined(__AVX2__)
+  const auto put = [&](u32 i) {
+    const u32 some = bits >> 8 * i & 0xff;
+    const __m128i bytes = _mm_load_si128(reinterpret_cast<const __m128i*>(kCompactHalvesTable.bytes[some]));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_shuffle_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 8 * i)), bytes));
     to += popcount(some);
   };
   put(0);

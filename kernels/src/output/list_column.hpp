@@ -1,4 +1,4 @@
-// list_column.hpp: a column of lists as Arrow lays it out: where each begins, and the ids.
+// list_column.hpp: a column of lists as Arrow lays it out: where each begins, and the ids or their places.
 #pragma once
 
 #include "lanes/types.hpp"
@@ -9,8 +9,9 @@
 namespace bicliq {
 
 struct ListColumn {
-  const i32 *offsets, *ids;
-  const std::vector<i32>* entries = nullptr;  // where there are any, `ids` holds places among these
+  const i32 *offsets, *ids;                // or, instead of ids:
+  const std::uint16_t* places = nullptr;  // places
+  const std::vector<i32>* entries = nullptr;  // among these ids
   i32 length(std::size_t i) const { return offsets[i + 1] - offsets[i]; }
   std::vector<i32> lengths(std::size_t n) const {
     std::vector<i32> found(n);

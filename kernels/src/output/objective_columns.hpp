@@ -36,14 +36,14 @@ class TermsOfLists {
  public:
   /// Each id must have a term; a negative one is beyond all of them when it is taken for unsigned.
   TermsOfLists(const ListColumn& lists, std::size_t n, const Terms& terms) : lists_(lists), of_(terms.of) {
-    const i32 *ids = lists.ids + lists.offsets[0], *end = lists.ids + lists.offsets[n];
-    if (lists.entries) ids = lists.entries->data(), end = ids + lists.entries->size();
+    const i32 *ids = lists.places ? lists.entries->data() : lists.ids + lists.offsets[0];
+    const i32 *end = lists.places ? ids + lists.entries->size() : lists.ids + lists.offsets[n];
     u32 most = 0;
     for (const i32* id = ids; id < end; ++id) most = std::max(most, static_cast<u32>(*id));
     if (ids < end && most >= terms.n)
       throw std::invalid_argument("a biclique holds the id " + std::to_string(static_cast<i32>(most)) + "; there are terms for " +
                                   std::to_string(terms.n) + " vertices of its side");
-    if (!lists.entries) return;
+    if (!lists.places) return;
     for (const i32 id : *lists.entries) of_place_.push_back(terms.of[id]);
     of_ = of_place_.data();
   }
@@ -51,12 +51,16 @@ class TermsOfLists {
   TermsOfLists& operator=(const TermsOfLists&) = delete;
 
   i64 sum(std::size_t i) const {
-    i64 total = 0;
-    for (i32 at = lists_.offsets[i]; at < lists_.offsets[i + 1]; ++at) total += of_[lists_.ids[at]];
-    return total;
+    return lists_.places ? sum(lists_.places, i) : sum(lists_.ids, i);
   }
 
  private:
+  template <class T>
+  i64 sum(const T* numbers, std::size_t i) const {
+    i64 total = 0;
+    for (i32 at = lists_.offsets[i]; at < lists_.offsets[i + 1]; ++at) total += of_[numbers[at]];
+    return total;
+  }
   const ListColumn& lists_;
   std::vector<i64> of_place_;
   const i64* of_;

@@ -11,11 +11,12 @@
 // 8 or 16 bits, so that a codec finds in bytes what it would find in 32 bits (docs/methods.md), and
 // without a codec as few bits as there have to be. Roots come in runs, and are written so.
 //
-// A search writes places to begin with (enumeration/numbering.hpp). Of a batch that holds ids, they
-// are found here.
+// A search writes places to begin with (enumeration/numbering.hpp), and hands them over in pieces,
+// whose pages are made while a core still has them at hand. Of lists of ids, which come all at
+// once, the places are found here.
 //
-// Cost: a pass over the places, two more over ids, and the codec. Memory: the row group, a page,
-// and what a dictionary takes.
+// Cost: a pass over the places, two more over ids, the codec, and a copy of what it made. Memory:
+// the row group twice, a page, and what a dictionary takes.
 //
 // Reference: Apache Parquet format, parquet.thrift and Encodings.md (RLE, bit-packing hybrid).
 #pragma once
@@ -86,6 +87,15 @@ struct RowGroup {
   GroupSizes sizes;
 };
 
+/// The pages of a list column, until its dictionary is known.
+struct ListPages {
+  Bytes bytes;
+  u64 n_values = 0, uncompressed = 0;
+  u32 n_pages = 0;
+  bool hold_places = false;
+  std::vector<i32> entries;  // of the dictionary that these are places in
+};
+
 /// Makes one row group after another, with the same codec and in the same memory.
 class RowGroupEncoder {
  public:
@@ -93,14 +103,27 @@ class RowGroupEncoder {
   RowGroupEncoder(const StoredObjectives& stored, bool whole_bytes, Compress compress)
       : stored_(stored), compress_(std::move(compress)), whole_bytes_(whole_bytes) {}
 
-  /// `bytes`: where they go; empty, with room if some is at hand.
-  RowGroup operator()(const GroupRows& rows, Bytes bytes) {
-    n_rows_ = rows.n;
+  /// Adds bicliques to the row group. Places keep their meaning until it is finished; lists of ids
+  /// are added all at once.
+  void add(const GroupRows& rows) {
+    lists_.resize(rows.lists.size());
+    for (std::size_t i = 0; i < lists_.size(); ++i) add_lists(rows.lists[i], rows.n, lists_[i]);
+    n_left_.insert(n_left_.end(), rows.n_left, rows.n_left + rows.n);
+    n_right_.insert(n_right_.end(), rows.n_right, rows.n_right + rows.n);
+    root_.insert(root_.end(), rows.root, rows.root + rows.n);
+    if (is_wanted(Objective::surprise)) add_surprise(rows);
+  }
+  /// What was added, as a row group. `bytes`: where it goes; empty, with room if some is at hand.
+  RowGroup finish(Bytes bytes) {
+    n_rows_ = root_.size();
     bytes_ = std::move(bytes);
     columns_.clear();
-    put_columns(rows);
-    return {n_rows_, std::move(bytes_), std::move(columns_),
-            {count_sizes(rows.n_left, rows.n), count_sizes(rows.n_right, rows.n), largest_of(rows.n_left, rows.n_right, rows.n)}};
+    for (const ListPages& pages : lists_) put_lists(pages);
+    put_numbers();
+    RowGroup made{n_rows_, std::move(bytes_), std::move(columns_),
+                  {count_sizes(n_left_.data(), n_rows_), count_sizes(n_right_.data(), n_rows_), largest_of(n_left_.data(), n_right_.data(), n_rows_)}};
+    clear();
+    return made;
   }
 
  private:
@@ -116,55 +139,98 @@ class RowGroupEncoder {
   std::size_t n_rows_ = 0;
   Bytes bytes_, page_, packed_;
   Dictionary dictionary_;
+  std::vector<ListPages> lists_;
+  std::vector<i32> n_left_, n_right_, root_;
+  std::vector<double> surprise_;
   std::vector<ColumnChunk> columns_;
 
-  void put_columns(const GroupRows& rows) {
-    for (const ListColumn& lists : rows.lists) put_lists(lists);
-    for (const i32* numbers : {rows.n_left, rows.n_right, rows.root}) put_repeated(numbers);
+  bool is_wanted(Objective objective) const {
+    return std::find(stored_.wanted.begin(), stored_.wanted.end(), objective) != stored_.wanted.end();
+  }
+  void clear() {
+    for (ListPages& pages : lists_) {
+      pages.bytes.clear();
+      pages.n_values = pages.uncompressed = pages.n_pages = 0;
+      pages.entries.clear();
+    }
+    n_left_.clear();
+    n_right_.clear();
+    root_.clear();
+    surprise_.clear();
+  }
+  void add_surprise(const GroupRows& rows) {
+    if (rows.sides.size() != 2) throw std::invalid_argument("the surprise of a biclique takes both of its sides");
     const BatchValues values(rows.n_left, rows.n_right, rows.n);
+    const std::vector<double> more = values.surprise(rows.sides[0], rows.sides[1], stored_.left, stored_.right, stored_.unit);
+    surprise_.insert(surprise_.end(), more.begin(), more.end());
+  }
+  void put_numbers() {
+    for (const std::vector<i32>* numbers : {&n_left_, &n_right_, &root_}) put_repeated(numbers->data());
+    const BatchValues values(n_left_.data(), n_right_.data(), n_rows_);
     for (const Objective objective : stored_.wanted) {
-      if (objective != Objective::surprise)
-        put_numbers(values.of_sizes(objective).data());
-      else if (rows.sides.size() == 2)
-        put_numbers(values.surprise(rows.sides[0], rows.sides[1], stored_.left, stored_.right, stored_.unit).data());
+      if (objective == Objective::surprise)
+        put_values(surprise_.data());
       else
-        throw std::invalid_argument("the surprise of a biclique takes both of its sides");
+        put_values(values.of_sizes(objective).data());
     }
   }
-  void put_lists(const ListColumn& lists) {
-    const auto same = [](i32 number) { return number; };
-    if (lists.entries) return put_lists(lists, *lists.entries, same, [of = lists.entries->data()](i32 place) { return of[place]; });
-    const std::vector<i32>& entries = dictionary_.of(lists.ids + lists.offsets[0], n_ids(lists));
-    put_lists(lists, entries, dictionary_.places(), same);
-  }
-  std::size_t n_ids(const ListColumn& lists) const { return static_cast<std::size_t>(lists.offsets[n_rows_] - lists.offsets[0]); }
 
-  /// `place` and `id` tell them of what the lists hold.
-  template <class Place, class Id>
-  void put_lists(const ListColumn& lists, const std::vector<i32>& entries, Place place, Id id) {
-    ColumnChunk& chunk = columns_.emplace_back();
-    begin(chunk, n_ids(lists));
-    const u32 width = put_dictionary(chunk, entries);
-    for (std::size_t from = 0; from < n_rows_;) {
-      const std::size_t to = end_of_page(lists, from);
-      const i32* numbers = lists.ids + lists.offsets[from];
-      const std::size_t n = static_cast<std::size_t>(lists.offsets[to] - lists.offsets[from]);
-      page_.clear();
-      put_repetition_levels(lists.offsets, from, to, n);
-      put_definition_levels(n);
-      if (width == kPlainWidth)
-        put_plain(numbers, n, id);
-      else
-        put_places(numbers, n, width, place);
-      put_data_page(chunk, n, encoding_of(width), Content::lists);
-      from = to;
+  void add_lists(const ListColumn& lists, std::size_t n, ListPages& to) {
+    const auto same = [](auto number) { return number; };
+    if (lists.places) {
+      begin_lists(lists, n, *lists.entries, to);
+      return add_pages(lists, lists.places, n, same, [of = lists.entries->data()](std::uint16_t place) { return of[place]; }, to);
     }
+    begin_lists(lists, n, dictionary_.of(lists.ids + lists.offsets[0], static_cast<std::size_t>(lists.offsets[n] - lists.offsets[0])), to);
+    add_pages(lists, lists.ids, n, dictionary_.places(), same, to);
+  }
+  /// Takes over the entries that are new; the first lists of a row group say whether they pay.
+  void begin_lists(const ListColumn& lists, std::size_t n, const std::vector<i32>& entries, ListPages& to) const {
+    if (!to.n_pages) to.hold_places = pays(entries, static_cast<u64>(lists.offsets[n] - lists.offsets[0]));
+    if (to.hold_places) to.entries.insert(to.entries.end(), entries.begin() + static_cast<std::ptrdiff_t>(to.entries.size()), entries.end());
+  }
+  static bool pays(const std::vector<i32>& entries, u64 n_values) {
+    return !entries.empty() && entries.size() <= Dictionary::kMost && n_values >= kDictionaryPays * entries.size();
+  }
+  u32 width_of(std::size_t n_entries) const {
+    const u32 bits = bits_of_places(n_entries);
+    return whole_bytes_ ? (bits + 7) / 8 * 8 : bits;
+  }
+
+  /// `place` and `id` tell them of what the lists hold: `held`, ids or places.
+  template <class Number, class Place, class Id>
+  void add_pages(const ListColumn& lists, const Number* held, std::size_t n_lists, Place place, Id id, ListPages& to) {
+    const u32 width = to.hold_places ? width_of(to.entries.size()) : kPlainWidth;
+    for (std::size_t from = 0; from < n_lists;) {
+      const std::size_t end = end_of_page(lists, from, n_lists);
+      const Number* numbers = held + lists.offsets[from];
+      const std::size_t n = static_cast<std::size_t>(lists.offsets[end] - lists.offsets[from]);
+      page_.clear();
+      put_repetition_levels(lists.offsets, from, end, n);
+      put_definition_levels(n);
+      if (to.hold_places)
+        put_places(numbers, n, width, place);
+      else
+        put_plain(numbers, n, id);
+      to.uncompressed += put_page(to.bytes, PageType::kData, static_cast<u32>(n), encoding_of(width), Content::lists);
+      to.n_values += n;
+      ++to.n_pages;
+      from = end;
+    }
+  }
+  void put_lists(const ListPages& pages) {
+    ColumnChunk& chunk = columns_.emplace_back();
+    begin(chunk, pages.n_values);
+    if (pages.hold_places) put_dictionary(chunk, pages.entries);
+    bytes_.put(pages.bytes.data(), pages.bytes.size());
+    chunk.uncompressed += pages.uncompressed;
+    chunk.n_pages = pages.n_pages;
     chunk.end = bytes_.size();
   }
   /// The first list that is not in the page which begins with `from`.
-  std::size_t end_of_page(const ListColumn& lists, std::size_t from) const {
+  static std::size_t end_of_page(const ListColumn& lists, std::size_t from, std::size_t n_lists) {
     const i64 enough = i64{lists.offsets[from]} + static_cast<i64>(kPageValues);
-    const i32* end = std::lower_bound(lists.offsets + from + 1, lists.offsets + n_rows_, enough,
+    const i32* end = std::lower_bound(lists.offsets + from + 1, lists.offsets + n_lists, enough,
                                       [](i32 offset, i64 wanted) { return offset < wanted; });
     const i32 n = *end - lists.offsets[from];
     if (static_cast<std::size_t>(n) > kMostPageBytes / 5)
@@ -200,8 +266,8 @@ class RowGroupEncoder {
     const u32 length = static_cast<u32>(page_.size() - at);
     std::memcpy(page_.data() + at - 4, &length, 4);
   }
-  template <class Id>
-  void put_plain(const i32* numbers, std::size_t n, Id id) {
+  template <class Number, class Id>
+  void put_plain(const Number* numbers, std::size_t n, Id id) {
     char* to = page_.room(n * sizeof(i32));
     for (std::size_t i = 0; i < n; ++i) {
       const i32 value = id(numbers[i]);
@@ -210,8 +276,8 @@ class RowGroupEncoder {
     page_.add(n * sizeof(i32));
   }
   /// Places in the dictionary as one bit-packed run, whose groups of eight are filled up.
-  template <class Place>
-  void put_places(const i32* numbers, std::size_t n, u32 width, Place place) {
+  template <class Number, class Place>
+  void put_places(const Number* numbers, std::size_t n, u32 width, Place place) {
     const std::size_t groups = (n + 7) / 8;
     page_.put_byte(width);
     page_.put_varint(u64{groups} << 1 | 1);
@@ -224,8 +290,8 @@ class RowGroupEncoder {
       pack(n, width, to, [numbers, place](std::size_t i) { return static_cast<u32>(place(numbers[i])); });
     page_.add(groups * width);
   }
-  template <class Whole, class Place>
-  void put_whole(const i32* numbers, std::size_t n, char* to, Place place) const {
+  template <class Whole, class Number, class Place>
+  void put_whole(const Number* numbers, std::size_t n, char* to, Place place) const {
     for (std::size_t i = 0; i < n; ++i) {
       const Whole whole = static_cast<Whole>(place(numbers[i]));
       std::memcpy(to + i * sizeof whole, &whole, sizeof whole);
@@ -242,27 +308,25 @@ class RowGroupEncoder {
       page_.put(&place, (width + 7) / 8);
     }
   }
-  /// Writes the different values of a column, where that pays; returns how many bits a place has.
-  u32 put_dictionary(ColumnChunk& chunk, const std::vector<i32>& entries) {
-    if (entries.empty() || entries.size() > Dictionary::kMost || chunk.n_values < kDictionaryPays * entries.size()) return kPlainWidth;
+  void put_dictionary(ColumnChunk& chunk, const std::vector<i32>& entries) {
     page_.clear();
     page_.put(entries.data(), entries.size() * sizeof(i32));
-    const u32 n = static_cast<u32>(entries.size());
-    put_page(chunk, PageType::kDictionary, n, PageEncoding::kPlain, Content::numbers);
+    chunk.uncompressed += put_page(bytes_, PageType::kDictionary, static_cast<u32>(entries.size()), PageEncoding::kPlain, Content::numbers);
     chunk.data = bytes_.size();
-    const u32 bits = bits_of_places(n);
-    return whole_bytes_ ? (bits + 7) / 8 * 8 : bits;
   }
   /// Sizes and roots: few different ones, as a rule.
   void put_repeated(const i32* values) {
     ColumnChunk& chunk = begin_numbers(values);
-    const u32 width = put_dictionary(chunk, dictionary_.of(values, n_rows_));
+    const std::vector<i32>& entries = dictionary_.of(values, n_rows_);
+    const bool as_places = pays(entries, n_rows_);
+    if (as_places) put_dictionary(chunk, entries);
+    const u32 width = as_places ? width_of(entries.size()) : kPlainWidth;
     std::size_t runs = 1;
     for (std::size_t i = 1; i < n_rows_; ++i) runs += values[i] != values[i - 1];
     for (std::size_t from = 0; from < n_rows_; from += kPageValues) {
       const std::size_t n = std::min(kPageValues, n_rows_ - from);
       page_.clear();
-      if (width == kPlainWidth)
+      if (!as_places)
         page_.put(values + from, n * sizeof(i32));
       else if (runs * kRunsPay <= n_rows_)
         put_runs(values + from, n, width);
@@ -273,7 +337,7 @@ class RowGroupEncoder {
     chunk.end = bytes_.size();
   }
   template <class T>
-  void put_numbers(const T* values) {
+  void put_values(const T* values) {
     ColumnChunk& chunk = begin_numbers(values);
     for (std::size_t from = 0; from < n_rows_; from += kPageValues) {
       const std::size_t n = std::min(kPageValues, n_rows_ - from);
@@ -300,17 +364,19 @@ class RowGroupEncoder {
   static PageEncoding encoding_of(u32 width) { return width == kPlainWidth ? PageEncoding::kPlain : PageEncoding::kDictionary; }
   void put_data_page(ColumnChunk& chunk, std::size_t n, PageEncoding encoding, Content content) {
     ++chunk.n_pages;
-    put_page(chunk, PageType::kData, static_cast<u32>(n), encoding, content);
+    chunk.uncompressed += put_page(bytes_, PageType::kData, static_cast<u32>(n), encoding, content);
   }
-  /// Compresses the page at hand, and appends it behind its header.
-  void put_page(ColumnChunk& chunk, PageType type, u32 n, PageEncoding encoding, Content content) {
+  /// Compresses the page at hand, and appends it behind its header; returns the bytes of both, with
+  /// the page as it was.
+  u64 put_page(Bytes& to, PageType type, u32 n, PageEncoding encoding, Content content) {
     packed_.clear();
     compress_(page_, packed_, content);
     if (packed_.size() > kMostPageBytes) throw CapacityError("a page of a Parquet file is longer than 2^31 - 1 bytes");
-    const std::size_t at = bytes_.size();
-    put_page_header(bytes_, type, n, encoding, static_cast<u32>(page_.size()), static_cast<u32>(packed_.size()));
-    chunk.uncompressed += bytes_.size() - at + page_.size();
-    bytes_.put(packed_.data(), packed_.size());
+    const std::size_t at = to.size();
+    put_page_header(to, type, n, encoding, static_cast<u32>(page_.size()), static_cast<u32>(packed_.size()));
+    const u64 size = to.size() - at + page_.size();
+    to.put(packed_.data(), packed_.size());
+    return size;
   }
 };
 
