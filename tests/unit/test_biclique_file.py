@@ -28,7 +28,7 @@ from kernels.contracts import CODECS, Compression
 from kernels.output import Columns, Kind
 from pipeline.settings import PublishSettings
 from pipeline.store import biclique_file
-from pipeline.store.biclique_file import BicliqueWriter
+from pipeline.store.biclique_file import BicliqueWriter, layout_of
 from pipeline.store.biclique_reader import BicliqueReader, LargerSides
 from pipeline.store.bicliques import SCHEMA, batches_of
 from pipeline.store.layout import Store
@@ -159,6 +159,38 @@ def test_files_of_other_writers_are_read(options: dict[str, Any]) -> None:
     file = io.BytesIO()
     pq.write_table(nullable, file, **options)
     assert read(file.getvalue()).table(0).to_pylist() == rows
+
+
+def side_by_side(*matrices: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], int]:
+    """A graph of which each matrix is a part that no edge leaves."""
+    whole = np.zeros([sum(lengths) for lengths in zip(*(m.shape for m in matrices), strict=True)], dtype=bool)
+    row = column = 0
+    for matrix in matrices:
+        whole[row : row + len(matrix), column : column + matrix.shape[1]] = matrix
+        row, column = row + len(matrix), column + matrix.shape[1]
+    return np.cumsum([0, *whole.sum(axis=1)]), np.nonzero(whole)[1], whole.shape[1]
+
+
+@pytest.mark.parametrize("compression", CODECS)
+def test_places_grow_wider_within_a_row_group(tmp_path, compression: Compression) -> None:
+    """A search that finds bicliques of few vertices first: the places in later pages take more bits."""
+    few, many = ~np.eye(14, dtype=bool), np.random.default_rng(3).random((600, 300)) < 0.03
+    graph, publish = side_by_side(few, many, few), PublishSettings(compression=compression)
+    with kernels.stream_row_groups(*graph, layout_of(publish), side="left", batch_bicliques=50_000) as groups:
+        [group] = groups
+    with (tmp_path / "file.parquet").open("wb") as file, BicliqueWriter(file, 1, publish) as writer:
+        writer.write(group)
+    by_ids = io.BytesIO()
+    with kernels.stream_maximal_bicliques(*graph, side="left") as batches, BicliqueWriter(by_ids, 1, publish) as writer:
+        for batch in batches:
+            writer.write(batch)
+    expected = pq.read_table(by_ids).to_pylist()
+    for rows in read_by_all(tmp_path / "file.parquet"):
+        assert rows == expected
+    column, n_ids = group.columns[0], len({id for row in expected for id in row["left"]})
+    assert n_ids > 256
+    if compression == "none":  # a bit of level each, and fewer than the last of them take
+        assert 8 * (column.end - column.data) < column.n_values * (1 + (n_ids - 1).bit_length() - 0.5)
 
 
 @given(

@@ -21,7 +21,6 @@ from pipeline.settings import PublishSettings
 from pipeline.store.biclique_file import BicliqueWriter, layout_of
 from pipeline.store.sizes import Sizes
 from tests.property.graphs import random_graphs
-from tests.unit.test_biclique_file import read_by_all
 
 
 def searched(graph: Any, publish: PublishSettings, **options: Any) -> tuple[list[RowGroup], kernels.EnumerationResult]:
@@ -113,36 +112,6 @@ def test_more_vertices_than_there_are_places(graph: Any, n_groups: int, side: An
     with kernels.stream_maximal_bicliques(*graph, side=side) as batches:
         assert table_of(groups, publish).equals(table_of(batches, publish))
 
-
-def side_by_side(*matrices: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], int]:
-    whole = np.zeros([sum(lengths) for lengths in zip(*(m.shape for m in matrices), strict=True)], dtype=bool)
-    row = column = 0
-    for matrix in matrices:
-        whole[row : row + len(matrix), column : column + matrix.shape[1]] = matrix
-        row, column = row + len(matrix), column + matrix.shape[1]
-    return np.cumsum([0, *whole.sum(axis=1)]), np.nonzero(whole)[1], whole.shape[1]
-
-
-@pytest.mark.parametrize("compression", CODECS)
-def test_places_grow_wider_within_a_row_group(tmp_path: Any, compression: Any) -> None:
-    """Few vertices with many bicliques, then many: pages of one column whose places differ in width."""
-    random = np.random.default_rng(3).random((600, 300)) < 0.03
-    graph = side_by_side(~np.eye(14, dtype=bool), random, ~np.eye(13, dtype=bool))
-    publish = PublishSettings(compression=compression)
-    [group], result = searched(graph, publish, side="left", batch_bicliques=40_000)
-    file = tmp_path / "file.parquet"
-    with file.open("wb") as to, BicliqueWriter(to, 1, publish) as writer:
-        writer.write(group)
-    with kernels.stream_maximal_bicliques(*graph, side="left") as batches:
-        expected = table_of(batches, publish).to_pylist()
-    assert len(expected) == result.bicliques
-    for rows in read_by_all(file):
-        assert rows == expected
-    column = group.columns[0]
-    assert column.begin < column.data  # it has a dictionary, of more ids than the first places tell apart
-    if compression == "none":
-        of_last = (len(np.unique([id for row in expected for id in row["left"]])) - 1).bit_length()
-        assert 8 * (column.end - column.data) < column.n_values * (1 + of_last - 1)
 
 def many() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], int]:
     rows = [np.flatnonzero(row) for row in np.random.default_rng(3).random((300, 90)) < 0.3]
