@@ -173,7 +173,7 @@ def side_by_side(*matrices: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any],
 
 @pytest.mark.parametrize("compression", CODECS)
 def test_places_grow_wider_within_a_row_group(tmp_path, compression: Compression) -> None:
-    """A search that finds bicliques of few vertices first: the places in later pages take more bits."""
+    """Where bicliques of few vertices are found first, places in later pages take more bits."""
     few, many = ~np.eye(14, dtype=bool), np.random.default_rng(3).random((600, 300)) < 0.03
     graph, publish = side_by_side(few, many, few), PublishSettings(compression=compression)
     with kernels.stream_row_groups(*graph, layout_of(publish), side="left", batch_bicliques=50_000) as groups:

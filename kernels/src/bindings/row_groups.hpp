@@ -35,8 +35,8 @@ class RowGroupMaker {
   /// these would have to be numbered together.
   bool takes_places() const { return !smaller_only_; }
 
-  /// What a thread makes row groups with. Python's lock is taken for pages that a function of Python
-  /// compresses, and for nothing else.
+  /// What a thread makes row groups with. Python's lock is taken for pages that a function of
+  /// Python compresses, and for nothing else.
   std::unique_ptr<RowGroupEncoder> encoder() const { return std::make_unique<RowGroupEncoder>(stored_, codec_ != Codec::none, compress()); }
   void add(RowGroupEncoder& to, const ListColumn& left, const ListColumn& right, const i32* root, std::size_t n) const {
     const std::vector<i32> n_left = left.lengths(n), n_right = right.lengths(n);

@@ -2,7 +2,7 @@
 //
 // `CountSink` only counts. `MemberSink` knows both sides: it applies the thresholds, adds to the
 // digest and, where a batch is wanted, writes both sides into it by ascending ids: the ids, or
-// their places among those of the batch. No list is sorted for that as a rule: rows keep their
+// their places among those of a row group. No list is sorted for that as a rule: rows keep their
 // order on the way down, and a leaf orders its columns once, R and candidates together, so that
 // each of its bicliques selects from them. It does so when it finds its first biclique; 32 columns
 // or fewer by counting for each how many are smaller, which takes no branch that depends on them.

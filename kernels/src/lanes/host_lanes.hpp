@@ -29,7 +29,7 @@ inline Flags first_lanes(u32 n) { return {n >= kLanes ? ~0u : (1u << n) - 1}; }
 }  // namespace BICLIQ_ISA
 }  // namespace bicliq
 
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VPOPCNTDQ__)
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VPOPCNTDQ__) && defined(__AVX512VBMI2__)
 #include "lanes/avx512_lanes.hpp"
 #else
 #include "lanes/vector_lanes.hpp"

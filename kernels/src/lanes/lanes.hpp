@@ -30,8 +30,8 @@
 // - Of 64 bits: `LaneTerms`, a number of every lane: load_terms(table, ids, f), masked(a, f),
 //   total(a), modulo 2^64; signed: largest(a, f), and add_gains(sum, a, base, f): what is positive
 //   of a + base.
-// - On a CPU only: sum_selected and sum_of: sums of 64 bits; compact_selected: words of a table
-//   whose bits are set; lookup(table, places); only(f, a).
+// - On a CPU only: sum_selected and sum_of: sums of 64 bits; compact_selected: words or half-words
+//   of a table whose bits are set (it may write 32); lookup(table, places); only(f, a).
 //
 // `LaneStack` holds a word for each of 32 levels. On a GPU loads and stores are separated by
 // barriers where needed: what one lane has written others may read.

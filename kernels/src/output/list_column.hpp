@@ -1,4 +1,5 @@
-// list_column.hpp: a column of lists as Arrow lays it out: where each begins, and the ids or their places.
+// list_column.hpp: a column of lists as Arrow lays it out: where each begins, and the ids, or what
+// stands for them.
 #pragma once
 
 #include "lanes/types.hpp"
@@ -9,9 +10,9 @@
 namespace bicliq {
 
 struct ListColumn {
-  const i32 *offsets, *ids;                // or, instead of ids:
-  const std::uint16_t* places = nullptr;  // places
-  const std::vector<i32>* entries = nullptr;  // among these ids
+  const i32 *offsets, *ids;
+  const std::uint16_t* places = nullptr;      // instead of ids,
+  const std::vector<i32>* entries = nullptr;  // among these
   i32 length(std::size_t i) const { return offsets[i + 1] - offsets[i]; }
   std::vector<i32> lengths(std::size_t n) const {
     std::vector<i32> found(n);
