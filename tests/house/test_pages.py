@@ -71,6 +71,16 @@ def test_decisions_are_numbered_and_have_all_their_parts():
         )
 
 
+def test_every_decision_has_a_subject():
+    top, *decisions = re.split(r"^## \d+\. ", text_of(Path("docs/decisions.md")), flags=re.MULTILINE)
+    found = set[int]()
+    for numbers in re.findall(r"^\|[^|]+\|([\d, to]+)\|$", top, re.MULTILINE):
+        ends = [[int(end) for end in each.split(" to ")] for each in numbers.split(",")]
+        found.update(number for each in ends for number in range(each[0], each[-1] + 1))
+    missing = set(range(1, len(decisions) + 1)) ^ found
+    assert not missing, f"decisions {sorted(missing)}: the table at the top names no subject of them"
+
+
 def test_what_supersedes_a_decision_says_so():
     page = text_of(Path("docs/decisions.md"))
     bodies = dict(zip(DECISION.split(page)[1::3], DECISION.split(page)[3::3], strict=True))
