@@ -97,8 +97,10 @@ test-checked: .venv/tools
 # The kernels built with one of GCC's sanitizers, in an environment of their own, and their tests:
 # what reads beyond an array, overflows, or writes what another thread reads ends the process.
 # `.ci/sanitize` is the same as a job of CI; KERNEL_TESTS=tests/property/test_finding.py is a part.
-# Polars, with which files are read back, dies under the checks of threads before it does anything;
-# OpenBLAS has threads whose locks they do not see.
+# Compiled are the lanes that any compiler understands and, where the processor may have them, those
+# of AVX2, with which the tests then run. Polars, with which files are read back, dies under the
+# checks of threads before it does anything; OpenBLAS has threads whose locks they do not see.
+SANITIZED_LANES = $(if $(filter x86_64,$(shell uname -m)),portable;avx2,portable)
 KERNEL_TESTS = $(addprefix tests/property/test_,ill_formed_arrays.py maximal_bicliques.py finding.py \
   covering.py grouping.py components.py restoring.py changes.py projection.py estimate.py counting.py \
   large_counts.py trees.py cliques.py clique_by_cores.py sorted_runs.py extended_graphs.py openings.py) \
@@ -106,7 +108,7 @@ KERNEL_TESTS = $(addprefix tests/property/test_,ill_formed_arrays.py maximal_bic
 define sanitized
 test -x .venv/$(1)/bin/python || $(PYTHON) -m venv .venv/$(1)
 $(call build,editable,build/$(1)-wheel,build-dir=build/$(1) cmake.define.BICLIQ_SANITIZE=$(1) \
-  cmake.define.BICLIQ_CHECKS=ON cmake.define.BICLIQ_TESTS=ON cmake.define.BICLIQ_LANES=portable)
+  cmake.define.BICLIQ_CHECKS=ON cmake.define.BICLIQ_TESTS=ON cmake.define.BICLIQ_LANES="$(SANITIZED_LANES)")
 @.venv/$(1)/bin/python -m pip uninstall -qq --yes bicliq
 $(call install,.venv/$(1),$$(echo build/$(1)-wheel/*.whl)[dev])
 LD_PRELOAD="$$(for library in $(2) stdc++; do gcc -print-file-name=lib$$library.so; done | paste -sd:)" \
