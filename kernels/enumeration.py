@@ -245,7 +245,8 @@ def stream_row_groups(
     layout : RowGroupLayout
         How they are laid out.
     side, threads, until, **options
-        As of `stream_maximal_bicliques`, which says what else there is; but no `max_bicliques`.
+        As of `stream_maximal_bicliques`, which says what else there is; but no `max_bicliques`. A
+        row group of both sides ends before it has more than 65,536 vertices of one, if it can.
 
     Returns
     -------
