@@ -101,7 +101,7 @@ test-checked: .venv/tools
 # of AVX2, with which the tests then run. Polars, with which files are read back, dies under the
 # checks of threads before it does anything; OpenBLAS has threads whose locks they do not see.
 # Where addresses are drawn by chance, GCC 12's checks of threads end some processes that are long
-# at work: "failed to allocate" hundreds of terabytes. So none are, where a process may ask for that.
+# at work: "failed to allocate" hundreds of terabytes. So they are not, where one may ask for that.
 PLAIN_ADDRESSES = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 SANITIZED_LANES = $(if $(filter x86_64,$(shell uname -m)),portable;avx2,portable)
 KERNEL_TESTS = $(addprefix tests/property/test_,ill_formed_arrays.py maximal_bicliques.py finding.py \
