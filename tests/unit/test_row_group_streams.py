@@ -96,21 +96,26 @@ def one_of_many(n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], int
     return np.cumsum([0, *map(len, rows)]), np.concatenate(rows), n
 
 
-@pytest.mark.parametrize(
-    ("graph", "n_groups"),
-    [(three_each(40_000), 2), (one_of_many(70_000), 1)],
-    ids=["of a row group", "of a biclique"],
-)
-@pytest.mark.parametrize("side", ["left", "right"])
-def test_more_vertices_than_there_are_places(graph: Any, n_groups: int, side: Any) -> None:
-    """A row group ends before them; a biclique that has so many by itself is written as ids."""
+def written_as_ids_would_be(graph: Any, side: Any) -> list[RowGroup]:
     publish = PublishSettings(compression="none")
     groups, result = searched(graph, publish, side=side)
     assert result.digest == enumerate_maximal_bicliques(*graph, mode="digest").digest
     assert sum(map(len, groups)) == result.bicliques
-    assert len(groups) >= n_groups
     with kernels.stream_maximal_bicliques(*graph, side=side) as batches:
         assert table_of(groups, publish).equals(table_of(batches, publish))
+    return groups
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_row_group_ends_where_its_vertices_have_all_places(side: Any) -> None:
+    groups = written_as_ids_would_be(three_each(40_000), side)
+    assert [len(group) for group in groups] == [65_536 // 3, 40_000 - 65_536 // 3]
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_biclique_of_more_vertices_than_places_is_written_as_ids(side: Any) -> None:
+    groups = written_as_ids_would_be(one_of_many(70_000), side)
+    assert max(group.sizes["largest"]["n_right"] for group in groups) == 70_000
 
 
 def many() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], int]:

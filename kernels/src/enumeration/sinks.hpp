@@ -232,7 +232,9 @@ class MemberSink {
     }
     u32 ids[kLanes] = {};
     for (u32 i = 0; i < n; ++i) ids[i] = id_of(columns[i]);
-    put_all(column_list(), n, [&](auto* to) { each_place(ids, static_cast<u32>(n), [&](u32 i, u32 place) { put_number(number_of_column_(columns[i]), to + place); }); });
+    put_all(column_list(), n, [&](auto* to) {
+      each_place(ids, static_cast<u32>(n), [&](u32 i, u32 place) { put_number(number_of_column_(columns[i]), to + place); });
+    });
   }
   template <class T>
   static void put_number(i32 number, T* to) {

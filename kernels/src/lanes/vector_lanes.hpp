@@ -195,35 +195,26 @@ BICLIQ_INLINE u32 compact(u32* p, Lanes a, Flags f) {
   }
   return popcount(f.bits);
 }
-/// Sixteen words, and the other sixteen where some are asked for: going on until no bit is left
-/// would take a branch that nobody could predict.
-BICLIQ_INLINE u32 compact_selected(u32* to, const u32* p, u32 bits) {
 #if defined(__AVX2__)
-  const auto put = [&](u32 i) {
-    const u32 some = bits >> 8 * i & 0xff;
-    const __m256i places = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kCompactTable.places[some])));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
-                        _mm256_permutevar8x32_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 8 * i)), places));
-    to += popcount(some);
-  };
-  put(0);
-  put(1);
-  if (bits >> 16) {
-    put(2);
-    put(3);
-  }
-#else
-  for (u32 left = bits; left; left &= left - 1) *to++ = p[first_set(left)];
-#endif
-  return popcount(bits);
+/// Those of eight words, or of eight half-words, whose bits are set.
+inline void put_selected(u32* to, const u32* p, u32 bits) {
+  const __m256i places = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kCompactTable.places[bits])));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                      _mm256_permutevar8x32_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)), places));
 }
-/// The same of half-words.
-BICLIQ_INLINE u32 compact_selected(std::uint16_t* to, const std::uint16_t* p, u32 bits) {
+inline void put_selected(std::uint16_t* to, const std::uint16_t* p, u32 bits) {
+  const __m128i bytes = _mm_load_si128(reinterpret_cast<const __m128i*>(kCompactHalvesTable.bytes[bits]));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_shuffle_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)), bytes));
+}
+#endif
+/// Sixteen words or half-words, and the other sixteen where some are asked for: going on until no
+/// bit is left would take a branch that nobody could predict.
+template <class T>
+BICLIQ_INLINE u32 compact_selected(T* to, const T* p, u32 bits) {
 #if defined(__AVX2__)
   const auto put = [&](u32 i) {
     const u32 some = bits >> 8 * i & 0xff;
-    const __m128i bytes = _mm_load_si128(reinterpret_cast<const __m128i*>(kCompactHalvesTable.bytes[some]));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_shuffle_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 8 * i)), bytes));
+    put_selected(to, p + 8 * i, some);
     to += popcount(some);
   };
   put(0);
