@@ -99,7 +99,7 @@ def _call(codec: str, function: str, *arguments: Any) -> None:
     status = getattr(library(), PREFIXES[codec] + function)(*arguments)
     if status:
         raise BackendError(
-            f"nvCOMP could not compress pages by {codec} ({function}: {status}); use the CPU backend for data"
+            f"nvCOMP could not compress pages by {codec} ({function}: {status}); use another codec or the CPU"
         )
 
 

@@ -50,7 +50,9 @@ BLOCK_BYTES = 1 << 24
 
 NUMBERS = ("n_left", "n_right", "root")
 
-MOST_PAGE_BYTES = 1 << 24  # nvCOMP's, of LZ4
+LONGEST_SIDE = 4_000_000
+"""Vertices of a biclique's side at most: nvCOMP's LZ4 takes pages of 16 MiB."""
+
 MOST_ENTRIES = 1 << 16  # of a dictionary: places have 16 bits
 DICTIONARY_PAYS = 16  # values for each entry of a dictionary
 PLAIN_WIDTH = 32
@@ -289,11 +291,11 @@ class _Encoder:
 
     def _cut(self, n: int) -> Iterator[NDArray[np.int64]]:
         """Rows with which the row groups of each part begin, and the last one's end."""
-        largest_page = _list_bytes(np.int64(PAGE_VALUES + self._longest), PLAIN_WIDTH)
-        if largest_page > MOST_PAGE_BYTES:
+        if self._longest > LONGEST_SIDE:
             raise BackendError(
-                f"a biclique has {self._longest:,} vertices on one side, more than a GPU compresses at once; use the CPU backend for data"
+                f"a biclique has {self._longest:,} vertices on one side, and a GPU encodes up to {LONGEST_SIDE:,}"
             )
+        largest_page = _list_bytes(np.int64(PAGE_VALUES + self._longest), PLAIN_WIDTH)
         part_values = min(PART_VALUES, max(ROOM // int(largest_page), 1) * PAGE_VALUES)
         most_values = max(column.values.size for column in self._columns)
         group_rows = max(1, min(GROUP_ROWS, min(GROUP_VALUES, part_values) * n // most_values))
@@ -429,7 +431,7 @@ class _Encoder:
             cupy.stack([lengths - of.packed, ends, of.failed.astype(cupy.uint64)]).get().astype(np.int64)
         )
         if wrong.any():
-            raise BackendError(f"nvCOMP could not compress pages by {self._compression}; use the CPU backend for data")
+            raise BackendError(f"nvCOMP could not compress pages by {self._compression}; use another codec or the CPU")
         joined = cupy.empty(int(on_host[-1]), cupy.uint8)
         self._launch("join_pages", (n,), headers, of.pointers, of.packed, of.stored, lengths, ends, joined)
         return joined, header_bytes, on_host

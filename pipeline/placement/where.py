@@ -114,9 +114,9 @@ class Placement:
     Parameters
     ----------
     data
-        Where partitions are cut out of the graph, and bicliques encoded.
+        Where partitions are cut out of the graph.
     search
-        Where the kernels run.
+        Where the kernels run, and bicliques are encoded.
     cluster
         The cluster that shares the partitions; None: this process takes one after the other.
     threads
@@ -238,7 +238,6 @@ def place_run(
     paths: int,
     cannot: str | None = None,
     not_worth: str | None = None,
-    writes_lists: bool = True,
 ) -> Placement:
     """Decide where the partitions of a run are cut and searched, or counted.
 
@@ -250,8 +249,6 @@ def place_run(
         What is known of the work: edges of the graph, and paths of two edges from all roots.
     cannot, not_worth
         As for `place_search`.
-    writes_lists
-        Whether what is found is encoded as lists, for which workers with a GPU each load cuDF.
 
     Raises
     ------
@@ -263,11 +260,7 @@ def place_run(
     if shared and not remote and cannot is None:
         cannot = why_no_gpu_cluster()
     place = place_search(search.backend, paths, cannot=cannot, not_worth=not_worth, remote=remote)
-    if shared and not remote and place.backend == "cuda" and data_backend == "auto" and writes_lists:
-        data = _chosen("data", "auto", None)
-    else:
-        data = place_graph(data_backend, n_edges)
-    return Placement(data, place, cluster if shared else None, search.threads, why)
+    return Placement(place_graph(data_backend, n_edges), place, cluster if shared else None, search.threads, why)
 
 
 def place_changes(search: SearchSettings, cluster: ClusterSettings, *, paths: int, found: int) -> Placement:

@@ -97,7 +97,7 @@ def count_partitions(
     BicliqError
         Where partitions failed, after all others were counted; or where the cluster was lost.
     """
-    placement = read_plan_record(store.run(run)).placement(settings, not_worth=NOT_WORTH, writes_lists=False)
+    placement = read_plan_record(store.run(run)).placement(settings, not_worth=NOT_WORTH)
     with store.run(run).claim_run(settings.second_run), placement.opened() as client:
         if client is not None:
             dashboard(client.dashboard_link)

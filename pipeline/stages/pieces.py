@@ -226,8 +226,6 @@ def _search_piece(
     folder = Store.open(store_uri, create=False).run(run)
     cut, threads = Cut(room, handed_out), here.threads(placement.threads)
     with WORK.on(number) as found:
-        commit = search_apart(
-            folder, lambda: piece.of(ready_partition(folder, number)), threads, placement.search, placement.data, cut
-        )
+        commit = search_apart(folder, lambda: piece.of(ready_partition(folder, number)), threads, placement.search, cut)
         found(commit.rows)
     return commit, cut.reason

@@ -76,7 +76,6 @@ class PlanRecord:
         settings: Settings,
         cannot: str | None = None,
         not_worth: str | None = None,
-        writes_lists: bool = True,
     ) -> Placement:
         """Decide where the partitions are cut, and searched or counted.
 
@@ -86,8 +85,6 @@ class PlanRecord:
             Their `data_backend`, `search` and `cluster` parts.
         cannot, not_worth
             Why no GPU can do what is asked, or why "auto" takes none, in words.
-        writes_lists
-            Whether bicliques are written, not counts alone.
 
         Raises
         ------
@@ -102,7 +99,6 @@ class PlanRecord:
             paths=self.est_cost,
             cannot=cannot,
             not_worth=not_worth,
-            writes_lists=writes_lists,
         )
 
 

@@ -10,12 +10,15 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Literal
 
+import numpy as np
+
 import kernels
+from kernels.cuda.row_groups import LONGEST_SIDE
 from pipeline.errors import LimitReached
 from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.graphs.reduce import Reduced, reduce
 from pipeline.placement.device import encodes
-from pipeline.placement.where import CPU_DATA, CPU_SEARCH, Backend, Place, check_backends, place_data, place_search
+from pipeline.placement.where import CPU_SEARCH, Backend, Place, check_backends, place_data, place_search
 from pipeline.settings import PublishSettings, SearchSettings, Settings
 from pipeline.stages.in_memory import bipartite_of
 from pipeline.stages.ingest import EdgeTable, read_edge_table
@@ -38,7 +41,6 @@ def search_partition(
     threads: int = 1,
     progress: Callable[[Any], None] | None = None,
     place: Place = CPU_SEARCH,
-    data_place: Place = CPU_DATA,
     cut: Cut | None = None,
 ) -> Commit:
     """Search one partition, stream its bicliques to its data file, and commit it.
@@ -53,8 +55,6 @@ def search_partition(
         Called after each batch with the kernel's progress (roots_done, n_roots, bicliques).
     place
         Where it is searched.
-    data_place
-        Where what a GPU finds is encoded: there, or on the CPU.
     cut
         What is left of the limits: where one is reached, the partition is committed as incomplete,
         and is searched again when more is asked for.
@@ -75,13 +75,10 @@ def search_partition(
         done = folder.read_commit(number)
         if done is not None and (done.complete or (most is not None and done.rows >= most)):
             return done
-        encode = _where_encoded(folder, data_place, cut)
-        return place.run(partial(_search_and_commit, folder, number, done, threads, cut, progress, encode))
+        return place.run(partial(_search_and_commit, folder, number, done, threads, cut, progress))
 
 
-def search_apart(
-    folder: RunFolder, read: Callable[[], Partition], threads: int, place: Place, data_place: Place, cut: Cut
-) -> Commit:
+def search_apart(folder: RunFolder, read: Callable[[], Partition], threads: int, place: Place, cut: Cut) -> Commit:
     """Search a piece of a partition to a file of its own, which is not committed.
 
     Parameters
@@ -90,7 +87,7 @@ def search_apart(
         The run.
     read
         Reads the piece.
-    threads, place, data_place, cut
+    threads, place, cut
         As of `search_partition`.
 
     Returns
@@ -98,8 +95,7 @@ def search_apart(
     Commit
         What was found, for `join_pieces`.
     """
-    encode = _where_encoded(folder, data_place, cut)
-    return place.run(partial(_search_to_file, folder, read, None, threads, cut, None, encode))
+    return place.run(partial(_search_to_file, folder, read, None, threads, cut, None))
 
 
 def join_pieces(folder: RunFolder, number: int, found: list[Commit], *, complete: bool) -> Commit:
@@ -146,15 +142,6 @@ def _joined(folder: RunFolder, number: int, found: list[Commit], complete: bool)
     )
 
 
-def _where_encoded(folder: RunFolder, data_place: Place, cut: Cut) -> Backend:
-    """Where what is found is encoded.
-
-    The digest of some rows is made on the host, and what bicliques are worth.
-    """
-    on_device = data_place.here() == "cuda" and not cut.room and encodes(publish_settings(folder))
-    return "cuda" if on_device else "cpu"
-
-
 def _search_and_commit(
     folder: RunFolder,
     number: int,
@@ -162,12 +149,11 @@ def _search_and_commit(
     threads: int,
     cut: Cut,
     progress: Callable[[Any], None] | None,
-    encode: Backend,
     backend: Backend,
 ) -> Commit:
     file = folder.attempt_name(number)
     read = partial(ready_partition, folder, number)
-    commit = _search_to_file(folder, read, file, threads, cut, progress, encode, backend)
+    commit = _search_to_file(folder, read, file, threads, cut, progress, backend)
     return _committed(folder, commit, replaces)
 
 
@@ -186,7 +172,6 @@ def _search_to_file(
     threads: int,
     cut: Cut,
     progress: Callable[[Any], None] | None,
-    encode: Backend,
     backend: Backend,
 ) -> Commit:
     """Search a partition, or a piece of one, and describe the file as a commit would.
@@ -210,8 +195,8 @@ def _search_to_file(
         "threads": threads,
     }
     graph = part.indptr, part.indices, part.n_right
-    on_device = backend == encode == "cuda"
     publish = publish_settings(folder)
+    on_device = backend == "cuda" and not cut.room and encodes(publish) and _longest_side(part) <= LONGEST_SIDE
     stream: kernels.Stream[Any]
     if backend == "cpu" and not cut.room:
         stream = kernels.stream_row_groups(*graph, layout_of(publish, _terms(folder)), **asked)
@@ -245,6 +230,14 @@ def _search_to_file(
         sizes=writer.sizes.record(),
         plan=str(folder.planned["digest"]),
     )
+
+
+def _longest_side(part: Partition) -> int:
+    """Vertices of the longer side of its bicliques at most."""
+    most = max(part.left_ids.size, part.right_ids.size)
+    if most <= LONGEST_SIDE:
+        return most
+    return max(int(np.diff(part.indptr).max(initial=0)), int(np.bincount(part.indices).max(initial=0)))
 
 
 def _told(stream: kernels.Stream[Any], progress: Callable[[Any], None]) -> Iterator[Any]:

@@ -476,8 +476,7 @@ def _search(
             here.tell([number, kernel.roots_done, kernel.n_roots, kernel.bicliques])
 
     threads = here.threads(placement.threads)
-    places = {"place": placement.search, "data_place": placement.data}
     with WORK.on(number) as found:
-        commit = search_partition(store_uri, run, number, threads, tell, cut=cut, **places)
+        commit = search_partition(store_uri, run, number, threads, tell, placement.search, cut)
         found(commit.rows)
     return commit, cut.reason

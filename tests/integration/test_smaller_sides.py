@@ -12,7 +12,7 @@ import pytest
 
 import bicliq
 import kernels
-from kernels.cuda import stream
+from kernels.cuda import nvcomp, stream
 from kernels.cuda.tuning import Tuning, tuned
 from pipeline.errors import DamageError
 from pipeline.results.bicliques import Bicliques
@@ -78,6 +78,7 @@ def test_files_hold_the_smaller_sides_in_the_codec_that_is_asked_for(both, small
 def test_what_a_gpu_finds_and_the_host_writes_is_the_same(tmp_path, monkeypatch, both, columns, objectives) -> None:
     monkeypatch.setattr(kernels.backend, "_why_not_cuda", lambda: None)
     monkeypatch.setattr(stream, "OUTPUT_WORDS", 1 << 12)
+    monkeypatch.setattr(nvcomp, "library", lambda: None)
     with host_cupy.installed(HostCupy(host_kernels.ENUMERATION), monkeypatch), tuned(Tuning(most_multiprocessors=1)):
         publish = PublishSettings(columns=columns, objectives=objectives)
         settings = Settings(
@@ -103,25 +104,45 @@ def row_groups(tmp_path_factory):
 def test_what_a_gpu_finds_and_encodes_is_the_same(
     tmp_path, monkeypatch, both, row_groups, columns, compression
 ) -> None:
-    monkeypatch.setattr(kernels.backend, "_why_not_cuda", lambda: None)
-    monkeypatch.setattr(stream, "OUTPUT_WORDS_KEPT", 1 << 12)
-    monkeypatch.setattr(search_stage, "_where_encoded", lambda *asked: "cuda")
-    host_row_groups.use_host(monkeypatch)
-    gpu = HostCupy({**host_kernels.ENUMERATION, **row_groups})
-    with host_cupy.installed(gpu, monkeypatch), tuned(Tuning(most_multiprocessors=1)):
-        settings = Settings(
-            store=tmp_path, data_backend="cpu", plan=PlanSettings(partitions=4),
-            publish=PublishSettings(columns=columns, compression=compression),
-            search={"backend": "cuda", "threads": 2}, cluster={"local": True},
-        )  # fmt: skip
-        run(BASKETS, settings)
+    publish = PublishSettings(columns=columns, compression=compression)
+    gpu, found = found_by_a_gpu(tmp_path, monkeypatch, row_groups, publish)
     assert "lay_pages" in gpu.launches
-    found = open_run(settings.store)
     assert verify(found.store, found.run).problems == []
     assert found.manifest.digest == both.manifest.digest
     assert found.manifest.largest == both.manifest.largest
     names = [field.name for field in SCHEMA]
     assert ordered(found.table().select(names).to_pylist()) == ordered(both.table().select(names).to_pylist())
+
+
+def found_by_a_gpu(tmp_path, monkeypatch, row_groups, publish, partitions=4) -> tuple[HostCupy, Run]:
+    """A run on a GPU that is this processor, which encodes as well."""
+    monkeypatch.setattr(kernels.backend, "_why_not_cuda", lambda: None)
+    monkeypatch.setattr(stream, "OUTPUT_WORDS_KEPT", 1 << 12)
+    host_row_groups.use_host(monkeypatch)
+    gpu = HostCupy({**host_kernels.ENUMERATION, **row_groups})
+    with host_cupy.installed(gpu, monkeypatch), tuned(Tuning(most_multiprocessors=1)):
+        settings = Settings(
+            store=tmp_path, data_backend="cpu", plan=PlanSettings(partitions=partitions), publish=publish,
+            search={"backend": "cuda", "threads": 2}, cluster={"local": True},
+        )  # fmt: skip
+        run(BASKETS, settings)
+    return gpu, open_run(settings.store)
+
+
+@pytest.mark.parametrize("columns", ["both", "smaller"])
+def test_the_cpu_encodes_where_a_side_may_be_too_long_for_a_gpu(
+    tmp_path, monkeypatch, both, row_groups, columns
+) -> None:
+    degrees = [len(basket) for basket in BASKETS.values()]
+    buyers = [sum(item in basket for basket in BASKETS.values()) for item in range(0, 200, 10)]
+    longest = max(degrees + buyers)
+    assert longest < len(BASKETS)
+    for most, where in ((longest, "device"), (longest - 1, "host")):
+        monkeypatch.setattr(search_stage, "LONGEST_SIDE", most)
+        publish = PublishSettings(columns=columns)
+        gpu, found = found_by_a_gpu(tmp_path / where, monkeypatch, row_groups, publish, partitions=1)
+        assert ("lay_pages" in gpu.launches) == (where == "device")
+        assert found.manifest.digest == both.manifest.digest
 
 
 def test_every_reader_restores_the_other_side(both, smaller) -> None:

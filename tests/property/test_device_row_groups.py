@@ -167,8 +167,10 @@ def test_an_empty_side_is_refused(gpu: HostCupy) -> None:
 
 
 def test_a_side_that_no_page_holds_is_refused(gpu: HostCupy, monkeypatch) -> None:
-    monkeypatch.setattr(row_groups, "MOST_PAGE_BYTES", 2000)
-    with pytest.raises(BackendError, match=r"500 vertices on one side.*use the CPU backend for data"):
+    longest = row_groups.PAGE_VALUES + row_groups.LONGEST_SIDE
+    assert row_groups._list_bytes(np.int64(longest), row_groups.PLAIN_WIDTH) <= 16 << 20
+    monkeypatch.setattr(row_groups, "LONGEST_SIDE", 499)
+    with pytest.raises(BackendError, match="500 vertices on one side, and a GPU encodes up to 499"):
         list(encode_on_device(on_device(batch_of([(list(range(500)), [1], 0)])), "none"))
 
 
@@ -181,7 +183,7 @@ def test_a_page_that_cannot_be_compressed_is_heard_of(gpu: HostCupy, monkeypatch
         return *found, failed
 
     monkeypatch.setattr(nvcomp, "compress", fail_once)
-    with pytest.raises(BackendError, match="could not compress pages by zstd; use the CPU backend for data"):
+    with pytest.raises(BackendError, match="could not compress pages by zstd; use another codec or the CPU"):
         list(encode_on_device(on_device(batch_of(many(200, 9, 99)))))
 
 

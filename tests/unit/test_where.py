@@ -127,17 +127,15 @@ def test_a_cluster_is_started_where_there_is_work_for_it_or_it_is_asked_for():
 
 
 @pytest.mark.usefixtures("gpu")
-def test_workers_with_a_gpu_each_cut_and_encode_on_it_whatever_the_size():
-    shared = place_run("auto", SearchSettings(), ClusterSettings(local=False), n_edges=1, paths=AUTO_PATHS)
-    assert (shared.search.backend, shared.data.backend) == ("cuda", "cuda")
-    counted = place_run(
-        "auto", SearchSettings(), ClusterSettings(local=False), n_edges=1, paths=AUTO_PATHS, writes_lists=False
-    )
-    assert (counted.search.backend, counted.data.backend) == ("cuda", "cpu")
-    alone = place_run("auto", SearchSettings(), HERE, n_edges=1, paths=AUTO_PATHS)
-    assert (alone.search.backend, alone.data.backend) == ("cuda", "cpu")
-    asked = place_run("cpu", SearchSettings(), ClusterSettings(local=False), n_edges=1, paths=AUTO_PATHS)
-    assert (asked.search.backend, asked.data.backend) == ("cuda", "cpu")
+def test_where_a_graph_is_cut_follows_its_size_and_not_where_it_is_searched():
+    def backends(data_backend, cluster, n_edges):
+        placed = place_run(data_backend, SearchSettings(), cluster, n_edges=n_edges, paths=AUTO_PATHS)
+        return placed.search.backend, placed.data.backend
+
+    for cluster in (ClusterSettings(local=False), HERE):
+        assert backends("auto", cluster, 1) == ("cuda", "cpu")
+        assert backends("auto", cluster, AUTO_BYTES) == ("cuda", "cuda")
+        assert backends("cpu", cluster, AUTO_BYTES) == ("cuda", "cpu")
 
 
 @pytest.mark.usefixtures("gpu")
