@@ -13,6 +13,7 @@ import pyarrow as pa
 
 import kernels
 from kernels.cuda import nvcomp
+from kernels.cuda.row_groups import LONGEST_SIDE
 from pipeline.errors import BackendError
 from pipeline.placement.arrays import library_of
 from pipeline.placement.fallback import gpu_errors
@@ -23,9 +24,12 @@ POOL_KEEPS = 0.6  # of a GPU's memory, between two uses: about what a search tak
 LIBRARIES = ("cupy", "cudf", "cugraph", "rmm")
 
 
-def encodes(publish: PublishSettings) -> bool:
-    """Whether a GPU lays files of bicliques out as these settings ask."""
-    return nvcomp.compresses(publish.compression) and not publish.objectives
+def encodes(publish: PublishSettings, longest_side: int = 0) -> bool:
+    """Whether a GPU lays files of bicliques out as these settings ask.
+
+    None of the bicliques has more vertices than `longest_side` on a side.
+    """
+    return nvcomp.compresses(publish.compression) and not publish.objectives and longest_side <= LONGEST_SIDE
 
 
 def why_no_data_on_device() -> str | None:

@@ -11,7 +11,7 @@ import numpy as np
 import kernels
 from pipeline.formats import Edges
 from pipeline.picture import picture
-from pipeline.placement.device import encodes, why_no_data_on_device
+from pipeline.placement.device import encodes
 from pipeline.placement.where import check_backends
 from pipeline.settings import PublishSettings, Settings
 from pipeline.stages.expected import Expected, expected_output, short
@@ -83,7 +83,7 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
 
 def _gpu_write(found: Expected, publish: PublishSettings, on_host: float) -> float:
     """Seconds to write what a GPU finds, encoded there or else by threads of the host."""
-    if why_no_data_on_device() is not None or not encodes(publish):
+    if not encodes(publish):
         return on_host
     return GPU_WRITE * found.ids * (1.0 if publish.columns == "both" else SMALLER)
 

@@ -13,7 +13,6 @@ from typing import Any, Literal
 import numpy as np
 
 import kernels
-from kernels.cuda.row_groups import LONGEST_SIDE
 from pipeline.errors import LimitReached
 from pipeline.graphs.bipartite import BipartiteGraph
 from pipeline.graphs.reduce import Reduced, reduce
@@ -196,7 +195,7 @@ def _search_to_file(
     }
     graph = part.indptr, part.indices, part.n_right
     publish = publish_settings(folder)
-    on_device = backend == "cuda" and not cut.room and encodes(publish) and _longest_side(part) <= LONGEST_SIDE
+    on_device = backend == "cuda" and not cut.room and encodes(publish, _most_neighbours(part))
     stream: kernels.Stream[Any]
     if backend == "cpu" and not cut.room:
         stream = kernels.stream_row_groups(*graph, layout_of(publish, _terms(folder)), **asked)
@@ -232,11 +231,8 @@ def _search_to_file(
     )
 
 
-def _longest_side(part: Partition) -> int:
-    """Vertices of the longer side of its bicliques at most."""
-    most = max(part.left_ids.size, part.right_ids.size)
-    if most <= LONGEST_SIDE:
-        return most
+def _most_neighbours(part: Partition) -> int:
+    """The largest degree: no biclique has more vertices on a side."""
     return max(int(np.diff(part.indptr).max(initial=0)), int(np.bincount(part.indices).max(initial=0)))
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import kernels
 from flows.cli.app import invoke
+from kernels.cuda import nvcomp
 from pipeline.bench.choice import random_graph
 from pipeline.bench.estimates import SHARE, WORK, MeasuredEstimate, measure_estimates
 from pipeline.bench.graphs import read_graph_file
@@ -89,14 +90,14 @@ def test_a_machine_with_a_gpu_is_told_its_seconds(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(kernels.backend, "_why_not_cuda", lambda: None)
-    monkeypatch.setattr("pipeline.questions.estimate.why_no_data_on_device", lambda: "cuDF is missing")
+    monkeypatch.setattr(nvcomp, "library", lambda: None)
     with host_cupy.installed(HostCupy({}), monkeypatch):
         found = asked(capsys, str(BUNDLED), "--threads", "1")
         assert invoke(["estimate", str(BUNDLED)]) == 0
         assert kernels.gpu_seconds(23_000_000) == pytest.approx(1.004)  # two multiprocessors
     seconds = found["seconds"]
     assert 0.004 < seconds["gpu_search"] < 1
-    assert seconds["gpu_write"] == seconds["write"]  # without cuDF the host writes
+    assert seconds["gpu_write"] == seconds["write"]  # without nvCOMP the host writes
     assert "; on the GPU 0.0" in capsys.readouterr().out
 
 

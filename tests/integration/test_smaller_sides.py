@@ -15,10 +15,10 @@ import kernels
 from kernels.cuda import nvcomp, stream
 from kernels.cuda.tuning import Tuning, tuned
 from pipeline.errors import DamageError
+from pipeline.placement import device
 from pipeline.results.bicliques import Bicliques
 from pipeline.run import run
 from pipeline.settings import PlanSettings, PublishSettings, Settings
-from pipeline.stages import search as search_stage
 from pipeline.stages.verify import verify
 from pipeline.store.biclique_reader import GRAPHS_HELD, LargerSides
 from pipeline.store.bicliques import SCHEMA, SMALLER_SCHEMA, table_of_rows
@@ -138,7 +138,7 @@ def test_the_cpu_encodes_where_a_side_may_be_too_long_for_a_gpu(
     longest = max(degrees + buyers)
     assert longest < len(BASKETS)
     for most, where in ((longest, "device"), (longest - 1, "host")):
-        monkeypatch.setattr(search_stage, "LONGEST_SIDE", most)
+        monkeypatch.setattr(device, "LONGEST_SIDE", most)
         publish = PublishSettings(columns=columns)
         gpu, found = found_by_a_gpu(tmp_path / where, monkeypatch, row_groups, publish, partitions=1)
         assert ("lay_pages" in gpu.launches) == (where == "device")
