@@ -28,7 +28,7 @@ from kernels.enumeration import (
     stream_row_groups,
     stream_smaller_sides,
 )
-from kernels.errors import BackendError, BicliqError, CapacityError
+from kernels.errors import BackendError, BicliqError, CapacityError, TooManyError
 from kernels.estimate import BicliqueEstimate, estimate_bicliques, gpu_seconds
 from kernels.finding import FindProgress, FindResult, Group, gpu_cannot_find, top_bicliques
 from kernels.grouping import cut_roots, group_roots
@@ -73,6 +73,7 @@ __all__ = [
     "SmallerBatch",
     "Stream",
     "SurpriseTerms",
+    "TooManyError",
     "available_threads",
     "biclique_hashes",
     "change_rows",

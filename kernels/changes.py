@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from kernels.allowance import Allowance
 from kernels.arguments import (
     as_int32,
     checked_csr,
@@ -256,7 +257,14 @@ class ChangeSearch:
         return round(found * (self.cost / paths)) if paths else 0
 
     @memory_is_capacity
-    def find(self, *, threads: int = 1, backend: str = "cpu", portion: tuple[int, int] | None = None) -> Changes:
+    def find(
+        self,
+        *,
+        threads: int = 1,
+        backend: str = "cpu",
+        portion: tuple[int, int] | None = None,
+        most: int | None = None,
+    ) -> Changes:
         """Search the changes.
 
         Parameters
@@ -269,6 +277,8 @@ class ChangeSearch:
         portion : tuple of int, optional
             Search these changes only, one of `portions`. What appears is then of no other portion;
             what vanishes may be of several (`unite_changes`).
+        most : int, optional
+            Bicliques that may be met, as `estimate` counts them.
 
         Returns
         -------
@@ -278,13 +288,15 @@ class ChangeSearch:
         ------
         BackendError
             If the backend cannot run here.
+        TooManyError
+            If more than `most` bicliques are met.
 
         Notes
         -----
         Memory: what appears and vanishes, the subgraphs of `PATHS_A_SEARCH` paths, and some 24
         bytes for each vertex, isolated ones too.
         """
-        workers, ran_on = number_of_threads(threads), ""
+        workers, ran_on, met = number_of_threads(threads), "", Allowance(most)
         found, judged = load_extension().FoundChanges(), []
         judge = CudaJudge(self._tables(), self._least) if backend == Backend.CUDA else None
         with ThreadPoolExecutor(workers, "changes") as pool:
@@ -292,10 +304,11 @@ class ChangeSearch:
                 graph = self._spanned(first, last, pool, workers)
                 settle = partial(self._settle, found, pool, workers, graph.told, first)
                 with self._streamed(graph, workers, backend) as stream:
+                    batches = map(met.counted, stream)
                     if judge is None:
-                        _finish(settle([_columns_of(batch) for batch in stream]))
+                        _finish(settle([_columns_of(batch) for batch in batches]))
                     else:
-                        judged += [_judged(judge, batch, graph.told, settle) for batch in stream if len(batch)]
+                        judged += [_judged(judge, batch, graph.told, settle) for batch in batches if len(batch)]
                     ran_on = stream.result.backend
             return _listed(found, judged, pool, workers, ran_on, empty_on_host if judge else np.empty)
 
@@ -311,17 +324,30 @@ class ChangeSearch:
         csr = graph.indptr, graph.indices, len(graph.right)
         return stream_maximal_bicliques(*csr, backend=backend, on_device=True, **self._least)
 
-    def _request(self, graph: Subgraphs, workers: int) -> EnumerationRequest:
+    def _request(self, graph: Subgraphs, workers: int, most: int | None = None) -> EnumerationRequest:
         """The search of subgraphs on the CPU, below the roots that find everything."""
         csr = graph.indptr, graph.indices, len(graph.right)
         side = choose_side(np.diff(graph.indptr), np.bincount(graph.indices, minlength=csr[2]))
         order, roots = graph.searches[side]
-        bounds: dict[str, Any] = {"side": side, "roots": roots, "threads": workers, **self._least}
+        bounds: dict[str, Any] = {
+            "side": side,
+            "roots": roots,
+            "threads": workers,
+            "max_bicliques": most,
+            **self._least,
+        }
         return replace(checked_request(*csr, Backend.CPU, **bounds), order=order)
 
     @memory_is_capacity
     def find_rows(
-        self, hashes: Sequence[Any], side: Side, place: Any, *, threads: int = 1, least: int = 0
+        self,
+        hashes: Sequence[Any],
+        side: Side,
+        place: Any,
+        *,
+        threads: int = 1,
+        least: int = 0,
+        most: int | None = None,
     ) -> Changes | RowChanges:
         """Search the changes on the CPU, and make rows of smaller sides of what is found.
 
@@ -338,6 +364,8 @@ class ChangeSearch:
             As of `find`.
         least : int
             Where fewer bicliques are met, lists are made of them, as by `find`.
+        most : int, optional
+            As of `find`.
 
         Returns
         -------
@@ -347,6 +375,8 @@ class ChangeSearch:
         ------
         ValueError
             If a vertex has no hash, or no place.
+        TooManyError
+            If more than `most` bicliques are met.
 
         Notes
         -----
@@ -367,13 +397,15 @@ class ChangeSearch:
         left, right = (checked_hashes(each, n, f"{name}_hashes") for name, each, n in sides)
         of_graph = left, right, one_of("side", side, ("left", "right")) == "left", as_int32(place, "place")
         found, vertices, groups = extension.FoundRows(), extension.RowVertices(*of_graph), self._groups()
+        met = Allowance(most)
         with ThreadPoolExecutor(workers, "changes") as pool:
             for first, last in groups:
                 graph = self._spanned(first, last, pool, workers)
                 few = least if len(groups) == 1 else 0
                 settler = extension.Settler(self._search, vertices, found, *graph.told, first, few)
-                search = CpuSearch(self._request(graph, workers), "enumerate", settler=settler)
+                search = CpuSearch(self._request(graph, workers, met.left), "enumerate", settler=settler)
                 search.wait(None)
+                met.take(search.progress().bicliques)
                 ran_on, kept = search.result().backend, settler.finish()
                 if kept is not None:
                     lists, batches = extension.FoundChanges(), [arrays[:4] for arrays in kept]

@@ -19,6 +19,10 @@ class CapacityError(BicliqError):
     """Raised when a request is beyond what the kernels hold, before a result could be wrong."""
 
 
+class TooManyError(BicliqError):
+    """Raised when a search meets more than its caller wants to pay for; what was found is gone."""
+
+
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
 

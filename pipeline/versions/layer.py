@@ -133,11 +133,17 @@ class Roots:
         return found
 
     def rows(
-        self, search: kernels.ChangeSearch, threads: int, hashes: tuple[Hashes, Hashes], bicliques: int
+        self,
+        search: kernels.ChangeSearch,
+        threads: int,
+        most: int | None,
+        *,
+        hashes: tuple[Hashes, Hashes],
+        bicliques: int,
     ) -> AnyChanges:
         """Search changes, and make rows of what is found, where it is a layer of smaller sides."""
         least = most_folded(bicliques) // 2  # about as many vanish as appear
-        return search.find_rows(hashes, self._side, self._order, threads=threads, least=least)
+        return search.find_rows(hashes, self._side, self._order, threads=threads, least=least, most=most)
 
     def laid_out_rows(self, rows: kernels.ChangedRows, *, by_partition: bool) -> kernels.LaidOutRows:
         """Return rows as row groups, as `laid_out` returns lists."""

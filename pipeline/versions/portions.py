@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from typing import Any
@@ -27,13 +27,14 @@ from pipeline.store.layout import RunFolder, Store
 from pipeline.store.manifest import ran_on
 from pipeline.store.records import StoredFile
 from pipeline.versions.difference import AnyChanges, Difference, Step
+from pipeline.versions.way import Way
 
 FOUND_A_PORTION = 25_000
 """Bicliques that are expected in a portion: 0.1 s of one thread, so that all workers end at about
 the same time, and a hundred times what a task costs."""
 
 
-AsRows = Callable[[kernels.ChangeSearch, int], AnyChanges]
+AsRows = Callable[[kernels.ChangeSearch, int, int | None], AnyChanges]
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class _Portion:
     edges: StoredFile
     least: tuple[tuple[str, int], ...]
     range: tuple[int, int]
+    most: int | None
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def find_changes(
     difference: Difference,
     folder: RunFolder,
     placement: Placement,
-    found: int,
+    way: Way,
     as_rows: AsRows,
     dashboard: Callable[[str], None] = lambda address: None,
 ) -> Found:
@@ -98,11 +100,12 @@ def find_changes(
         The version that is being made; workers leave files in it, which are gone at the end.
     placement
         Where, and on how many threads.
-    found
-        About how many bicliques are expected.
+    way
+        About how many bicliques are expected, and after how many the search is given up.
     as_rows
-        Searches changes on so many threads of the CPU, and makes rows of what it finds, where that
-        pays. A cluster and a GPU make lists in any case, and so do edges that both come and go.
+        Searches changes on so many threads of the CPU, with so many bicliques at most, and makes
+        rows of what it finds, where that pays. A cluster and a GPU make lists in any case, and so
+        do edges that both come and go.
     dashboard
         Called with the address of the cluster's dashboard.
 
@@ -110,26 +113,30 @@ def find_changes(
     ------
     BicliqError
         Where a portion could not be searched, or the cluster was lost.
+    TooManyError
+        Where more is found than `way` allows.
     """
     with placement.opened() as client:
         if client is None:
-            return _found_here(difference, placement, as_rows)
+            return _found_here(difference, placement, as_rows, way.most)
         dashboard(client.dashboard_link)
-        shared = SharedSearch(client, folder, placement, max(found // FOUND_A_PORTION, 1))
+        shared = SharedSearch(client, folder, placement, way)
         changes = difference.find(shared.find)
     return Found(changes, ran_on(shared.backends), shared.threads, len(shared.workers))
 
 
-def _found_here(difference: Difference, placement: Placement, as_rows: AsRows) -> Found:
+def _found_here(difference: Difference, placement: Placement, as_rows: AsRows, most: int | None) -> Found:
     threads = kernels.number_of_threads(placement.threads)
 
     def find(step: Step, search: kernels.ChangeSearch) -> kernels.Changes:
-        return _placed(placement.search, search, threads)
+        return _placed(placement.search, search, threads, most)
 
     def find_rows(search: kernels.ChangeSearch) -> AnyChanges:
         def on(backend: str) -> AnyChanges:
             on_cpu = backend == kernels.Backend.CPU
-            return as_rows(search, threads) if on_cpu else search.find(threads=threads, backend=backend)
+            if on_cpu:
+                return as_rows(search, threads, most)
+            return search.find(threads=threads, backend=backend, most=most)
 
         return placement.search.run(on)
 
@@ -138,20 +145,21 @@ def _found_here(difference: Difference, placement: Placement, as_rows: AsRows) -
 
 
 def _placed(
-    place: Place, search: kernels.ChangeSearch, threads: int, portion: tuple[int, int] | None = None
+    place: Place, search: kernels.ChangeSearch, threads: int, most: int | None, portion: tuple[int, int] | None = None
 ) -> kernels.Changes:
     """Search all changes, or a portion; where a GPU fails that "auto" chose, on the CPU."""
-    return place.run(lambda backend: search.find(threads=threads, backend=backend, portion=portion))
+    return place.run(lambda backend: search.find(threads=threads, backend=backend, portion=portion, most=most))
 
 
 class SharedSearch:
     """A search that the workers of a cluster share, and what they tell of it."""
 
-    def __init__(self, client: Any, folder: RunFolder, placement: Placement, portions: int) -> None:
-        self._client, self._folder, self._placement, self._portions = client, folder, placement, portions
+    def __init__(self, client: Any, folder: RunFolder, placement: Placement, way: Way) -> None:
+        self._client, self._folder, self._placement, self._way = client, folder, placement, way
         self.workers: set[str] = set()
         self.backends: list[str] = []
-        self.threads = 0
+        self.threads, self._appeared = 0, 0
+        self._too_many: kernels.TooManyError | None = None
 
     def find(self, step: Step, search: kernels.ChangeSearch) -> kernels.Changes:
         """Hand out the portions of a step, and unite what is found in them."""
@@ -159,17 +167,38 @@ class SharedSearch:
         left, right = step.edges
         edges = folder.write_arrays(f"changes/edges-{_attempt()}.arrow", {"left": left, "right": right})
         told = folder.store.uri, folder.run, step.stored, edges, tuple(sorted(step.least.items()))
-        portions = [_Portion(*told, range) for range in search.portions(self._portions)]
+        wanted = max(self._way.found // FOUND_A_PORTION, 1)
+        portions = [_Portion(*told, range, self._way.most) for range in search.portions(wanted)]
         waiting = enumerate(portions)
 
         def next_task() -> tuple[int, Task] | None:
             number, portion = next(waiting, (0, None))
-            return None if portion is None else (number, partial(_search, portion, number, self._placement))
+            if portion is None or self._too_many is not None:
+                return None
+            return number, partial(_search, portion, number, self._placement)
 
         try:
-            return kernels.unite_changes(self._read(ended) for ended in hand_out(self._client, next_task))
+            return kernels.unite_changes(self._found(hand_out(self._client, next_task)))
         finally:
             self._remove_files()
+
+    def _found(self, portions: Iterator[Ended]) -> Iterator[kernels.Changes]:
+        """What portions found, until it is too many; the end of those is waited for that run yet."""
+        for ended in portions:
+            if isinstance(ended.error, kernels.TooManyError):
+                self._too_many = ended.error
+            elif self._too_many is None:
+                found = self._read(ended)
+                self._count(len(found.appeared))
+                yield found
+        if self._too_many is not None:
+            raise self._too_many
+
+    def _count(self, appeared: int) -> None:
+        """Count what appeared in all portions, which is at least as many as were met."""
+        self._appeared, most = self._appeared + appeared, self._way.most
+        if most is not None and self._appeared > most:
+            self._too_many = kernels.TooManyError(f"more than {most:,} bicliques are found around what changed")
 
     def _read(self, ended: Ended) -> kernels.Changes:
         """What was found in a portion; its file is removed."""
@@ -210,7 +239,7 @@ def _search(portion: _Portion, number: int, placement: Placement, here: Here) ->
     with WORK.on(number) as count:
         with _OPENING:
             search = _opened(portion.store, portion.run, portion.graph, portion.edges, portion.least)
-        found = _placed(placement.search, search, threads, portion.range)
+        found = _placed(placement.search, search, threads, portion.most, portion.range)
         count(len(found.appeared))
     arrays = {f"{kind}_{field.name}": getattr(getattr(found, kind), field.name) for kind in _KINDS for field in _FIELDS}
     folder = Store.open(portion.store, create=False).run(portion.run)

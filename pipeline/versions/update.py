@@ -368,16 +368,18 @@ class _Update:
                 "edges": len(extended.left),
                 "unchanged": extended.unchanged,
                 "gone": len(extended.gone[0]),
-                "appeared": None,
-                "vanished": None,
+                **dict.fromkeys(("appeared", "vanished", "seconds")),
                 "workers": 0,
                 "placement": {},
-                "seconds": None,
             },
         }
-        if way.how == "full run":
-            return self._searched_whole(asked, way, extended)
-        return self._changed(asked, changes, way, extended)
+        if way.how == "changes":
+            try:
+                return self._changed(asked, changes, way, extended)
+            except kernels.TooManyError as error:
+                way = Way("full run", f"{error}, where about {way.found:,} were expected: a full run is cheaper")
+                asked["update"].update(how=way.how, reason=way.reason)
+        return self._searched_whole(asked, way, extended)
 
     def _taken_now(self) -> dict[str, Any]:
         """The files that versions took, and whether they were last taken away.
@@ -426,7 +428,7 @@ class _Update:
             hashes, plan = extended.hashes(graph), read_plan(self._base)
             roots = Roots(plan, len(hashes[0 if plan.side == "left" else 1]))
             as_rows = partial(roots.rows, hashes=hashes, bicliques=bicliques)
-            found = find_changes(changes, self._folder, placement, way.found, as_rows, self._observer.dashboard)
+            found = find_changes(changes, self._folder, placement, way, as_rows, self._observer.dashboard)
         appeared, vanished = found.changes.appeared, found.changes.vanished
         did: dict[str, Any] = {"appeared": len(appeared), "vanished": len(vanished)}
         asked["update"].update(workers=found.workers, placement=placement.record("changes"))

@@ -80,6 +80,16 @@ def test_ten_runs_are_alike_by_portions_as_well() -> None:
     assert (len(united.appeared), len(united.vanished)) == expected[:2]
 
 
+def test_a_search_that_may_meet_no_more_ends_there() -> None:
+    graph = random_graph(9, 500, 200, 0.12)
+    ends = batch(graph, 0.01)
+    search = kernels.ChangeSearch(*graph, *ends)
+    appeared = len(search.find(backend="cuda").appeared)
+    assert len(search.find(backend="cuda", most=10 * appeared).appeared) == appeared
+    with pytest.raises(kernels.TooManyError, match=f"more than {appeared // 2:,} bicliques"):
+        search.find(backend="cuda", most=appeared // 2)
+
+
 @pytest.mark.parametrize("name", ["gowalla", "YouTube", "EuAll"])
 def test_a_thousandth_of_a_real_graph(name: str) -> None:
     loaded = load(name)

@@ -271,6 +271,29 @@ def test_a_full_run_is_made_where_it_is_cheaper_and_said(tmp_path, monkeypatch):
     assert verify_store(Store.open(settings.store)).problems == []
 
 
+@pytest.mark.parametrize("delete", [False, True])
+def test_a_search_that_finds_far_more_than_was_expected_is_given_up(tmp_path, monkeypatch, delete):
+    edges = pq.read_table(DATA / "UCforum.parquet")
+    order = np.random.default_rng(1).permutation(len(edges))
+    for name, rows in (("few", order[300:]), ("all", order), ("new", order[:300])):
+        pq.write_table(edges.take(rows), tmp_path / f"{name}.parquet")
+    before, after = ("all", "few") if delete else ("few", "all")
+    settings: Settings = load_settings(store=str(tmp_path / "s"), **HERE)
+    run(str(tmp_path / f"{before}.parquet"), settings)
+    monkeypatch.setattr(way, "FEW", 0)
+    monkeypatch.setattr(way, "FEW_PATHS", 0)
+    monkeypatch.setattr(kernels.ChangeSearch, "estimate", lambda search, *, rough: 1)
+    found = update(str(tmp_path / "new.parquet"), settings, delete=delete)
+    whole = run(str(tmp_path / f"{after}.parquet"), load_settings(store=str(tmp_path / "t"), **HERE))
+    assert (found.how, found.bicliques, found.digest) == ("full run", whole.bicliques, whole.digest)
+    assert "where about 1 were expected: a full run is cheaper" in found.reason
+    record = Store.open(found.store).run(found.version).read_record("run.json")["update"]
+    assert (record["how"], record["reason"], record["appeared"]) == ("full run", found.reason, None)
+    assert verify_store(Store.open(settings.store)).problems == []
+    assert verify_store(Store.open(settings.store)).leftovers == []
+    assert update(str(tmp_path / "new.parquet"), settings, delete=delete).how == "taken"
+
+
 def test_hashes_of_bicliques_add_up_to_the_digest():
     lists = [0, 2, 3], [0, 1, 1], [0, 1, 3], [0, 0, 1]
     assert int(kernels.biclique_hashes(*lists).sum(dtype=np.uint64)) == kernels.set_digest(*lists)

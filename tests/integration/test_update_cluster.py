@@ -34,7 +34,7 @@ def every_batch_is_worth_it(monkeypatch):
     monkeypatch.setattr(where, "FOUND_A_THREAD", 0)
     monkeypatch.setattr(portions, "FOUND_A_PORTION", 300)
     monkeypatch.setattr(way, "FEW_PATHS", 0)
-    monkeypatch.setattr(way, "PRICE", 0)  # no full run
+    monkeypatch.setattr(way, "FEW", 10**9)  # no full run
 
 
 @pytest.fixture
@@ -65,6 +65,19 @@ def left_by_workers(store) -> list[str]:
 def rows_of(store, version) -> set[tuple[frozenset[int], frozenset[int]]]:
     rows = open_run(str(store), version).table().to_pylist()
     return {(frozenset(row["left"]), frozenset(row["right"])) for row in rows}
+
+
+@pytest.mark.parametrize("most", [20, 2000])  # one portion finds more, or all together
+def test_a_cluster_gives_a_search_up_that_finds_too_many(table, cluster, monkeypatch, most):
+    base_of(table, table / "there")
+    chosen = way.Way("changes", "few are expected", 5000, most)
+    monkeypatch.setattr("pipeline.versions.difference.choose_way", lambda *asked: chosen)
+    found = update(str(table / "new.csv"), settings_of(table / "there", cluster))
+    whole = run(str(table / "all.csv"), settings_of(table / "whole"))
+    assert (found.how, found.digest, found.bicliques) == ("full run", whole.digest, whole.bicliques)
+    assert found.reason.startswith(f"more than {most:,} bicliques are found around what changed, where about 5,000")
+    assert left_by_workers(table / "there") == []
+    assert verify_store(Store.open(found.store)).problems == []
 
 
 def test_a_cluster_finds_what_this_process_finds(table, cluster):

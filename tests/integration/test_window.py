@@ -121,6 +121,17 @@ def test_a_full_run_is_made_of_the_window_where_that_is_cheaper(tmp_path, monkey
     assert (later.how, later.digest) == ("changes", whole.digest)
 
 
+def test_a_window_that_moves_too_much_is_searched_whole(tmp_path, monkeypatch):
+    settings = asked(tmp_path)
+    run(table(tmp_path / "a.csv", JANUARY), settings)
+    monkeypatch.setattr(difference, "choose_way", lambda *_: Way("changes", "one is expected", 1, 1))
+    found = update(table(tmp_path / "b.csv", LATER), settings)
+    assert (found.how, found.gone) == ("full run", 2)
+    assert found.reason.startswith("more than 1 bicliques are found around what changed")
+    whole = run(table(tmp_path / "all.csv", within(JANUARY + LATER, 4)), asked(tmp_path, "scratch", window=None))
+    assert found.digest == whole.digest
+
+
 def test_a_window_holds_without_a_store_too(tmp_path, capsys):
     rows = table(tmp_path / "a.csv", JANUARY)
     line = ["enumerate", rows, "--left", "user", "--right", "item", "--time", "day", "--digest", "--json"]

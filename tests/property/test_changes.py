@@ -1,5 +1,6 @@
 """What new edges change, against the bicliques before and after by force."""
 
+from bisect import bisect_left
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -229,6 +230,35 @@ def test_no_new_edge_changes_nothing():
     assert isinstance(found, kernels.Changes)
     assert isinstance(found.appeared, kernels.BicliqueLists)
     assert (len(found.appeared), len(found.vanished), found.backend) == (0, 0, "")
+
+
+@settings(max_examples=300, deadline=None)
+@given(batches(), st.integers(1, 2), st.booleans(), st.sampled_from([1, 2, 65_536]))
+def test_a_search_that_may_meet_no_more_ends_there(batch, threads, in_groups, of_a_batch):
+    edges, new, n_left, n_right = batch
+    graph, ends = graph_of(edges, n_left, n_right), np.array(sorted(new), np.int64).reshape(-1, 2).T
+    appeared = listed(found_by(*batch).appeared)
+    hashes = [np.arange(n, dtype=np.uint64) for n in (n_left, n_right)]
+    with pytest.MonkeyPatch.context() as patch:
+        if in_groups:
+            patch.setattr("kernels.changes.PATHS_A_SEARCH", 20)
+        patch.setattr("kernels.changes.checked_request", partial(checked_request, batch_bicliques=of_a_batch))
+        search = kernels.ChangeSearch(graph.indptr, graph.indices, n_right, *ends)
+
+        def is_enough(find, most):
+            try:
+                found = find(threads=threads, most=most)
+            except kernels.TooManyError:
+                return False
+            assert len(found.appeared) == len(appeared)
+            return True
+
+        finds = search.find, partial(search.find_rows, hashes, "left", np.arange(n_left))
+        most = len(new) * len(appeared)
+        met = [bisect_left(range(most + 1), True, key=partial(is_enough, find)) for find in finds]
+    assert most >= met[0] == met[1] >= len(appeared)  # a biclique of several changes is met once or more often
+    if len(new) == 1:
+        assert met[0] == len(appeared)
 
 
 @settings(max_examples=300, deadline=None)

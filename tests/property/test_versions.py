@@ -3,6 +3,7 @@
 import itertools
 import pickle
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 
 import fsspec
@@ -31,7 +32,7 @@ from pipeline.store.layout import RunFolder, Store
 from pipeline.store.manifest import ran_on
 from pipeline.store.results import open_run
 from pipeline.versions.compact import compact
-from pipeline.versions.portions import Found, SharedSearch
+from pipeline.versions.portions import FOUND_A_PORTION, Found, SharedSearch
 from pipeline.versions.prune import prune
 from pipeline.versions.update import update
 from tests.reference.brute_force import maximal_bicliques, passing
@@ -86,9 +87,9 @@ def killed_at(kind, method, time):
             yield
 
 
-def in_portions(portions, difference, folder, placement, *_):
+def in_portions(portions, difference, folder, placement, way, *_):
     """Search what changes as the workers of a cluster do, in this process."""
-    shared = SharedSearch(None, folder, placement, portions)
+    shared = SharedSearch(None, folder, placement, replace(way, found=portions * FOUND_A_PORTION))
     changes = difference.find(shared.find)
     assert not [name for name in folder.files("changes") if name.endswith(".arrow")]
     return Found(changes, ran_on(shared.backends), shared.threads, 0)
@@ -170,6 +171,14 @@ class Versions(RuleBasedStateMachine):
                 patch.setattr(f"pipeline.versions.way.{name}", -1)
             patch.setattr("pipeline.versions.way.PRICE", 10**9)
             self.take(self.table(rows), self.edges | rows)
+
+    @rule(rows=TABLES)
+    def find_more_than_was_expected(self, rows):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("pipeline.versions.way.FEW_PATHS", -1)
+            patch.setattr("pipeline.versions.way.GIVEN_UP", 0)
+            found = self.take(self.table(rows), self.edges | rows)
+        assert found.how in ("full run", "nothing", "taken") or found.appeared == 0
 
     @rule(rows=TABLES, where=st.sampled_from(["commit", "sink", "write_record"]))
     def be_killed_and_do_it_again(self, rows, where):
