@@ -183,7 +183,7 @@ class SharedSearch:
             self._remove_files()
 
     def _found(self, portions: Iterator[Ended]) -> Iterator[kernels.Changes]:
-        """What portions found, until it is too many; the end of those is waited for that run yet."""
+        """What portions found, until it is too many; those that still run are waited for."""
         for ended in portions:
             if isinstance(ended.error, kernels.TooManyError):
                 self._too_many = ended.error
