@@ -68,8 +68,7 @@ class Difference:
         ways = [choose_way(search, bicliques) for _, search in self._steps]
         whole = [way for way in ways if way.how == "full run"]
         reasons, found = "; ".join(way.reason for way in ways), sum(way.found for way in ways)
-        limits = [way.most for way in ways if way.most is not None]
-        return whole[0] if whole else Way("changes", reasons, found, max(limits, default=None))
+        return whole[0] if whole else Way("changes", reasons, found, ways[0].most)
 
     @property
     def cost(self) -> int:

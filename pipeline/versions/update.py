@@ -377,7 +377,8 @@ class _Update:
             try:
                 return self._changed(asked, changes, way, extended)
             except kernels.TooManyError as error:
-                way = Way("full run", f"{error}, where about {way.found:,} were expected: a full run is cheaper")
+                expected = f"about {way.found:,}" if way.found else "few"
+                way = Way("full run", f"{error}, where {expected} were expected: a full run is cheaper")
                 asked["update"].update(how=way.how, reason=way.reason)
         return self._searched_whole(asked, way, extended)
 

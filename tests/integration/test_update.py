@@ -294,6 +294,13 @@ def test_a_search_that_finds_far_more_than_was_expected_is_given_up(tmp_path, mo
     assert update(str(tmp_path / "new.parquet"), settings, delete=delete).how == "taken"
 
 
+def test_a_batch_that_is_too_small_for_an_estimate_may_be_given_up_too(tmp_path, shop, monkeypatch):
+    monkeypatch.setattr(way, "GIVEN_UP", 0)
+    found = update(csv(tmp_path / "new.csv", [("dan", "rum")]), shop)
+    assert (found.how, found.digest) == ("full run", from_scratch(tmp_path, [*SHOP, ("dan", "rum")]).digest)
+    assert "around what changed, where few were expected: a full run is cheaper" in found.reason
+
+
 def test_hashes_of_bicliques_add_up_to_the_digest():
     lists = [0, 2, 3], [0, 1, 1], [0, 1, 3], [0, 0, 1]
     assert int(kernels.biclique_hashes(*lists).sum(dtype=np.uint64)) == kernels.set_digest(*lists)
