@@ -195,7 +195,7 @@ class SharedSearch:
             raise self._too_many
 
     def _count(self, appeared: int) -> None:
-        """Count what appeared in all portions, which is at least as many as were met."""
+        """Count what appeared in all portions; no fewer were met."""
         self._appeared, most = self._appeared + appeared, self._way.most
         if most is not None and self._appeared > most:
             self._too_many = kernels.TooManyError(f"more than {most:,} bicliques are found around what changed")

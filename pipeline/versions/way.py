@@ -25,9 +25,10 @@ vanishes in it is searched as well, and both are written. Measured by CPU second
 marvel, YouTube, EuAll and gowalla, where many change."""
 
 ROUGH = 4
-"""How far above the truth a rough estimate may be that speaks for a full run: where so many fewer
-would speak for the changes, more is looked at. What speaks for the changes is believed. Of 66
-batches of 0.1 to 0.5 % seven were further below the truth (0.02 to 0.22 of what was found)."""
+"""How many times too high a rough estimate may be. Where it speaks for a full run, and so many
+times fewer would not, an exact one decides. One that speaks for the changes is believed, though of
+66 batches of 0.1 to 0.5 % seven were estimated at 0.02 to 0.22 of what was found: see `GIVEN_UP`.
+"""
 
 GIVEN_UP = 2
 """Where a search around the changed edges finds as much as this many full runs cost, it is given up
@@ -74,7 +75,7 @@ def choose_way(search: kernels.ChangeSearch, bicliques: int) -> Way:
     Notes
     -----
     The estimate is seeded, so that the same batch is always made in the same way. A rough one takes
-    3 to 15 ms, an exact one 20 to 80: a quarter of what a thousandth of YouTube's edges takes.
+    2 to 17 ms, an exact one 15 to 80, up to a quarter of an update by a thousandth of the edges.
     """
     paths, worth = search.cost // PATHS, max(bicliques, FEW * PRICE)
     most = GIVEN_UP * worth // PRICE
