@@ -380,9 +380,9 @@ class ChangeSearch:
 
         Notes
         -----
-        What `find` finds, in less time: the thread that finds bicliques settles them at once
-        (`src/enumeration/row_settler.hpp`), and sides, sums of hashes and roots are written down as
-        they are looked at (`smaller_rows.hpp`).
+        What `find` finds, in less time: a biclique is settled where it is found, as a word of its
+        rows and one of its columns (`src/enumeration/change_sink.hpp`), and no list of it is made
+        but of its smaller side (`smaller_rows.hpp`).
 
         Examples
         --------
@@ -402,15 +402,15 @@ class ChangeSearch:
             for first, last in groups:
                 graph = self._spanned(first, last, pool, workers)
                 few = least if len(groups) == 1 else 0
-                settler = extension.Settler(self._search, vertices, found, *graph.told, first, few)
+                left_of, right_of, _, *starts = graph.told
+                told = graph.indptr, graph.indices, left_of, right_of, *starts
+                settler = extension.Settler(self._search, vertices, found, *told, first, few)
                 search = CpuSearch(self._request(graph, workers, met.left), "enumerate", settler=settler)
                 search.wait(None)
                 met.take(search.progress().bicliques)
-                ran_on, kept = search.result().backend, settler.finish()
-                if kept is not None:
-                    lists, batches = extension.FoundChanges(), [arrays[:4] for arrays in kept]
-                    _finish(self._settle(lists, pool, workers, graph.told, first, batches))
-                    return _listed(lists, [], pool, workers, ran_on)
+                ran_on = search.result().backend
+                if settler.finish():
+                    return _listed(found.others, [], pool, workers, ran_on)
         appeared, vanished = map(ChangedRows, found.take(vertices))
         return RowChanges(appeared, vanished, ran_on)
 

@@ -269,12 +269,9 @@ def test_a_search_that_may_meet_no_more_ends_there(batch, threads, in_groups, of
     st.integers(0, 2**32),
     st.integers(1, 2),
     st.booleans(),
-    st.sampled_from([1, 2, 65_536]),
     st.sampled_from([0, 3, 8]),
 )
-def test_rows_of_smaller_sides_are_of_the_same_bicliques(
-    batch, least, side, seed, threads, in_groups, of_a_batch, too_few
-):
+def test_rows_of_smaller_sides_are_of_the_same_bicliques(batch, least, side, seed, threads, in_groups, too_few):
     edges, new, n_left, n_right = batch
     expected = found_by(*batch, least)
     generator = np.random.default_rng(seed)
@@ -285,8 +282,6 @@ def test_rows_of_smaller_sides_are_of_the_same_bicliques(
     with pytest.MonkeyPatch.context() as patch:
         if in_groups:
             patch.setattr("kernels.changes.PATHS_A_SEARCH", 20)
-        # Changes go on in another batch, and the first ones are kept until they are no longer few.
-        patch.setattr("kernels.changes.checked_request", partial(checked_request, batch_bicliques=of_a_batch))
         search = kernels.ChangeSearch(graph.indptr, graph.indices, n_right, *ends, **thresholds)
         found = search.find_rows(hashes, side, place, threads=threads, least=too_few)
         if isinstance(found, kernels.Changes):
@@ -320,6 +315,48 @@ def test_rows_of_smaller_sides_are_of_the_same_bicliques(
             )
             for left, right in listed(lists)
         )
+
+
+def of_scratch(edges, n_left, n_right, least):
+    """Maximal bicliques by the search of the whole graph, which is another one."""
+    graph = graph_of(edges, n_left, n_right)
+    thresholds = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
+    with kernels.stream_maximal_bicliques(graph.indptr, graph.indices, n_right, **thresholds) as stream:
+        return {biclique for batch in stream for biclique in listed(batch)}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.tuples(st.integers(4, 70), st.integers(4, 70)),
+    st.sampled_from([0.05, 0.15, 0.3, 0.45]),
+    st.integers(1, 12),
+    st.tuples(st.integers(1, 2), st.integers(1, 2), st.integers(1, 6)),
+    st.sampled_from(["left", "right"]),
+    st.integers(1, 2),
+)
+def test_rows_and_lists_of_subgraphs_of_all_shapes(seed, sizes, density, n_new, least, side, threads):
+    # More than 32 rows and columns, vertices that are adjacent to all, and new edges that meet.
+    generator = np.random.default_rng(seed)
+    n_left, n_right = sizes
+    table = generator.random(sizes) < min(density, 18 / min(sizes))
+    table[generator.integers(n_left)] = table[:, generator.integers(n_right)] = True
+    edges = set(zip(*map(np.ndarray.tolist, np.nonzero(table)), strict=True))
+    some = sorted(edges)
+    new = {some[i] for i in generator.choice(len(some), min(n_new, len(some)), replace=False)}
+    before, after = (of_scratch(of, n_left, n_right, least) for of in (edges - new, edges))
+    graph, ends = graph_of(edges, n_left, n_right), np.array(sorted(new), np.int64).T
+    thresholds = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
+    search = kernels.ChangeSearch(graph.indptr, graph.indices, n_right, *ends, **thresholds)
+    hashes = [generator.integers(0, 2**63, n).astype(np.uint64) for n in sizes]
+    place = generator.permutation(n_left if side == "left" else n_right)
+    lists = search.find_rows(hashes, side, place, threads=threads, least=10**9)
+    assert listed(lists.appeared) == sorted(after - before)
+    assert listed(lists.vanished) == sorted(before - after)
+    rows = search.find_rows(hashes, side, place, threads=threads)
+    for few, many in ((lists.appeared, rows.appeared), (lists.vanished, rows.vanished)):
+        columns = few.left_offsets, few.left, few.right_offsets, few.right
+        assert (len(many), many.digest) == (len(few), kernels.set_digest(*columns, *hashes))
 
 
 def test_rows_of_a_vertex_without_a_hash_or_a_place_are_refused():

@@ -386,12 +386,14 @@ void bind_changes(nb::module_& module) {
       .def("__init__", [](RowVertices* at, const Input<u64>& left_hashes, const Input<u64>& right_hashes, bool roots_are_left, const Values& place) {
         new (at) RowVertices(left_hashes.data(), left_hashes.size(), right_hashes.data(), right_hashes.size(), roots_are_left, place.data(), place.size());
       });
-  nb::class_<FoundRows>(module, "FoundRows").def(nb::init<>()).def("take", &take_rows);
+  nb::class_<FoundRows>(module, "FoundRows")
+      .def(nb::init<>())
+      .def("take", &take_rows)
+      .def_prop_ro("others", [](FoundRows& found) -> FoundChanges& { return found.others; });
   nb::class_<Settler>(module, "Settler")
-      .def("__init__", [](Settler* at, const ChangeSearch& search, const RowVertices& vertices, FoundRows& to, const Values& left_of,
-                          const Values& right_of, const Values& change_of, const Wide& left_start, const Wide& right_start, std::int32_t first,
-                          std::size_t few) {
-        new (at) Settler(search.graph(), search.least(), vertices, to, left_of, right_of, change_of, left_start, right_start, first, few);
+      .def("__init__", [](Settler* at, const ChangeSearch& search, const RowVertices& vertices, FoundRows& to, const Wide& row_start,
+                          const Values& row, const Values& left_of, const Values& right_of, const Wide& left_start, const Wide& right_start, std::int32_t first, std::size_t few) {
+        new (at) Settler(search.graph(), search.least(), vertices, to, row_start, row, left_of, right_of, left_start, right_start, first, few);
       }, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
       .def("finish", &Settler::finish);
   nb::class_<ChangedRows>(module, "ChangedRows").def("__len__", &ChangedRows::size).def_prop_ro("digest", &ChangedRows::digest);

@@ -48,7 +48,7 @@ class Session {
     settings.batch_bicliques = batch_bicliques;
     settings.batch_ids = batch_ids;
     if (taker_ && nb::isinstance<Settler>(*taker_)) {
-      settings.take = [settler = nb::inst_ptr<Settler>(*taker_)](std::unique_ptr<Batch> b) { return (*settler)(std::move(b)); };
+      settings.changes = &nb::inst_ptr<Settler>(*taker_)->task();
     } else if (taker_) {
       const RowGroupMaker* maker = nb::inst_ptr<RowGroupMaker>(*taker_);
       settings.places = maker->takes_places();

@@ -76,7 +76,7 @@ class ChangedGraph {
     for (std::int32_t u = 0; u < static_cast<std::int32_t>(by_left_.size()); ++u) {
       if (change_of_left_[static_cast<std::size_t>(u)] >= 0) continue;
       for (const std::int32_t& v : fresh_left_[u])
-        if (change_of_right_[static_cast<std::size_t>(v)] < 0) change_of_edge_[static_cast<std::size_t>(&v - fresh_left_.row)] = add({u, v});
+        if (change_of_right_[static_cast<std::size_t>(v)] < 0) change_of_edge_[fresh_left_.number(v)] = add({u, v});
     }
   }
   ChangedGraph(const ChangedGraph&) = delete;  // its views are of its own rows
@@ -129,7 +129,7 @@ class ChangedGraph {
       const std::int32_t own = change_of_left_[static_cast<std::size_t>(u)];
       if (own >= 0 && own < change) return false;
       for (const std::int32_t& v : fresh_left_[u]) {
-        const std::int32_t at = change_of_edge_[static_cast<std::size_t>(&v - fresh_left_.row)];
+        const std::int32_t at = change_of_edge_[fresh_left_.number(v)];
         if (at >= 0 && at < change && right.has(v)) return false;
       }
     }
@@ -151,7 +151,7 @@ class ChangedGraph {
         for (std::int32_t v : by_left[u]) found[static_cast<std::size_t>(v)] = 1;
     return found;
   }
-  static bool is_new(const Rows& all, const Rows& fresh, std::int32_t v) {
+  static bool is_new(const Rows& all, const FewRows& fresh, std::int32_t v) {
     return fresh[v].size() > 1 && fresh[v].size() == all[v].size();
   }
   bool all_ends_are_new(std::int32_t v) const {
@@ -246,10 +246,12 @@ class ChangedGraph {
     return degrees;
   }
 
-  const Rows by_left_, fresh_left_;
+  const Rows by_left_;
+  const FewRows fresh_left_;
   const std::vector<char> reached_;
   const OwnRows right_rows_, fresh_right_rows_;
-  const Rows by_right_, fresh_right_;
+  const Rows by_right_;
+  const FewRows fresh_right_;
   std::vector<Change> changes_;
   Ids change_of_left_, change_of_right_, change_of_edge_;
 };
@@ -264,11 +266,16 @@ class Remains {
       return l >= left && r >= right && l * r >= edges;
     }
   };
+  /// Of the members of both sides of a subgraph.
+  struct Degrees {
+    const std::int32_t *left, *right;
+  };
   Remains(const ChangedGraph& graph, const Least& least) : g_(graph), least_(least), seen_left_(g_.n_left(), 0), seen_right_(g_.n_right(), 0) {}
 
-  /// The change whose n bicliques come next, with the sides of its subgraph, which stay there.
-  void change(std::int32_t number, std::size_t n_bicliques, Span left, Span right) {
-    n_bicliques_ = n_bicliques;
+  /// The change whose n bicliques come next, with the sides of its subgraph and, where they are
+  /// known, the degrees in it: these stay where they are.
+  void change(std::int32_t number, std::size_t n_bicliques, Span left, Span right, Degrees degrees = {nullptr, nullptr}) {
+    n_bicliques_ = n_bicliques, degrees_ = degrees;
     if (number == number_) {  // more of them: what is known of the subgraph stays
       is_right_known_ = is_right_known_ && beyond_right_.usable(), is_left_known_ = is_left_known_ && beyond_left_.usable();
       return;
@@ -279,6 +286,23 @@ class Remains {
     is_right_known_ = is_left_known_ = false;
     find_new();
   }
+
+  /// Is the change an edge, and known what its sides reach beyond the subgraph?
+  bool sees_beyond() { return is_edge() && beyond_right() && beyond_left(); }
+  /// Of a side, then: where the end of the change is, what the side reaches beyond, and what other
+  /// new edges of the subgraph each member has: to the other end of the change (`kToEnd`), or to
+  /// somebody else (`kInside`; those of the end itself are told by whom they lead to). A biclique
+  /// has the change alone if it has none to an end, and no two members that share one inside.
+  struct Seen {
+    std::int32_t own;
+    const Outside& beyond;
+    const std::vector<char>& fresh;
+  };
+  static constexpr char kToEnd = 1, kInside = 2;
+  /// Places on the right of the new edges of a left one.
+  Span new_of(std::size_t left_place) const { return {new_.data() + new_start_[left_place], new_.data() + new_start_[left_place + 1]}; }
+  Seen seen_from_left() const { return {left_place_, beyond_right_, left_new_}; }
+  Seen seen_from_right() const { return {right_place_, beyond_left_, right_new_}; }
 
   /// Adds what vanishes inside of a biclique of the subgraph, if this change is the first one that
   /// it contains; says whether it is, and the biclique appeared. `one` tells its members, as places
@@ -293,7 +317,7 @@ class Remains {
       return true;
     }
     if (n_left > 1 && least_.accepts(n_left - 1, n_right)) {
-      Outside* const outside = beyond_right();
+      Outside* const outside = beyond_right(n_left);
       if (!(outside ? outside->reached_by_all(left, left_place_) : is_extended_right(one.left, one.right))) {
         if (outside && !outside->may_be_reached_anew(left, left_place_))
           gone.without_left(one, member(left, left_place_));
@@ -302,7 +326,7 @@ class Remains {
       }
     }
     if (n_right > 1 && least_.accepts(n_left, n_right - 1)) {
-      Outside* const outside = beyond_left();
+      Outside* const outside = beyond_left(n_right);
       if (!(outside ? outside->reached_by_all(right, right_place_) : is_extended_left(one.left, one.right))) {
         if (outside && !outside->may_be_reached_anew(right, right_place_))
           gone.without_right(one, member(right, right_place_));
@@ -327,9 +351,18 @@ class Remains {
       }
       new_start_.push_back(static_cast<u32>(new_.size()));
     }
+    if (is_edge()) mark_new();
+  }
+  void mark_new() {
+    left_new_.assign(left_side_.size(), 0), right_new_.assign(right_side_.size(), 0);
+    for (std::int32_t place = 0; place < static_cast<std::int32_t>(left_side_.size()); ++place)
+      for (const std::int32_t v : new_of(static_cast<std::size_t>(place))) {
+        const bool from_end = place == left_place_, to_end = v == right_place_;
+        if (!from_end) left_new_[static_cast<std::size_t>(place)] |= to_end ? kToEnd : kInside;
+        if (!to_end) right_new_[static_cast<std::size_t>(v)] |= from_end ? kToEnd : kInside;
+      }
   }
   bool is_edge() const { return change_.left >= 0 && change_.right >= 0; }
-  Span new_of(std::size_t left_place) const { return {new_.data() + new_start_[left_place], new_.data() + new_start_[left_place + 1]}; }
   bool is_alone(Places left, Places right) const {
     if (!is_edge()) return false;
     if (new_.size() == 1) return true;
@@ -355,15 +388,19 @@ class Remains {
 
   /// What the sides of the subgraph reach beyond it, where that fits into memory.
   Outside* beyond_right() {
-    if (!is_right_known_) beyond_right_.fill(n_bicliques_, left_side_, right_side_, g_.by_left_, g_.fresh_left_, g_.by_right_, seen_right_);
+    if (!is_right_known_) beyond_right_.fill(n_bicliques_, left_side_, degrees_.left, right_side_, g_.by_left_, g_.fresh_left_, g_.by_right_, seen_right_);
     is_right_known_ = true;
     return beyond_right_.usable() ? &beyond_right_ : nullptr;
   }
   Outside* beyond_left() {
-    if (!is_left_known_) beyond_left_.fill(n_bicliques_, right_side_, left_side_, g_.by_right_, g_.fresh_right_, g_.by_left_, seen_left_);
+    if (!is_left_known_) beyond_left_.fill(n_bicliques_, right_side_, degrees_.right, left_side_, g_.by_right_, g_.fresh_right_, g_.by_left_, seen_left_);
     is_left_known_ = true;
     return beyond_left_.usable() ? &beyond_left_ : nullptr;
   }
+  /// The same for a biclique of so many members: one of the whole side may have some that were not
+  /// read (outside.hpp).
+  Outside* beyond_right(std::size_t n_left) { return n_left == left_side_.size() ? nullptr : beyond_right(); }
+  Outside* beyond_left(std::size_t n_right) { return n_right == right_side_.size() ? nullptr : beyond_left(); }
   static std::int32_t place_in(Span side, std::int32_t vertex) {
     return static_cast<std::int32_t>(std::lower_bound(side.first, side.last, vertex) - side.first);
   }
@@ -421,13 +458,13 @@ class Remains {
   /// new edge to somebody who stayed.
   bool is_extended(Some left, Some right) {
     if (left.size() < n_left_) {
-      Outside* const outside = beyond_right();
+      Outside* const outside = beyond_right(n_left_);
       if (outside ? is_reached(*outside, left, right.size())
                   : extends(vertices(left, left_side_, some_left_), vertices(right, right_side_, some_right_), g_.by_left_, g_.fresh_left_))
         return true;
     }
     if (right.size() == n_right_) return false;
-    Outside* const outside = beyond_left();
+    Outside* const outside = beyond_left(n_right_);
     return outside ? is_reached(*outside, right, left.size())
                    : extends(vertices(right, right_side_, some_right_), vertices(left, left_side_, some_left_), g_.by_right_, g_.fresh_right_);
   }
@@ -438,7 +475,7 @@ class Remains {
   }
 
   /// Is there a vertex beside `others` that is adjacent in G to all of `members`?
-  static bool extends(const Ids& members, const Ids& others, const Rows& rows, const Rows& fresh) {
+  static bool extends(const Ids& members, const Ids& others, const Rows& rows, const FewRows& fresh) {
     const std::int32_t least = *std::min_element(members.begin(), members.end(), [&](std::int32_t a, std::int32_t b) {
       return rows[a].size() < rows[b].size();
     });
@@ -456,9 +493,11 @@ class Remains {
   std::vector<std::int32_t> seen_left_, seen_right_;
   std::int32_t number_ = -1;
   std::size_t n_bicliques_ = 0;
+  Degrees degrees_{nullptr, nullptr};
   Change change_{-1, -1};
   std::vector<u32> new_start_;  // of each left vertex of the subgraph, among new_
   Ids new_;
+  std::vector<char> left_new_, right_new_;  // beside the change (`Seen`)
   Span left_side_{}, right_side_{};
   std::size_t n_left_ = 0, n_right_ = 0;  // of the biclique that is split
   Ids stack_, some_left_, some_right_;

@@ -7,6 +7,7 @@
 // (the vertex of largest degree) to the first, since heavy roots are there.
 #pragma once
 
+#include "enumeration/change_sink.hpp"
 #include "enumeration/sinks.hpp"
 #include "graphs/graph.hpp"
 
@@ -41,9 +42,7 @@ struct Settings {
   u32 threads = 1;
   std::size_t batch_bicliques = 65536, batch_ids = 1 << 20;
   std::function<std::unique_ptr<OpenRowGroup>()> encoder;  // of a worker; empty where batches are wanted
-  /// Or what uses each of them up, in the thread that filled it, and gives back what may be filled
-  /// again.
-  std::function<std::unique_ptr<Batch>(std::unique_ptr<Batch>)> take;
+  ChangeTask* changes = nullptr;  // or what settles bicliques of subgraphs
   bool places = false;  // it takes batches whose lists hold places of ids
 
   /// Must the search know both sides of a biclique, or is it enough to count?
@@ -190,6 +189,9 @@ class Enumeration {
     if (!settings_.needs_members()) {
       CountSink sink(tally);
       search(sink);
+    } else if (settings_.changes) {
+      ChangeSink sink(*settings_.changes, labels_, settings_.limits, tally);
+      search(sink);
     } else {
       MemberSink::Deliver deliver;
       std::unique_ptr<OpenRowGroup> group = settings_.encoder ? settings_.encoder() : nullptr;
@@ -205,11 +207,6 @@ class Enumeration {
   void search(Sink& sink);  // worker_search.hpp
 
   void deliver(std::unique_ptr<Batch> batch, OpenRowGroup* group, bool complete) {
-    if (settings_.take) {
-      batch = settings_.take(std::move(batch));
-      if (batch) pool_->give(std::move(batch));
-      return;
-    }
     if (!group) return push({std::move(batch), nullptr});
     group->add(*batch);
     pool_->give(std::move(batch));

@@ -13,6 +13,7 @@
 // memory.
 #pragma once
 
+#include "enumeration/growing.hpp"
 #include "graphs/rows.hpp"
 #include "lanes/bitset.hpp"
 #include "lanes/types.hpp"
@@ -36,31 +37,56 @@ struct Places {
 
 class Outside {
  public:
-  /// For n bicliques of the subgraph; not usable where these are too few to be worth it. `across`
-  /// are the rows of the other side, of the ends of new edges at least. `seen` holds a zero for
-  /// every vertex of the other side, and does so again afterwards.
-  void fill(std::size_t n_bicliques, Span members, Span inside, const Rows& rows, const Rows& fresh, const Rows& across,
-            std::vector<std::int32_t>& seen) {
+  /// For n bicliques of the subgraph; not usable where these are too few to be worth it. A member
+  /// whose degree in it is 1, where degrees are given, is adjacent to the end of the change alone:
+  /// it is in no biclique but the one of all members, and is not read. (Of YouTube's members these
+  /// are two thirds.) `across` are the rows of the other side, of the ends of new edges at least.
+  /// `seen` holds a zero for every vertex of the other side, and does so again afterwards.
+  void fill(std::size_t n_bicliques, Span members, const std::int32_t* degrees, Span inside, const Rows& rows, const FewRows& fresh,
+            const Rows& across, std::vector<std::int32_t>& seen) {
     std::size_t entries = 0;
-    for (std::int32_t member : members) entries += rows[member].size();
+    read_.clear();
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (degrees && degrees[i] <= 1) continue;
+      read_.push_back(static_cast<std::int32_t>(i));
+      entries += rows[members.first[i]].size();
+    }
     usable_ = entries <= kEntriesABiclique * n_bicliques;
     if (!usable_) return;
     for (std::size_t i = 0; i < inside.size(); ++i) seen[static_cast<std::size_t>(inside.first[i])] = -1 - static_cast<std::int32_t>(i);
     find_new(members, fresh, across, seen);
-    const std::size_t n_touched = read_ends(entries, members, rows, fresh, seen);
+    const Touched touched = read_ends(entries, members, rows, fresh, seen);
     inside_words_ = words_of(inside.size());
-    // Where the bit of a vertex is, in the row of whoever reaches it: that of one which nobody else
-    // reaches is the first beyond those inside, and is cleared again.
-    for (std::size_t i = 0; i < inside.size(); ++i) seen[static_cast<std::size_t>(inside.first[i])] = static_cast<std::int32_t>(i);
-    const auto unshared = static_cast<std::int32_t>(64 * inside_words_);
-    const std::int32_t n = order_by_members(n_touched, unshared, seen);
+    const std::int32_t n = order_by_members(touched.n_shared, seen);
     words_ = inside_words_ + words_of(static_cast<std::size_t>(n) + 1);
     usable_ = words_ * members.size() <= kMostWords;
-    if (usable_) set_bits(members.size(), unshared, seen);
-    for (std::size_t i = 0; i < n_touched; ++i) seen[static_cast<std::size_t>(touched_[i])] = 0;
+    if (usable_) set_bits(members.size(), seen);
+    for (std::size_t i = 0; i < touched.n; ++i) seen[static_cast<std::size_t>(touched_.data()[i])] = 0;
     for (std::int32_t x : inside) seen[static_cast<std::size_t>(x)] = 0;
   }
   bool usable() const { return usable_; }
+
+  // ---- the rows of bits, for who looks at many sets that have most members in common ------------
+
+  static constexpr u32 kBlock = 8;  // words that are compared at once
+  using Block = Bits<kBlock>;
+  static Block block_at(const u64* words) {
+    Block found;
+    std::memcpy(&found, words, sizeof(found));
+    return found;
+  }
+  /// The vertices outside that a member reaches and others do, too: how many, and their bits; those
+  /// that n members reach are in the first `words_for(n)` words.
+  u32 n_shared(std::size_t place) const { return n_shared_[place]; }
+  const u64* shared(std::size_t place) const { return bits_.data() + place * words_ + inside_words_; }
+  std::size_t words_for(std::size_t n_members) const { return reached_by_[std::min(n_members, kMostCounted)]; }
+  /// Does it reach any vertex outside?
+  bool reaches_any(std::size_t place) const { return alone_[place] != 0; }
+  /// The vertices outside that it may reach by a new edge.
+  const u64* anew(std::size_t place) const { return new_bits_.data() + place * new_words_; }
+  std::size_t words_anew() const { return new_words_; }
+
+  // ---- one set after the other ------------------------------------------------------------------
 
   /// Is a vertex outside adjacent to all of these members but one (its place), by edges that are
   /// not new? There are two members or more.
@@ -72,7 +98,7 @@ class Outside {
     std::size_t n_rows = 0;
     for (const std::int32_t member : all.members) {
       const std::int32_t m = member - all.base;
-      const u64* const row = bits_.data() + static_cast<std::size_t>(m) * words_ + inside_words_;
+      const u64* const row = shared(static_cast<std::size_t>(m));
       const u64 own = m == left_out ? ~u64{0} : u64{n_shared_[static_cast<std::size_t>(m)]} << 32 | n_rows;
       rows[n_rows] = row;
       n_rows += m != left_out;
@@ -82,7 +108,7 @@ class Outside {
     if (n_rows == 1) return alone_[static_cast<std::size_t>(rows[0] - bits_.data()) / words_] != 0;
     if (least >> 32 == 0) return false;
     const u64 *one = rows[static_cast<u32>(least)], *other = rows[static_cast<u32>(second)];
-    const std::size_t end = reached_by_[std::min(n_rows, kMostCounted)];
+    const std::size_t end = words_for(n_rows);
     for (std::size_t at = 0; at < end; at += kBlock) {
       Block both = block_at(one + at) & block_at(other + at);
       for (std::size_t i = 0; i < n_rows && !empty(both); ++i) both = both & block_at(rows[i] + at);
@@ -116,35 +142,38 @@ class Outside {
   }
 
  private:
-  static constexpr u32 kBlock = 8;  // words that are compared at once
-  using Block = Bits<kBlock>;
+  static constexpr std::size_t kAhead = 8;  // rows that memory is asked for before they are read
   static constexpr std::size_t kMostWords = std::size_t{1} << 22;  // 32 MB
   static constexpr std::size_t kMostCounted = 64;                // members of a vertex that are told apart
-  static constexpr std::size_t kEntriesABiclique = 128;  // read here in the time of one look into the rows
+  static constexpr std::size_t kEntriesABiclique = 256;  // read here in the time of one look into the rows
 
   static std::size_t words_of(std::size_t n) { return (n + 64 * kBlock - 1) / (64 * kBlock) * kBlock; }
 
-  static Block block_at(const u64* words) {
-    Block found;
-    std::memcpy(&found, words, sizeof(found));
-    return found;
-  }
-
+  /// How many outside vertices are reached, and by two members or more.
+  struct Touched {
+    std::size_t n, n_shared;
+  };
   /// Reads the ends of edges that are not new, and counts in `seen` how often each outside vertex
-  /// is one; says how many of these there are. No branch depends on whether one was seen before.
-  std::size_t read_ends(std::size_t n, Span members, const Rows& rows, const Rows& fresh, std::vector<std::int32_t>& seen) {
-    if (ends_.size() < n) ends_.resize(2 * n), touched_.resize(2 * n);
-    start_.assign(1, 0);
-    std::size_t n_ends = 0, n_touched = 0;
+  /// is one. No branch depends on whether one was seen before.
+  Touched read_ends(std::size_t n, Span members, const Rows& rows, const FewRows& fresh, std::vector<std::int32_t>& seen) {
+    std::int32_t *const ends = ends_.room(n), *const touched_now = touched_.room(n + 1), *const shared = shared_.room(n + 1);
+    start_.resize(members.size() + 1);
+    std::size_t n_ends = 0, next = 0;
+    Touched touched{0, 0};
     const auto read = [&](std::int32_t x) {
       std::int32_t& count = seen[static_cast<std::size_t>(x)];
-      ends_[n_ends++] = x;
-      touched_[n_touched] = x;
-      n_touched += count == 0;
+      ends[n_ends++] = x;
+      touched_now[touched.n] = x;
+      touched.n += count == 0;
+      shared[touched.n_shared] = x;
+      touched.n_shared += count == 1;
       count += count >= 0;
     };
-    for (std::int32_t member : members) {
-      const Span row = rows[member], own = fresh[member];
+    for (std::size_t k = 0; k < read_.size(); ++k) {
+      if (k + kAhead < read_.size()) __builtin_prefetch(rows[members.first[read_[k + kAhead]]].first);
+      const auto place = static_cast<std::size_t>(read_[k]);
+      while (next <= place) start_[next++] = n_ends;
+      const Span row = rows[members.first[place]], own = fresh[members.first[place]];
       if (own.size() == 0) {
         for (std::int32_t x : row) read(x);
       } else {
@@ -154,38 +183,43 @@ class Outside {
           if (at == own.last || *at != x) read(x);
         }
       }
-      start_.push_back(n_ends);
     }
-    return n_touched;
+    while (next <= members.size()) start_[next++] = n_ends;
+    return touched;
   }
+  /// Where the bit of a vertex is that one member alone reaches: the first beyond those inside; it
+  /// is cleared again.
+  std::int32_t unshared() const { return static_cast<std::int32_t>(64 * inside_words_); }
   /// Gives the vertices that two members or more reach their bits, those that most of them reach
   /// first: a set of many members is compared with these alone. Takes their numbers of members in
-  /// `place`, and leaves their bits there; that of others is `unshared`. Says how many there are.
-  std::int32_t order_by_members(std::size_t n_touched, std::int32_t unshared, std::vector<std::int32_t>& place) {
-    std::array<std::int32_t, kMostCounted + 2> next{};  // of each number of members: how many vertices have more
+  /// `place`, and leaves their bits there. Says how many there are.
+  std::int32_t order_by_members(std::size_t n_shared, std::vector<std::int32_t>& place) {
+    std::array<std::int32_t, kMostCounted + 1> next{};  // of each number of members: how many vertices have more
     const auto counted = [](std::int32_t members) { return std::min(static_cast<std::size_t>(members), kMostCounted); };
-    for (std::size_t i = 0; i < n_touched; ++i) ++next[counted(place[static_cast<std::size_t>(touched_[i])])];
-    next[0] = next[1] = 0;
+    for (std::size_t i = 0; i < n_shared; ++i) ++next[counted(place[static_cast<std::size_t>(shared_.data()[i])])];
     std::int32_t n = 0;
     for (std::size_t members = kMostCounted; members > 1; --members) {
       const std::int32_t own = std::exchange(next[members], n);
       n += own;
       reached_by_[members] = n ? words_of(static_cast<std::size_t>(n) + 1) : 0;
     }
-    for (std::size_t i = 0; i < n_touched; ++i) {
-      std::int32_t& own = place[static_cast<std::size_t>(touched_[i])];
-      own = own > 1 ? unshared + ++next[counted(own)] : unshared;
+    for (std::size_t i = 0; i < n_shared; ++i) {
+      std::int32_t& own = place[static_cast<std::size_t>(shared_.data()[i])];
+      own = unshared() + ++next[counted(own)];
     }
     return n;
   }
-  void set_bits(std::size_t n_members, std::int32_t unshared, const std::vector<std::int32_t>& place) {
+  /// `place` has the bit of a shared vertex, 1 for another outside, and -1 - i for the i-th inside.
+  void set_bits(std::size_t n_members, const std::vector<std::int32_t>& place) {
     bits_.assign(words_ * n_members, 0);
     alone_.assign(n_members, 0), n_shared_.assign(n_members, 0);
+    const std::int32_t unshared = this->unshared();
     for (std::size_t i = 0; i < n_members; ++i) {
       u64* const row = bits_.data() + i * words_;
       u32 n_shared = 0;
       for (std::size_t k = start_[i]; k < start_[i + 1]; ++k) {
-        const std::int32_t bit = place[static_cast<std::size_t>(ends_[k])];
+        const std::int32_t own = place[static_cast<std::size_t>(ends_.data()[k])];
+        const std::int32_t bit = own < 0 ? -1 - own : std::max(own, unshared);
         row[bit >> 6] |= u64{1} << (bit & 63);
         n_shared += bit > unshared;
       }
@@ -198,11 +232,11 @@ class Outside {
 
   /// The outside vertices that a member has a new edge to, a thousandth of its edges as a rule, and
   /// all members that these are adjacent to.
-  void find_new(Span members, const Rows& fresh, const Rows& across, const std::vector<std::int32_t>& seen) {
+  void find_new(Span members, const FewRows& fresh, const Rows& across, const std::vector<std::int32_t>& seen) {
     Ids& ends = new_ends_;
     ends.clear();
-    for (std::int32_t member : members)
-      for (std::int32_t x : fresh[member])
+    for (const std::int32_t place : read_)
+      for (std::int32_t x : fresh[members.first[place]])
         if (seen[static_cast<std::size_t>(x)] >= 0) ends.push_back(x);
     std::sort(ends.begin(), ends.end());
     ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
@@ -223,7 +257,9 @@ class Outside {
   std::vector<u32> n_shared_;  // outside vertices that it reaches and others do
   std::vector<u64> bits_, new_bits_;
   std::vector<const u64*> rows_;
-  Ids new_ends_, touched_, ends_;  // memory that only grows; of ends_, those of each member from its start on
+  Ids read_;  // places of the members that are read
+  Ids new_ends_;
+  Growing<std::int32_t> touched_, shared_, ends_;  // room that only grows; of ends_, those of each member from its start on
   std::vector<std::size_t> start_;
   std::size_t words_ = 0, inside_words_ = 0, new_words_ = 0;
   bool usable_ = false;

@@ -3,16 +3,15 @@
 // `CountSink` only counts. `MemberSink` knows both sides: it applies the thresholds, adds to the
 // digest and, where a batch is wanted, writes both sides into it by ascending ids: the ids, or
 // their places among those of a row group. No list is sorted for that as a rule: rows keep their
-// order on the way down, and a leaf orders its columns once, R and candidates together, so that
-// each of its bicliques selects from them. It does so when it finds its first biclique; 32 columns
-// or fewer by counting for each how many are smaller, which takes no branch that depends on them.
+// order on the way down, and a leaf orders its columns once (leaf_order.hpp), R and candidates
+// together, when it finds its first biclique.
 #pragma once
 
 #include "enumeration/batch.hpp"
 #include "enumeration/crew.hpp"
+#include "enumeration/leaf_order.hpp"
 #include "enumeration/limits.hpp"
 #include "enumeration/numbering.hpp"
-#include "lanes/bit_order.hpp"
 #include "lanes/hash.hpp"
 #include "lanes/lanes.hpp"
 
@@ -170,14 +169,6 @@ class MemberSink {
   IdLists& row_list() { return labels_.columns_are_left ? batch_->right : batch_->left; }
   IdLists& column_list() { return labels_.columns_are_left ? batch_->left : batch_->right; }
 
-  /// Numbers of up to 32 vertices, as lists of ids and lists of places take them.
-  struct Numbers {
-    u32 wide[kLanes];
-    std::uint16_t narrow[kLanes];
-    void narrow_down() {
-      for (u32 i = 0; i < kLanes; ++i) narrow[i] = static_cast<std::uint16_t>(wide[i]);
-    }
-  };
   static void put_selected(IdLists& list, const Numbers& numbers, u32 bits) {
     if (list.holds_places())
       list.add(compact_selected(list.room<std::uint16_t>(kLanes), numbers.narrow, bits));
@@ -249,73 +240,24 @@ class MemberSink {
     });
     order_.clear();
   }
-  /// Of each of up to 32 different ids, how many are smaller: its place when they are sorted.
-  template <class F>
-  static void each_place(const u32 (&ids)[kLanes], u32 n, F f) {
-    const Lanes all = load(ids);
-    const u32 real = ballot(first_lanes(n));
-    for (u32 i = 0; i < n; ++i) f(i, popcount(ballot(splat(ids[i]) > all) & real));
-  }
   template <class M>
   void make_leaf_ready(const M& members) {
     leaf_is_ready_ = true;
     for (u32 i = 0; i < n_leaf_; ++i) leaf_hashes_[i] = labels_.column_hashes[leaf_ids_[i]];
     if (!batch_) return;
-    const std::size_t n = std::size_t{members.n} + n_leaf_, n_words = (n + kLanes - 1) / kLanes;
-    begin_words(n_words);
-    if (n <= kLanes)
-      order_few(members.ids, members.n, static_cast<u32>(n));
-    else
-      order_many(members.ids, members.n, n);
-    for (std::size_t w = 0; w < n_words; ++w) leaf_columns_[w].narrow_down();
+    const u32 n_members = members.n;
+    const auto column = [&](u32 i) { return i < n_members ? members.ids[i] : leaf_ids_[i - n_members]; };
+    leaf_columns_.order(
+        n_members, n_leaf_, [&](u32 i) { return id_of(column(i)); }, [&](u32 i) { return number_of(column(i)); });
+    for (std::size_t w = 0; w < leaf_columns_.n_words(); ++w) leaf_columns_.numbers(w).narrow_down();
   }
   u32 id_of(u32 column) const { return static_cast<u32>(labels_.column_ids[column]); }
   u32 number_of(u32 column) { return static_cast<u32>(number_of_column_(column)); }
 
-  /// Puts the columns of a leaf in the order of their ids: those of R, and the lanes.
-  void order_few(const u32* members, u32 n_members, u32 n) {
-    u32 ids[kLanes] = {}, always = 0;
-    for (u32 i = 0; i < n_members; ++i) ids[i] = id_of(members[i]);
-    for (u32 i = n_members; i < n; ++i) ids[i] = id_of(leaf_ids_[i - n_members]);
-    u32* const numbers = leaf_columns_[0].wide;
-    each_place(ids, n, [&](u32 i, u32 place) {
-      if (i < n_members) {
-        numbers[place] = number_of(members[i]);
-        always |= 1u << place;
-      } else {
-        numbers[place] = number_of(leaf_ids_[i - n_members]);
-        lanes_[0].set(place, i - n_members);
-      }
-    });
-    always_[0] = always;
-  }
-  void order_many(const u32* members, u32 n_members, std::size_t n) {
-    for (u32 i = 0; i < n_members; ++i) order_.push_back(u64{id_of(members[i])} << 32 | i);
-    for (u32 i = n_members; i < n; ++i) order_.push_back(u64{id_of(leaf_ids_[i - n_members])} << 32 | i);
-    std::sort(order_.begin(), order_.end());
-    for (u32 k = 0; k < n; ++k) {
-      const u32 from = static_cast<u32>(order_[k]);
-      u32& number = leaf_columns_[k / kLanes].wide[k % kLanes];
-      if (from < n_members) {
-        number = number_of(members[from]);
-        always_[k / kLanes] |= 1u << k % kLanes;
-      } else {
-        number = number_of(leaf_ids_[from - n_members]);
-        lanes_[k / kLanes].set(k % kLanes, from - n_members);
-      }
-    }
-    order_.clear();
-  }
-  void begin_words(std::size_t n) {
-    if (leaf_columns_.size() < n) leaf_columns_.resize(2 * n);
-    always_.assign(n, 0);
-    lanes_.resize(n);
-    for (BitOrder& lanes : lanes_) lanes.clear();
-  }
   /// Writes R and the joined lanes of a leaf, ascending.
   void put_leaf_columns(u32 joined) {
-    for (std::size_t w = 0; w < always_.size(); ++w)
-      put_selected(column_list(), leaf_columns_[w], always_[w] | lanes_[w](joined));
+    for (std::size_t w = 0; w < leaf_columns_.n_words(); ++w)
+      put_selected(column_list(), leaf_columns_.numbers(w), leaf_columns_.selected(w, joined));
   }
   void account(u64 rows, u64 columns) {
     tally_.add();
@@ -374,10 +316,8 @@ class MemberSink {
   u32 n_subtree_rows_ = 0, n_leaf_ = 0;
   bool rows_are_numbered_ = false, leaf_is_ready_ = false;
   Numbers subtree_numbers_ = {};
-  std::vector<u64> order_;         // what is sorted: ids, each above a vertex or a place
-  std::vector<Numbers> leaf_columns_;  // numbers of the columns of a leaf, by ascending ids
-  std::vector<u32> always_;        // of each word of a bit set over these: those of R
-  std::vector<BitOrder> lanes_;    // and where the lanes come in it
+  std::vector<u64> order_;  // what is sorted: ids, each above a vertex
+  LeafOrder leaf_columns_;
   u64 subtree_hashes_[kLanes] = {}, leaf_hashes_[kLanes] = {};
 };
 

@@ -8,6 +8,7 @@
 // after the other. Cost: O(members) for each, and for a remainder of it what is written.
 #pragma once
 
+#include "enumeration/found_changes.hpp"
 #include "enumeration/growing.hpp"
 #include "graphs/rows.hpp"
 #include "lanes/hash.hpp"
@@ -27,8 +28,23 @@ struct SmallerRows {
   Growing<std::int64_t> offsets;
   Growing<i32> ids, n_left, n_right, root;
   u64 digest = 0;
+  Growing<i32> larger;  // the other sides, as long as they are kept
+  bool keeps_larger = false;
   SmallerRows() { offsets.push(0); }
   std::size_t size() const { return root.size(); }
+  void forget_larger() { keeps_larger = false, larger = {}; }
+  /// Both sides.
+  Lists lists() const {
+    Lists found;
+    const i32* other = larger.data();
+    for (std::size_t i = 0; i < size(); ++i) {
+      const bool left = left_is_smaller(n_left[i], n_right[i]);
+      const Span one{ids.data() + offsets[i], ids.data() + offsets[i + 1]}, rest{other, other + (left ? n_right[i] : n_left[i])};
+      left ? found.add(one, rest) : found.add(rest, one);
+      other = rest.last;
+    }
+    return found;
+  }
   /// Ends a row whose ids were written.
   void end(i32 left, i32 right, i32 own_root, u64 hash) {
     offsets.push(static_cast<std::int64_t>(ids.size()));
@@ -109,7 +125,8 @@ class RowWriter {
     for (const i32* at = all.first; at != all.last; ++at) found = std::min(found, at == left_out ? ~u64{0} : v_.places[static_cast<std::size_t>(*at)]);
     return static_cast<i32>(found);
   }
-  static void put_all(Growing<i32>& to, Span vertices, const i32* left_out) {
+  static void put_all(Growing<i32>& to, Span vertices, const i32* left_out, bool wanted) {
+    if (!wanted) return;
     i32* at = to.room(vertices.size());
     for (const i32* one = vertices.first; one != vertices.last; ++one) {
       *at = *one;
@@ -120,10 +137,9 @@ class RowWriter {
   void put(SmallerRows& to, const i32* no_left, const i32* no_right) const {
     const auto n_left = static_cast<i32>(left_.size()) - (no_left != nullptr), n_right = static_cast<i32>(right_.size()) - (no_right != nullptr);
     if (n_left < 1 || n_right < 1) throw std::invalid_argument("a biclique has an empty side");
-    if (left_is_smaller(n_left, n_right))
-      put_all(to.ids, left_, no_left);
-    else
-      put_all(to.ids, right_, no_right);
+    const bool left_first = left_is_smaller(n_left, n_right);
+    put_all(left_first ? to.ids : to.larger, left_, no_left, left_first || to.keeps_larger);
+    put_all(left_first ? to.larger : to.ids, right_, no_right, !left_first || to.keeps_larger);
     const u64 left = left_hash_ - (no_left ? v_.left[static_cast<std::size_t>(*no_left)] : 0);
     const u64 right = right_hash_ - (no_right ? v_.right[static_cast<std::size_t>(*no_right)] : 0);
     const i32* const no_root = v_.roots_are_left ? no_left : no_right;
