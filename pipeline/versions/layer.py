@@ -50,14 +50,17 @@ MOST_LAYERS = 32
 Columns = Literal["both", "smaller"]
 
 
-def columns_of_layer(files: Sequence[kernels.BicliqueLists | kernels.ChangedRows], bicliques: int) -> Columns:
-    """What a layer holds of each biclique, in a version of so many.
+def publish_of_layer(
+    base: PublishSettings, files: Sequence[kernels.BicliqueLists | kernels.ChangedRows], bicliques: int
+) -> PublishSettings:
+    """How a layer lies in its files, in a version of so many bicliques: with the codec of its base.
 
     The smaller sides are written in a third of the time, and take a third of the bytes. Small
     layers hold both: whoever unites them needs no graph for that.
     """
     are_rows = any(isinstance(file, kernels.ChangedRows) for file in files)
-    return "smaller" if are_rows or sum(map(len, files)) > most_folded(bicliques) else "both"
+    columns: Columns = "smaller" if are_rows or sum(map(len, files)) > most_folded(bicliques) else "both"
+    return PublishSettings(compression=base.compression, columns=columns)
 
 
 def most_folded(bicliques: int) -> int:
@@ -258,7 +261,7 @@ def write_changes(
     hashes: tuple[Hashes, Hashes],
     *,
     by_partition: bool,
-    columns: Columns,
+    publish: PublishSettings,
     threads: int = 1,
 ) -> ChangeFile:
     """Write bicliques that appeared or vanished.
@@ -271,12 +274,11 @@ def write_changes(
         The bicliques, who their roots are, and the hashes of the labels of both sides.
     by_partition
         Whether they are sorted by the partition of their root, in a row group each.
-    columns
-        Whether to write both sides, or the smaller ones alone.
+    publish
+        How they lie in the file.
     threads
         Threads that lay out row groups.
     """
-    publish = PublishSettings(columns=columns)
     shares, digest, encode = _encoder(found, roots, hashes, layout_of(publish), by_partition=by_partition)
     name = folder.attempt_of(f"{name}.parquet")
     with (
@@ -289,7 +291,7 @@ def write_changes(
             digest += own
     file = StoredFile(name, sink.bytes, sink.checksum)
     sizes = writer.sizes.record()
-    return ChangeFile(file, len(found), digest & MASK, sizes, shares if by_partition else [], columns)
+    return ChangeFile(file, len(found), digest & MASK, sizes, shares if by_partition else [], publish.columns)
 
 
 Encode = Callable[[int], tuple[kernels.RowGroup, int]]

@@ -43,12 +43,12 @@ from pipeline.versions.difference import AnyChanges, Difference, Step
 from pipeline.versions.layer import (
     ChangeFile,
     Roots,
-    columns_of_layer,
     fold,
     histogram_after,
     largest_after,
     layers_below,
     lists_of,
+    publish_of_layer,
     write_changes,
 )
 from pipeline.versions.portions import Found, find_changes
@@ -437,7 +437,7 @@ class _Update:
             layers = layers_of(self._store, self._before.asked)
             stay, *changed = self._folded(layers, found.changes, roots, bicliques, graph)
             how: Any = {
-                "columns": columns_of_layer(changed, bicliques),
+                "publish": publish_of_layer(publish_of(self._before.asked), changed, bicliques),
                 "threads": found.threads or 1,
             }
             written = [

@@ -20,12 +20,12 @@ import kernels
 from flows.cli.app import invoke
 from pipeline.errors import BicliqError, InputError
 from pipeline.run import resume, run
-from pipeline.settings import Settings, load_settings
+from pipeline.settings import PublishSettings, Settings, load_settings
 from pipeline.stages.publish import publish
 from pipeline.stages.verify import verify_store
 from pipeline.store.layout import Store
 from pipeline.store.results import open_run
-from pipeline.store.versions import VANISHED, Layer
+from pipeline.store.versions import APPEARED, VANISHED, Layer
 from pipeline.versions import way
 from pipeline.versions.layer import histogram_after
 from pipeline.versions.rollback import make_latest
@@ -87,6 +87,26 @@ def test_the_command_prints_the_contract_and_runs_lists_the_version(tmp_path, sh
     assert (tmp_path / "g.csv").read_text().count("dan") == 1
     found = said(capsys, "find", "--run", record["version"], "--store", shop.store)
     assert len(found["groups"]) == whole.bicliques
+
+
+@pytest.mark.parametrize("compression", ["zstd", "lz4_raw", "none"])
+def test_files_of_a_version_have_the_codec_of_its_base(tmp_path, compression):
+    settings = load_settings(store=str(tmp_path / "store"), ingest={"left": "user", "right": "item"}, **HERE)
+    run(
+        csv(tmp_path / "base.csv", SHOP),
+        settings.model_copy(update={"publish": PublishSettings(compression=compression)}),
+    )
+    found = update(
+        csv(tmp_path / "new.csv", [("cid", "jam"), ("dan", "rum")]), load_settings(store=settings.store, **HERE)
+    )
+    folder = Store.open(settings.store).run(found.version)
+    layer = Layer(folder, folder.read_record("run.json"))
+    codecs = {"zstd": "ZSTD", "lz4_raw": "LZ4", "none": "UNCOMPRESSED"}
+    for name in (APPEARED, VANISHED):
+        group = pq.read_metadata(folder.path_of(layer.file(name).name)).row_group(0)
+        assert {group.column(i).compression for i in range(group.num_columns)} == {codecs[compression]}
+    whole = from_scratch(tmp_path, [*SHOP, ("cid", "jam"), ("dan", "rum")])
+    assert open_run(settings.store).manifest.digest == whole.digest
 
 
 def test_what_is_taken_away_is_what_a_run_without_it_gives(tmp_path, shop):
