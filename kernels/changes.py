@@ -396,7 +396,7 @@ class ChangeSearch:
         sides = zip(("left", "right"), hashes, self._n_vertices, strict=True)
         left, right = (checked_hashes(each, n, f"{name}_hashes") for name, each, n in sides)
         of_graph = left, right, one_of("side", side, ("left", "right")) == "left", as_int32(place, "place")
-        found, vertices, groups = extension.FoundRows(), extension.RowVertices(*of_graph), self._groups()
+        found, vertices, groups = extension.FoundRows(), extension.GraphVertices(*of_graph), self._groups()
         met = Allowance(most)
         with ThreadPoolExecutor(workers, "changes") as pool:
             for first, last in groups:

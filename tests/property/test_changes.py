@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import kernels
@@ -261,7 +261,10 @@ def test_a_search_that_may_meet_no_more_ends_there(batch, threads, in_groups, of
         assert met[0] == len(appeared)
 
 
-@settings(max_examples=300, deadline=None)
+STARS = {(0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (1, 3), (2, 1), (2, 3)}  # 1 on the right has new edges only
+
+
+@settings(max_examples=600, deadline=None)
 @given(
     batches(),
     st.tuples(st.integers(1, 2), st.integers(1, 2), st.integers(1, 5)),
@@ -271,6 +274,7 @@ def test_a_search_that_may_meet_no_more_ends_there(batch, threads, in_groups, of
     st.booleans(),
     st.sampled_from([0, 3, 8]),
 )
+@example((STARS, {(0, 1), (2, 1)}, 3, 4), (1, 1, 1), "left", 0, 1, False, 0)
 def test_rows_of_smaller_sides_are_of_the_same_bicliques(batch, least, side, seed, threads, in_groups, too_few):
     edges, new, n_left, n_right = batch
     expected = found_by(*batch, least)
@@ -333,10 +337,12 @@ def of_scratch(edges, n_left, n_right, least):
     st.integers(1, 12),
     st.tuples(st.integers(1, 2), st.integers(1, 2), st.integers(1, 6)),
     st.sampled_from(["left", "right"]),
+    st.integers(0, 2),
     st.integers(1, 2),
 )
-def test_rows_and_lists_of_subgraphs_of_all_shapes(seed, sizes, density, n_new, least, side, threads):
-    # More than 32 rows and columns, vertices that are adjacent to all, and new edges that meet.
+def test_rows_and_lists_of_subgraphs_of_all_shapes(seed, sizes, density, n_new, least, side, n_whole, threads):
+    # More than 32 rows and columns, vertices that are adjacent to all, new edges that meet, and
+    # vertices that have new edges only.
     generator = np.random.default_rng(seed)
     n_left, n_right = sizes
     table = generator.random(sizes) < min(density, 18 / min(sizes))
@@ -344,6 +350,9 @@ def test_rows_and_lists_of_subgraphs_of_all_shapes(seed, sizes, density, n_new, 
     edges = set(zip(*map(np.ndarray.tolist, np.nonzero(table)), strict=True))
     some = sorted(edges)
     new = {some[i] for i in generator.choice(len(some), min(n_new, len(some)), replace=False)}
+    for at in generator.integers(2, size=n_whole).tolist():
+        vertex = generator.integers(sizes[at])
+        new |= {edge for edge in some if edge[at] == vertex}
     before, after = (of_scratch(of, n_left, n_right, least) for of in (edges - new, edges))
     graph, ends = graph_of(edges, n_left, n_right), np.array(sorted(new), np.int64).T
     thresholds = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))

@@ -270,7 +270,7 @@ class ChangedRows {
     else
       rows.add(some);
   }
-  void take_lists(const std::vector<Lists>& lists, const RowVertices& vertices) {
+  void take_lists(const std::vector<Lists>& lists, const VerticesOfBoth& vertices) {
     RowWriter writer(vertices, nullptr, nullptr);
     for (const Lists& some : lists)
       for (std::size_t i = 0; i < some.size(); ++i) writer.take(some.left_of(i), some.right_of(i)), writer.put(rows);
@@ -278,13 +278,13 @@ class ChangedRows {
 };
 
 /// What appeared and what vanished; `vertices` are those of the whole graph.
-nb::object take_rows(FoundRows& found, const RowVertices& vertices) {
+nb::object take_rows(FoundRows& found, const GraphVertices& vertices) {
   ChangedRows appeared, gone;
   {
     const nb::gil_scoped_release release;
     for (SmallerRows& some : found.appeared) appeared.take(std::move(some));
     for (SmallerRows& some : found.gone) gone.take(std::move(some));
-    gone.take_lists(found.others.take_vanished(), vertices);
+    gone.take_lists(found.others.take_vanished(), vertices.both());
     found.appeared.clear(), found.gone.clear();
   }
   return nb::make_tuple(std::move(appeared), std::move(gone));
@@ -382,16 +382,13 @@ void bind_changes(nb::module_& module) {
       .def("neighbourhoods", &ChangeSearch::neighbourhoods)
       .def("tables", &ChangeSearch::tables)
       .def("settle", &ChangeSearch::settle);
-  nb::class_<RowVertices>(module, "RowVertices")
-      .def("__init__", [](RowVertices* at, const Input<u64>& left_hashes, const Input<u64>& right_hashes, bool roots_are_left, const Values& place) {
-        new (at) RowVertices(left_hashes.data(), left_hashes.size(), right_hashes.data(), right_hashes.size(), roots_are_left, place.data(), place.size());
-      });
+  nb::class_<GraphVertices>(module, "GraphVertices").def(nb::init<const Input<u64>&, const Input<u64>&, bool, const Values&>());
   nb::class_<FoundRows>(module, "FoundRows")
       .def(nb::init<>())
       .def("take", &take_rows)
       .def_prop_ro("others", [](FoundRows& found) -> FoundChanges& { return found.others; });
   nb::class_<Settler>(module, "Settler")
-      .def("__init__", [](Settler* at, const ChangeSearch& search, const RowVertices& vertices, FoundRows& to, const Wide& row_start,
+      .def("__init__", [](Settler* at, const ChangeSearch& search, const GraphVertices& vertices, FoundRows& to, const Wide& row_start,
                           const Values& row, const Values& left_of, const Values& right_of, const Wide& left_start, const Wide& right_start, std::int32_t first, std::size_t few) {
         new (at) Settler(search.graph(), search.least(), vertices, to, row_start, row, left_of, right_of, left_start, right_start, first, few);
       }, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())

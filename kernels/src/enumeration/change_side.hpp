@@ -13,6 +13,7 @@
 #include "enumeration/changes.hpp"
 #include "enumeration/growing.hpp"
 #include "enumeration/leaf_order.hpp"
+#include "enumeration/smaller_rows.hpp"
 #include "graphs/rows.hpp"
 #include "lanes/bit_order.hpp"
 #include "lanes/lanes.hpp"
@@ -23,22 +24,15 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-/// The vertices of a side: which one each number stands for, and by vertex the hash and, on the
-/// side of the roots, the place in the order of these, above the vertex.
-struct SideVertices {
-  const i32* of;
-  const u64* hashes;
-  const u64* places;
-};
-
 class ChangeSide {
  public:
-  explicit ChangeSide(const SideVertices& vertices) : vertices_(vertices) {}
+  /// The vertices of the graph's side, and which of them the numbers stand for.
+  ChangeSide(const RowVertices& vertices, const i32* of) : vertices_(vertices), of_(of) {}
 
   /// The change whose bicliques come next: the number of its end, and the first one of the side.
   void begin(i32 own, i32 base, const Outside& beyond, const std::vector<char>& fresh) {
     own_ = own, base_ = base, beyond_ = &beyond, fresh_ = &fresh;
-    own_vertex_ = vertices_.of[own], own_hash_ = vertices_.hashes[own_vertex_];
+    own_vertex_ = of_[own], own_hash_ = vertices_.hash(own_vertex_);
   }
   /// The members of the bicliques that come next; `number` says what they are in the subgraph.
   template <class Number>
@@ -113,20 +107,20 @@ class ChangeSide {
   using Block = Outside::Block;
 
   void take_member(i32 number) {
-    const i32 vertex = vertices_.of[number];
+    const i32 vertex = of_[number];
     member_vertices_.push_back(static_cast<u32>(vertex));
-    members_hash_ += vertices_.hashes[vertex];
-    if (vertices_.places) first_ = std::min(first_, vertices_.places[vertex]);
+    members_hash_ += vertices_.hash(vertex);
+    if (vertices_.places) first_ = std::min(first_, vertices_.place(vertex));
     if (number == own_) return;
-    if (vertices_.places) first_other_ = std::min(first_other_, vertices_.places[vertex]);
+    if (vertices_.places) first_other_ = std::min(first_other_, vertices_.place(vertex));
     others_.push_back(static_cast<std::size_t>(number - base_));
     members_new_ |= (*fresh_)[others_.back()];
   }
   void take_lane(u32 i, i32 number) {
-    const i32 vertex = vertices_.of[number];
+    const i32 vertex = of_[number];
     vertex_[i] = static_cast<u32>(vertex);
-    hashes_[i] = vertices_.hashes[vertex];
-    if (vertices_.places) late_[i] = ~static_cast<u32>(vertices_.places[vertex] >> 32);
+    hashes_[i] = vertices_.hash(vertex);
+    if (vertices_.places) late_[i] = ~static_cast<u32>(vertices_.places[vertex]);
     place_[i] = static_cast<u32>(number - base_);
     own_lane_ |= u32{number == own_} << i;
     const char fresh = (*fresh_)[place_[i]];
@@ -191,7 +185,8 @@ class ChangeSide {
   }
 
   static constexpr u32 kMostKey = (1u << 27) - 1;
-  const SideVertices vertices_;
+  const RowVertices vertices_;
+  const i32* const of_;
   i32 own_ = 0, base_ = 0, own_vertex_ = 0;  // the end of the change: its number, and the vertex
   u64 own_hash_ = 0;
   const Outside* beyond_ = nullptr;

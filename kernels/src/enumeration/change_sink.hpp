@@ -78,7 +78,7 @@ struct FoundRows {
 class ChangeTask {
  public:
   /// Rows are made where `few` bicliques or more are met.
-  ChangeTask(const ChangedGraph& graph, const Remains::Least& least, const RowVertices& vertices, const Subgraphs& subgraphs, FoundRows& to,
+  ChangeTask(const ChangedGraph& graph, const Remains::Least& least, const VerticesOfBoth& vertices, const Subgraphs& subgraphs, FoundRows& to,
              std::size_t few)
       : graph(graph), least(least), vertices(vertices), subgraphs(subgraphs), to(to), few_(few) {}
 
@@ -101,7 +101,7 @@ class ChangeTask {
 
   const ChangedGraph& graph;
   const Remains::Least least;
-  const RowVertices& vertices;
+  const VerticesOfBoth vertices;
   const Subgraphs subgraphs;
   FoundRows& to;
 
@@ -117,8 +117,7 @@ class ChangeSink {
 
   ChangeSink(ChangeTask& task, const Labels& labels, const Limits& limits, Tally tally)
       : task_(task), labels_(labels), limits_(limits), tally_(tally), remains_(task.graph, task.least),
-        writer_(task.vertices, task.subgraphs.left_of, task.subgraphs.right_of), rows_(vertices_of(!labels.columns_are_left)),
-        columns_(vertices_of(labels.columns_are_left)) {
+        writer_(task.vertices, task.subgraphs.left_of, task.subgraphs.right_of), rows_(side(!labels.columns_are_left)), columns_(side(labels.columns_are_left)) {
     appeared_.keeps_larger = gone_.keeps_larger = true;
   }
 
@@ -181,10 +180,8 @@ class ChangeSink {
   enum class Out { nobody, row, column };
 
   i32 number_of(u32 column) const { return labels_.column_ids[column]; }
-  SideVertices vertices_of(bool left) const {
-    const RowVertices& v = task_.vertices;
-    return {left ? task_.subgraphs.left_of : task_.subgraphs.right_of, (left ? v.left : v.right).data(),
-            left == v.roots_are_left ? v.places.data() : nullptr};
+  ChangeSide side(bool left) const {
+    return left ? ChangeSide(task_.vertices.left, task_.subgraphs.left_of) : ChangeSide(task_.vertices.right, task_.subgraphs.right_of);
   }
 
   /// Counts a biclique, if it is wanted; says whether it is.
@@ -207,10 +204,9 @@ class ChangeSink {
     remains_.change(change_, expected, left, right, {left_degrees_.data(), right_degrees_.data()});
     is_seen_ = remains_.sees_beyond();
     if (!is_seen_) return;
-    const bool left_is_rows = !labels_.columns_are_left;
-    all_rows_ = static_cast<u32>((left_is_rows ? left : right).size()), all_columns_ = static_cast<u32>((left_is_rows ? right : left).size());
     const auto begin = [](ChangeSide& side, const Remains::Seen& seen, i32 base) { side.begin(base + seen.own, base, seen.beyond, seen.fresh); };
     const bool turned = labels_.columns_are_left;
+    all_rows_ = static_cast<u32>((turned ? right : left).size()), all_columns_ = static_cast<u32>((turned ? left : right).size());
     begin(turned ? columns_ : rows_, remains_.seen_from_left(), of.left_base(change_));
     begin(turned ? rows_ : columns_, remains_.seen_from_right(), of.right_base(change_));
     rows_are_ready_ = leaf_is_ready_ = false;
@@ -269,7 +265,7 @@ class ChangeSink {
         vanish(rows, joined, Out::column);
     }
   }
-  bool roots_are_rows() const { return task_.vertices.roots_are_left != labels_.columns_are_left; }
+  bool roots_are_rows() const { return (task_.vertices.left.places != nullptr) != labels_.columns_are_left; }
   bool limits_of_gone(u32 n_rows, u32 n_columns) const { return limits_.accepts(n_rows, n_columns); }
   void put(SmallerRows& to, u32 rows, u32 joined, Out out, u32 n_rows, u32 n_columns, i32 root, u64 row_hash, u64 column_hash) {
     const bool turned = labels_.columns_are_left;

@@ -270,7 +270,7 @@ class Remains {
   struct Degrees {
     const std::int32_t *left, *right;
   };
-  Remains(const ChangedGraph& graph, const Least& least) : g_(graph), least_(least), seen_left_(g_.n_left(), 0), seen_right_(g_.n_right(), 0) {}
+  Remains(const ChangedGraph& graph, const Least& least) : g_(graph), least_(least), seen_left_(g_.n_left()), seen_right_(g_.n_right()) {}
 
   /// The change whose n bicliques come next, with the sides of its subgraph and, where they are
   /// known, the degrees in it: these stay where they are.
@@ -388,12 +388,12 @@ class Remains {
 
   /// What the sides of the subgraph reach beyond it, where that fits into memory.
   Outside* beyond_right() {
-    if (!is_right_known_) beyond_right_.fill(n_bicliques_, left_side_, degrees_.left, right_side_, g_.by_left_, g_.fresh_left_, g_.by_right_, seen_right_);
+    if (!is_right_known_) beyond_right_.fill(n_bicliques_, left_side_, change_.right >= 0 ? degrees_.left : nullptr, right_side_, g_.by_left_, g_.fresh_left_, g_.by_right_, seen_right_);
     is_right_known_ = true;
     return beyond_right_.usable() ? &beyond_right_ : nullptr;
   }
   Outside* beyond_left() {
-    if (!is_left_known_) beyond_left_.fill(n_bicliques_, right_side_, degrees_.right, left_side_, g_.by_right_, g_.fresh_right_, g_.by_left_, seen_left_);
+    if (!is_left_known_) beyond_left_.fill(n_bicliques_, right_side_, change_.left >= 0 ? degrees_.right : nullptr, left_side_, g_.by_right_, g_.fresh_right_, g_.by_left_, seen_left_);
     is_left_known_ = true;
     return beyond_left_.usable() ? &beyond_left_ : nullptr;
   }
@@ -490,7 +490,7 @@ class Remains {
 
   const ChangedGraph& g_;
   const Least least_;
-  std::vector<std::int32_t> seen_left_, seen_right_;
+  Zeros<std::int32_t> seen_left_, seen_right_;
   std::int32_t number_ = -1;
   std::size_t n_bicliques_ = 0;
   Degrees degrees_{nullptr, nullptr};

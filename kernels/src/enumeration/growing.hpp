@@ -55,6 +55,25 @@ class Growing {
   std::size_t size_ = 0, capacity_ = 0;
 };
 
+/// n numbers, zero at first, whose memory is taken where it is written.
+template <class T>
+class Zeros {
+  static_assert(std::is_trivially_copyable_v<T>, "they come as bytes");
+
+ public:
+  explicit Zeros(std::size_t n) : data_(static_cast<T*>(std::calloc(std::max<std::size_t>(n, 1), sizeof(T)))) {
+    if (!data_) throw std::bad_alloc();
+  }
+  T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+
+ private:
+  struct Free {
+    void operator()(T* p) const { std::free(p); }
+  };
+  std::unique_ptr<T[], Free> data_;
+};
+
 /// Copies a short list, and returns where it ends.
 inline std::int32_t* put_short(const std::int32_t* from, std::size_t n, std::int32_t* to) {
   const auto put = [&](auto width) {

@@ -37,13 +37,13 @@ struct Places {
 
 class Outside {
  public:
-  /// For n bicliques of the subgraph; not usable where these are too few to be worth it. A member
-  /// whose degree in it is 1, where degrees are given, is adjacent to the end of the change alone:
-  /// it is in no biclique but the one of all members, and is not read. (Of YouTube's members these
-  /// are two thirds.) `across` are the rows of the other side, of the ends of new edges at least.
+  /// For n bicliques of the subgraph; not usable where these are too few to be worth it. Degrees in
+  /// it are given where all members are adjacent to the other end of the change: one whose degree
+  /// is 1 is then in no biclique but the one of all members, and is not read. (Of YouTube's members
+  /// these are two thirds.) `across` are the rows of the other side, of the ends of new edges at least.
   /// `seen` holds a zero for every vertex of the other side, and does so again afterwards.
   void fill(std::size_t n_bicliques, Span members, const std::int32_t* degrees, Span inside, const Rows& rows, const FewRows& fresh,
-            const Rows& across, std::vector<std::int32_t>& seen) {
+            const Rows& across, Zeros<std::int32_t>& seen) {
     std::size_t entries = 0;
     read_.clear();
     for (std::size_t i = 0; i < members.size(); ++i) {
@@ -155,7 +155,7 @@ class Outside {
   };
   /// Reads the ends of edges that are not new, and counts in `seen` how often each outside vertex
   /// is one. No branch depends on whether one was seen before.
-  Touched read_ends(std::size_t n, Span members, const Rows& rows, const FewRows& fresh, std::vector<std::int32_t>& seen) {
+  Touched read_ends(std::size_t n, Span members, const Rows& rows, const FewRows& fresh, Zeros<std::int32_t>& seen) {
     std::int32_t *const ends = ends_.room(n), *const touched_now = touched_.room(n + 1), *const shared = shared_.room(n + 1);
     start_.resize(members.size() + 1);
     std::size_t n_ends = 0, next = 0;
@@ -193,7 +193,7 @@ class Outside {
   /// Gives the vertices that two members or more reach their bits, those that most of them reach
   /// first: a set of many members is compared with these alone. Takes their numbers of members in
   /// `place`, and leaves their bits there. Says how many there are.
-  std::int32_t order_by_members(std::size_t n_shared, std::vector<std::int32_t>& place) {
+  std::int32_t order_by_members(std::size_t n_shared, Zeros<std::int32_t>& place) {
     std::array<std::int32_t, kMostCounted + 1> next{};  // of each number of members: how many vertices have more
     const auto counted = [](std::int32_t members) { return std::min(static_cast<std::size_t>(members), kMostCounted); };
     for (std::size_t i = 0; i < n_shared; ++i) ++next[counted(place[static_cast<std::size_t>(shared_.data()[i])])];
@@ -210,7 +210,7 @@ class Outside {
     return n;
   }
   /// `place` has the bit of a shared vertex, 1 for another outside, and -1 - i for the i-th inside.
-  void set_bits(std::size_t n_members, const std::vector<std::int32_t>& place) {
+  void set_bits(std::size_t n_members, const Zeros<std::int32_t>& place) {
     bits_.assign(words_ * n_members, 0);
     alone_.assign(n_members, 0), n_shared_.assign(n_members, 0);
     const std::int32_t unshared = this->unshared();
@@ -232,7 +232,7 @@ class Outside {
 
   /// The outside vertices that a member has a new edge to, a thousandth of its edges as a rule, and
   /// all members that these are adjacent to.
-  void find_new(Span members, const FewRows& fresh, const Rows& across, const std::vector<std::int32_t>& seen) {
+  void find_new(Span members, const FewRows& fresh, const Rows& across, const Zeros<std::int32_t>& seen) {
     Ids& ends = new_ends_;
     ends.clear();
     for (const std::int32_t place : read_)

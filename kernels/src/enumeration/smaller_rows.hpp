@@ -65,33 +65,26 @@ struct SmallerRows {
   }
 };
 
-/// What a row takes of the vertices of a graph: mixed hashes of their labels, and, of the side of
-/// the roots, places in the order of these, above the vertex.
-class RowVertices {
- public:
-  RowVertices(const u64* left_hashes, std::size_t n_left, const u64* right_hashes, std::size_t n_right, bool roots_are_left, const i32* place,
-              std::size_t n_places)
-      : left(mixed(left_hashes, n_left, kLeftSeed)), right(mixed(right_hashes, n_right, kRightSeed)), roots_are_left(roots_are_left) {
-    if (n_places < (roots_are_left ? n_left : n_right)) throw std::invalid_argument("a vertex that may be a root has no place");
-    for (std::size_t v = 0; v < n_places; ++v) places.push_back(u64{static_cast<u32>(place[v])} << 32 | v);
-  }
-  const std::vector<u64> left, right;
-  const bool roots_are_left;
-  std::vector<u64> places;
-
- private:
-  static std::vector<u64> mixed(const u64* hashes, std::size_t n, u64 seed) {
-    std::vector<u64> found(n);
-    std::transform(hashes, hashes + n, found.begin(), [seed](u64 hash) { return vertex_hash(hash, seed); });
-    return found;
-  }
+/// What a row takes of the vertices of a side, which somebody else keeps: hashes of their labels,
+/// which are mixed as they are asked for (of a million vertices a single edge needs a few), and, on
+/// the side of the roots, places in the order of these.
+struct RowVertices {
+  const u64* hashes;
+  u64 seed;
+  const i32* places;  // null: roots are of the other side
+  u64 hash(i32 v) const { return vertex_hash(hashes[v], seed); }
+  /// The place, above the vertex.
+  u64 place(i32 v) const { return u64{static_cast<u32>(places[v])} << 32 | static_cast<u32>(v); }
+};
+struct VerticesOfBoth {
+  RowVertices left, right;
 };
 
 /// Writes one biclique after the other, whole or without a member.
 class RowWriter {
  public:
   /// The vertices that the numbers of members stand for; null: themselves.
-  RowWriter(const RowVertices& vertices, const i32* left_of, const i32* right_of) : v_(vertices), left_of_(left_of), right_of_(right_of) {}
+  RowWriter(const VerticesOfBoth& vertices, const i32* left_of, const i32* right_of) : v_(vertices), left_of_(left_of), right_of_(right_of) {}
 
   /// The biclique that is written next.
   void take(Span left, Span right) {
@@ -113,16 +106,18 @@ class RowWriter {
     std::transform(members.first, members.last, room.begin(), [of](i32 member) { return of[member]; });
     return {room.data(), room.data() + members.size()};
   }
-  static u64 sum(Span vertices, const std::vector<u64>& hashes) {
+  static u64 sum(Span side, const RowVertices& vertices) {
     u64 found = 0;
-    for (const i32 v : vertices) found += hashes[static_cast<std::size_t>(v)];
+    for (const i32 v : side) found += vertices.hash(v);
     return found;
   }
   /// The vertex with the least place, without a branch that depends on it.
   i32 first_of(const i32* left_out) const {
-    const Span all = v_.roots_are_left ? left_ : right_;
+    const bool in_left = v_.left.places != nullptr;
+    const Span all = in_left ? left_ : right_;
+    const RowVertices& of = in_left ? v_.left : v_.right;
     u64 found = ~u64{0};
-    for (const i32* at = all.first; at != all.last; ++at) found = std::min(found, at == left_out ? ~u64{0} : v_.places[static_cast<std::size_t>(*at)]);
+    for (const i32* at = all.first; at != all.last; ++at) found = std::min(found, at == left_out ? ~u64{0} : of.place(*at));
     return static_cast<i32>(found);
   }
   static void put_all(Growing<i32>& to, Span vertices, const i32* left_out, bool wanted) {
@@ -140,13 +135,13 @@ class RowWriter {
     const bool left_first = left_is_smaller(n_left, n_right);
     put_all(left_first ? to.ids : to.larger, left_, no_left, left_first || to.keeps_larger);
     put_all(left_first ? to.larger : to.ids, right_, no_right, !left_first || to.keeps_larger);
-    const u64 left = left_hash_ - (no_left ? v_.left[static_cast<std::size_t>(*no_left)] : 0);
-    const u64 right = right_hash_ - (no_right ? v_.right[static_cast<std::size_t>(*no_right)] : 0);
-    const i32* const no_root = v_.roots_are_left ? no_left : no_right;
+    const u64 left = left_hash_ - (no_left ? v_.left.hash(*no_left) : 0);
+    const u64 right = right_hash_ - (no_right ? v_.right.hash(*no_right) : 0);
+    const i32* const no_root = v_.left.places ? no_left : no_right;
     to.end(n_left, n_right, no_root && *no_root == root_ ? first_of(no_root) : root_, biclique_hash(left, right));
   }
 
-  const RowVertices& v_;
+  const VerticesOfBoth v_;
   const i32 *const left_of_, *const right_of_;
   Ids left_room_, right_room_;
   Span left_{}, right_{};
