@@ -173,6 +173,7 @@ class ChangedGraph {
 
   /// A row is read whole, or looked up in, whichever takes fewer steps.
   static constexpr std::size_t kBisection = 16;  // steps of a bisection, and what a jump costs
+  static constexpr std::size_t kAhead = 8;       // rows that memory is asked for before they are read
   std::int64_t row_cost(std::int32_t u, std::size_t n_columns) const {
     return static_cast<std::int64_t>(std::min(by_left_[u].size(), kBisection * n_columns));
   }
@@ -182,7 +183,10 @@ class ChangedGraph {
     const auto base = static_cast<std::int32_t>(to.right.size());
     number.resize(by_right_.size(), -1);
     for (std::size_t i = 0; i < right.size(); ++i) number[static_cast<std::size_t>(right.first[i])] = base + static_cast<std::int32_t>(i);
-    for (std::int32_t u : left) {
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      if (i + 2 * kAhead < left.size()) by_left_.fetch_start(left.first[i + 2 * kAhead]);
+      if (i + kAhead < left.size()) by_left_.fetch(left.first[i + kAhead]);
+      const std::int32_t u = left.first[i];
       const Span row = by_left_[u];
       if (row.size() > kBisection * right.size()) {
         for (const std::int32_t& v : right)

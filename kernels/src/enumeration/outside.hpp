@@ -170,7 +170,7 @@ class Outside {
       count += count >= 0;
     };
     for (std::size_t k = 0; k < read_.size(); ++k) {
-      if (k + kAhead < read_.size()) __builtin_prefetch(rows[members.first[read_[k + kAhead]]].first);
+      if (k + kAhead < read_.size()) rows.fetch(members.first[read_[k + kAhead]]);
       const auto place = static_cast<std::size_t>(read_[k]);
       while (next <= place) start_[next++] = n_ends;
       const Span row = rows[members.first[place]], own = fresh[members.first[place]];
