@@ -40,8 +40,8 @@ class Outside {
   /// For n bicliques of the subgraph; not usable where these are too few to be worth it. Degrees in
   /// it are given where all members are adjacent to the other end of the change: one whose degree
   /// is 1 is then in no biclique but the one of all members, and is not read. (Of YouTube's members
-  /// these are two thirds.) `across` are the rows of the other side, of the ends of new edges at least.
-  /// `seen` holds a zero for every vertex of the other side, and does so again afterwards.
+  /// these are two thirds.) `across` are the rows of the other side, of the ends of new edges at
+  /// least. `seen` holds a zero for every vertex of the other side, and does so again afterwards.
   void fill(std::size_t n_bicliques, Span members, const std::int32_t* degrees, Span inside, const Rows& rows, const FewRows& fresh,
             const Rows& across, Zeros<std::int32_t>& seen) {
     std::size_t entries = 0;
