@@ -389,7 +389,8 @@ void bind_changes(nb::module_& module) {
       .def_prop_ro("others", [](FoundRows& found) -> FoundChanges& { return found.others; });
   nb::class_<Settler>(module, "Settler")
       .def("__init__", [](Settler* at, const ChangeSearch& search, const GraphVertices& vertices, FoundRows& to, const Wide& row_start,
-                          const Values& row, const Values& left_of, const Values& right_of, const Wide& left_start, const Wide& right_start, std::int32_t first, std::size_t few) {
+                          const Values& row, const Values& left_of, const Values& right_of, const Wide& left_start,
+                          const Wide& right_start, std::int32_t first, std::size_t few) {
         new (at) Settler(search.graph(), search.least(), vertices, to, row_start, row, left_of, right_of, left_start, right_start, first, few);
       }, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
       .def("finish", &Settler::finish);

@@ -31,9 +31,11 @@ class Settler {
   using Vertices = Input<std::int32_t>;
   using Starts = Input<std::int64_t>;
   Settler(const ChangedGraph& graph, const Remains::Least& least, const GraphVertices& vertices, FoundRows& to, const Starts& row_start,
-          const Vertices& row, const Vertices& left_of, const Vertices& right_of, const Starts& left_start, const Starts& right_start, std::int32_t first, std::size_t few)
+          const Vertices& row, const Vertices& left_of, const Vertices& right_of, const Starts& left_start, const Starts& right_start,
+          std::int32_t first, std::size_t few)
       : row_start_(row_start), row_(row), left_of_(left_of), right_of_(right_of), left_start_(left_start), right_start_(right_start),
-        task_(graph, least, vertices.both(), {row_start.data(), row.data(), left_of.data(), right_of.data(), left_start.data(), right_start.data(), left_start.size(), first}, to, few) {}
+        task_(graph, least, vertices.both(),
+              {row_start.data(), row.data(), left_of.data(), right_of.data(), left_start.data(), right_start.data(), left_start.size(), first}, to, few) {}
   ChangeTask& task() { return task_; }
   /// Whether few were found, which are then among the others of what was found.
   bool finish() {

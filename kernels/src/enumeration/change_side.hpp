@@ -55,14 +55,15 @@ class ChangeSide {
   u64 hash(u32 lanes) const { return members_hash_ + sum_selected(hashes_, lanes); }
   u64 own_hash() const { return own_hash_; }
   i32 own_vertex() const { return own_vertex_; }
-  /// Have they a new edge beside the change: to the other end of it, to somebody else?
+  /// Has one of them another new edge, to the other end of the change?
   bool joined_end(u32 lanes) const { return (members_new_ & Remains::kToEnd) || (lanes & lanes_to_end_); }
-  /// Is there one to somebody else for which `test` holds? It is asked of places that have some.
+  /// Does `test` hold for one of the places that have a new edge to somebody else?
   template <class Test>
   bool any_inside(u32 lanes, Test test) const {
     for (u32 bits = lanes & lanes_inside_; bits; bits &= bits - 1)
       if (test(place_[first_set(bits)])) return true;
-    return members_new_ & Remains::kInside && std::any_of(others_.begin(), others_.end(), [&](std::size_t place) { return (*fresh_)[place] & Remains::kInside && test(place); });
+    if (!(members_new_ & Remains::kInside)) return false;
+    return std::any_of(others_.begin(), others_.end(), [&](std::size_t place) { return (*fresh_)[place] & Remains::kInside && test(place); });
   }
   /// The first of them in the order of roots; with `others`, the end of the change left out.
   i32 root(u32 lanes, bool others) const {

@@ -250,14 +250,14 @@ class ChangeSink {
     const u64 row_hash = rows_.hash(rows), column_hash = columns_.hash(joined);
     const i32 root = roots_are_rows() ? rows_.root(rows, false) : columns_.root(joined, false);
     put(appeared_, rows, joined, Out::nobody, n_rows, n_columns, root, row_hash, column_hash);
-    if (n_rows > 1 && limits_of_gone(n_rows - 1, n_columns) && !rows_.reached(rows)) {
+    if (n_rows > 1 && limits_.accepts(n_rows - 1, n_columns) && !rows_.reached(rows)) {
       const i32 next = roots_are_rows() && root == rows_.own_vertex() ? rows_.root(rows, true) : root;
       if (!rows_.may_be_reached_anew(rows))
         put(gone_, rows, joined, Out::row, n_rows - 1, n_columns, next, row_hash - rows_.own_hash(), column_hash);
       else
         vanish(rows, joined, Out::row);
     }
-    if (n_columns > 1 && limits_of_gone(n_rows, n_columns - 1) && !columns_.reached(joined)) {
+    if (n_columns > 1 && limits_.accepts(n_rows, n_columns - 1) && !columns_.reached(joined)) {
       const i32 next = !roots_are_rows() && root == columns_.own_vertex() ? columns_.root(joined, true) : root;
       if (!columns_.may_be_reached_anew(joined))
         put(gone_, rows, joined, Out::column, n_rows, n_columns - 1, next, row_hash, column_hash - columns_.own_hash());
@@ -266,7 +266,6 @@ class ChangeSink {
     }
   }
   bool roots_are_rows() const { return (task_.vertices.left.places != nullptr) != labels_.columns_are_left; }
-  bool limits_of_gone(u32 n_rows, u32 n_columns) const { return limits_.accepts(n_rows, n_columns); }
   void put(SmallerRows& to, u32 rows, u32 joined, Out out, u32 n_rows, u32 n_columns, i32 root, u64 row_hash, u64 column_hash) {
     const bool turned = labels_.columns_are_left;
     const auto n_left = static_cast<i32>(turned ? n_columns : n_rows), n_right = static_cast<i32>(turned ? n_rows : n_columns);

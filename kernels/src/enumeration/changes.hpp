@@ -392,12 +392,14 @@ class Remains {
 
   /// What the sides of the subgraph reach beyond it, where that fits into memory.
   Outside* beyond_right() {
-    if (!is_right_known_) beyond_right_.fill(n_bicliques_, left_side_, change_.right >= 0 ? degrees_.left : nullptr, right_side_, g_.by_left_, g_.fresh_left_, g_.by_right_, seen_right_);
+    const std::int32_t* const degrees = change_.right >= 0 ? degrees_.left : nullptr;
+    if (!is_right_known_) beyond_right_.fill(n_bicliques_, left_side_, degrees, right_side_, g_.by_left_, g_.fresh_left_, g_.by_right_, seen_right_);
     is_right_known_ = true;
     return beyond_right_.usable() ? &beyond_right_ : nullptr;
   }
   Outside* beyond_left() {
-    if (!is_left_known_) beyond_left_.fill(n_bicliques_, right_side_, change_.left >= 0 ? degrees_.right : nullptr, left_side_, g_.by_right_, g_.fresh_right_, g_.by_left_, seen_left_);
+    const std::int32_t* const degrees = change_.left >= 0 ? degrees_.right : nullptr;
+    if (!is_left_known_) beyond_left_.fill(n_bicliques_, right_side_, degrees, left_side_, g_.by_right_, g_.fresh_right_, g_.by_left_, seen_left_);
     is_left_known_ = true;
     return beyond_left_.usable() ? &beyond_left_ : nullptr;
   }
