@@ -142,7 +142,6 @@ class Outside {
   }
 
  private:
-  static constexpr std::size_t kAhead = 8;  // rows that memory is asked for before they are read
   static constexpr std::size_t kMostWords = std::size_t{1} << 22;  // 32 MB
   static constexpr std::size_t kMostCounted = 64;                // members of a vertex that are told apart
   static constexpr std::size_t kEntriesABiclique = 256;  // read here in the time of one look into the rows
@@ -169,9 +168,8 @@ class Outside {
       touched.n_shared += count == 1;
       count += count >= 0;
     };
-    for (std::size_t k = 0; k < read_.size(); ++k) {
-      if (k + kAhead < read_.size()) rows.fetch(members.first[read_[k + kAhead]]);
-      const auto place = static_cast<std::size_t>(read_[k]);
+    for (const std::int32_t one : read_) {
+      const auto place = static_cast<std::size_t>(one);
       while (next <= place) start_[next++] = n_ends;
       const Span row = rows[members.first[place]], own = fresh[members.first[place]];
       if (own.size() == 0) {
