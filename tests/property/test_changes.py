@@ -329,40 +329,62 @@ def of_scratch(edges, n_left, n_right, least):
         return {biclique for batch in stream for biclique in listed(batch)}
 
 
-@settings(max_examples=60, deadline=None)
+def with_pendants(table, n, generator):
+    """A table with n more rows, of one entry to three each."""
+    more = np.zeros((n, table.shape[1]), bool)
+    for row in more:
+        row[generator.integers(table.shape[1], size=generator.integers(1, 4))] = True
+    return np.vstack([table, more])
+
+
+def shaped(sizes, density, pendants, n_new, n_whole, generator):
+    """A table, and new ones of its entries: at a vertex that is adjacent to all but pendants, all
+    of some vertices, and others that may meet."""
+    table = generator.random(sizes) < min(density, 18 / min(sizes))
+    u, v = map(generator.integers, sizes)
+    table[u] = table[:, v] = True
+    table = with_pendants(with_pendants(table, pendants, generator).T, pendants, generator).T
+    entries = np.argwhere(table)
+    new = generator.permutation(entries)[:n_new].tolist() + entries[entries[:, 1] == v][:1].tolist()
+    for side in generator.integers(2, size=n_whole):
+        new += entries[entries[:, side] == generator.integers(table.shape[side])].tolist()
+    return table, set(map(tuple, new))
+
+
+@settings(max_examples=250, deadline=None)
 @given(
     st.integers(0, 2**32),
-    st.tuples(st.integers(4, 70), st.integers(4, 70)),
+    st.one_of(
+        st.tuples(st.integers(4, 70), st.integers(4, 70)),
+        st.tuples(st.integers(4, 14), st.integers(40, 160)),  # more columns than a leaf has lanes
+        st.tuples(st.integers(40, 160), st.integers(4, 14)),
+    ),
     st.sampled_from([0.05, 0.15, 0.3, 0.45]),
+    st.sampled_from([0, 40]),
     st.integers(1, 12),
+    st.integers(0, 2),
     st.tuples(st.integers(1, 2), st.integers(1, 2), st.integers(1, 6)),
     st.sampled_from(["left", "right"]),
-    st.integers(0, 2),
+    st.sampled_from(["left", "right"]),
     st.integers(1, 2),
 )
-def test_rows_and_lists_of_subgraphs_of_all_shapes(seed, sizes, density, n_new, least, side, n_whole, threads):
-    # More than 32 rows and columns, vertices that are adjacent to all, new edges that meet, and
-    # vertices that have new edges only.
+def test_rows_and_lists_of_subgraphs_of_all_shapes(
+    seed, sizes, density, pendants, n_new, n_whole, least, searched, side, threads
+):
     generator = np.random.default_rng(seed)
-    n_left, n_right = sizes
-    table = generator.random(sizes) < min(density, 18 / min(sizes))
-    table[generator.integers(n_left)] = table[:, generator.integers(n_right)] = True
-    edges = set(zip(*map(np.ndarray.tolist, np.nonzero(table)), strict=True))
-    some = sorted(edges)
-    new = {some[i] for i in generator.choice(len(some), min(n_new, len(some)), replace=False)}
-    for at in generator.integers(2, size=n_whole).tolist():
-        vertex = generator.integers(sizes[at])
-        new |= {edge for edge in some if edge[at] == vertex}
+    table, new = shaped(sizes, density, pendants, n_new, n_whole, generator)
+    edges, (n_left, n_right) = set(map(tuple, np.argwhere(table).tolist())), table.shape
     before, after = (of_scratch(of, n_left, n_right, least) for of in (edges - new, edges))
     graph, ends = graph_of(edges, n_left, n_right), np.array(sorted(new), np.int64).T
     thresholds = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
     search = kernels.ChangeSearch(graph.indptr, graph.indices, n_right, *ends, **thresholds)
-    hashes = [generator.integers(0, 2**63, n).astype(np.uint64) for n in sizes]
+    hashes = [generator.integers(0, 2**63, n).astype(np.uint64) for n in table.shape]
     place = generator.permutation(n_left if side == "left" else n_right)
-    lists = search.find_rows(hashes, side, place, threads=threads, least=10**9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kernels.changes.choose_side", lambda *_: searched)
+        lists, rows = (search.find_rows(hashes, side, place, threads=threads, least=few) for few in (10**9, 0))
     assert listed(lists.appeared) == sorted(after - before)
     assert listed(lists.vanished) == sorted(before - after)
-    rows = search.find_rows(hashes, side, place, threads=threads)
     for few, many in ((lists.appeared, rows.appeared), (lists.vanished, rows.vanished)):
         columns = few.left_offsets, few.left, few.right_offsets, few.right
         assert (len(many), many.digest) == (len(few), kernels.set_digest(*columns, *hashes))
