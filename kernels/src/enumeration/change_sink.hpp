@@ -46,8 +46,8 @@ struct Subgraphs {
   /// Of the vertices of both sides, in the subgraph.
   void degrees(i32 change, Ids& left, Ids& right) const {
     const std::int64_t *from = left_start + (change - first), *other = right_start + (change - first);
-    left.clear(), right.assign(static_cast<std::size_t>(other[1] - other[0]), 0);
-    for (std::int64_t u = from[0]; u < from[1]; ++u) left.push_back(static_cast<i32>(row_start[u + 1] - row_start[u]));
+    left.resize(static_cast<std::size_t>(from[1] - from[0])), right.assign(static_cast<std::size_t>(other[1] - other[0]), 0);
+    std::transform(row_start + from[0] + 1, row_start + from[1] + 1, row_start + from[0], left.begin(), [](auto end, auto begin) { return static_cast<i32>(end - begin); });
     for (std::int64_t e = row_start[from[0]]; e < row_start[from[1]]; ++e) ++right[static_cast<std::size_t>(row[e] - other[0])];
   }
   i32 left_base(i32 change) const { return static_cast<i32>(left_start[change - first]); }
@@ -153,16 +153,14 @@ class ChangeSink {
   template <class M>
   void found(const u32* rows, u32 n, const M& members) {
     if (!meet(n, members.n)) return;
-    begin_lists();
-    for (u32 i = 0; i < n; ++i) row_list_.push_back(static_cast<i32>(rows[i]));
-    for (u32 i = 0; i < members.n; ++i) column_list_.push_back(number_of(members.ids[i]));
+    row_list_.assign(rows, rows + n);
+    list_columns(members.ids, members.n);
     settle_lists();
   }
   void single_row(u32 row, const u32* columns, u32 n) {
     if (!meet(1, n)) return;
-    begin_lists();
-    row_list_.push_back(static_cast<i32>(row));
-    for (u32 i = 0; i < n; ++i) column_list_.push_back(number_of(columns[i]));
+    row_list_.assign(1, static_cast<i32>(row));
+    list_columns(columns, n);
     settle_lists();
   }
   void finish() {
@@ -223,9 +221,9 @@ class ChangeSink {
       leaf_is_ready_ = true;
       if (is_alone(rows, joined)) return settle_alone(rows, joined);
     }
-    begin_lists();
+    row_list_.clear();
     for (u32 bits = rows; bits; bits &= bits - 1) row_list_.push_back(static_cast<i32>(subtree_rows_[first_set(bits)]));
-    for (u32 i = 0; i < members.n; ++i) column_list_.push_back(number_of(members.ids[i]));
+    list_columns(members.ids, members.n);
     for (u32 bits = joined; bits; bits &= bits - 1) column_list_.push_back(number_of(leaf_ids_[first_set(bits)]));
     settle_lists();
   }
@@ -286,7 +284,10 @@ class ChangeSink {
 
   // ---- any other --------------------------------------------------------------------------------
 
-  void begin_lists() { row_list_.clear(), column_list_.clear(); }
+  void list_columns(const u32* columns, u32 n) {
+    column_list_.resize(n);
+    std::transform(columns, columns + n, column_list_.begin(), [this](u32 column) { return number_of(column); });
+  }
   /// The one whose numbers were listed.
   void settle_lists() {
     for (Ids* list : {&row_list_, &column_list_})

@@ -32,6 +32,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <numeric>
 #include <vector>
 
 namespace bicliq {
@@ -109,6 +110,7 @@ class ChangedGraph {
   /// The subgraphs of the changes from `first` to before `last`.
   Neighbourhoods neighbourhoods(std::size_t first, std::size_t last) const {
     Neighbourhoods to;
+    reserve(first, last, to);
     Ids number;
     for (std::size_t i = first; i < last; ++i) {
       const Change& change = changes_[i];
@@ -178,6 +180,20 @@ class ChangedGraph {
     return static_cast<std::int64_t>(std::min(by_left_[u].size(), kBisection * n_columns));
   }
 
+  /// Makes room for the vertices of subgraphs; those that lie two steps from a change are not
+  /// counted.
+  void reserve(std::size_t first, std::size_t last, Neighbourhoods& to) const {
+    std::size_t n_left = 0, n_right = 0;
+    for (std::size_t i = first; i < last; ++i) {
+      const Change& change = changes_[i];
+      if (change.right >= 0) n_left += by_right_[change.right].size();
+      if (change.left >= 0) n_right += by_left_[change.left].size();
+    }
+    to.indptr.reserve(n_left + 1);
+    for (Ids* of_left : {&to.left, &to.left_change, &to.left_search.order}) of_left->reserve(n_left);
+    for (Ids* of_right : {&to.right, &to.right_search.order}) of_right->reserve(n_right);
+  }
+
   /// `number` holds -1 for every right vertex, or nothing, and does so again afterwards.
   void span(std::int32_t name, Span left, Span right, Neighbourhoods& to, Ids& number) const {
     const auto base = static_cast<std::int32_t>(to.right.size());
@@ -201,10 +217,10 @@ class ChangedGraph {
         to.indices.add(static_cast<std::size_t>(at - first));
       }
       to.indptr.push_back(static_cast<std::int64_t>(to.indices.size()));
-      to.left.push_back(u);
-      to.left_change.push_back(name);
     }
     for (std::int32_t v : right) number[static_cast<std::size_t>(v)] = -1;
+    to.left.insert(to.left.end(), left.begin(), left.end());
+    to.left_change.insert(to.left_change.end(), left.size(), name);
     to.right.insert(to.right.end(), right.begin(), right.end());
     to.left_start.push_back(static_cast<std::int64_t>(to.left.size()));
     to.right_start.push_back(static_cast<std::int64_t>(to.right.size()));
@@ -224,9 +240,11 @@ class ChangedGraph {
   static void begin_with(std::int32_t vertex, Span side, std::int32_t base, SearchOrder& to) {
     const std::int32_t own = base + static_cast<std::int32_t>(std::lower_bound(side.first, side.last, vertex) - side.first);
     to.roots.push_back(own);
-    to.order.push_back(own);
-    for (std::int32_t at = base; at < base + static_cast<std::int32_t>(side.size()); ++at)
-      if (at != own) to.order.push_back(at);
+    const std::size_t first = to.order.size();
+    to.order.resize(first + side.size(), own);
+    const auto second = to.order.begin() + static_cast<std::ptrdiff_t>(first) + 1, behind = second + (own - base);
+    std::iota(second, behind, base);
+    std::iota(behind, to.order.end(), own + 1);
   }
   /// A side without such a vertex.
   static void by_degree(const Ids& degrees, std::int32_t base, SearchOrder& to) {
@@ -393,13 +411,13 @@ class Remains {
   /// What the sides of the subgraph reach beyond it, where that fits into memory.
   Outside* beyond_right() {
     const std::int32_t* const degrees = change_.right >= 0 ? degrees_.left : nullptr;
-    if (!is_right_known_) beyond_right_.fill(n_bicliques_, left_side_, degrees, right_side_, g_.by_left_, g_.fresh_left_, g_.by_right_, seen_right_);
+    if (!is_right_known_) beyond_right_.fill(n_bicliques_, left_side_, degrees, right_side_, g_.by_left_, g_.fresh_left_, g_.by_right_, seen_right_, seen_left_);
     is_right_known_ = true;
     return beyond_right_.usable() ? &beyond_right_ : nullptr;
   }
   Outside* beyond_left() {
     const std::int32_t* const degrees = change_.left >= 0 ? degrees_.right : nullptr;
-    if (!is_left_known_) beyond_left_.fill(n_bicliques_, right_side_, degrees, left_side_, g_.by_right_, g_.fresh_right_, g_.by_left_, seen_left_);
+    if (!is_left_known_) beyond_left_.fill(n_bicliques_, right_side_, degrees, left_side_, g_.by_right_, g_.fresh_right_, g_.by_left_, seen_left_, seen_right_);
     is_left_known_ = true;
     return beyond_left_.usable() ? &beyond_left_ : nullptr;
   }
@@ -480,11 +498,13 @@ class Remains {
     return outside.n_inside(all.members) > n_known || outside.reached_by_all(all, -1);
   }
 
-  /// Is there a vertex beside `others` that is adjacent in G to all of `members`?
+  /// Is there a vertex beside `others`, to whom all of `members` are adjacent, that they are in G?
   static bool extends(const Ids& members, const Ids& others, const Rows& rows, const FewRows& fresh) {
-    const std::int32_t least = *std::min_element(members.begin(), members.end(), [&](std::int32_t a, std::int32_t b) {
-      return rows[a].size() < rows[b].size();
-    });
+    std::int32_t least = members.front();
+    for (const std::int32_t m : members) {
+      if (rows[m].size() < rows[least].size()) least = m;
+      if (rows[least].size() == others.size()) return false;  // adjacent to nobody else
+    }
     const Span known = span_of(others);
     for (std::int32_t x : rows[least]) {
       if (known.has(x)) continue;

@@ -25,35 +25,31 @@ namespace bicliq {
 inline namespace BICLIQ_ISA {
 
 struct SmallerRows {
-  Growing<std::int64_t> offsets;
-  Growing<i32> ids, n_left, n_right, root;
+  Growing<i32> ids, n_left, n_right, root;  // ids of one row after the other
   u64 digest = 0;
   Growing<i32> larger;  // the other sides, as long as they are kept
   bool keeps_larger = false;
-  SmallerRows() { offsets.push(0); }
   std::size_t size() const { return root.size(); }
+  /// How many ids a row has.
+  i32 n_ids(std::size_t i) const { return std::min(n_left[i], n_right[i]); }
   void forget_larger() { keeps_larger = false, larger = {}; }
   /// Both sides.
   Lists lists() const {
     Lists found;
-    const i32* other = larger.data();
+    const i32 *smaller = ids.data(), *other = larger.data();
     for (std::size_t i = 0; i < size(); ++i) {
-      const bool left = left_is_smaller(n_left[i], n_right[i]);
-      const Span one{ids.data() + offsets[i], ids.data() + offsets[i + 1]}, rest{other, other + (left ? n_right[i] : n_left[i])};
-      left ? found.add(one, rest) : found.add(rest, one);
-      other = rest.last;
+      const Span one{smaller, smaller + n_ids(i)}, rest{other, other + std::max(n_left[i], n_right[i])};
+      left_is_smaller(n_left[i], n_right[i]) ? found.add(one, rest) : found.add(rest, one);
+      smaller = one.last, other = rest.last;
     }
     return found;
   }
   /// Ends a row whose ids were written.
   void end(i32 left, i32 right, i32 own_root, u64 hash) {
-    offsets.push(static_cast<std::int64_t>(ids.size()));
     n_left.push(left), n_right.push(right), root.push(own_root);
     digest += hash;
   }
   void add(const SmallerRows& some) {
-    const auto behind = static_cast<std::int64_t>(ids.size());
-    for (std::size_t i = 1; i <= some.size(); ++i) offsets.push(some.offsets[i] + behind);
     put(some.ids, ids), put(some.n_left, n_left), put(some.n_right, n_right), put(some.root, root);
     digest += some.digest;
   }
@@ -152,24 +148,27 @@ class RowWriter {
 /// Rows cut into groups, sorted by the partitions of their roots where these are given.
 class SmallerGroups {
  public:
-  /// A group: its partition, and its rows from `first` to before `last` in their order.
+  /// A group: its partition, its rows from `first` to before `last` in their order, and where the
+  /// ids of the first one begin.
   struct Group {
     std::int64_t partition;
-    std::size_t first, last;
+    std::size_t first, last, first_id;
   };
   SmallerGroups(const SmallerRows& rows, const i32* partition, std::size_t n_partitioned, std::size_t most_rows, std::int64_t most_ids)
       : rows_(rows) {
     if (partition) sort(partition, n_partitioned);
-    std::int64_t ids = 0;
+    std::int64_t ids = 0;  // of the group
+    std::size_t next_id = 0;
     for (std::size_t at = 0; at < rows.size(); ++at) {
       const std::size_t i = row(at);
-      const std::int64_t own = rows.offsets[i + 1] - rows.offsets[i], number = partition ? partition[rows.root[i]] : 0;
+      const std::int64_t own = rows.n_ids(i), number = partition ? partition[rows.root[i]] : 0;
       if (at == 0 || number != groups_.back().partition || at - groups_.back().first == most_rows || ids + own > most_ids) {
-        groups_.push_back({number, at, at});
+        groups_.push_back({number, at, at, next_id});
         ids = 0;
       }
       groups_.back().last = at + 1;
       ids += own;
+      next_id += static_cast<std::size_t>(own);
     }
   }
   const std::vector<Group>& groups() const { return groups_; }
@@ -180,17 +179,17 @@ class SmallerGroups {
     const std::size_t n = group.last - group.first;
     std::vector<i32> offsets{0};
     offsets.reserve(n + 1);
+    for (std::size_t at = group.first; at < group.last; ++at) offsets.push_back(offsets.back() + rows_.n_ids(row(at)));
     if (order_.empty()) {
-      const std::int64_t begin = rows_.offsets[group.first];
-      for (std::size_t i = group.first; i < group.last; ++i) offsets.push_back(static_cast<i32>(rows_.offsets[i + 1] - begin));
       const auto from = [&](const Growing<i32>& column) { return column.data() + group.first; };
-      return use(ListColumn{offsets.data(), rows_.ids.data() + begin}, from(rows_.n_left), from(rows_.n_right), from(rows_.root), n);
+      return use(ListColumn{offsets.data(), rows_.ids.data() + group.first_id}, from(rows_.n_left), from(rows_.n_right), from(rows_.root), n);
     }
     std::vector<i32> ids, n_left(n), n_right(n), root(n);
+    ids.reserve(static_cast<std::size_t>(offsets.back()));
     for (std::size_t k = 0; k < n; ++k) {
       const std::size_t i = row(group.first + k);
-      ids.insert(ids.end(), rows_.ids.data() + rows_.offsets[i], rows_.ids.data() + rows_.offsets[i + 1]);
-      offsets.push_back(static_cast<i32>(ids.size()));
+      const i32* const own = rows_.ids.data() + ids_at_[i];
+      ids.insert(ids.end(), own, own + rows_.n_ids(i));
       n_left[k] = rows_.n_left[i], n_right[k] = rows_.n_right[i], root[k] = rows_.root[i];
     }
     use(ListColumn{offsets.data(), ids.data()}, n_left.data(), n_right.data(), root.data(), n);
@@ -209,12 +208,17 @@ class SmallerGroups {
     }
     if (std::count(start.begin(), start.end(), 0) + 1 >= static_cast<std::ptrdiff_t>(start.size())) return;
     std::partial_sum(start.begin(), start.end(), start.begin());
-    order_.resize(rows_.size());
-    for (std::size_t i = 0; i < rows_.size(); ++i) order_[start[static_cast<std::size_t>(partition[rows_.root[i]])]++] = i;
+    order_.resize(rows_.size()), ids_at_.resize(rows_.size());
+    std::size_t next_id = 0;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      order_[start[static_cast<std::size_t>(partition[rows_.root[i]])]++] = i;
+      ids_at_[i] = next_id;
+      next_id += static_cast<std::size_t>(rows_.n_ids(i));
+    }
   }
 
   const SmallerRows& rows_;
-  std::vector<std::size_t> order_;
+  std::vector<std::size_t> order_, ids_at_;  // where they are sorted; where the ids of each row begin
   std::vector<Group> groups_;
 };
 
