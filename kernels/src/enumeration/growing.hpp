@@ -1,8 +1,9 @@
 // growing.hpp: an array that is written at its end, in room that was asked for once.
 //
 // A list of some vertices is written without asking for room at each; short lists are copied in
-// place (a call of memmove takes longer). It grows as realloc lets it: large memory is moved by its
-// pages, without a copy.
+// place (a call of memmove takes longer). It grows by realloc, which copies what is smaller than
+// 32 MB, into pages that are then written for the first time: until there it grows fourfold (pages
+// that nobody writes cost nothing). Larger memory is moved by its pages.
 #pragma once
 
 #include "lanes/types.hpp"
@@ -31,7 +32,7 @@ class Growing {
   }
   /// Where n more may be written; `add` then counts those that were.
   T* room(std::size_t n) {
-    if (size_ + n > capacity_) grow(2 * (size_ + n));
+    if (size_ + n > capacity_) grow((size_ < kMoved / sizeof(T) ? 4 : 2) * (size_ + n));
     return data_.get() + size_;
   }
   void add(std::size_t n) { size_ += n; }
@@ -41,6 +42,8 @@ class Growing {
   }
 
  private:
+  static constexpr std::size_t kMoved = std::size_t{32} << 20;
+
   void grow(std::size_t n) {
     T* data = static_cast<T*>(std::realloc(data_.get(), n * sizeof(T)));
     if (!data) throw std::bad_alloc();
