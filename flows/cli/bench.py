@@ -336,6 +336,10 @@ def bench_update(
     ] = None,
     threads: Threads = 1,
     seed: Annotated[int, typer.Option("--seed", min=0, max=2**62, help="Of the order of the edges.")] = 1,
+    runs: Annotated[
+        int | None,
+        typer.Option("--runs", min=1, max=1000, help="Runs of each batch; the median is shown. [default: 3]"),
+    ] = None,
     nights: Annotated[
         int | None,
         typer.Option(
@@ -360,8 +364,10 @@ def bench_update(
         raise InputError(
             "--nights: batches are of one size, and there is no picture of them; name --edges once at most"
         )
+    if nights is not None and runs is not None:
+        raise InputError("--nights: each batch is joined once, to the version before; leave --runs out")
     found, sizes = find_graphs(graphs or []), edges or ()
-    several = measure_updates(found, seed, threads, sizes)
+    several = measure_updates(found, seed, threads, sizes, runs or 3)
     records = []
     for measured in several if nights is None else measure_nights(found, nights, seed, threads, *sizes):
         records.append(measured.record())

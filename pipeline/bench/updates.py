@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.bench.timing import Timed, median, repeated
 from pipeline.errors import BicliqError, InputError
 from pipeline.picture import picture
 from pipeline.run import RunSummary, run
@@ -42,7 +45,7 @@ class UpdateMeasured:
         What the version added to the store.
     seconds, search, full
         Of the update, from new rows to the committed version; of it the search of what changes; and
-        of a run from scratch of the base, published.
+        of a run from scratch of the base, published: medians, where these were repeated.
     """
 
     graph: str
@@ -76,7 +79,7 @@ def batch_sizes(n_edges: int) -> list[int]:
 
 
 def measure_updates(
-    graphs: dict[str, Path], seed: int = 1, threads: int = 1, sizes: Sequence[int] = ()
+    graphs: dict[str, Path], seed: int = 1, threads: int = 1, sizes: Sequence[int] = (), runs: int = 1
 ) -> Iterator[UpdateMeasured]:
     """Hold random edges out of each graph, search the rest, and join them in batches.
 
@@ -90,6 +93,8 @@ def measure_updates(
         Threads of the searches.
     sizes
         Edges of the batches; by default those of `batch_sizes`.
+    runs
+        How often each batch is joined to the base, and the base searched.
 
     Raises
     ------
@@ -106,11 +111,11 @@ def measure_updates(
         order = np.random.default_rng(seed).permutation(len(table))
         with tempfile.TemporaryDirectory() as folder:
             bench = _Updates(name, table, order, Path(folder), threads, VersionSettings(compact_share=float("inf")))
-            base = bench.run("base.parquet", order[batches[-1] :])
+            bases = repeated(partial(bench.scratch, "base.parquet", order[batches[-1] :]), runs)
             for batch in batches:
-                found = bench.update(f"{batch}.parquet", order[:batch], base.run)
-                yield bench.measured(batch, found, base)
-            bench.compare(found)
+                joined = repeated(partial(bench.join, f"{batch}.parquet", order[:batch]), runs)
+                yield bench.measured(batch, joined, bases)
+            bench.compare(joined[-1].result)
 
 
 def measure_nights(
@@ -144,12 +149,12 @@ def measure_nights(
         order = np.random.default_rng(seed).permutation(len(table))
         with tempfile.TemporaryDirectory() as folder:
             bench = _Updates(name, table, order, Path(folder), threads, VersionSettings())
-            base = bench.run("base.parquet", order[own * nights :])
+            bases = repeated(partial(bench.scratch, "base.parquet", order[own * nights :]), 1)
             for night in range(nights):
                 rows = order[own * night : own * (night + 1)]
-                found = bench.update(f"{night}.parquet", rows)
-                yield bench.measured(own, found, base)
-            bench.compare(found)
+                joined = repeated(partial(bench.update, f"{night}.parquet", rows), 1)
+                yield bench.measured(own, joined, bases)
+            bench.compare(joined[-1].result)
 
 
 class _Updates:
@@ -159,30 +164,41 @@ class _Updates:
         self, name: str, table: pa.Table, order: Any, folder: Path, threads: int, versions: VersionSettings
     ) -> None:
         self._name, self._table, self._order, self._folder = name, table, order, folder
-        self._settings = Settings(
-            store=str(folder / "store"),
-            search=SearchSettings(threads=threads),
-            versions=versions,
-            cluster=ClusterSettings(local=True),
-        )
+        search, cluster = SearchSettings(threads=threads), ClusterSettings(local=True)
+        self._settings = Settings(search=search, versions=versions, cluster=cluster)
 
-    def run(self, file: str, rows: Any) -> RunSummary:
-        """Search some of the edges."""
+    def scratch(self, file: str, rows: Any) -> RunSummary:
+        """Search some of the edges, in a new store, which later updates are of."""
+        self._settings = self._in_store(tempfile.mkdtemp(prefix="store-", dir=self._folder))
         return run(self._written(file, rows), self._settings)
 
-    def update(self, file: str, rows: Any, parent: str | None = None) -> UpdateRecord:
-        """Join some of the edges to a version, by default the latest."""
-        return update(self._written(file, rows), self._settings, parent)
+    def join(self, file: str, rows: Any) -> UpdateRecord:
+        """Join some of the edges in a copy of the store, which stays as it was."""
+        with tempfile.TemporaryDirectory(prefix="copy-", dir=self._folder) as copy:
+            shutil.copytree(self._settings.store, copy, dirs_exist_ok=True)
+            return update(self._written(file, rows), self._in_store(copy))
 
-    def measured(self, size: int, found: UpdateRecord, base: RunSummary) -> UpdateMeasured:
-        """What an update changed and took, beside the run of its base."""
+    def update(self, file: str, rows: Any) -> UpdateRecord:
+        """Join some of the edges to the latest version."""
+        return update(self._written(file, rows), self._settings)
+
+    def _in_store(self, store: str) -> Settings:
+        return self._settings.model_copy(update={"store": store})
+
+    def measured(
+        self, size: int, joined: Sequence[Timed[UpdateRecord]], bases: Sequence[Timed[RunSummary]]
+    ) -> UpdateMeasured:
+        """What updates by the same edges changed and took, beside runs of their base."""
+        found, own = joined[0].result, size / len(self._table)
         changed = found.how, found.appeared, found.vanished, found.bicliques, found.bytes
-        seconds = found.seconds["total"], found.seconds["search"], base.seconds["total"]
-        return UpdateMeasured(self._name, size, size / len(self._table), *changed, *seconds)
+        seconds = median(joined, lambda record: record.seconds["total"])
+        search = median(joined, lambda record: record.seconds["search"])
+        full = median(bases, lambda base: base.seconds["total"])
+        return UpdateMeasured(self._name, size, own, *changed, seconds, search, full)
 
     def compare(self, found: UpdateRecord) -> None:
         """Compare a version that holds all edges with a run from scratch."""
-        whole = self.run("all.parquet", self._order)
+        whole = self.scratch("all.parquet", self._order)
         if (whole.bicliques, whole.digest) != (found.bicliques, found.digest):
             raise BicliqError(f"{self._name}: a version and a run of all of its edges differ; this is a defect")
 

@@ -51,3 +51,15 @@ def test_nights_take_one_size_and_leave_some_edges(capsys):
     assert "one size" in capsys.readouterr().err
     with pytest.raises(InputError, match="some edges must be left"):
         list(measure_nights({"UC": UC}, 8, size=1000))
+
+
+def test_repeated_batches_find_the_store_as_it_was():
+    (found,) = measure_updates({"UC": UC}, sizes=[7], runs=3)
+    (once,) = measure_updates({"UC": UC}, sizes=[7])
+    same = "appeared", "vanished", "bicliques", "bytes"
+    assert [getattr(found, name) for name in same] == [getattr(once, name) for name in same]
+
+
+def test_nights_are_joined_once_each(capsys):
+    assert invoke(["bench", "update", str(UC), "--nights", "2", "--runs", "2"]) == 2
+    assert "leave --runs out" in capsys.readouterr().err
