@@ -167,7 +167,7 @@ def bench_growth(
     edges: Annotated[
         list[int] | None,
         typer.Option(
-            "--edges", min=1, max=2**36, help="Edges of a table; repeat for several. [default: 1, 3 and 10 million]"
+            "--edges", min=1, max=2**36, help="Edges of a table; repeat for several. By default 1, 3 and 10 million."
         ),
     ] = None,
     picture: Annotated[str | None, typer.Option("--picture", help="File to draw to: .svg, .png or .pdf.")] = None,
@@ -338,7 +338,7 @@ def bench_update(
     seed: Annotated[int, typer.Option("--seed", min=0, max=2**62, help="Of the order of the edges.")] = 1,
     runs: Annotated[
         int | None,
-        typer.Option("--runs", min=1, max=1000, help="Runs of each batch; the median is shown. [default: 3]"),
+        typer.Option("--runs", min=1, max=1000, help="Runs of each batch; the median is shown. By default 3."),
     ] = None,
     nights: Annotated[
         int | None,
