@@ -164,26 +164,27 @@ class _Updates:
         self, name: str, table: pa.Table, order: Any, folder: Path, threads: int, versions: VersionSettings
     ) -> None:
         self._name, self._table, self._order, self._folder = name, table, order, folder
-        search, cluster = SearchSettings(threads=threads), ClusterSettings(local=True)
-        self._settings = Settings(search=search, versions=versions, cluster=cluster)
+        self._settings = Settings(
+            store=str(folder / "store"),
+            search=SearchSettings(threads=threads),
+            versions=versions,
+            cluster=ClusterSettings(local=True),
+        )
 
     def scratch(self, file: str, rows: Any) -> RunSummary:
-        """Search some of the edges, in a new store, which later updates are of."""
-        self._settings = self._in_store(tempfile.mkdtemp(prefix="store-", dir=self._folder))
+        """Search some of the edges, in a store that has nothing else."""
+        shutil.rmtree(self._settings.store, ignore_errors=True)
         return run(self._written(file, rows), self._settings)
 
     def join(self, file: str, rows: Any) -> UpdateRecord:
         """Join some of the edges in a copy of the store, which stays as it was."""
         with tempfile.TemporaryDirectory(prefix="copy-", dir=self._folder) as copy:
             shutil.copytree(self._settings.store, copy, dirs_exist_ok=True)
-            return update(self._written(file, rows), self._in_store(copy))
+            return update(self._written(file, rows), self._settings.model_copy(update={"store": copy}))
 
     def update(self, file: str, rows: Any) -> UpdateRecord:
         """Join some of the edges to the latest version."""
         return update(self._written(file, rows), self._settings)
-
-    def _in_store(self, store: str) -> Settings:
-        return self._settings.model_copy(update={"store": store})
 
     def measured(
         self, size: int, joined: Sequence[Timed[UpdateRecord]], bases: Sequence[Timed[RunSummary]]

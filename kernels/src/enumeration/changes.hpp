@@ -32,7 +32,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
-#include <numeric>
 #include <vector>
 
 namespace bicliq {
@@ -240,11 +239,9 @@ class ChangedGraph {
   static void begin_with(std::int32_t vertex, Span side, std::int32_t base, SearchOrder& to) {
     const std::int32_t own = base + static_cast<std::int32_t>(std::lower_bound(side.first, side.last, vertex) - side.first);
     to.roots.push_back(own);
-    const std::size_t first = to.order.size();
-    to.order.resize(first + side.size(), own);
-    const auto second = to.order.begin() + static_cast<std::ptrdiff_t>(first) + 1, behind = second + (own - base);
-    std::iota(second, behind, base);
-    std::iota(behind, to.order.end(), own + 1);
+    to.order.push_back(own);
+    for (std::int32_t at = base; at < base + static_cast<std::int32_t>(side.size()); ++at)
+      if (at != own) to.order.push_back(at);
   }
   /// A side without such a vertex.
   static void by_degree(const Ids& degrees, std::int32_t base, SearchOrder& to) {
