@@ -73,11 +73,12 @@ class Sizes:
         return sorted(self._right.items())
 
     def _offer(self, found: dict[str, int]) -> None:
-        if self.largest is None or _rank(found) > _rank(self.largest):
+        if self.largest is None or rank(found) > rank(self.largest):
             self.largest = found
 
 
-def _rank(biclique: Mapping[str, int]) -> tuple[int, int]:
+def rank(biclique: Mapping[str, int]) -> tuple[int, int]:
+    """What the largest of several bicliques has most of: edges, then left vertices."""
     return biclique["n_edges"], biclique["n_left"]
 
 

@@ -26,7 +26,7 @@ from pipeline.store.choice import EVERYTHING
 from pipeline.store.labels import Hashes
 from pipeline.store.layout import RunFolder
 from pipeline.store.records import StoredFile
-from pipeline.store.sizes import Histogram, Sizes
+from pipeline.store.sizes import Histogram, Sizes, rank
 from pipeline.store.versions import Layer, Part, net_changes
 from pipeline.versions.difference import AnyChanges
 
@@ -378,13 +378,13 @@ def largest_after(before: dict[str, Any] | None, parts: dict[int, Part], *, read
     newest = max(parts)
     offered = [{**entry, "partition": number} for number, entry in _largest_by_record(parts) if number == newest]
     if not read:
-        return max([*([] if before is None else [before]), *offered], key=_rank, default=None)
+        return max([*([] if before is None else [before]), *offered], key=rank, default=None)
     best: dict[str, int] | None = None
-    for number, entry in sorted(_largest_by_record(parts), key=lambda one: _rank(one[1]), reverse=True):
-        if best is not None and _rank(best) >= _rank(entry):
+    for number, entry in sorted(_largest_by_record(parts), key=lambda one: rank(one[1]), reverse=True):
+        if best is not None and rank(best) >= rank(entry):
             break
         found = _largest_living(parts[number])
-        if found is not None and (best is None or _rank(found) > _rank(best)):
+        if found is not None and (best is None or rank(found) > rank(best)):
             best = {**found, "partition": number}
     return best
 
@@ -401,7 +401,3 @@ def _largest_living(part: Part) -> dict[str, int] | None:
             left, right = file.sizes(group)
             sizes.add(left[rows], right[rows])
     return sizes.largest
-
-
-def _rank(biclique: dict[str, int]) -> tuple[int, int]:
-    return biclique["n_edges"], biclique["n_left"]

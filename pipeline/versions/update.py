@@ -36,6 +36,7 @@ from pipeline.store.layout import FORMAT, GraphFolder, RunFolder, Store
 from pipeline.store.manifest import moment_after
 from pipeline.store.publications import announce
 from pipeline.store.records import STORED, named_files
+from pipeline.store.sizes import rank
 from pipeline.store.states import OpenedRun, latest_run, read_run
 from pipeline.store.versions import APPEARED, VANISHED, Layer, layers_of, parts_of
 from pipeline.versions.compact import compact, why_heavy
@@ -543,9 +544,8 @@ class _Update:
         layers = layers_of(self._store, {**record, STORED: named})
         commits = {number: part.commit for number, part in self._before.parts.items() if part.base is not None}
         parts = parts_of(base, asked, str(plan["digest"]), commits, layers)
-        largest = before["largest"]
-        lefts, rights = (dict(written[1].sizes[side]) for side in ("left", "right"))
-        may_be_gone = largest is not None and largest["n_left"] in lefts and largest["n_right"] in rights
+        largest, gone = before["largest"], written[1].sizes["largest"]
+        may_be_gone = largest is not None and gone is not None and rank(gone) >= rank(largest)
         return largest_after(largest, parts, read=may_be_gone)
 
     def _record(
