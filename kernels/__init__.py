@@ -7,7 +7,8 @@ know neither tables nor files nor clusters.
 
 from kernels.arguments import number_of_threads
 from kernels.backend import Backend, why_not
-from kernels.changes import BicliqueLists, ChangedRows, Changes, ChangeSearch, RowChanges, unite_changes
+from kernels.changed_rows import ChangedRows, RowChanges, RowPacking
+from kernels.changes import BicliqueLists, Changes, ChangeSearch, unite_changes
 from kernels.clique import CliqueResult, maximum_clique, project_one_mode
 from kernels.contracts import (
     BicliqueBatch,
@@ -69,6 +70,7 @@ __all__ = [
     "RowChanges",
     "RowGroup",
     "RowGroupLayout",
+    "RowPacking",
     "SideRestorer",
     "SmallerBatch",
     "Stream",

@@ -22,6 +22,7 @@ from kernels.arguments import (
     whole_number,
 )
 from kernels.backend import Backend
+from kernels.changed_rows import ChangedRows, RowChanges, RowPacking
 from kernels.contracts import BicliqueBatch, EnumerationRequest, Int32Array, Int64Array, Side
 from kernels.cpu import BicliqueStream, CpuSearch, load_extension
 from kernels.cuda.changes import TABLES, Columns, CudaJudge, empty_on_host
@@ -94,49 +95,6 @@ class Changes:
     def backwards(self) -> Changes:
         """What edges that are taken away change, found in the graph that has them."""
         return Changes(self.vanished, self.appeared, self.backend)
-
-
-class ChangedRows:
-    """Bicliques of which the smaller sides are kept, for `LaidOutRows`.
-
-    Parameters
-    ----------
-    held
-        The extension's, which holds them.
-
-    Attributes
-    ----------
-    digest : int
-        Their set digest.
-    """
-
-    def __init__(self, held: Any) -> None:
-        self.held = held
-        self.digest = int(held.digest)
-
-    def __len__(self) -> int:
-        return len(self.held)
-
-
-@dataclass(frozen=True, eq=False)
-class RowChanges:
-    """What new edges change, as `Changes`, of each biclique the smaller side alone.
-
-    Parameters
-    ----------
-    appeared, vanished
-        The bicliques.
-    backend
-        As of `Changes`.
-    """
-
-    appeared: ChangedRows
-    vanished: ChangedRows
-    backend: str
-
-    def backwards(self) -> RowChanges:
-        """As of `Changes`."""
-        return RowChanges(self.vanished, self.appeared, self.backend)
 
 
 class ChangeSearch:
@@ -348,6 +306,7 @@ class ChangeSearch:
         threads: int = 1,
         least: int = 0,
         most: int | None = None,
+        packing: RowPacking | None = None,
     ) -> Changes | RowChanges:
         """Search the changes on the CPU, and make rows of smaller sides of what is found.
 
@@ -366,6 +325,8 @@ class ChangeSearch:
             Where fewer bicliques are met, lists are made of them, as by `find`.
         most : int, optional
             As of `find`.
+        packing : RowPacking, optional
+            How rows are kept.
 
         Returns
         -------
@@ -374,7 +335,7 @@ class ChangeSearch:
         Raises
         ------
         ValueError
-            If a vertex has no hash, or no place.
+            If a vertex has no hash, no place or no partition, or a layout is one of both sides.
         TooManyError
             If more than `most` bicliques are met.
 
@@ -396,8 +357,8 @@ class ChangeSearch:
         sides = zip(("left", "right"), hashes, self._n_vertices, strict=True)
         left, right = (checked_hashes(each, n, f"{name}_hashes") for name, each, n in sides)
         of_graph = left, right, one_of("side", side, ("left", "right")) == "left", as_int32(place, "place")
-        found, vertices, groups = extension.FoundRows(), extension.GraphVertices(*of_graph), self._groups()
-        met = Allowance(most)
+        packing, groups = packing or RowPacking(), self._groups()
+        found, vertices, met = packing.rows_found(), extension.GraphVertices(*of_graph), Allowance(most)
         with ThreadPoolExecutor(workers, "changes") as pool:
             for first, last in groups:
                 graph = self._spanned(first, last, pool, workers)
@@ -411,7 +372,7 @@ class ChangeSearch:
                 ran_on = search.result().backend
                 if settler.finish():
                     return _listed(found.others, [], pool, workers, ran_on)
-        appeared, vanished = map(ChangedRows, found.take(vertices))
+        appeared, vanished = (ChangedRows(rows, packing) for rows in found.take(vertices))
         return RowChanges(appeared, vanished, ran_on)
 
     def _settle(

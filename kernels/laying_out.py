@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernels.arguments import as_int32, checked_hashes, whole_number
-from kernels.changes import BicliqueLists, ChangedRows, list_arrays
+from kernels.changed_rows import ChangedRows
+from kernels.changes import BicliqueLists, list_arrays
 from kernels.contracts import Side, SmallerBatch
 from kernels.cpu import load_extension
 from kernels.errors import memory_is_capacity
-from kernels.output import RowGroup, RowGroupLayout
+from kernels.output import Kind, RowGroup, RowGroupLayout, read_columns
 
 
 class LaidOutLists:
@@ -99,18 +100,13 @@ class LaidOutLists:
 
 
 class LaidOutRows:
-    """Rows of smaller sides cut into row groups, which threads may encode side by side.
+    """Rows of smaller sides as row groups, which threads may encode side by side.
+
+    Those that are packed come as they are; the others are cut as their packing says.
 
     Parameters
     ----------
     rows : ChangedRows
-    partition, most_rows, most_ids
-        As of `LaidOutLists`; a partition for each vertex that may be a root.
-
-    Raises
-    ------
-    ValueError
-        If a root has no partition.
 
     Examples
     --------
@@ -118,7 +114,7 @@ class LaidOutRows:
     >>> from kernels import ChangeSearch
     >>> search = ChangeSearch([0, 2, 4], [0, 1, 0, 1], 2, [1], [1])
     >>> found = search.find_rows([np.arange(2, dtype=np.uint64)] * 2, "left", [0, 1])
-    >>> laid_out = LaidOutRows(found.vanished, most_rows=9, most_ids=99)
+    >>> laid_out = LaidOutRows(found.vanished)
     >>> laid_out.groups, laid_out.encode(0, RowGroupLayout("none", columns="smaller")).rows
     ([(0, 2)], 2)
     >>> batch = laid_out.batch(0)
@@ -127,22 +123,45 @@ class LaidOutRows:
     """
 
     @memory_is_capacity
-    def __init__(self, rows: ChangedRows, partition: Any = None, *, most_rows: int, most_ids: int) -> None:
-        numbers = None if partition is None else as_int32(partition, "partition")
-        most = whole_number("most_rows", most_rows), whole_number("most_ids", most_ids, most=2**31 - 1)
-        self._laid_out = load_extension().LaidOutRows(rows.held, numbers, *most)
+    def __init__(self, rows: ChangedRows) -> None:
+        self._packing = rows.packing
+        self._laid_out = load_extension().LaidOutRows(rows.held, rows.packing.most_rows, rows.packing.most_ids)
 
     @property
     def groups(self) -> list[tuple[int, int]]:
-        """Partition (0 without them) and rows of each row group."""
+        """Partition (0 without them) and rows of each row group, ascending by partition."""
         return [(int(number), int(rows)) for number, rows in self._laid_out.groups()]
 
     @memory_is_capacity
     def encode(self, number: int, layout: RowGroupLayout) -> RowGroup:
-        """Lay out a row group; the layout is one of smaller sides."""
+        """Lay out a row group.
+
+        Parameters
+        ----------
+        number : int
+            Which one.
+        layout : RowGroupLayout
+            One of smaller sides; of a packed group, the one that it was packed with.
+
+        Raises
+        ------
+        ValueError
+            If the layout is another one.
+        """
+        if self._laid_out.is_packed(number) and layout != self._packing.layout:
+            raise ValueError(f"row group {number} is packed already, in another layout")
         return layout.group(self._laid_out.encode(number, layout.maker))
 
     @memory_is_capacity
     def batch(self, number: int) -> SmallerBatch:
-        """The rows of a row group."""
-        return SmallerBatch(*self._laid_out.columns(number))
+        """The rows of a row group; those of one that is packed are read again."""
+        if not self._laid_out.is_packed(number):
+            return SmallerBatch(*self._laid_out.columns(number))
+        layout = self._packing.layout
+        assert layout is not None  # it packed them
+        group = self.encode(number, layout)
+        kinds: tuple[Kind, ...] = ("list", "int32", "int32", "int32")
+        places = [(one.begin, one.end, one.n_values, kind) for one, kind in zip(group.columns, kinds, strict=False)]
+        columns = read_columns(group.data, layout.compression, places, group.rows)
+        assert columns is not None  # the pages are ours
+        return SmallerBatch(*columns)

@@ -83,12 +83,12 @@ class Difference:
             found.append(one.backwards() if step.delete else one)
         return found[0] if len(found) == 1 else _together(*found)
 
-    def find_rows(self, searched: Callable[[kernels.ChangeSearch], AnyChanges]) -> AnyChanges | None:
+    def find_rows(self, searched: Callable[[Step, kernels.ChangeSearch], AnyChanges]) -> AnyChanges | None:
         """The same, maybe as rows, which `searched` may make; None where there are two steps."""
         if len(self._steps) > 1:
             return None
         step, search = self._steps[0]
-        found = searched(search)
+        found = searched(step, search)
         return found.backwards() if step.delete else found
 
 

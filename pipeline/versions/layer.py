@@ -28,10 +28,13 @@ from pipeline.store.layout import RunFolder
 from pipeline.store.records import StoredFile
 from pipeline.store.sizes import Histogram, Sizes, rank
 from pipeline.store.versions import Layer, Part, net_changes
-from pipeline.versions.difference import AnyChanges
+from pipeline.versions.difference import AnyChanges, Step
+from pipeline.versions.way import Way
 
 ROWS_A_GROUP, IDS_A_GROUP = 1 << 16, 1 << 24
 """Most rows and ids of a row group: what a reader holds at a time."""
+
+MOST: Any = {"most_rows": ROWS_A_GROUP, "most_ids": IDS_A_GROUP}
 
 FOLDED = 2
 """A layer takes in the one below it that has at most so many times its rows: each has then more
@@ -42,6 +45,9 @@ FOLDED_ROWS, FOLDED_SHARE = 1 << 16, 64
 """It does so while both have at most so many rows, or so small a share of the version's bicliques:
 to write more again would cost more than the update. Larger ones are as few as the share of what
 changed allows (`compact_share`)."""
+
+SURELY = 2
+"""Where so many times the bicliques of such a layer are expected, it is taken to be larger."""
 
 MOST_LAYERS = 32
 """Where there are so many, larger ones are taken in as well."""
@@ -137,21 +143,28 @@ class Roots:
 
     def rows(
         self,
+        step: Step,
         search: kernels.ChangeSearch,
         threads: int,
-        most: int | None,
+        way: Way,
         *,
         hashes: tuple[Hashes, Hashes],
         bicliques: int,
+        publish: PublishSettings,
     ) -> AnyChanges:
-        """Search changes, and make rows of what is found, where it is a layer of smaller sides."""
-        least = most_folded(bicliques) // 2  # about as many vanish as appear
-        return search.find_rows(hashes, self._side, self._order, threads=threads, least=least, most=most)
+        """Search changes, and make rows of what is found, where it is a layer of smaller sides.
 
-    def laid_out_rows(self, rows: kernels.ChangedRows, *, by_partition: bool) -> kernels.LaidOutRows:
-        """Return rows as row groups, as `laid_out` returns lists."""
-        partition = self._partition if by_partition else None
-        return kernels.LaidOutRows(rows, partition, most_rows=ROWS_A_GROUP, most_ids=IDS_A_GROUP)
+        What vanishes is sorted by the partition of the root: where edges are deleted, that is what
+        the search takes to appear. Where an estimate promises many, nothing is kept that lists
+        would be made of; where it promised too many, a small layer is one of smaller sides.
+        """
+        least = most_folded(bicliques) // 2  # about as many vanish as appear
+        if way.found >= SURELY * least:
+            least = 0
+        layout = layout_of(PublishSettings(compression=publish.compression, columns="smaller"))
+        packing = kernels.RowPacking(layout, self._partition, "appeared" if step.delete else "vanished", **MOST)
+        bounds: dict[str, Any] = {"threads": threads, "least": least, "most": way.most}
+        return search.find_rows(hashes, self._side, self._order, packing=packing, **bounds)
 
     def laid_out(
         self, lists: kernels.BicliqueLists, hashes: tuple[Hashes, Hashes], *, by_partition: bool
@@ -160,9 +173,8 @@ class Roots:
 
         One that the plan has not is of the partition after the last.
         """
-        most: Any = {"most_rows": ROWS_A_GROUP, "most_ids": IDS_A_GROUP}
         partition = self._partition if by_partition else None
-        return kernels.LaidOutLists(lists, hashes, self._side, self._order, partition, **most)
+        return kernels.LaidOutLists(lists, hashes, self._side, self._order, partition, **MOST)
 
 
 def fold(
@@ -205,7 +217,7 @@ def fold(
 
 def lists_of(rows: kernels.ChangedRows, sides: LargerSides) -> kernels.BicliqueLists:
     """Rows of smaller sides as bicliques, of a graph that has them."""
-    laid_out = kernels.LaidOutRows(rows, most_rows=ROWS_A_GROUP, most_ids=IDS_A_GROUP)
+    laid_out = kernels.LaidOutRows(rows)
     batches = (laid_out.batch(i) for i in range(len(laid_out.groups)))
     tables = [sides.restored(table_of(vars(batch).values(), SMALLER_SCHEMA)) for batch in batches]
     return _lists(pa.concat_tables([empty_table(SCHEMA), *tables]))
@@ -310,7 +322,7 @@ def _encoder(
     With a group comes its part of the digest, where that was not known.
     """
     if isinstance(found, kernels.ChangedRows):
-        rows = roots.laid_out_rows(found, by_partition=by_partition)
+        rows = kernels.LaidOutRows(found)
         return rows.groups, found.digest, lambda i: (rows.encode(i, layout), 0)
     lists = roots.laid_out(found, hashes, by_partition=by_partition)
     return lists.groups, 0, lambda i: lists.encode(i, layout)

@@ -34,7 +34,7 @@ FOUND_A_PORTION = 25_000
 the same time, and a hundred times what a task costs."""
 
 
-AsRows = Callable[[kernels.ChangeSearch, int, int | None], AnyChanges]
+AsRows = Callable[[Step, kernels.ChangeSearch, int, Way], AnyChanges]
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,8 @@ def find_changes(
     way
         About how many bicliques are expected, and after how many the search is given up.
     as_rows
-        Searches changes on so many threads of the CPU, with so many bicliques at most, and makes
-        rows of what it finds, where that pays. A cluster and a GPU make lists in any case, and so
+        Searches the changes of a step on so many threads of the CPU, and makes rows of what it
+        finds, where that pays. A cluster and a GPU make lists in any case, and so
         do edges that both come and go.
     dashboard
         Called with the address of the cluster's dashboard.
@@ -118,25 +118,25 @@ def find_changes(
     """
     with placement.opened() as client:
         if client is None:
-            return _found_here(difference, placement, as_rows, way.most)
+            return _found_here(difference, placement, as_rows, way)
         dashboard(client.dashboard_link)
         shared = SharedSearch(client, folder, placement, way)
         changes = difference.find(shared.find)
     return Found(changes, ran_on(shared.backends), shared.threads, len(shared.workers))
 
 
-def _found_here(difference: Difference, placement: Placement, as_rows: AsRows, most: int | None) -> Found:
+def _found_here(difference: Difference, placement: Placement, as_rows: AsRows, way: Way) -> Found:
     threads = kernels.number_of_threads(placement.threads)
 
     def find(step: Step, search: kernels.ChangeSearch) -> kernels.Changes:
-        return _placed(placement.search, search, threads, most)
+        return _placed(placement.search, search, threads, way.most)
 
-    def find_rows(search: kernels.ChangeSearch) -> AnyChanges:
+    def find_rows(step: Step, search: kernels.ChangeSearch) -> AnyChanges:
         def on(backend: str) -> AnyChanges:
             on_cpu = backend == kernels.Backend.CPU
             if on_cpu:
-                return as_rows(search, threads, most)
-            return search.find(threads=threads, backend=backend, most=most)
+                return as_rows(step, search, threads, way)
+            return search.find(threads=threads, backend=backend, most=way.most)
 
         return placement.search.run(on)
 

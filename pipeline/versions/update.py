@@ -429,7 +429,7 @@ class _Update:
         with self._clock("search"):
             hashes, plan = extended.hashes(graph), read_plan(self._base)
             roots = Roots(plan, len(hashes[0 if plan.side == "left" else 1]))
-            as_rows = partial(roots.rows, hashes=hashes, bicliques=bicliques)
+            as_rows = partial(roots.rows, hashes=hashes, bicliques=bicliques, publish=publish_of(self._before.asked))
             found = find_changes(changes, self._folder, placement, way, as_rows, self._observer.dashboard)
         appeared, vanished = found.changes.appeared, found.changes.vanished
         did: dict[str, Any] = {"appeared": len(appeared), "vanished": len(vanished)}

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -261,6 +262,20 @@ def test_a_search_that_may_meet_no_more_ends_there(batch, threads, in_groups, of
         assert met[0] == len(appeared)
 
 
+@st.composite
+def packings(draw):
+    """Ways in which rows are kept: packed as they come or not, by partition or not."""
+    layouts = [
+        kernels.RowGroupLayout(codec, columns="smaller") for codec in ("none", "zstd") if kernels.has_codec(codec)
+    ]
+    return kernels.RowPacking(
+        draw(st.sampled_from([None, *layouts])),
+        by_partition=draw(st.sampled_from(["appeared", "vanished"])),
+        most_rows=draw(st.integers(1, 4)),
+        most_ids=draw(st.sampled_from([1, 5, 1000])),
+    )
+
+
 STARS = {(0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (1, 3), (2, 1), (2, 3)}  # 1 on the right has new edges only
 
 
@@ -273,39 +288,51 @@ STARS = {(0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (1, 3), (2, 1), (2, 3)}  # 1 on
     st.integers(1, 2),
     st.booleans(),
     st.sampled_from([0, 3, 8]),
+    packings(),
 )
-@example((STARS, {(0, 1), (2, 1)}, 3, 4), (1, 1, 1), "left", 0, 1, False, 0)
-def test_rows_of_smaller_sides_are_of_the_same_bicliques(batch, least, side, seed, threads, in_groups, too_few):
+@example((STARS, {(0, 1), (2, 1)}, 3, 4), (1, 1, 1), "left", 0, 1, False, 0, kernels.RowPacking(most_rows=3))
+def test_rows_of_smaller_sides_are_of_the_same_bicliques(
+    batch, least, side, seed, threads, in_groups, too_few, packing
+):
     edges, new, n_left, n_right = batch
     expected = found_by(*batch, least)
     generator = np.random.default_rng(seed)
     hashes = [generator.integers(0, 2**63, n).astype(np.uint64) for n in (n_left, n_right)]
     place = generator.permutation(n_left if side == "left" else n_right)
+    if packing.by_partition == "appeared" or seed % 2:
+        packing = replace(packing, partition=generator.integers(3, size=len(place)))
     graph, ends = graph_of(edges, n_left, n_right), np.array(sorted(new), np.int64).reshape(-1, 2).T
     thresholds = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
     with pytest.MonkeyPatch.context() as patch:
         if in_groups:
             patch.setattr("kernels.changes.PATHS_A_SEARCH", 20)
         search = kernels.ChangeSearch(graph.indptr, graph.indices, n_right, *ends, **thresholds)
-        found = search.find_rows(hashes, side, place, threads=threads, least=too_few)
+        found = search.find_rows(hashes, side, place, threads=threads, least=too_few, packing=packing)
         if isinstance(found, kernels.Changes):
             assert len(found.appeared) < too_few
-            found = search.find_rows(hashes, side, place, threads=threads)
+            found = search.find_rows(hashes, side, place, threads=threads, packing=packing)
         few = search.find_rows(hashes, side, place, threads=threads, least=10**6)
     if new and not in_groups:  # rows do not pay
         assert isinstance(few, kernels.Changes)
         assert (listed(few.appeared), listed(few.vanished)) == (listed(expected.appeared), listed(expected.vanished))
     assert found.backend == expected.backend
     assert found.backwards().appeared is found.vanished
-    for rows, lists in ((found.appeared, expected.appeared), (found.vanished, expected.vanished)):
+    for kind in ("appeared", "vanished"):
+        rows, lists = getattr(found, kind), getattr(expected, kind)
         columns = lists.left_offsets, lists.left, lists.right_offsets, lists.right
         assert rows.digest == kernels.set_digest(*columns, *hashes)
         assert len(rows) == len(lists)
-        laid_out = kernels.LaidOutRows(rows, most_rows=3, most_ids=1000)
-        told = []
-        for i, (_, n) in enumerate(laid_out.groups):
+        laid_out = kernels.LaidOutRows(rows)
+        told, partitions = [], [partition for partition, _ in laid_out.groups]
+        assert partitions == sorted(partitions)
+        for i, (partition, n) in enumerate(laid_out.groups):
             batch = laid_out.batch(i)
-            assert len(batch) == n <= 3
+            assert len(batch) == n <= packing.most_rows
+            assert n == 1 or len(batch.smaller) <= packing.most_ids
+            if packing.partition is not None and packing.by_partition == kind:
+                assert set(packing.partition[batch.root].tolist()) == {partition}
+            else:
+                assert partition == 0
             sides = np.split(batch.smaller, batch.offsets[1:-1])
             told += zip(
                 map(tuple, sides), batch.n_left.tolist(), batch.n_right.tolist(), batch.root.tolist(), strict=True

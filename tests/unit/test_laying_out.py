@@ -9,7 +9,17 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from kernels import BicliqueLists, ChangedRows, ChangeSearch, LaidOutLists, LaidOutRows, RowChanges, set_digest
+from kernels import (
+    BicliqueLists,
+    ChangedRows,
+    ChangeSearch,
+    LaidOutLists,
+    LaidOutRows,
+    RowChanges,
+    RowGroupLayout,
+    RowPacking,
+    set_digest,
+)
 from kernels.digest import U64
 from pipeline.settings import PublishSettings
 from pipeline.store.biclique_file import BicliqueWriter, layout_of
@@ -96,7 +106,7 @@ def test_ids_without_a_hash_and_empty_sides_are_refused():
         LaidOutLists(empty, _hashes(), "left", np.arange(3), **MOST)
 
 
-def _changed_rows(n: int) -> ChangedRows:
+def _changed_rows(n: int, packing: RowPacking | None = None) -> ChangedRows:
     """What appears as a random graph of n vertices a side gets half of its edges."""
     rng = np.random.default_rng(3)
     left, right = np.nonzero(rng.random((n, n)) < 0.3)
@@ -104,24 +114,27 @@ def _changed_rows(n: int) -> ChangedRows:
     starts = np.concatenate([[0], np.cumsum(np.bincount(left, minlength=n))])
     search = ChangeSearch(starts, right, n, left[new], right[new])
     hashes = [np.arange(n, dtype=np.uint64)] * 2
-    found = search.find_rows(hashes, "left", rng.permutation(n))
+    found = search.find_rows(hashes, "left", rng.permutation(n), packing=packing)
     assert isinstance(found, RowChanges)
     return found.appeared
 
 
+SMALLER = layout_of(PublishSettings(columns="smaller"))
+
+
 @pytest.mark.parametrize("partitions", [None, 1, 4])
-def test_rows_of_smaller_sides_are_sorted_and_cut_alike(partitions):
-    rows = _changed_rows(16)
+@pytest.mark.parametrize("layout", [None, SMALLER])
+def test_rows_of_smaller_sides_are_sorted_and_cut_alike(partitions, layout):
     partition = None if partitions is None else np.arange(16) % partitions
-    laid_out = LaidOutRows(rows, partition, most_rows=20, most_ids=60)
-    whole = LaidOutRows(rows, most_rows=10**6, most_ids=10**6).batch(0)
-    of = np.zeros(len(rows), int) if partitions is None else np.asarray(partition)[whole.root]
+    rows = _changed_rows(16, RowPacking(layout, partition, "appeared", most_rows=20, most_ids=60))
+    laid_out = LaidOutRows(rows)
+    whole = LaidOutRows(_changed_rows(16)).batch(0)
+    of = np.zeros(len(rows), int) if partition is None else partition[whole.root]
     order = np.argsort(of, kind="stable")
     file = io.BytesIO()
-    publish = PublishSettings(columns="smaller")
-    with BicliqueWriter(file, 1, publish) as writer:
+    with BicliqueWriter(file, 1, PublishSettings(columns="smaller")) as writer:
         for i in range(len(laid_out.groups)):
-            writer.write(laid_out.encode(i, layout_of(publish)))
+            writer.write(laid_out.encode(i, SMALLER))
     stored = pq.read_table(file).to_pylist()
     sides = np.split(whole.smaller, whole.offsets[1:-1])
     numbers = zip(whole.n_left.tolist(), whole.n_right.tolist(), whole.root.tolist(), strict=True)
@@ -136,9 +149,34 @@ def test_rows_of_smaller_sides_are_sorted_and_cut_alike(partitions):
         assert n == 1 or ids[end - n : end].sum() <= 60
 
 
+def test_packed_row_groups_are_those_of_rows_that_are_laid_out_afterwards():
+    packed, kept = (LaidOutRows(_changed_rows(16, RowPacking(layout, most_rows=20))) for layout in (SMALLER, None))
+    assert packed.groups == kept.groups
+    for i in range(len(kept.groups)):
+        one, other = (laid_out.encode(i, SMALLER) for laid_out in (packed, kept))
+        assert (bytes(one.data), one.described, one.sizes) == (bytes(other.data), other.described, other.sizes)
+        for column, same in zip(vars(packed.batch(i)).values(), vars(kept.batch(i)).values(), strict=True):
+            np.testing.assert_array_equal(column, same)
+
+
+def test_a_packed_row_group_is_of_one_layout():
+    laid_out = LaidOutRows(_changed_rows(16, RowPacking(SMALLER, most_rows=20)))
+    with pytest.raises(ValueError, match="another layout"):
+        laid_out.encode(0, RowGroupLayout("none", columns="smaller"))
+
+
+def test_rows_stay_rows_where_python_compresses():
+    of_python = RowGroupLayout("zstd", 1, lambda page: pytest.fail("a page was compressed"), "smaller")
+    laid_out = LaidOutRows(_changed_rows(16, RowPacking(of_python, most_rows=20)))
+    assert sum(len(laid_out.batch(i)) for i in range(len(laid_out.groups))) == len(_changed_rows(16))
+
+
 def test_rows_take_a_layout_of_smaller_sides_and_partitions_of_all_roots():
     rows = _changed_rows(8)
     with pytest.raises(ValueError, match="both sides"):
-        LaidOutRows(rows, **MOST).encode(0, layout_of(PublishSettings()))
-    with pytest.raises(ValueError, match="partition"):
-        LaidOutRows(rows, np.zeros(1, np.int32), **MOST)
+        LaidOutRows(rows).encode(0, layout_of(PublishSettings()))
+    with pytest.raises(ValueError, match="smaller sides"):
+        RowPacking(layout_of(PublishSettings()))
+    for partition, problem in (([0], "no partition"), ([-1] * 8, "at least 0")):
+        with pytest.raises(ValueError, match=problem):
+            _changed_rows(8, RowPacking(partition=partition, by_partition="appeared"))

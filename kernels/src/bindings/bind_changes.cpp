@@ -5,7 +5,8 @@
 #include "enumeration/changes.hpp"
 #include "enumeration/found_changes.hpp"
 #include "enumeration/list_groups.hpp"
-#include "enumeration/smaller_rows.hpp"
+#include "enumeration/packed_rows.hpp"
+#include "enumeration/row_writer.hpp"
 #include "output/check_lists.hpp"
 
 #include <optional>
@@ -258,17 +259,41 @@ class ChangeSearch {
   const ChangedGraph graph_;
 };
 
-/// Rows of smaller sides, and what lists were added to them.
+/// What the threads of a search find as rows, and how these are kept.
+class RowsFound {
+ public:
+  /// Those that appeared, or those that vanished, are kept by partition, a number (0 or more) for
+  /// each vertex that may be a root. A layout packs what fills a row group.
+  RowsFound(const std::optional<Values>& partition, bool appeared_by_partition, const RowGroupMaker* layout, std::size_t most_rows, std::size_t most_ids)
+      : partition_(partition) {
+    for (RowOrder* order : {&found_.appeared_order, &found_.gone_order}) {
+      order->most_rows = most_rows, order->most_ids = most_ids;
+      if (layout) order->lay_out = [layout](const auto&... columns) { return (*layout)(columns...); };
+    }
+    if (!partition) return;
+    RowOrder& order = appeared_by_partition ? found_.appeared_order : found_.gone_order;
+    order.partition = partition->data();
+    for (std::size_t i = 0; i < partition->size(); ++i) order.n_partitions = std::max(order.n_partitions, static_cast<std::size_t>(order.partition[i]) + 1);
+  }
+  FoundRows& found() { return found_; }
+  /// Vertices that have a partition, as all that may be a root must, where there are any.
+  bool has_partitions_of(std::size_t n_roots) const { return !partition_ || partition_->size() >= n_roots; }
+
+ private:
+  const std::optional<Values> partition_;  // kept as long as it is looked at
+  FoundRows found_;
+};
+
+/// Rows of one kind that all threads found.
 class ChangedRows {
  public:
-  SmallerRows rows;
+  explicit ChangedRows(const RowOrder& order) : rows(order) {}
+  PackedRows rows;
   std::size_t size() const { return rows.size(); }
-  u64 digest() const { return rows.digest; }
-  void take(SmallerRows&& some) {
-    if (rows.size() == 0)
-      rows = std::move(some);
-    else
-      rows.add(some);
+  u64 digest() const { return rows.digest(); }
+  void take(std::vector<PackedRows>& some) {
+    for (PackedRows& one : some) rows.add(std::move(one));
+    some.clear();
   }
   void take_lists(const std::vector<Lists>& lists, const VerticesOfBoth& vertices) {
     RowWriter writer(vertices, nullptr, nullptr);
@@ -278,14 +303,13 @@ class ChangedRows {
 };
 
 /// What appeared and what vanished; `vertices` are those of the whole graph.
-nb::object take_rows(FoundRows& found, const GraphVertices& vertices) {
-  ChangedRows appeared, gone;
+nb::object take_rows(RowsFound& of, const GraphVertices& vertices) {
+  FoundRows& found = of.found();
+  ChangedRows appeared(found.appeared_order), gone(found.gone_order);
   {
     const nb::gil_scoped_release release;
-    for (SmallerRows& some : found.appeared) appeared.take(std::move(some));
-    for (SmallerRows& some : found.gone) gone.take(std::move(some));
+    appeared.take(found.appeared), gone.take(found.gone);
     gone.take_lists(found.others.take_vanished(), vertices.both());
-    found.appeared.clear(), found.gone.clear();
   }
   return nb::make_tuple(std::move(appeared), std::move(gone));
 }
@@ -293,24 +317,24 @@ nb::object take_rows(FoundRows& found, const GraphVertices& vertices) {
 /// Rows as row groups; threads may share it.
 class LaidOutRows {
  public:
-  LaidOutRows(const ChangedRows& rows, const std::optional<Values>& partition, std::size_t most_rows, std::int64_t most_ids)
-      : groups_(rows.rows, partition ? partition->data() : nullptr, partition ? partition->size() : 0, most_rows, most_ids) {}
+  LaidOutRows(const ChangedRows& rows, std::size_t most_rows, std::size_t most_ids) : groups_(rows.rows, most_rows, most_ids) {}
   nb::list groups() const {
     nb::list found;
-    for (const SmallerGroups::Group& group : groups_.groups()) found.append(nb::make_tuple(group.partition, group.last - group.first));
+    for (const RowGroups::Group& group : groups_.groups()) found.append(nb::make_tuple(group.partition, group.size()));
     return found;
   }
+  /// A group, which is packed already or is laid out so.
   nb::object encode(std::size_t number, const RowGroupMaker& layout) const {
-    std::shared_ptr<RowGroup> group;
-    {
+    const RowGroups::Group& group = groups_.groups().at(number);
+    std::shared_ptr<RowGroup> made = group.packed;
+    if (!made) {
       const nb::gil_scoped_release release;
-      groups_.with(groups_.groups().at(number), [&](const ListColumn& lists, const i32* n_left, const i32* n_right, const i32* root, std::size_t n) {
-        group = layout(lists, n_left, n_right, root, n);
-      });
+      groups_.with(group, [&](const auto&... columns) { made = layout(columns...); });
     }
-    return python_of(group);
+    return python_of(made);
   }
-  /// The columns of a group: offsets, ids, n_left, n_right and roots.
+  bool is_packed(std::size_t number) const { return groups_.groups().at(number).packed != nullptr; }
+  /// The columns of a group that is not packed: offsets, ids, n_left, n_right and roots.
   nb::object columns(std::size_t number) const {
     std::vector<std::vector<i32>> found;
     groups_.with(groups_.groups().at(number), [&](const ListColumn& lists, const i32* n_left, const i32* n_right, const i32* root, std::size_t n) {
@@ -322,7 +346,7 @@ class LaidOutRows {
   }
 
  private:
-  const SmallerGroups groups_;
+  const RowGroups groups_;
 };
 
 /// What was found, as row groups; threads may share it.
@@ -383,23 +407,25 @@ void bind_changes(nb::module_& module) {
       .def("tables", &ChangeSearch::tables)
       .def("settle", &ChangeSearch::settle);
   nb::class_<GraphVertices>(module, "GraphVertices").def(nb::init<const Input<u64>&, const Input<u64>&, bool, const Values&>());
-  nb::class_<FoundRows>(module, "FoundRows")
-      .def(nb::init<>())
+  nb::class_<RowsFound>(module, "RowsFound")
+      .def(nb::init<const std::optional<Values>&, bool, const RowGroupMaker*, std::size_t, std::size_t>(), nb::arg().none(), nb::arg(),
+           nb::arg().none(), nb::arg(), nb::arg(), nb::keep_alive<1, 4>())
       .def("take", &take_rows)
-      .def_prop_ro("others", [](FoundRows& found) -> FoundChanges& { return found.others; });
+      .def_prop_ro("others", [](RowsFound& found) -> FoundChanges& { return found.found().others; });
   nb::class_<Settler>(module, "Settler")
-      .def("__init__", [](Settler* at, const ChangeSearch& search, const GraphVertices& vertices, FoundRows& to, const Wide& row_start,
+      .def("__init__", [](Settler* at, const ChangeSearch& search, const GraphVertices& vertices, RowsFound& to, const Wide& row_start,
                           const Values& row, const Values& left_of, const Values& right_of, const Wide& left_start,
                           const Wide& right_start, std::int32_t first, std::size_t few) {
-        new (at) Settler(search.graph(), search.least(), vertices, to, row_start, row, left_of, right_of, left_start, right_start, first, few);
+        if (!to.has_partitions_of(vertices.n_roots())) throw std::invalid_argument("a vertex that may be a root has no partition");
+        new (at) Settler(search.graph(), search.least(), vertices, to.found(), row_start, row, left_of, right_of, left_start, right_start, first, few);
       }, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
       .def("finish", &Settler::finish);
   nb::class_<ChangedRows>(module, "ChangedRows").def("__len__", &ChangedRows::size).def_prop_ro("digest", &ChangedRows::digest);
   nb::class_<LaidOutRows>(module, "LaidOutRows")
-      .def(nb::init<const ChangedRows&, const std::optional<Values>&, std::size_t, std::int64_t>(), nb::arg(), nb::arg().none(), nb::arg(),
-           nb::arg(), nb::keep_alive<1, 2>())
+      .def(nb::init<const ChangedRows&, std::size_t, std::size_t>(), nb::keep_alive<1, 2>())
       .def("groups", &LaidOutRows::groups)
       .def("encode", &LaidOutRows::encode)
+      .def("is_packed", &LaidOutRows::is_packed)
       .def("columns", &LaidOutRows::columns);
   nb::class_<LaidOut>(module, "LaidOut")
       .def(nb::init<const Wide&, const Values&, const Wide&, const Values&, const Input<u64>&, const Input<u64>&, bool, const Values&,

@@ -12,8 +12,9 @@ class GraphVertices {
  public:
   GraphVertices(const Input<u64>& left_hashes, const Input<u64>& right_hashes, bool roots_are_left, const Input<std::int32_t>& place)
       : left_hashes_(left_hashes), right_hashes_(right_hashes), place_(place), roots_are_left_(roots_are_left) {
-    if (place.size() < (roots_are_left ? left_hashes : right_hashes).size()) throw std::invalid_argument("a vertex that may be a root has no place");
+    if (place.size() < n_roots()) throw std::invalid_argument("a vertex that may be a root has no place");
   }
+  std::size_t n_roots() const { return (roots_are_left_ ? left_hashes_ : right_hashes_).size(); }
   VerticesOfBoth both() const {
     const auto places = [this](bool of_roots) { return of_roots ? place_.data() : nullptr; };
     return {{left_hashes_.data(), kLeftSeed, places(roots_are_left_)}, {right_hashes_.data(), kRightSeed, places(!roots_are_left_)}};

@@ -13,7 +13,7 @@
 #include "enumeration/changes.hpp"
 #include "enumeration/growing.hpp"
 #include "enumeration/leaf_order.hpp"
-#include "enumeration/smaller_rows.hpp"
+#include "enumeration/row_writer.hpp"
 #include "graphs/rows.hpp"
 #include "lanes/bit_order.hpp"
 #include "lanes/lanes.hpp"

@@ -14,8 +14,9 @@
 #include "enumeration/change_side.hpp"
 #include "enumeration/changes.hpp"
 #include "enumeration/found_changes.hpp"
+#include "enumeration/packed_rows.hpp"
+#include "enumeration/row_writer.hpp"
 #include "enumeration/sinks.hpp"
-#include "enumeration/smaller_rows.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -70,8 +71,9 @@ struct Settled {
 
 /// What the threads of a search find, as rows.
 struct FoundRows {
+  RowOrder appeared_order, gone_order;
   FoundChanges others;  // what vanished and others may find as well, as lists
-  std::vector<SmallerRows> appeared, gone;
+  std::vector<PackedRows> appeared, gone;
 };
 
 /// What is searched, for all threads, and how far they are.
@@ -85,7 +87,7 @@ class ChangeTask {
   /// Counts in what a thread met; says whether these are many.
   bool meet(std::size_t n) { return met_.fetch_add(n, std::memory_order_relaxed) + n >= few_; }
   /// Takes what a thread has found.
-  void take(SmallerRows&& appeared, SmallerRows&& gone) {
+  void take(PackedRows&& appeared, PackedRows&& gone) {
     const std::lock_guard<std::mutex> lock(mutex_);
     to.appeared.push_back(std::move(appeared)), to.gone.push_back(std::move(gone));
   }
@@ -93,8 +95,8 @@ class ChangeTask {
   /// whether it did.
   bool finish() {
     const bool few = met_ < few_;
-    for (SmallerRows& rows : to.appeared) few ? to.others.appear(rows.lists()) : rows.forget_larger();
-    for (SmallerRows& rows : to.gone) few ? to.others.vanish(rows.lists()) : rows.forget_larger();
+    for (PackedRows& rows : to.appeared) few ? rows.each_as_lists([this](Lists&& lists) { to.others.appear(std::move(lists)); }) : rows.forget_larger();
+    for (PackedRows& rows : to.gone) few ? rows.each_as_lists([this](Lists&& lists) { to.others.vanish(std::move(lists)); }) : rows.forget_larger();
     if (few) to.appeared.clear(), to.gone.clear();
     return few;
   }
@@ -117,8 +119,9 @@ class ChangeSink {
 
   ChangeSink(ChangeTask& task, const Labels& labels, const Limits& limits, Tally tally)
       : task_(task), labels_(labels), limits_(limits), tally_(tally), remains_(task.graph, task.least),
-        writer_(task.vertices, task.subgraphs.left_of, task.subgraphs.right_of), rows_(side(!labels.columns_are_left)), columns_(side(labels.columns_are_left)) {
-    appeared_.keeps_larger = gone_.keeps_larger = true;
+        writer_(task.vertices, task.subgraphs.left_of, task.subgraphs.right_of), rows_(side(!labels.columns_are_left)), columns_(side(labels.columns_are_left)),
+        appeared_(task.to.appeared_order), gone_(task.to.gone_order) {
+    appeared_.keep_larger(), gone_.keep_larger();
   }
 
   void root(u32 column) {
@@ -165,7 +168,7 @@ class ChangeSink {
   }
   void finish() {
     tally_.publish();
-    task_.meet(met_), met_ = 0;
+    task_.meet(std::exchange(met_, 0));
     task_.take(std::move(appeared_), std::move(gone_));
   }
   u64 digest() const { return 0; }
@@ -177,6 +180,10 @@ class ChangeSink {
   /// What is left out of a biclique.
   enum class Out { nobody, row, column };
 
+  void forget_larger() {
+    appeared_.forget_larger(), gone_.forget_larger();
+    keeps_larger_ = false;
+  }
   i32 number_of(u32 column) const { return labels_.column_ids[column]; }
   ChangeSide side(bool left) const {
     return left ? ChangeSide(task_.vertices.left, task_.subgraphs.left_of) : ChangeSide(task_.vertices.right, task_.subgraphs.right_of);
@@ -186,9 +193,7 @@ class ChangeSink {
   bool meet(u32 n_rows, u32 n_columns) {
     if (!limits_.accepts(n_rows, n_columns)) return false;
     tally_.add();
-    if (++met_ >= kMetAPublish && appeared_.keeps_larger) {
-      if (task_.meet(std::exchange(met_, 0))) appeared_.forget_larger(), gone_.forget_larger();
-    }
+    if (++met_ >= kMetAPublish && keeps_larger_ && task_.meet(std::exchange(met_, 0))) forget_larger();
     ++met_here_;
     if (!is_seen_ && (met_here_ & (met_here_ - 1)) == 0) look();
     return true;
@@ -264,13 +269,14 @@ class ChangeSink {
     }
   }
   bool roots_are_rows() const { return (task_.vertices.left.places != nullptr) != labels_.columns_are_left; }
-  void put(SmallerRows& to, u32 rows, u32 joined, Out out, u32 n_rows, u32 n_columns, i32 root, u64 row_hash, u64 column_hash) {
+  void put(PackedRows& found, u32 rows, u32 joined, Out out, u32 n_rows, u32 n_columns, i32 root, u64 row_hash, u64 column_hash) {
     const bool turned = labels_.columns_are_left;
     const auto n_left = static_cast<i32>(turned ? n_columns : n_rows), n_right = static_cast<i32>(turned ? n_rows : n_columns);
     const bool rows_first = left_is_smaller(n_left, n_right) != turned;
+    SmallerRows& to = found.of(root);
     if (rows_first || to.keeps_larger) rows_.put(rows, out == Out::row, rows_first ? to.ids : to.larger);
     if (!rows_first || to.keeps_larger) columns_.put(joined, out == Out::column, rows_first ? to.larger : to.ids);
-    to.end(n_left, n_right, root, turned ? biclique_hash(column_hash, row_hash) : biclique_hash(row_hash, column_hash));
+    found.end(to, n_left, n_right, root, turned ? biclique_hash(column_hash, row_hash) : biclique_hash(row_hash, column_hash));
   }
   /// What others may find as well.
   void vanish(u32 rows, u32 joined, Out out) {
@@ -300,7 +306,7 @@ class ChangeSink {
   }
   struct Without {
     const RowWriter& writer;
-    SmallerRows& to;
+    PackedRows& to;
     void without_left(const Settled&, std::size_t member) { writer.put_without_left(to, member); }
     void without_right(const Settled&, std::size_t member) { writer.put_without_right(to, member); }
   };
@@ -312,7 +318,8 @@ class ChangeSink {
   Remains remains_;
   RowWriter writer_;
   ChangeSide rows_, columns_;
-  SmallerRows appeared_, gone_;
+  PackedRows appeared_, gone_;
+  bool keeps_larger_ = true;
   std::size_t met_ = 0, met_here_ = 0;  // bicliques: not counted in yet, and of this change
   i32 change_ = -1;
   bool is_seen_ = false;  // what the sides of this change reach beyond it

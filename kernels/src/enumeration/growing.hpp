@@ -36,6 +36,11 @@ class Growing {
     return data_.get() + size_;
   }
   void add(std::size_t n) { size_ += n; }
+  /// Forgets the first n; the others move there.
+  void drop(std::size_t n) {
+    size_ -= n;
+    if (n && size_) std::memmove(data_.get(), data_.get() + n, size_ * sizeof(T));
+  }
   void push(T value) {
     *room(1) = value;
     ++size_;
