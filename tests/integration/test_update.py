@@ -22,12 +22,13 @@ from pipeline.errors import BicliqError, InputError
 from pipeline.run import resume, run
 from pipeline.settings import PublishSettings, Settings, load_settings
 from pipeline.stages.publish import publish
-from pipeline.stages.verify import verify_store
+from pipeline.stages.verify import verify, verify_store
+from pipeline.stages.verify_roots import EVERY_ROOT
 from pipeline.store.layout import Store
 from pipeline.store.results import open_run
 from pipeline.store.versions import APPEARED, VANISHED, Layer
 from pipeline.versions import way
-from pipeline.versions.layer import histogram_after
+from pipeline.versions.layer import MOST, histogram_after
 from pipeline.versions.rollback import make_latest
 from pipeline.versions.sources import reading_of, source_files
 from pipeline.versions.update import UpdateRecord, update, version_id
@@ -115,6 +116,27 @@ def test_what_is_taken_away_is_what_a_run_without_it_gives(tmp_path, shop):
     assert found.digest == from_scratch(tmp_path, SHOP[1:]).digest
     again = update(csv(tmp_path / "new.csv", [("ann", "jam")]), shop)
     assert again.digest == from_scratch(tmp_path, SHOP).digest
+
+
+@pytest.mark.parametrize("delete", [False, True])
+@pytest.mark.parametrize("most_rows", [2, 1 << 16])
+def test_rows_that_vanish_lie_by_the_partitions_of_the_base(tmp_path, monkeypatch, delete, most_rows):
+    monkeypatch.setattr("pipeline.versions.layer.FOLDED_ROWS", 0)  # the layer is one of smaller sides
+    monkeypatch.setitem(MOST, "most_rows", most_rows)
+    rows = np.argwhere(np.random.default_rng(5).random((12, 12)) < 0.5).tolist()
+    some, rest = rows[::9], [row for i, row in enumerate(rows) if i % 9]
+    settings = load_settings(
+        store=str(tmp_path / "store"), ingest={"left": "user", "right": "item"}, plan={"partitions": 3}, **HERE
+    )
+    run(csv(tmp_path / "base.csv", rows if delete else rest), settings)
+    found = update(csv(tmp_path / "some.csv", some), load_settings(store=settings.store, **HERE), delete=delete)
+    whole = from_scratch(tmp_path, rest if delete else rows)
+    assert (found.how, found.bicliques, found.digest) == ("changes", whole.bicliques, whole.digest)
+    assert verify(Store.open(settings.store), found.version, roots=EVERY_ROOT).problems == []
+    vanished = open_run(settings.store).folder.read_record("run.json")["vanished"]
+    assert vanished["columns"] == "smaller"
+    assert len({partition for partition, _ in vanished["partitions"]}) > 1
+    assert max(rows for _, rows in vanished["partitions"]) <= most_rows
 
 
 def test_files_that_were_taken_are_taken_again_only_after_they_were_taken_away(tmp_path, shop):

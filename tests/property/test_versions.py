@@ -32,6 +32,7 @@ from pipeline.store.layout import RunFolder, Store
 from pipeline.store.manifest import ran_on
 from pipeline.store.results import open_run
 from pipeline.versions.compact import compact
+from pipeline.versions.layer import MOST
 from pipeline.versions.portions import FOUND_A_PORTION, Found, SharedSearch
 from pipeline.versions.prune import prune
 from pipeline.versions.update import update
@@ -109,9 +110,10 @@ class Versions(RuleBasedStateMachine):
         portions=st.sampled_from([None, 1, 3, 1000]),
         folded=st.sampled_from([0, 4, 10**9]),
         layers=st.sampled_from([2, 32]),
+        grouped=st.sampled_from([1, 3, 1 << 16]),
         merged=st.sampled_from([1e-9, float("inf")]),
     )
-    def begin(self, rows, least, partitions, side, columns, heavy, differs, portions, folded, layers, merged):
+    def begin(self, rows, least, partitions, side, columns, heavy, differs, portions, folded, layers, grouped, merged):
         fs = fsspec.filesystem("memory")
         if fs.exists("/versions"):
             fs.rm("/versions", recursive=True)
@@ -122,6 +124,7 @@ class Versions(RuleBasedStateMachine):
         self.patch.setattr("pipeline.stages.extend.DIFFERS", differs)
         self.patch.setattr("pipeline.versions.layer.FOLDED_ROWS", folded)  # layers above hold smaller sides alone
         self.patch.setattr("pipeline.versions.layer.MOST_LAYERS", layers)
+        self.patch.setitem(MOST, "most_rows", grouped)  # row groups are packed as their rows are found
         if portions is not None:
             self.patch.setattr("pipeline.versions.update.find_changes", partial(in_portions, portions))
         asked = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
