@@ -19,10 +19,10 @@ FEW_PATHS = 50_000
 FEW = 50_000
 """Bicliques found that take less time (0.2 s of one thread) than a run takes to begin."""
 
-PRICE = 5
+PRICE = 3
 """What a biclique that is found around the changed edges costs, in bicliques of a full run: what
-vanishes in it is searched as well, and both are written. Measured by CPU seconds: 4 to 7 on
-marvel, YouTube, EuAll and gowalla, where many change."""
+vanishes in it is searched as well, and both are written. Measured: 2 to 3 on marvel, YouTube and
+EuAll, where a fifth to two fifths as many are met as a run has."""
 
 ROUGH = 4
 """How many times too high a rough estimate may be. Where it speaks for a full run, and so many
