@@ -19,10 +19,11 @@ FEW_PATHS = 50_000
 FEW = 50_000
 """Bicliques found that take less time (0.2 s of one thread) than a run takes to begin."""
 
-PRICE = 3
+PRICE = 5
 """What a biclique that is found around the changed edges costs, in bicliques of a full run: what
-vanishes in it is searched as well, and both are written. Measured: 2 to 3 on marvel, YouTube and
-EuAll, where a fifth to two fifths as many are met as a run has."""
+vanishes in it is searched as well, and both are written, which takes 2 to 3 where a fifth as many
+are met as a run has (marvel, YouTube, EuAll). A version of which so much changed is written whole
+right after, for its layers weigh too much, and that is another run."""
 
 ROUGH = 4
 """How many times too high a rough estimate may be. Where it speaks for a full run, and so many

@@ -317,7 +317,7 @@ def test_a_full_run_is_made_where_it_is_cheaper_and_said(tmp_path, monkeypatch):
 def test_a_search_that_finds_far_more_than_was_expected_is_given_up(tmp_path, monkeypatch, delete):
     edges = pq.read_table(DATA / "UCforum.parquet")
     order = np.random.default_rng(1).permutation(len(edges))
-    for name, rows in (("few", order[500:]), ("all", order), ("new", order[:500])):
+    for name, rows in (("few", order[300:]), ("all", order), ("new", order[:300])):
         pq.write_table(edges.take(rows), tmp_path / f"{name}.parquet")
     before, after = ("all", "few") if delete else ("few", "all")
     settings: Settings = load_settings(store=str(tmp_path / "s"), **HERE)
