@@ -52,13 +52,13 @@ class RowPacking:
         if self.layout is not None and self.layout.columns != "smaller":
             raise ValueError("rows are packed in a layout of smaller sides")
 
-    def rows_found(self) -> Any:
+    def collector(self) -> Any:
         """The extension's, to which threads add what they find."""
         numbers = None if self.partition is None else as_int32(self.partition, "partition")
         maker = None if self.layout is None or self.layout.compress is not None else self.layout.maker
         most = whole_number("most_rows", self.most_rows), whole_number("most_ids", self.most_ids, most=2**31 - 1)
         by_appeared = one_of("by_partition", self.by_partition, ("appeared", "vanished")) == "appeared"
-        return load_extension().RowsFound(numbers, by_appeared, maker, *most)
+        return load_extension().RowCollector(numbers, by_appeared, maker, *most)
 
 
 class ChangedRows:

@@ -358,7 +358,7 @@ class ChangeSearch:
         left, right = (checked_hashes(each, n, f"{name}_hashes") for name, each, n in sides)
         of_graph = left, right, one_of("side", side, ("left", "right")) == "left", as_int32(place, "place")
         packing, groups = packing or RowPacking(), self._groups()
-        found, vertices, met = packing.rows_found(), extension.GraphVertices(*of_graph), Allowance(most)
+        found, vertices, met = packing.collector(), extension.GraphVertices(*of_graph), Allowance(most)
         with ThreadPoolExecutor(workers, "changes") as pool:
             for first, last in groups:
                 graph = self._spanned(first, last, pool, workers)

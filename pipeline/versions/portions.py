@@ -104,8 +104,8 @@ def find_changes(
         About how many bicliques are expected, and after how many the search is given up.
     as_rows
         Searches the changes of a step on so many threads of the CPU, and makes rows of what it
-        finds, where that pays. A cluster and a GPU make lists in any case, and so
-        do edges that both come and go.
+        finds, where that pays. A cluster and a GPU make lists in any case, and so do edges that
+        both come and go.
     dashboard
         Called with the address of the cluster's dashboard.
 

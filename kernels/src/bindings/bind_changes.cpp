@@ -260,11 +260,11 @@ class ChangeSearch {
 };
 
 /// What the threads of a search find as rows, and how these are kept.
-class RowsFound {
+class RowCollector {
  public:
   /// Those that appeared, or those that vanished, are kept by partition, a number (0 or more) for
   /// each vertex that may be a root. A layout packs what fills a row group.
-  RowsFound(const std::optional<Values>& partition, bool appeared_by_partition, const RowGroupMaker* layout, std::size_t most_rows, std::size_t most_ids)
+  RowCollector(const std::optional<Values>& partition, bool appeared_by_partition, const RowGroupMaker* layout, std::size_t most_rows, std::size_t most_ids)
       : partition_(partition) {
     for (RowOrder* order : {&found_.appeared_order, &found_.gone_order}) {
       order->most_rows = most_rows, order->most_ids = most_ids;
@@ -303,7 +303,7 @@ class ChangedRows {
 };
 
 /// What appeared and what vanished; `vertices` are those of the whole graph.
-nb::object take_rows(RowsFound& of, const GraphVertices& vertices) {
+nb::object take_rows(RowCollector& of, const GraphVertices& vertices) {
   FoundRows& found = of.found();
   ChangedRows appeared(found.appeared_order), gone(found.gone_order);
   {
@@ -407,13 +407,13 @@ void bind_changes(nb::module_& module) {
       .def("tables", &ChangeSearch::tables)
       .def("settle", &ChangeSearch::settle);
   nb::class_<GraphVertices>(module, "GraphVertices").def(nb::init<const Input<u64>&, const Input<u64>&, bool, const Values&>());
-  nb::class_<RowsFound>(module, "RowsFound")
+  nb::class_<RowCollector>(module, "RowCollector")
       .def(nb::init<const std::optional<Values>&, bool, const RowGroupMaker*, std::size_t, std::size_t>(), nb::arg().none(), nb::arg(),
            nb::arg().none(), nb::arg(), nb::arg(), nb::keep_alive<1, 4>())
       .def("take", &take_rows)
-      .def_prop_ro("others", [](RowsFound& found) -> FoundChanges& { return found.found().others; });
+      .def_prop_ro("others", [](RowCollector& found) -> FoundChanges& { return found.found().others; });
   nb::class_<Settler>(module, "Settler")
-      .def("__init__", [](Settler* at, const ChangeSearch& search, const GraphVertices& vertices, RowsFound& to, const Wide& row_start,
+      .def("__init__", [](Settler* at, const ChangeSearch& search, const GraphVertices& vertices, RowCollector& to, const Wide& row_start,
                           const Values& row, const Values& left_of, const Values& right_of, const Wide& left_start,
                           const Wide& right_start, std::int32_t first, std::size_t few) {
         if (!to.has_partitions_of(vertices.n_roots())) throw std::invalid_argument("a vertex that may be a root has no partition");
