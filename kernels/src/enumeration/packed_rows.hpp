@@ -1,7 +1,7 @@
 // packed_rows.hpp: rows of smaller sides by the partitions of their roots, packed as they come.
 //
 // What it does: keeps the rows of each partition apart, and makes a row group of them as soon as
-// these fill one. Why: rows of a million bicliques take 30 MB, in pages that are written for the
+// these fill one. Why: rows of a million bicliques take 34 MB, in pages that are written for the
 // first time and read again when all have been found; row groups take a sixth of it, and are made
 // of rows that a core still has at hand. What fills no row group stays as rows, which several
 // threads may then lay out (`RowGroups`). Cost: a look at the partition of a row, and the row
