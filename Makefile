@@ -186,7 +186,7 @@ lint: setup-dev
 # The pages of docs/ as a site in build/site, with search; a link that leads nowhere is an error.
 # The references of settings and commands are generated first.
 docs: setup-dev
-	$(BIN)/python -m flows.cli.reference docs/reference
+	$(BIN)/python -m bicliq.flows.cli.reference docs/reference
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # The pictures of docs/gallery.md, each by the code under it.

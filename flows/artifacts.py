@@ -17,9 +17,9 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import ArtifactCreate, ArtifactUpdate
 from prefect.runtime import flow_run
 
-from flows.words import how_far
-from pipeline.questions.find import Reached
-from pipeline.stages.search_run import SearchProgress
+from bicliq.flows.words import how_far
+from bicliq.pipeline.questions.find import Reached
+from bicliq.pipeline.stages.search_run import SearchProgress
 
 SECONDS_APART = 1.0
 """Time between two messages to the server."""

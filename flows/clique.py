@@ -6,15 +6,15 @@ from typing import Any
 
 from prefect import flow, task
 
-from flows.artifacts import artifacts
-from flows.notices import HOOKS
-from flows.tasks import STAGE, ended, settings_of
-from flows.words import many
-from pipeline.events import tell
-from pipeline.questions.clique import CliqueQuestion, answer
-from pipeline.report.answers import clique_page
-from pipeline.report.frame import place_of, write_page
-from pipeline.store.layout import Store
+from bicliq.flows.artifacts import artifacts
+from bicliq.flows.notices import HOOKS
+from bicliq.flows.tasks import STAGE, ended, settings_of
+from bicliq.flows.words import many
+from bicliq.pipeline.events import tell
+from bicliq.pipeline.questions.clique import CliqueQuestion, answer
+from bicliq.pipeline.report.answers import clique_page
+from bicliq.pipeline.report.frame import place_of, write_page
+from bicliq.pipeline.store.layout import Store
 
 
 @task(name="clique", task_run_name="clique {source}", **STAGE)

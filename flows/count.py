@@ -7,17 +7,17 @@ from typing import Any
 
 from prefect import flow, task
 
-from flows.artifacts import artifacts, show_search
-from flows.notices import HOOKS
-from flows.tasks import STAGE, check_task, ended, ingest_task, quiet_dask, settings_of
-from flows.words import many
-from pipeline.events import tell
-from pipeline.questions.count_asked import CountAsked, check_count_backends
-from pipeline.questions.count_partitions import count_partitions, plan_count
-from pipeline.questions.count_tables import publish_counts
-from pipeline.report.page import write_report
-from pipeline.store.layout import Store
-from pipeline.store.results import open_run
+from bicliq.flows.artifacts import artifacts, show_search
+from bicliq.flows.notices import HOOKS
+from bicliq.flows.tasks import STAGE, check_task, ended, ingest_task, quiet_dask, settings_of
+from bicliq.flows.words import many
+from bicliq.pipeline.events import tell
+from bicliq.pipeline.questions.count_asked import CountAsked, check_count_backends
+from bicliq.pipeline.questions.count_partitions import count_partitions, plan_count
+from bicliq.pipeline.questions.count_tables import publish_counts
+from bicliq.pipeline.report.page import write_report
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.results import open_run
 
 SHOWN = 100
 """Counts that the artifact lists, at most."""

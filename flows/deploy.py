@@ -11,9 +11,9 @@ import hashlib
 import re
 from typing import Any
 
-from flows.deployments import Deployment, anywhere
-from pipeline.errors import InputError
-from pipeline.settings import Settings
+from bicliq.flows.deployments import Deployment, anywhere
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.settings import Settings
 
 NEEDS_A_SERVER = (
     "start one with `prefect server start`, and name it with `prefect config set"
@@ -48,7 +48,7 @@ def etl_deployment(
     InputError
         If both schedules are given, or one makes no sense; if the name is none.
     """
-    from flows.etl import etl
+    from bicliq.flows.etl import etl
 
     source, store = anywhere(source), anywhere(settings.store)
     parameters = {"source": source, "settings": {**settings.model_dump(mode="json"), "store": store}}

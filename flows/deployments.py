@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import InputError
-from pipeline.settings import load_settings
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.settings import load_settings
 
 FLOWS = {
     "etl": "etl.etl",
@@ -107,7 +107,7 @@ def _deployment(path: str, name: str, table: Any) -> Deployment:
     if table.get("flow") not in FLOWS:
         raise InputError(f"{place}: flow is {table.get('flow')!r}; it must be one of {', '.join(FLOWS)}")
     module, function = FLOWS[table["flow"]].split(".")
-    flow = getattr(importlib.import_module(f"flows.{module}"), function)
+    flow = getattr(importlib.import_module(f"bicliq.flows.{module}"), function)
     _check_parameters(place, flow, parameters)
     if isinstance(parameters.get("source"), str):
         parameters["source"] = anywhere(parameters["source"])

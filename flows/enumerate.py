@@ -7,13 +7,13 @@ from typing import Any
 from prefect import flow
 from prefect.runtime import flow_run
 
-from flows.etl import in_words, search_and_publish
-from flows.notices import HOOKS
-from flows.tasks import ended, plan_task, profile_task, settings_of
-from pipeline.lineage import lineage_told
-from pipeline.placement.where import check_backends
-from pipeline.run import StageClock
-from pipeline.store.layout import Store
+from bicliq.flows.etl import in_words, search_and_publish
+from bicliq.flows.notices import HOOKS
+from bicliq.flows.tasks import ended, plan_task, profile_task, settings_of
+from bicliq.pipeline.lineage import lineage_told
+from bicliq.pipeline.placement.where import check_backends
+from bicliq.pipeline.run import StageClock
+from bicliq.pipeline.store.layout import Store
 
 
 @flow(name="bicliq-enumerate", flow_run_name="enumerate {graph}", persist_result=False, **HOOKS)

@@ -13,9 +13,9 @@ from typing import Any
 from prefect import flow, get_run_logger
 from prefect.runtime import flow_run
 
-from flows.artifacts import Artifacts, artifacts
-from flows.notices import HOOKS, tell_prefect
-from flows.tasks import (
+from bicliq.flows.artifacts import Artifacts, artifacts
+from bicliq.flows.notices import HOOKS, tell_prefect
+from bicliq.flows.tasks import (
     check_task,
     ended,
     forecast_task,
@@ -28,21 +28,21 @@ from flows.tasks import (
     settings_of,
     verify_task,
 )
-from flows.words import BETWEEN, graph_size, in_markdown, many
-from pipeline.errors import PartitionsFailed
-from pipeline.lineage import lineage_told
-from pipeline.notify import notify_finished
-from pipeline.placement.where import Placement, check_backends
-from pipeline.report.page import write_report
-from pipeline.report.pictures import alone, sizes_picture
-from pipeline.run import StageClock, summary
-from pipeline.settings import Settings
-from pipeline.stages.planned import read_plan_record
-from pipeline.stages.publish import publish_in_part
-from pipeline.stages.search_run import batches_of
-from pipeline.store.layout import Store
-from pipeline.store.manifest import read_manifest
-from pipeline.store.results import open_run
+from bicliq.flows.words import BETWEEN, graph_size, in_markdown, many
+from bicliq.pipeline.errors import PartitionsFailed
+from bicliq.pipeline.lineage import lineage_told
+from bicliq.pipeline.notify import notify_finished
+from bicliq.pipeline.placement.where import Placement, check_backends
+from bicliq.pipeline.report.page import write_report
+from bicliq.pipeline.report.pictures import alone, sizes_picture
+from bicliq.pipeline.run import StageClock, summary
+from bicliq.pipeline.settings import Settings
+from bicliq.pipeline.stages.planned import read_plan_record
+from bicliq.pipeline.stages.publish import publish_in_part
+from bicliq.pipeline.stages.search_run import batches_of
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.manifest import read_manifest
+from bicliq.pipeline.store.results import open_run
 
 LARGEST, SHOWN_IDS = 10, 6
 """Bicliques that the report lists, and ids of each side that it shows."""

@@ -8,14 +8,14 @@ from typing import Any
 from prefect import flow, get_run_logger, task
 from xxhash import xxh3_64_hexdigest
 
-from flows.artifacts import artifacts, show_find
-from flows.tasks import STAGE, ended, settings_of
-from flows.words import many
-from pipeline.errors import InputError
-from pipeline.questions.find import FindAsked, find_in_run, find_in_table
-from pipeline.report.frame import place_of
-from pipeline.settings import Settings
-from pipeline.store.layout import Store
+from bicliq.flows.artifacts import artifacts, show_find
+from bicliq.flows.tasks import STAGE, ended, settings_of
+from bicliq.flows.words import many
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.questions.find import FindAsked, find_in_run, find_in_table
+from bicliq.pipeline.report.frame import place_of
+from bicliq.pipeline.settings import Settings
+from bicliq.pipeline.store.layout import Store
 
 SHOWN = 100
 """Groups that the artifact lists, at most."""

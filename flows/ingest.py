@@ -6,10 +6,10 @@ from typing import Any
 
 from prefect import flow
 
-from flows.artifacts import artifacts
-from flows.notices import HOOKS
-from flows.tasks import ended, ingest_task, profile_task, settings_of
-from flows.words import graph_size
+from bicliq.flows.artifacts import artifacts
+from bicliq.flows.notices import HOOKS
+from bicliq.flows.tasks import ended, ingest_task, profile_task, settings_of
+from bicliq.flows.words import graph_size
 
 
 @flow(name="bicliq-ingest", flow_run_name="ingest {source}", persist_result=False, **HOOKS)

@@ -10,9 +10,9 @@ from typing import Any
 
 from prefect.events import emit_event
 
-from flows.tasks import settings_of
-from pipeline.notify import notify_failed
-from pipeline.settings import Settings
+from bicliq.flows.tasks import settings_of
+from bicliq.pipeline.notify import notify_failed
+from bicliq.pipeline.settings import Settings
 
 TOLD = "bicliq.run.told"
 """Name of the event of a run that fits the rules."""

@@ -16,23 +16,23 @@ from prefect.cache_policies import NO_CACHE
 from prefect.exceptions import MissingContextError
 from prefect.states import Completed
 
-from flows.artifacts import show_search
-from flows.words import many
-from pipeline.errors import BicliqError, may_heal
-from pipeline.events import LOGGER, tell
-from pipeline.placement.cluster import open_cluster
-from pipeline.run import call_options
-from pipeline.settings import Settings, load_settings
-from pipeline.stages.checks import check_input
-from pipeline.stages.forecast import forecast
-from pipeline.stages.ingest import ingest
-from pipeline.stages.plan import plan
-from pipeline.stages.planned import read_plan_record
-from pipeline.stages.profile import profile
-from pipeline.stages.publish import publish
-from pipeline.stages.search_run import search_run
-from pipeline.stages.verify import verify
-from pipeline.store.layout import Store
+from bicliq.flows.artifacts import show_search
+from bicliq.flows.words import many
+from bicliq.pipeline.errors import BicliqError, may_heal
+from bicliq.pipeline.events import LOGGER, tell
+from bicliq.pipeline.placement.cluster import open_cluster
+from bicliq.pipeline.run import call_options
+from bicliq.pipeline.settings import Settings, load_settings
+from bicliq.pipeline.stages.checks import check_input
+from bicliq.pipeline.stages.forecast import forecast
+from bicliq.pipeline.stages.ingest import ingest
+from bicliq.pipeline.stages.plan import plan
+from bicliq.pipeline.stages.planned import read_plan_record
+from bicliq.pipeline.stages.profile import profile
+from bicliq.pipeline.stages.publish import publish
+from bicliq.pipeline.stages.search_run import search_run
+from bicliq.pipeline.stages.verify import verify
+from bicliq.pipeline.store.layout import Store
 
 
 def _worth_a_retry(task: Any, task_run: Any, state: Any) -> bool:

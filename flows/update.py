@@ -6,16 +6,16 @@ from typing import Any
 
 from prefect import flow, get_run_logger, task
 
-from flows.artifacts import Artifacts, artifacts
-from flows.notices import HOOKS, finishes_alone, tell_prefect
-from flows.tasks import STAGE, ended, settings_of
-from flows.words import some, taken_in_words, update_in_words
-from pipeline.report.page import write_report
-from pipeline.results.changes import changes_between
-from pipeline.run import Observer
-from pipeline.store.results import open_run
-from pipeline.versions.update import update
-from pipeline.versions.watch import SETTLE_SECONDS, Watch
+from bicliq.flows.artifacts import Artifacts, artifacts
+from bicliq.flows.notices import HOOKS, finishes_alone, tell_prefect
+from bicliq.flows.tasks import STAGE, ended, settings_of
+from bicliq.flows.words import some, taken_in_words, update_in_words
+from bicliq.pipeline.report.page import write_report
+from bicliq.pipeline.results.changes import changes_between
+from bicliq.pipeline.run import Observer
+from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.versions.update import update
+from bicliq.pipeline.versions.watch import SETTLE_SECONDS, Watch
 
 SHOWN = 10
 """Groups of each kind that an artifact lists."""

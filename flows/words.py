@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pipeline.questions.find import Reached
+    from bicliq.pipeline.questions.find import Reached
 
 
 def many(n: int, one: str, several: str | None = None) -> str:
@@ -41,7 +41,7 @@ def how_far(state: Reached) -> tuple[float, str]:
 
     Examples
     --------
-    >>> from pipeline.questions.find import Reached
+    >>> from bicliq.pipeline.questions.find import Reached
     >>> how_far(Reached(top=3, diverse=False, groups=1, best=(6, 2, 3), share=0.6, roots_done=5, n_roots=20))
     (0.25, '5/20 roots, best so far 6 (2 × 3)')
     >>> how_far(Reached(top=4, diverse=True, groups=1, best=(6, 2, 3), share=0.6, roots_done=5, n_roots=20))

@@ -5,12 +5,12 @@ Maximal bicliques, (p,q) counts and maximum cliques. A graph is the CSR matrix o
 know neither tables nor files nor clusters.
 """
 
-from kernels.arguments import number_of_threads
-from kernels.backend import Backend, why_not
-from kernels.changed_rows import ChangedRows, RowChanges, RowPacking
-from kernels.changes import BicliqueLists, Changes, ChangeSearch, unite_changes
-from kernels.clique import CliqueResult, maximum_clique, project_one_mode
-from kernels.contracts import (
+from bicliq.kernels.arguments import number_of_threads
+from bicliq.kernels.backend import Backend, why_not
+from bicliq.kernels.changed_rows import ChangedRows, RowChanges, RowPacking
+from bicliq.kernels.changes import BicliqueLists, Changes, ChangeSearch, unite_changes
+from bicliq.kernels.clique import CliqueResult, maximum_clique, project_one_mode
+from bicliq.kernels.contracts import (
     BicliqueBatch,
     CountResult,
     CountTable,
@@ -19,28 +19,28 @@ from kernels.contracts import (
     Progress,
     SmallerBatch,
 )
-from kernels.counting import check_table, choose_count, count_all_bicliques, count_bicliques
-from kernels.cpu import BicliqueStream, Stream
-from kernels.cuda.row_groups import DeviceRowGroups, encode_on_device
-from kernels.digest import biclique_hashes, set_digest
-from kernels.enumeration import (
+from bicliq.kernels.counting import check_table, choose_count, count_all_bicliques, count_bicliques
+from bicliq.kernels.cpu import BicliqueStream, Stream
+from bicliq.kernels.cuda.row_groups import DeviceRowGroups, encode_on_device
+from bicliq.kernels.digest import biclique_hashes, set_digest
+from bicliq.kernels.enumeration import (
     enumerate_maximal_bicliques,
     stream_maximal_bicliques,
     stream_row_groups,
     stream_smaller_sides,
 )
-from kernels.errors import BackendError, BicliqError, CapacityError, TooManyError
-from kernels.estimate import BicliqueEstimate, estimate_bicliques, gpu_seconds
-from kernels.finding import FindProgress, FindResult, Group, gpu_cannot_find, top_bicliques
-from kernels.grouping import cut_roots, group_roots
-from kernels.laying_out import LaidOutLists, LaidOutRows
-from kernels.machine import available_threads
-from kernels.output import RowGroup, RowGroupLayout, check_bicliques, encode_bicliques, has_codec, read_columns
-from kernels.restoring import SideRestorer
-from kernels.rows import change_rows, connect_rows, count_paths, find_edges, peel_rows, row_starts, transpose_rows
-from kernels.sets import BicliqueSet, kept_rows, net_changes
-from kernels.side import choose_side
-from kernels.surprise import SurpriseTerms
+from bicliq.kernels.errors import BackendError, BicliqError, CapacityError, TooManyError
+from bicliq.kernels.estimate import BicliqueEstimate, estimate_bicliques, gpu_seconds
+from bicliq.kernels.finding import FindProgress, FindResult, Group, gpu_cannot_find, top_bicliques
+from bicliq.kernels.grouping import cut_roots, group_roots
+from bicliq.kernels.laying_out import LaidOutLists, LaidOutRows
+from bicliq.kernels.machine import available_threads
+from bicliq.kernels.output import RowGroup, RowGroupLayout, check_bicliques, encode_bicliques, has_codec, read_columns
+from bicliq.kernels.restoring import SideRestorer
+from bicliq.kernels.rows import change_rows, connect_rows, count_paths, find_edges, peel_rows, row_starts, transpose_rows
+from bicliq.kernels.sets import BicliqueSet, kept_rows, net_changes
+from bicliq.kernels.side import choose_side
+from bicliq.kernels.surprise import SurpriseTerms
 
 __all__ = [
     "Backend",

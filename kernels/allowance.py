@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kernels.contracts import BicliqueBatch
-from kernels.errors import TooManyError
+from bicliq.kernels.contracts import BicliqueBatch
+from bicliq.kernels.errors import TooManyError
 
 
 class Allowance:

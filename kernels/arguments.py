@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.contracts import Int32Array, Int64Array, UInt64Array
-from kernels.cpu import load_extension
-from kernels.errors import CapacityError
-from kernels.machine import FEWEST_MOST_THREADS, available_threads, most_threads
+from bicliq.kernels.contracts import Int32Array, Int64Array, UInt64Array
+from bicliq.kernels.cpu import load_extension
+from bicliq.kernels.errors import CapacityError
+from bicliq.kernels.machine import FEWEST_MOST_THREADS, available_threads, most_threads
 
 
 def whole_number(name: str, value: Any, least: int = 1, most: int | None = None) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kernels.arguments import as_int32, one_of, whole_number
-from kernels.cpu import load_extension
-from kernels.output import RowGroupLayout
+from bicliq.kernels.arguments import as_int32, one_of, whole_number
+from bicliq.kernels.cpu import load_extension
+from bicliq.kernels.output import RowGroupLayout
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class RowPacking:
     Examples
     --------
     >>> import numpy as np
-    >>> from kernels import ChangeSearch, LaidOutRows
+    >>> from bicliq.kernels import ChangeSearch, LaidOutRows
     >>> search = ChangeSearch([0, 2, 4], [0, 1, 0, 1], 2, [1], [1])
     >>> packing = RowPacking(RowGroupLayout("none", columns="smaller"), most_rows=1)
     >>> found = search.find_rows([np.arange(2, dtype=np.uint64)] * 2, "left", [0, 1], packing=packing)

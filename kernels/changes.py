@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from kernels.allowance import Allowance
-from kernels.arguments import (
+from bicliq.kernels.allowance import Allowance
+from bicliq.kernels.arguments import (
     as_int32,
     checked_csr,
     checked_hashes,
@@ -21,17 +21,17 @@ from kernels.arguments import (
     one_of,
     whole_number,
 )
-from kernels.backend import Backend
-from kernels.changed_rows import ChangedRows, RowChanges, RowPacking
-from kernels.contracts import BicliqueBatch, EnumerationRequest, Int32Array, Int64Array, Side
-from kernels.cpu import BicliqueStream, CpuSearch, load_extension
-from kernels.cuda.changes import TABLES, Columns, CudaJudge, empty_on_host
-from kernels.enumeration import LARGEST_SIZE, UNREACHED, checked_request, stream_maximal_bicliques
-from kernels.errors import memory_is_capacity
-from kernels.estimate import estimate_bicliques
-from kernels.rows import find_edges, row_starts
-from kernels.side import choose_side
-from kernels.subgraphs import Subgraphs, side_by_side
+from bicliq.kernels.backend import Backend
+from bicliq.kernels.changed_rows import ChangedRows, RowChanges, RowPacking
+from bicliq.kernels.contracts import BicliqueBatch, EnumerationRequest, Int32Array, Int64Array, Side
+from bicliq.kernels.cpu import BicliqueStream, CpuSearch, load_extension
+from bicliq.kernels.cuda.changes import TABLES, Columns, CudaJudge, empty_on_host
+from bicliq.kernels.enumeration import LARGEST_SIZE, UNREACHED, checked_request, stream_maximal_bicliques
+from bicliq.kernels.errors import memory_is_capacity
+from bicliq.kernels.estimate import estimate_bicliques
+from bicliq.kernels.rows import find_edges, row_starts
+from bicliq.kernels.side import choose_side
+from bicliq.kernels.subgraphs import Subgraphs, side_by_side
 
 PATHS_A_SEARCH = 1 << 24
 """Paths of two edges over the changes that are searched together: some 100 MB of subgraphs."""

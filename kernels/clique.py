@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kernels.arguments import checked_csr, number_of_threads, one_of, whole_number
-from kernels.backend import Backend, why_not
-from kernels.contracts import Int32Array, Int64Array, Packed
-from kernels.cpu import load_extension, outcome_of, wait_for
-from kernels.errors import BackendError, memory_is_capacity
-from kernels.machine import check_room
+from bicliq.kernels.arguments import checked_csr, number_of_threads, one_of, whole_number
+from bicliq.kernels.backend import Backend, why_not
+from bicliq.kernels.contracts import Int32Array, Int64Array, Packed
+from bicliq.kernels.cpu import load_extension, outcome_of, wait_for
+from bicliq.kernels.errors import BackendError, memory_is_capacity
+from bicliq.kernels.machine import check_room
 
 BOUNDS = ("refute", "recolour", "colour")
 LARGEST_BOUND = 2**31 - 1
@@ -173,7 +173,7 @@ def _search_on_gpus(
 ) -> CliqueResult:
     if all:
         raise BackendError("the CUDA backend finds one maximum clique, not all; use the CPU backend")
-    from kernels.cuda.clique import cards, search
+    from bicliq.kernels.cuda.clique import cards, search
 
     found = search(
         cards(devices),

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.machine import check_room
+from bicliq.kernels.machine import check_room
 
 Side = Literal["left", "right"]
 Int32Array = NDArray[np.int32]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernels.contracts import Counts
+from bicliq.kernels.contracts import Counts
 
 
 def whole_number_of(number: tuple[int, int, int]) -> int:

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kernels.arguments import checked_csr, checked_roots, number_of_threads, one_of, whole_number
-from kernels.backend import Backend, why_not
-from kernels.contracts import (
+from bicliq.kernels.arguments import checked_csr, checked_roots, number_of_threads, one_of, whole_number
+from bicliq.kernels.backend import Backend, why_not
+from bicliq.kernels.contracts import (
     CountRequest,
     CountResult,
     Counts,
@@ -22,12 +22,12 @@ from kernels.contracts import (
     ProgressCallback,
     Side,
 )
-from kernels.count_numbers import table_of, together, whole_number_of
-from kernels.cpu import load_extension, wait_for
-from kernels.cuda.butterflies import CudaButterflies
-from kernels.cuda.counting import MOST_WAVES, CudaCount, SearchGivenUp
-from kernels.cuda.table import CudaTrees, TreeCells, most_optional
-from kernels.errors import BackendError, CapacityError, memory_is_capacity
+from bicliq.kernels.count_numbers import table_of, together, whole_number_of
+from bicliq.kernels.cpu import load_extension, wait_for
+from bicliq.kernels.cuda.butterflies import CudaButterflies
+from bicliq.kernels.cuda.counting import MOST_WAVES, CudaCount, SearchGivenUp
+from bicliq.kernels.cuda.table import CudaTrees, TreeCells, most_optional
+from bicliq.kernels.errors import BackendError, CapacityError, memory_is_capacity
 
 METHODS = {"auto": 0, "levels": 1, "pivot": 2}
 ROOT_SIDES = {"auto": 0, "left": 1, "right": 2}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 
-from kernels.contracts import (
+from bicliq.kernels.contracts import (
     BicliqueBatch,
     EnumerationRequest,
     EnumerationResult,
@@ -23,10 +23,10 @@ from kernels.contracts import (
     ProgressCallback,
     StreamingSearch,
 )
-from kernels.errors import BackendError, memory_is_capacity
+from bicliq.kernels.errors import BackendError, memory_is_capacity
 
 if TYPE_CHECKING:
-    from kernels.output import RowGroup, RowGroupLayout
+    from bicliq.kernels.output import RowGroup, RowGroupLayout
 
 Found = TypeVar("Found", bound=Sized)
 
@@ -52,7 +52,7 @@ def load_extension(name: str | None = None) -> Any:
     usable = [isa for isa in here if _built(isa)]
     wanted = name or os.environ.get("BICLIQ_LANES") or (usable[0] if usable else None)
     if wanted in usable:
-        return importlib.import_module(f"kernels._cpu_{wanted}")
+        return importlib.import_module(f"bicliq.kernels._cpu_{wanted}")
     if not usable:
         built = ", ".join(filter(_built, INSTRUCTION_SETS))
         raise BackendError(
@@ -68,7 +68,7 @@ def _instruction_sets() -> tuple[str, ...]:
     """Those of this processor, the best first."""
     if not _installed("_cpu_features"):
         raise BackendError("the kernels are not compiled: install bicliq (make setup), not only its sources")
-    return importlib.import_module("kernels._cpu_features").instruction_sets()  # type: ignore[no-any-return]
+    return importlib.import_module("bicliq.kernels._cpu_features").instruction_sets()  # type: ignore[no-any-return]
 
 
 def _built(isa: str) -> bool:
@@ -76,7 +76,7 @@ def _built(isa: str) -> bool:
 
 
 def _installed(module: str) -> bool:
-    return importlib.util.find_spec(f"kernels.{module}") is not None
+    return importlib.util.find_spec(f"bicliq.kernels.{module}") is not None
 
 
 def wait_for(

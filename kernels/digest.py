@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.arguments import as_int64, checked_hashes, whole_numbers
-from kernels.errors import memory_is_capacity
+from bicliq.kernels.arguments import as_int64, checked_hashes, whole_numbers
+from bicliq.kernels.errors import memory_is_capacity
 
 U64 = NDArray[np.uint64]
 LEFT_SEED = np.uint64(0x9E3779B97F4A7C15)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from kernels.arguments import (
+from bicliq.kernels.arguments import (
     checked_csr,
     checked_hashes,
     checked_ids,
@@ -16,8 +16,8 @@ from kernels.arguments import (
     one_of,
     whole_number,
 )
-from kernels.backend import Backend, why_not
-from kernels.contracts import (
+from bicliq.kernels.backend import Backend, why_not
+from bicliq.kernels.contracts import (
     EnumerationRequest,
     EnumerationResult,
     Int32Array,
@@ -27,14 +27,14 @@ from kernels.contracts import (
     SmallerBatch,
     UInt64Array,
 )
-from kernels.cpu import BicliqueStream, CpuSearch, Stream
-from kernels.cuda.enumeration import CudaSearch
-from kernels.cuda.stream import CudaSmallerSearch, CudaStreamSearch
-from kernels.errors import BackendError, memory_is_capacity
-from kernels.side import choose_side, choose_side_for_warps
+from bicliq.kernels.cpu import BicliqueStream, CpuSearch, Stream
+from bicliq.kernels.cuda.enumeration import CudaSearch
+from bicliq.kernels.cuda.stream import CudaSmallerSearch, CudaStreamSearch
+from bicliq.kernels.errors import BackendError, memory_is_capacity
+from bicliq.kernels.side import choose_side, choose_side_for_warps
 
 if TYPE_CHECKING:
-    from kernels.output import RowGroup, RowGroupLayout
+    from bicliq.kernels.output import RowGroup, RowGroupLayout
 
 LARGEST_SIZE = 2**31 - 1
 LARGEST_BATCH = 2**30
@@ -255,7 +255,7 @@ def stream_row_groups(
 
     Examples
     --------
-    >>> from kernels import RowGroupLayout
+    >>> from bicliq.kernels import RowGroupLayout
     >>> with stream_row_groups([0, 2, 4], [0, 1, 0, 1], 2, RowGroupLayout("none")) as stream:
     ...     [(group.rows, group.sizes["largest"]) for group in stream]
     [(1, {'n_left': 2, 'n_right': 2, 'n_edges': 4})]
@@ -298,7 +298,7 @@ def stream_smaller_sides(
 
     Examples
     --------
-    >>> import kernels
+    >>> from bicliq import kernels
     >>> if kernels.why_not("cuda") is None:
     ...     with kernels.stream_smaller_sides([0, 2, 4, 6], [0, 1, 0, 1, 0, 1], 2) as stream:
     ...         assert [batch.smaller.tolist() for batch in stream] == [[0, 1]]

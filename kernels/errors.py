@@ -38,7 +38,7 @@ def memory_is_capacity(function: Callable[Parameters, Answer]) -> Callable[Param
     >>> count()
     Traceback (most recent call last):
     ...
-    kernels.errors.CapacityError: memory ran out: fewer threads need less, and so do parts of the graph
+    bicliq.kernels.errors.CapacityError: memory ran out: fewer threads need less, and so do parts of the graph
     """
 
     @wraps(function)

@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kernels.arguments import whole_number
-from kernels.backend import Backend, why_not
-from kernels.contracts import EnumerationRequest, Side
-from kernels.cpu import load_extension, wait_for
-from kernels.cuda.device import multiprocessors
-from kernels.enumeration import LARGEST_SIZE, checked_request
-from kernels.errors import memory_is_capacity
+from bicliq.kernels.arguments import whole_number
+from bicliq.kernels.backend import Backend, why_not
+from bicliq.kernels.contracts import EnumerationRequest, Side
+from bicliq.kernels.cpu import load_extension, wait_for
+from bicliq.kernels.cuda.device import multiprocessors
+from bicliq.kernels.enumeration import LARGEST_SIZE, checked_request
+from bicliq.kernels.errors import memory_is_capacity
 
 WORK = 1 << 23
 """Work that an estimate may take, in nodes of the search: about a second of a core."""
@@ -200,7 +200,7 @@ def gpu_seconds(nodes: int) -> float | None:
 
     Examples
     --------
-    >>> import kernels
+    >>> from bicliq import kernels
     >>> (gpu_seconds(1000) is None) == (kernels.why_not("cuda") is not None)
     True
     """

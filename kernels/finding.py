@@ -9,14 +9,14 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from kernels.arguments import checked_csr, number_of_threads, one_of, whole_number
-from kernels.backend import Backend, why_not
-from kernels.contracts import EnumerationRequest, Int32Array, Int64Array, Packed, Side
-from kernels.cpu import load_extension, wait_for
-from kernels.cuda.finding import MOST_WANTED, CudaFindSearch, Wanted
-from kernels.enumeration import LARGEST_SIZE, UNREACHED, chosen_side
-from kernels.errors import BackendError, memory_is_capacity
-from kernels.surprise import SURPRISE_UNIT, SurpriseTerms
+from bicliq.kernels.arguments import checked_csr, number_of_threads, one_of, whole_number
+from bicliq.kernels.backend import Backend, why_not
+from bicliq.kernels.contracts import EnumerationRequest, Int32Array, Int64Array, Packed, Side
+from bicliq.kernels.cpu import load_extension, wait_for
+from bicliq.kernels.cuda.finding import MOST_WANTED, CudaFindSearch, Wanted
+from bicliq.kernels.enumeration import LARGEST_SIZE, UNREACHED, chosen_side
+from bicliq.kernels.errors import BackendError, memory_is_capacity
+from bicliq.kernels.surprise import SURPRISE_UNIT, SurpriseTerms
 
 Objective = Literal["edges", "vertices", "balanced", "weight", "surprise"]
 OBJECTIVES: tuple[str, ...] = get_args(Objective)

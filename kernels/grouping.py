@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from kernels.arguments import as_int32, as_int64, checked_roots, checked_starts, whole_number
-from kernels.contracts import Int32Array, Int64Array
-from kernels.cpu import load_extension, outcome_of
-from kernels.errors import CapacityError, memory_is_capacity
+from bicliq.kernels.arguments import as_int32, as_int64, checked_roots, checked_starts, whole_number
+from bicliq.kernels.contracts import Int32Array, Int64Array
+from bicliq.kernels.cpu import load_extension, outcome_of
+from bicliq.kernels.errors import CapacityError, memory_is_capacity
 
 MOST_PARTITIONS = 2**31 - 1
 MOST_WORK = 2**56

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kernels.arguments import as_int32, checked_hashes, whole_number
-from kernels.changed_rows import ChangedRows
-from kernels.changes import BicliqueLists, list_arrays
-from kernels.contracts import Side, SmallerBatch
-from kernels.cpu import load_extension
-from kernels.errors import memory_is_capacity
-from kernels.output import Kind, RowGroup, RowGroupLayout, read_columns
+from bicliq.kernels.arguments import as_int32, checked_hashes, whole_number
+from bicliq.kernels.changed_rows import ChangedRows
+from bicliq.kernels.changes import BicliqueLists, list_arrays
+from bicliq.kernels.contracts import Side, SmallerBatch
+from bicliq.kernels.cpu import load_extension
+from bicliq.kernels.errors import memory_is_capacity
+from bicliq.kernels.output import Kind, RowGroup, RowGroupLayout, read_columns
 
 
 class LaidOutLists:
@@ -111,7 +111,7 @@ class LaidOutRows:
     Examples
     --------
     >>> import numpy as np
-    >>> from kernels import ChangeSearch
+    >>> from bicliq.kernels import ChangeSearch
     >>> search = ChangeSearch([0, 2, 4], [0, 1, 0, 1], 2, [1], [1])
     >>> found = search.find_rows([np.arange(2, dtype=np.uint64)] * 2, "left", [0, 1])
     >>> laid_out = LaidOutRows(found.vanished)

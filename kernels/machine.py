@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from kernels.errors import CapacityError
+from bicliq.kernels.errors import CapacityError
 
 THREADS_A_CORE, FEWEST_MOST_THREADS = 4, 64
 UNLIMITED = 2**62

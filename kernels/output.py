@@ -8,12 +8,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from kernels.arguments import checked_hashes, one_of
-from kernels.contracts import CODECS, BicliqueBatch, ColumnChunk, Compression, DescribedRowGroup, SmallerBatch
-from kernels.cpu import load_extension
-from kernels.errors import memory_is_capacity
-from kernels.finding import OBJECTIVES
-from kernels.surprise import SURPRISE_UNIT, SurpriseTerms
+from bicliq.kernels.arguments import checked_hashes, one_of
+from bicliq.kernels.contracts import CODECS, BicliqueBatch, ColumnChunk, Compression, DescribedRowGroup, SmallerBatch
+from bicliq.kernels.cpu import load_extension
+from bicliq.kernels.errors import memory_is_capacity
+from bicliq.kernels.finding import OBJECTIVES
+from bicliq.kernels.surprise import SURPRISE_UNIT, SurpriseTerms
 
 Columns = Literal["both", "smaller"]
 StoredObjective = Literal["surprise", "edges", "vertices", "balanced"]
@@ -151,7 +151,7 @@ def encode_bicliques(batch: BicliqueBatch | SmallerBatch, layout: RowGroupLayout
 
     Examples
     --------
-    >>> from kernels import stream_maximal_bicliques
+    >>> from bicliq.kernels import stream_maximal_bicliques
     >>> with stream_maximal_bicliques([0, 2, 4], [0, 1, 0, 1], 2) as stream:
     ...     [encode_bicliques(batch, RowGroupLayout("none")).rows for batch in stream]
     [1]
@@ -236,7 +236,7 @@ def check_bicliques(batch: BicliqueBatch, left_hashes: Any = None, right_hashes:
     Examples
     --------
     >>> import numpy as np
-    >>> from kernels import BicliqueBatch, check_bicliques, set_digest
+    >>> from bicliq.kernels import BicliqueBatch, check_bicliques, set_digest
     >>> lists = np.array([0, 2], np.int32), np.array([4, 3], np.int32)
     >>> digest, unordered = check_bicliques(BicliqueBatch(*lists, *lists, np.array([4], np.int32)))
     >>> digest == set_digest(*lists, *lists), unordered

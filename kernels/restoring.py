@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernels.arguments import as_int32, checked_csr
-from kernels.contracts import BicliqueBatch
-from kernels.cpu import load_extension
-from kernels.errors import memory_is_capacity
+from bicliq.kernels.arguments import as_int32, checked_csr
+from bicliq.kernels.contracts import BicliqueBatch
+from bicliq.kernels.cpu import load_extension
+from bicliq.kernels.errors import memory_is_capacity
 
 
 class SideRestorer:
@@ -36,7 +36,7 @@ class SideRestorer:
 
     Examples
     --------
-    >>> from kernels import SideRestorer
+    >>> from bicliq.kernels import SideRestorer
     >>> graph = SideRestorer([0, 2, 4, 5], [0, 1, 0, 1, 0], 2)
     >>> batch = graph.restore([0, 1, 3], [0, 0, 1], [3, 2], [1, 2], [0, 0])
     >>> batch.left.tolist(), batch.right.tolist()

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.contracts import BicliqueBatch, SmallerBatch
-from kernels.cpu import load_extension
-from kernels.errors import memory_is_capacity
+from bicliq.kernels.contracts import BicliqueBatch, SmallerBatch
+from bicliq.kernels.cpu import load_extension
+from bicliq.kernels.errors import memory_is_capacity
 
 Flags = NDArray[np.bool_]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from kernels.arguments import as_int64
-from kernels.contracts import Int64Array, Side
-from kernels.cpu import load_extension
+from bicliq.kernels.arguments import as_int64
+from bicliq.kernels.contracts import Int64Array, Side
+from bicliq.kernels.cpu import load_extension
 
 CROWDED = 0.7  # share of a side's vertices that a neighbour of a random edge has
 MOST_PATHS = 128  # times the paths of the other side: the lists of the roots are made of them

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.contracts import Int32Array, Int64Array, Side
+from bicliq.kernels.contracts import Int32Array, Int64Array, Side
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from kernels.contracts import BicliqueBatch, Int64Array
-from kernels.cpu import load_extension
-from kernels.errors import memory_is_capacity
+from bicliq.kernels.contracts import BicliqueBatch, Int64Array
+from bicliq.kernels.cpu import load_extension
+from bicliq.kernels.errors import memory_is_capacity
 
 SURPRISE_UNIT = 2.0**-20
 """Nats: logarithms are rounded to whole multiples of this, so that sums are exact."""
@@ -64,7 +64,7 @@ class SurpriseTerms:
 
         Examples
         --------
-        >>> from kernels import stream_maximal_bicliques
+        >>> from bicliq.kernels import stream_maximal_bicliques
         >>> terms = SurpriseTerms.of_degrees([1, 1], [1, 1], 2)
         >>> with stream_maximal_bicliques([0, 1, 2], [0, 1], 2) as stream:
         ...     [terms.of(batch).round(3).tolist() for batch in stream]  # ln 2

@@ -49,7 +49,7 @@ members.groupby("label")["biclique_id"].nunique().sort_values(ascending=False)
 # A page to send on:
 
 # %%
-from pipeline.report.page import write_report
+from bicliq.pipeline.report.page import write_report
 
 page = Path(write_report(groups.run, table.with_name("report.html")))
 assert "Smith, Ann" in page.read_text()

@@ -22,8 +22,8 @@ import tempfile
 from pathlib import Path
 
 import bicliq
-from pipeline.run import Observer, run
-from pipeline.settings import load_settings
+from bicliq.pipeline.run import Observer, run
+from bicliq.pipeline.settings import load_settings
 
 here = Path.cwd() if (Path.cwd() / "tests").exists() else Path.cwd().parent
 store = os.environ.get("BICLIQ_NOTEBOOK_STORE") or tempfile.mkdtemp(prefix="bicliq-")

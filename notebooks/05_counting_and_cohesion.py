@@ -85,8 +85,8 @@ print(f"clustering {clustering:.2f}")
 # %%
 import pandas as pd
 
-import kernels
-from pipeline.graphs.bipartite import BipartiteGraph
+from bicliq import kernels
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 
 names = ["editor", "page", "weight", "time"]
 edits = pd.read_csv(

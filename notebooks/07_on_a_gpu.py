@@ -19,7 +19,7 @@
 from pathlib import Path
 
 import bicliq
-import kernels
+from bicliq import kernels
 
 here = Path.cwd() if (Path.cwd() / "tests").exists() else Path.cwd().parent
 edges = here / "tests" / "data" / "marvel.parquet"

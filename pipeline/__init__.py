@@ -13,9 +13,9 @@ Who bought what, all the way to its groups, in a store in memory:
 >>> with fsspec.open("memory://shop.csv", "w") as table:
 ...     for row in ("user,item", "ann,jam", "ann,tea", "bob,jam", "bob,tea", "cid,tea"):
 ...         print(row, file=table)
->>> from pipeline import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, Settings
->>> from pipeline import Run, open_run
->>> from pipeline.run import run
+>>> from bicliq.pipeline import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, Settings
+>>> from bicliq.pipeline import Run, open_run
+>>> from bicliq.pipeline.run import run
 >>> settings = Settings(
 ...     store="memory://shop",
 ...     ingest=IngestSettings(left="user", right="item"),
@@ -33,7 +33,7 @@ Who bought what, all the way to its groups, in a store in memory:
 
 What a run leaves, and what proves it:
 
->>> from pipeline import Commit, Manifest, RunState, Store, StoreVerification, Verification
+>>> from bicliq.pipeline import Commit, Manifest, RunState, Store, StoreVerification, Verification
 >>> state: RunState = shop.state
 >>> state.complete, str(state)
 (True, 'published')
@@ -41,7 +41,7 @@ What a run leaves, and what proves it:
 >>> commits: dict[int, Commit] = Store.open("memory://shop").run(shop.run).committed()
 >>> manifest.bicliques, sum(commit.rows for commit in commits.values())
 (2, 2)
->>> from pipeline.stages.verify import verify, verify_store
+>>> from bicliq.pipeline.stages.verify import verify, verify_store
 >>> found: Verification = verify(shop.store, shop.run)
 >>> found.ok, found.digest == manifest.digest
 (True, True)
@@ -51,7 +51,7 @@ What a run leaves, and what proves it:
 
 A run that is searched again finds everything committed, and says how far it is:
 
->>> from pipeline import SearchProgress, SearchRecord, search_run
+>>> from bicliq.pipeline import SearchProgress, SearchRecord, search_run
 >>> def tell(progress: SearchProgress) -> None:
 ...     print(f"{progress.partitions_done} of {progress.partitions} partitions")
 >>> again: SearchRecord = search_run(shop.store, shop.run, progress=tell)
@@ -62,7 +62,7 @@ A run that is searched again finds everything committed, and says how far it is:
 What goes wrong is one sentence that says what, where, and what to do; the type says whether the
 input, the store or a limit is at fault:
 
->>> from pipeline import InputError, LimitReached, StorageError
+>>> from bicliq.pipeline import InputError, LimitReached, StorageError
 >>> strict = SearchSettings(max_bicliques=1, on_limit="error")
 >>> for mistake in (
 ...     lambda: open_run("memory://shop", "none"),
@@ -79,7 +79,7 @@ LimitReached
 
 A file of the store that is missing, or is not what its record says, is never read:
 
->>> from pipeline import DamageError
+>>> from bicliq.pipeline import DamageError
 >>> shop.folder.remove("plan.json")
 >>> try:
 ...     open_run("memory://shop")
@@ -94,17 +94,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pipeline.errors import DamageError, InputError, LimitReached, StorageError
-    from pipeline.graphs.bipartite import BipartiteGraph
-    from pipeline.placement.cluster import open_cluster
-    from pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, Settings
-    from pipeline.stages.search_run import SearchProgress, SearchRecord, search_run
-    from pipeline.stages.verify import StoreVerification, Verification
-    from pipeline.store.commits import Commit
-    from pipeline.store.layout import Store
-    from pipeline.store.manifest import Manifest
-    from pipeline.store.results import Run, open_run
-    from pipeline.store.states import RunState
+    from bicliq.pipeline.errors import DamageError, InputError, LimitReached, StorageError
+    from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+    from bicliq.pipeline.placement.cluster import open_cluster
+    from bicliq.pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, Settings
+    from bicliq.pipeline.stages.search_run import SearchProgress, SearchRecord, search_run
+    from bicliq.pipeline.stages.verify import StoreVerification, Verification
+    from bicliq.pipeline.store.commits import Commit
+    from bicliq.pipeline.store.layout import Store
+    from bicliq.pipeline.store.manifest import Manifest
+    from bicliq.pipeline.store.results import Run, open_run
+    from bicliq.pipeline.store.states import RunState
 
 __all__ = [
     "BipartiteGraph",
@@ -150,5 +150,5 @@ def __getattr__(name: str) -> Any:
     """Load a public name from its module when it is first asked for."""
     for module, names in _HOMES.items():
         if name in names:
-            return getattr(import_module(f"pipeline.{module}"), name)
-    raise AttributeError(f"module 'pipeline' has no attribute {name!r}")
+            return getattr(import_module(f"bicliq.pipeline.{module}"), name)
+    raise AttributeError(f"module 'bicliq.pipeline' has no attribute {name!r}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kernels.errors import BackendError, BicliqError, CapacityError
-from pipeline.redact import without_secrets
+from bicliq.kernels.errors import BackendError, BicliqError, CapacityError
+from bicliq.pipeline.redact import without_secrets
 
 __all__ = [
     "AskedBackendError",

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pipeline.redact import without_secrets
+from bicliq.pipeline.redact import without_secrets
 
 LOGGER = logging.getLogger("bicliq")
 

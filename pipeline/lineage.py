@@ -16,9 +16,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 from urllib.parse import urlsplit
 
-from pipeline.errors import InputError, sentence
-from pipeline.events import warn
-from pipeline.settings import Settings
+from bicliq.pipeline.errors import InputError, sentence
+from bicliq.pipeline.events import warn
+from bicliq.pipeline.settings import Settings
 
 PRODUCER = "urn:bicliq"
 """What the events name as their origin: a URI, as the standard wants it."""

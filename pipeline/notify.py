@@ -16,11 +16,11 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from pipeline.errors import sentence
-from pipeline.events import tell, warn
-from pipeline.rules import Fitting, find_appeared, find_fitting, has_rules, least_groups, rules_in_words
-from pipeline.settings import NotifySettings, Settings
-from pipeline.store.results import Run, open_run
+from bicliq.pipeline.errors import sentence
+from bicliq.pipeline.events import tell, warn
+from bicliq.pipeline.rules import Fitting, find_appeared, find_fitting, has_rules, least_groups, rules_in_words
+from bicliq.pipeline.settings import NotifySettings, Settings
+from bicliq.pipeline.store.results import Run, open_run
 
 WAIT_SECONDS = 10.0
 """How long a webhook may take to answer."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import InputError
+from bicliq.pipeline.errors import InputError
 
 
 @contextmanager

@@ -8,26 +8,26 @@ from __future__ import annotations
 import os
 import re
 
-from pipeline.errors import BicliqError, DamageError
-from pipeline.questions.count_asked import CountAsked
-from pipeline.questions.count_partitions import count_partitions
-from pipeline.questions.count_tables import publish_all_counts
-from pipeline.run import call_options
-from pipeline.settings import Settings
-from pipeline.stages.partition import write_partitions
-from pipeline.stages.plan import plan_run
-from pipeline.stages.planned import PlanRecord
-from pipeline.stages.profile import profile, two_hop
-from pipeline.stages.publish import publish
-from pipeline.stages.search_run import search_run
-from pipeline.stages.verify import examine, places_of
-from pipeline.store.commits import ATTEMPT, COMMIT, FAILURE, partition_name, partition_record_name
-from pipeline.store.counts import COUNT, COUNT_ATTEMPT, COUNTS_FILE, COUNTS_RECORD, VERTICES_FILE, keys_of
-from pipeline.store.inventory import FOLDERS, LOCK, Inventory, forgotten, take_inventory
-from pipeline.store.layout import CHECKS_RECORD, FORMAT, PLANNED, STORE_FILE, RunFolder, Store
-from pipeline.store.publications import PLACE as PUBLICATIONS
-from pipeline.store.publications import complete_publications
-from pipeline.store.records import STORED
+from bicliq.pipeline.errors import BicliqError, DamageError
+from bicliq.pipeline.questions.count_asked import CountAsked
+from bicliq.pipeline.questions.count_partitions import count_partitions
+from bicliq.pipeline.questions.count_tables import publish_all_counts
+from bicliq.pipeline.run import call_options
+from bicliq.pipeline.settings import Settings
+from bicliq.pipeline.stages.partition import write_partitions
+from bicliq.pipeline.stages.plan import plan_run
+from bicliq.pipeline.stages.planned import PlanRecord
+from bicliq.pipeline.stages.profile import profile, two_hop
+from bicliq.pipeline.stages.publish import publish
+from bicliq.pipeline.stages.search_run import search_run
+from bicliq.pipeline.stages.verify import examine, places_of
+from bicliq.pipeline.store.commits import ATTEMPT, COMMIT, FAILURE, partition_name, partition_record_name
+from bicliq.pipeline.store.counts import COUNT, COUNT_ATTEMPT, COUNTS_FILE, COUNTS_RECORD, VERTICES_FILE, keys_of
+from bicliq.pipeline.store.inventory import FOLDERS, LOCK, Inventory, forgotten, take_inventory
+from bicliq.pipeline.store.layout import CHECKS_RECORD, FORMAT, PLANNED, STORE_FILE, RunFolder, Store
+from bicliq.pipeline.store.publications import PLACE as PUBLICATIONS
+from bicliq.pipeline.store.publications import complete_publications
+from bicliq.pipeline.store.records import STORED
 
 SUBGRAPH = re.compile(r"partitions/part-(\d{5,})\.(arrow|json)")
 """Names of a partition's subgraph and of its record."""

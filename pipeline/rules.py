@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pipeline.errors import InputError
-from pipeline.results.changes import changes_between
-from pipeline.settings import NotifySettings
-from pipeline.store.choice import Choice
-from pipeline.store.results import Run
-from pipeline.store.worth import Surprise
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.results.changes import changes_between
+from bicliq.pipeline.settings import NotifySettings
+from bicliq.pipeline.store.choice import Choice
+from bicliq.pipeline.store.results import Run
+from bicliq.pipeline.store.worth import Surprise
 
 Numbers = np.ndarray[Any, Any]
 

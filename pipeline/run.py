@@ -7,22 +7,22 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pipeline.errors import InputError, PartitionsFailed
-from pipeline.formats import Edges, name_of
-from pipeline.lineage import lineage_told
-from pipeline.notify import failures_notified, notify_finished
-from pipeline.placement.where import Placement, check_backends
-from pipeline.settings import SearchSettings, Settings
-from pipeline.stages.checks import check_input
-from pipeline.stages.forecast import forecast
-from pipeline.stages.ingest import GraphRecord, ingest
-from pipeline.stages.plan import OF_THE_CALL, plan, plan_run
-from pipeline.stages.planned import PlanRecord
-from pipeline.stages.profile import profile
-from pipeline.stages.publish import publish, publish_in_part
-from pipeline.stages.search_run import SearchProgress, search_run
-from pipeline.store.layout import Store
-from pipeline.store.manifest import Manifest
+from bicliq.pipeline.errors import InputError, PartitionsFailed
+from bicliq.pipeline.formats import Edges, name_of
+from bicliq.pipeline.lineage import lineage_told
+from bicliq.pipeline.notify import failures_notified, notify_finished
+from bicliq.pipeline.placement.where import Placement, check_backends
+from bicliq.pipeline.settings import SearchSettings, Settings
+from bicliq.pipeline.stages.checks import check_input
+from bicliq.pipeline.stages.forecast import forecast
+from bicliq.pipeline.stages.ingest import GraphRecord, ingest
+from bicliq.pipeline.stages.plan import OF_THE_CALL, plan, plan_run
+from bicliq.pipeline.stages.planned import PlanRecord
+from bicliq.pipeline.stages.profile import profile
+from bicliq.pipeline.stages.publish import publish, publish_in_part
+from bicliq.pipeline.stages.search_run import SearchProgress, search_run
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.manifest import Manifest
 
 
 @dataclass(frozen=True)

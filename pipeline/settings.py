@@ -35,7 +35,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from pipeline.bounds import MOST_THREADS
+from bicliq.pipeline.bounds import MOST_THREADS
 
 SETTINGS_FILE = "bicliq.toml"
 PREFIX = "BICLIQ__"
@@ -492,7 +492,7 @@ def seconds_of(option: str, text: str) -> float:
     InputError
         Where it is none.
     """
-    from pipeline.errors import InputError
+    from bicliq.pipeline.errors import InputError
 
     try:
         return parse_duration(text)
@@ -523,7 +523,7 @@ def load_settings(**arguments: Any) -> Settings:
     >>> load_settings(search={"min_left": 3}).search.min_left
     3
     """
-    from pipeline.errors import InputError
+    from bicliq.pipeline.errors import InputError
 
     try:
         _refuse_unknown_variables()
@@ -559,7 +559,7 @@ def variable_of(path: Iterable[object]) -> str:
 
 def _refuse_unknown_variables() -> None:
     """Refuse a variable that looks like a setting and is none, as a key of the settings file."""
-    from pipeline.errors import InputError
+    from bicliq.pipeline.errors import InputError
 
     known = {variable_of(path) for path, _ in fields_of()} | OTHER_VARIABLES.keys()
     for name in sorted(os.environ):

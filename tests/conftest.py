@@ -1,17 +1,14 @@
-"""What tests of all rooms share: the kernels with each instruction set that this machine has, and
-`import bicliq` in the processes that tests start."""
+"""What tests of all rooms share: the kernels with each instruction set that this machine has."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from kernels import BackendError
-from kernels.cpu import INSTRUCTION_SETS, load_extension
-from pipeline.events import LOGGER
+from bicliq.kernels import BackendError
+from bicliq.kernels.cpu import INSTRUCTION_SETS, load_extension
+from bicliq.pipeline.events import LOGGER
 from tests.prefect_server import prefect_server
 
 __all__ = ["prefect_server"]
@@ -40,10 +37,6 @@ def who_logs_what(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LOGGER, "handlers", list(LOGGER.handlers))
     monkeypatch.setattr(LOGGER, "level", LOGGER.level)
     LOGGER.manager._clear_cache()
-
-
-FACE = str(Path(__file__).parents[1] / "pipeline" / "face")
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (FACE, os.environ.get("PYTHONPATH"))))
 
 
 @pytest.fixture(params=INSTRUCTION_SETS)

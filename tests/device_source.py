@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.cuda.program import SOURCES, Program
+from bicliq.kernels.cuda.program import SOURCES, Program
 
 PRELUDE = """
 #include <cstddef>

@@ -20,8 +20,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-import kernels
-from pipeline.placement import device, fallback, where
+from bicliq import kernels
+from bicliq.pipeline.placement import device, fallback, where
 
 
 class OutOfMemoryError(MemoryError):

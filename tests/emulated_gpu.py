@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kernels._cpu_warps import run_clique_groups
-from kernels.cuda.device import Budget
+from bicliq.kernels._cpu_warps import run_clique_groups
+from bicliq.kernels.cuda.device import Budget
 
 
 class EmulatedGpu:

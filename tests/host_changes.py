@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.cuda.changes import CHANGE_LISTS, CHANGE_TABLES, Kind
+from bicliq.kernels.cuda.changes import CHANGE_LISTS, CHANGE_TABLES, Kind
 from tests.host_kernels import at
 
 UNCLEAR = None

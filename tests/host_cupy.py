@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernels.cuda import device, program
+from bicliq.kernels.cuda import device, program
 
 Kernel = Callable[[tuple[int, ...], tuple[int, ...], tuple[Any, ...]], None]
 """Runs over a grid of blocks, with arguments."""

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from kernels._cpu_warps import run_butterfly_threads, run_pivot_groups
-from kernels.cpu import load_extension
-from kernels.cuda import butterflies, counting, pivots, search_program, table
-from kernels.cuda.batches import Failure
-from kernels.cuda.layout import Struct
-from kernels.cuda.search_program import SUBTREE, Slot, Stop
-from kernels.digest import LEFT_SEED, _mix
+from bicliq.kernels._cpu_warps import run_butterfly_threads, run_pivot_groups
+from bicliq.kernels.cpu import load_extension
+from bicliq.kernels.cuda import butterflies, counting, pivots, search_program, table
+from bicliq.kernels.cuda.batches import Failure
+from bicliq.kernels.cuda.layout import Struct
+from bicliq.kernels.cuda.search_program import SUBTREE, Slot, Stop
+from bicliq.kernels.digest import LEFT_SEED, _mix
 from tests.reference.brute_force import maximal_bicliques
 
 ONE_ROW = 2**32 - 1

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kernels.cuda import nvcomp, row_groups
-from pipeline.placement import arrays
+from bicliq.kernels.cuda import nvcomp, row_groups
+from bicliq.pipeline.placement import arrays
 from tests.device_source import host_kernels_of
 from tests.host_cupy import as_array
 from tests.host_kernels import at

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.bench.graphs import read_graph_file
-from pipeline.bench.peers import enumeration_peers
-from pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.bench.graphs import read_graph_file
+from bicliq.pipeline.bench.peers import enumeration_peers
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 
 DATA = Path(__file__).parent / "data"
 

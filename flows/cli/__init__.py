@@ -3,6 +3,6 @@
 A room makes `commands` of functions, with their `options`; `console` prints what they answer.
 """
 
-from flows.cli.app import invoke, main
+from bicliq.flows.cli.app import invoke, main
 
 __all__ = ["invoke", "main"]

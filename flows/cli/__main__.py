@@ -1,5 +1,5 @@
-"""`python -m flows.cli` is `bicliq`."""
+"""`python -m bicliq.flows.cli` is `bicliq`."""
 
-from flows.cli.app import main
+from bicliq.flows.cli.app import main
 
 main()

@@ -18,9 +18,9 @@ from typing import Any
 import typer
 import typer.main
 
-from flows.cli import bench, graphs, runs, schedule, searches, tries, versions
-from flows.cli.interrupts import by_interrupt, lasting_interrupts
-from flows.cli.options import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_OTHER
+from bicliq.flows.cli import bench, graphs, runs, schedule, searches, tries, versions
+from bicliq.flows.cli.interrupts import by_interrupt, lasting_interrupts
+from bicliq.flows.cli.options import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_OTHER
 
 ROOMS = tuple(commands.room for commands in (searches, graphs, runs, versions, schedule, tries))
 
@@ -103,7 +103,7 @@ def _called(arguments: list[str]) -> tuple[str, str]:
 
 def _explained(error: Exception) -> tuple[str, int]:
     """One line about an error, and its exit code."""
-    from pipeline.errors import BackendError, BicliqError, CapacityError, InputError, LimitReached, StorageError
+    from bicliq.pipeline.errors import BackendError, BicliqError, CapacityError, InputError, LimitReached, StorageError
 
     if isinstance(error, UsageError):
         context, message = getattr(error, "ctx", None), str(error.format_message())  # type: ignore[attr-defined]
@@ -123,7 +123,7 @@ def _explained(error: Exception) -> tuple[str, int]:
 
 def _say(message: str, code: int) -> int:
     """Print one line on standard error; `bicliq` alone has nothing to say beside its help."""
-    from pipeline.redact import without_secrets
+    from bicliq.pipeline.redact import without_secrets
 
     if message:
         print(f"bicliq: {without_secrets(' '.join(message.splitlines()))}", file=sys.stderr)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from flows.cli.commands import Room
-from flows.cli.options import EXIT_OTHER, Backend, Devices, Edges, Json, RunName, Side, Threads, check_picture
-from pipeline.bounds import MOST_THREADS
+from bicliq.flows.cli.commands import Room
+from bicliq.flows.cli.options import EXIT_OTHER, Backend, Devices, Edges, Json, RunName, Side, Threads, check_picture
+from bicliq.pipeline.bounds import MOST_THREADS
 
 if TYPE_CHECKING:
-    from pipeline.settings import Settings
+    from bicliq.pipeline.settings import Settings
 
 Graphs = Annotated[
     list[str] | None,
@@ -36,10 +36,10 @@ def bench_enumerate(
     json: Json = False,
 ) -> None:
     """Time the enumeration (count mode, preparation included) beside the peers' figures."""
-    from flows.cli import bench_tables, console
-    from pipeline.bench.enumeration import measure
-    from pipeline.bench.graphs import find_graphs
-    from pipeline.placement.machine import machine_facts
+    from bicliq.flows.cli import bench_tables, console
+    from bicliq.pipeline.bench.enumeration import measure
+    from bicliq.pipeline.bench.graphs import find_graphs
+    from bicliq.pipeline.placement.machine import machine_facts
 
     records = []
     for measured in measure(find_graphs(graphs or []), threads, runs, side, backend):
@@ -60,11 +60,11 @@ def bench_gpu(
     json: Json = False,
 ) -> None:
     """Compare layouts of the search on a GPU: launch shapes, giving work away, sizes of tasks."""
-    from flows.cli import bench_tables, console
-    from pipeline.bench.graphs import find_graphs
-    from pipeline.bench.layouts import LAYOUTS, measure_layouts
-    from pipeline.bench.peers import enumeration_peers
-    from pipeline.placement.machine import machine_facts
+    from bicliq.flows.cli import bench_tables, console
+    from bicliq.pipeline.bench.graphs import find_graphs
+    from bicliq.pipeline.bench.layouts import LAYOUTS, measure_layouts
+    from bicliq.pipeline.bench.peers import enumeration_peers
+    from bicliq.pipeline.placement.machine import machine_facts
 
     shipped = next(iter(LAYOUTS))
     chosen = {
@@ -89,8 +89,8 @@ def bench_run(
     json: Json = False,
 ) -> None:
     """Take an edge table all the way on the CPU and on the GPU: the seconds of each stage."""
-    from flows.cli import bench_tables, console
-    from pipeline.bench.end_to_end import measure_end_to_end
+    from bicliq.flows.cli import bench_tables, console
+    from bicliq.pipeline.bench.end_to_end import measure_end_to_end
 
     records = []
     for found in measure_end_to_end(edges, settings, runs):
@@ -131,11 +131,11 @@ def bench_scale(
     that the partitions of a finished run would take on many workers: as they are, with the longest
     cut to single roots, and those by their first level.
     """
-    from flows.cli import bench_tables, console
-    from pipeline.bench.scaling import measure_scaling
-    from pipeline.bench.simulation import draw_simulation, measure_hand_out, simulate, sizes_up_to
-    from pipeline.errors import InputError
-    from pipeline.store.results import open_run
+    from bicliq.flows.cli import bench_tables, console
+    from bicliq.pipeline.bench.scaling import measure_scaling
+    from bicliq.pipeline.bench.simulation import draw_simulation, measure_hand_out, simulate, sizes_up_to
+    from bicliq.pipeline.errors import InputError
+    from bicliq.pipeline.store.results import open_run
 
     check_picture(picture)
     if simulated is None and picture is not None:
@@ -177,9 +177,9 @@ def bench_growth(
 
     Each stage is a process of its own. A measurement that was ended goes on where it was.
     """
-    from flows.cli import bench_tables, console
-    from pipeline.bench.growth import draw_growth, growth_exponents, measure_growth
-    from pipeline.placement.machine import machine_facts
+    from bicliq.flows.cli import bench_tables, console
+    from bicliq.pipeline.bench.growth import draw_growth, growth_exponents, measure_growth
+    from bicliq.pipeline.placement.machine import machine_facts
 
     check_picture(picture)
     records = []
@@ -202,9 +202,9 @@ def bench_count(
     json: Json = False,
 ) -> None:
     """Time (p,q)-counts (reading the file left out) beside the peers' figures."""
-    from flows.cli import bench_tables, console
-    from pipeline.bench.count import measure_counts
-    from pipeline.placement.machine import machine_facts
+    from bicliq.flows.cli import bench_tables, console
+    from bicliq.pipeline.bench.count import measure_counts
+    from bicliq.pipeline.placement.machine import machine_facts
 
     records = [measured.record() for measured in measure_counts(graphs or [], threads, runs, backend)]
     console.answer({"machine": machine_facts(), "counts": records}, json, bench_tables.counts, wide_table=True)
@@ -225,9 +225,9 @@ def bench_choice(
 
     The ways are both searches on both sides.
     """
-    from flows.cli import bench_tables, console
-    from pipeline.bench.choice import SHAPES, measure_choices
-    from pipeline.placement.machine import machine_facts
+    from bicliq.flows.cli import bench_tables, console
+    from bicliq.pipeline.bench.choice import SHAPES, measure_choices
+    from bicliq.pipeline.placement.machine import machine_facts
 
     records = []
     for found in measure_choices(range(first_seed, first_seed + seeds), shapes or list(SHAPES), time_limit=time_limit):
@@ -257,10 +257,10 @@ def bench_estimate(
     json: Json = False,
 ) -> None:
     """Estimate searches whose outcome is known, and say how often the interval holds the truth."""
-    from flows.cli import bench_tables, console
-    from pipeline.bench.estimates import SHARE, WORK, measure_estimates
-    from pipeline.bench.graphs import find_graphs
-    from pipeline.placement.machine import machine_facts
+    from bicliq.flows.cli import bench_tables, console
+    from bicliq.pipeline.bench.estimates import SHARE, WORK, measure_estimates
+    from bicliq.pipeline.bench.graphs import find_graphs
+    from bicliq.pipeline.placement.machine import machine_facts
 
     records = []
     drawn = range(first_seed, first_seed + random)
@@ -283,10 +283,10 @@ def bench_find(
     json: Json = False,
 ) -> None:
     """Time the search for the best bicliques, by every objective, beside the published figures."""
-    from flows.cli import bench_tables, console
-    from pipeline.bench.finding import measure_finds
-    from pipeline.bench.graphs import find_graphs
-    from pipeline.placement.machine import machine_facts
+    from bicliq.flows.cli import bench_tables, console
+    from bicliq.pipeline.bench.finding import measure_finds
+    from bicliq.pipeline.bench.graphs import find_graphs
+    from bicliq.pipeline.placement.machine import machine_facts
 
     records = []
     for measured in measure_finds(find_graphs(graphs or []), top, runs, threads, backend):
@@ -312,10 +312,10 @@ def bench_planted(
     json: Json = False,
 ) -> None:
     """Plant fraud rings in graphs, and say who finds them first."""
-    from flows.cli import bench_tables, console
-    from pipeline.bench.graphs import find_graphs
-    from pipeline.bench.planted import draw_planted, measure_planted
-    from pipeline.placement.machine import machine_facts
+    from bicliq.flows.cli import bench_tables, console
+    from bicliq.pipeline.bench.graphs import find_graphs
+    from bicliq.pipeline.bench.planted import draw_planted, measure_planted
+    from bicliq.pipeline.placement.machine import machine_facts
 
     check_picture(picture)
     records = []
@@ -353,11 +353,11 @@ def bench_update(
     json: Json = False,
 ) -> None:
     """Join batches of edges to a run, one edge to a tenth of all, beside a run from scratch."""
-    from flows.cli import bench_tables, console
-    from pipeline.bench.graphs import find_graphs
-    from pipeline.bench.updates import draw_updates, measure_nights, measure_updates
-    from pipeline.errors import InputError
-    from pipeline.placement.machine import machine_facts
+    from bicliq.flows.cli import bench_tables, console
+    from bicliq.pipeline.bench.graphs import find_graphs
+    from bicliq.pipeline.bench.updates import draw_updates, measure_nights, measure_updates
+    from bicliq.pipeline.errors import InputError
+    from bicliq.pipeline.placement.machine import machine_facts
 
     check_picture(picture)
     if nights is not None and (len(edges or ()) > 1 or picture is not None):
@@ -393,10 +393,10 @@ def bench_clique(
     json: Json = False,
 ) -> None:
     """Time the maximum clique of DIMACS graphs beside the peers' figures."""
-    from flows.cli import bench_tables, console
-    from pipeline.bench.clique import measure_cliques
-    from pipeline.bench.graphs import find_dimacs
-    from pipeline.placement.machine import machine_facts
+    from bicliq.flows.cli import bench_tables, console
+    from bicliq.pipeline.bench.clique import measure_cliques
+    from bicliq.pipeline.bench.graphs import find_dimacs
+    from bicliq.pipeline.placement.machine import machine_facts
 
     records = []
     for measured in measure_cliques(find_dimacs(graphs or []), threads, runs, time_limit, backend, devices, bounds):
@@ -422,9 +422,9 @@ def bench_random_cliques(
     json: Json = False,
 ) -> None:
     """Time the maximum clique of random graphs of many sizes and densities on several threads."""
-    from flows.cli import bench_tables, console
-    from pipeline.bench.random_cliques import DENSITIES, SIZES, draw_cells, measure_random
-    from pipeline.placement.machine import machine_facts
+    from bicliq.flows.cli import bench_tables, console
+    from bicliq.pipeline.bench.random_cliques import DENSITIES, SIZES, draw_cells, measure_random
+    from bicliq.pipeline.placement.machine import machine_facts
 
     check_picture(picture)
     cells = []
@@ -461,10 +461,10 @@ def bench_projected_cliques(
 
     The table has the seconds of each stage.
     """
-    from flows.cli import bench_tables, console
-    from pipeline.bench.graphs import find_graphs
-    from pipeline.bench.projected_cliques import measure_projected
-    from pipeline.placement.machine import machine_facts
+    from bicliq.flows.cli import bench_tables, console
+    from bicliq.pipeline.bench.graphs import find_graphs
+    from bicliq.pipeline.bench.projected_cliques import measure_projected
+    from bicliq.pipeline.placement.machine import machine_facts
 
     records = []
     options: Any = {"threads": threads, "runs": runs, "backend": backend, "time_limit": time_limit}

@@ -10,8 +10,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from flows.cli.options import LOG_OPTIONS, TAKES, settings_from, settings_options
-from pipeline.events import show
+from bicliq.flows.cli.options import LOG_OPTIONS, TAKES, settings_from, settings_options
+from bicliq.pipeline.events import show
 
 Command = Callable[..., None]
 
@@ -95,7 +95,7 @@ def _listed(function: Command) -> Command:
 
 def _with_options(function: Command, takes: tuple[str, ...]) -> Command:
     """Put the options of the settings in the place of the parameter `settings`."""
-    from pipeline.settings import Settings
+    from bicliq.pipeline.settings import Settings
 
     options = settings_options(takes)
     signature = inspect.signature(function, eval_str=True, locals={"Settings": Settings})

@@ -17,12 +17,12 @@ from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from flows.words import BETWEEN, graph_size, how_far, many, update_in_words
-from pipeline.run import Observer
-from pipeline.stages.forecast import in_words
+from bicliq.flows.words import BETWEEN, graph_size, how_far, many, update_in_words
+from bicliq.pipeline.run import Observer
+from bicliq.pipeline.stages.forecast import in_words
 
 if TYPE_CHECKING:
-    from pipeline.questions.find import Reached
+    from bicliq.pipeline.questions.find import Reached
 
 MEMBERS_SHOWN = 8
 """Members of a side that a table shows before it says how many more there are."""
@@ -214,7 +214,7 @@ def enumerated(record: Record) -> str:
 
 def estimated(record: Record) -> Group:
     """What a run would find and cost, and what is left of it by thresholds."""
-    from pipeline.stages.expected import short
+    from bicliq.pipeline.stages.expected import short
 
     seconds = record["seconds"]
     said = f"{many(record['bicliques'], 'maximal biclique')}"
@@ -240,7 +240,7 @@ def estimated(record: Record) -> Group:
 
 def _seen(row: Record, exact: bool) -> str:
     """The bicliques that thresholds leave; of those of which a sample had none, what is known."""
-    from pipeline.stages.expected import short
+    from bicliq.pipeline.stages.expected import short
 
     if row["bicliques"] or exact:
         return short(row["bicliques"])

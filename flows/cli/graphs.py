@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.commands import Room
-from flows.cli.options import Edges, GraphName, Json
+from bicliq.flows.cli.commands import Room
+from bicliq.flows.cli.options import Edges, GraphName, Json
 
 if TYPE_CHECKING:
-    from pipeline.settings import Settings
+    from bicliq.pipeline.settings import Settings
 
 room = Room("Stage by stage")
 
@@ -19,9 +19,9 @@ room = Room("Stage by stage")
 @room.command("ingest", "bicliq ingest purchases.csv.gz --left user --right item --since 2026-01-01")
 def ingest(settings: Settings, edges: Edges, json: Json = False) -> None:
     """Read an edge table into the store as a canonical graph."""
-    from flows.cli import console
-    from pipeline.stages.ingest import ingest as ingest_table
-    from pipeline.store.layout import Store
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.stages.ingest import ingest as ingest_table
+    from bicliq.pipeline.store.layout import Store
 
     with console.observed(json) as observer:
         store = Store.open(settings.store)
@@ -40,10 +40,10 @@ def profile(
     json: Json = False,
 ) -> None:
     """Say what an ingested graph looks like: degrees, paths of two edges, components."""
-    from flows.cli import console
-    from pipeline.stages.profile import profile as profile_graph
-    from pipeline.stages.profile import two_hop as count_two_hop
-    from pipeline.store.layout import Store
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.stages.profile import profile as profile_graph
+    from bicliq.pipeline.stages.profile import two_hop as count_two_hop
+    from bicliq.pipeline.store.layout import Store
 
     store = Store.open(settings.store, create=False)
     name = store.find_graph(graph)
@@ -57,10 +57,10 @@ def profile(
 @room.command("plan", "bicliq plan 5c1f… --partitions 32 --store wiki-store")
 def plan(settings: Settings, graph: GraphName, json: Json = False) -> None:
     """Plan a run over an ingested graph: side, order, partitions and their cost."""
-    from flows.cli import console
-    from pipeline.stages.plan import plan as plan_run
-    from pipeline.stages.profile import profile as profile_graph
-    from pipeline.store.layout import Store
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.stages.plan import plan as plan_run
+    from bicliq.pipeline.stages.profile import profile as profile_graph
+    from bicliq.pipeline.store.layout import Store
 
     store = Store.open(settings.store, create=False)
     name = store.find_graph(graph)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import typer
 
-from pipeline.bounds import MOST_THREADS
+from bicliq.pipeline.bounds import MOST_THREADS
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-    from pipeline.settings import Settings
+    from bicliq.pipeline.settings import Settings
 
 EXIT_OTHER, EXIT_INPUT, EXIT_LIMIT, EXIT_INTERRUPTED = 1, 2, 3, 130
 
@@ -156,7 +156,7 @@ LOG_OPTIONS = (
 
 def settings_options(takes: Iterable[str]) -> dict[tuple[str, ...], inspect.Parameter]:
     """Make the options of the settings that a command takes, each with the path of its setting."""
-    from pipeline.settings import fields_of
+    from bicliq.pipeline.settings import fields_of
 
     wanted = {entry for entry in takes if not entry.startswith("-")}
     unwanted = {entry[1:] for entry in takes} - wanted
@@ -170,8 +170,8 @@ def settings_options(takes: Iterable[str]) -> dict[tuple[str, ...], inspect.Para
 
 def settings_from(given: dict[tuple[str, ...], Any]) -> Settings:
     """Load the settings; options that were not given are left to environment, file and defaults."""
-    from pipeline.errors import InputError
-    from pipeline.settings import load_settings
+    from bicliq.pipeline.errors import InputError
+    from bicliq.pipeline.settings import load_settings
 
     tree: dict[str, Any] = {}
     for (*groups, name), value in given.items():
@@ -189,7 +189,7 @@ def settings_from(given: dict[tuple[str, ...], Any]) -> Settings:
 
 def check_picture(path: str | None) -> None:
     """Refuse a picture that cannot be written, before the work that it shows."""
-    from pipeline.errors import InputError
+    from bicliq.pipeline.errors import InputError
 
     if path is not None and not (path.endswith((".svg", ".png", ".pdf")) and Path(path).parent.is_dir()):
         raise InputError(f"--picture {path!r}: name a .svg, .png or .pdf file in a folder that is there")

@@ -1,4 +1,4 @@
-"""The references of settings and commands, as pages of docs/: ``python -m flows.cli.reference``.
+"""The references of settings and commands, as pages of docs/: ``python -m bicliq.flows.cli.reference``.
 
 They are made of the settings and of the commands themselves; a test compares what lies there.
 """
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from flows.cli.app import application
-from pipeline.settings import OTHER_VARIABLES, fields_of, variable_of
+from bicliq.flows.cli.app import application
+from bicliq.pipeline.settings import OTHER_VARIABLES, fields_of, variable_of
 
 NOTE = "<!-- made by `make docs`: change the code, not this page -->"
 

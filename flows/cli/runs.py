@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from flows.cli.commands import Room
-from flows.cli.options import EXIT_OTHER, Json, RunName
+from bicliq.flows.cli.commands import Room
+from bicliq.flows.cli.options import EXIT_OTHER, Json, RunName
 
 if TYPE_CHECKING:
-    from pipeline.results.bicliques import Bicliques
-    from pipeline.settings import Settings
+    from bicliq.pipeline.results.bicliques import Bicliques
+    from bicliq.pipeline.settings import Settings
 
 CHOICE = "Which bicliques"
 By = Annotated[
@@ -27,10 +27,10 @@ def resume(settings: Settings, run: RunName = None, json: Json = False) -> None:
 
     Without RUN: the last one that is not complete.
     """
-    from flows.cli import console
-    from pipeline.run import resume as resume_run
-    from pipeline.store.layout import Store
-    from pipeline.store.states import run_to_resume
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.run import resume as resume_run
+    from bicliq.pipeline.store.layout import Store
+    from bicliq.pipeline.store.states import run_to_resume
 
     opened = Store.open(settings.store, create=False)
     name = run_to_resume(opened) if run is None else opened.find_run(run)
@@ -42,9 +42,9 @@ def resume(settings: Settings, run: RunName = None, json: Json = False) -> None:
 @room.command("runs", "bicliq runs --store wiki-store")
 def runs(settings: Settings, json: Json = False) -> None:
     """List the runs of a store: how far each is, what it asks for, its sizes and times."""
-    from flows.cli import console
-    from pipeline.store.layout import Store
-    from pipeline.store.states import list_runs
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.store.layout import Store
+    from bicliq.pipeline.store.states import list_runs
 
     opened = Store.open(settings.store, create=False)
     record = {"store": opened.uri, "runs": list_runs(opened)}
@@ -61,8 +61,8 @@ def top(
     json: Json = False,
 ) -> None:
     """Show the largest bicliques of a run, with their original ids."""
-    from flows.cli import console
-    from pipeline.store.results import open_run
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.store.results import open_run
 
     opened = open_run(settings.store, run)
     rows = opened.top(k, by, ids=not dense).to_pylist()
@@ -100,7 +100,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show the bicliques of a run that were chosen, page by page, with their original ids."""
-    from flows.cli import console
+    from bicliq.flows.cli import console
 
     bounds = (min_left, max_left, min_right, max_right, min_edges, max_edges, with_left, with_right, min_surprise)
     groups = _chosen(settings, run, *bounds)
@@ -145,8 +145,8 @@ def export(
     """
     from dataclasses import asdict
 
-    from flows.cli import console
-    from pipeline.results.export import export as write
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.results.export import export as write
 
     bounds = (min_left, max_left, min_right, max_right, min_edges, max_edges, with_left, with_right, min_surprise)
     groups = _chosen(settings, run, *bounds)
@@ -159,9 +159,9 @@ def _chosen(settings: Settings, run: str | None, *bounds: Any) -> Bicliques:
     """The bicliques of a run within the bounds that were given, in the order of `Choice`."""
     from dataclasses import fields
 
-    from pipeline.results.bicliques import Bicliques
-    from pipeline.store.choice import Choice
-    from pipeline.store.results import open_run
+    from bicliq.pipeline.results.bicliques import Bicliques
+    from bicliq.pipeline.store.choice import Choice
+    from bicliq.pipeline.store.results import open_run
 
     names = [entry.name for entry in fields(Choice)]
     choice = Choice(**{name: value for name, value in zip(names, bounds, strict=True) if value is not None})
@@ -183,9 +183,9 @@ def report(
     The page needs no server and no network. It holds labels of the table: send it to those who may
     see them.
     """
-    from flows.cli import console
-    from pipeline.report.page import write_report
-    from pipeline.store.results import open_run
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.report.page import write_report
+    from bicliq.pipeline.store.results import open_run
 
     opened = open_run(settings.store, run)
     written = write_report(opened, out, overwrite=overwrite or out is None)
@@ -195,7 +195,7 @@ def report(
 
 def _roots(text: str | int) -> int:
     """Read how many roots to search again: a number, or all."""
-    from pipeline.stages.verify_roots import EVERY_ROOT
+    from bicliq.pipeline.stages.verify_roots import EVERY_ROOT
 
     text = str(text)  # its default comes as a number
     if text == "all":
@@ -241,15 +241,15 @@ def verify(
     The sample of bicliques is checked against the graph. Files may fit their records and yet be
     wrong: --deep asks the search itself.
     """
-    from flows.cli import console
-    from pipeline.stages.verify import verify_store
-    from pipeline.store.layout import Store
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.stages.verify import verify_store
+    from bicliq.pipeline.store.layout import Store
 
     opened = Store.to_verify(settings.store)
     name = None if run is None else opened.find_run(run)
     mended = {}
     if repair:
-        from pipeline.repair import repair as mend
+        from bicliq.pipeline.repair import repair as mend
 
         mended = {"repaired": mend(opened, settings, name, deep, seed)}
     found = verify_store(opened, name, sample, seed, deep)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.commands import Room
+from bicliq.flows.cli.commands import Room
 
 if TYPE_CHECKING:
-    from pipeline.settings import Settings
+    from bicliq.pipeline.settings import Settings
 
 room = Room("Schedules")
 
@@ -43,10 +43,10 @@ def serve(
     start[/bold] and name it with [bold]prefect config set
     PREFECT_API_URL=http://127.0.0.1:4200/api[/bold].
     """
-    from flows.deploy import etl_deployment
-    from flows.deploy import serve as stay
-    from flows.deployments import read_deployments
-    from pipeline.errors import InputError
+    from bicliq.flows.deploy import etl_deployment
+    from bicliq.flows.deploy import serve as stay
+    from bicliq.flows.deployments import read_deployments
+    from bicliq.pipeline.errors import InputError
 
     if (edges is None) == (file is None):
         raise InputError("name an edge table, or a --file of deployments, one of the two")

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from flows.cli.commands import Room
-from flows.cli.options import Devices, Edges, Json, Limit, check_picture
+from bicliq.flows.cli.commands import Room
+from bicliq.flows.cli.options import Devices, Edges, Json, Limit, check_picture
 
 if TYPE_CHECKING:
-    from pipeline.settings import Settings
+    from bicliq.pipeline.settings import Settings
 
 room = Room("From an edge table to answers")
 
@@ -28,14 +28,14 @@ def run(
 
     Run again, it does only what is missing.
     """
-    from flows.cli import console
+    from bicliq.flows.cli import console
 
     if prefect:
-        from flows.etl import etl
+        from bicliq.flows.etl import etl
 
         record = etl(edges, settings.model_dump(mode="json"))
     else:
-        from pipeline.run import run as run_all
+        from bicliq.pipeline.run import run as run_all
 
         with console.observed(json) as observer:
             record = run_all(edges, settings, observer).record()
@@ -51,9 +51,9 @@ def enumerate_bicliques(
     json: Json = False,
 ) -> None:
     """Search an edge table in memory: count its maximal bicliques, publish nothing."""
-    from flows.cli import console
-    from pipeline.errors import InputError
-    from pipeline.stages.search import enumerate_table
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.errors import InputError
+    from bicliq.pipeline.stages.search import enumerate_table
 
     if count_only and digest:
         raise InputError("--count-only and --digest contradict each other; give one of them")
@@ -70,8 +70,8 @@ def estimate(
     json: Json = False,
 ) -> None:
     """Say what a run would find, write and take, and what other thresholds would leave."""
-    from flows.cli import console
-    from pipeline.questions.estimate import draw_thresholds, estimate_table
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.questions.estimate import draw_thresholds, estimate_table
 
     check_picture(picture)
     record = estimate_table(edges, settings, seed)
@@ -135,9 +135,9 @@ def find(
     json: Json = False,
 ) -> None:
     """Find the best maximal bicliques, without listing all: of an edge table, or of a run."""
-    from flows.cli import console
-    from pipeline.errors import InputError
-    from pipeline.questions.find import FindAsked, find_in_run, find_in_table
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.errors import InputError
+    from bicliq.pipeline.questions.find import FindAsked, find_in_run, find_in_table
 
     asked = FindAsked(
         top=top,
@@ -160,7 +160,7 @@ def find(
         with console.finding(json) as tell:
             record = find_in_table(edges, asked, settings, report, tell)
     elif run is not None and edges is None:
-        from pipeline.settings import load_settings
+        from bicliq.pipeline.settings import load_settings
 
         if settings.ingest != load_settings().ingest:
             raise InputError("--run: the graph has been read already; leave the options of the input out")
@@ -194,10 +194,10 @@ def count(
     json: Json = False,
 ) -> None:
     """Count complete P x Q subgraphs: in memory, or with --store by partitions, into the store."""
-    from flows.cli import console
-    from pipeline.errors import InputError
-    from pipeline.questions.count import count_run, count_table
-    from pipeline.settings import CheckSettings, ClusterSettings, PlanSettings
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.errors import InputError
+    from bicliq.pipeline.questions.count import count_run, count_table
+    from bicliq.pipeline.settings import CheckSettings, ClusterSettings, PlanSettings
 
     asked = _count_asked(p, q, max_p, max_q, all, vertices, method)
     in_store = context.params["store"] is not None
@@ -207,7 +207,7 @@ def count(
         flag = idle[0].replace("_", "-")
         raise InputError(f"--{flag} is for counts that go to a store, partition by partition; name one with --store")
     if prefect:
-        from flows.count import count_flow
+        from bicliq.flows.count import count_flow
 
         record = count_flow(edges, vars(asked), settings.model_dump(mode="json"))
     elif in_store:
@@ -222,8 +222,8 @@ def _count_asked(
     p: int | None, q: int | None, max_p: int | None, max_q: int | None, all_sizes: bool, vertices: bool, method: str
 ) -> Any:
     """What `count` is asked for: P and Q, or with ``--all`` the largest ones."""
-    from pipeline.errors import InputError
-    from pipeline.questions.count_asked import CountAsked
+    from bicliq.pipeline.errors import InputError
+    from bicliq.pipeline.questions.count_asked import CountAsked
 
     if all_sizes:
         if max_p is None or max_q is None:
@@ -261,11 +261,11 @@ def clique(
 
     With --store the answer is committed there.
     """
-    from flows.cli import console
-    from pipeline.errors import InputError
-    from pipeline.questions.clique import CliqueQuestion, answer
-    from pipeline.settings import load_settings
-    from pipeline.store.layout import Store
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.errors import InputError
+    from bicliq.pipeline.questions.clique import CliqueQuestion, answer
+    from bicliq.pipeline.settings import load_settings
+    from bicliq.pipeline.store.layout import Store
 
     if stored and settings.ingest != load_settings().ingest:
         raise InputError("--stored: the graph has been read already; leave the options of the input out")

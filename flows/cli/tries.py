@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.commands import Room
-from flows.cli.options import Json
+from bicliq.flows.cli.commands import Room
+from bicliq.flows.cli.options import Json
 
 room = Room("Try and measure")
 
@@ -37,9 +37,9 @@ def generate(
     json: Json = False,
 ) -> None:
     """Write a generated edge table, skewed like real data, of any size."""
-    from flows.cli import console
-    from pipeline.graphs.generate import generate as generate_table
-    from pipeline.graphs.generate import parse_corners
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.graphs.generate import generate as generate_table
+    from bicliq.pipeline.graphs.generate import parse_corners
 
     record = asdict(generate_table(target, left, right, edges, seed, parse_corners(corners), text, rings, truth))
     console.answer(record, json, console.generated)
@@ -48,7 +48,7 @@ def generate(
 @room.command("doctor", "bicliq doctor")
 def doctor(json: Json = False) -> None:
     """Say what is here: versions, instruction set, backends, and why one cannot be used."""
-    from flows.cli import console
-    from pipeline.placement.doctor import examine
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.placement.doctor import examine
 
     console.answer(examine(), json, console.facts)

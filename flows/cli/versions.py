@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from flows.cli.commands import Room
-from flows.cli.options import Edges, Json, RunName
+from bicliq.flows.cli.commands import Room
+from bicliq.flows.cli.options import Edges, Json, RunName
 
 if TYPE_CHECKING:
-    from pipeline.settings import Settings
+    from bicliq.pipeline.settings import Settings
 
 room = Room("Versions of a run")
 
@@ -38,15 +38,15 @@ def update(
     Only what they change is searched. The table is read as that of the run was, unless options say
     otherwise; thresholds are those of the run. Files that were taken are not taken again.
     """
-    from flows.cli import console
+    from bicliq.flows.cli import console
 
     if prefect:
-        from flows.update import update_flow
+        from bicliq.flows.update import update_flow
 
         given = settings.model_dump(mode="json", exclude_unset=True)
         record = update_flow(edges, {**given, "store": settings.store}, run, delete)
     else:
-        from pipeline.versions.update import update as update_run
+        from bicliq.pipeline.versions.update import update as update_run
 
         with console.observed(json) as observer:
             record = update_run(edges, settings, run, delete=delete, observer=observer).record()
@@ -82,11 +82,11 @@ def watch(
     """
     import time
 
-    from flows.cli import console
-    from flows.words import taken_in_words
-    from pipeline.errors import InputError
-    from pipeline.settings import seconds_of
-    from pipeline.versions.watch import Watch
+    from bicliq.flows.cli import console
+    from bicliq.flows.words import taken_in_words
+    from bicliq.pipeline.errors import InputError
+    from bicliq.pipeline.settings import seconds_of
+    from bicliq.pipeline.versions.watch import Watch
 
     pause = seconds_of("--every", every)
     if not pause:
@@ -147,11 +147,11 @@ def diff(
     Each is shown beside the one of the other kind that shares most edges with it: what it grew
     from, or what is left of it.
     """
-    from flows.cli import console
-    from pipeline.questions.members import read_weights
-    from pipeline.results.changes import changes_between
-    from pipeline.store.choice import Choice
-    from pipeline.store.results import open_run
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.questions.members import read_weights
+    from bicliq.pipeline.results.changes import changes_between
+    from bicliq.pipeline.store.choice import Choice
+    from bicliq.pipeline.store.results import open_run
 
     choice = Choice(min_left, max_left, min_right, max_right, min_edges, max_edges)
     changes = changes_between(open_run(settings.store, after), before, choice)
@@ -170,9 +170,9 @@ def compact(settings: Settings, run: RunName = None, json: Json = False) -> None
     It has the bicliques and the digest of the version, and is the latest run where that was. The
     version stays until it is pruned.
     """
-    from flows.cli import console
-    from pipeline.store.layout import Store
-    from pipeline.versions.compact import compact as compact_version
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.store.layout import Store
+    from bicliq.pipeline.versions.compact import compact as compact_version
 
     store = Store.open(settings.store, create=False)
     console.answer(compact_version(store, run, settings.search.threads).record(), json, console.compacted)
@@ -199,10 +199,10 @@ def prune(
     A family is all runs of one table and question, with their versions. What a kept version stands
     on stays, and so does what is not finished or at work.
     """
-    from flows.cli import console
-    from pipeline.store.layout import Store
-    from pipeline.versions.prune import parse_age
-    from pipeline.versions.prune import prune as prune_store
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.store.layout import Store
+    from bicliq.pipeline.versions.prune import parse_age
+    from bicliq.pipeline.versions.prune import prune as prune_store
 
     age = None if older_than is None else parse_age(older_than)
     found = prune_store(Store.open(settings.store, create=False), keep_last, age, remove=yes)
@@ -219,10 +219,10 @@ def rollback(
 
     Nothing is removed: a later version is made the latest again in the same way.
     """
-    from flows.cli import console
-    from pipeline.store.layout import Store
-    from pipeline.store.states import latest_run
-    from pipeline.versions.rollback import make_latest
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.store.layout import Store
+    from bicliq.pipeline.store.states import latest_run
+    from bicliq.pipeline.versions.rollback import make_latest
 
     store = Store.open(settings.store, create=False)
     name, before = store.find_run(run), latest_run(store)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kernels.contracts import EnumerationRequest
+from bicliq.kernels.contracts import EnumerationRequest
 
 WORTH_A_ROUND = 50
 """Of so many edges a round has to take one away, for another one to be worth it; as on the CPU

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from enum import IntEnum
 from typing import Generic, Protocol, TypeVar
 
-from kernels.cuda.layout import SharedEnum
-from kernels.errors import BackendError
+from bicliq.kernels.cuda.layout import SharedEnum
+from bicliq.kernels.errors import BackendError
 
 
 class Failure(IntEnum):

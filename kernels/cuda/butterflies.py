@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.contracts import Progress, ProgressCallback
-from kernels.cuda.adjacency import RankedGraph, ranked_graph
-from kernels.cuda.device import POLL_SECONDS, device_errors, free_budget, is_pending
-from kernels.cuda.layout import Struct, Values
-from kernels.cuda.program import Program
-from kernels.errors import BackendError, CapacityError
+from bicliq.kernels.contracts import Progress, ProgressCallback
+from bicliq.kernels.cuda.adjacency import RankedGraph, ranked_graph
+from bicliq.kernels.cuda.device import POLL_SECONDS, device_errors, free_budget, is_pending
+from bicliq.kernels.cuda.layout import Struct, Values
+from bicliq.kernels.cuda.program import Program
+from bicliq.kernels.errors import BackendError, CapacityError
 
 BUTTERFLY_THREADS = 256
 PATHS_A_THREAD = 8

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from kernels.contracts import BicliqueBatch
-from kernels.cuda.device import current_device, device_errors, multiprocessors, streams
-from kernels.cuda.layout import SharedEnum, Struct, Values
-from kernels.cuda.program import Program
-from kernels.cuda.stream import to_host
+from bicliq.kernels.contracts import BicliqueBatch
+from bicliq.kernels.cuda.device import current_device, device_errors, multiprocessors, streams
+from bicliq.kernels.cuda.layout import SharedEnum, Struct, Values
+from bicliq.kernels.cuda.program import Program
+from bicliq.kernels.cuda.stream import to_host
 
 JUDGE_THREADS = 128
 BLOCKS_A_MULTIPROCESSOR = 16

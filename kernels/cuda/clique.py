@@ -18,10 +18,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kernels.contracts import Int32Array, Int64Array
-from kernels.cpu import load_extension
-from kernels.cuda.batches import RootBatches
-from kernels.cuda.clique_program import (
+from bicliq.kernels.contracts import Int32Array, Int64Array
+from bicliq.kernels.cpu import load_extension
+from bicliq.kernels.cuda.batches import RootBatches
+from bicliq.kernels.cuda.clique_program import (
     BLOCKS_A_MULTIPROCESSOR,
     BUILD_THREADS,
     COUNTERS,
@@ -35,8 +35,8 @@ from kernels.cuda.clique_program import (
     LaunchShape,
     compiled_for,
 )
-from kernels.cuda.device import POLL_SECONDS, Budget, device_errors, free_budget, is_pending, streams
-from kernels.errors import BackendError
+from bicliq.kernels.cuda.device import POLL_SECONDS, Budget, device_errors, free_budget, is_pending, streams
+from bicliq.kernels.errors import BackendError
 
 NEAR_SHARE = 0.54  # of a multiprocessor's shared memory; the rest caches rows (an H200 divides it at 132 KiB)
 LARGEST_NEAR_WORDS = 3072  # of a warp: four of them are the 48 KiB that a block gets unasked

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from kernels.cuda.layout import Struct, Values
-from kernels.cuda.program import Program
-from kernels.errors import BackendError
+from bicliq.kernels.cuda.layout import Struct, Values
+from bicliq.kernels.cuda.program import Program
+from bicliq.kernels.errors import BackendError
 
 LANES = 32
 WARPS_A_BLOCK, BLOCKS_A_MULTIPROCESSOR = 4, 8

@@ -16,14 +16,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from kernels.contracts import Progress, ProgressCallback
-from kernels.cuda.adjacency import CountGraph, count_graph, owners
-from kernels.cuda.batches import FAILURE, Failure, RootBatches
-from kernels.cuda.device import POLL_SECONDS, Budget, current_device, device_errors, free_budget, is_pending, streams
-from kernels.cuda.layout import Struct, Values
-from kernels.cuda.pivots import NODE, CudaPivots
-from kernels.cuda.program import Program
-from kernels.errors import BackendError
+from bicliq.kernels.contracts import Progress, ProgressCallback
+from bicliq.kernels.cuda.adjacency import CountGraph, count_graph, owners
+from bicliq.kernels.cuda.batches import FAILURE, Failure, RootBatches
+from bicliq.kernels.cuda.device import POLL_SECONDS, Budget, current_device, device_errors, free_budget, is_pending, streams
+from bicliq.kernels.cuda.layout import Struct, Values
+from bicliq.kernels.cuda.pivots import NODE, CudaPivots
+from bicliq.kernels.cuda.program import Program
+from bicliq.kernels.errors import BackendError
 
 ROOT_THREADS, WAVE_THREADS = 256, 128
 ROOT_BLOCKS_A_MULTIPROCESSOR = 8

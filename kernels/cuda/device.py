@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
-from kernels.errors import BackendError
+from bicliq.kernels.errors import BackendError
 
 MEMORY_VARIABLE = "BICLIQ_GPU_MEMORY"
 """Environment variable: bytes of device memory that a search may take at most."""

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from kernels.contracts import EnumerationRequest, EnumerationResult, Progress, ProgressCallback
-from kernels.cuda.adjacency import SearchGraph, search_graph
-from kernels.cuda.batches import Failure, RootBatches
-from kernels.cuda.device import POLL_SECONDS, current_device, device_errors, is_pending, streams, with_room
-from kernels.cuda.search_memory import SearchMemory
-from kernels.cuda.search_program import COUNTERS, HEAVY_THREADS, LIGHT_THREADS, OPTIONAL, RUN, Stop, compiled_search
-from kernels.cuda.tuning import current_tuning
-from kernels.digest import LEFT_SEED, RIGHT_SEED, vertex_hashes
+from bicliq.kernels.contracts import EnumerationRequest, EnumerationResult, Progress, ProgressCallback
+from bicliq.kernels.cuda.adjacency import SearchGraph, search_graph
+from bicliq.kernels.cuda.batches import Failure, RootBatches
+from bicliq.kernels.cuda.device import POLL_SECONDS, current_device, device_errors, is_pending, streams, with_room
+from bicliq.kernels.cuda.search_memory import SearchMemory
+from bicliq.kernels.cuda.search_program import COUNTERS, HEAVY_THREADS, LIGHT_THREADS, OPTIONAL, RUN, Stop, compiled_search
+from bicliq.kernels.cuda.tuning import current_tuning
+from bicliq.kernels.digest import LEFT_SEED, RIGHT_SEED, vertex_hashes
 
 NO_LIMIT = 2**64 - 1
 

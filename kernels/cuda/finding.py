@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from kernels.contracts import BicliqueBatch, EnumerationRequest, Int64Array
-from kernels.cpu import wait_for
-from kernels.cuda.adjacency import SearchGraph
-from kernels.cuda.search_program import BEST
-from kernels.cuda.stream import CudaStreamSearch
+from bicliq.kernels.contracts import BicliqueBatch, EnumerationRequest, Int64Array
+from bicliq.kernels.cpu import wait_for
+from bicliq.kernels.cuda.adjacency import SearchGraph
+from bicliq.kernels.cuda.search_program import BEST
+from bicliq.kernels.cuda.stream import CudaStreamSearch
 
 OUTPUT_WORDS = 1 << 24
 """Of the block that bicliques are written to: few are."""

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kernels.errors import BackendError
+from bicliq.kernels.errors import BackendError
 
 LIBRARY = "libnvcomp.so.5"
 PREFIXES = {"zstd": "nvcompBatchedZstdCompress", "lz4_raw": "nvcompBatchedLZ4Compress"}

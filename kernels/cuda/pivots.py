@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from kernels.cpu import load_extension
-from kernels.cuda.batches import FAILURE
-from kernels.cuda.device import POLL_SECONDS, Budget, is_pending
-from kernels.cuda.layout import Struct, Values
-from kernels.cuda.program import Program
-from kernels.errors import BackendError
+from bicliq.kernels.cpu import load_extension
+from bicliq.kernels.cuda.batches import FAILURE
+from bicliq.kernels.cuda.device import POLL_SECONDS, Budget, is_pending
+from bicliq.kernels.cuda.layout import Struct, Values
+from bicliq.kernels.cuda.program import Program
+from bicliq.kernels.errors import BackendError
 
 PIVOT_THREADS = 128
 BLOCKS_A_MULTIPROCESSOR = 8

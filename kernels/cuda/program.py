@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kernels.cuda.device import current_device
-from kernels.cuda.layout import Agreement, assertions
-from kernels.errors import BackendError
+from bicliq.kernels.cuda.device import current_device
+from bicliq.kernels.cuda.layout import Agreement, assertions
+from bicliq.kernels.errors import BackendError
 
 SOURCES = Path(__file__).parents[1] / "src"
 OPTIONS = ("--std=c++17", "--device-as-default-execution-space", "-DBICLIQ_ISA=cuda")

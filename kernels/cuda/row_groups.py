@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.contracts import CODECS, BicliqueBatch, ColumnChunk, Compression, DescribedRowGroup, SmallerBatch
-from kernels.cuda import nvcomp
-from kernels.cuda.device import Streams, current_device, device_errors, new_stream, streams
-from kernels.cuda.layout import SharedEnum, Struct, Values
-from kernels.cuda.program import Program
-from kernels.errors import BackendError
+from bicliq.kernels.contracts import CODECS, BicliqueBatch, ColumnChunk, Compression, DescribedRowGroup, SmallerBatch
+from bicliq.kernels.cuda import nvcomp
+from bicliq.kernels.cuda.device import Streams, current_device, device_errors, new_stream, streams
+from bicliq.kernels.cuda.layout import SharedEnum, Struct, Values
+from bicliq.kernels.cuda.program import Program
+from bicliq.kernels.errors import BackendError
 
 PAGE_VALUES = 1 << 14
 """A page ends with the list that reaches so many: small ones, since they are compressed side by

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernels.cuda.adjacency import SearchGraph
-from kernels.cuda.device import free_budget
-from kernels.cuda.search_program import CHUNK, PARKED_WORDS, SCRATCH_WORDS_A_COLUMN, SUBTREE, TASK, Slot
-from kernels.cuda.tuning import current_tuning
-from kernels.errors import BackendError
+from bicliq.kernels.cuda.adjacency import SearchGraph
+from bicliq.kernels.cuda.device import free_budget
+from bicliq.kernels.cuda.search_program import CHUNK, PARKED_WORDS, SCRATCH_WORDS_A_COLUMN, SUBTREE, TASK, Slot
+from bicliq.kernels.cuda.tuning import current_tuning
+from bicliq.kernels.errors import BackendError
 
 HEAVY_BLOCKS_A_MULTIPROCESSOR = 1
 LIGHT_BLOCKS_A_MULTIPROCESSOR = 16

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from kernels.cuda.batches import FAILURE
-from kernels.cuda.layout import SharedEnum, Struct, Values
-from kernels.cuda.program import Program
-from kernels.cuda.tuning import Tuning
+from bicliq.kernels.cuda.batches import FAILURE
+from bicliq.kernels.cuda.layout import SharedEnum, Struct, Values
+from bicliq.kernels.cuda.program import Program
+from bicliq.kernels.cuda.tuning import Tuning
 
 SEARCHES = {"search_count": 0, "search_members": 1, "search_bicliques": 2, "search_best": 3}
 """The kernels of which one is compiled: to count, to know both sides as well, to write them, or to

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from kernels.cuda.device import device_errors, multiprocessors
-from kernels.cuda.program import Program
+from bicliq.kernels.cuda.device import device_errors, multiprocessors
+from bicliq.kernels.cuda.program import Program
 
 PROGRAM = Program("output/count_sizes.cu")
 THREADS = 512

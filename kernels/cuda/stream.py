@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from kernels.contracts import BicliqueBatch, EnumerationRequest, SmallerBatch
-from kernels.cuda.device import Streams, current_device, device_errors, streams
-from kernels.cuda.enumeration import CudaRun, CudaSearch, SearchBatch, Watch, summed
-from kernels.cuda.search_memory import SearchMemory
-from kernels.cuda.search_program import COUNTERS, Stop
+from bicliq.kernels.contracts import BicliqueBatch, EnumerationRequest, SmallerBatch
+from bicliq.kernels.cuda.device import Streams, current_device, device_errors, streams
+from bicliq.kernels.cuda.enumeration import CudaRun, CudaSearch, SearchBatch, Watch, summed
+from bicliq.kernels.cuda.search_memory import SearchMemory
+from bicliq.kernels.cuda.search_program import COUNTERS, Stop
 
 EMPTIED = ("head", "stop", "output_used", "n_chunks")  # counters that start anew with each launch
 THREADS, SORT_THREADS, LANES = 256, 128, 32

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.cuda.device import device_errors, free_budget, new_stream
-from kernels.cuda.layout import Struct, Values
-from kernels.cuda.program import Program
+from bicliq.kernels.cuda.device import device_errors, free_budget, new_stream
+from bicliq.kernels.cuda.layout import Struct, Values
+from bicliq.kernels.cuda.program import Program
 
 MOST_OPTIONAL = 64
 LARGEST_BINOMIAL = 2**42  # in a cell's sum, so that many leaves fit in 64 bits between two flushes

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-import kernels
-from pipeline.bench.timing import repeated
-from pipeline.errors import InputError
-from pipeline.graphs.generate import edges
+from bicliq import kernels
+from bicliq.pipeline.bench.timing import repeated
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.graphs.generate import edges
 
 __all__ = ["SHAPES", "SIZES", "WAYS", "MeasuredChoice", "measure_choices", "random_graph"]
 

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import kernels
-from pipeline.bench.peers import clique_peers
-from pipeline.bench.timing import median, repeated
-from pipeline.errors import InputError
-from pipeline.stages.in_memory import read_undirected
+from bicliq import kernels
+from bicliq.pipeline.bench.peers import clique_peers
+from bicliq.pipeline.bench.timing import median, repeated
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.stages.in_memory import read_undirected
 
 SLOW_SECONDS = 2.0
 """A graph that takes longer is run once."""

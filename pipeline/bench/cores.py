@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.graphs.cores import Cores, edges_once
-from pipeline.graphs.undirected import UndirectedGraph
-from pipeline.placement.device import cudf_and_cupy
+from bicliq.pipeline.graphs.cores import Cores, edges_once
+from bicliq.pipeline.graphs.undirected import UndirectedGraph
+from bicliq.pipeline.placement.device import cudf_and_cupy
 
 
 def cores_of_numbers(numbers: Any) -> Cores:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import kernels
-from pipeline.bench.graphs import find_graphs, read_graph_file
-from pipeline.bench.peers import CountPeer, all_sizes_peers, count_peers
-from pipeline.bench.timing import fastest, repeated
-from pipeline.errors import InputError
+from bicliq import kernels
+from bicliq.pipeline.bench.graphs import find_graphs, read_graph_file
+from bicliq.pipeline.bench.peers import CountPeer, all_sizes_peers, count_peers
+from bicliq.pipeline.bench.timing import fastest, repeated
+from bicliq.pipeline.errors import InputError
 
 ALL_SIZES = 12
 """All counts up to this p and q are measured, too."""

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-import kernels
-from pipeline.bench.timing import repeated
-from pipeline.placement.device import why_no_data_on_device
-from pipeline.run import RunSummary, run
-from pipeline.settings import Settings
+from bicliq import kernels
+from bicliq.pipeline.bench.timing import repeated
+from bicliq.pipeline.placement.device import why_no_data_on_device
+from bicliq.pipeline.run import RunSummary, run
+from bicliq.pipeline.settings import Settings
 
 WAYS = (("cpu", "cpu"), ("cpu", "cuda"), ("cuda", "cuda"))
 """Where the data stages and the search run."""

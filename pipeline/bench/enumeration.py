@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import kernels
-from pipeline.bench.graphs import read_graph_file
-from pipeline.bench.peers import Peer, enumeration_peers
-from pipeline.bench.timing import median, repeated
+from bicliq import kernels
+from bicliq.pipeline.bench.graphs import read_graph_file
+from bicliq.pipeline.bench.peers import Peer, enumeration_peers
+from bicliq.pipeline.bench.timing import median, repeated
 
 SLOW_SECONDS = 10.0
 """A graph that takes longer is run once."""

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-import kernels
-from pipeline.bench.graphs import read_graph_file
-from pipeline.bench.peers import maximum_peers
-from pipeline.bench.timing import fastest, repeated
-from pipeline.graphs.bipartite import BipartiteGraph
+from bicliq import kernels
+from bicliq.pipeline.bench.graphs import read_graph_file
+from bicliq.pipeline.bench.peers import maximum_peers
+from bicliq.pipeline.bench.timing import fastest, repeated
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 
 SEED, HEAVIEST = 1, 100
 """Weights are drawn from 1 to so much, alike."""

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from pipeline.bench.peers import clique_peers, enumeration_peers
-from pipeline.errors import InputError
-from pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.bench.peers import clique_peers, enumeration_peers
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 
 DATA_VARIABLE = "BICLIQ_DATA"
 """Environment variable that names a folder of graphs: Parquet (columns u, v) in it or in its folder

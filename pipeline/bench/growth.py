@@ -19,15 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.errors import BicliqError, InputError
-from pipeline.graphs.generate import generate
-from pipeline.picture import picture
-from pipeline.run import resume
-from pipeline.settings import Settings
-from pipeline.stages.ingest import ingest
-from pipeline.stages.plan import plan
-from pipeline.stages.profile import profile
-from pipeline.store.layout import Store
+from bicliq.pipeline.errors import BicliqError, InputError
+from bicliq.pipeline.graphs.generate import generate
+from bicliq.pipeline.picture import picture
+from bicliq.pipeline.run import resume
+from bicliq.pipeline.settings import Settings
+from bicliq.pipeline.stages.ingest import ingest
+from bicliq.pipeline.stages.plan import plan
+from bicliq.pipeline.stages.profile import profile
+from bicliq.pipeline.store.layout import Store
 
 STAGES = ("generate", "ingest", "profile", "plan", "search")
 SEED, CORNERS = 7, (0.35, 0.25, 0.25, 0.15)

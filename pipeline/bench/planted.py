@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-import kernels
-from pipeline.bench.graphs import read_graph_file
-from pipeline.bench.suspects import Block, dense_blocks, frequent_itemsets
-from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.graphs.generate import edges
-from pipeline.graphs.rings import Ring, plant_rings
-from pipeline.picture import picture
+from bicliq import kernels
+from bicliq.pipeline.bench.graphs import read_graph_file
+from bicliq.pipeline.bench.suspects import Block, dense_blocks, frequent_itemsets
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.graphs.generate import edges
+from bicliq.pipeline.graphs.rings import Ring, plant_rings
+from bicliq.pipeline.picture import picture
 
 ACCOUNTS, ITEMS, ROWS = 4000, 2000, 30_000
 """The generated background: its most active account has some hundred items."""

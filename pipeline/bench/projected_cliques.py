@@ -10,17 +10,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import kernels
-from pipeline.bench.cores import core_numbers, cores_of_numbers
-from pipeline.bench.timing import repeated
-from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.graphs.cores import Cores, cores_by_halving
-from pipeline.graphs.undirected import UndirectedGraph, project
-from pipeline.placement.arrays import library_of
-from pipeline.placement.device import why_no_data_on_device
-from pipeline.questions.clique import CliqueQuestion, find_clique
-from pipeline.settings import IngestSettings
-from pipeline.stages.in_memory import read_sides
+from bicliq import kernels
+from bicliq.pipeline.bench.cores import core_numbers, cores_of_numbers
+from bicliq.pipeline.bench.timing import repeated
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.graphs.cores import Cores, cores_by_halving
+from bicliq.pipeline.graphs.undirected import UndirectedGraph, project
+from bicliq.pipeline.placement.arrays import library_of
+from bicliq.pipeline.placement.device import why_no_data_on_device
+from bicliq.pipeline.questions.clique import CliqueQuestion, find_clique
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.in_memory import read_sides
 
 DATA_BACKENDS = ("cpu", "cuda")
 STAGES = ("read", "project", "cores", "first", "narrow", "search")

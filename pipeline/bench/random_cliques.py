@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-import kernels
-from pipeline.bench.timing import repeated
-from pipeline.errors import InputError
-from pipeline.graphs.undirected import UndirectedGraph
-from pipeline.picture import picture
+from bicliq import kernels
+from bicliq.pipeline.bench.timing import repeated
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.graphs.undirected import UndirectedGraph
+from bicliq.pipeline.picture import picture
 
 __all__ = ["RandomCell", "draw_cells", "measure_random", "random_graph"]
 

@@ -16,16 +16,16 @@ from typing import Any
 
 import numpy as np
 
-import kernels
-from pipeline.placement.cluster import open_cluster
-from pipeline.placement.tasks import Here, hand_out
-from pipeline.settings import ClusterSettings, SearchSettings
-from pipeline.stages.partition import Partition, read_partition, write_partitions
-from pipeline.stages.planned import read_plan
-from pipeline.stages.search import search_settings
-from pipeline.store.bicliques import MASK
-from pipeline.store.commits import partition_name
-from pipeline.store.layout import Store
+from bicliq import kernels
+from bicliq.pipeline.placement.cluster import open_cluster
+from bicliq.pipeline.placement.tasks import Here, hand_out
+from bicliq.pipeline.settings import ClusterSettings, SearchSettings
+from bicliq.pipeline.stages.partition import Partition, read_partition, write_partitions
+from bicliq.pipeline.stages.planned import read_plan
+from bicliq.pipeline.stages.search import search_settings
+from bicliq.pipeline.store.bicliques import MASK
+from bicliq.pipeline.store.commits import partition_name
+from bicliq.pipeline.store.layout import Store
 
 
 @dataclass(frozen=True)

@@ -20,17 +20,17 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.bench.scaling import search_partition
-from pipeline.errors import BicliqError, InputError
-from pipeline.picture import picture
-from pipeline.placement.cluster import open_cluster
-from pipeline.placement.tasks import Here, hand_out
-from pipeline.settings import ClusterSettings
-from pipeline.stages.partition import Partition, ready_partition
-from pipeline.stages.pieces import Piece
-from pipeline.stages.planned import read_plan
-from pipeline.stages.search import search_settings
-from pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.bench.scaling import search_partition
+from bicliq.pipeline.errors import BicliqError, InputError
+from bicliq.pipeline.picture import picture
+from bicliq.pipeline.placement.cluster import open_cluster
+from bicliq.pipeline.placement.tasks import Here, hand_out
+from bicliq.pipeline.settings import ClusterSettings
+from bicliq.pipeline.stages.partition import Partition, ready_partition
+from bicliq.pipeline.stages.pieces import Piece
+from bicliq.pipeline.stages.planned import read_plan
+from bicliq.pipeline.stages.search import search_settings
+from bicliq.pipeline.store.layout import RunFolder, Store
 
 EMPTY_TASKS = 200
 """Tasks by which it is measured what it takes to hand one out."""

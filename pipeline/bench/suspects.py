@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 
 Block = tuple[list[int], list[int]]
 """Left and right members of a suspicious block, ascending."""

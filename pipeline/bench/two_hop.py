@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.placement.arrays import repeat
-from pipeline.placement.device import cudf_and_cupy
-from pipeline.stages.device_profile import batches_of, cugraph_of
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.placement.arrays import repeat
+from bicliq.pipeline.placement.device import cudf_and_cupy
+from bicliq.pipeline.stages.device_profile import batches_of, cugraph_of
 
 
 def two_hop_by_merge(graph: BipartiteGraph, starts: Any, pairs: int) -> Any:

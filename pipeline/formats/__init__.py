@@ -11,10 +11,10 @@ like files: their columns go through the reader of Parquet's, so labels, checks 
 same.
 """
 
-from pipeline.formats.files import Files, bare_name, input_errors, open_bytes
-from pipeline.formats.reading import open_edges, read_batches
-from pipeline.formats.source import EdgeBatch, EdgeSource, Layout
-from pipeline.formats.tables import Edges, name_of
+from bicliq.pipeline.formats.files import Files, bare_name, input_errors, open_bytes
+from bicliq.pipeline.formats.reading import open_edges, read_batches
+from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource, Layout
+from bicliq.pipeline.formats.tables import Edges, name_of
 
 __all__ = [
     "EdgeBatch",

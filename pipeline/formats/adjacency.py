@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipeline.errors import InputError
-from pipeline.formats.files import open_bytes
-from pipeline.formats.problems import int64_of
-from pipeline.formats.source import EdgeBatch, EdgeSource
-from pipeline.formats.words import shown
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.files import open_bytes
+from bicliq.pipeline.formats.problems import int64_of
+from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
+from bicliq.pipeline.formats.words import shown
 
 SAFE_DIGITS = 18
 """Whole numbers of so many digits fit 64 bits."""

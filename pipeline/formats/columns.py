@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pipeline.errors import InputError
-from pipeline.formats.words import LISTED, SHOWN, listed, shown
-from pipeline.settings import IngestSettings
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.words import LISTED, SHOWN, listed, shown
+from bicliq.pipeline.settings import IngestSettings
 
 EXAMPLES = 2
 """Values of a column that a message shows."""

@@ -12,8 +12,8 @@ from typing import IO, Any
 import fsspec
 import pyarrow as pa
 
-from pipeline.errors import UNANSWERED, InputError, is_timeout
-from pipeline.formats.words import brief
+from bicliq.pipeline.errors import UNANSWERED, InputError, is_timeout
+from bicliq.pipeline.formats.words import brief
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 TABLES = (".parquet", ".pq", ".csv", ".tsv", ".mtx", ".adj")

@@ -8,15 +8,15 @@ from itertools import islice
 
 import pyarrow as pa
 
-from pipeline.columns import words_column
-from pipeline.errors import InputError
-from pipeline.formats.columns import choose_columns, wants_time, wants_weight
-from pipeline.formats.fields import Record, records
-from pipeline.formats.problems import int64_of, is_number
-from pipeline.formats.source import Layout
-from pipeline.formats.times import unix_seconds
-from pipeline.formats.words import shown
-from pipeline.settings import IngestSettings
+from bicliq.pipeline.columns import words_column
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.columns import choose_columns, wants_time, wants_weight
+from bicliq.pipeline.formats.fields import Record, records
+from bicliq.pipeline.formats.problems import int64_of, is_number
+from bicliq.pipeline.formats.source import Layout
+from bicliq.pipeline.formats.times import unix_seconds
+from bicliq.pipeline.formats.words import shown
+from bicliq.pipeline.settings import IngestSettings
 
 DELIMITERS = ",\t;|"
 SAMPLE = 20

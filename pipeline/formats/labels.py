@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.formats.fields import NEWLINE, PIECE, QUOTE, RETURN
+from bicliq.pipeline.formats.fields import NEWLINE, PIECE, QUOTE, RETURN
 
 ZERO, MINUS, POINT, SLASH, BLANK, TAB = b"0-./ \t"
 

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipeline.errors import InputError
-from pipeline.formats.files import open_bytes
-from pipeline.formats.problems import int64_of
-from pipeline.formats.words import shown
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.files import open_bytes
+from bicliq.pipeline.formats.problems import int64_of
+from bicliq.pipeline.formats.words import shown
 
 DIMACS_SUFFIXES = (".clq", ".col", ".dimacs")
 

@@ -15,14 +15,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
 
-from pipeline.errors import InputError
-from pipeline.formats.columns import EXAMPLES, choose_columns
-from pipeline.formats.files import file_system, input_errors, open_bytes
-from pipeline.formats.problems import DROP_NULLS, first_failing
-from pipeline.formats.source import EdgeBatch, EdgeSource, Layout
-from pipeline.formats.times import unix_seconds
-from pipeline.formats.words import brief, shown
-from pipeline.settings import IngestSettings
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.columns import EXAMPLES, choose_columns
+from bicliq.pipeline.formats.files import file_system, input_errors, open_bytes
+from bicliq.pipeline.formats.problems import DROP_NULLS, first_failing
+from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource, Layout
+from bicliq.pipeline.formats.times import unix_seconds
+from bicliq.pipeline.formats.words import brief, shown
+from bicliq.pipeline.settings import IngestSettings
 
 BATCH_ROWS = 1 << 20
 

@@ -12,12 +12,12 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from pipeline.errors import InputError
-from pipeline.formats.blocks import Block
-from pipeline.formats.fields import Record, records
-from pipeline.formats.source import EdgeSource, Layout
-from pipeline.formats.words import shown
-from pipeline.settings import IngestSettings
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.blocks import Block
+from bicliq.pipeline.formats.fields import Record, records
+from bicliq.pipeline.formats.source import EdgeSource, Layout
+from bicliq.pipeline.formats.words import shown
+from bicliq.pipeline.settings import IngestSettings
 
 COMMENTS = {"snap": "#", "konect": "%", "mtx": "%"}
 """What begins a comment, by format."""

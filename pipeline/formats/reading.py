@@ -6,17 +6,17 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pipeline.errors import InputError
-from pipeline.formats.adjacency import adjacency_batches
-from pipeline.formats.files import Files, files_of, input_errors, size_of
-from pipeline.formats.heads import csv_layout, konect_layout, mtx_layout, refuse_choice, refuse_columns, snap_layout
-from pipeline.formats.parquet import open_parquet, parquet_batches
-from pipeline.formats.recognise import recognise, text_head
-from pipeline.formats.source import EdgeBatch, EdgeSource
-from pipeline.formats.tables import Edges, open_table, table_batches
-from pipeline.formats.text import text_batches
-from pipeline.formats.words import listed
-from pipeline.settings import IngestSettings
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.adjacency import adjacency_batches
+from bicliq.pipeline.formats.files import Files, files_of, input_errors, size_of
+from bicliq.pipeline.formats.heads import csv_layout, konect_layout, mtx_layout, refuse_choice, refuse_columns, snap_layout
+from bicliq.pipeline.formats.parquet import open_parquet, parquet_batches
+from bicliq.pipeline.formats.recognise import recognise, text_head
+from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
+from bicliq.pipeline.formats.tables import Edges, open_table, table_batches
+from bicliq.pipeline.formats.text import text_batches
+from bicliq.pipeline.formats.words import listed
+from bicliq.pipeline.settings import IngestSettings
 
 LAYOUTS = {"konect": konect_layout, "snap": snap_layout, "mtx": mtx_layout, "csv": csv_layout, "tsv": csv_layout}
 READERS = {"parquet": parquet_batches, "adjacency": adjacency_batches, "table": table_batches}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import codecs
 
-from pipeline.errors import InputError
-from pipeline.formats.files import bare_name, input_errors, open_bytes
-from pipeline.formats.source import KNOWN
-from pipeline.formats.words import SHOWN, shown
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.files import bare_name, input_errors, open_bytes
+from bicliq.pipeline.formats.source import KNOWN
+from bicliq.pipeline.formats.words import SHOWN, shown
 
 HEAD_BYTES = 1 << 16
 """Bytes looked at to recognise a format, and on to the end of their last line."""

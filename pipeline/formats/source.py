@@ -8,7 +8,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from pipeline.settings import IngestSettings
+from bicliq.pipeline.settings import IngestSettings
 
 KNOWN = "csv, tsv, parquet, konect, snap, mtx, adjacency"
 

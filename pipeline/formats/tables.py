@@ -17,14 +17,14 @@ from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
-from pipeline.errors import InputError
-from pipeline.formats.columns import EXAMPLES
-from pipeline.formats.files import Files
-from pipeline.formats.parquet import BATCH_ROWS, text_sides, typed_batches, typed_layout
-from pipeline.formats.source import EdgeBatch, EdgeSource
-from pipeline.formats.words import brief, shown
-from pipeline.redact import without_secrets
-from pipeline.settings import IngestSettings
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.columns import EXAMPLES
+from bicliq.pipeline.formats.files import Files
+from bicliq.pipeline.formats.parquet import BATCH_ROWS, text_sides, typed_batches, typed_layout
+from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
+from bicliq.pipeline.formats.words import brief, shown
+from bicliq.pipeline.redact import without_secrets
+from bicliq.pipeline.settings import IngestSettings
 
 KINDS = (
     "a path, a glob, a pandas, Polars, Dask or cuDF frame, an Arrow table or stream, a DuckDB relation, a SciPy sparse"

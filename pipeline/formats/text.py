@@ -21,13 +21,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-import kernels
-from pipeline.errors import InputError
-from pipeline.formats.blocks import Block, blocks
-from pipeline.formats.fields import NEWLINE, QUOTE, RETURN, quotes_are_regular
-from pipeline.formats.files import open_bytes
-from pipeline.formats.labels import may_read_otherwise, plain_numbers
-from pipeline.formats.problems import (
+from bicliq import kernels
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.blocks import Block, blocks
+from bicliq.pipeline.formats.fields import NEWLINE, QUOTE, RETURN, quotes_are_regular
+from bicliq.pipeline.formats.files import open_bytes
+from bicliq.pipeline.formats.labels import may_read_otherwise, plain_numbers
+from bicliq.pipeline.formats.problems import (
     COMMENTS,
     find_problem,
     first_failing,
@@ -36,9 +36,9 @@ from pipeline.formats.problems import (
     locate,
     refuse_bad_quotes,
 )
-from pipeline.formats.source import EdgeBatch, EdgeSource, Layout
-from pipeline.formats.times import unix_seconds
-from pipeline.formats.words import brief, shown
+from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource, Layout
+from bicliq.pipeline.formats.times import unix_seconds
+from bicliq.pipeline.formats.words import brief, shown
 
 MOST_THREADS = 8
 """Blocks parsed at once, at most: each takes some 50 MiB, and more than so many wait for the file

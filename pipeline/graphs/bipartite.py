@@ -11,16 +11,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import xxhash
 
-import kernels
-from pipeline.columns import column_of, values_of
-from pipeline.errors import DamageError, InputError
-from pipeline.placement.arrays import BLOCK, counts_of, library_of, repeat, starts_of, to_host
-from pipeline.placement.device import to_device
-from pipeline.store.device_tables import read_columns
-from pipeline.store.edges import EDGES, read_edge_rows
-from pipeline.store.folder import MEND, Folder
-from pipeline.store.layout import GraphFolder
-from pipeline.store.records import StoredFile, named_files
+from bicliq import kernels
+from bicliq.pipeline.columns import column_of, values_of
+from bicliq.pipeline.errors import DamageError, InputError
+from bicliq.pipeline.placement.arrays import BLOCK, counts_of, library_of, repeat, starts_of, to_host
+from bicliq.pipeline.placement.device import to_device
+from bicliq.pipeline.store.device_tables import read_columns
+from bicliq.pipeline.store.edges import EDGES, read_edge_rows
+from bicliq.pipeline.store.folder import MEND, Folder
+from bicliq.pipeline.store.layout import GraphFolder
+from bicliq.pipeline.store.records import StoredFile, named_files
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]

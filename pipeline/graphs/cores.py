@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.graphs.undirected import UndirectedGraph
-from pipeline.placement.arrays import counts_of, library_of, repeat
+from bicliq.pipeline.graphs.undirected import UndirectedGraph
+from bicliq.pipeline.placement.arrays import counts_of, library_of, repeat
 
 
 @dataclass(frozen=True, eq=False)

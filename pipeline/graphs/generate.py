@@ -20,10 +20,10 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-import kernels
-from pipeline.errors import InputError
-from pipeline.graphs.rings import Ring, ring_edges
-from pipeline.store.folder import COMPRESSION_LEVEL, Folder, file_system
+from bicliq import kernels
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.graphs.rings import Ring, ring_edges
+from bicliq.pipeline.store.folder import COMPRESSION_LEVEL, Folder, file_system
 
 CORNERS = (0.57, 0.19, 0.19, 0.05)
 """Graph500's corners: both ends hubs, left only, right only, neither. Degrees are as skewed as

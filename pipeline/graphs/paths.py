@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-import kernels
-from pipeline.graphs.bipartite import BipartiteGraph, Int64s
-from pipeline.placement.arrays import BLOCK, library_of, repeat, sums_of_rows, to_host
+from bicliq import kernels
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int64s
+from bicliq.pipeline.placement.arrays import BLOCK, library_of, repeat, sums_of_rows, to_host
 
 PATHS_AT_A_TIME = 1 << 26
 """Paths of two edges that are followed at a time, 16 bytes each."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.graphs.bipartite import BipartiteGraph, gather
-from pipeline.graphs.paths import PATHS_AT_A_TIME, cut_evenly
-from pipeline.graphs.reduce import reduce
-from pipeline.placement.arrays import counts_of, library_of, repeat, starts_of, sums_of_rows, to_host
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, gather
+from bicliq.pipeline.graphs.paths import PATHS_AT_A_TIME, cut_evenly
+from bicliq.pipeline.graphs.reduce import reduce
+from bicliq.pipeline.placement.arrays import counts_of, library_of, repeat, starts_of, sums_of_rows, to_host
 
 
 def tied_pairs(graph: BipartiteGraph, min_shared: int) -> Any:

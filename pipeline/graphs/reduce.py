@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-import kernels
-from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
-from pipeline.graphs.paths import row_blocks
-from pipeline.placement.arrays import BLOCK, library_of, repeat, starts_of, sums_of_rows, to_host
+from bicliq import kernels
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
+from bicliq.pipeline.graphs.paths import row_blocks
+from bicliq.pipeline.placement.arrays import BLOCK, library_of, repeat, starts_of, sums_of_rows, to_host
 
 Bools = npt.NDArray[np.bool_]
 

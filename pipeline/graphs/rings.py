@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.errors import InputError
-from pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 
 ACCOUNTS, ITEMS = (8, 30), (5, 40)
 """Least and most accounts and items of a ring."""

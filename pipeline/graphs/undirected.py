@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-import kernels
-from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
-from pipeline.graphs.projection import frequent, symmetric_csr, tied_pairs
-from pipeline.placement.arrays import library_of
-from pipeline.placement.device import device_errors_of
+from bicliq import kernels
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
+from bicliq.pipeline.graphs.projection import frequent, symmetric_csr, tied_pairs
+from bicliq.pipeline.placement.arrays import library_of
+from bicliq.pipeline.placement.device import device_errors_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.cuda.sizes import count_sizes
+from bicliq.kernels.cuda.sizes import count_sizes
 
 BLOCK = 1 << 22
 """Entries that are worked on at a time where an operation needs temporary arrays several times as

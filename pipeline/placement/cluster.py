@@ -11,11 +11,11 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from kernels import available_threads
-from pipeline.errors import BackendError, InputError
-from pipeline.events import warn
-from pipeline.placement.device import INSTALL, POOL_KEEPS
-from pipeline.settings import ClusterSettings
+from bicliq.kernels import available_threads
+from bicliq.pipeline.errors import BackendError, InputError
+from bicliq.pipeline.events import warn
+from bicliq.pipeline.placement.device import INSTALL, POOL_KEEPS
+from bicliq.pipeline.settings import ClusterSettings
 
 ALLOWED_FAILURES = 2
 """Workers that a partition may take down with it before it counts as failed."""
@@ -83,7 +83,7 @@ def open_cluster(settings: ClusterSettings, backend: str = "cpu", data_backend: 
     import dask
     from distributed import Client
 
-    from pipeline.placement.batches import send_when_the_clock_is_put_back
+    from bicliq.pipeline.placement.batches import send_when_the_clock_is_put_back
 
     send_when_the_clock_is_put_back()  # workers do so with their first task
     quiet = {
@@ -125,7 +125,7 @@ def _closed_in_time(cluster: Any) -> Iterator[None]:
 
 async def _show_searches(scheduler: Any) -> None:
     """Add our page to the dashboard of a scheduler of this process, in its event loop."""
-    from pipeline.placement.dashboard import dask_setup
+    from bicliq.pipeline.placement.dashboard import dask_setup
 
     dask_setup(scheduler)
 
@@ -216,7 +216,7 @@ def _refuse_hosts_without_bicliq(client: Any) -> None:
     def lacks_bicliq() -> bool:  # pickled as it is, and not by its name in this module
         from importlib.util import find_spec
 
-        return any(find_spec(name) is None for name in ("kernels", "pipeline"))
+        return any(find_spec(f"bicliq.{room}") is None for room in ("kernels", "pipeline"))
 
     without = ["the scheduler"] if client.run_on_scheduler(lacks_bicliq) else []
     with contextlib.suppress(TimeoutError):  # a worker that hangs is none of ours to find

@@ -2,7 +2,7 @@
 
 Clusters that we start have it at ``/bicliq``. A scheduler that others start gets it by::
 
-    dask scheduler --preload pipeline.placement.dashboard
+    dask scheduler --preload bicliq.pipeline.placement.dashboard
 
 The scheduler keeps what clients tell it (`pipeline.placement.watching`), once a second and search,
 and adds what its workers' heartbeats say. Its ``/metrics`` has the same figures for Prometheus.
@@ -19,7 +19,7 @@ from typing import Any
 
 from distributed import SchedulerPlugin
 
-from pipeline.placement.watching import STATES, TOPIC
+from bicliq.pipeline.placement.watching import STATES, TOPIC
 
 PAGE = "bicliq"
 """Last part of the page's address, and name of the plugin."""
@@ -174,7 +174,7 @@ def _serve_page(scheduler: Any, searches: Searches) -> None:
     from distributed.dashboard.scheduler import template_variables
     from tornado.ioloop import IOLoop
 
-    from pipeline.placement.dashboard_page import show_searches
+    from bicliq.pipeline.placement.dashboard_page import show_searches
 
     shown = template_variables(scheduler)  # one object for all pages of a scheduler
     shown["pages"].append(PAGE)

@@ -22,7 +22,7 @@ from bokeh.transform import dodge
 from distributed.dashboard.components import add_periodic_callback
 from distributed.dashboard.components.scheduler import BOKEH_THEME, env
 
-from pipeline.placement.watching import STATES
+from bicliq.pipeline.placement.watching import STATES
 
 EVERY = 1000
 """Milliseconds between two looks."""

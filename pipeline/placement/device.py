@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-import kernels
-from kernels.cuda import nvcomp
-from kernels.cuda.row_groups import LONGEST_SIDE
-from pipeline.errors import BackendError
-from pipeline.placement.arrays import library_of
-from pipeline.placement.fallback import gpu_errors
-from pipeline.settings import PublishSettings
+from bicliq import kernels
+from bicliq.kernels.cuda import nvcomp
+from bicliq.kernels.cuda.row_groups import LONGEST_SIDE
+from bicliq.pipeline.errors import BackendError
+from bicliq.pipeline.placement.arrays import library_of
+from bicliq.pipeline.placement.fallback import gpu_errors
+from bicliq.pipeline.settings import PublishSettings
 
 INSTALL = "pip install 'bicliq[gpu]' (NVIDIA driver 580 or newer, Linux)"
 POOL_KEEPS = 0.6  # of a GPU's memory, between two uses: about what a search takes, since taking it anew costs 35 ms

@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 
-import kernels
-from kernels.cpu import load_extension
-from kernels.cuda import nvcomp
-from pipeline.placement.cluster import why_no_gpu_cluster
-from pipeline.placement.device import why_no_data_on_device
-from pipeline.placement.where import AUTO_BYTES, AUTO_PATHS, LITTLE_TO_SEARCH
+from bicliq import kernels
+from bicliq.kernels.cpu import load_extension
+from bicliq.kernels.cuda import nvcomp
+from bicliq.pipeline.placement.cluster import why_no_gpu_cluster
+from bicliq.pipeline.placement.device import why_no_data_on_device
+from bicliq.pipeline.placement.where import AUTO_BYTES, AUTO_PATHS, LITTLE_TO_SEARCH
 
 LIBRARIES = (
     "bicliq",

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal, TypeVar
 
-from pipeline.errors import AskedBackendError, BackendError
-from pipeline.events import warn
+from bicliq.pipeline.errors import AskedBackendError, BackendError
+from bicliq.pipeline.events import warn
 
 Result = TypeVar("Result")
 

@@ -8,7 +8,7 @@ import re
 import resource
 from pathlib import Path
 
-import kernels
+from bicliq import kernels
 
 
 def machine_facts(backend: str = "cpu") -> dict[str, str]:

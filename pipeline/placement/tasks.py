@@ -16,11 +16,11 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from kernels import available_threads
-from pipeline.errors import BicliqError, may_heal, sentence
-from pipeline.events import LOGGER, Message, passed_on, tell
-from pipeline.placement.stopping import stopped_when_cancelled
-from pipeline.placement.work import metrics_on
+from bicliq.kernels import available_threads
+from bicliq.pipeline.errors import BicliqError, may_heal, sentence
+from bicliq.pipeline.events import LOGGER, Message, passed_on, tell
+from bicliq.pipeline.placement.stopping import stopped_when_cancelled
+from bicliq.pipeline.placement.work import metrics_on
 
 RETRIES = 2
 """Attempts at a task after its first one failed in a way that may heal."""
@@ -277,7 +277,7 @@ def _on_worker(task: Task, topic: str, slots: Slots, level: int) -> tuple[str, A
     """
     from distributed import get_worker
 
-    from pipeline.placement.batches import send_when_the_clock_is_put_back
+    from bicliq.pipeline.placement.batches import send_when_the_clock_is_put_back
 
     send_when_the_clock_is_put_back()
     worker = get_worker()

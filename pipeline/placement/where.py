@@ -12,11 +12,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import kernels
-from pipeline.errors import AskedBackendError, InputError
-from pipeline.placement import device, fallback
-from pipeline.placement.cluster import open_cluster, why_no_gpu_cluster
-from pipeline.settings import ClusterSettings, SearchSettings
+from bicliq import kernels
+from bicliq.pipeline.errors import AskedBackendError, InputError
+from bicliq.pipeline.placement import device, fallback
+from bicliq.pipeline.placement.cluster import open_cluster, why_no_gpu_cluster
+from bicliq.pipeline.settings import ClusterSettings, SearchSettings
 
 Backend = Literal["cpu", "cuda"]
 Stage = Literal["data", "search"]

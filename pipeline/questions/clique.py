@@ -19,23 +19,23 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
-import kernels
-from pipeline.columns import column_of
-from pipeline.errors import DamageError, InputError
-from pipeline.events import tell, warn
-from pipeline.formats import Edges, name_of
-from pipeline.graphs.bipartite import Int32s, Int64s
-from pipeline.graphs.cores import cores_by_halving
-from pipeline.graphs.undirected import UndirectedGraph
-from pipeline.placement.arrays import library_of, to_host
-from pipeline.placement.device import device_errors_of
-from pipeline.placement.where import CPU_DATA, Backend, check_backends, place_data, place_search
-from pipeline.questions.clique_by_cores import search_by_cores, time_left, united
-from pipeline.settings import IngestSettings
-from pipeline.stages.in_memory import project_table, read_undirected
-from pipeline.store.folder import Folder
-from pipeline.store.layout import Store
-from pipeline.store.records import STORED, named_files
+from bicliq import kernels
+from bicliq.pipeline.columns import column_of
+from bicliq.pipeline.errors import DamageError, InputError
+from bicliq.pipeline.events import tell, warn
+from bicliq.pipeline.formats import Edges, name_of
+from bicliq.pipeline.graphs.bipartite import Int32s, Int64s
+from bicliq.pipeline.graphs.cores import cores_by_halving
+from bicliq.pipeline.graphs.undirected import UndirectedGraph
+from bicliq.pipeline.placement.arrays import library_of, to_host
+from bicliq.pipeline.placement.device import device_errors_of
+from bicliq.pipeline.placement.where import CPU_DATA, Backend, check_backends, place_data, place_search
+from bicliq.pipeline.questions.clique_by_cores import search_by_cores, time_left, united
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.in_memory import project_table, read_undirected
+from bicliq.pipeline.store.folder import Folder
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.records import STORED, named_files
 
 RECORD = "clique.json"
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-import kernels
-from pipeline.graphs.bipartite import Int32s, Int64s, gather
-from pipeline.graphs.cores import Cores
-from pipeline.graphs.undirected import UndirectedGraph
-from pipeline.placement.arrays import counts_of, library_of, repeat, starts_of, to_host
-from pipeline.placement.device import device_errors_of
+from bicliq import kernels
+from bicliq.pipeline.graphs.bipartite import Int32s, Int64s, gather
+from bicliq.pipeline.graphs.cores import Cores
+from bicliq.pipeline.graphs.undirected import UndirectedGraph
+from bicliq.pipeline.placement.arrays import counts_of, library_of, repeat, starts_of, to_host
+from bicliq.pipeline.placement.device import device_errors_of
 
 FIRST_SECONDS = 0.5
 """Most time for the first clique: where the densest core is not searched to its end in so long, its

@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy as np
 
-import kernels
-from pipeline.errors import InputError
-from pipeline.formats import Edges
-from pipeline.placement.where import place_search
-from pipeline.questions.count_asked import NOT_WORTH, CountAsked, CountRecord, check_count_backends, why_none
-from pipeline.questions.count_partitions import count_partitions, plan_count
-from pipeline.questions.count_tables import publish_counts
-from pipeline.run import Observer
-from pipeline.settings import Settings
-from pipeline.stages.checks import check_input
-from pipeline.stages.in_memory import bipartite_of
-from pipeline.stages.ingest import ingest, read_edge_table
-from pipeline.store.layout import Store
+from bicliq import kernels
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats import Edges
+from bicliq.pipeline.placement.where import place_search
+from bicliq.pipeline.questions.count_asked import NOT_WORTH, CountAsked, CountRecord, check_count_backends, why_none
+from bicliq.pipeline.questions.count_partitions import count_partitions, plan_count
+from bicliq.pipeline.questions.count_tables import publish_counts
+from bicliq.pipeline.run import Observer
+from bicliq.pipeline.settings import Settings
+from bicliq.pipeline.stages.checks import check_input
+from bicliq.pipeline.stages.in_memory import bipartite_of
+from bicliq.pipeline.stages.ingest import ingest, read_edge_table
+from bicliq.pipeline.store.layout import Store
 
 
 def count_table(source: Edges, asked: CountAsked, settings: Settings) -> CountRecord:

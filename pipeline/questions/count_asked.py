@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import kernels
-from pipeline.errors import CapacityError, InputError
-from pipeline.placement.where import check_backends
-from pipeline.settings import Settings
-from pipeline.store.counts import Sizes
+from bicliq import kernels
+from bicliq.pipeline.errors import CapacityError, InputError
+from bicliq.pipeline.placement.where import check_backends
+from bicliq.pipeline.settings import Settings
+from bicliq.pipeline.store.counts import Sizes
 
 NOT_WORTH = "a count goes to a GPU only where one is asked for: most end before a GPU has started"
 """Why "auto" counts on the CPU (docs/results.md: 6 to 700 ms on one core)."""

@@ -9,26 +9,26 @@ from typing import Any, Literal
 
 import numpy as np
 
-import kernels
-from pipeline.errors import BackendError, BicliqError, sentence
-from pipeline.events import warn
-from pipeline.graphs.bipartite import read_graph, stored_edges, stored_sizes
-from pipeline.graphs.reduce import reduce
-from pipeline.placement.tasks import Here, hand_out
-from pipeline.placement.watching import Watched, standing
-from pipeline.placement.where import CPU_SEARCH, Place, Placement, place_graph
-from pipeline.placement.work import WORK
-from pipeline.questions.count_asked import NOT_WORTH, CountAsked
-from pipeline.questions.count_tables import vertex_table
-from pipeline.settings import Settings
-from pipeline.stages.limits import GraphNeeds, MemoryRoom
-from pipeline.stages.partition import Partition, cut_partitions, ready_partition
-from pipeline.stages.plan import plan
-from pipeline.stages.planned import read_plan, read_plan_record
-from pipeline.stages.profile import profile
-from pipeline.stages.search_run import SearchProgress
-from pipeline.store.counts import commit_count, count_name, examine_counts, vertices_name
-from pipeline.store.layout import RunFolder, Store
+from bicliq import kernels
+from bicliq.pipeline.errors import BackendError, BicliqError, sentence
+from bicliq.pipeline.events import warn
+from bicliq.pipeline.graphs.bipartite import read_graph, stored_edges, stored_sizes
+from bicliq.pipeline.graphs.reduce import reduce
+from bicliq.pipeline.placement.tasks import Here, hand_out
+from bicliq.pipeline.placement.watching import Watched, standing
+from bicliq.pipeline.placement.where import CPU_SEARCH, Place, Placement, place_graph
+from bicliq.pipeline.placement.work import WORK
+from bicliq.pipeline.questions.count_asked import NOT_WORTH, CountAsked
+from bicliq.pipeline.questions.count_tables import vertex_table
+from bicliq.pipeline.settings import Settings
+from bicliq.pipeline.stages.limits import GraphNeeds, MemoryRoom
+from bicliq.pipeline.stages.partition import Partition, cut_partitions, ready_partition
+from bicliq.pipeline.stages.plan import plan
+from bicliq.pipeline.stages.planned import read_plan, read_plan_record
+from bicliq.pipeline.stages.profile import profile
+from bicliq.pipeline.stages.search_run import SearchProgress
+from bicliq.pipeline.store.counts import commit_count, count_name, examine_counts, vertices_name
+from bicliq.pipeline.store.layout import RunFolder, Store
 
 NEEDED_SETTINGS: dict[str, Any] = {"min_edges": 1}
 """What a count asks of a run's plan besides p, q and the side: nothing."""

@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.errors import DamageError, StorageError
-from pipeline.events import warn
-from pipeline.questions.count_asked import CountAsked, CountRecord, why_none
-from pipeline.stages.checks import read_checks
-from pipeline.stages.planned import read_plan_record
-from pipeline.store.counts import (
+from bicliq.pipeline.errors import DamageError, StorageError
+from bicliq.pipeline.events import warn
+from bicliq.pipeline.questions.count_asked import CountAsked, CountRecord, why_none
+from bicliq.pipeline.stages.checks import read_checks
+from bicliq.pipeline.stages.planned import read_plan_record
+from bicliq.pipeline.store.counts import (
     COUNTS_FILE,
     COUNTS_RECORD,
     VERTICES_FILE,
@@ -28,11 +28,11 @@ from pipeline.store.counts import (
     sizes_of_key,
     sums_of,
 )
-from pipeline.store.labels import read_labels
-from pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
-from pipeline.store.manifest import ran_on
-from pipeline.store.publications import announce
-from pipeline.store.records import named_files
+from bicliq.pipeline.store.labels import read_labels
+from bicliq.pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
+from bicliq.pipeline.store.manifest import ran_on
+from bicliq.pipeline.store.publications import announce
+from bicliq.pipeline.store.records import named_files
 
 SCHEMA = pa.schema([("p", pa.int64()), ("q", pa.int64()), ("count", pa.string())])
 VERTEX_SCHEMA = pa.schema(

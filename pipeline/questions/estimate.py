@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-import kernels
-from pipeline.formats import Edges
-from pipeline.picture import picture
-from pipeline.placement.device import encodes
-from pipeline.placement.where import check_backends
-from pipeline.settings import PublishSettings, Settings
-from pipeline.stages.expected import Expected, expected_output, short
-from pipeline.stages.ingest import read_edge_table
-from pipeline.stages.search import reduced_table
+from bicliq import kernels
+from bicliq.pipeline.formats import Edges
+from bicliq.pipeline.picture import picture
+from bicliq.pipeline.placement.device import encodes
+from bicliq.pipeline.placement.where import check_backends
+from bicliq.pipeline.settings import PublishSettings, Settings
+from bicliq.pipeline.stages.expected import Expected, expected_output, short
+from bicliq.pipeline.stages.ingest import read_edge_table
+from bicliq.pipeline.stages.search import reduced_table
 
 GPU_WRITE, SMALLER = 0.75e-9, 0.6
 """Seconds to order, encode and write an id on an H200, and the part of it that smaller sides take

@@ -15,21 +15,21 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-import kernels
-from pipeline.errors import InputError
-from pipeline.events import warn
-from pipeline.formats import Edges
-from pipeline.graphs.bipartite import read_graph
-from pipeline.placement.where import Place, place_search
-from pipeline.questions.members import Part
-from pipeline.report.answers import find_page
-from pipeline.report.frame import write_page
-from pipeline.settings import SearchSettings, Settings
-from pipeline.stages.in_memory import bipartite_of
-from pipeline.stages.ingest import read_edge_table
-from pipeline.stages.search import search_settings
-from pipeline.store.labels import read_labels
-from pipeline.store.results import open_run
+from bicliq import kernels
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.events import warn
+from bicliq.pipeline.formats import Edges
+from bicliq.pipeline.graphs.bipartite import read_graph
+from bicliq.pipeline.placement.where import Place, place_search
+from bicliq.pipeline.questions.members import Part
+from bicliq.pipeline.report.answers import find_page
+from bicliq.pipeline.report.frame import write_page
+from bicliq.pipeline.settings import SearchSettings, Settings
+from bicliq.pipeline.stages.in_memory import bipartite_of
+from bicliq.pipeline.stages.ingest import read_edge_table
+from bicliq.pipeline.stages.search import search_settings
+from bicliq.pipeline.store.labels import read_labels
+from bicliq.pipeline.store.results import open_run
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.columns import column_of
-from pipeline.errors import InputError
-from pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.columns import column_of
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 
 Flags = npt.NDArray[np.bool_]
 SIDES = ("left", "right")

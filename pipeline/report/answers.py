@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from pipeline.errors import StorageError
-from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.report.frame import framed
-from pipeline.report.groups import DRAWN, Group, pictures_of, row_of
-from pipeline.report.pictures import counts_picture
-from pipeline.report.sections import (
+from bicliq.pipeline.errors import StorageError
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.report.frame import framed
+from bicliq.pipeline.report.groups import DRAWN, Group, pictures_of, row_of
+from bicliq.pipeline.report.pictures import counts_picture
+from bicliq.pipeline.report.sections import (
     MAXIMAL,
     bars,
     checks_table,
@@ -22,11 +22,11 @@ from pipeline.report.sections import (
     tiles,
     two_columns,
 )
-from pipeline.stages.checks import read_checks
-from pipeline.stages.planned import read_plan_record
-from pipeline.store.counts import COUNTS_FILE, COUNTS_RECORD
-from pipeline.store.records import named_files
-from pipeline.store.results import Run
+from bicliq.pipeline.stages.checks import read_checks
+from bicliq.pipeline.stages.planned import read_plan_record
+from bicliq.pipeline.store.counts import COUNTS_FILE, COUNTS_RECORD
+from bicliq.pipeline.store.records import named_files
+from bicliq.pipeline.store.results import Run
 
 LISTED = 500
 """Groups, counts or cliques that a page lists; it says how many more there are."""

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.errors import BicliqError
-from pipeline.events import warn
-from pipeline.graphs.bipartite import BipartiteGraph, read_graph
-from pipeline.report.groups import Matter, groups_that_matter
-from pipeline.report.history import Step, steps_of
-from pipeline.report.times import Times, read_times
-from pipeline.results.changes import Changes, changes_between
-from pipeline.stages.planned import read_plan_record
-from pipeline.stages.profile import Profile, histogram, profile, sampled_two_hop
-from pipeline.store.layout import CHECKS_RECORD
-from pipeline.store.manifest import Manifest
-from pipeline.store.results import Run, open_run
+from bicliq.pipeline.errors import BicliqError
+from bicliq.pipeline.events import warn
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
+from bicliq.pipeline.report.groups import Matter, groups_that_matter
+from bicliq.pipeline.report.history import Step, steps_of
+from bicliq.pipeline.report.times import Times, read_times
+from bicliq.pipeline.results.changes import Changes, changes_between
+from bicliq.pipeline.stages.planned import read_plan_record
+from bicliq.pipeline.stages.profile import Profile, histogram, profile, sampled_two_hop
+from bicliq.pipeline.store.layout import CHECKS_RECORD
+from bicliq.pipeline.store.manifest import Manifest
+from bicliq.pipeline.store.results import Run, open_run
 
 MOST_PATHS = 1 << 26
 """Paths of two edges that are followed from each side for its two-step distribution: a second."""

@@ -11,8 +11,8 @@ from typing import Any
 
 import fsspec
 
-from pipeline.errors import InputError, StorageError
-from pipeline.store.layout import Store
+from bicliq.pipeline.errors import InputError, StorageError
+from bicliq.pipeline.store.layout import Store
 
 
 def framed(title: str, parts: Iterable[str], rows: Sequence[dict[str, Any]] | None = None) -> str:
@@ -27,7 +27,7 @@ def framed(title: str, parts: Iterable[str], rows: Sequence[dict[str, Any]] | No
     rows
         What the page's script fills the table of groups with; None: no section has that table.
     """
-    room = files("pipeline.report")
+    room = files("bicliq.pipeline.report")
     style, script = (room.joinpath(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
     data = "" if rows is None else f'<script type="application/json" id="data">{_json(rows)}</script>'
     filled = f"{data}<script>{script}</script>" if data else ""

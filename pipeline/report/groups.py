@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-import kernels
-from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.store.results import Run
-from pipeline.store.worth import By as RunBy
+from bicliq import kernels
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.store.results import Run
+from bicliq.pipeline.store.worth import By as RunBy
 
 LISTED, DRAWN = 150, 9
 """Groups of each kind (largest, most surprising) that the table lists, and those that are drawn."""

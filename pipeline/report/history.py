@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.store.results import Run
+from bicliq.pipeline.store.results import Run
 
 
 @dataclass(frozen=True)

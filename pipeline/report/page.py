@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from pipeline.report import sections
-from pipeline.report.answers import count_page
-from pipeline.report.facts import Facts, gather
-from pipeline.report.frame import framed, place_of, write_page
-from pipeline.store.results import Run
+from bicliq.pipeline.report import sections
+from bicliq.pipeline.report.answers import count_page
+from bicliq.pipeline.report.facts import Facts, gather
+from bicliq.pipeline.report.frame import framed, place_of, write_page
+from bicliq.pipeline.store.results import Run
 
 
 def write_report(run: Run, path: str | os.PathLike[str] | None = None, *, overwrite: bool = True) -> str:

@@ -9,8 +9,8 @@ from html import escape
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.report.groups import GroupPicture
-from pipeline.report.times import Times
+from bicliq.pipeline.report.groups import GroupPicture
+from bicliq.pipeline.report.times import Times
 
 CELL = 15
 """Width of a cell of a group's picture."""

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.report.facts import Facts
-from pipeline.report.groups import DRAWN, MEMBERS, GroupPicture
-from pipeline.report.history import Step
-from pipeline.report.pictures import day, degrees_picture, group_picture, sizes_picture, times_picture, two_step_picture
-from pipeline.report.times import Times
-from pipeline.store.manifest import Manifest
+from bicliq.pipeline.report.facts import Facts
+from bicliq.pipeline.report.groups import DRAWN, MEMBERS, GroupPicture
+from bicliq.pipeline.report.history import Step
+from bicliq.pipeline.report.pictures import day, degrees_picture, group_picture, sizes_picture, times_picture, two_step_picture
+from bicliq.pipeline.report.times import Times
+from bicliq.pipeline.store.manifest import Manifest
 
 Rows = Iterable[tuple[str, str]]
 

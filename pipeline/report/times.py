@@ -12,14 +12,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.errors import InputError
-from pipeline.formats import open_edges, read_batches
-from pipeline.report.groups import GroupPicture
-from pipeline.report.history import Step
-from pipeline.settings import IngestSettings
-from pipeline.stages.host_rows import HostRows
-from pipeline.stages.ingest_policies import filtered, no_rows
-from pipeline.store.results import Run
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats import open_edges, read_batches
+from bicliq.pipeline.report.groups import GroupPicture
+from bicliq.pipeline.report.history import Step
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.host_rows import HostRows
+from bicliq.pipeline.stages.ingest_policies import filtered, no_rows
+from bicliq.pipeline.store.results import Run
 
 CHOSEN = ("csv", "tsv", "parquet")
 """Formats whose columns are chosen; KONECT has times in a fixed one."""

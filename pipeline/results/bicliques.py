@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.errors import InputError
-from pipeline.results.as_table import AsTable
-from pipeline.store.bicliques import OBJECTIVE_COLUMNS
-from pipeline.store.choice import EVERYTHING, Choice
-from pipeline.store.results import Run
-from pipeline.store.worth import By
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.results.as_table import AsTable
+from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS
+from bicliq.pipeline.store.choice import EVERYTHING, Choice
+from bicliq.pipeline.store.results import Run
+from bicliq.pipeline.store.worth import By
 
 if TYPE_CHECKING:
-    from pipeline.results.changes import Changes
-    from pipeline.results.export import Exported, Format
+    from bicliq.pipeline.results.changes import Changes
+    from bicliq.pipeline.results.export import Exported, Format
 
 SHOWN = 5
 """Bicliques that the text of an object shows."""
@@ -246,7 +246,7 @@ class Bicliques(AsTable):
         InputError
             Where there is no such run, or this one is no version and none is named.
         """
-        from pipeline.results.changes import changes_between
+        from bicliq.pipeline.results.changes import changes_between
 
         return changes_between(self.run, before, self.choice)
 
@@ -257,7 +257,7 @@ class Bicliques(AsTable):
 
         Parameters and errors as of `pipeline.results.export.export`.
         """
-        from pipeline.results.export import export
+        from bicliq.pipeline.results.export import export
 
         return export(self, path, format, long=long, overwrite=overwrite)
 

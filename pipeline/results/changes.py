@@ -15,17 +15,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipeline.columns import column_of, empty_table, values_of, words_column
-from pipeline.errors import InputError, StorageError
-from pipeline.graphs.bipartite import Int32s
-from pipeline.results.counterparts import counterparts
-from pipeline.store.biclique_reader import Int64s
-from pipeline.store.bicliques import SCHEMA
-from pipeline.store.choice import EVERYTHING, Choice
-from pipeline.store.labels import read_hashes
-from pipeline.store.results import Run, open_run
-from pipeline.store.versions import Layer, hashes_of, layers_of, net_changes
-from pipeline.store.worth import Surprise
+from bicliq.pipeline.columns import column_of, empty_table, values_of, words_column
+from bicliq.pipeline.errors import InputError, StorageError
+from bicliq.pipeline.graphs.bipartite import Int32s
+from bicliq.pipeline.results.counterparts import counterparts
+from bicliq.pipeline.store.biclique_reader import Int64s
+from bicliq.pipeline.store.bicliques import SCHEMA
+from bicliq.pipeline.store.choice import EVERYTHING, Choice
+from bicliq.pipeline.store.labels import read_hashes
+from bicliq.pipeline.store.results import Run, open_run
+from bicliq.pipeline.store.versions import Layer, hashes_of, layers_of, net_changes
+from bicliq.pipeline.store.worth import Surprise
 
 Kind = Literal["appeared", "vanished"]
 Objective = Literal["edges", "vertices", "balanced", "left", "right", "weight", "surprise"]
@@ -62,8 +62,8 @@ class Changes:
     ...         print("user,item", *rows.split(), sep="\n", file=table)
     >>> import bicliq
     >>> groups = bicliq.enumerate("memory://diff-base.csv", store="memory://diff-example")
-    >>> from pipeline.settings import Settings
-    >>> from pipeline.versions.update import update
+    >>> from bicliq.pipeline.settings import Settings
+    >>> from bicliq.pipeline.versions.update import update
     >>> record = update("memory://diff-new.csv", Settings(store="memory://diff-example"))
     >>> changes: Changes = bicliq.open("memory://diff-example").changes()
     >>> [(group["how"], group["left"], group["right"]) for group in changes.top("appeared", 2)]

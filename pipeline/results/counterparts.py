@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipeline.columns import values_of
-from pipeline.graphs.bipartite import Int32s, gather
+from bicliq.pipeline.columns import values_of
+from bicliq.pipeline.graphs.bipartite import Int32s, gather
 
 Members = tuple[Int32s, Int32s]
 UInt64s = npt.NDArray[np.uint64]

@@ -22,8 +22,8 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from pipeline.errors import InputError, StorageError
-from pipeline.results.bicliques import Bicliques
+from bicliq.pipeline.errors import InputError, StorageError
+from bicliq.pipeline.results.bicliques import Bicliques
 
 Format = Literal["parquet", "csv", "jsonl", "graphml", "duckdb", "delta"]
 

@@ -14,13 +14,13 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.errors import DamageError, InputError
-from pipeline.events import tell, warn
-from pipeline.settings import CheckSettings
-from pipeline.stages.planned import read_plan_record
-from pipeline.store.labels import read_labels
-from pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
-from pipeline.store.publications import publications_to_add_to, published_at, source_hash
+from bicliq.pipeline.errors import DamageError, InputError
+from bicliq.pipeline.events import tell, warn
+from bicliq.pipeline.settings import CheckSettings
+from bicliq.pipeline.stages.planned import read_plan_record
+from bicliq.pipeline.store.labels import read_labels
+from bicliq.pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
+from bicliq.pipeline.store.publications import publications_to_add_to, published_at, source_hash
 
 CheckState = Literal["pass", "warn", "fail"]
 SIDES = ("left", "right")

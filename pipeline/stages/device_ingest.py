@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pipeline.formats import EdgeSource
-from pipeline.placement.device import cudf_and_cupy, free_bytes
-from pipeline.settings import IngestSettings
-from pipeline.stages.device_reading import EXACT, NotOnDevice, TextLabels, frames_of, with_text
-from pipeline.stages.edge_table import EdgeTable, summarize
-from pipeline.stages.ingest_policies import filtered, no_rows, of_sample
+from bicliq.pipeline.formats import EdgeSource
+from bicliq.pipeline.placement.device import cudf_and_cupy, free_bytes
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.device_reading import EXACT, NotOnDevice, TextLabels, frames_of, with_text
+from bicliq.pipeline.stages.edge_table import EdgeTable, summarize
+from bicliq.pipeline.stages.ingest_policies import filtered, no_rows, of_sample
 
 KEPT_SHARE = 0.35
 """Share of the free device memory in which edges are kept; sorting takes as much again."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.graphs.paths import cut_evenly, wedges
-from pipeline.placement.arrays import repeat
-from pipeline.placement.device import cudf_and_cupy
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.graphs.paths import cut_evenly, wedges
+from bicliq.pipeline.placement.arrays import repeat
+from bicliq.pipeline.placement.device import cudf_and_cupy
 
 
 def component_labels(graph: BipartiteGraph) -> Any:

@@ -18,12 +18,12 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.formats import EdgeSource, Layout, input_errors, open_bytes
-from pipeline.formats.fields import quotes_are_regular
-from pipeline.formats.problems import COMMENTS
-from pipeline.formats.times import unix_seconds
-from pipeline.placement.device import cudf_and_cupy
-from pipeline.settings import IngestSettings
+from bicliq.pipeline.formats import EdgeSource, Layout, input_errors, open_bytes
+from bicliq.pipeline.formats.fields import quotes_are_regular
+from bicliq.pipeline.formats.problems import COMMENTS
+from bicliq.pipeline.formats.times import unix_seconds
+from bicliq.pipeline.placement.device import cudf_and_cupy
+from bicliq.pipeline.settings import IngestSettings
 
 TEXT_CHUNK = 512 << 20
 """Bytes of a text file read at a time: far below 2^31, the most that a column of text may hold."""

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipeline.columns import column_of
-from pipeline.errors import BicliqError, InputError
-from pipeline.settings import IngestSettings
-from pipeline.stages.column_on_disk import ColumnOnDisk
-from pipeline.stages.window import TimedRows
+from bicliq.pipeline.columns import column_of
+from bicliq.pipeline.errors import BicliqError, InputError
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.column_on_disk import ColumnOnDisk
+from bicliq.pipeline.stages.window import TimedRows
 
 POLICIES = (
     "ids", "duplicates", "ragged", "nulls", "self_labels", "min_weight", "since", "until", "sample",

@@ -15,11 +15,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-import kernels
-from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.placement.arrays import to_host
-from pipeline.settings import PublishSettings, SearchSettings
-from pipeline.stages.writing_rate import writing_rate
+from bicliq import kernels
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.placement.arrays import to_host
+from bicliq.pipeline.settings import PublishSettings, SearchSettings
+from bicliq.pipeline.stages.writing_rate import writing_rate
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 50)
 """Thresholds that are tried on both sides, from the ones asked for on."""

@@ -17,20 +17,20 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.columns import column_of, values_of
-from pipeline.errors import InputError
-from pipeline.formats import Edges
-from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
-from pipeline.graphs.paths import wedges
-from pipeline.settings import IngestSettings
-from pipeline.stages.edge_table import POLICIES, EdgeTable
-from pipeline.stages.ingest import GraphRecord, read_edge_table, store_changed, store_table
-from pipeline.stages.planned import Plan
-from pipeline.stages.uniting import unite_weights
-from pipeline.stages.window import TimedRows, read_rows
-from pipeline.store.edges import CHANGED, ChangedEdges, EdgeRows, ends_of, keys_of, read_changed, read_edge_rows
-from pipeline.store.labels import Hashes, label_hashes, labels_table, read_hashes, read_labels
-from pipeline.store.layout import GraphFolder, Store
+from bicliq.pipeline.columns import column_of, values_of
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats import Edges
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
+from bicliq.pipeline.graphs.paths import wedges
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.edge_table import POLICIES, EdgeTable
+from bicliq.pipeline.stages.ingest import GraphRecord, read_edge_table, store_changed, store_table
+from bicliq.pipeline.stages.planned import Plan
+from bicliq.pipeline.stages.uniting import unite_weights
+from bicliq.pipeline.stages.window import TimedRows, read_rows
+from bicliq.pipeline.store.edges import CHANGED, ChangedEdges, EdgeRows, ends_of, keys_of, read_changed, read_edge_rows
+from bicliq.pipeline.store.labels import Hashes, label_hashes, labels_table, read_hashes, read_labels
+from bicliq.pipeline.store.layout import GraphFolder, Store
 
 DIFFERS = 16
 """A graph is written as what differs from another one while that is less than the 16th part."""

@@ -11,14 +11,14 @@ import os
 import shutil
 from typing import Any
 
-import kernels
-from pipeline.errors import CapacityError
-from pipeline.events import tell, warn
-from pipeline.placement.where import Placement
-from pipeline.settings import Settings
-from pipeline.stages.expected import short
-from pipeline.stages.planned import PlanRecord
-from pipeline.store.layout import Store
+from bicliq import kernels
+from bicliq.pipeline.errors import CapacityError
+from bicliq.pipeline.events import tell, warn
+from bicliq.pipeline.placement.where import Placement
+from bicliq.pipeline.settings import Settings
+from bicliq.pipeline.stages.expected import short
+from bicliq.pipeline.stages.planned import PlanRecord
+from bicliq.pipeline.store.layout import Store
 
 MANY = 10_000_000
 """Bicliques that are warned of: nobody reads so many, and lower numbers are written in seconds."""

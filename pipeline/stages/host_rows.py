@@ -11,13 +11,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.columns import column_of, values_of
-from pipeline.errors import InputError
-from pipeline.formats import EdgeBatch
-from pipeline.formats.words import shown
-from pipeline.settings import IngestSettings
-from pipeline.stages.ingest_policies import no_rows, of_sample
-from pipeline.stages.window import cut_to_window
+from bicliq.pipeline.columns import column_of, values_of
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats import EdgeBatch
+from bicliq.pipeline.formats.words import shown
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.ingest_policies import no_rows, of_sample
+from bicliq.pipeline.stages.window import cut_to_window
 
 
 class KeptRows:

@@ -9,18 +9,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.columns import column_of, values_of
-from pipeline.formats import Edges, bare_name
-from pipeline.formats.numbered import DIMACS_SUFFIXES, NumberedEdges, read_dimacs, read_matrix_market
-from pipeline.graphs.bipartite import BipartiteGraph, read_graph, stored_edges
-from pipeline.graphs.undirected import UndirectedGraph, expected_ties, project
-from pipeline.placement.arrays import library_of
-from pipeline.placement.device import on
-from pipeline.placement.where import Backend, place_data, place_graph, place_projection
-from pipeline.settings import IngestSettings
-from pipeline.stages.ingest import EdgeTable, read_edge_table
-from pipeline.store.labels import read_labels
-from pipeline.store.layout import Store
+from bicliq.pipeline.columns import column_of, values_of
+from bicliq.pipeline.formats import Edges, bare_name
+from bicliq.pipeline.formats.numbered import DIMACS_SUFFIXES, NumberedEdges, read_dimacs, read_matrix_market
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph, stored_edges
+from bicliq.pipeline.graphs.undirected import UndirectedGraph, expected_ties, project
+from bicliq.pipeline.placement.arrays import library_of
+from bicliq.pipeline.placement.device import on
+from bicliq.pipeline.placement.where import Backend, place_data, place_graph, place_projection
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
+from bicliq.pipeline.store.labels import read_labels
+from bicliq.pipeline.store.layout import Store
 
 
 def bipartite_of(table: EdgeTable, backend: str = "cpu") -> BipartiteGraph:

@@ -22,27 +22,27 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
-from pipeline.columns import column_of
-from pipeline.errors import CapacityError, InputError
-from pipeline.events import tell, warn
-from pipeline.formats import Edges, EdgeSource, open_edges, read_batches
-from pipeline.graphs.bipartite import ROW_GROUP
-from pipeline.placement.where import CPU_DATA, Backend, Place, place_data
-from pipeline.redact import without_secrets
-from pipeline.settings import IngestSettings
-from pipeline.stages.column_on_disk import ColumnOnDisk
-from pipeline.stages.edge_table import EdgesOnDisk, EdgeTable
-from pipeline.stages.host_rows import HostRows, KeptRows
-from pipeline.stages.ingest_policies import filtered
-from pipeline.stages.limits import MemoryRoom, resident_bytes
-from pipeline.stages.sorted_runs import ROW_SHARE, SortedRuns
-from pipeline.stages.uniting import unite
-from pipeline.stages.window import ROWS_FILE
-from pipeline.store.device_tables import write_table
-from pipeline.store.edges import EDGES
-from pipeline.store.labels import labels_table
-from pipeline.store.layout import GraphFolder, Store
-from pipeline.store.records import StoredFile
+from bicliq.pipeline.columns import column_of
+from bicliq.pipeline.errors import CapacityError, InputError
+from bicliq.pipeline.events import tell, warn
+from bicliq.pipeline.formats import Edges, EdgeSource, open_edges, read_batches
+from bicliq.pipeline.graphs.bipartite import ROW_GROUP
+from bicliq.pipeline.placement.where import CPU_DATA, Backend, Place, place_data
+from bicliq.pipeline.redact import without_secrets
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.column_on_disk import ColumnOnDisk
+from bicliq.pipeline.stages.edge_table import EdgesOnDisk, EdgeTable
+from bicliq.pipeline.stages.host_rows import HostRows, KeptRows
+from bicliq.pipeline.stages.ingest_policies import filtered
+from bicliq.pipeline.stages.limits import MemoryRoom, resident_bytes
+from bicliq.pipeline.stages.sorted_runs import ROW_SHARE, SortedRuns
+from bicliq.pipeline.stages.uniting import unite
+from bicliq.pipeline.stages.window import ROWS_FILE
+from bicliq.pipeline.store.device_tables import write_table
+from bicliq.pipeline.store.edges import EDGES
+from bicliq.pipeline.store.labels import labels_table
+from bicliq.pipeline.store.layout import GraphFolder, Store
+from bicliq.pipeline.store.records import StoredFile
 
 __all__ = ["EdgeTable", "GraphRecord", "ingest", "read_edge_table"]
 
@@ -296,8 +296,8 @@ def _read_by(
     """Read a table on the device, or on the CPU where asked or where the device declines."""
     reason = None
     if backend == "cuda":
-        from pipeline.stages.device_ingest import read_on_device
-        from pipeline.stages.device_reading import NotOnDevice
+        from bicliq.pipeline.stages.device_ingest import read_on_device
+        from bicliq.pipeline.stages.device_reading import NotOnDevice
 
         try:
             table = read_on_device(opened, settings, progress)

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
-from pipeline.columns import column_of
-from pipeline.settings import IngestSettings, parse_time
+from bicliq.pipeline.columns import column_of
+from bicliq.pipeline.settings import IngestSettings, parse_time
 
 DROPPED = (
     "dropped_nulls",

@@ -14,7 +14,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from pipeline.errors import CapacityError
+from bicliq.pipeline.errors import CapacityError
 
 LimitName = Literal["max_bicliques", "max_bytes", "time_limit", "memory_limit"]
 

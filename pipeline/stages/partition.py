@@ -15,19 +15,19 @@ from typing import Any, cast
 
 import numpy as np
 
-from pipeline.errors import DamageError
-from pipeline.events import warn
-from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, stored_sizes
-from pipeline.placement.arrays import library_of, starts_of, to_host
-from pipeline.placement.tasks import Here, hand_out
-from pipeline.placement.where import CPU_DATA, Backend, Place, Placement
-from pipeline.stages.limits import GraphNeeds, MemoryRoom
-from pipeline.stages.planned import Plan, PlanRecord, Side, read_plan, read_plan_record, read_run_graph
-from pipeline.store.commits import COMMIT, partition_name, partition_record_name
-from pipeline.store.folder import MEND
-from pipeline.store.labels import Hashes, read_hashes
-from pipeline.store.layout import RunFolder, Store
-from pipeline.store.records import StoredFile, named_files
+from bicliq.pipeline.errors import DamageError
+from bicliq.pipeline.events import warn
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, stored_sizes
+from bicliq.pipeline.placement.arrays import library_of, starts_of, to_host
+from bicliq.pipeline.placement.tasks import Here, hand_out
+from bicliq.pipeline.placement.where import CPU_DATA, Backend, Place, Placement
+from bicliq.pipeline.stages.limits import GraphNeeds, MemoryRoom
+from bicliq.pipeline.stages.planned import Plan, PlanRecord, Side, read_plan, read_plan_record, read_run_graph
+from bicliq.pipeline.store.commits import COMMIT, partition_name, partition_record_name
+from bicliq.pipeline.store.folder import MEND
+from bicliq.pipeline.store.labels import Hashes, read_hashes
+from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.records import StoredFile, named_files
 
 BATCHES_PER_THREAD = 4
 """Batches of partitions for each thread of a cluster: few, since each batch reads the graph

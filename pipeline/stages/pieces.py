@@ -21,17 +21,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from pipeline.errors import BicliqError, sentence
-from pipeline.events import warn
-from pipeline.placement.tasks import Ended, Here, Task, hand_out
-from pipeline.placement.where import Placement
-from pipeline.placement.work import WORK
-from pipeline.stages.limits import Cut, LimitName, Limits
-from pipeline.stages.partition import Partition, read_partition, ready_partition
-from pipeline.stages.search import join_pieces, search_apart
-from pipeline.store.commits import Commit
-from pipeline.store.labels import read_labels
-from pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.errors import BicliqError, sentence
+from bicliq.pipeline.events import warn
+from bicliq.pipeline.placement.tasks import Ended, Here, Task, hand_out
+from bicliq.pipeline.placement.where import Placement
+from bicliq.pipeline.placement.work import WORK
+from bicliq.pipeline.stages.limits import Cut, LimitName, Limits
+from bicliq.pipeline.stages.partition import Partition, read_partition, ready_partition
+from bicliq.pipeline.stages.search import join_pieces, search_apart
+from bicliq.pipeline.store.commits import Commit
+from bicliq.pipeline.store.labels import read_labels
+from bicliq.pipeline.store.layout import RunFolder, Store
 
 PARTS = 8
 """Parts that a piece is cut in: few rounds down to one root of thousands."""

@@ -16,23 +16,23 @@ from typing import Any
 
 import numpy as np
 
-import kernels
-from pipeline.errors import DamageError, InputError
-from pipeline.events import tell, warn
-from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph, stored_edges, stored_sizes
-from pipeline.graphs.paths import row_blocks, wedges
-from pipeline.graphs.reduce import peel
-from pipeline.placement.arrays import largest_of_rows, library_of, to_host
-from pipeline.placement.where import place_graph
-from pipeline.settings import ClusterSettings, PlanSettings, PublishSettings, SearchSettings
-from pipeline.stages.expected import PLANNED_WORK, PLANNED_WRITTEN, Expected, expected_output, is_easy, would_do
-from pipeline.stages.limits import GraphNeeds, MemoryRoom
-from pipeline.stages.partition import write_whole
-from pipeline.stages.planned import PLAN_COLUMNS, Asks, Plan, PlanRecord, Side, commit_plan, read_plan_record
-from pipeline.stages.worth import Worth, worth_to
-from pipeline.store.bicliques import dump_of, publish_of
-from pipeline.store.layout import FORMAT, RunFolder, Store
-from pipeline.store.records import named_files
+from bicliq import kernels
+from bicliq.pipeline.errors import DamageError, InputError
+from bicliq.pipeline.events import tell, warn
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph, stored_edges, stored_sizes
+from bicliq.pipeline.graphs.paths import row_blocks, wedges
+from bicliq.pipeline.graphs.reduce import peel
+from bicliq.pipeline.placement.arrays import largest_of_rows, library_of, to_host
+from bicliq.pipeline.placement.where import place_graph
+from bicliq.pipeline.settings import ClusterSettings, PlanSettings, PublishSettings, SearchSettings
+from bicliq.pipeline.stages.expected import PLANNED_WORK, PLANNED_WRITTEN, Expected, expected_output, is_easy, would_do
+from bicliq.pipeline.stages.limits import GraphNeeds, MemoryRoom
+from bicliq.pipeline.stages.partition import write_whole
+from bicliq.pipeline.stages.planned import PLAN_COLUMNS, Asks, Plan, PlanRecord, Side, commit_plan, read_plan_record
+from bicliq.pipeline.stages.worth import Worth, worth_to
+from bicliq.pipeline.store.bicliques import dump_of, publish_of
+from bicliq.pipeline.store.layout import FORMAT, RunFolder, Store
+from bicliq.pipeline.store.records import named_files
 
 OF_THE_CALL = {"max_bicliques", "max_bytes", "time_limit", "memory_limit", "on_limit", "check"}
 """Settings of a search that are no part of its run: where this call stops, and what it checks

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
-from pipeline.columns import column_of, values_of
-from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_edges, read_graph
-from pipeline.placement.where import Placement, place_run
-from pipeline.settings import Settings
-from pipeline.store.layout import PLANNED, RunFolder
-from pipeline.store.records import STORED, StoredFile, named_files
+from bicliq.pipeline.columns import column_of, values_of
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_edges, read_graph
+from bicliq.pipeline.placement.where import Placement, place_run
+from bicliq.pipeline.settings import Settings
+from bicliq.pipeline.store.layout import PLANNED, RunFolder
+from bicliq.pipeline.store.records import STORED, StoredFile, named_files
 
 Side = Literal["left", "right"]
 Asks = Literal["bicliques", "counts"]

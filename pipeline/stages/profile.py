@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-import kernels
-from pipeline.columns import column_of, words_column
-from pipeline.errors import CapacityError, DamageError
-from pipeline.events import tell, warn
-from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph, stored_edges, stored_sizes
-from pipeline.graphs.paths import PATHS_AT_A_TIME, cut_evenly, wedges
-from pipeline.placement.arrays import library_of, to_host
-from pipeline.placement.where import place_graph
-from pipeline.stages import device_profile
-from pipeline.stages.limits import GraphNeeds, MemoryRoom
-from pipeline.store.layout import GraphFolder, Store
+from bicliq import kernels
+from bicliq.pipeline.columns import column_of, words_column
+from bicliq.pipeline.errors import CapacityError, DamageError
+from bicliq.pipeline.events import tell, warn
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph, stored_edges, stored_sizes
+from bicliq.pipeline.graphs.paths import PATHS_AT_A_TIME, cut_evenly, wedges
+from bicliq.pipeline.placement.arrays import library_of, to_host
+from bicliq.pipeline.placement.where import place_graph
+from bicliq.pipeline.stages import device_profile
+from bicliq.pipeline.stages.limits import GraphNeeds, MemoryRoom
+from bicliq.pipeline.store.layout import GraphFolder, Store
 
 MOST_PATHS = 1 << 38
 """Most paths of two edges that are followed: three quarters of an hour of a core, a minute of an

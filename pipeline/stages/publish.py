@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.errors import StorageError
-from pipeline.events import tell
-from pipeline.placement.machine import machine_facts
-from pipeline.stages.checks import read_checks
-from pipeline.stages.planned import read_plan_record
-from pipeline.store.bicliques import MASK
-from pipeline.store.commits import Commit, partition_name
-from pipeline.store.layout import RunFolder, Store
-from pipeline.store.manifest import Manifest, moment_after, ran_on
-from pipeline.store.publications import announce
-from pipeline.store.sizes import Sizes
+from bicliq.pipeline.errors import StorageError
+from bicliq.pipeline.events import tell
+from bicliq.pipeline.placement.machine import machine_facts
+from bicliq.pipeline.stages.checks import read_checks
+from bicliq.pipeline.stages.planned import read_plan_record
+from bicliq.pipeline.store.bicliques import MASK
+from bicliq.pipeline.store.commits import Commit, partition_name
+from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.manifest import Manifest, moment_after, ran_on
+from bicliq.pipeline.store.publications import announce
+from bicliq.pipeline.store.sizes import Sizes
 
 NAMED = 10
 """Missing partitions that a message names before it stops."""

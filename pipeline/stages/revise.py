@@ -12,18 +12,18 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from pipeline.columns import column_of
-from pipeline.formats import Edges
-from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph
-from pipeline.settings import IngestSettings
-from pipeline.stages.edge_table import EdgeTable
-from pipeline.stages.extend import Extended, appended, same_policies, same_weights
-from pipeline.stages.ingest import read_edge_table, store_table
-from pipeline.stages.uniting import unite_weights
-from pipeline.stages.window import read_rows
-from pipeline.store.edges import read_edge_rows
-from pipeline.store.labels import read_labels
-from pipeline.store.layout import Store
+from bicliq.pipeline.columns import column_of
+from bicliq.pipeline.formats import Edges
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.edge_table import EdgeTable
+from bicliq.pipeline.stages.extend import Extended, appended, same_policies, same_weights
+from bicliq.pipeline.stages.ingest import read_edge_table, store_table
+from bicliq.pipeline.stages.uniting import unite_weights
+from bicliq.pipeline.stages.window import read_rows
+from bicliq.pipeline.store.edges import read_edge_rows
+from bicliq.pipeline.store.labels import read_labels
+from bicliq.pipeline.store.layout import Store
 
 LOWER_HALF = 0xFFFFFFFF
 

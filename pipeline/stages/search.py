@@ -12,25 +12,25 @@ from typing import Any, Literal
 
 import numpy as np
 
-import kernels
-from pipeline.errors import LimitReached
-from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.graphs.reduce import Reduced, reduce
-from pipeline.placement.device import encodes
-from pipeline.placement.where import CPU_SEARCH, Backend, Place, check_backends, place_data, place_search
-from pipeline.settings import PublishSettings, SearchSettings, Settings
-from pipeline.stages.in_memory import bipartite_of
-from pipeline.stages.ingest import EdgeTable, read_edge_table
-from pipeline.stages.limits import Cut, Limits
-from pipeline.stages.partition import Partition, ready_partition
-from pipeline.store.biclique_file import BicliqueWriter, layout_of
-from pipeline.store.biclique_reader import LargerSides, open_bicliques
-from pipeline.store.bicliques import MASK, batches_of, publish_of
-from pipeline.store.commits import Commit, data_name
-from pipeline.store.device_bicliques import DeviceBicliqueWriter
-from pipeline.store.labels import Hashes, label_hashes, read_hashes
-from pipeline.store.layout import RunFolder, Store
-from pipeline.store.worth import Surprise
+from bicliq import kernels
+from bicliq.pipeline.errors import LimitReached
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.graphs.reduce import Reduced, reduce
+from bicliq.pipeline.placement.device import encodes
+from bicliq.pipeline.placement.where import CPU_SEARCH, Backend, Place, check_backends, place_data, place_search
+from bicliq.pipeline.settings import PublishSettings, SearchSettings, Settings
+from bicliq.pipeline.stages.in_memory import bipartite_of
+from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
+from bicliq.pipeline.stages.limits import Cut, Limits
+from bicliq.pipeline.stages.partition import Partition, ready_partition
+from bicliq.pipeline.store.biclique_file import BicliqueWriter, layout_of
+from bicliq.pipeline.store.biclique_reader import LargerSides, open_bicliques
+from bicliq.pipeline.store.bicliques import MASK, batches_of, publish_of
+from bicliq.pipeline.store.commits import Commit, data_name
+from bicliq.pipeline.store.device_bicliques import DeviceBicliqueWriter
+from bicliq.pipeline.store.labels import Hashes, label_hashes, read_hashes
+from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.worth import Surprise
 
 
 def search_partition(

@@ -10,22 +10,22 @@ from typing import Any, Literal
 
 import numpy as np
 
-import kernels
-from pipeline.errors import LimitReached, PartitionsFailed, sentence
-from pipeline.events import tell, warn
-from pipeline.placement.tasks import Ended, Here, Task, hand_out
-from pipeline.placement.watching import Watched, standing
-from pipeline.placement.where import Placement, place_run
-from pipeline.placement.work import WORK
-from pipeline.settings import ClusterSettings
-from pipeline.stages.limits import Cut, LimitName, Limits
-from pipeline.stages.partition import cut_partitions
-from pipeline.stages.pieces import is_killed, search_in_pieces
-from pipeline.stages.planned import Plan, read_plan, read_plan_record
-from pipeline.stages.search import keep_first, search_partition, search_settings
-from pipeline.store.bicliques import MASK
-from pipeline.store.commits import Commit
-from pipeline.store.layout import RunFolder, Store
+from bicliq import kernels
+from bicliq.pipeline.errors import LimitReached, PartitionsFailed, sentence
+from bicliq.pipeline.events import tell, warn
+from bicliq.pipeline.placement.tasks import Ended, Here, Task, hand_out
+from bicliq.pipeline.placement.watching import Watched, standing
+from bicliq.pipeline.placement.where import Placement, place_run
+from bicliq.pipeline.placement.work import WORK
+from bicliq.pipeline.settings import ClusterSettings
+from bicliq.pipeline.stages.limits import Cut, LimitName, Limits
+from bicliq.pipeline.stages.partition import cut_partitions
+from bicliq.pipeline.stages.pieces import is_killed, search_in_pieces
+from bicliq.pipeline.stages.planned import Plan, read_plan, read_plan_record
+from bicliq.pipeline.stages.search import keep_first, search_partition, search_settings
+from bicliq.pipeline.store.bicliques import MASK
+from bicliq.pipeline.store.commits import Commit
+from bicliq.pipeline.store.layout import RunFolder, Store
 
 BATCHES = 4
 """Batches of partitions that an orchestrator sees as tasks: enough to retry and to watch, few
@@ -177,9 +177,9 @@ def search_run(
     >>> with fsspec.open("memory://pairs.csv", "w") as table:
     ...     for row in ("user,item", "ann,jam", "ann,tea", "bob,jam", "bob,tea", "cid,tea"):
     ...         print(row, file=table)
-    >>> from pipeline.settings import IngestSettings, PlanSettings, SearchSettings
-    >>> from pipeline.stages.ingest import ingest
-    >>> from pipeline.stages.plan import plan
+    >>> from bicliq.pipeline.settings import IngestSettings, PlanSettings, SearchSettings
+    >>> from bicliq.pipeline.stages.ingest import ingest
+    >>> from bicliq.pipeline.stages.plan import plan
     >>> store = Store.open("memory://search-run-example")
     >>> graph = ingest("memory://pairs.csv", store, IngestSettings()).graph
     >>> planned = plan(store, graph, SearchSettings(), PlanSettings(partitions=2))

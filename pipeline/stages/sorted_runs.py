@@ -18,14 +18,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.columns import column_of, values_of
-from pipeline.events import tell
-from pipeline.settings import IngestSettings
-from pipeline.stages.column_on_disk import ColumnOnDisk, LabelsOnDisk
-from pipeline.stages.edge_table import EdgesOnDisk, summarize
-from pipeline.stages.host_rows import KeptRows
-from pipeline.stages.limits import MemoryRoom
-from pipeline.stages.uniting import Float64s, Int64s, ascends, first_of_run, halves, keys_of_rows, unite_keys
+from bicliq.pipeline.columns import column_of, values_of
+from bicliq.pipeline.events import tell
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.column_on_disk import ColumnOnDisk, LabelsOnDisk
+from bicliq.pipeline.stages.edge_table import EdgesOnDisk, summarize
+from bicliq.pipeline.stages.host_rows import KeptRows
+from bicliq.pipeline.stages.limits import MemoryRoom
+from bicliq.pipeline.stages.uniting import Float64s, Int64s, ascends, first_of_run, halves, keys_of_rows, unite_keys
 
 ROW_SHARE = 8
 """Room for each byte of the rows that are held before they are sorted: their labels are looked up

@@ -9,11 +9,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.columns import column_of, values_of
-from pipeline.settings import IngestSettings
-from pipeline.stages.edge_table import EdgeTable, summarize
-from pipeline.stages.host_rows import KeptRows
-from pipeline.stages.window import TimedRows
+from bicliq.pipeline.columns import column_of, values_of
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.edge_table import EdgeTable, summarize
+from bicliq.pipeline.stages.host_rows import KeptRows
+from bicliq.pipeline.stages.window import TimedRows
 
 COMPACT_RANGE = 8
 """Whole-number labels are ranked by a table of their range where that is at most so many times

@@ -14,26 +14,26 @@ from typing import Any
 
 import numpy as np
 
-import kernels
-from pipeline.errors import BicliqError, DamageError, InputError, StorageError
-from pipeline.graphs.bipartite import read_graph
-from pipeline.settings import PublishSettings, SearchSettings
-from pipeline.stages.planned import read_plan, read_run_graph
-from pipeline.stages.publish import named, total_digest
-from pipeline.stages.verify_roots import RootCheck, graph_to_search
-from pipeline.stages.verify_rows import RowChecker, RowsRead, columns_of, wrong_values
-from pipeline.stages.verify_version import VersionCheck
-from pipeline.store.biclique_reader import LargerSides, open_bicliques
-from pipeline.store.bicliques import MASK, publish_of, schema_of
-from pipeline.store.commits import COMMIT, Commit, commit_name, commit_of, partition_record_name
-from pipeline.store.counts import COUNT, COUNTS_FILE, COUNTS_RECORD, sizes_of_key, sums_of
-from pipeline.store.inventory import FOLDERS, Inventory, take_inventory
-from pipeline.store.labels import read_hashes
-from pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
-from pipeline.store.publications import unwritten
-from pipeline.store.states import RunState, compare, state_of, version_state
-from pipeline.store.versions import parts_of
-from pipeline.store.worth import Surprise
+from bicliq import kernels
+from bicliq.pipeline.errors import BicliqError, DamageError, InputError, StorageError
+from bicliq.pipeline.graphs.bipartite import read_graph
+from bicliq.pipeline.settings import PublishSettings, SearchSettings
+from bicliq.pipeline.stages.planned import read_plan, read_run_graph
+from bicliq.pipeline.stages.publish import named, total_digest
+from bicliq.pipeline.stages.verify_roots import RootCheck, graph_to_search
+from bicliq.pipeline.stages.verify_rows import RowChecker, RowsRead, columns_of, wrong_values
+from bicliq.pipeline.stages.verify_version import VersionCheck
+from bicliq.pipeline.store.biclique_reader import LargerSides, open_bicliques
+from bicliq.pipeline.store.bicliques import MASK, publish_of, schema_of
+from bicliq.pipeline.store.commits import COMMIT, Commit, commit_name, commit_of, partition_record_name
+from bicliq.pipeline.store.counts import COUNT, COUNTS_FILE, COUNTS_RECORD, sizes_of_key, sums_of
+from bicliq.pipeline.store.inventory import FOLDERS, Inventory, take_inventory
+from bicliq.pipeline.store.labels import read_hashes
+from bicliq.pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
+from bicliq.pipeline.store.publications import unwritten
+from bicliq.pipeline.store.states import RunState, compare, state_of, version_state
+from bicliq.pipeline.store.versions import parts_of
+from bicliq.pipeline.store.worth import Surprise
 
 SAMPLE = 1_000
 """Bicliques of a run whose maximality `verify` checks, unless told otherwise."""

@@ -14,17 +14,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-import kernels
-from pipeline.columns import column_of, values_of
-from pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
-from pipeline.graphs.reduce import reduce
-from pipeline.settings import SearchSettings
-from pipeline.stages.partition import Layout, Partition
-from pipeline.stages.planned import Plan
-from pipeline.stages.verify_rows import RowChecker, in_words
-from pipeline.store.bicliques import SCHEMA, table_of
-from pipeline.store.labels import Hashes
-from pipeline.store.versions import Part, hashes_of
+from bicliq import kernels
+from bicliq.pipeline.columns import column_of, values_of
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
+from bicliq.pipeline.graphs.reduce import reduce
+from bicliq.pipeline.settings import SearchSettings
+from bicliq.pipeline.stages.partition import Layout, Partition
+from bicliq.pipeline.stages.planned import Plan
+from bicliq.pipeline.stages.verify_rows import RowChecker, in_words
+from bicliq.pipeline.store.bicliques import SCHEMA, table_of
+from bicliq.pipeline.store.labels import Hashes
+from bicliq.pipeline.store.versions import Part, hashes_of
 
 EVERY_ROOT = 2**62
 """Roots to search again where all of them are meant."""

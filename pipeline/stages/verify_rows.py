@@ -9,16 +9,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-import kernels
-from pipeline.columns import column_of, values_of
-from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.stages.planned import Plan
-from pipeline.store.biclique_reader import BicliqueReader
-from pipeline.store.bicliques import batches_of
-from pipeline.store.commits import Commit
-from pipeline.store.labels import Hashes
-from pipeline.store.sizes import Sizes
-from pipeline.store.worth import By
+from bicliq import kernels
+from bicliq.pipeline.columns import column_of, values_of
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.stages.planned import Plan
+from bicliq.pipeline.store.biclique_reader import BicliqueReader
+from bicliq.pipeline.store.bicliques import batches_of
+from bicliq.pipeline.store.commits import Commit
+from bicliq.pipeline.store.labels import Hashes
+from bicliq.pipeline.store.sizes import Sizes
+from bicliq.pipeline.store.worth import By
 
 
 class RowsRead:

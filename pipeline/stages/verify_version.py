@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-import kernels
-from pipeline.errors import BicliqError
-from pipeline.graphs.bipartite import BipartiteGraph, read_graph
-from pipeline.settings import SearchSettings
-from pipeline.stages.extend import extended_plan
-from pipeline.stages.planned import read_plan
-from pipeline.stages.verify_roots import RootCheck, graph_to_search
-from pipeline.stages.verify_rows import RowChecker, RowsRead
-from pipeline.store.bicliques import MASK, publish_of
-from pipeline.store.inventory import Inventory
-from pipeline.store.labels import read_hashes
-from pipeline.store.layout import Store
-from pipeline.store.states import read_run
-from pipeline.store.versions import APPEARED, VANISHED, Layer, Part, layers_of
+from bicliq import kernels
+from bicliq.pipeline.errors import BicliqError
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
+from bicliq.pipeline.settings import SearchSettings
+from bicliq.pipeline.stages.extend import extended_plan
+from bicliq.pipeline.stages.planned import read_plan
+from bicliq.pipeline.stages.verify_roots import RootCheck, graph_to_search
+from bicliq.pipeline.stages.verify_rows import RowChecker, RowsRead
+from bicliq.pipeline.store.bicliques import MASK, publish_of
+from bicliq.pipeline.store.inventory import Inventory
+from bicliq.pipeline.store.labels import read_hashes
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.states import read_run
+from bicliq.pipeline.store.versions import APPEARED, VANISHED, Layer, Part, layers_of
 
 
 class VersionCheck:

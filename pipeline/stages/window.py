@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipeline.columns import values_of
-from pipeline.settings import parse_duration
-from pipeline.store.layout import GraphFolder
-from pipeline.store.records import named_files
+from bicliq.pipeline.columns import values_of
+from bicliq.pipeline.settings import parse_duration
+from bicliq.pipeline.store.layout import GraphFolder
+from bicliq.pipeline.store.records import named_files
 
 ROWS_FILE = "rows.parquet"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import kernels
-from pipeline.errors import BackendError
-from pipeline.placement.device import gpu_count
-from pipeline.placement.where import place_run
-from pipeline.settings import ClusterSettings, SearchSettings
-from pipeline.stages.expected import Expected
+from bicliq import kernels
+from bicliq.pipeline.errors import BackendError
+from bicliq.pipeline.placement.device import gpu_count
+from bicliq.pipeline.placement.where import place_run
+from bicliq.pipeline.settings import ClusterSettings, SearchSettings
+from bicliq.pipeline.stages.expected import Expected
 
 WEDGES_PER_PARTITION = 50_000
 """Work worth a partition of its own. A wedge is an estimate that knows nothing of how many

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import kernels
-from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.placement.arrays import starts_of
-from pipeline.settings import PublishSettings, SearchSettings
-from pipeline.store.biclique_file import layout_of
+from bicliq import kernels
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.placement.arrays import starts_of
+from bicliq.pipeline.settings import PublishSettings, SearchSettings
+from bicliq.pipeline.store.biclique_file import layout_of
 
 ROOTS, MOST_ROOTS = 8, 32
 """Roots that are laid out, and how many at most where they have few bicliques."""

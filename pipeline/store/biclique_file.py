@@ -19,12 +19,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import kernels
-from pipeline.settings import PublishSettings
-from pipeline.store.bicliques import schema_of
-from pipeline.store.folder import COMPRESSION_LEVEL
-from pipeline.store.sizes import Sizes
-from pipeline.store.thrift import BINARY, I32, I64, LIST, STRUCT, TRUE, Struct, decode_struct, encode_struct
+from bicliq import kernels
+from bicliq.pipeline.settings import PublishSettings
+from bicliq.pipeline.store.bicliques import schema_of
+from bicliq.pipeline.store.folder import COMPRESSION_LEVEL
+from bicliq.pipeline.store.sizes import Sizes
+from bicliq.pipeline.store.thrift import BINARY, I32, I64, LIST, STRUCT, TRUE, Struct, decode_struct, encode_struct
 
 MAGIC = b"PAR1"
 BATCHES_A_THREAD = 2

@@ -19,10 +19,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import kernels
-from pipeline.columns import column_of, values_of
-from pipeline.errors import DamageError
-from pipeline.store.bicliques import (
+from bicliq import kernels
+from bicliq.pipeline.columns import column_of, values_of
+from bicliq.pipeline.errors import DamageError
+from bicliq.pipeline.store.bicliques import (
     OBJECTIVE_COLUMNS,
     SCHEMA,
     SMALLER_SCHEMA,
@@ -31,11 +31,11 @@ from pipeline.store.bicliques import (
     smaller_batch_of,
     table_of,
 )
-from pipeline.store.edges import read_edge_columns
-from pipeline.store.folder import MEND, storage_errors
-from pipeline.store.layout import GraphFolder, RunFolder
-from pipeline.store.records import StoredFile
-from pipeline.store.worth import By, Surprise, of_sizes
+from bicliq.pipeline.store.edges import read_edge_columns
+from bicliq.pipeline.store.folder import MEND, storage_errors
+from bicliq.pipeline.store.layout import GraphFolder, RunFolder
+from bicliq.pipeline.store.records import StoredFile
+from bicliq.pipeline.store.worth import By, Surprise, of_sizes
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]

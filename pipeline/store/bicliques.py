@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-import kernels
-from pipeline.columns import column_of, values_of
-from pipeline.settings import PublishSettings
+from bicliq import kernels
+from bicliq.pipeline.columns import column_of, values_of
+from bicliq.pipeline.settings import PublishSettings
 
 SCHEMA = pa.schema(
     [

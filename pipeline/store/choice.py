@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipeline.errors import InputError
-from pipeline.store.biclique_reader import BicliqueReader, Int64s
-from pipeline.store.bicliques import offsets_and_ids
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.store.biclique_reader import BicliqueReader, Int64s
+from bicliq.pipeline.store.bicliques import offsets_and_ids
 
 Int32s = npt.NDArray[np.int32]
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.store.records import STORED, StoredFile, named_files
+from bicliq.pipeline.store.records import STORED, StoredFile, named_files
 
 COMMIT = re.compile(r"commits/partition-(\d{5,})\.json")
 FAILURE = re.compile(r"failures/partition-(\d{5,})\.json")

@@ -16,10 +16,10 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pipeline.errors import DamageError
-from pipeline.store.folder import MEND
-from pipeline.store.layout import RunFolder
-from pipeline.store.records import StoredFile, named_files
+from bicliq.pipeline.errors import DamageError
+from bicliq.pipeline.store.folder import MEND
+from bicliq.pipeline.store.layout import RunFolder
+from bicliq.pipeline.store.records import StoredFile, named_files
 
 COUNTS_RECORD, COUNTS_FILE, VERTICES_FILE = "counts.json", "counts.parquet", "vertex_counts.parquet"
 COUNT = re.compile(

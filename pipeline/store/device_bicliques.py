@@ -5,9 +5,9 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import Any
 
-import kernels
-from pipeline.settings import PublishSettings
-from pipeline.store.biclique_file import BicliqueWriter
+from bicliq import kernels
+from bicliq.pipeline.settings import PublishSettings
+from bicliq.pipeline.store.biclique_file import BicliqueWriter
 
 
 class DeviceBicliqueWriter(BicliqueWriter):

@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.placement.device import DeviceParquetWriter, cudf_and_cupy
-from pipeline.store.folder import Folder
-from pipeline.store.records import StoredFile
+from bicliq.pipeline.placement.device import DeviceParquetWriter, cudf_and_cupy
+from bicliq.pipeline.store.folder import Folder
+from bicliq.pipeline.store.records import StoredFile
 
 WRITTEN_ROWS = 32 << 20
 """Rows written to a Parquet file at a time."""

@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-import kernels
-from pipeline.columns import values_of
-from pipeline.errors import DamageError
-from pipeline.store.folder import MEND
-from pipeline.store.layout import GraphFolder
-from pipeline.store.records import named_files
+from bicliq import kernels
+from bicliq.pipeline.columns import values_of
+from bicliq.pipeline.errors import DamageError
+from bicliq.pipeline.store.folder import MEND
+from bicliq.pipeline.store.layout import GraphFolder
+from bicliq.pipeline.store.records import named_files
 
 EDGES, CHANGED = "edges.parquet", "changed.parquet"
 """All edges of a whole graph; and the edges that differ, of another one: left, right, whether they

@@ -24,10 +24,10 @@ import pyarrow.parquet as pq
 import xxhash
 from fsspec.implementations.local import LocalFileSystem
 
-from pipeline.columns import column_of, values_of
-from pipeline.errors import UNANSWERED, DamageError, StorageError, is_timeout
-from pipeline.store.records import StoredFile, sealed, unsealed
-from pipeline.store.sink import HashingSink, hashing_sink
+from bicliq.pipeline.columns import column_of, values_of
+from bicliq.pipeline.errors import UNANSWERED, DamageError, StorageError, is_timeout
+from bicliq.pipeline.store.records import StoredFile, sealed, unsealed
+from bicliq.pipeline.store.sink import HashingSink, hashing_sink
 
 COMPRESSION_LEVEL = 1
 """zstd level: higher levels shrink lists of ids by a few per cent at several times the price."""

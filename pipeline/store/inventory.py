@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.errors import DamageError
-from pipeline.store.commits import ATTEMPT
-from pipeline.store.counts import COUNT_ATTEMPT, COUNTS_RECORD
-from pipeline.store.folder import TEMPORARY, Folder, claim_name, writer_lives
-from pipeline.store.layout import CHANGES, PLANNED, STORE_FILE, Store
-from pipeline.store.records import StoredFile, named_files
+from bicliq.pipeline.errors import DamageError
+from bicliq.pipeline.store.commits import ATTEMPT
+from bicliq.pipeline.store.counts import COUNT_ATTEMPT, COUNTS_RECORD
+from bicliq.pipeline.store.folder import TEMPORARY, Folder, claim_name, writer_lives
+from bicliq.pipeline.store.layout import CHANGES, PLANNED, STORE_FILE, Store
+from bicliq.pipeline.store.records import StoredFile, named_files
 
 FOLDERS = ("graphs", "runs", "cliques", "publications", "claims")
 """Folders of a store in which there is nothing but what is listed in `pipeline.store.layout`."""

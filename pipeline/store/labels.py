@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
-from pipeline.columns import column_of, values_of
-from pipeline.errors import DamageError
-from pipeline.store.folder import MEND
-from pipeline.store.layout import GraphFolder
-from pipeline.store.records import named_files
+from bicliq.pipeline.columns import column_of, values_of
+from bicliq.pipeline.errors import DamageError
+from bicliq.pipeline.store.folder import MEND
+from bicliq.pipeline.store.layout import GraphFolder
+from bicliq.pipeline.store.records import named_files
 
 Hashes = npt.NDArray[np.uint64]
 

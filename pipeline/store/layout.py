@@ -50,11 +50,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from pipeline.errors import DamageError, InputError, StorageError
-from pipeline.events import warn
-from pipeline.store.commits import ATTEMPT, COMMIT, FAILURE, Commit, commit_name, commit_of, data_name, failure_name
-from pipeline.store.folder import MEND, Folder, file_system
-from pipeline.store.records import PLACE, SEAL, STORED, StoredFile, named_files
+from bicliq.pipeline.errors import DamageError, InputError, StorageError
+from bicliq.pipeline.events import warn
+from bicliq.pipeline.store.commits import ATTEMPT, COMMIT, FAILURE, Commit, commit_name, commit_of, data_name, failure_name
+from bicliq.pipeline.store.folder import MEND, Folder, file_system
+from bicliq.pipeline.store.records import PLACE, SEAL, STORED, StoredFile, named_files
 
 FORMAT = 4
 """Version of the layout; a store of another version is refused."""

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from pipeline.errors import StorageError
-from pipeline.store.layout import Store
+from bicliq.pipeline.errors import StorageError
+from bicliq.pipeline.store.layout import Store
 
 
 @dataclass(frozen=True)

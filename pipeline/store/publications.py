@@ -18,11 +18,11 @@ from typing import Any
 
 import xxhash
 
-from pipeline.errors import DamageError
-from pipeline.events import warn
-from pipeline.store.counts import COUNTS_RECORD
-from pipeline.store.folder import TEMPORARY, Folder, storage_errors
-from pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
+from bicliq.pipeline.errors import DamageError
+from bicliq.pipeline.events import warn
+from bicliq.pipeline.store.counts import COUNTS_RECORD
+from bicliq.pipeline.store.folder import TEMPORARY, Folder, storage_errors
+from bicliq.pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
 
 PLACE = "publications"
 """Folder of a store."""

@@ -21,19 +21,19 @@ import pyarrow.compute as pc
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from pipeline.columns import column_of, empty_table
-from pipeline.errors import InputError
-from pipeline.events import warn
-from pipeline.store.biclique_reader import BicliqueReader, Int64s
-from pipeline.store.bicliques import OBJECTIVE_COLUMNS, SCHEMA, publish_of, schema_of, table_of_rows
-from pipeline.store.choice import EVERYTHING, Choice, Int32s
-from pipeline.store.commits import Commit
-from pipeline.store.labels import read_labels
-from pipeline.store.layout import GraphFolder, RunFolder, Store
-from pipeline.store.manifest import Manifest, read_manifest
-from pipeline.store.states import OpenedRun, RunState, latest_run, read_run
-from pipeline.store.versions import VANISHED, Part, layers_of
-from pipeline.store.worth import By, Surprise, of_sizes
+from bicliq.pipeline.columns import column_of, empty_table
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.events import warn
+from bicliq.pipeline.store.biclique_reader import BicliqueReader, Int64s
+from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS, SCHEMA, publish_of, schema_of, table_of_rows
+from bicliq.pipeline.store.choice import EVERYTHING, Choice, Int32s
+from bicliq.pipeline.store.commits import Commit
+from bicliq.pipeline.store.labels import read_labels
+from bicliq.pipeline.store.layout import GraphFolder, RunFolder, Store
+from bicliq.pipeline.store.manifest import Manifest, read_manifest
+from bicliq.pipeline.store.states import OpenedRun, RunState, latest_run, read_run
+from bicliq.pipeline.store.versions import VANISHED, Part, layers_of
+from bicliq.pipeline.store.worth import By, Surprise, of_sizes
 
 Side = Literal["left", "right"]
 Members = tuple[Int32s, Int32s]
@@ -433,8 +433,8 @@ def open_run(store: Store | str | os.PathLike[str], run: str | None = None) -> R
     >>> with fsspec.open("memory://pairs.csv", "w") as table:
     ...     for row in ("user,item", "ann,jam", "ann,tea", "bob,jam", "bob,tea", "cid,tea"):
     ...         print(row, file=table)
-    >>> from pipeline.run import run
-    >>> from pipeline.settings import Settings
+    >>> from bicliq.pipeline.run import run
+    >>> from bicliq.pipeline.settings import Settings
     >>> summary = run("memory://pairs.csv", Settings(store="memory://open-run-example"))
     >>> latest = open_run("memory://open-run-example")
     >>> latest.run == summary.run

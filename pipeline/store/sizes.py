@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.placement.arrays import counts_of_small, library_of, to_host
+from bicliq.pipeline.placement.arrays import counts_of_small, library_of, to_host
 
 Histogram = list[tuple[int, int]]
 """Pairs (size, number of bicliques), ascending."""

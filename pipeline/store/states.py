@@ -9,13 +9,13 @@ import itertools
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pipeline.errors import DamageError, InputError
-from pipeline.store.commits import Commit
-from pipeline.store.counts import COUNTS_RECORD
-from pipeline.store.folder import MEND
-from pipeline.store.layout import RunFolder, Store
-from pipeline.store.publications import publications, published_at
-from pipeline.store.versions import Part, layers_of, parts_of
+from bicliq.pipeline.errors import DamageError, InputError
+from bicliq.pipeline.store.commits import Commit
+from bicliq.pipeline.store.counts import COUNTS_RECORD
+from bicliq.pipeline.store.folder import MEND
+from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.publications import publications, published_at
+from bicliq.pipeline.store.versions import Part, layers_of, parts_of
 
 StateName = Literal["planned", "searching", "searched", "published", "limited", "failed", "count"]
 

@@ -24,15 +24,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-import kernels
-from pipeline.columns import column_of, empty_table, values_of
-from pipeline.store.biclique_reader import BicliqueReader, Int64s, LargerSides, open_bicliques
-from pipeline.store.bicliques import SCHEMA, batch_of, batches_of, publish_of, table_of
-from pipeline.store.choice import Choice, Int32s
-from pipeline.store.commits import Commit
-from pipeline.store.layout import RunFolder, Store
-from pipeline.store.records import StoredFile, named_files
-from pipeline.store.worth import Surprise
+from bicliq import kernels
+from bicliq.pipeline.columns import column_of, empty_table, values_of
+from bicliq.pipeline.store.biclique_reader import BicliqueReader, Int64s, LargerSides, open_bicliques
+from bicliq.pipeline.store.bicliques import SCHEMA, batch_of, batches_of, publish_of, table_of
+from bicliq.pipeline.store.choice import Choice, Int32s
+from bicliq.pipeline.store.commits import Commit
+from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.records import StoredFile, named_files
+from bicliq.pipeline.store.worth import Surprise
 
 APPEARED, VANISHED = "changes/appeared", "changes/vanished"
 """Beginnings of the names of a layer's files in the folder of its run."""

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-import kernels
-from pipeline.store.bicliques import batches_of
-from pipeline.store.edges import read_edge_columns
-from pipeline.store.layout import GraphFolder
+from bicliq import kernels
+from bicliq.pipeline.store.bicliques import batches_of
+from bicliq.pipeline.store.edges import read_edge_columns
+from bicliq.pipeline.store.layout import GraphFolder
 
 By = Literal["edges", "vertices", "balanced", "left", "right", "surprise"]
 
@@ -44,9 +44,9 @@ class Surprise:
 
     Examples
     --------
-    >>> from pipeline.run import run
-    >>> from pipeline.settings import Settings
-    >>> from pipeline.store.layout import Store
+    >>> from bicliq.pipeline.run import run
+    >>> from bicliq.pipeline.settings import Settings
+    >>> from bicliq.pipeline.store.layout import Store
     >>> summary = run(pa.table({"a": ["x", "x", "y"], "b": ["s", "t", "t"]}), Settings(store="memory://surprise"))
     >>> lists = pa.table({"left": [[0], [0, 1]], "right": [[0, 1], [1]], "root": [0, 0]})
     >>> Surprise(Store.open("memory://surprise").graph(summary.graph)).of(lists).round(3).tolist()

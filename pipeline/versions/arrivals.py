@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.errors import InputError
-from pipeline.formats.files import TABLES, bare_name, file_system, input_errors
-from pipeline.versions.sources import last_change
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.files import TABLES, bare_name, file_system, input_errors
+from bicliq.pipeline.versions.sources import last_change
 
 UNFINISHED = (".tmp", ".part")
 """Endings of names that files have while they are being written."""

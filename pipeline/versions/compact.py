@@ -20,27 +20,27 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-import kernels
-from pipeline.columns import column_of, empty_table, values_of
-from pipeline.errors import DamageError, InputError
-from pipeline.events import tell
-from pipeline.graphs.bipartite import read_graph
-from pipeline.graphs.reduce import reduce
-from pipeline.settings import SearchSettings
-from pipeline.stages.extend import extended_plan, write_whole
-from pipeline.stages.partition import write_partitions
-from pipeline.stages.planned import PLAN_COLUMNS, Plan, PlanRecord, commit_plan, read_plan, read_plan_record
-from pipeline.stages.publish import publish
-from pipeline.stages.search import biclique_writer, search_partition
-from pipeline.store.biclique_reader import BicliqueReader, Int64s
-from pipeline.store.bicliques import MASK, SCHEMA, batches_of
-from pipeline.store.commits import Commit
-from pipeline.store.folder import MEND
-from pipeline.store.labels import Hashes, read_hashes
-from pipeline.store.layout import FORMAT, RunFolder, Store
-from pipeline.store.manifest import moment_after
-from pipeline.store.states import OpenedRun, latest_run, read_run
-from pipeline.store.versions import Part, layers_of
+from bicliq import kernels
+from bicliq.pipeline.columns import column_of, empty_table, values_of
+from bicliq.pipeline.errors import DamageError, InputError
+from bicliq.pipeline.events import tell
+from bicliq.pipeline.graphs.bipartite import read_graph
+from bicliq.pipeline.graphs.reduce import reduce
+from bicliq.pipeline.settings import SearchSettings
+from bicliq.pipeline.stages.extend import extended_plan, write_whole
+from bicliq.pipeline.stages.partition import write_partitions
+from bicliq.pipeline.stages.planned import PLAN_COLUMNS, Plan, PlanRecord, commit_plan, read_plan, read_plan_record
+from bicliq.pipeline.stages.publish import publish
+from bicliq.pipeline.stages.search import biclique_writer, search_partition
+from bicliq.pipeline.store.biclique_reader import BicliqueReader, Int64s
+from bicliq.pipeline.store.bicliques import MASK, SCHEMA, batches_of
+from bicliq.pipeline.store.commits import Commit
+from bicliq.pipeline.store.folder import MEND
+from bicliq.pipeline.store.labels import Hashes, read_hashes
+from bicliq.pipeline.store.layout import FORMAT, RunFolder, Store
+from bicliq.pipeline.store.manifest import moment_after
+from bicliq.pipeline.store.states import OpenedRun, latest_run, read_run
+from bicliq.pipeline.store.versions import Part, layers_of
 
 How = Literal["merged", "searched", "whole"]
 

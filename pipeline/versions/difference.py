@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-import kernels
-from pipeline.errors import BicliqError
-from pipeline.graphs.bipartite import BipartiteGraph, Int32s, gather
-from pipeline.versions.way import Way, choose_way
+from bicliq import kernels
+from bicliq.pipeline.errors import BicliqError
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, gather
+from bicliq.pipeline.versions.way import Way, choose_way
 
 Ends = tuple[Int32s, Int32s]
 Least = dict[str, int]

@@ -13,23 +13,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-import kernels
-from pipeline.columns import empty_table, values_of
-from pipeline.errors import BicliqError
-from pipeline.graphs.bipartite import Int32s, Int64s
-from pipeline.settings import PublishSettings
-from pipeline.stages.planned import Plan
-from pipeline.store.biclique_file import BicliqueWriter, layout_of
-from pipeline.store.biclique_reader import LargerSides
-from pipeline.store.bicliques import MASK, SCHEMA, SMALLER_SCHEMA, table_of
-from pipeline.store.choice import EVERYTHING
-from pipeline.store.labels import Hashes
-from pipeline.store.layout import RunFolder
-from pipeline.store.records import StoredFile
-from pipeline.store.sizes import Histogram, Sizes, rank
-from pipeline.store.versions import Layer, Part, net_changes
-from pipeline.versions.difference import AnyChanges, Step
-from pipeline.versions.way import Way
+from bicliq import kernels
+from bicliq.pipeline.columns import empty_table, values_of
+from bicliq.pipeline.errors import BicliqError
+from bicliq.pipeline.graphs.bipartite import Int32s, Int64s
+from bicliq.pipeline.settings import PublishSettings
+from bicliq.pipeline.stages.planned import Plan
+from bicliq.pipeline.store.biclique_file import BicliqueWriter, layout_of
+from bicliq.pipeline.store.biclique_reader import LargerSides
+from bicliq.pipeline.store.bicliques import MASK, SCHEMA, SMALLER_SCHEMA, table_of
+from bicliq.pipeline.store.choice import EVERYTHING
+from bicliq.pipeline.store.labels import Hashes
+from bicliq.pipeline.store.layout import RunFolder
+from bicliq.pipeline.store.records import StoredFile
+from bicliq.pipeline.store.sizes import Histogram, Sizes, rank
+from bicliq.pipeline.store.versions import Layer, Part, net_changes
+from bicliq.pipeline.versions.difference import AnyChanges, Step
+from bicliq.pipeline.versions.way import Way
 
 ROWS_A_GROUP, IDS_A_GROUP = 1 << 16, 1 << 24
 """Most rows and ids of a row group: what a reader holds at a time."""

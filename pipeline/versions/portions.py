@@ -16,18 +16,18 @@ from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from typing import Any
 
-import kernels
-from pipeline.errors import BicliqError, sentence
-from pipeline.events import tell
-from pipeline.graphs.bipartite import read_graph
-from pipeline.placement.tasks import Ended, Here, Task, hand_out
-from pipeline.placement.where import Place, Placement
-from pipeline.placement.work import WORK
-from pipeline.store.layout import RunFolder, Store
-from pipeline.store.manifest import ran_on
-from pipeline.store.records import StoredFile
-from pipeline.versions.difference import AnyChanges, Difference, Step
-from pipeline.versions.way import Way
+from bicliq import kernels
+from bicliq.pipeline.errors import BicliqError, sentence
+from bicliq.pipeline.events import tell
+from bicliq.pipeline.graphs.bipartite import read_graph
+from bicliq.pipeline.placement.tasks import Ended, Here, Task, hand_out
+from bicliq.pipeline.placement.where import Place, Placement
+from bicliq.pipeline.placement.work import WORK
+from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.manifest import ran_on
+from bicliq.pipeline.store.records import StoredFile
+from bicliq.pipeline.versions.difference import AnyChanges, Difference, Step
+from bicliq.pipeline.versions.way import Way
 
 FOUND_A_PORTION = 25_000
 """Bicliques that are expected in a portion: 0.1 s of one thread, so that all workers end at about

@@ -15,12 +15,12 @@ from collections import defaultdict
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pipeline.errors import InputError
-from pipeline.events import tell
-from pipeline.store.folder import Folder, writer_lives
-from pipeline.store.inventory import FORGOTTEN_SECONDS, PRUNED, forgotten
-from pipeline.store.layout import Store
-from pipeline.store.publications import forget
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.events import tell
+from bicliq.pipeline.store.folder import Folder, writer_lives
+from bicliq.pipeline.store.inventory import FORGOTTEN_SECONDS, PRUNED, forgotten
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.publications import forget
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 """Seconds of the units of an age."""

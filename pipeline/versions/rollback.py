@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pipeline.errors import InputError
-from pipeline.events import tell
-from pipeline.stages.publish import publish
-from pipeline.store.layout import Store
-from pipeline.store.manifest import moment_after
-from pipeline.store.publications import announce
-from pipeline.store.records import STORED, named_files
-from pipeline.store.states import latest_run, read_run
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.events import tell
+from bicliq.pipeline.stages.publish import publish
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.manifest import moment_after
+from bicliq.pipeline.store.publications import announce
+from bicliq.pipeline.store.records import STORED, named_files
+from bicliq.pipeline.store.states import latest_run, read_run
 
 
 def make_latest(store: Store, run: str) -> None:

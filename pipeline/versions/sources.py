@@ -10,15 +10,15 @@ from typing import Any, TypeAlias
 
 import xxhash
 
-from pipeline.errors import InputError
-from pipeline.formats import Edges, EdgeSource, Files, open_edges
-from pipeline.formats.columns import wants_time, wants_weight
-from pipeline.formats.files import file_system, files_of, input_errors, size_of
-from pipeline.formats.parquet import BATCH_ROWS
-from pipeline.formats.recognise import recognise
-from pipeline.formats.tables import names_its_columns
-from pipeline.redact import without_secrets
-from pipeline.settings import IngestSettings
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats import Edges, EdgeSource, Files, open_edges
+from bicliq.pipeline.formats.columns import wants_time, wants_weight
+from bicliq.pipeline.formats.files import file_system, files_of, input_errors, size_of
+from bicliq.pipeline.formats.parquet import BATCH_ROWS
+from bicliq.pipeline.formats.recognise import recognise
+from bicliq.pipeline.formats.tables import names_its_columns
+from bicliq.pipeline.redact import without_secrets
+from bicliq.pipeline.settings import IngestSettings
 
 CHOSEN = ("csv", "tsv", "parquet", "table")
 """Formats whose columns are chosen; others have fixed ones."""

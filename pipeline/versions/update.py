@@ -15,33 +15,33 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Literal
 
-import kernels
-from pipeline.errors import InputError
-from pipeline.events import tell
-from pipeline.formats import Edges, Files, name_of
-from pipeline.graphs.bipartite import read_graph, stored_sizes
-from pipeline.notify import failures_notified, notify_updated
-from pipeline.placement.machine import machine_facts
-from pipeline.placement.where import check_backends, place_changes
-from pipeline.run import Observer, StageClock, finish
-from pipeline.settings import Settings
-from pipeline.stages.extend import Extended, extend
-from pipeline.stages.limits import GraphNeeds, Limits, MemoryRoom
-from pipeline.stages.plan import plan_run
-from pipeline.stages.planned import read_plan
-from pipeline.stages.revise import revise, slide
-from pipeline.store.biclique_reader import LargerSides
-from pipeline.store.bicliques import MASK, dump_of, publish_of
-from pipeline.store.layout import FORMAT, GraphFolder, RunFolder, Store
-from pipeline.store.manifest import moment_after
-from pipeline.store.publications import announce
-from pipeline.store.records import STORED, named_files
-from pipeline.store.sizes import rank
-from pipeline.store.states import OpenedRun, latest_run, read_run
-from pipeline.store.versions import APPEARED, VANISHED, Layer, layers_of, parts_of
-from pipeline.versions.compact import compact, why_heavy
-from pipeline.versions.difference import AnyChanges, Difference, Step
-from pipeline.versions.layer import (
+from bicliq import kernels
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.events import tell
+from bicliq.pipeline.formats import Edges, Files, name_of
+from bicliq.pipeline.graphs.bipartite import read_graph, stored_sizes
+from bicliq.pipeline.notify import failures_notified, notify_updated
+from bicliq.pipeline.placement.machine import machine_facts
+from bicliq.pipeline.placement.where import check_backends, place_changes
+from bicliq.pipeline.run import Observer, StageClock, finish
+from bicliq.pipeline.settings import Settings
+from bicliq.pipeline.stages.extend import Extended, extend
+from bicliq.pipeline.stages.limits import GraphNeeds, Limits, MemoryRoom
+from bicliq.pipeline.stages.plan import plan_run
+from bicliq.pipeline.stages.planned import read_plan
+from bicliq.pipeline.stages.revise import revise, slide
+from bicliq.pipeline.store.biclique_reader import LargerSides
+from bicliq.pipeline.store.bicliques import MASK, dump_of, publish_of
+from bicliq.pipeline.store.layout import FORMAT, GraphFolder, RunFolder, Store
+from bicliq.pipeline.store.manifest import moment_after
+from bicliq.pipeline.store.publications import announce
+from bicliq.pipeline.store.records import STORED, named_files
+from bicliq.pipeline.store.sizes import rank
+from bicliq.pipeline.store.states import OpenedRun, latest_run, read_run
+from bicliq.pipeline.store.versions import APPEARED, VANISHED, Layer, layers_of, parts_of
+from bicliq.pipeline.versions.compact import compact, why_heavy
+from bicliq.pipeline.versions.difference import AnyChanges, Difference, Step
+from bicliq.pipeline.versions.layer import (
     ChangeFile,
     Roots,
     fold,
@@ -52,9 +52,9 @@ from pipeline.versions.layer import (
     publish_of_layer,
     write_changes,
 )
-from pipeline.versions.portions import Found, find_changes
-from pipeline.versions.rollback import make_latest
-from pipeline.versions.sources import (
+from bicliq.pipeline.versions.portions import Found, find_changes
+from bicliq.pipeline.versions.rollback import make_latest
+from bicliq.pipeline.versions.sources import (
     SourceFile,
     name_of_key,
     reading_of,
@@ -63,7 +63,7 @@ from pipeline.versions.sources import (
     taken_entries,
     taken_from,
 )
-from pipeline.versions.way import Way
+from bicliq.pipeline.versions.way import Way
 
 How = Literal["changes", "full run", "nothing", "taken"]
 

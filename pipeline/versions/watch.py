@@ -12,19 +12,19 @@ import time
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from pipeline.errors import InputError
-from pipeline.events import tell
-from pipeline.formats import Files
-from pipeline.notify import failures_notified
-from pipeline.redact import without_secrets
-from pipeline.run import Observer, RunSummary, resume, run
-from pipeline.settings import Settings
-from pipeline.store.layout import Store
-from pipeline.store.records import STORED, named_files
-from pipeline.store.states import latest_published
-from pipeline.versions.arrivals import Arrival, Look, look, look_at, refuse_store_inside, settled
-from pipeline.versions.sources import name_of_key, refuse_changed, source_files, taken_entries
-from pipeline.versions.update import UpdateRecord, update
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.events import tell
+from bicliq.pipeline.formats import Files
+from bicliq.pipeline.notify import failures_notified
+from bicliq.pipeline.redact import without_secrets
+from bicliq.pipeline.run import Observer, RunSummary, resume, run
+from bicliq.pipeline.settings import Settings
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.records import STORED, named_files
+from bicliq.pipeline.store.states import latest_published
+from bicliq.pipeline.versions.arrivals import Arrival, Look, look, look_at, refuse_store_inside, settled
+from bicliq.pipeline.versions.sources import name_of_key, refuse_changed, source_files, taken_entries
+from bicliq.pipeline.versions.update import UpdateRecord, update
 
 SETTLE_SECONDS = 2.0
 """Time between the two looks that must see a new file alike."""
@@ -95,7 +95,7 @@ class Watch:
     Examples
     --------
     >>> import fsspec
-    >>> from pipeline.settings import Settings
+    >>> from bicliq.pipeline.settings import Settings
     >>> watch = Watch("memory://arrive", Settings(store="memory://watched"), settle=0)
     >>> for name, rows in (("1.csv", "ann,jam bob,jam"), ("2.csv", "cid,jam")):
     ...     with fsspec.open(f"memory://arrive/{name}", "w") as table:

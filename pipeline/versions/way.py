@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import kernels
+from bicliq import kernels
 
 FEW_PATHS = 50_000
 """Paths of two edges over the changes that are worth neither an estimate nor a full run."""

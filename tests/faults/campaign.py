@@ -26,10 +26,10 @@ import numpy as np
 import psutil
 import pytest
 
-from pipeline.errors import BicliqError
-from pipeline.stages.verify import verify_store
-from pipeline.store.layout import Store
-from pipeline.store.results import open_run
+from bicliq.pipeline.errors import BicliqError
+from bicliq.pipeline.stages.verify import verify_store
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.results import open_run
 from tests.faults.commands import COMMANDS, PATIENCE, Cluster, Table, write_tables
 
 WRITERS = ["run", "update", "count", "clique", "resume", "watch", "compact"]

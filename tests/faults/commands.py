@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.store.layout import Store
-from pipeline.store.results import open_run
-from pipeline.store.states import latest_run
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.store.states import latest_run
 from tests.faults.network import Line
 
 ROOT = Path(__file__).parents[2]
@@ -166,7 +166,7 @@ class Table:
         named = {**tables, "run": run, "scheduler": scheduler}
         words = [word.format(**named) for word in line.split()]
         return subprocess.Popen(
-            [sys.executable, "-m", "flows.cli", *words, "--store", str(store), "--json", *more],
+            [sys.executable, "-m", "bicliq.flows.cli", *words, "--store", str(store), "--json", *more],
             cwd=ROOT,
             env={**os.environ, **self.variables, **variables},
             stdout=subprocess.PIPE,

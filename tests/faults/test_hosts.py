@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.settings import load_settings
-from pipeline.stages.search import enumerate_table
+from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.stages.search import enumerate_table
 from tests.faults.hosts import ROOT, SCHEDULER, STORE, Host, folders, namespaces, why_no_namespaces
 from tests.integration.server import wait_for
 from tests.integration.stored_graphs import random_graph
@@ -68,7 +68,7 @@ class Rack:
 
     def bicliq(self, host: Host, *words: str) -> dict:
         """The answer of a command that is given on a host."""
-        return json.loads(host.answer("flows.cli", *words, "--json", **self.variables))
+        return json.loads(host.answer("bicliq.flows.cli", *words, "--json", **self.variables))
 
     def requests(self) -> list[tuple[str, str, str]]:
         """Requests to the store that were answered well: from where, what, and of which file."""
@@ -161,14 +161,14 @@ def test_hosts_that_share_nothing_find_the_same_and_search_nothing_twice(cluster
     assert verified["problems"] == []
     for host in cluster.others:
         kept = {str(path) for path in host.files() if not str(path).startswith(("tmp/dask-scratch-space", "home/"))}
-        assert kept <= {"ready", "dask.log", "flows.cli.log"}, "partitions lie in the store alone"
+        assert kept <= {"ready", "dask.log", "bicliq.flows.cli.log"}, "partitions lie in the store alone"
     if cluster.desk.enter:
         readers = {at for at, what, file in requests if what == "GET" and file.endswith(".arrow")}
         assert readers <= {host.address.replace("10.0.", "10.1.") for host in cluster.others}
         words[words.index(LAKE)] = "groups"
-        refused = cluster.desk.start("flows.cli", *words, **cluster.variables)
+        refused = cluster.desk.start("bicliq.flows.cli", *words, **cluster.variables)
         assert refused.wait(200) == 2, "a folder of the desk is no store for the others"
-        assert "one that all machines of the cluster reach by this name" in cluster.desk.log("flows.cli")
+        assert "one that all machines of the cluster reach by this name" in cluster.desk.log("bicliq.flows.cli")
         little_is_said(cluster)
 
 
@@ -214,7 +214,7 @@ def test_a_host_that_is_cut_off_is_no_loss(cluster, tmp_path):
     assert searched_after_their_commit(cluster.requests()) == []
     counted = ["count", "edges.csv", "3", "3", "--store", LAKE, "--scheduler", cluster.scheduler]
     alone = subprocess.run(
-        [sys.executable, "-m", "flows.cli", "count", str(tmp_path / "edges.csv"), "3", "3", "--json"],
+        [sys.executable, "-m", "bicliq.flows.cli", "count", str(tmp_path / "edges.csv"), "3", "3", "--json"],
         capture_output=True, text=True, check=True, cwd=ROOT,
     )  # fmt: skip
     assert cluster.bicliq(cluster.desk, *counted)["counts"] == json.loads(alone.stdout)["counts"]

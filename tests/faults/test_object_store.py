@@ -13,16 +13,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.errors import StorageError, may_heal
-from pipeline.settings import PlanSettings, SearchSettings
-from pipeline.stages.partition import write_partitions
-from pipeline.stages.plan import plan
-from pipeline.stages.publish import publish
-from pipeline.stages.search import search_partition
-from pipeline.stages.search_run import search_run
-from pipeline.stages.verify import verify, verify_store
-from pipeline.store.layout import Store
-from pipeline.store.results import open_run
+from bicliq.pipeline.errors import StorageError, may_heal
+from bicliq.pipeline.settings import PlanSettings, SearchSettings
+from bicliq.pipeline.stages.partition import write_partitions
+from bicliq.pipeline.stages.plan import plan
+from bicliq.pipeline.stages.publish import publish
+from bicliq.pipeline.stages.search import search_partition
+from bicliq.pipeline.stages.search_run import search_run
+from bicliq.pipeline.stages.verify import verify, verify_store
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.results import open_run
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, put_graph, random_graph
 
 pytest.importorskip("s3fs")
@@ -197,7 +197,7 @@ def write_table(folder: Path) -> str:
 def bicliq(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command that waits half a second for an answer; a hang is an error."""
     return subprocess.run(
-        [sys.executable, "-m", "flows.cli", *arguments],
+        [sys.executable, "-m", "bicliq.flows.cli", *arguments],
         env={**os.environ, "FSSPEC_S3": QUICK},
         capture_output=True,
         text=True,

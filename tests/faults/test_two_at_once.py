@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, load_settings
-from pipeline.stages.ingest import ingest
-from pipeline.stages.plan import plan
-from pipeline.stages.planned import plan_files, read_plan, read_plan_record
-from pipeline.stages.search import enumerate_table
-from pipeline.stages.verify import verify_store
-from pipeline.store.layout import Store
+from bicliq.pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, load_settings
+from bicliq.pipeline.stages.ingest import ingest
+from bicliq.pipeline.stages.plan import plan
+from bicliq.pipeline.stages.planned import plan_files, read_plan, read_plan_record
+from bicliq.pipeline.stages.search import enumerate_table
+from bicliq.pipeline.stages.verify import verify_store
+from bicliq.pipeline.store.layout import Store
 from tests.faults.bad_object_store import Door
 from tests.faults.commands import PATIENCE, ROOT
 from tests.faults.conftest import BUCKET
@@ -41,7 +41,7 @@ def write_table(folder: Path) -> None:
 
 def given(way: str, folder: Path, store: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "flows.cli", "run", str(folder / "table.csv"), "--store", store, "--json", *WAYS[way]],
+        [sys.executable, "-m", "bicliq.flows.cli", "run", str(folder / "table.csv"), "--store", store, "--json", *WAYS[way]],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

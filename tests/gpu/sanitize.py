@@ -15,16 +15,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-import kernels
-from kernels.contracts import CODECS, Compression
-from kernels.cuda import butterflies as cuda_butterflies
-from kernels.cuda import finding as cuda_finding
-from kernels.cuda import nvcomp
-from kernels.cuda import row_groups as cuda_row_groups
-from kernels.cuda import stream as cuda_stream
-from kernels.cuda.device import MEMORY_VARIABLE
-from kernels.cuda.row_groups import DeviceRowGroups, encode_on_device
-from kernels.cuda.tuning import Tuning, tuned
+from bicliq import kernels
+from bicliq.kernels.contracts import CODECS, Compression
+from bicliq.kernels.cuda import butterflies as cuda_butterflies
+from bicliq.kernels.cuda import finding as cuda_finding
+from bicliq.kernels.cuda import nvcomp
+from bicliq.kernels.cuda import row_groups as cuda_row_groups
+from bicliq.kernels.cuda import stream as cuda_stream
+from bicliq.kernels.cuda.device import MEMORY_VARIABLE
+from bicliq.kernels.cuda.row_groups import DeviceRowGroups, encode_on_device
+from bicliq.kernels.cuda.tuning import Tuning, tuned
 
 FEW_WARPS = Tuning(warps_a_block=4, blocks_a_multiprocessor=1, most_multiprocessors=2, nodes_a_poll=2)
 MEMORY = 512 << 20  # bytes; what the search takes is cleared and tracked word by word

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import kernels
-from flows.cli import invoke
-from kernels import maximum_clique
+from bicliq import kernels
+from bicliq.flows.cli import invoke
+from bicliq.kernels import maximum_clique
 from tests import dimacs
 
 REASON = kernels.why_not("cuda")

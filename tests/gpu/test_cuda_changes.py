@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-import kernels
-from kernels.cuda import stream as cuda_stream
-from kernels.cuda.device import MEMORY_VARIABLE
-from pipeline.run import run
-from pipeline.settings import load_settings
-from pipeline.store.layout import Store
-from pipeline.versions.update import update
+from bicliq import kernels
+from bicliq.kernels.cuda import stream as cuda_stream
+from bicliq.kernels.cuda.device import MEMORY_VARIABLE
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.versions.update import update
 from tests.gpu.test_cuda_enumeration import random_graph
 from tests.real_graphs import load
 
@@ -66,7 +66,7 @@ def test_small_memory_and_small_groups_change_nothing(monkeypatch: pytest.Monkey
     expected = found_by(graph, ends, "cpu")
     monkeypatch.setenv(MEMORY_VARIABLE, str(256 << 20))
     monkeypatch.setattr(cuda_stream, "OUTPUT_WORDS_KEPT", 1 << 12)
-    monkeypatch.setattr("kernels.changes.PATHS_A_SEARCH", 20_000)
+    monkeypatch.setattr("bicliq.kernels.changes.PATHS_A_SEARCH", 20_000)
     assert found_by(graph, ends, "cuda") == expected
 
 

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-import kernels
-from kernels.cuda import butterflies as cuda_butterflies
-from kernels.cuda import counting as cuda_count
-from kernels.cuda import pivots as cuda_pivots
-from kernels.cuda import table as cuda_table
-from kernels.cuda.device import MEMORY_VARIABLE
-from pipeline.bench.peers import count_peers
-from pipeline.questions.count import count_run, count_table
-from pipeline.questions.count_asked import CountAsked
-from pipeline.settings import load_settings
-from pipeline.store.records import named_files
-from pipeline.store.results import open_run
+from bicliq import kernels
+from bicliq.kernels.cuda import butterflies as cuda_butterflies
+from bicliq.kernels.cuda import counting as cuda_count
+from bicliq.kernels.cuda import pivots as cuda_pivots
+from bicliq.kernels.cuda import table as cuda_table
+from bicliq.kernels.cuda.device import MEMORY_VARIABLE
+from bicliq.pipeline.bench.peers import count_peers
+from bicliq.pipeline.questions.count import count_run, count_table
+from bicliq.pipeline.questions.count_asked import CountAsked
+from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.store.records import named_files
+from bicliq.pipeline.store.results import open_run
 from tests import real_graphs
 from tests.real_graphs import DATA
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import kernels
-from kernels.cuda import search_memory
+from bicliq import kernels
+from bicliq.kernels.cuda import search_memory
 from tests.reference.brute_force import maximal_bicliques
 
 REASON = kernels.why_not("cuda")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import kernels
-from kernels.cuda import finding
-from kernels.cuda.tuning import Tuning, tuned
-from kernels.finding import OBJECTIVES
+from bicliq import kernels
+from bicliq.kernels.cuda import finding
+from bicliq.kernels.cuda.tuning import Tuning, tuned
+from bicliq.kernels.finding import OBJECTIVES
 from tests.real_graphs import DIGESTS, load
 
 REASON = kernels.why_not("cuda")

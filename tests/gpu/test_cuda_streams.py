@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import kernels
-from kernels.cuda import stream as cuda_stream
-from kernels.cuda.device import MEMORY_VARIABLE
+from bicliq import kernels
+from bicliq.kernels.cuda import stream as cuda_stream
+from bicliq.kernels.cuda.device import MEMORY_VARIABLE
 from tests.gpu.test_cuda_enumeration import GRAPHS as COUNTED
 from tests.gpu.test_cuda_enumeration import random_graph
 

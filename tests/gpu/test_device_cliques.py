@@ -9,21 +9,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kernels import BackendError, maximum_clique, project_one_mode
-from pipeline.bench.cores import core_numbers
-from pipeline.graphs import projection
-from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.graphs.cores import cores_by_halving
-from pipeline.graphs.undirected import UndirectedGraph, project
-from pipeline.placement import where
-from pipeline.placement.device import to_device, why_no_data_on_device
-from pipeline.questions import clique_by_cores
-from pipeline.questions.clique import CliqueQuestion, answer, find_clique, read_graph_of
-from pipeline.questions.clique_by_cores import induced_part
-from pipeline.settings import IngestSettings
-from pipeline.stages.in_memory import project_table, read_undirected
-from pipeline.stages.ingest import ingest
-from pipeline.store.layout import Store
+from bicliq.kernels import BackendError, maximum_clique, project_one_mode
+from bicliq.pipeline.bench.cores import core_numbers
+from bicliq.pipeline.graphs import projection
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.graphs.cores import cores_by_halving
+from bicliq.pipeline.graphs.undirected import UndirectedGraph, project
+from bicliq.pipeline.placement import where
+from bicliq.pipeline.placement.device import to_device, why_no_data_on_device
+from bicliq.pipeline.questions import clique_by_cores
+from bicliq.pipeline.questions.clique import CliqueQuestion, answer, find_clique, read_graph_of
+from bicliq.pipeline.questions.clique_by_cores import induced_part
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.in_memory import project_table, read_undirected
+from bicliq.pipeline.stages.ingest import ingest
+from bicliq.pipeline.store.layout import Store
 from tests import dimacs, real_graphs
 from tests.real_graphs import DATA
 from tests.reference import cores as reference

@@ -10,19 +10,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.errors import InputError
-from pipeline.graphs.bipartite import BipartiteGraph, read_graph
-from pipeline.graphs.generate import generate
-from pipeline.graphs.reduce import reduce
-from pipeline.placement.device import why_no_data_on_device
-from pipeline.settings import IngestSettings, PlanSettings, SearchSettings
-from pipeline.stages import device_ingest, device_reading
-from pipeline.stages.ingest import ingest, read_edge_table
-from pipeline.stages.plan import plan
-from pipeline.stages.profile import profile
-from pipeline.stages.profile import two_hop_sizes as two_hop_of
-from pipeline.store.layout import Store
-from pipeline.store.records import named_files
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
+from bicliq.pipeline.graphs.generate import generate
+from bicliq.pipeline.graphs.reduce import reduce
+from bicliq.pipeline.placement.device import why_no_data_on_device
+from bicliq.pipeline.settings import IngestSettings, PlanSettings, SearchSettings
+from bicliq.pipeline.stages import device_ingest, device_reading
+from bicliq.pipeline.stages.ingest import ingest, read_edge_table
+from bicliq.pipeline.stages.plan import plan
+from bicliq.pipeline.stages.profile import profile
+from bicliq.pipeline.stages.profile import two_hop_sizes as two_hop_of
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.records import named_files
 from tests.gpu.records import without_times
 from tests.real_graphs import DATA
 
@@ -68,8 +68,8 @@ def test_konect_files_give_the_cpus_table(chunks, options):
 @pytest.mark.parametrize("text", [False, True])
 @pytest.mark.parametrize("name", ["table.parquet", "table.csv", "folder"])
 def test_generated_tables_give_the_cpus_table(tmp_path, chunks, name, text, monkeypatch):
-    monkeypatch.setattr("pipeline.graphs.generate.CHUNK_EDGES", 4000)
-    monkeypatch.setattr("pipeline.graphs.generate.FILE_CHUNKS", 2)
+    monkeypatch.setattr("bicliq.pipeline.graphs.generate.CHUNK_EDGES", 4000)
+    monkeypatch.setattr("bicliq.pipeline.graphs.generate.FILE_CHUNKS", 2)
     generate(str(tmp_path / name), 3000, 500, 20_000, seed=5, text=text)
     assert_same(tmp_path / name)
 
@@ -174,7 +174,7 @@ def test_weights_are_united_exactly_or_by_the_cpu(tmp_path, chunks):
 
 @pytest.mark.parametrize("name", ["marvel.parquet", "out.edit-nawiki"])
 def test_graph_profile_and_plan_are_those_of_the_cpu(tmp_path, name, monkeypatch):
-    monkeypatch.setattr("pipeline.stages.ingest.ROWS_WORTH_THE_DEVICE", 0)
+    monkeypatch.setattr("bicliq.pipeline.stages.ingest.ROWS_WORTH_THE_DEVICE", 0)
     options = IngestSettings(left="u", right="v") if name.endswith("parquet") else IngestSettings()
     found = {}
     for backend in ("cpu", "cuda"):
@@ -201,8 +201,8 @@ def test_graph_profile_and_plan_are_those_of_the_cpu(tmp_path, name, monkeypatch
 def test_cores_and_two_hop_neighbourhoods_are_those_of_the_cpu(tmp_path):
     import cupy
 
-    from pipeline.bench.two_hop import two_hop_by_cugraph, two_hop_by_merge
-    from pipeline.stages.device_profile import two_hop_sizes
+    from bicliq.pipeline.bench.two_hop import two_hop_by_cugraph, two_hop_by_merge
+    from bicliq.pipeline.stages.device_profile import two_hop_sizes
 
     store = Store.open(str(tmp_path / "store"))
     graph = ingest(str(DATA / "marvel.parquet"), store, IngestSettings(left="u", right="v")).graph
@@ -223,7 +223,7 @@ def test_cores_and_two_hop_neighbourhoods_are_those_of_the_cpu(tmp_path):
 def test_a_graph_without_edges_has_components_of_one(tmp_path):
     import cupy
 
-    from pipeline.stages.profile import components
+    from bicliq.pipeline.stages.profile import components
 
     empty = BipartiteGraph(2, 3, cupy.zeros(3, cupy.int64), cupy.zeros(0, cupy.int32))
     assert [side.tolist() for side in components(empty)] == [[0, 1], [2, 3, 4]]

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-import kernels
-from kernels.cuda.device import current_device
-from kernels.cuda.search_program import compiled_search
-from kernels.cuda.tuning import Tuning, tuned
+from bicliq import kernels
+from bicliq.kernels.cuda.device import current_device
+from bicliq.kernels.cuda.search_program import compiled_search
+from bicliq.kernels.cuda.tuning import Tuning, tuned
 from tests.real_graphs import COUNTS, DIGESTS, load
 
 REASON = kernels.why_not("cuda")

@@ -6,22 +6,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.errors import BackendError
-from pipeline.placement import fallback, where
-from pipeline.placement.device import cudf_and_cupy, why_no_data_on_device
-from pipeline.placement.where import place_data
-from pipeline.questions.clique import CliqueQuestion, answer
-from pipeline.questions.count import count_run, count_table
-from pipeline.questions.count_asked import CountAsked
-from pipeline.run import run
-from pipeline.settings import IngestSettings, PlanSettings, SearchSettings, load_settings
-from pipeline.stages.in_memory import project_table
-from pipeline.stages.ingest import ingest
-from pipeline.stages.partition import read_partition, write_partitions
-from pipeline.stages.plan import plan
-from pipeline.stages.profile import profile, two_hop
-from pipeline.stages.search import enumerate_table
-from pipeline.store.layout import Store
+from bicliq.pipeline.errors import BackendError
+from bicliq.pipeline.placement import fallback, where
+from bicliq.pipeline.placement.device import cudf_and_cupy, why_no_data_on_device
+from bicliq.pipeline.placement.where import place_data
+from bicliq.pipeline.questions.clique import CliqueQuestion, answer
+from bicliq.pipeline.questions.count import count_run, count_table
+from bicliq.pipeline.questions.count_asked import CountAsked
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import IngestSettings, PlanSettings, SearchSettings, load_settings
+from bicliq.pipeline.stages.in_memory import project_table
+from bicliq.pipeline.stages.ingest import ingest
+from bicliq.pipeline.stages.partition import read_partition, write_partitions
+from bicliq.pipeline.stages.plan import plan
+from bicliq.pipeline.stages.profile import profile, two_hop
+from bicliq.pipeline.stages.search import enumerate_table
+from bicliq.pipeline.store.layout import Store
 from tests.gpu.records import without_times
 from tests.real_graphs import DATA
 

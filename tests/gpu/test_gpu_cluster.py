@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-import kernels
-from pipeline.bench.scaling import measure_scaling
-from pipeline.graphs.bipartite import read_graph
-from pipeline.placement.cluster import open_cluster
-from pipeline.placement.device import why_no_data_on_device
-from pipeline.run import run
-from pipeline.settings import (
+from bicliq import kernels
+from bicliq.pipeline.bench.scaling import measure_scaling
+from bicliq.pipeline.graphs.bipartite import read_graph
+from bicliq.pipeline.placement.cluster import open_cluster
+from bicliq.pipeline.placement.device import why_no_data_on_device
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import (
     ClusterSettings,
     IngestSettings,
     PlanSettings,
@@ -24,13 +24,13 @@ from pipeline.settings import (
     SearchSettings,
     load_settings,
 )
-from pipeline.stages.ingest import ingest
-from pipeline.stages.plan import plan
-from pipeline.stages.verify import verify
-from pipeline.store.biclique_file import BicliqueWriter
-from pipeline.store.device_bicliques import DeviceBicliqueWriter
-from pipeline.store.layout import Store
-from pipeline.store.sizes import Sizes
+from bicliq.pipeline.stages.ingest import ingest
+from bicliq.pipeline.stages.plan import plan
+from bicliq.pipeline.stages.verify import verify
+from bicliq.pipeline.store.biclique_file import BicliqueWriter
+from bicliq.pipeline.store.device_bicliques import DeviceBicliqueWriter
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.sizes import Sizes
 from tests.integration.server import wait_for
 from tests.real_graphs import COUNTS, DATA
 

@@ -13,69 +13,69 @@ report, rules, notify, lineage, run, questions, versions, repair, bench.
 from __future__ import annotations
 
 BASE = [
-    "pipeline.bounds",
-    "pipeline.columns",
-    "pipeline.redact",
-    "pipeline.errors",
-    "pipeline.events",
-    "pipeline.settings",
+    "bicliq.pipeline.bounds",
+    "bicliq.pipeline.columns",
+    "bicliq.pipeline.redact",
+    "bicliq.pipeline.errors",
+    "bicliq.pipeline.events",
+    "bicliq.pipeline.settings",
 ]
-BELOW_STAGES = [*BASE, "pipeline.formats.*", "pipeline.placement.*", "pipeline.store.*", "pipeline.graphs.*"]
+BELOW_STAGES = [*BASE, "bicliq.pipeline.formats.*", "bicliq.pipeline.placement.*", "bicliq.pipeline.store.*", "bicliq.pipeline.graphs.*"]
 BELOW_FLOWS = [
     *BELOW_STAGES,
-    "pipeline.stages.*",
-    "pipeline.notify",
-    "pipeline.lineage",
-    "pipeline.run",
-    "pipeline.questions.*",
-    "pipeline.results.*",
-    "pipeline.report.*",
-    "pipeline.versions.*",
+    "bicliq.pipeline.stages.*",
+    "bicliq.pipeline.notify",
+    "bicliq.pipeline.lineage",
+    "bicliq.pipeline.run",
+    "bicliq.pipeline.questions.*",
+    "bicliq.pipeline.results.*",
+    "bicliq.pipeline.report.*",
+    "bicliq.pipeline.versions.*",
 ]
 
 MAY_IMPORT: dict[str, list[str]] = {
-    "kernels": ["kernels.*"],
-    "kernels.cuda": ["kernels.contracts", "kernels.cpu", "kernels.digest", "kernels.errors"],
-    "pipeline": ["pipeline.*"],  # its face: names that are loaded from their rooms when they are asked for
-    "pipeline.bounds": [],
-    "pipeline.columns": [],
-    "pipeline.redact": [],
-    "pipeline.errors": ["kernels.errors", "pipeline.redact"],
-    "pipeline.events": ["pipeline.redact"],
-    "pipeline.settings": ["pipeline.bounds", "pipeline.errors"],
-    "pipeline.picture": ["pipeline.errors"],
-    "pipeline.formats": [*BASE, "kernels"],
-    "pipeline.placement": [*BASE, "kernels", "kernels.cpu", "kernels.cuda.*"],  # it knows what can run where
-    "pipeline.store": [*BASE, "kernels", "pipeline.placement.*"],
-    "pipeline.results": [*BASE, "pipeline.store.*", "pipeline.graphs.*"],
-    "pipeline.graphs": [*BASE, "kernels", "pipeline.formats.*", "pipeline.placement.*", "pipeline.store.*"],
-    "pipeline.stages": [*BELOW_STAGES, "kernels"],
-    "pipeline.report": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.results.*"],
-    "pipeline.rules": [*BASE, "pipeline.store.*", "pipeline.graphs.*", "pipeline.results.*"],
-    "pipeline.lineage": BASE,
-    "pipeline.notify": [*BASE, "pipeline.store.*", "pipeline.rules"],
-    "pipeline.run": [*BELOW_STAGES, "kernels", "pipeline.stages.*", "pipeline.notify", "pipeline.lineage"],
-    "pipeline.questions": [
+    "bicliq.kernels": ["bicliq.kernels.*"],
+    "bicliq.kernels.cuda": ["bicliq.kernels.contracts", "bicliq.kernels.cpu", "bicliq.kernels.digest", "bicliq.kernels.errors"],
+    "bicliq.pipeline": ["bicliq.pipeline.*"],  # its face: names that are loaded from their rooms when they are asked for
+    "bicliq.pipeline.bounds": [],
+    "bicliq.pipeline.columns": [],
+    "bicliq.pipeline.redact": [],
+    "bicliq.pipeline.errors": ["bicliq.kernels.errors", "bicliq.pipeline.redact"],
+    "bicliq.pipeline.events": ["bicliq.pipeline.redact"],
+    "bicliq.pipeline.settings": ["bicliq.pipeline.bounds", "bicliq.pipeline.errors"],
+    "bicliq.pipeline.picture": ["bicliq.pipeline.errors"],
+    "bicliq.pipeline.formats": [*BASE, "bicliq.kernels"],
+    "bicliq.pipeline.placement": [*BASE, "bicliq.kernels", "bicliq.kernels.cpu", "bicliq.kernels.cuda.*"],  # it knows what can run where
+    "bicliq.pipeline.store": [*BASE, "bicliq.kernels", "bicliq.pipeline.placement.*"],
+    "bicliq.pipeline.results": [*BASE, "bicliq.pipeline.store.*", "bicliq.pipeline.graphs.*"],
+    "bicliq.pipeline.graphs": [*BASE, "bicliq.kernels", "bicliq.pipeline.formats.*", "bicliq.pipeline.placement.*", "bicliq.pipeline.store.*"],
+    "bicliq.pipeline.stages": [*BELOW_STAGES, "bicliq.kernels"],
+    "bicliq.pipeline.report": [*BELOW_STAGES, "bicliq.kernels", "bicliq.pipeline.stages.*", "bicliq.pipeline.results.*"],
+    "bicliq.pipeline.rules": [*BASE, "bicliq.pipeline.store.*", "bicliq.pipeline.graphs.*", "bicliq.pipeline.results.*"],
+    "bicliq.pipeline.lineage": BASE,
+    "bicliq.pipeline.notify": [*BASE, "bicliq.pipeline.store.*", "bicliq.pipeline.rules"],
+    "bicliq.pipeline.run": [*BELOW_STAGES, "bicliq.kernels", "bicliq.pipeline.stages.*", "bicliq.pipeline.notify", "bicliq.pipeline.lineage"],
+    "bicliq.pipeline.questions": [
         *BELOW_STAGES,
-        "kernels",
-        "pipeline.picture",
-        "pipeline.stages.*",
-        "pipeline.report.*",
-        "pipeline.run",
+        "bicliq.kernels",
+        "bicliq.pipeline.picture",
+        "bicliq.pipeline.stages.*",
+        "bicliq.pipeline.report.*",
+        "bicliq.pipeline.run",
     ],
-    "pipeline.versions": [
+    "bicliq.pipeline.versions": [
         *BELOW_STAGES,
-        "kernels",
-        "pipeline.stages.*",
-        "pipeline.results.*",
-        "pipeline.run",
-        "pipeline.notify",
+        "bicliq.kernels",
+        "bicliq.pipeline.stages.*",
+        "bicliq.pipeline.results.*",
+        "bicliq.pipeline.run",
+        "bicliq.pipeline.notify",
     ],
-    "pipeline.repair": BELOW_FLOWS,
-    "pipeline.bench": ["pipeline.*", "kernels.*"],
-    "flows": BELOW_FLOWS,
-    "bicliq": BELOW_FLOWS,  # pipeline/face: what `import bicliq` gives
-    "flows.cli": ["flows.*", "pipeline.*"],
+    "bicliq.pipeline.repair": BELOW_FLOWS,
+    "bicliq.pipeline.bench": ["bicliq.pipeline.*", "bicliq.kernels.*"],
+    "bicliq.flows": BELOW_FLOWS,
+    "bicliq": BELOW_FLOWS,  # the folder bicliq: what `import bicliq` gives
+    "bicliq.flows.cli": ["bicliq.flows.*", "bicliq.pipeline.*"],
 }
 
 STILL_TO_MEND: dict[tuple[str, str], str] = {}
@@ -87,7 +87,7 @@ def room_of(module: str) -> str | None:
     """The room of a module, or None where the table has none for it."""
     rooms = [room for room in MAY_IMPORT if module == room or module.startswith(f"{room}.")]
     room = max(rooms, key=len, default=None)
-    if room is None or (room in ("pipeline", "flows") and module != room and not _stands_alone(room, module)):
+    if room is None or (room in ("bicliq", "bicliq.pipeline", "bicliq.flows") and module != room and not _stands_alone(room, module)):
         return None
     return room
 
@@ -95,7 +95,8 @@ def room_of(module: str) -> str | None:
 def _stands_alone(room: str, module: str) -> bool:
     """Whether a module directly below a package is no room of its own: so it is with flows, one
     file a flow."""
-    return room == "flows" and module.count(".") == 1
+    return (room == "bicliq.flows" and module.count(".") == 2) or (
+        room == "bicliq" and module.count(".") == 1)
 
 
 def allowed(importer_room: str, imported: str) -> bool:

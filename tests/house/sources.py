@@ -9,9 +9,8 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("kernels", "pipeline", "flows", "bicliq")
-FACE = Path("pipeline/face")
-"""What lies below is on the import path itself: the package `bicliq`."""
+PACKAGES = ("bicliq.kernels", "bicliq.pipeline", "bicliq.flows", "bicliq")
+"""Each is a folder at the top, named by its last part."""
 
 CODE = {".py", ".hpp", ".cpp", ".cu"}
 NOT_OURS = {"__pycache__", ".venv", ".ruff_cache", "build", ".git"}
@@ -20,7 +19,7 @@ NOT_OURS = {"__pycache__", ".venv", ".ruff_cache", "build", ".git"}
 @cache
 def files(*suffixes: str) -> list[Path]:
     """Files of the house with these suffixes, as paths from its root."""
-    rooms = [ROOT / room for room in ("kernels", "pipeline", "flows", "tests", "notebooks", "docs")]
+    rooms = [ROOT / room for room in ("bicliq", "kernels", "pipeline", "flows", "tests", "notebooks", "docs")]
     found = [*ROOT.glob("*"), *(path for room in rooms for path in room.rglob("*"))]
     return sorted(
         path.relative_to(ROOT)
@@ -34,9 +33,11 @@ def modules() -> dict[str, Path]:
     """Modules of the packages by their dotted names."""
     named = {}
     for path in files(".py"):
-        inside = path.relative_to(FACE) if path.is_relative_to(FACE) else path
-        if inside.parts[0] in PACKAGES:
-            named[".".join(inside.with_suffix("").parts).removesuffix(".__init__")] = path
+        name = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+        if path.parts[0] == "bicliq":
+            named[name] = path
+        elif f"bicliq.{path.parts[0]}" in PACKAGES:
+            named[f"bicliq.{name}"] = path
     return named
 
 

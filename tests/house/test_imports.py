@@ -56,7 +56,7 @@ def test_the_table_of_rooms_has_no_cycle():
     rooms = {
         room: {other for other in MAY_IMPORT if other != room and allowed(room, other)}
         for room in MAY_IMPORT
-        if room not in ("kernels", "kernels.cuda", "pipeline")
+        if room not in ("bicliq.kernels", "bicliq.kernels.cuda", "bicliq.pipeline")
     }
     assert list(TopologicalSorter(rooms).static_order())
 
@@ -93,19 +93,19 @@ def test_no_modules_import_each_other_when_they_are_loaded():
 
 def test_the_kernels_know_neither_tables_nor_clusters():
     for name in modules():
-        if name.startswith("kernels"):
+        if name.startswith("bicliq.kernels"):
             assert not libraries(name) & ABOVE_KERNELS, modules()[name]
 
 
 def test_the_pipeline_knows_neither_prefect_nor_a_terminal():
     for name in modules():
-        if name.startswith("pipeline"):
+        if name.startswith("bicliq.pipeline"):
             assert not libraries(name) & ABOVE_PIPELINE, modules()[name]
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_optional_libraries_are_not_imported_at_module_level(package):
-    of_package = [name for name in modules() if name.split(".")[0] == package]
+    of_package = [name for name in modules() if name == package or name.startswith(f"{package}.")]
     assert of_package
     for name in of_package:
         assert not libraries(name, when_loaded=True) & OPTIONAL, modules()[name]
@@ -114,7 +114,7 @@ def test_optional_libraries_are_not_imported_at_module_level(package):
 def test_help_loads_none_of_the_heavy_libraries():
     heavy = ("prefect", "dask", "pandas", "pyarrow", "numpy", "pydantic")
     script = (
-        "import sys; from flows.cli import invoke; code = invoke(['--help']);"
+        "import sys; from bicliq.flows.cli import invoke; code = invoke(['--help']);"
         f" print([m for m in {heavy} if m in sys.modules], file=sys.stderr); sys.exit(code)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -132,12 +132,12 @@ def test_a_small_table_loads_neither_pandas_nor_scipy_nor_a_cluster(command, tmp
     arguments = {"run": [table, *store], "update": [more, *store], "count": [table, "2", "2"]}
     arguments |= dict.fromkeys(("verify", "top", "show", "diff"), store)
     for made in before.get(command, ()):
-        line = [sys.executable, "-m", "flows.cli", made, *arguments[made]]
+        line = [sys.executable, "-m", "bicliq.flows.cli", made, *arguments[made]]
         subprocess.run(line, capture_output=True, check=True)
     heavy = ("pandas", "scipy", "dask", "distributed", "prefect", "matplotlib", "pygments")
     line = [command, *arguments.get(command, [table]), "--json"]
     script = (
-        f"import sys; from flows.cli import invoke; code = invoke({line});"
+        f"import sys; from bicliq.flows.cli import invoke; code = invoke({line});"
         f" print([m for m in {heavy} if m in sys.modules], file=sys.stderr); sys.exit(code)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

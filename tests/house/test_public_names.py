@@ -17,15 +17,15 @@ import pytest
 
 from tests.house.sources import files, modules, tree_of
 
-FACES = ("kernels", "pipeline", "bicliq")
+FACES = ("bicliq.kernels", "bicliq.pipeline", "bicliq")
 """Packages whose names are the library that others import."""
 
 STILL_TO_TEST = {
-    "pipeline.bench.choice",
-    "pipeline.bench.clique",
-    "pipeline.bench.projected_cliques",
-    "pipeline.bench.random_cliques",
-    "pipeline.formats",
+    "bicliq.pipeline.bench.choice",
+    "bicliq.pipeline.bench.clique",
+    "bicliq.pipeline.bench.projected_cliques",
+    "bicliq.pipeline.bench.random_cliques",
+    "bicliq.pipeline.formats",
 }
 """Modules of whose public names some are used by no test. Only ever fewer."""
 
@@ -70,7 +70,7 @@ def homes(module: str, name: str) -> set[tuple[str, str]]:
 
 
 def test_there_are_public_names():
-    assert {"kernels", "pipeline", "pipeline.formats"} <= set(public_names())
+    assert {"bicliq.kernels", "bicliq.pipeline", "bicliq.pipeline.formats"} <= set(public_names())
 
 
 @pytest.mark.parametrize("module", sorted(public_names()))
@@ -89,7 +89,7 @@ def test_no_public_name_is_that_of_a_module(module):
     assert not [name for name in public_names()[module] if isinstance(getattr(shown, name), ModuleType)]
 
 
-@pytest.mark.parametrize("first", ["", "import pipeline.stages.search_run, pipeline.run, kernels.clique"])
+@pytest.mark.parametrize("first", ["", "import bicliq.pipeline.stages.search_run, bicliq.pipeline.run, bicliq.kernels.clique"])
 @pytest.mark.parametrize("face", FACES)
 def test_public_names_are_the_same_in_any_order_of_imports(face, first):
     script = f"{first}\nimport {face}\nprint(*(type(getattr({face}, n)).__name__ for n in {face}.__all__))"
@@ -116,7 +116,7 @@ def test_public_names_are_shown_in_an_example(face):
     missing = []
     for name in public_names()[face]:
         thing = getattr(shown, name)
-        elsewhere = isinstance(thing, type) and (face != "pipeline" or name in of_face)
+        elsewhere = isinstance(thing, type) and (face != "bicliq.pipeline" or name in of_face)
         if not elsewhere and not examples_of(thing):
             missing.append(name)
     assert not missing, f"{face}: no example shows {missing}; write one in their docstrings, or in that of {face}"

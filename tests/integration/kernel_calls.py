@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-import kernels
+from bicliq import kernels
 
 Call = Callable[[Any, int], Any]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import httpx
 
-from pipeline.errors import StorageError
-from pipeline.store.layout import Store
+from bicliq.pipeline.errors import StorageError
+from bicliq.pipeline.store.layout import Store
 
 
 def ask(url: str, question: dict[str, Any]) -> Any:

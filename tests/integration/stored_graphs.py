@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-import kernels
-from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.store.folder import Folder
-from pipeline.store.labels import label_hashes, labels_table
-from pipeline.store.layout import Store
+from bicliq import kernels
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.store.folder import Folder
+from bicliq.pipeline.store.labels import label_hashes, labels_table
+from bicliq.pipeline.store.layout import Store
 from tests.reference.brute_force import maximal_bicliques, passing
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from flows.cli import invoke
-from pipeline.questions.clique import CliqueQuestion, answer
-from pipeline.questions.find import FindAsked, find_in_table
-from pipeline.report.answers import clique_page
-from pipeline.settings import load_settings
+from bicliq.flows.cli import invoke
+from bicliq.pipeline.questions.clique import CliqueQuestion, answer
+from bicliq.pipeline.questions.find import FindAsked, find_in_table
+from bicliq.pipeline.report.answers import clique_page
+from bicliq.pipeline.settings import load_settings
 from tests.integration.chromium import browser, needs_chromium
 from tests.integration.server import artifacts
 from tests.integration.test_report import NASTY, Elements
@@ -96,12 +96,12 @@ def test_the_report_of_a_count_shows_each_of_its_counts(tmp_path, capsys):
 
 
 def test_every_flow_leaves_a_page(tmp_path, prefect_server):
-    from flows.clique import clique
-    from flows.count import count_flow
-    from flows.enumerate import enumerate_graph
-    from flows.etl import etl
-    from flows.find import find
-    from flows.ingest import ingest
+    from bicliq.flows.clique import clique
+    from bicliq.flows.count import count_flow
+    from bicliq.flows.enumerate import enumerate_graph
+    from bicliq.flows.etl import etl
+    from bicliq.flows.find import find
+    from bicliq.flows.ingest import ingest
 
     settings = {"store": str(tmp_path / "store"), "cluster": {"local": True}}
     before = set(artifacts(prefect_server))

@@ -19,8 +19,8 @@ from typing import Any, get_args
 import pytest
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from flows.cli import invoke
-from flows.cli.app import application
+from bicliq.flows.cli import invoke
+from bicliq.flows.cli.app import application
 from tests.real_graphs import DATA
 
 UC = str(DATA / "UCforum.parquet")
@@ -261,7 +261,7 @@ def test_json_is_utf8_whatever_the_locale_and_a_table_is_shown_as_far_as_the_loc
     environment = {"PYTHONIOENCODING": "ascii", "PATH": "/usr/bin:/bin", "PYTHONPATH": str(DATA.parents[1])}
 
     def said(*arguments: str) -> bytes:
-        command = [sys.executable, "-m", "flows.cli", *arguments, "--store", "store"]
+        command = [sys.executable, "-m", "bicliq.flows.cli", *arguments, "--store", "store"]
         return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=True).stdout
 
     said("run", "names.csv", "--local")
@@ -277,7 +277,7 @@ def test_an_error_that_nobody_foresaw_is_one_line_and_shows_its_traceback_when_a
     def broken() -> None:
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr("pipeline.placement.doctor.examine", broken)
+    monkeypatch.setattr("bicliq.pipeline.placement.doctor.examine", broken)
     assert invoke(["doctor"]) == 1
     said = capsys.readouterr().err
     assert said.splitlines() == [
@@ -289,6 +289,6 @@ def test_an_error_that_nobody_foresaw_is_one_line_and_shows_its_traceback_when_a
 
 
 def test_a_reader_that_has_seen_enough_ends_the_command_quietly(published):
-    command = f"{sys.executable} -m flows.cli top -k 10 --dense --json --store {published}/store | head -c 1"
+    command = f"{sys.executable} -m bicliq.flows.cli top -k 10 --dense --json --store {published}/store | head -c 1"
     done = subprocess.run(["bash", "-c", command], cwd=DATA.parents[1], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("{", "")

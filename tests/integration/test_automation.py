@@ -9,7 +9,7 @@ import sys
 import pytest
 import yaml
 
-from flows.etl import etl
+from bicliq.flows.etl import etl
 from tests.integration.server import wait_for
 from tests.integration.test_notify import Webhook, webhook  # noqa: F401
 from tests.real_graphs import DATA

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.cli import invoke
+from bicliq.flows.cli import invoke
 
 GOOD = "user,item\na,x\na,y\nb,x\n"
 

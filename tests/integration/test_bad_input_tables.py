@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.errors import InputError
-from pipeline.settings import IngestSettings
-from pipeline.stages.ingest import ingest
-from pipeline.store.layout import Store
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.ingest import ingest
+from bicliq.pipeline.store.layout import Store
 
 DATA = Path(__file__).parents[1] / "data"
 

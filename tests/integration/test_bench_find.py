@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-import kernels
-from flows.cli.app import invoke
-from flows.cli.options import EXIT_OTHER
-from pipeline.bench import finding
-from pipeline.bench.finding import measure_finds
-from pipeline.bench.graphs import find_graphs, read_graph_file
-from pipeline.bench.peers import MaximumPeer, maximum_peers
+from bicliq import kernels
+from bicliq.flows.cli.app import invoke
+from bicliq.flows.cli.options import EXIT_OTHER
+from bicliq.pipeline.bench import finding
+from bicliq.pipeline.bench.finding import measure_finds
+from bicliq.pipeline.bench.graphs import find_graphs, read_graph_file
+from bicliq.pipeline.bench.peers import MaximumPeer, maximum_peers
 
 GRAPH = "UCforum"
 

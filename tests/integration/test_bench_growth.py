@@ -7,13 +7,13 @@ import os
 
 import pytest
 
-from flows.cli.app import invoke
-from pipeline.bench import growth
-from pipeline.bench.growth import STAGES, draw_growth, growth_exponents, measure_growth
-from pipeline.errors import BicliqError, InputError
-from pipeline.graphs.generate import generate
-from pipeline.settings import load_settings
-from pipeline.stages.search import enumerate_table
+from bicliq.flows.cli.app import invoke
+from bicliq.pipeline.bench import growth
+from bicliq.pipeline.bench.growth import STAGES, draw_growth, growth_exponents, measure_growth
+from bicliq.pipeline.errors import BicliqError, InputError
+from bicliq.pipeline.graphs.generate import generate
+from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.stages.search import enumerate_table
 
 
 def test_tables_of_two_sizes_are_measured_and_found_again(tmp_path, capsys):

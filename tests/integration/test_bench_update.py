@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from flows.cli.app import invoke
-from pipeline.bench.updates import UpdateMeasured, batch_sizes, draw_updates, measure_nights, measure_updates
-from pipeline.errors import InputError
+from bicliq.flows.cli.app import invoke
+from bicliq.pipeline.bench.updates import UpdateMeasured, batch_sizes, draw_updates, measure_nights, measure_updates
+from bicliq.pipeline.errors import InputError
 from tests.real_graphs import DATA
 
 UC = DATA / "UCforum.parquet"

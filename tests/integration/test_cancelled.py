@@ -13,13 +13,13 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-import kernels
-from pipeline.errors import InputError
-from pipeline.placement.cluster import open_cluster
-from pipeline.placement.tasks import hand_out
-from pipeline.run import run
-from pipeline.settings import ClusterSettings, load_settings
-from pipeline.store.layout import Store
+from bicliq import kernels
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.placement.cluster import open_cluster
+from bicliq.pipeline.placement.tasks import hand_out
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import ClusterSettings, load_settings
+from bicliq.pipeline.store.layout import Store
 from tests.integration.server import ask, deployed, runs_of, wait_for
 from tests.integration.stored_graphs import random_graph
 
@@ -80,7 +80,7 @@ def test_work_stops_when_nobody_waits_for_it(cluster, task):
 
 def test_work_stops_when_the_process_that_waits_for_it_is_killed(cluster):
     code = (
-        "import sys; from distributed import Client; from pipeline.placement.tasks import hand_out;"
+        "import sys; from distributed import Client; from bicliq.pipeline.placement.tasks import hand_out;"
         "from tests.integration.test_cancelled import search_for_hours;"
         "tasks = iter([(0, search_for_hours)]);"
         "list(hand_out(Client(sys.argv[1]), lambda: next(tasks, None), lambda said: print(said, flush=True)))"
@@ -118,7 +118,7 @@ def table(tmp_path):
 def running(log, *command, ended_by=signal.SIGINT):
     with log.open("w") as said:
         process = subprocess.Popen(
-            [sys.executable, "-m", "flows.cli", *command],
+            [sys.executable, "-m", "bicliq.flows.cli", *command],
             env={**os.environ, "PREFECT_RUNNER_POLL_FREQUENCY": "1"},
             stdout=said,
             stderr=said,
@@ -190,10 +190,10 @@ def test_locks_that_an_object_store_does_not_have_are_refused(table):
 
 
 def test_a_count_that_another_process_makes_is_refused_or_shared_as_asked(tmp_path, table):
-    from pipeline.questions.count_asked import CountAsked
-    from pipeline.questions.count_partitions import count_partitions, plan_count
-    from pipeline.settings import IngestSettings
-    from pipeline.stages.ingest import ingest
+    from bicliq.pipeline.questions.count_asked import CountAsked
+    from bicliq.pipeline.questions.count_partitions import count_partitions, plan_count
+    from bicliq.pipeline.settings import IngestSettings
+    from bicliq.pipeline.stages.ingest import ingest
 
     store = Store.open(str(tmp_path / "store"))
     settings = {"store": store.uri, "plan": {"partitions": 3}, "cluster": {"local": True}}

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from flows.cli import invoke
-from flows.etl import etl
-from pipeline.errors import InputError
-from pipeline.run import resume, run
-from pipeline.settings import load_settings
-from pipeline.stages.verify import verify_store
-from pipeline.store.layout import CHECKS_RECORD, Store
-from pipeline.store.manifest import read_manifest
+from bicliq.flows.cli import invoke
+from bicliq.flows.etl import etl
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.run import resume, run
+from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.stages.verify import verify_store
+from bicliq.pipeline.store.layout import CHECKS_RECORD, Store
+from bicliq.pipeline.store.manifest import read_manifest
 from tests.integration.server import artifacts
 
 

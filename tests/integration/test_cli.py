@@ -11,10 +11,10 @@ import time
 
 import pytest
 
-from flows.cli import invoke
-from kernels import why_not
-from pipeline.placement.device import why_no_data_on_device
-from pipeline.store.layout import Store
+from bicliq.flows.cli import invoke
+from bicliq.kernels import why_not
+from bicliq.pipeline.placement.device import why_no_data_on_device
+from bicliq.pipeline.store.layout import Store
 from tests.real_graphs import COUNTS, DATA
 
 EDGES = str(DATA / "UCforum.adj")
@@ -186,7 +186,7 @@ def test_bench_on_a_gpu_that_is_not_there_is_refused(capsys):
 @pytest.mark.parametrize("where", ["--local", "--workers=2"])
 def test_an_interrupt_keeps_what_was_committed(tmp_path, where):
     store = tmp_path / "store"
-    command = [sys.executable, "-m", "flows.cli", "run", str(DATA / "edit-nawiki.parquet"), "--store", str(store)]
+    command = [sys.executable, "-m", "bicliq.flows.cli", "run", str(DATA / "edit-nawiki.parquet"), "--store", str(store)]
     process = subprocess.Popen(
         [*command, "--partitions", "60", where, "--threads", "1"],
         stderr=subprocess.PIPE,

@@ -10,15 +10,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from flows.cli import console, invoke
-from flows.clique import clique
-from kernels import maximum_clique
-from pipeline.bench.projected_cliques import STAGES
-from pipeline.bench.random_cliques import random_graph
-from pipeline.placement.device import why_no_data_on_device
-from pipeline.questions.clique import CliqueQuestion, answer
-from pipeline.stages.ingest import ingest
-from pipeline.store.layout import Store
+from bicliq.flows.cli import console, invoke
+from bicliq.flows.clique import clique
+from bicliq.kernels import maximum_clique
+from bicliq.pipeline.bench.projected_cliques import STAGES
+from bicliq.pipeline.bench.random_cliques import random_graph
+from bicliq.pipeline.placement.device import why_no_data_on_device
+from bicliq.pipeline.questions.clique import CliqueQuestion, answer
+from bicliq.pipeline.stages.ingest import ingest
+from bicliq.pipeline.store.layout import Store
 from tests.dimacs import find
 from tests.real_graphs import DATA
 

@@ -10,14 +10,14 @@ from functools import partial
 import numpy as np
 import pytest
 
-import kernels
-from flows.cli import invoke
-from kernels.cuda import clique as cuda_clique
-from pipeline.graphs.cores import cores_by_halving
-from pipeline.placement import fallback
-from pipeline.questions import clique, clique_by_cores
-from pipeline.questions.clique import CliqueQuestion, find_clique
-from pipeline.stages.in_memory import read_undirected
+from bicliq import kernels
+from bicliq.flows.cli import invoke
+from bicliq.kernels.cuda import clique as cuda_clique
+from bicliq.pipeline.graphs.cores import cores_by_halving
+from bicliq.pipeline.placement import fallback
+from bicliq.pipeline.questions import clique, clique_by_cores
+from bicliq.pipeline.questions.clique import CliqueQuestion, find_clique
+from bicliq.pipeline.stages.in_memory import read_undirected
 from tests.dimacs import find
 from tests.emulated_gpu import EmulatedGpu
 

@@ -18,12 +18,12 @@ import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
-from pipeline.errors import InputError
-from pipeline.placement import cluster
-from pipeline.placement.cluster import open_cluster
-from pipeline.run import run
-from pipeline.settings import ClusterSettings, load_settings
-from pipeline.store.results import open_run
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.placement import cluster
+from bicliq.pipeline.placement.cluster import open_cluster
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import ClusterSettings, load_settings
+from bicliq.pipeline.store.results import open_run
 from tests.integration.server import wait_for
 from tests.integration.stored_graphs import random_graph
 from tests.integration.test_cancelled import committed
@@ -75,7 +75,7 @@ def of_the_docs(kind: str, first: str) -> str:
 
 def test_the_job_script_of_the_docs_searches_a_table(tmp_path, commands):
     environment = commands(
-        bicliq='exec "$PYTHON" -m flows.cli "$@"',
+        bicliq='exec "$PYTHON" -m bicliq.flows.cli "$@"',
         dask='exec "$PYTHON" -m dask "$@"',
         python='exec "$PYTHON" "$@"',
         srun='"$@" & "$@" & wait',  # two nodes
@@ -159,7 +159,7 @@ def test_a_machine_without_bicliq_is_named_before_anything_is_handed_out(tmp_pat
     def forget() -> None:
         import sys
 
-        sys.modules["pipeline"] = None
+        sys.modules["bicliq.pipeline"] = None
 
     with open_cluster(ClusterSettings(workers=2, dashboard=False)) as client:
         address = client.scheduler.address
@@ -170,16 +170,16 @@ def test_a_machine_without_bicliq_is_named_before_anything_is_handed_out(tmp_pat
             with pytest.raises(InputError, match=f"cannot be imported by worker {named}; install this version"):
                 run(str(DATA / "UCforum.adj"), asked)
         else:
-            lost = sys.modules.pop("kernels")  # the scheduler is this process
+            lost = sys.modules.pop("bicliq.kernels")  # the scheduler is this process
             try:
-                sys.modules["kernels"] = None
+                sys.modules["bicliq.kernels"] = None
                 with (
                     pytest.raises(InputError, match="by the scheduler"),
                     open_cluster(ClusterSettings(scheduler=address)),
                 ):
                     pass
             finally:
-                sys.modules["kernels"] = lost
+                sys.modules["bicliq.kernels"] = lost
 
 
 def test_a_worker_that_dies_again_is_started_again():
@@ -216,8 +216,8 @@ def test_a_cluster_that_scales_itself_grows_from_nothing(tmp_path, table):
 def test_a_script_that_its_workers_would_run_again_ends_and_says_why(tmp_path):
     script = tmp_path / "unguarded.py"
     script.write_text(
-        "from pipeline.run import run\n"
-        "from pipeline.settings import load_settings\n"
+        "from bicliq.pipeline.run import run\n"
+        "from bicliq.pipeline.settings import load_settings\n"
         f"run({str(DATA / 'UCforum.adj')!r}, load_settings(store={str(tmp_path / 's')!r}, cluster={{'workers': 1}}))\n"
     )
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}"}

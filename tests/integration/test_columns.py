@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.errors import InputError
-from pipeline.settings import IngestSettings
-from pipeline.stages.ingest import EdgeTable, read_edge_table
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
 
 ORDERS = "order_id,customer,item,price\n1001,ann,lamp,9.99\n1002,bob,chair,20\n1003,ann,chair,20\n"
 EDGES = {("ann", "lamp"), ("bob", "chair"), ("ann", "chair")}

@@ -13,23 +13,23 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-import pipeline.versions.prune as prune_module
-from flows.cli.app import invoke
-from pipeline.errors import DamageError, InputError
-from pipeline.results.changes import changes_between
-from pipeline.run import run
-from pipeline.settings import load_settings
-from pipeline.stages.extend import extended_plan
-from pipeline.stages.plan import plan
-from pipeline.stages.planned import Plan, read_plan
-from pipeline.stages.verify import verify_store
-from pipeline.store.inventory import PRUNED, forgotten
-from pipeline.store.layout import Store
-from pipeline.store.results import open_run
-from pipeline.store.versions import net_changes
-from pipeline.versions.compact import CompactRecord, compact, compact_id, why_heavy
-from pipeline.versions.prune import PruneRecord, Removed, parse_age, prune
-from pipeline.versions.update import update
+import bicliq.pipeline.versions.prune as prune_module
+from bicliq.flows.cli.app import invoke
+from bicliq.pipeline.errors import DamageError, InputError
+from bicliq.pipeline.results.changes import changes_between
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.stages.extend import extended_plan
+from bicliq.pipeline.stages.plan import plan
+from bicliq.pipeline.stages.planned import Plan, read_plan
+from bicliq.pipeline.stages.verify import verify_store
+from bicliq.pipeline.store.inventory import PRUNED, forgotten
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.store.versions import net_changes
+from bicliq.pipeline.versions.compact import CompactRecord, compact, compact_id, why_heavy
+from bicliq.pipeline.versions.prune import PruneRecord, Removed, parse_age, prune
+from bicliq.pipeline.versions.update import update
 from tests.integration.stored_graphs import put_graph, random_graph
 from tests.real_graphs import DATA
 
@@ -52,7 +52,7 @@ def said(capsys, *arguments):
 def way(request, monkeypatch):
     """What is written whole is merged from files, or searched."""
     seldom = {"merged": float("inf"), "searched": 1e-9}[request.param]
-    monkeypatch.setattr("pipeline.versions.compact.MERGED_A_SECOND", seldom)
+    monkeypatch.setattr("bicliq.pipeline.versions.compact.MERGED_A_SECOND", seldom)
     return request.param
 
 
@@ -136,7 +136,7 @@ def test_an_earlier_version_written_whole_is_not_the_latest(tmp_path, shop):
 
 
 def test_heavy_layers_are_written_whole_and_said(tmp_path, shop, monkeypatch, capsys):
-    monkeypatch.setattr("pipeline.versions.compact.LIGHT", 0)
+    monkeypatch.setattr("bicliq.pipeline.versions.compact.LIGHT", 0)
     rows = [("cid", "jam"), ("dan", "rum")]
     assert update(csv(tmp_path / "a.csv", [("zoe", "tea")]), shop).compacted is not None
     light = shop.model_copy(update={"versions": shop.versions.model_copy(update={"compact_share": float("inf")})})
@@ -175,10 +175,10 @@ def test_a_damaged_version_is_not_published_whole(forum, way):
 
 KILL = """
 import os, signal, sys
-from pipeline.store.folder import Folder
-from pipeline.store.layout import Store
-from pipeline.versions.compact import compact
-from pipeline.versions.prune import prune
+from bicliq.pipeline.store.folder import Folder
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.versions.compact import compact
+from bicliq.pipeline.versions.prune import prune
 method, left = sys.argv[3], int(sys.argv[4])
 real = getattr(Folder, method)
 def killed(self, *args, **kw):
@@ -215,7 +215,7 @@ def test_a_compaction_that_is_killed_leaves_the_version_and_goes_on(forum, at):
 
 
 def test_a_plan_goes_on_for_a_later_graph_in_the_same_order():
-    from pipeline.graphs.bipartite import BipartiteGraph
+    from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 
     before = BipartiteGraph.from_edges([0, 0, 1, 2], [0, 1, 1, 1], 3, 2)
     known = Plan("left", np.array([1, 2, 0], np.int32), np.zeros(3, np.int64), np.array([0, 0, 1], np.int32))
@@ -397,8 +397,8 @@ def test_a_reader_that_was_open_reads_on_or_is_told(history):
 def test_what_a_killed_update_left_goes_when_it_is_old(tmp_path, history):
     settings, _ = history
     store = Store.open(settings.store)
-    from pipeline.stages.extend import extend
-    from pipeline.versions.sources import reading_of
+    from bicliq.pipeline.stages.extend import extend
+    from bicliq.pipeline.versions.sources import reading_of
 
     latest = open_run(settings.store).folder.read_record("run.json")
     new = csv(tmp_path / "left.csv", [("zed", "jam")])
@@ -447,7 +447,7 @@ def remove_and_verify(store, path):
 
 
 def test_many_versions_in_a_row_stand_on_few_layers_and_read_few_records(tmp_path, monkeypatch):
-    from pipeline.store.folder import Folder
+    from bicliq.pipeline.store.folder import Folder
 
     settings = load_settings(store=str(tmp_path / "store"), search={"threads": 1}, **HERE)
     latest = run(csv(tmp_path / "base.csv", {(n % 40, n * 7 % 30) for n in range(200)}), settings).run

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.etl import etl
-from pipeline.settings import load_settings
+from bicliq.flows.etl import etl
+from bicliq.pipeline.settings import load_settings
 from tests.integration.server import ask, deployed, wait_for
 from tests.integration.test_schedule import running
 from tests.real_graphs import DATA
@@ -118,7 +118,7 @@ def test_a_pool_of_containers_takes_its_deployment(kind, prefect_server):
         )
         assert done.returncode == 0, done.stdout + done.stderr
     registered = deployed(prefect_server, declared["name"])
-    assert registered["entrypoint"] == "flows.etl.etl"
+    assert registered["entrypoint"] == "bicliq.flows.etl.etl"
     assert registered["schedules"][0]["schedule"]["cron"] == "0 3 * * *"
     assert set(declared["parameters"]) <= set(etl.parameters.properties)
     load_settings(**declared["parameters"]["settings"])
@@ -135,4 +135,4 @@ def test_the_entrypoint_of_the_pools_is_the_flow():
         yaml.safe_load((PLACE / file).read_text())["deployments"][0]["entrypoint"] for file in POOLS.values()
     }
     assert {load_flow_from_entrypoint(entrypoint).name for entrypoint in entrypoints} == {"bicliq-etl"}
-    assert Path(sys.modules["flows.etl"].__file__).name == "etl.py"
+    assert Path(sys.modules["bicliq.flows.etl"].__file__).name == "etl.py"

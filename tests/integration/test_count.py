@@ -11,20 +11,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import kernels
-from flows.cli import invoke
-from pipeline.bench.choice import SHAPES, SIZES, WAYS, measure_choices
-from pipeline.bench.choice import random_graph as random_shape
-from pipeline.errors import BicliqError, InputError
-from pipeline.questions.count import count_run, count_table
-from pipeline.questions.count_asked import CountAsked
-from pipeline.questions.count_partitions import count_partitions, plan_count
-from pipeline.questions.count_tables import publish_counts
-from pipeline.settings import load_settings
-from pipeline.stages.verify import verify_store
-from pipeline.store.counts import count_name
-from pipeline.store.layout import Store
-from pipeline.store.records import named_files
+from bicliq import kernels
+from bicliq.flows.cli import invoke
+from bicliq.pipeline.bench.choice import SHAPES, SIZES, WAYS, measure_choices
+from bicliq.pipeline.bench.choice import random_graph as random_shape
+from bicliq.pipeline.errors import BicliqError, InputError
+from bicliq.pipeline.questions.count import count_run, count_table
+from bicliq.pipeline.questions.count_asked import CountAsked
+from bicliq.pipeline.questions.count_partitions import count_partitions, plan_count
+from bicliq.pipeline.questions.count_tables import publish_counts
+from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.stages.verify import verify_store
+from bicliq.pipeline.store.counts import count_name
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.records import named_files
 from tests.integration.stored_graphs import flip_a_bit, left_label, put_graph, random_graph, right_label
 from tests.real_graphs import DATA
 
@@ -252,7 +252,7 @@ def test_a_file_that_is_missing_is_an_input_error(tmp_path, capsys):
 
 
 def test_the_flow_does_what_the_plain_functions_do(tmp_path, prefect_server):
-    from flows.count import count_flow
+    from bicliq.flows.count import count_flow
 
     settings = {"store": str(tmp_path / "store"), "plan": {"partitions": 3}, "cluster": {"workers": 2}}
     record = count_flow(EDGES, {"p": 3, "q": 3, "vertices": True}, settings)  # on Dask workers

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 from distributed import Client
 
-from pipeline.placement import watching
-from pipeline.placement.cluster import open_cluster
-from pipeline.placement.dashboard import RATE_SECONDS, Searches
-from pipeline.placement.watching import TOPIC, Watched, standing
-from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, load_settings
-from pipeline.stages.plan import plan
-from pipeline.stages.search_run import search_run
-from pipeline.store.layout import Store
+from bicliq.pipeline.placement import watching
+from bicliq.pipeline.placement.cluster import open_cluster
+from bicliq.pipeline.placement.dashboard import RATE_SECONDS, Searches
+from bicliq.pipeline.placement.watching import TOPIC, Watched, standing
+from bicliq.pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, load_settings
+from bicliq.pipeline.stages.plan import plan
+from bicliq.pipeline.stages.search_run import search_run
+from bicliq.pipeline.store.layout import Store
 from tests.integration.chromium import browser, needs_chromium
 from tests.integration.server import wait_for
 from tests.integration.stored_graphs import put_graph, random_graph
@@ -116,14 +116,14 @@ def test_a_scheduler_of_others_gets_the_page_by_a_preload(tmp_path):
         "--scheduler-file",
         str(file),
     )
-    preload = ("--preload", "pipeline.placement.dashboard")
+    preload = ("--preload", "bicliq.pipeline.placement.dashboard")
     worker = ("worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-dashboard")
     with dask("scheduler", *options, *preload), dask(*worker):
         wait_for(file.exists, 60)
         with Client(scheduler_file=str(file)) as client:
             client.wait_for_workers(1, timeout=240)
             address = client.scheduler.address
-            from pipeline.run import run
+            from bicliq.pipeline.run import run
 
             settings = load_settings(
                 store=str(tmp_path / "store"), cluster={"scheduler": address}, plan={"partitions": 5}
@@ -138,8 +138,8 @@ def test_a_scheduler_of_others_gets_the_page_by_a_preload(tmp_path):
 
 
 def test_a_count_is_watched_too(tmp_path, cluster):
-    from pipeline.questions.count_asked import CountAsked
-    from pipeline.questions.count_partitions import count_partitions, plan_count
+    from bicliq.pipeline.questions.count_asked import CountAsked
+    from bicliq.pipeline.questions.count_partitions import count_partitions, plan_count
 
     store = Store.open(str(tmp_path / "store"))
     settings = load_settings(
@@ -182,7 +182,7 @@ def told(seconds: float, done: set[int], *, bicliques: int = 0, run: str = "r", 
 @pytest.fixture
 def clock(monkeypatch):
     now = [1000.0]
-    monkeypatch.setattr("pipeline.placement.dashboard.time.time", lambda: now[0])
+    monkeypatch.setattr("bicliq.pipeline.placement.dashboard.time.time", lambda: now[0])
     return now
 
 

@@ -10,26 +10,26 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.errors import AskedBackendError, BackendError
-from pipeline.graphs.bipartite import BipartiteGraph, read_graph
-from pipeline.placement import fallback
-from pipeline.placement.where import place_data
-from pipeline.questions import clique as cliques
-from pipeline.questions.clique import CliqueQuestion, answer
-from pipeline.questions.count import count_run, count_table
-from pipeline.questions.count_asked import CountAsked
-from pipeline.questions.estimate import estimate_table
-from pipeline.questions.find import FindAsked, find_in_table
-from pipeline.run import run
-from pipeline.settings import PlanSettings, SearchSettings, load_settings
-from pipeline.stages.in_memory import project_table, read_sides, read_undirected
-from pipeline.stages.ingest import ingest
-from pipeline.stages.partition import read_partition, write_partitions
-from pipeline.stages.plan import plan
-from pipeline.stages.profile import profile, two_hop
-from pipeline.stages.search import enumerate_table
-from pipeline.store.layout import Store
-from pipeline.versions.update import update
+from bicliq.pipeline.errors import AskedBackendError, BackendError
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
+from bicliq.pipeline.placement import fallback
+from bicliq.pipeline.placement.where import place_data
+from bicliq.pipeline.questions import clique as cliques
+from bicliq.pipeline.questions.clique import CliqueQuestion, answer
+from bicliq.pipeline.questions.count import count_run, count_table
+from bicliq.pipeline.questions.count_asked import CountAsked
+from bicliq.pipeline.questions.estimate import estimate_table
+from bicliq.pipeline.questions.find import FindAsked, find_in_table
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import PlanSettings, SearchSettings, load_settings
+from bicliq.pipeline.stages.in_memory import project_table, read_sides, read_undirected
+from bicliq.pipeline.stages.ingest import ingest
+from bicliq.pipeline.stages.partition import read_partition, write_partitions
+from bicliq.pipeline.stages.plan import plan
+from bicliq.pipeline.stages.profile import profile, two_hop
+from bicliq.pipeline.stages.search import enumerate_table
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.versions.update import update
 from tests.emulated_cupy import Card, GpuArray, card
 from tests.integration.stored_graphs import put_graph, random_graph
 
@@ -141,7 +141,7 @@ def read_by_the_cpu(monkeypatch):
 
     What is made of them still lies on the GPU.
     """
-    from pipeline.stages import device_ingest
+    from bicliq.pipeline.stages import device_ingest
 
     def leave(*arguments):
         raise device_ingest.NotOnDevice("emulated")
@@ -213,7 +213,7 @@ def test_a_card_that_is_full_only_for_the_cores_says_so_to_who_asked_for_it(card
 
 @pytest.mark.usefixtures("read_by_the_cpu")
 def test_a_search_for_which_a_gpu_was_asked_is_not_done_again_on_the_host(card: Card, table, monkeypatch):
-    import kernels
+    from bicliq import kernels
 
     searched = []
     search = kernels.maximum_clique
@@ -225,7 +225,7 @@ def test_a_search_for_which_a_gpu_was_asked_is_not_done_again_on_the_host(card: 
         return search(*graph, backend=backend, **options)
 
     monkeypatch.setattr(kernels, "maximum_clique", lost)
-    monkeypatch.setattr("pipeline.questions.clique_by_cores.FIRST_SECONDS", 1e-9)
+    monkeypatch.setattr("bicliq.pipeline.questions.clique_by_cores.FIRST_SECONDS", 1e-9)
     with pytest.raises(AskedBackendError, match="lost during the search"):
         answer(table, CliqueQuestion(), data_backend="auto", backend="cuda")
     assert searched.count("cuda") == 1
@@ -237,7 +237,7 @@ def test_a_search_for_which_a_gpu_was_asked_is_not_done_again_on_the_host(card: 
 @pytest.fixture
 def seen(monkeypatch):
     """Which commands asked to read a table on the GPU."""
-    from pipeline.stages import device_ingest
+    from bicliq.pipeline.stages import device_ingest
 
     asked = []
 
@@ -290,7 +290,7 @@ def test_an_update_reads_its_table_where_the_data_backend_says(card: Card, tmp_p
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_command_does_something_else_where_the_data_backend_cannot_run(tmp_path, table, monkeypatch, command):
-    monkeypatch.setattr("pipeline.placement.device.why_no_data_on_device", lambda: "cudf not installed")
+    monkeypatch.setattr("bicliq.pipeline.placement.device.why_no_data_on_device", lambda: "cudf not installed")
     monkeypatch.setenv("BICLIQ__DATA_BACKEND", "cuda")
     with pytest.raises(BackendError, match="data backend 'cuda' cannot run here: cudf not installed"):
         COMMANDS[command](table, load_settings(store=str(tmp_path / "store"), cluster={"local": True}))

@@ -8,14 +8,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import bicliq
-from flows.cli.app import invoke
-from pipeline.errors import InputError
-from pipeline.questions.find import FindAsked, find_in_run
-from pipeline.results.changes import Changes, changes_between
-from pipeline.run import run
-from pipeline.settings import load_settings
-from pipeline.store.results import open_run
-from pipeline.versions.update import update
+from bicliq.flows.cli.app import invoke
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.questions.find import FindAsked, find_in_run
+from bicliq.pipeline.results.changes import Changes, changes_between
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.versions.update import update
 from tests.integration.test_update import HERE, SHOP, csv, said, shop
 
 __all__ = ["shop"]

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-import kernels
-from flows.cli.app import invoke
-from kernels.cuda import nvcomp
-from pipeline.bench.choice import random_graph
-from pipeline.bench.estimates import SHARE, WORK, MeasuredEstimate, measure_estimates
-from pipeline.bench.graphs import read_graph_file
-from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.questions.estimate import estimate_table
-from pipeline.run import run
-from pipeline.settings import ClusterSettings, PublishSettings, SearchSettings, Settings
-from pipeline.stages.writing_rate import writing_rate
-from pipeline.store.biclique_file import layout_of
+from bicliq import kernels
+from bicliq.flows.cli.app import invoke
+from bicliq.kernels.cuda import nvcomp
+from bicliq.pipeline.bench.choice import random_graph
+from bicliq.pipeline.bench.estimates import SHARE, WORK, MeasuredEstimate, measure_estimates
+from bicliq.pipeline.bench.graphs import read_graph_file
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.questions.estimate import estimate_table
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import ClusterSettings, PublishSettings, SearchSettings, Settings
+from bicliq.pipeline.stages.writing_rate import writing_rate
+from bicliq.pipeline.store.biclique_file import layout_of
 from tests import host_cupy
 from tests.host_cupy import HostCupy
 

@@ -10,12 +10,12 @@ import time
 
 import pytest
 
-from flows.cli import invoke
-from flows.etl import etl
-from pipeline.events import tell
-from pipeline.placement.cluster import open_cluster
-from pipeline.placement.tasks import hand_out
-from pipeline.settings import ClusterSettings
+from bicliq.flows.cli import invoke
+from bicliq.flows.etl import etl
+from bicliq.pipeline.events import tell
+from bicliq.pipeline.placement.cluster import open_cluster
+from bicliq.pipeline.placement.tasks import hand_out
+from bicliq.pipeline.settings import ClusterSettings
 from tests.integration.server import ask, logs_of
 from tests.real_graphs import DATA
 

@@ -49,7 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("kind", [*BAD, "a missing id in Parquet"])
 def test_bad_input_is_exit_code_2_every_time(folder, kind):
     name, _, options = BAD.get(kind, ("null.parquet", b"", ()))
-    command = [sys.executable, "-m", "flows.cli", "enumerate", str(folder / name), *options]
+    command = [sys.executable, "-m", "bicliq.flows.cli", "enumerate", str(folder / name), *options]
 
     def run(_: int) -> tuple[int, int, bool]:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import bicliq
-from flows.cli import invoke
-from pipeline.results.export import SUFFIXES, export
+from bicliq.flows.cli import invoke
+from bicliq.pipeline.results.export import SUFFIXES, export
 
 ODD = ['a, "b"', "<jam>", "&amp;", "two\nlines", "tab\there", "ret\rurn", "Ünï ☕", "' OR 1=1", "=1+1", "-", " x "]
 SHOP = {f"p{n}": [item for at, item in enumerate(ODD) if (n >> (at % 4)) & 1 or at == n] for n in range(11)}

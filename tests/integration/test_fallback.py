@@ -11,24 +11,24 @@ from typing import Any
 
 import pytest
 
-import kernels
-from kernels.cuda.device import MEMORY_VARIABLE
-from pipeline.errors import AskedBackendError, BackendError, BicliqError
-from pipeline.placement import device, fallback, where
-from pipeline.placement.device import why_no_data_on_device
-from pipeline.placement.where import Placement, place_run, place_search
-from pipeline.questions import count, count_partitions
-from pipeline.questions.count_asked import CountAsked
-from pipeline.run import run
-from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, load_settings
-from pipeline.stages import in_memory
-from pipeline.stages.plan import plan
-from pipeline.stages.publish import publish
-from pipeline.stages.search_run import search_run
-from pipeline.stages.verify import verify
-from pipeline.store.layout import Store
-from pipeline.store.results import open_run
-from pipeline.versions.update import update
+from bicliq import kernels
+from bicliq.kernels.cuda.device import MEMORY_VARIABLE
+from bicliq.pipeline.errors import AskedBackendError, BackendError, BicliqError
+from bicliq.pipeline.placement import device, fallback, where
+from bicliq.pipeline.placement.device import why_no_data_on_device
+from bicliq.pipeline.placement.where import Placement, place_run, place_search
+from bicliq.pipeline.questions import count, count_partitions
+from bicliq.pipeline.questions.count_asked import CountAsked
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, load_settings
+from bicliq.pipeline.stages import in_memory
+from bicliq.pipeline.stages.plan import plan
+from bicliq.pipeline.stages.publish import publish
+from bicliq.pipeline.stages.search_run import search_run
+from bicliq.pipeline.stages.verify import verify
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.versions.update import update
 from tests import host_cupy, host_kernels
 from tests.host_cupy import HostCupy
 from tests.integration.stored_graphs import put_graph

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from flows.cli import console
-from flows.cli.app import invoke
-from pipeline.errors import BackendError, InputError
-from pipeline.questions.find import FindAsked, find_in_run, find_in_table
-from pipeline.run import run
-from pipeline.settings import Settings, load_settings
-from pipeline.store.layout import Store
-from pipeline.store.states import latest_run
+from bicliq.flows.cli import console
+from bicliq.flows.cli.app import invoke
+from bicliq.pipeline.errors import BackendError, InputError
+from bicliq.pipeline.questions.find import FindAsked, find_in_run, find_in_table
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import Settings, load_settings
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.states import latest_run
 from tests.reference.brute_force import maximal_bicliques
 
 Groups = list[tuple[list[Any], list[Any], float]]
@@ -241,7 +241,7 @@ def test_the_command_prints_groups_as_the_contract_says(table, capsys):
 
 @pytest.mark.usefixtures("prefect_server")
 def test_the_flow_finds_what_the_function_finds(table, tmp_path):
-    from flows.find import find
+    from bicliq.flows.find import find
 
     asked = {"top": 3, "by": "surprise", "containing": ["user03"]}
     record = find(table[0], asked, {"store": str(tmp_path / "store")})
@@ -274,7 +274,7 @@ def test_a_terminal_shows_how_far_a_long_search_is(crowded, monkeypatch, capsys,
 def test_the_flow_shows_how_far_a_long_search_is(crowded, tmp_path):
     from prefect.client.orchestration import get_client
 
-    from flows.find import find
+    from bicliq.flows.find import find
 
     find(crowded, {"top": 3, "time_limit": 1.5}, {"store": str(tmp_path / "store")})
     with get_client(sync_client=True) as client:

@@ -11,15 +11,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-import flows.tasks
-from flows.enumerate import enumerate_graph
-from flows.etl import etl
-from flows.ingest import ingest
-from pipeline.errors import BackendError, BicliqError, CapacityError, InputError, LimitReached, StorageError, may_heal
-from pipeline.run import run
-from pipeline.settings import load_settings
-from pipeline.store.layout import Store
-from pipeline.store.results import open_run
+import bicliq.flows.tasks
+from bicliq.flows.enumerate import enumerate_graph
+from bicliq.flows.etl import etl
+from bicliq.flows.ingest import ingest
+from bicliq.pipeline.errors import BackendError, BicliqError, CapacityError, InputError, LimitReached, StorageError, may_heal
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.results import open_run
 from tests.integration.server import artifacts, ask, logs_of
 from tests.real_graphs import COUNTS, DATA
 
@@ -187,6 +187,6 @@ def test_a_server_that_cannot_be_told_the_progress_does_not_stop_the_search(tmp_
     def gone(*arguments, **options):
         raise ConnectionRefusedError("nobody there")
 
-    monkeypatch.setattr("flows.artifacts.get_client", gone)
+    monkeypatch.setattr("bicliq.flows.artifacts.get_client", gone)
     record = etl(EDGES, {"store": str(tmp_path / "store"), "cluster": {"local": True}})
     assert record["bicliques"] == COUNTS["UCforum"]

@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-import kernels
-from flows.cli.app import invoke
-from flows.etl import etl
-from pipeline.errors import CapacityError
-from pipeline.run import run
-from pipeline.settings import IngestSettings, PublishSettings, SearchSettings, Settings, load_settings
-from pipeline.stages import forecast as forecasts
-from pipeline.stages.expected import FEW, expected_output, would_do
-from pipeline.stages.in_memory import bipartite_of
-from pipeline.stages.ingest import read_edge_table
+from bicliq import kernels
+from bicliq.flows.cli.app import invoke
+from bicliq.flows.etl import etl
+from bicliq.pipeline.errors import CapacityError
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import IngestSettings, PublishSettings, SearchSettings, Settings, load_settings
+from bicliq.pipeline.stages import forecast as forecasts
+from bicliq.pipeline.stages.expected import FEW, expected_output, would_do
+from bicliq.pipeline.stages.in_memory import bipartite_of
+from bicliq.pipeline.stages.ingest import read_edge_table
 
 BUNDLED = "tests/data/UCforum.parquet"
 

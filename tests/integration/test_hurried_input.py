@@ -14,9 +14,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from pipeline.errors import InputError
-from pipeline.settings import IngestSettings
-from pipeline.stages.ingest import EdgeTable, read_edge_table
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
 
 ROOT = Path(__file__).parents[2]
 
@@ -99,7 +99,7 @@ def test_a_wrong_delimiter_is_guessed_at_in_the_message(tmp_path):
 
 
 def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
-    from pipeline.formats import blocks
+    from bicliq.pipeline.formats import blocks
 
     monkeypatch.setattr(blocks, "FIRST_BYTES", 1000)
     monkeypatch.setattr(blocks, "LONGEST", 5000)
@@ -141,7 +141,7 @@ def test_a_pipe_is_refused_since_nothing_of_it_may_be_lost(tmp_path):
 
 def test_standard_input_from_a_file_is_read_and_from_a_pipe_refused(tmp_path):
     (tmp_path / "t.csv").write_text("user,item\nann,x\n")
-    command = [sys.executable, "-m", "flows.cli", "enumerate", "/dev/stdin", "--json"]
+    command = [sys.executable, "-m", "bicliq.flows.cli", "enumerate", "/dev/stdin", "--json"]
     options = {"cwd": ROOT, "capture_output": True, "text": True}
     with open(tmp_path / "t.csv") as file:
         assert subprocess.run(command, stdin=file, **options).returncode == 0

@@ -11,11 +11,11 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.errors import CapacityError, InputError
-from pipeline.settings import IngestSettings
-from pipeline.stages.host_rows import HostRows
-from pipeline.stages.ingest import GraphRecord, ingest, read_edge_table
-from pipeline.store.layout import Store
+from bicliq.pipeline.errors import CapacityError, InputError
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.host_rows import HostRows
+from bicliq.pipeline.stages.ingest import GraphRecord, ingest, read_edge_table
+from bicliq.pipeline.store.layout import Store
 from tests.real_graphs import DATA
 
 TABLE = "user;item;weight;day\nann;x;1;2020-01-01\nann;y;2;2020-02-01\nbob;x;3;2020-03-01\nann;x;4;2020-04-01\n"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from kernels.machine import most_threads
+from bicliq.kernels.machine import most_threads
 from tests.integration.kernel_calls import KERNELS
 
 ROOT = Path(__file__).parents[2]
@@ -25,9 +25,9 @@ FRUGAL = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TR
 BEFORE = """
 import os, resource, sys, time
 import numpy as np
-import kernels
+from bicliq import kernels
 from tests.integration.kernel_calls import KERNELS, bipartite, for_kernel, plain, stream
-from kernels.cpu import load_extension
+from bicliq.kernels.cpu import load_extension
 load_extension()
 MIB = 1 << 20
 
@@ -196,7 +196,7 @@ def test_the_command_line_says_the_same(tmp_path: Path) -> None:
             ("-3", "search.threads -3: Input should be greater than"),
         ):
             done = subprocess.run(
-                [sys.executable, "-m", "flows.cli", *asked, threads],
+                [sys.executable, "-m", "bicliq.flows.cli", *asked, threads],
                 capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=120,
             )  # fmt: skip
             assert done.returncode == 2, done.stderr

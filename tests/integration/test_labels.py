@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from flows.cli import invoke
-from pipeline.errors import InputError
-from pipeline.settings import NULL_WORDS, IngestSettings, load_settings
-from pipeline.stages.ingest import EdgeTable, read_edge_table
+from bicliq.flows.cli import invoke
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.settings import NULL_WORDS, IngestSettings, load_settings
+from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
 
 
 def read(source: Path, **settings: object) -> EdgeTable:

@@ -10,17 +10,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from flows.cli import invoke
-from pipeline.placement.cluster import open_cluster
-from pipeline.run import run
-from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, load_settings
-from pipeline.stages.limits import Cut, Limits
-from pipeline.stages.plan import plan, plan_partitions
-from pipeline.stages.publish import publish
-from pipeline.stages.search_run import search_run
-from pipeline.stages.verify import verify
-from pipeline.store.layout import Store
-from pipeline.store.results import open_run
+from bicliq.flows.cli import invoke
+from bicliq.pipeline.placement.cluster import open_cluster
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, load_settings
+from bicliq.pipeline.stages.limits import Cut, Limits
+from bicliq.pipeline.stages.plan import plan, plan_partitions
+from bicliq.pipeline.stages.publish import publish
+from bicliq.pipeline.stages.search_run import search_run
+from bicliq.pipeline.stages.verify import verify
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.results import open_run
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, put_graph, random_graph
 
 GRAPH = random_graph(seed=7)
@@ -161,6 +161,6 @@ def test_roots_that_add_nothing_to_a_partition_stay_in_it_whatever_its_size():
 
 
 def put_complete(n: int):
-    from pipeline.graphs.bipartite import BipartiteGraph
+    from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 
     return BipartiteGraph(n, n, np.arange(n + 1, dtype=np.int64) * n, np.tile(np.arange(n, dtype=np.int32), n))

@@ -9,11 +9,11 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from flows.etl import etl
-from pipeline.errors import InputError
-from pipeline.lineage import dataset_of, lineage_told
-from pipeline.run import resume, run
-from pipeline.settings import load_settings
+from bicliq.flows.etl import etl
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.lineage import dataset_of, lineage_told
+from bicliq.pipeline.run import resume, run
+from bicliq.pipeline.settings import load_settings
 from tests.real_graphs import COUNTS, DATA
 
 EDGES = str(DATA / "UCforum.adj")

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from flows.cli import invoke
+from bicliq.flows.cli import invoke
 
 LIMITED = """
 import re, resource, sys
@@ -25,7 +25,7 @@ from pathlib import Path
 limit = int(sys.argv[1])
 if limit:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-from flows.cli import invoke
+from bicliq.flows.cli import invoke
 code = invoke(sys.argv[2:])
 print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[0], file=sys.stderr)
 sys.exit(code)

@@ -8,17 +8,17 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-import pipeline.notify
-from flows.etl import etl
-from flows.update import update_flow, watch_flow
-from pipeline.errors import InputError
-from pipeline.questions.find import FindAsked, find_in_run
-from pipeline.rules import Fitting, find_fitting
-from pipeline.run import run
-from pipeline.settings import NotifySettings, load_settings
-from pipeline.store.results import open_run
-from pipeline.versions.update import update
-from pipeline.versions.watch import Watch
+import bicliq.pipeline.notify
+from bicliq.flows.etl import etl
+from bicliq.flows.update import update_flow, watch_flow
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.questions.find import FindAsked, find_in_run
+from bicliq.pipeline.rules import Fitting, find_fitting
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import NotifySettings, load_settings
+from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.versions.update import update
+from bicliq.pipeline.versions.watch import Watch
 from tests.real_graphs import COUNTS, DATA
 
 EDGES = str(DATA / "UCforum.adj")
@@ -297,7 +297,7 @@ def test_a_watch_tells_of_its_run_its_updates_and_once_of_a_failure(tmp_path, we
 @pytest.mark.usefixtures("shop")
 def test_flows_of_updates_tell_the_webhook_once_and_prefect_as_well(tmp_path, webhook, prefect_server, monkeypatch):
     events = []
-    monkeypatch.setattr("flows.notices.emit_event", lambda name, **about: events.append((name, about["payload"])))
+    monkeypatch.setattr("bicliq.flows.notices.emit_event", lambda name, **about: events.append((name, about["payload"])))
     asked = {"store": str(tmp_path / "store"), "cluster": {"local": True}, "notify": {"webhook": webhook.url}}
     record = update_flow(csv(tmp_path / "new.csv", [("cid", "jam")]), asked)
     csv(tmp_path / "in" / "1.csv", [("dan", "jam")])

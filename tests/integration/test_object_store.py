@@ -7,30 +7,30 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-import kernels
-from pipeline.errors import DamageError, InputError, StorageError
-from pipeline.placement.cluster import open_cluster
-from pipeline.questions.clique import CliqueQuestion, answer
-from pipeline.questions.count_asked import CountAsked
-from pipeline.questions.count_partitions import count_partition, plan_count
-from pipeline.questions.count_tables import publish_counts
-from pipeline.repair import repair
-from pipeline.results.changes import changes_between
-from pipeline.run import run as run_all
-from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, load_settings
-from pipeline.stages.partition import write_partitions
-from pipeline.stages.plan import plan
-from pipeline.stages.publish import publish
-from pipeline.stages.search import search_partition
-from pipeline.stages.search_run import search_run
-from pipeline.stages.verify import verify, verify_store
-from pipeline.store.commits import Commit, commit_name, data_name
-from pipeline.store.layout import Store
-from pipeline.store.results import open_run
-from pipeline.versions.compact import compact
-from pipeline.versions.prune import prune
-from pipeline.versions.update import update
-from pipeline.versions.watch import Watch
+from bicliq import kernels
+from bicliq.pipeline.errors import DamageError, InputError, StorageError
+from bicliq.pipeline.placement.cluster import open_cluster
+from bicliq.pipeline.questions.clique import CliqueQuestion, answer
+from bicliq.pipeline.questions.count_asked import CountAsked
+from bicliq.pipeline.questions.count_partitions import count_partition, plan_count
+from bicliq.pipeline.questions.count_tables import publish_counts
+from bicliq.pipeline.repair import repair
+from bicliq.pipeline.results.changes import changes_between
+from bicliq.pipeline.run import run as run_all
+from bicliq.pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, load_settings
+from bicliq.pipeline.stages.partition import write_partitions
+from bicliq.pipeline.stages.plan import plan
+from bicliq.pipeline.stages.publish import publish
+from bicliq.pipeline.stages.search import search_partition
+from bicliq.pipeline.stages.search_run import search_run
+from bicliq.pipeline.stages.verify import verify, verify_store
+from bicliq.pipeline.store.commits import Commit, commit_name, data_name
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.versions.compact import compact
+from bicliq.pipeline.versions.prune import prune
+from bicliq.pipeline.versions.update import update
+from bicliq.pipeline.versions.watch import Watch
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, flip_a_bit, put_graph, random_graph
 
 pytest.importorskip("s3fs")
@@ -195,7 +195,7 @@ def test_what_a_killed_attempt_left_is_removed_when_it_is_old(bucket, monkeypatc
     assert verify(store, run).leftovers == [left]
     assert verify(store, run).ok
     assert repair(store, settings) == []
-    monkeypatch.setattr("pipeline.store.inventory.FORGOTTEN_SECONDS", -1e9)
+    monkeypatch.setattr("bicliq.pipeline.store.inventory.FORGOTTEN_SECONDS", -1e9)
     assert repair(store, settings) == [f"{left}: removed, a file of an attempt that was not committed"]
     assert bicliques_of(open_run(store).table(ids=False)) == ANSWER
 

@@ -10,16 +10,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import bicliq
-from flows.cli.app import invoke
-from pipeline.results.bicliques import Bicliques
-from pipeline.rules import find_fitting
-from pipeline.run import run
-from pipeline.settings import NotifySettings, PlanSettings, PublishSettings, Settings, load_settings
-from pipeline.stages.verify import verify
-from pipeline.store.bicliques import dump_of
-from pipeline.store.results import Run, open_run
-from pipeline.versions.compact import compact
-from pipeline.versions.update import update
+from bicliq.flows.cli.app import invoke
+from bicliq.pipeline.results.bicliques import Bicliques
+from bicliq.pipeline.rules import find_fitting
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import NotifySettings, PlanSettings, PublishSettings, Settings, load_settings
+from bicliq.pipeline.stages.verify import verify
+from bicliq.pipeline.store.bicliques import dump_of
+from bicliq.pipeline.store.results import Run, open_run
+from bicliq.pipeline.versions.compact import compact
+from bicliq.pipeline.versions.update import update
 
 RANDOM = np.random.default_rng(17)
 PAIRS = sorted({(f"u{u:02}", int(v)) for u in range(30) for v in RANDOM.zipf(1.6, 14) if v < 25})

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.errors import InputError
-from pipeline.settings import IngestSettings
-from pipeline.stages.ingest import read_edge_table
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.ingest import read_edge_table
 
 
 def labels_of(path: Path, column: pa.Array, **settings: object) -> list[object]:

@@ -15,28 +15,28 @@ from distributed import WorkerPlugin
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import kernels
-from flows.enumerate import enumerate_graph
-from pipeline.errors import PartitionsFailed
-from pipeline.graphs.bipartite import BipartiteGraph, read_graph
-from pipeline.placement import cluster
-from pipeline.placement.cluster import open_cluster
-from pipeline.report.page import write_report
-from pipeline.run import resume
-from pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, Settings
-from pipeline.stages import pieces
-from pipeline.stages.ingest import ingest
-from pipeline.stages.partition import Partition, read_partition, write_partitions
-from pipeline.stages.pieces import Piece
-from pipeline.stages.plan import plan
-from pipeline.stages.planned import read_plan
-from pipeline.stages.publish import publish
-from pipeline.stages.search_run import search_run
-from pipeline.stages.verify import verify
-from pipeline.store.layout import Store
-from pipeline.store.manifest import read_manifest
-from pipeline.store.results import open_run
-from pipeline.store.states import list_runs
+from bicliq import kernels
+from bicliq.flows.enumerate import enumerate_graph
+from bicliq.pipeline.errors import PartitionsFailed
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
+from bicliq.pipeline.placement import cluster
+from bicliq.pipeline.placement.cluster import open_cluster
+from bicliq.pipeline.report.page import write_report
+from bicliq.pipeline.run import resume
+from bicliq.pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, Settings
+from bicliq.pipeline.stages import pieces
+from bicliq.pipeline.stages.ingest import ingest
+from bicliq.pipeline.stages.partition import Partition, read_partition, write_partitions
+from bicliq.pipeline.stages.pieces import Piece
+from bicliq.pipeline.stages.plan import plan
+from bicliq.pipeline.stages.planned import read_plan
+from bicliq.pipeline.stages.publish import publish
+from bicliq.pipeline.stages.search_run import search_run
+from bicliq.pipeline.stages.verify import verify
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.manifest import read_manifest
+from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.store.states import list_runs
 from tests.integration.stored_graphs import (
     bicliques_of,
     brute_force,
@@ -65,7 +65,7 @@ class Deadly(WorkerPlugin):
         self.file = file
 
     def setup(self, worker) -> None:
-        import kernels
+        from bicliq import kernels
 
         for name in ("stream_maximal_bicliques", "stream_row_groups"):
             setattr(kernels, name, self.deadly(getattr(kernels, name)))

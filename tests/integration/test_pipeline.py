@@ -14,23 +14,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kernels.errors import BicliqError
-from pipeline.errors import InputError, LimitReached, StorageError
-from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.placement.cluster import open_cluster
-from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
-from pipeline.stages import search_run as searching
-from pipeline.stages.partition import read_partition, write_partition, write_partitions
-from pipeline.stages.plan import plan
-from pipeline.stages.profile import profile
-from pipeline.stages.publish import publish
-from pipeline.stages.search import search_partition
-from pipeline.stages.search_run import SearchProgress, search_run
-from pipeline.stages.verify import verify
-from pipeline.store.commits import commit_name, data_name, partition_name, partition_record_name
-from pipeline.store.layout import Store
-from pipeline.store.manifest import read_manifest
-from pipeline.store.results import open_run
+from bicliq.kernels.errors import BicliqError
+from bicliq.pipeline.errors import InputError, LimitReached, StorageError
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.placement.cluster import open_cluster
+from bicliq.pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
+from bicliq.pipeline.stages import search_run as searching
+from bicliq.pipeline.stages.partition import read_partition, write_partition, write_partitions
+from bicliq.pipeline.stages.plan import plan
+from bicliq.pipeline.stages.profile import profile
+from bicliq.pipeline.stages.publish import publish
+from bicliq.pipeline.stages.search import search_partition
+from bicliq.pipeline.stages.search_run import SearchProgress, search_run
+from bicliq.pipeline.stages.verify import verify
+from bicliq.pipeline.store.commits import commit_name, data_name, partition_name, partition_record_name
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.manifest import read_manifest
+from bicliq.pipeline.store.results import open_run
 from tests.integration.stored_graphs import (
     bicliques_of,
     brute_force,
@@ -435,7 +435,7 @@ def test_runs_are_opened_by_name_by_prefix_or_the_latest(store):
 
 
 def test_a_scheduler_that_does_not_answer_is_an_input_error(monkeypatch):
-    monkeypatch.setattr("pipeline.placement.cluster.CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("bicliq.pipeline.placement.cluster.CONNECT_SECONDS", 0.2)
     settings = ClusterSettings(scheduler="tcp://127.0.0.1:9")
     with pytest.raises(InputError, match="no Dask scheduler answers"), open_cluster(settings):
         pass
@@ -451,8 +451,8 @@ def test_an_existing_cluster_is_used_by_its_address(store, client):
 
 LONG_RUN = """
 from pathlib import Path
-from pipeline.run import run
-from pipeline.settings import load_settings
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import load_settings
 record = run({table!r}, load_settings(store={store!r}, cluster={{"local": True}}, search={{"threads": 2}}))
 peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
 print(record.bicliques, 1024 * int(peak.split()[1]))

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from pyarrow import csv, parquet
 
-from flows.cli.app import invoke
-from pipeline.bench.planted import WAYS, measure_planted
-from pipeline.bench.suspects import COLUMN_WEIGHT, dense_blocks, frequent_itemsets
-from pipeline.errors import InputError
-from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.graphs.rings import ACCOUNTS, ITEMS, plant_rings
+from bicliq.flows.cli.app import invoke
+from bicliq.pipeline.bench.planted import WAYS, measure_planted
+from bicliq.pipeline.bench.suspects import COLUMN_WEIGHT, dense_blocks, frequent_itemsets
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.graphs.rings import ACCOUNTS, ITEMS, plant_rings
 from tests.property.graphs import Graph, random_graphs
 from tests.reference.brute_force import maximal_bicliques
 

@@ -8,12 +8,12 @@ import threading
 
 import pytest
 
-from pipeline.placement.cluster import open_cluster
-from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
-from pipeline.stages import search_run as searching
-from pipeline.stages.plan import plan
-from pipeline.stages.search_run import batches_of, search_run
-from pipeline.store.layout import Store
+from bicliq.pipeline.placement.cluster import open_cluster
+from bicliq.pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
+from bicliq.pipeline.stages import search_run as searching
+from bicliq.pipeline.stages.plan import plan
+from bicliq.pipeline.stages.search_run import batches_of, search_run
+from bicliq.pipeline.store.layout import Store
 from tests.integration.stored_graphs import put_graph, random_graph
 
 GRAPH = random_graph(120, 100, 0.08, seed=4)

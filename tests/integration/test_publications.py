@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.repair import repair
-from pipeline.run import run
-from pipeline.settings import CheckSettings, load_settings
-from pipeline.stages.checks import check_input
-from pipeline.stages.verify import verify_store
-from pipeline.store.folder import Folder
-from pipeline.store.layout import Store
-from pipeline.store.publications import PLACE, announce, forget, publications
-from pipeline.store.states import latest_published, latest_run
-from pipeline.versions.prune import prune
-from pipeline.versions.rollback import make_latest
-from pipeline.versions.update import update
+from bicliq.pipeline.repair import repair
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import CheckSettings, load_settings
+from bicliq.pipeline.stages.checks import check_input
+from bicliq.pipeline.stages.verify import verify_store
+from bicliq.pipeline.store.folder import Folder
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.publications import PLACE, announce, forget, publications
+from bicliq.pipeline.store.states import latest_published, latest_run
+from bicliq.pipeline.versions.prune import prune
+from bicliq.pipeline.versions.rollback import make_latest
+from bicliq.pipeline.versions.update import update
 
 SECONDS = [f"2026-11-22T18:00:{second:02}+00:00" for second in range(10)]
 

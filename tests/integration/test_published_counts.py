@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import kernels
+from bicliq import kernels
 from tests.real_graphs import COUNTS, DIGESTS, load
 
 SMALL = ["southern-women", "corporate-leadership", "Unicode", "moreno_crime", "UCforum", "marvel", "MovieLens"]

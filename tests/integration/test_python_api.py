@@ -16,9 +16,9 @@ import pytest
 
 import bicliq
 from bicliq.asking import Reading
-from pipeline.results.bicliques import Bounds
-from pipeline.settings import IngestSettings
-from pipeline.store.choice import Choice
+from bicliq.pipeline.results.bicliques import Bounds
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.store.choice import Choice
 
 DATA = Path(__file__).parents[1] / "data"
 SHOP = {"ann": ["jam", "tea"], "bob": ["jam", "tea"], "cid": ["tea"]}

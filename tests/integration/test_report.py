@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import bicliq
-from flows.cli import invoke
-from pipeline.report.facts import gather
-from pipeline.report.groups import LISTED
-from pipeline.report.page import page, write_report
-from pipeline.report.pictures import bin_of, bin_start
+from bicliq.flows.cli import invoke
+from bicliq.pipeline.report.facts import gather
+from bicliq.pipeline.report.groups import LISTED
+from bicliq.pipeline.report.page import page, write_report
+from bicliq.pipeline.report.pictures import bin_of, bin_start
 from tests.integration.chromium import PROGRAM, browser, needs_chromium
 
 NASTY = [

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bicliq
-from pipeline.results.bicliques import Bicliques
-from pipeline.run import run
-from pipeline.settings import PlanSettings, load_settings
-from pipeline.store.results import By, open_run
+from bicliq.pipeline.results.bicliques import Bicliques
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import PlanSettings, load_settings
+from bicliq.pipeline.store.results import By, open_run
 
 
 @pytest.fixture(scope="module")

@@ -11,17 +11,17 @@ import time
 
 import pytest
 
-from pipeline.placement.cluster import open_cluster
-from pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
-from pipeline.stages.partition import write_partition
-from pipeline.stages.plan import plan
-from pipeline.stages.publish import publish
-from pipeline.stages.search import search_partition
-from pipeline.stages.search_run import search_run
-from pipeline.stages.verify import verify
-from pipeline.store.commits import commit_name, data_name
-from pipeline.store.layout import Store
-from pipeline.store.results import open_run
+from bicliq.pipeline.placement.cluster import open_cluster
+from bicliq.pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
+from bicliq.pipeline.stages.partition import write_partition
+from bicliq.pipeline.stages.plan import plan
+from bicliq.pipeline.stages.publish import publish
+from bicliq.pipeline.stages.search import search_partition
+from bicliq.pipeline.stages.search_run import search_run
+from bicliq.pipeline.stages.verify import verify
+from bicliq.pipeline.store.commits import commit_name, data_name
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.results import open_run
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, put_graph, random_graph
 
 GRAPH = random_graph(240, 200, 0.02, seed=5)
@@ -32,8 +32,8 @@ PATIENCE = 60
 
 SEARCH = """
 import sys
-from pipeline.stages.search_run import search_run
-from pipeline.store.layout import Store
+from bicliq.pipeline.stages.search_run import search_run
+from bicliq.pipeline.store.layout import Store
 search_run(Store.open(sys.argv[1]), sys.argv[2])
 """
 

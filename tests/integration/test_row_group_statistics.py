@@ -10,17 +10,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import kernels
-from pipeline.settings import PublishSettings
-from pipeline.store.biclique_file import BicliqueWriter
-from pipeline.store.biclique_reader import BicliqueReader, LargerSides
-from pipeline.store.choice import Choice
-from pipeline.store.commits import Commit
-from pipeline.store.layout import Store
-from pipeline.store.results import _largest_rows
-from pipeline.store.sizes import Sizes
-from pipeline.store.versions import Part
-from pipeline.store.worth import By
+from bicliq import kernels
+from bicliq.pipeline.settings import PublishSettings
+from bicliq.pipeline.store.biclique_file import BicliqueWriter
+from bicliq.pipeline.store.biclique_reader import BicliqueReader, LargerSides
+from bicliq.pipeline.store.choice import Choice
+from bicliq.pipeline.store.commits import Commit
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.results import _largest_rows
+from bicliq.pipeline.store.sizes import Sizes
+from bicliq.pipeline.store.versions import Part
+from bicliq.pipeline.store.worth import By
 
 NOBODY = (np.zeros(0, np.int32), np.zeros(0, np.int32))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.cli import invoke
+from bicliq.flows.cli import invoke
 from tests.real_graphs import COUNTS, DATA
 
 

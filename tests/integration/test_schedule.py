@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.cli import invoke
-from flows.deploy import deployment_name
-from flows.deployments import FLOWS, read_deployments
-from pipeline.settings import load_settings
-from pipeline.store.results import open_run
+from bicliq.flows.cli import invoke
+from bicliq.flows.deploy import deployment_name
+from bicliq.flows.deployments import FLOWS, read_deployments
+from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.store.results import open_run
 from tests.integration.server import ask, deployed, published, runs_of, wait_for
 from tests.real_graphs import COUNTS, DATA
 
@@ -59,7 +59,7 @@ def first_run(server: str, name: str, seconds: float = 240) -> dict:
 def test_a_schedule_starts_runs_by_itself(tmp_path, prefect_server):
     store = str(tmp_path / "store")
     name = deployment_name(EDGES, store)
-    serve = ("flows.cli", "serve", EDGES, "--store", store, "--interval", "5", "--local", "--nulls", "drop")
+    serve = ("bicliq.flows.cli", "serve", EDGES, "--store", store, "--interval", "5", "--local", "--nulls", "drop")
     with running(tmp_path / "serve.log", *serve) as process:
         run = first_run(prefect_server, name)
         assert process.poll() is None
@@ -91,7 +91,7 @@ def test_a_file_of_deployments_is_served_by_one_process(tmp_path, prefect_server
         settings = {{store = "{tmp_path / "counts"}", cluster = {{local = true}}}}
     """
     (tmp_path / "deployments.toml").write_text(textwrap.dedent(text))
-    serve = ("flows.cli", "serve", "--file", str(tmp_path / "deployments.toml"))
+    serve = ("bicliq.flows.cli", "serve", "--file", str(tmp_path / "deployments.toml"))
     with running(tmp_path / "serve.log", *serve):
         groups, squares = (first_run(prefect_server, name) for name in ("nightly-groups", "squares"))
     assert groups["state"]["message"].startswith("16,261 maximal bicliques")
@@ -151,14 +151,14 @@ def test_a_table_and_a_file_of_deployments_are_not_mixed(tmp_path, monkeypatch, 
 
 def test_a_deployment_of_another_table_or_store_is_not_taken(tmp_path, prefect_server, capsys):
     mine, other = str(tmp_path / "mine"), str(tmp_path / "other")
-    with running(tmp_path / "serve.log", "flows.cli", "serve", EDGES, "--store", mine, "--name", "shared"):
+    with running(tmp_path / "serve.log", "bicliq.flows.cli", "serve", EDGES, "--store", mine, "--name", "shared"):
         wait_for(lambda: deployed(prefect_server, "shared"), 120)
         assert invoke(["serve", EDGES, "--store", other, "--name", "shared"]) == 2
         said = capsys.readouterr().err
         assert mine in said
         assert "--replace" in said
         assert deployed(prefect_server, "shared")["parameters"]["settings"]["store"] == mine
-        replace = ("flows.cli", "serve", EDGES, "--store", other, "--name", "shared", "--replace")
+        replace = ("bicliq.flows.cli", "serve", EDGES, "--store", other, "--name", "shared", "--replace")
         with running(tmp_path / "other.log", *replace):
             wait_for(lambda: deployed(prefect_server, "shared")["parameters"]["settings"]["store"] == other, 120)
     assert deployment_name(EDGES, mine) != deployment_name(EDGES, other)
@@ -168,7 +168,7 @@ def test_a_deployment_of_another_table_or_store_is_not_taken(tmp_path, prefect_s
 def test_serving_without_a_server_is_refused_with_the_two_commands(tmp_path):
     environment = {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"}
     environment["PREFECT_HOME"] = str(tmp_path)
-    command = [sys.executable, "-m", "flows.cli", "serve", EDGES, "--cron", "0 3 * * *"]
+    command = [sys.executable, "-m", "bicliq.flows.cli", "serve", EDGES, "--cron", "0 3 * * *"]
     for variables in ({}, {"PREFECT_API_URL": "http://127.0.0.1:9/api"}):
         done = subprocess.run(
             command, cwd=ROOT, env={**environment, **variables}, capture_output=True, text=True, timeout=120

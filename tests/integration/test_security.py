@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from flows.cli import invoke
-from flows.words import in_markdown
-from pipeline.errors import DamageError, InputError, sentence
-from pipeline.events import warn
-from pipeline.formats import name_of
-from pipeline.run import run
-from pipeline.settings import ClusterSettings, load_settings
-from pipeline.store.layout import Store
-from pipeline.store.records import StoredFile
-from pipeline.store.results import open_run
-from pipeline.versions.update import update
+from bicliq.flows.cli import invoke
+from bicliq.flows.words import in_markdown
+from bicliq.pipeline.errors import DamageError, InputError, sentence
+from bicliq.pipeline.events import warn
+from bicliq.pipeline.formats import name_of
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import ClusterSettings, load_settings
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.records import StoredFile
+from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.versions.update import update
 
 ROOT = Path(__file__).parents[2]
 PASSWORD = "pa55word"
@@ -49,7 +49,7 @@ def test_nothing_that_is_read_becomes_code():
     forbidden |= {"allow_pickle=True", "shell=True"}
     found = {
         str(path.relative_to(ROOT)): forbidden & set(calls_and_imports(path))
-        for room in ("kernels", "pipeline", "flows")
+        for room in ("bicliq", "kernels", "pipeline", "flows")
         for path in (ROOT / room).rglob("*.py")
     }
     assert len(found) > 100
@@ -111,7 +111,7 @@ def test_an_event_is_one_line_whatever_its_facts_hold(caplog):
 
 
 def test_servers_listen_on_this_machine_unless_told_otherwise():
-    from pipeline.placement.cluster import _dashboard
+    from bicliq.pipeline.placement.cluster import _dashboard
 
     assert _dashboard(ClusterSettings().dashboard) == "127.0.0.1:0"
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.cli import invoke
-from pipeline.bench.simulation import CUTS, makespan
+from bicliq.flows.cli import invoke
+from bicliq.pipeline.bench.simulation import CUTS, makespan
 from tests.real_graphs import DATA
 
 SECONDS = st.lists(st.floats(0, 100), min_size=1, max_size=60)

@@ -11,19 +11,19 @@ import pyarrow.parquet as pq
 import pytest
 
 import bicliq
-import kernels
-from kernels.cuda import nvcomp, stream
-from kernels.cuda.tuning import Tuning, tuned
-from pipeline.errors import DamageError
-from pipeline.placement import device
-from pipeline.results.bicliques import Bicliques
-from pipeline.run import run
-from pipeline.settings import PlanSettings, PublishSettings, Settings
-from pipeline.stages.verify import verify
-from pipeline.store.biclique_reader import GRAPHS_HELD, LargerSides
-from pipeline.store.bicliques import SCHEMA, SMALLER_SCHEMA, table_of_rows
-from pipeline.store.records import StoredFile
-from pipeline.store.results import Run, open_run
+from bicliq import kernels
+from bicliq.kernels.cuda import nvcomp, stream
+from bicliq.kernels.cuda.tuning import Tuning, tuned
+from bicliq.pipeline.errors import DamageError
+from bicliq.pipeline.placement import device
+from bicliq.pipeline.results.bicliques import Bicliques
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import PlanSettings, PublishSettings, Settings
+from bicliq.pipeline.stages.verify import verify
+from bicliq.pipeline.store.biclique_reader import GRAPHS_HELD, LargerSides
+from bicliq.pipeline.store.bicliques import SCHEMA, SMALLER_SCHEMA, table_of_rows
+from bicliq.pipeline.store.records import StoredFile
+from bicliq.pipeline.store.results import Run, open_run
 from tests import host_cupy, host_kernels, host_row_groups
 from tests.host_cupy import HostCupy
 

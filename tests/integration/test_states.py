@@ -13,26 +13,26 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from flows.cli import invoke
-from pipeline.errors import DamageError, InputError, StorageError
-from pipeline.questions.clique import CliqueQuestion, answer
-from pipeline.questions.count_asked import CountAsked
-from pipeline.questions.count_partitions import count_partition, count_partitions, plan_count
-from pipeline.questions.count_tables import publish_counts
-from pipeline.repair import repair
-from pipeline.settings import PlanSettings, SearchSettings, load_settings
-from pipeline.stages.partition import write_partitions
-from pipeline.stages.plan import plan
-from pipeline.stages.publish import publish
-from pipeline.stages.search import search_partition
-from pipeline.stages.search_run import search_run
-from pipeline.stages.verify import verify, verify_store
-from pipeline.store.commits import commit_name, data_name, partition_name, partition_record_name
-from pipeline.store.inventory import take_inventory
-from pipeline.store.layout import STORE_FILE, Store
-from pipeline.store.records import named_files
-from pipeline.store.results import open_run
-from pipeline.store.states import list_runs, run_to_resume
+from bicliq.flows.cli import invoke
+from bicliq.pipeline.errors import DamageError, InputError, StorageError
+from bicliq.pipeline.questions.clique import CliqueQuestion, answer
+from bicliq.pipeline.questions.count_asked import CountAsked
+from bicliq.pipeline.questions.count_partitions import count_partition, count_partitions, plan_count
+from bicliq.pipeline.questions.count_tables import publish_counts
+from bicliq.pipeline.repair import repair
+from bicliq.pipeline.settings import PlanSettings, SearchSettings, load_settings
+from bicliq.pipeline.stages.partition import write_partitions
+from bicliq.pipeline.stages.plan import plan
+from bicliq.pipeline.stages.publish import publish
+from bicliq.pipeline.stages.search import search_partition
+from bicliq.pipeline.stages.search_run import search_run
+from bicliq.pipeline.stages.verify import verify, verify_store
+from bicliq.pipeline.store.commits import commit_name, data_name, partition_name, partition_record_name
+from bicliq.pipeline.store.inventory import take_inventory
+from bicliq.pipeline.store.layout import STORE_FILE, Store
+from bicliq.pipeline.store.records import named_files
+from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.store.states import list_runs, run_to_resume
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, flip_a_bit, put_graph, random_graph
 from tests.real_graphs import DATA
 
@@ -418,7 +418,7 @@ def dense(tmp_path):
 
 
 def test_a_smaller_clique_that_is_not_proven_never_replaces_a_larger_one(store, dense, monkeypatch):
-    import pipeline.questions.clique as cliques
+    import bicliq.pipeline.questions.clique as cliques
 
     first = answer(dense, CliqueQuestion(time_limit=0.3), store=store)
     assert not first["proven"]

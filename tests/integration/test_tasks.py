@@ -13,12 +13,12 @@ from functools import partial
 
 import pytest
 
-from kernels import available_threads
-from pipeline.errors import AskedBackendError, BicliqError, CapacityError, InputError, LimitReached, StorageError
-from pipeline.placement import tasks
-from pipeline.placement.cluster import open_cluster
-from pipeline.placement.tasks import Here, Slots, hand_out
-from pipeline.settings import ClusterSettings
+from bicliq.kernels import available_threads
+from bicliq.pipeline.errors import AskedBackendError, BicliqError, CapacityError, InputError, LimitReached, StorageError
+from bicliq.pipeline.placement import tasks
+from bicliq.pipeline.placement.cluster import open_cluster
+from bicliq.pipeline.placement.tasks import Here, Slots, hand_out
+from bicliq.pipeline.settings import ClusterSettings
 
 
 @pytest.fixture(scope="module")

@@ -16,22 +16,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import kernels
-from flows.cli.app import invoke
-from pipeline.errors import BicliqError, InputError
-from pipeline.run import resume, run
-from pipeline.settings import PublishSettings, Settings, load_settings
-from pipeline.stages.publish import publish
-from pipeline.stages.verify import verify, verify_store
-from pipeline.stages.verify_roots import EVERY_ROOT
-from pipeline.store.layout import Store
-from pipeline.store.results import open_run
-from pipeline.store.versions import APPEARED, VANISHED, Layer
-from pipeline.versions import way
-from pipeline.versions.layer import MOST, histogram_after
-from pipeline.versions.rollback import make_latest
-from pipeline.versions.sources import reading_of, source_files
-from pipeline.versions.update import UpdateRecord, update, version_id
+from bicliq import kernels
+from bicliq.flows.cli.app import invoke
+from bicliq.pipeline.errors import BicliqError, InputError
+from bicliq.pipeline.run import resume, run
+from bicliq.pipeline.settings import PublishSettings, Settings, load_settings
+from bicliq.pipeline.stages.publish import publish
+from bicliq.pipeline.stages.verify import verify, verify_store
+from bicliq.pipeline.stages.verify_roots import EVERY_ROOT
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.store.versions import APPEARED, VANISHED, Layer
+from bicliq.pipeline.versions import way
+from bicliq.pipeline.versions.layer import MOST, histogram_after
+from bicliq.pipeline.versions.rollback import make_latest
+from bicliq.pipeline.versions.sources import reading_of, source_files
+from bicliq.pipeline.versions.update import UpdateRecord, update, version_id
 from tests.integration.server import artifacts
 from tests.real_graphs import DATA
 
@@ -121,7 +121,7 @@ def test_what_is_taken_away_is_what_a_run_without_it_gives(tmp_path, shop):
 @pytest.mark.parametrize("delete", [False, True])
 @pytest.mark.parametrize("most_rows", [2, 1 << 16])
 def test_rows_that_vanish_lie_by_the_partitions_of_the_base(tmp_path, monkeypatch, delete, most_rows):
-    monkeypatch.setattr("pipeline.versions.layer.FOLDED_ROWS", 0)  # the layer is one of smaller sides
+    monkeypatch.setattr("bicliq.pipeline.versions.layer.FOLDED_ROWS", 0)  # the layer is one of smaller sides
     monkeypatch.setitem(MOST, "most_rows", most_rows)
     rows = np.argwhere(np.random.default_rng(5).random((12, 12)) < 0.5).tolist()
     some, rest = rows[::9], [row for i, row in enumerate(rows) if i % 9]
@@ -226,9 +226,9 @@ def test_a_version_has_nothing_to_resume(tmp_path, shop):
 
 KILL = """
 import os, signal, sys
-from pipeline.settings import load_settings
-from pipeline.store.layout import RunFolder
-from pipeline.versions.update import update
+from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.store.layout import RunFolder
+from bicliq.pipeline.versions.update import update
 real, at = RunFolder.write_record, sys.argv[3]
 def killed(self, *args, **kw):
     if at == "after": real(self, *args, **kw)
@@ -349,7 +349,7 @@ def test_hashes_of_bicliques_add_up_to_the_digest():
 
 
 def test_the_flow_updates_as_the_command_does(tmp_path, shop, prefect_server):
-    from flows.update import update_flow
+    from bicliq.flows.update import update_flow
 
     new = csv(tmp_path / "new.csv", [("cid", "jam"), ("dan", "rum")])
     record = update_flow(new, {"store": shop.store, **HERE})
@@ -415,7 +415,7 @@ def test_a_clock_that_was_put_back_makes_no_version_older_than_its_parent(tmp_pa
     publish(store, base, created="2999-01-01T00:00:00+00:00")  # as a clock has it that is ahead
     versions = [update(csv(tmp_path / "first.csv", [("dan", "rum")]), shop)]
     assert open_run(shop.store).run == versions[0].version
-    monkeypatch.setattr("pipeline.versions.difference.choose_way", lambda *asked: way.Way("full run", "asked for"))
+    monkeypatch.setattr("bicliq.pipeline.versions.difference.choose_way", lambda *asked: way.Way("full run", "asked for"))
     versions.append(update(csv(tmp_path / "second.csv", [("dan", "tea")]), shop))
     assert [version.how for version in versions] == ["changes", "full run"]
     for run_ in (versions[1].version, base, versions[0].version):

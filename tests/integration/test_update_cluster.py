@@ -9,17 +9,17 @@ import signal
 import numpy as np
 import pytest
 
-from flows.cli.app import invoke
-from pipeline.errors import BicliqError
-from pipeline.placement import where
-from pipeline.placement.cluster import open_cluster
-from pipeline.run import run
-from pipeline.settings import ClusterSettings, Settings, load_settings
-from pipeline.stages.verify import verify_store
-from pipeline.store.layout import RunFolder, Store
-from pipeline.store.results import open_run
-from pipeline.versions import portions, way
-from pipeline.versions.update import update
+from bicliq.flows.cli.app import invoke
+from bicliq.pipeline.errors import BicliqError
+from bicliq.pipeline.placement import where
+from bicliq.pipeline.placement.cluster import open_cluster
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import ClusterSettings, Settings, load_settings
+from bicliq.pipeline.stages.verify import verify_store
+from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.versions import portions, way
+from bicliq.pipeline.versions.update import update
 from tests.integration.stored_graphs import flip_a_bit, random_graph
 
 
@@ -71,7 +71,7 @@ def rows_of(store, version) -> set[tuple[frozenset[int], frozenset[int]]]:
 def test_a_cluster_gives_a_search_up_that_finds_too_many(table, cluster, monkeypatch, most):
     base_of(table, table / "there")
     chosen = way.Way("changes", "few are expected", 5000, most)
-    monkeypatch.setattr("pipeline.versions.difference.choose_way", lambda *asked: chosen)
+    monkeypatch.setattr("bicliq.pipeline.versions.difference.choose_way", lambda *asked: chosen)
     found = update(str(table / "new.csv"), settings_of(table / "there", cluster))
     whole = run(str(table / "all.csv"), settings_of(table / "whole"))
     assert (found.how, found.digest, found.bicliques) == ("full run", whole.digest, whole.bicliques)

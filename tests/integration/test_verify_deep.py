@@ -13,25 +13,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import kernels
-from flows.cli.app import invoke
-from pipeline.graphs.bipartite import read_graph
-from pipeline.repair import repair
-from pipeline.run import run
-from pipeline.settings import Settings, load_settings
-from pipeline.stages.planned import read_plan
-from pipeline.stages.publish import publish
-from pipeline.stages.verify import places_of, verify, verify_store
-from pipeline.stages.verify_roots import EVERY_ROOT, NAMED
-from pipeline.store.biclique_file import BicliqueWriter
-from pipeline.store.bicliques import MASK, SCHEMA, batches_of, publish_of
-from pipeline.store.commits import commit_name
-from pipeline.store.labels import read_hashes
-from pipeline.store.layout import RunFolder, Store
-from pipeline.store.results import open_run
-from pipeline.store.sizes import Sizes
-from pipeline.versions import update as updates
-from pipeline.versions.compact import compact
+from bicliq import kernels
+from bicliq.flows.cli.app import invoke
+from bicliq.pipeline.graphs.bipartite import read_graph
+from bicliq.pipeline.repair import repair
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import Settings, load_settings
+from bicliq.pipeline.stages.planned import read_plan
+from bicliq.pipeline.stages.publish import publish
+from bicliq.pipeline.stages.verify import places_of, verify, verify_store
+from bicliq.pipeline.stages.verify_roots import EVERY_ROOT, NAMED
+from bicliq.pipeline.store.biclique_file import BicliqueWriter
+from bicliq.pipeline.store.bicliques import MASK, SCHEMA, batches_of, publish_of
+from bicliq.pipeline.store.commits import commit_name
+from bicliq.pipeline.store.labels import read_hashes
+from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.store.sizes import Sizes
+from bicliq.pipeline.versions import update as updates
+from bicliq.pipeline.versions.compact import compact
 from tests.integration.stored_graphs import bicliques_of
 from tests.real_graphs import DATA
 

@@ -11,18 +11,18 @@ import time
 
 import pytest
 
-from flows.cli.app import invoke
-from pipeline.errors import InputError
-from pipeline.run import run
-from pipeline.settings import load_settings
-from pipeline.stages.verify import verify_store
-from pipeline.store.labels import read_labels
-from pipeline.store.layout import Store
-from pipeline.store.results import open_run
-from pipeline.versions import watch as watching
-from pipeline.versions.arrivals import look
-from pipeline.versions.update import update
-from pipeline.versions.watch import Watch
+from bicliq.flows.cli.app import invoke
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.stages.verify import verify_store
+from bicliq.pipeline.store.labels import read_labels
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.versions import watch as watching
+from bicliq.pipeline.versions.arrivals import look
+from bicliq.pipeline.versions.update import update
+from bicliq.pipeline.versions.watch import Watch
 from tests.integration.server import artifacts
 
 HERE = {"cluster": {"local": True}}
@@ -144,7 +144,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_taken(tmp_path, orders, mon
     real = watching.update
 
     def late(*arguments, **options):
-        from pipeline.versions import update as module
+        from bicliq.pipeline.versions import update as module
 
         read = module.extend
 
@@ -274,9 +274,9 @@ def test_a_table_that_sums_weights_is_not_begun_twice(tmp_path, orders):
 
 KILL = """
 import os, signal, sys
-from pipeline.settings import load_settings
-from pipeline.store.layout import RunFolder
-from pipeline.versions.watch import Watch
+from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.store.layout import RunFolder
+from bicliq.pipeline.versions.watch import Watch
 
 place, store, method, when, name = sys.argv[1:]
 real = getattr(RunFolder, method)
@@ -343,7 +343,7 @@ def test_a_watch_that_is_killed_in_an_update_takes_nothing_twice(tmp_path, order
 
 
 def test_a_watch_stays_takes_what_arrives_and_ends_at_an_interrupt(tmp_path, orders):
-    command = [sys.executable, "-m", "flows.cli", "watch", str(orders), "--every", "0.2", "--settle", "0.1"]
+    command = [sys.executable, "-m", "bicliq.flows.cli", "watch", str(orders), "--every", "0.2", "--settle", "0.1"]
     command += ["--store", str(tmp_path / "store"), "--local", "--left", "user", "--right", "item", "--json"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     stays = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -364,7 +364,7 @@ def test_a_watch_stays_takes_what_arrives_and_ends_at_an_interrupt(tmp_path, ord
 
 
 def test_the_flow_looks_once_and_leaves_what_changed(tmp_path, orders, prefect_server):
-    from flows.update import watch_flow
+    from bicliq.flows.update import watch_flow
 
     settings = {"store": str(tmp_path / "store"), "ingest": COLUMNS, **HERE}
     put(orders, "1.csv", SHOP)

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-import kernels
-from kernels.cpu import load_extension
-from pipeline.errors import BackendError
-from pipeline.placement import fallback, where
-from pipeline.questions.clique import CliqueQuestion, answer
-from pipeline.questions.count import count_run, count_table
-from pipeline.questions.count_asked import NOT_WORTH, CountAsked
-from pipeline.run import resume, run
-from pipeline.settings import load_settings
-from pipeline.stages.search import enumerate_table
-from pipeline.store.layout import Store
-from pipeline.store.manifest import read_manifest
-from pipeline.store.results import open_run
+from bicliq import kernels
+from bicliq.kernels.cpu import load_extension
+from bicliq.pipeline.errors import BackendError
+from bicliq.pipeline.placement import fallback, where
+from bicliq.pipeline.questions.clique import CliqueQuestion, answer
+from bicliq.pipeline.questions.count import count_run, count_table
+from bicliq.pipeline.questions.count_asked import NOT_WORTH, CountAsked
+from bicliq.pipeline.run import resume, run
+from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.stages.search import enumerate_table
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.manifest import read_manifest
+from bicliq.pipeline.store.results import open_run
 from tests.real_graphs import COUNTS, DATA
 
 EDGES = str(DATA / "UCforum.adj")

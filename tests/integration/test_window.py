@@ -9,15 +9,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from flows.cli.app import invoke
-from pipeline.run import run
-from pipeline.settings import load_settings
-from pipeline.stages.verify import verify_store
-from pipeline.store.layout import Store
-from pipeline.store.results import open_run
-from pipeline.versions import difference
-from pipeline.versions.update import update
-from pipeline.versions.way import Way
+from bicliq.flows.cli.app import invoke
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.stages.verify import verify_store
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.versions import difference
+from bicliq.pipeline.versions.update import update
+from bicliq.pipeline.versions.way import Way
 from tests.real_graphs import DATA
 
 HERE = {"cluster": {"local": True}}

@@ -22,13 +22,13 @@ import numpy as np
 import psutil
 import pytest
 
-from flows.etl import etl
-from pipeline.run import run
-from pipeline.settings import load_settings
-from pipeline.stages.verify import verify, verify_store
-from pipeline.store.layout import Store
-from pipeline.store.results import open_run
-from pipeline.versions.update import update
+from bicliq.flows.etl import etl
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.stages.verify import verify, verify_store
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.versions.update import update
 from tests.reference.brute_force import maximal_bicliques
 
 MANY = int(os.environ.get("BICLIQ_LOAD", "40"))
@@ -169,7 +169,7 @@ def test_many_at_once_on_one_store_and_one_server_are_all_right(tmp_path, tempor
     """Processes of their own: half of them flows, two of each the same run."""
     store, processes = str(tmp_path / "store"), []
     flow = (
-        "import json, sys; from flows.etl import etl; print(json.dumps(etl(sys.argv[1], json.loads(sys.argv[2]))), "
+        "import json, sys; from bicliq.flows.etl import etl; print(json.dumps(etl(sys.argv[1], json.loads(sys.argv[2]))), "
         "file=open(sys.argv[3], 'w'))"
     )
     started = time.perf_counter()
@@ -180,7 +180,7 @@ def test_many_at_once_on_one_store_and_one_server_are_all_right(tmp_path, tempor
         if number // 2 % 2:
             command = ["-c", flow, source, json.dumps(settings), answer]
         else:
-            command = ["-m", "flows.cli", "run", source, "--store", store, "--local", "--partitions", "2", "--json"]
+            command = ["-m", "bicliq.flows.cli", "run", source, "--store", store, "--local", "--partitions", "2", "--json"]
         with open(answer, "a") as out, open(tmp_path / f"{number}.log", "w") as log:
             processes.append(subprocess.Popen([sys.executable, *command], stdout=out, stderr=log))
     for number, process in enumerate(processes):

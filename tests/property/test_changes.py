@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import kernels
-from kernels.cuda.tuning import Tuning, tuned
-from kernels.enumeration import checked_request
-from pipeline.graphs.bipartite import BipartiteGraph
+from bicliq import kernels
+from bicliq.kernels.cuda.tuning import Tuning, tuned
+from bicliq.kernels.enumeration import checked_request
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from tests import host_changes, host_cupy, host_kernels
 from tests.host_cupy import HostCupy
 from tests.reference.brute_force import maximal_bicliques, passing
@@ -85,7 +85,7 @@ def test_changes_are_searched_in_groups_of_bounded_size(monkeypatch):
     edges = {(u, v) for u in range(12) for v in range(12) if (u * v + u) % 3}
     new = {edge for edge in edges if sum(edge) % 4 == 0}
     whole = found_by(edges, new, 12, 12)
-    monkeypatch.setattr("kernels.changes.PATHS_A_SEARCH", 50)
+    monkeypatch.setattr("bicliq.kernels.changes.PATHS_A_SEARCH", 50)
     parts = found_by(edges, new, 12, 12, threads=2)
     assert (listed(parts.appeared), listed(parts.vanished)) == (listed(whole.appeared), listed(whole.vanished))
 
@@ -155,8 +155,8 @@ def test_what_a_gpu_has_judged_is_what_the_cpu_finds(batch, least, threads, in_g
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernels.backend, "_why_not_cuda", lambda: None)
         if in_groups:
-            patch.setattr("kernels.changes.PATHS_A_SEARCH", 20)
-            patch.setattr("kernels.changes.COPIED_AT_ONCE", 3)
+            patch.setattr("bicliq.kernels.changes.PATHS_A_SEARCH", 20)
+            patch.setattr("bicliq.kernels.changes.COPIED_AT_ONCE", 3)
         gpu = HostCupy({**host_kernels.ENUMERATION, **host_changes.CHANGES})
         with host_cupy.installed(gpu, patch), tuned(Tuning(most_multiprocessors=1)):
             found = found_by(*batch, least, threads=threads, backend="cuda")
@@ -175,8 +175,8 @@ def test_a_small_search_is_estimated_exactly_in_one_group_or_many(batch, paths):
     assert estimated >= found
     assert len(new) > 1 or estimated == found
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kernels.changes.PATHS_A_SEARCH", paths)
-        patch.setattr("kernels.changes.GROUPS_ESTIMATED", 100)
+        patch.setattr("bicliq.kernels.changes.PATHS_A_SEARCH", paths)
+        patch.setattr("bicliq.kernels.changes.GROUPS_ESTIMATED", 100)
         assert search.estimate() == estimated
 
 
@@ -188,7 +188,7 @@ def test_a_rough_estimate_looks_at_some_of_the_changes():
     whole = search.estimate()
     assert whole / 4 < search.estimate(rough=True) < 4 * whole
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kernels.changes.PATHS_A_SEARCH", search.cost // 5)
+        patch.setattr("bicliq.kernels.changes.PATHS_A_SEARCH", search.cost // 5)
         assert whole / 8 < search.estimate(rough=True) < 8 * whole
     none = kernels.ChangeSearch(graph.indptr, graph.indices, 60, [], [])
     assert none.estimate(rough=True) == 0
@@ -200,7 +200,7 @@ def test_a_few_groups_of_changes_stand_for_all(monkeypatch):
     ends = np.array(sorted(edge for edge in edges if sum(edge) % 4 == 0), np.int64).T
     search = kernels.ChangeSearch(graph.indptr, graph.indices, 40, *ends)
     whole = search.estimate()
-    monkeypatch.setattr("kernels.changes.PATHS_A_SEARCH", 200)
+    monkeypatch.setattr("bicliq.kernels.changes.PATHS_A_SEARCH", 200)
     assert whole / 2 < search.estimate() < 2 * whole
 
 
@@ -242,8 +242,8 @@ def test_a_search_that_may_meet_no_more_ends_there(batch, threads, in_groups, of
     hashes = [np.arange(n, dtype=np.uint64) for n in (n_left, n_right)]
     with pytest.MonkeyPatch.context() as patch:
         if in_groups:
-            patch.setattr("kernels.changes.PATHS_A_SEARCH", 20)
-        patch.setattr("kernels.changes.checked_request", partial(checked_request, batch_bicliques=of_a_batch))
+            patch.setattr("bicliq.kernels.changes.PATHS_A_SEARCH", 20)
+        patch.setattr("bicliq.kernels.changes.checked_request", partial(checked_request, batch_bicliques=of_a_batch))
         search = kernels.ChangeSearch(graph.indptr, graph.indices, n_right, *ends)
 
         def is_enough(find, most):
@@ -305,7 +305,7 @@ def test_rows_of_smaller_sides_are_of_the_same_bicliques(
     thresholds = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
     with pytest.MonkeyPatch.context() as patch:
         if in_groups:
-            patch.setattr("kernels.changes.PATHS_A_SEARCH", 20)
+            patch.setattr("bicliq.kernels.changes.PATHS_A_SEARCH", 20)
         search = kernels.ChangeSearch(graph.indptr, graph.indices, n_right, *ends, **thresholds)
         found = search.find_rows(hashes, side, place, threads=threads, least=too_few, packing=packing)
         if isinstance(found, kernels.Changes):
@@ -411,7 +411,7 @@ def test_rows_and_lists_of_subgraphs_of_all_shapes(
     hashes = [generator.integers(0, 2**63, n).astype(np.uint64) for n in table.shape]
     place = generator.permutation(n_left if side == "left" else n_right)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kernels.changes.choose_side", lambda *_: searched)
+        patch.setattr("bicliq.kernels.changes.choose_side", lambda *_: searched)
         lists, rows = (search.find_rows(hashes, side, place, threads=threads, least=few) for few in (10**9, 0))
     assert listed(lists.appeared) == sorted(after - before)
     assert listed(lists.vanished) == sorted(before - after)

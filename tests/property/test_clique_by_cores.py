@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import maximum_clique
-from pipeline.bench.cores import cores_of_numbers
-from pipeline.graphs.cores import cores_by_halving
-from pipeline.graphs.undirected import UndirectedGraph
-from pipeline.questions import clique_by_cores
-from pipeline.questions.clique_by_cores import induced_part, search_by_cores
+from bicliq.kernels import maximum_clique
+from bicliq.pipeline.bench.cores import cores_of_numbers
+from bicliq.pipeline.graphs.cores import cores_by_halving
+from bicliq.pipeline.graphs.undirected import UndirectedGraph
+from bicliq.pipeline.questions import clique_by_cores
+from bicliq.pipeline.questions.clique_by_cores import induced_part, search_by_cores
 from tests import dimacs
 from tests.property.graphs import random_graphs as bipartite_graphs
 from tests.property.test_cliques import assert_is_clique, random_graphs

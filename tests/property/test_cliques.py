@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import maximum_clique, project_one_mode
+from bicliq.kernels import maximum_clique, project_one_mode
 from tests import dimacs
 from tests.property.graphs import random_graphs as bipartite_graphs
 from tests.reference.cliques import maximum_cliques

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import kernels
-from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.graphs.reduce import peel
-from pipeline.stages import profile
+from bicliq import kernels
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.graphs.reduce import peel
+from bicliq.pipeline.stages import profile
 from tests.property.graphs import Graph, random_graphs
 
 

@@ -5,7 +5,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.results.counterparts import Sharing, counterparts
+from bicliq.pipeline.results.counterparts import Sharing, counterparts
 
 N = 6
 SIDE = st.sets(st.integers(0, N - 1), min_size=1).map(sorted)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from kernels import CapacityError, choose_count, count_all_bicliques, count_bicliques
+from bicliq.kernels import CapacityError, choose_count, count_all_bicliques, count_bicliques
 from tests import real_graphs
 
 PUBLISHED = {

@@ -18,19 +18,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.errors import StorageError
-from pipeline.questions.clique import CliqueQuestion, answer
-from pipeline.questions.count import count_run
-from pipeline.questions.count_asked import CountAsked
-from pipeline.repair import repair
-from pipeline.run import run
-from pipeline.settings import Settings, load_settings
-from pipeline.stages.profile import two_hop
-from pipeline.stages.verify import verify_store
-from pipeline.store.layout import Store
-from pipeline.store.results import open_run
-from pipeline.versions.compact import compact
-from pipeline.versions.update import update
+from bicliq.pipeline.errors import StorageError
+from bicliq.pipeline.questions.clique import CliqueQuestion, answer
+from bicliq.pipeline.questions.count import count_run
+from bicliq.pipeline.questions.count_asked import CountAsked
+from bicliq.pipeline.repair import repair
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import Settings, load_settings
+from bicliq.pipeline.stages.profile import two_hop
+from bicliq.pipeline.stages.verify import verify_store
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.versions.compact import compact
+from bicliq.pipeline.versions.update import update
 
 TRIES = int(os.environ.get("BICLIQ_CORRUPTIONS", "60"))
 SEED = 20_261_122

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.errors import InputError
-from pipeline.settings import IngestSettings
-from pipeline.stages.ingest import EdgeTable, read_edge_table
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
 
 TRIES = int(os.environ.get("BICLIQ_FUZZ", "40"))
 PAIRS = [(u, v) for u in range(1, 13) for v in range(1, 9) if (u * v) % 3]

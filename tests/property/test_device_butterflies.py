@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import kernels
-from kernels.cuda import butterflies
-from kernels.cuda.device import MEMORY_VARIABLE
+from bicliq import kernels
+from bicliq.kernels.cuda import butterflies
+from bicliq.kernels.cuda.device import MEMORY_VARIABLE
 from tests import host_cupy, host_kernels, real_graphs
 from tests.host_cupy import HostCupy
 from tests.property.test_counting import complete, csr_of, graphs, random_graph, skewed_graph

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import BackendError, maximum_clique
-from kernels.cuda.clique import search
-from kernels.cuda.clique_program import SMALL_NEAR_WORDS
+from bicliq.kernels import BackendError, maximum_clique
+from bicliq.kernels.cuda.clique import search
+from bicliq.kernels.cuda.clique_program import SMALL_NEAR_WORDS
 from tests import dimacs
 from tests.emulated_gpu import EmulatedGpu
 from tests.property.test_cliques import assert_is_clique, neighbours_of, random_graphs

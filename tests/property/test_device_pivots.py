@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import kernels
-import kernels.counting
-from kernels.cuda import counting, pivots
+from bicliq import kernels
+import bicliq.kernels.counting
+from bicliq.kernels.cuda import counting, pivots
 from tests import host_cupy, host_kernels, real_graphs
 from tests.host_cupy import HostCupy
 from tests.property.test_counting import brute_force, complete, graphs, random_graph

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import kernels
-from kernels.contracts import CODECS, Compression
-from kernels.cuda import nvcomp, row_groups
-from kernels.cuda.row_groups import encode_on_device
-from kernels.errors import BackendError
-from kernels.output import Columns
-from pipeline.settings import PublishSettings
-from pipeline.store.biclique_file import BicliqueWriter
-from pipeline.store.device_bicliques import DeviceBicliqueWriter
+from bicliq import kernels
+from bicliq.kernels.contracts import CODECS, Compression
+from bicliq.kernels.cuda import nvcomp, row_groups
+from bicliq.kernels.cuda.row_groups import encode_on_device
+from bicliq.kernels.errors import BackendError
+from bicliq.kernels.output import Columns
+from bicliq.pipeline.settings import PublishSettings
+from bicliq.pipeline.store.biclique_file import BicliqueWriter
+from bicliq.pipeline.store.device_bicliques import DeviceBicliqueWriter
 from tests import host_cupy
 from tests.host_cupy import HostCupy, as_array
 from tests.host_row_groups import row_group_kernels, use_host

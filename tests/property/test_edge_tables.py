@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.errors import InputError
-from pipeline.formats import blocks, labels
-from pipeline.settings import NULL_WORDS, IngestSettings
-from pipeline.stages.ingest import EdgeTable, read_edge_table
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats import blocks, labels
+from bicliq.pipeline.settings import NULL_WORDS, IngestSettings
+from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
 from tests.reference.edge_rows import expected, rows_of
 
 TRIES = int(os.environ.get("BICLIQ_FUZZ", "100"))

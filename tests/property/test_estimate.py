@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import kernels
-from kernels import estimate
-from pipeline.graphs.bipartite import BipartiteGraph
+from bicliq import kernels
+from bicliq.kernels import estimate
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 
 
 def random_graph(n_left: int, n_right: int, density: float, seed: int) -> BipartiteGraph:

@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-import kernels
-from pipeline.errors import DamageError, InputError
-from pipeline.graphs.bipartite import BipartiteGraph, read_graph
-from pipeline.settings import IngestSettings
-from pipeline.stages.extend import extend, write_whole
-from pipeline.stages.ingest import ingest
-from pipeline.store.edges import ChangedEdges, EdgeRows, ends_of, keys_of, read_edge_columns, read_edge_rows
-from pipeline.store.labels import read_hashes, read_labels
-from pipeline.store.layout import Store
+from bicliq import kernels
+from bicliq.pipeline.errors import DamageError, InputError
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.extend import extend, write_whole
+from bicliq.pipeline.stages.ingest import ingest
+from bicliq.pipeline.store.edges import ChangedEdges, EdgeRows, ends_of, keys_of, read_edge_columns, read_edge_rows
+from bicliq.pipeline.store.labels import read_hashes, read_labels
+from bicliq.pipeline.store.layout import Store
 
 LABELS = st.sampled_from([*"abcdefgh", "10", "9", "é", "7x"])
 TABLES = st.sets(st.tuples(LABELS, LABELS), min_size=1, max_size=10)
@@ -54,7 +54,7 @@ class GrowingGraph(RuleBasedStateMachine):
     @initialize(rows=TABLES, differs=st.sampled_from([0, 2, 10**9]))
     def begin(self, rows, differs):
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr("pipeline.stages.extend.DIFFERS", differs)
+        self.patch.setattr("bicliq.pipeline.stages.extend.DIFFERS", differs)
         self.store = fresh_store("machine")
         self.edges = set(rows)
         self.name = ingest(put("base.csv", sorted(rows)), self.store).graph
@@ -141,7 +141,7 @@ def test_weights_are_those_of_all_tables_one_after_the_other(base, tables, polic
         known[u, v] = unite(known[u, v], w) if (u, v) in known else w
     name = ingest(put("base.csv", base, head), store, how).graph
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.stages.extend.DIFFERS", differs)
+        patch.setattr("bicliq.pipeline.stages.extend.DIFFERS", differs)
         for rows, delete in tables:
             left = known.keys() - {(u, v) for u, v, _ in rows}
             if delete and not left:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import cut_roots, group_roots
+from bicliq.kernels import cut_roots, group_roots
 
 
 @settings(max_examples=200, deadline=None)

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import kernels
+from bicliq import kernels
 from tests.property.graphs import random_graphs
 from tests.reference.brute_force import maximal_bicliques, passing
 from tests.reference.cliques import maximum_cliques

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels import arguments, clique
+from bicliq.kernels import arguments, clique
 
 
 @st.composite

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kernels import count_all_bicliques, count_bicliques
+from bicliq.kernels import count_all_bicliques, count_bicliques
 from tests.property.test_counting import from_rows
 from tests.property.test_trees import table_by_trees
 

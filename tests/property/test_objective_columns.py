@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import kernels
-from kernels import RowGroupLayout, SurpriseTerms, encode_bicliques, stream_maximal_bicliques, top_bicliques
-from pipeline.settings import PublishSettings
-from pipeline.store.biclique_file import BicliqueWriter
-from pipeline.store.bicliques import OBJECTIVE_COLUMNS
+from bicliq import kernels
+from bicliq.kernels import RowGroupLayout, SurpriseTerms, encode_bicliques, stream_maximal_bicliques, top_bicliques
+from bicliq.pipeline.settings import PublishSettings
+from bicliq.pipeline.store.biclique_file import BicliqueWriter
+from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS
 from tests.property.graphs import Graph, random_graphs, tall_graphs
 
 OBJECTIVES = ("edges", "surprise", "balanced", "vertices")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels.cpu import load_extension, wait_for
-from kernels.cuda.finding import TIE_BITS
-from kernels.finding import NO_VALUE, OBJECTIVES
+from bicliq.kernels.cpu import load_extension, wait_for
+from bicliq.kernels.cuda.finding import TIE_BITS
+from bicliq.kernels.finding import NO_VALUE, OBJECTIVES
 from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, tall_graphs
 from tests.property.test_finding import FEW, SOME, Reference, some_sizes
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import project_one_mode
-from pipeline.graphs import projection
-from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.graphs.undirected import UndirectedGraph
+from bicliq.kernels import project_one_mode
+from bicliq.pipeline.graphs import projection
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.graphs.undirected import UndirectedGraph
 from tests import dimacs
 from tests.property.graphs import Graph, hub_graphs, random_graphs, tall_graphs
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import BicliqueBatch, SideRestorer, stream_maximal_bicliques
+from bicliq.kernels import BicliqueBatch, SideRestorer, stream_maximal_bicliques
 from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, tall_graphs
 from tests.reference.brute_force import maximal_bicliques
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from kernels import maximum_clique
-from kernels.cpu import load_extension
-from kernels.cuda.clique import search
+from bicliq.kernels import maximum_clique
+from bicliq.kernels.cpu import load_extension
+from bicliq.kernels.cuda.clique import search
 from tests import dimacs
 from tests.emulated_gpu import EmulatedGpu
 from tests.property.test_cliques import assert_is_clique

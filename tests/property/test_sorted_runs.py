@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.errors import BicliqError, CapacityError
-from pipeline.formats import blocks, parquet, tables
-from pipeline.settings import IngestSettings
-from pipeline.stages import ingest as ingesting
-from pipeline.stages import limits, sorted_runs
-from pipeline.stages.ingest import GraphRecord, ingest
-from pipeline.store.layout import Store
+from bicliq.pipeline.errors import BicliqError, CapacityError
+from bicliq.pipeline.formats import blocks, parquet, tables
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages import ingest as ingesting
+from bicliq.pipeline.stages import limits, sorted_runs
+from bicliq.pipeline.stages.ingest import GraphRecord, ingest
+from bicliq.pipeline.store.layout import Store
 from tests.real_graphs import DATA
 
 NUMBERS = st.sampled_from(["1", "2", "3", "10", "20", "-4", "9000000000000000000"])

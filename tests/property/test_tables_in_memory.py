@@ -20,9 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bicliq
-from pipeline.errors import InputError
-from pipeline.settings import IngestSettings
-from pipeline.stages.ingest import EdgeTable, read_edge_table
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
 from tests.reference.brute_force import maximal_bicliques
 
 WORDS = st.sampled_from(["ann", "bob", "cid", "Ünï", "a,b", 'say "hi"', "7", "007", "</script>"])

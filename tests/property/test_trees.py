@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import count_all_bicliques, counting
-from kernels.counting import checked_request, count_table_by_trees
-from kernels.cpu import load_extension
-from kernels.cuda import table as cuda_table
+from bicliq.kernels import count_all_bicliques, counting
+from bicliq.kernels.counting import checked_request, count_table_by_trees
+from bicliq.kernels.cpu import load_extension
+from bicliq.kernels.cuda import table as cuda_table
 from tests.property.test_counting import complete, graphs, random_graph
 
 

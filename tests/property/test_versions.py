@@ -13,10 +13,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from pipeline.results.bicliques import Bicliques
-from pipeline.results.changes import changes_between
-from pipeline.run import run
-from pipeline.settings import (
+from bicliq.pipeline.results.bicliques import Bicliques
+from bicliq.pipeline.results.changes import changes_between
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import (
     ClusterSettings,
     PlanSettings,
     PublishSettings,
@@ -24,18 +24,18 @@ from pipeline.settings import (
     Settings,
     VersionSettings,
 )
-from pipeline.stages.verify import verify
-from pipeline.stages.verify_roots import EVERY_ROOT
-from pipeline.store.bicliques import publish_of
-from pipeline.store.folder import Folder
-from pipeline.store.layout import RunFolder, Store
-from pipeline.store.manifest import ran_on
-from pipeline.store.results import open_run
-from pipeline.versions.compact import compact
-from pipeline.versions.layer import MOST
-from pipeline.versions.portions import FOUND_A_PORTION, Found, SharedSearch
-from pipeline.versions.prune import prune
-from pipeline.versions.update import update
+from bicliq.pipeline.stages.verify import verify
+from bicliq.pipeline.stages.verify_roots import EVERY_ROOT
+from bicliq.pipeline.store.bicliques import publish_of
+from bicliq.pipeline.store.folder import Folder
+from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.manifest import ran_on
+from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.versions.compact import compact
+from bicliq.pipeline.versions.layer import MOST
+from bicliq.pipeline.versions.portions import FOUND_A_PORTION, Found, SharedSearch
+from bicliq.pipeline.versions.prune import prune
+from bicliq.pipeline.versions.update import update
 from tests.reference.brute_force import maximal_bicliques, passing
 
 LABELS = st.sampled_from([*"abcdefg", "10", "9", "é"])
@@ -119,14 +119,14 @@ class Versions(RuleBasedStateMachine):
             fs.rm("/versions", recursive=True)
         self.least, self.edges, self.files = least, set(rows), 0
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr("pipeline.versions.compact.LIGHT", 0)
-        self.patch.setattr("pipeline.versions.compact.MERGED_A_SECOND", merged)  # else it is searched
-        self.patch.setattr("pipeline.stages.extend.DIFFERS", differs)
-        self.patch.setattr("pipeline.versions.layer.FOLDED_ROWS", folded)  # layers above hold smaller sides alone
-        self.patch.setattr("pipeline.versions.layer.MOST_LAYERS", layers)
+        self.patch.setattr("bicliq.pipeline.versions.compact.LIGHT", 0)
+        self.patch.setattr("bicliq.pipeline.versions.compact.MERGED_A_SECOND", merged)  # else it is searched
+        self.patch.setattr("bicliq.pipeline.stages.extend.DIFFERS", differs)
+        self.patch.setattr("bicliq.pipeline.versions.layer.FOLDED_ROWS", folded)  # layers above hold smaller sides alone
+        self.patch.setattr("bicliq.pipeline.versions.layer.MOST_LAYERS", layers)
         self.patch.setitem(MOST, "most_rows", grouped)  # row groups are packed as their rows are found
         if portions is not None:
-            self.patch.setattr("pipeline.versions.update.find_changes", partial(in_portions, portions))
+            self.patch.setattr("bicliq.pipeline.versions.update.find_changes", partial(in_portions, portions))
         asked = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
         self.settings = Settings(
             store=f"{PLACE}/store",
@@ -171,15 +171,15 @@ class Versions(RuleBasedStateMachine):
     def search_whole(self, rows):
         with pytest.MonkeyPatch.context() as patch:
             for name in ("FEW_PATHS", "FEW"):
-                patch.setattr(f"pipeline.versions.way.{name}", -1)
-            patch.setattr("pipeline.versions.way.PRICE", 10**9)
+                patch.setattr(f"bicliq.pipeline.versions.way.{name}", -1)
+            patch.setattr("bicliq.pipeline.versions.way.PRICE", 10**9)
             self.take(self.table(rows), self.edges | rows)
 
     @rule(rows=TABLES)
     def find_more_than_was_expected(self, rows):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("pipeline.versions.way.FEW_PATHS", -1)
-            patch.setattr("pipeline.versions.way.GIVEN_UP", 0)
+            patch.setattr("bicliq.pipeline.versions.way.FEW_PATHS", -1)
+            patch.setattr("bicliq.pipeline.versions.way.GIVEN_UP", 0)
             found = self.take(self.table(rows), self.edges | rows)
         assert found.how in ("full run", "nothing", "taken") or found.appeared == 0
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels._cpu_warps import find_best
-from kernels.cuda.finding import TIE_BITS
-from kernels.finding import NO_VALUE, OBJECTIVES
+from bicliq.kernels._cpu_warps import find_best
+from bicliq.kernels.cuda.finding import TIE_BITS
+from bicliq.kernels.finding import NO_VALUE, OBJECTIVES
 from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, tall_graphs
 from tests.property.test_finding import FEW, SOME, Found, Reference, some_sizes
 from tests.property.test_openings import UNLIMITED, opened

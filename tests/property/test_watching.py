@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-import kernels
-from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.run import run
-from pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, Settings, parse_duration
-from pipeline.stages.verify import verify
-from pipeline.store.labels import read_labels
-from pipeline.store.layout import RunFolder, Store
-from pipeline.store.results import open_run
-from pipeline.versions.difference import Difference, Step
-from pipeline.versions.watch import Watch
+from bicliq import kernels
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, Settings, parse_duration
+from bicliq.pipeline.stages.verify import verify
+from bicliq.pipeline.store.labels import read_labels
+from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.versions.difference import Difference, Step
+from bicliq.pipeline.versions.watch import Watch
 from tests.property.test_versions import Killed, by_force, read_back
 from tests.reference.brute_force import maximal_bicliques, passing
 

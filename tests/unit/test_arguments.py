@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import kernels
-from kernels import contracts
-from kernels.machine import most_threads
+from bicliq import kernels
+from bicliq.kernels import contracts
+from bicliq.kernels.machine import most_threads
 
 INDPTR, INDICES, N_RIGHT = [0, 3, 5, 5, 6], [0, 1, 3, 0, 1, 3], 5
 SYMMETRIC = [0, 2, 4, 6], [1, 2, 0, 2, 0, 1]
@@ -207,7 +207,7 @@ def test_what_is_left_out_for_want_of_edges_comes_back_in_every_answer(monkeypat
 
 
 def test_one_number_for_each_of_too_many_vertices_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernels.machine.available_memory", lambda: 1 << 30)
+    monkeypatch.setattr("bicliq.kernels.machine.available_memory", lambda: 1 << 30)
     with pytest.raises(kernels.CapacityError, match="16,383 MiB, and 1,024 MiB are left"):
         kernels.count_bicliques(INDPTR, INDICES, 2**31 - 1, 2, 2, per_vertex=True)
     with pytest.raises(kernels.CapacityError, match="16,384 MiB, and 1,024 MiB are left"):
@@ -374,7 +374,7 @@ def test_checks_take_a_fraction_of_a_second_for_millions_of_edges() -> None:
     columns = np.sort(np.random.default_rng(0).integers(0, 1 << 20, (n, degree), dtype=np.int32), axis=1)
     columns += np.arange(degree, dtype=np.int32)
     indptr, n_right = np.arange(n + 1, dtype=np.int64) * degree, (1 << 20) + degree
-    from kernels.arguments import checked_csr
+    from bicliq.kernels.arguments import checked_csr
 
     best = 9.0
     for _ in range(3):

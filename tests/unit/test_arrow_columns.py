@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pipeline.columns import column_of, values_of, words_column
+from bicliq.pipeline.columns import column_of, values_of, words_column
 
 KINDS = ["bool", "int8", "int32", "int64", "uint32", "uint64", "float32", "float64"]
 NUMBERS = st.sampled_from(KINDS).flatmap(lambda kind: hnp.arrays(kind, st.integers(0, 40)))

@@ -11,8 +11,8 @@ from distributed.batched import BatchedSend
 from distributed.comm import connect, listen
 from tornado.ioloop import IOLoop
 
-from pipeline.placement import batches
-from pipeline.placement.batches import send_when_the_clock_is_put_back
+from bicliq.pipeline.placement import batches
+from bicliq.pipeline.placement.batches import send_when_the_clock_is_put_back
 
 HOUR = 3600.0
 PATIENCE = 10.0

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import kernels
-from kernels import (
+from bicliq import kernels
+from bicliq.kernels import (
     DescribedRowGroup,
     RowGroup,
     RowGroupLayout,
@@ -24,14 +24,14 @@ from kernels import (
     has_codec,
     set_digest,
 )
-from kernels.contracts import CODECS, Compression
-from kernels.output import Columns, Kind
-from pipeline.settings import PublishSettings
-from pipeline.store import biclique_file
-from pipeline.store.biclique_file import BicliqueWriter, layout_of
-from pipeline.store.biclique_reader import BicliqueReader, LargerSides
-from pipeline.store.bicliques import SCHEMA, batches_of
-from pipeline.store.layout import Store
+from bicliq.kernels.contracts import CODECS, Compression
+from bicliq.kernels.output import Columns, Kind
+from bicliq.pipeline.settings import PublishSettings
+from bicliq.pipeline.store import biclique_file
+from bicliq.pipeline.store.biclique_file import BicliqueWriter, layout_of
+from bicliq.pipeline.store.biclique_reader import BicliqueReader, LargerSides
+from bicliq.pipeline.store.bicliques import SCHEMA, batches_of
+from bicliq.pipeline.store.layout import Store
 
 Biclique = tuple[list[int], list[int], int]
 

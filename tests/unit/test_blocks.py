@@ -8,15 +8,15 @@ import pytest
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from pipeline.errors import CapacityError
-from pipeline.graphs import bipartite as graph
-from pipeline.graphs import paths
-from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.graphs.paths import wedges
-from pipeline.graphs.reduce import reduce
-from pipeline.placement import arrays
-from pipeline.stages import profile
-from pipeline.stages.profile import components, profile_graph
+from bicliq.pipeline.errors import CapacityError
+from bicliq.pipeline.graphs import bipartite as graph
+from bicliq.pipeline.graphs import paths
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.graphs.paths import wedges
+from bicliq.pipeline.graphs.reduce import reduce
+from bicliq.pipeline.placement import arrays
+from bicliq.pipeline.stages import profile
+from bicliq.pipeline.stages.profile import components, profile_graph
 
 
 @pytest.fixture(params=[3, 50, 1 << 24], autouse=True)

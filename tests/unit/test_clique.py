@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels import maximum_clique
+from bicliq.kernels import maximum_clique
 from tests import dimacs
 
 TRIANGLE_WITH_TAIL = dimacs.symmetric_csr([(0, 1), (1, 2), (0, 2), (2, 3)], 4)

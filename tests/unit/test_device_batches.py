@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import kernels
-from kernels.cuda.stream import cut
+from bicliq import kernels
+from bicliq.kernels.cuda.stream import cut
 
 
 def found(n: int) -> kernels.BicliqueBatch:

@@ -8,9 +8,9 @@ from math import comb
 import numpy as np
 import pytest
 
-import kernels
-from kernels.cuda import counting as cuda_count
-from kernels.cuda.adjacency import WORTH_A_ROUND, count_graph
+from bicliq import kernels
+from bicliq.kernels.cuda import counting as cuda_count
+from bicliq.kernels.cuda.adjacency import WORTH_A_ROUND, count_graph
 
 
 def random_graph(seed: int, n_left: int, n_right: int, density: float):

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import kernels
-from kernels.cuda import clique, counting, device, enumeration, finding, search_memory, stream, table
-from kernels.cuda.layout import Struct
-from kernels.cuda.tuning import Tuning, tuned
-from kernels.finding import OBJECTIVES
+from bicliq import kernels
+from bicliq.kernels.cuda import clique, counting, device, enumeration, finding, search_memory, stream, table
+from bicliq.kernels.cuda.layout import Struct
+from bicliq.kernels.cuda.tuning import Tuning, tuned
+from bicliq.kernels.finding import OBJECTIVES
 from tests import dimacs, host_cupy, host_kernels
 from tests.emulated_gpu import run_clique_groups
 from tests.host_cupy import HostCupy

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.contracts import EnumerationRequest
-from kernels.cuda.adjacency import search_graph
+from bicliq.kernels.contracts import EnumerationRequest
+from bicliq.kernels.cuda.adjacency import search_graph
 
 
 def request_of(table: np.ndarray, side: str, roots: np.ndarray | None) -> EnumerationRequest:

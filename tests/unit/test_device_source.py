@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernels.cuda import (
+from bicliq.kernels.cuda import (
     butterflies,
     changes,
     clique_program,
@@ -26,10 +26,10 @@ from kernels.cuda import (
     sizes,
     table,
 )
-from kernels.cuda.layout import SharedEnum, Struct, Values
-from kernels.cuda.program import OPTIONS, SOURCES, Program
-from kernels.cuda.tuning import Tuning
-from pipeline.bench.layouts import LAYOUTS
+from bicliq.kernels.cuda.layout import SharedEnum, Struct, Values
+from bicliq.kernels.cuda.program import OPTIONS, SOURCES, Program
+from bicliq.kernels.cuda.tuning import Tuning
+from bicliq.pipeline.bench.layouts import LAYOUTS
 
 PROGRAMS = {
     "enumeration": search_program.PROGRAM,

@@ -10,13 +10,12 @@ import pytest
 
 MODULES = [
     name
-    for package in ("kernels", "pipeline", "flows", "bicliq")
+    for package in ("bicliq.kernels", "bicliq.pipeline", "bicliq.flows")
     for name in (
         package,
         *(each.name for each in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}.")),
     )
     if "._cpu" not in name
-    and not name.startswith("pipeline.face")
     and not name.endswith("__main__")  # the compiled extensions, and what runs when imported
 ]
 

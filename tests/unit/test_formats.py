@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.errors import InputError
-from pipeline.formats import open_edges
-from pipeline.settings import IngestSettings
-from pipeline.stages.ingest import EdgeTable, read_edge_table
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats import open_edges
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
 
 
 def read(source: Path | str, **settings: object) -> EdgeTable:

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from flows.cli import invoke
-from pipeline.errors import InputError
-from pipeline.graphs import generate as generation
-from pipeline.graphs.generate import edges, generate, parse_corners
-from pipeline.stages.ingest import read_edge_table
+from bicliq.flows.cli import invoke
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.graphs import generate as generation
+from bicliq.pipeline.graphs.generate import edges, generate, parse_corners
+from bicliq.pipeline.stages.ingest import read_edge_table
 
 
 def drawn(*arguments, **options):

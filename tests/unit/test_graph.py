@@ -4,13 +4,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.errors import DamageError, InputError
-from pipeline.graphs import bipartite
-from pipeline.graphs.bipartite import BipartiteGraph, read_edges, read_graph
-from pipeline.graphs.paths import wedges
-from pipeline.graphs.reduce import reduce
-from pipeline.stages.profile import components, profile_graph
-from pipeline.store.layout import Store
+from bicliq.pipeline.errors import DamageError, InputError
+from bicliq.pipeline.graphs import bipartite
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_edges, read_graph
+from bicliq.pipeline.graphs.paths import wedges
+from bicliq.pipeline.graphs.reduce import reduce
+from bicliq.pipeline.stages.profile import components, profile_graph
+from bicliq.pipeline.store.layout import Store
 from tests.integration.stored_graphs import put_graph, random_graph
 
 

@@ -11,7 +11,7 @@ import weakref
 
 import pytest
 
-from flows.cli.interrupts import REMINDER_SECONDS, by_interrupt, lasting_interrupts
+from bicliq.flows.cli.interrupts import REMINDER_SECONDS, by_interrupt, lasting_interrupts
 
 
 @pytest.fixture(autouse=True)

@@ -7,10 +7,10 @@ import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import kernels
-from pipeline.settings import IngestSettings, Settings
-from pipeline.stages.search import enumerate_table
-from pipeline.store.labels import label_hashes
+from bicliq import kernels
+from bicliq.pipeline.settings import IngestSettings, Settings
+from bicliq.pipeline.stages.search import enumerate_table
+from bicliq.pipeline.store.labels import label_hashes
 from tests.integration.stored_graphs import random_graph
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import kernels
+from bicliq import kernels
 
 ROWS, COLUMNS = 1 << 17, 1 << 20
 """A bit for each of these would take 16 GiB."""

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from kernels import (
+from bicliq.kernels import (
     BicliqueLists,
     ChangedRows,
     ChangeSearch,
@@ -20,9 +20,9 @@ from kernels import (
     RowPacking,
     set_digest,
 )
-from kernels.digest import U64
-from pipeline.settings import PublishSettings
-from pipeline.store.biclique_file import BicliqueWriter, layout_of
+from bicliq.kernels.digest import U64
+from bicliq.pipeline.settings import PublishSettings
+from bicliq.pipeline.store.biclique_file import BicliqueWriter, layout_of
 
 N_LEFT, N_RIGHT = 40, 30
 MOST: Any = {"most_rows": 100, "most_ids": 10_000}

@@ -8,8 +8,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from kernels.cuda import nvcomp
-from kernels.errors import BackendError
+from bicliq.kernels.cuda import nvcomp
+from bicliq.kernels.errors import BackendError
 from tests import host_cupy
 from tests.host_cupy import HostCupy, as_array
 

@@ -14,11 +14,11 @@ import pytest
 import typer.main
 from pydantic import ByteSize
 
-from flows.cli.app import application
-from flows.cli.commands import Room
-from flows.cli.options import CONTRADICTIONS, PANELS, TAKES, settings_options
-from pipeline.errors import InputError
-from pipeline.settings import (
+from bicliq.flows.cli.app import application
+from bicliq.flows.cli.commands import Room
+from bicliq.flows.cli.options import CONTRADICTIONS, PANELS, TAKES, settings_options
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.settings import (
     OTHER_VARIABLES,
     SETTINGS_FILE,
     IngestSettings,
@@ -147,7 +147,7 @@ def test_a_field_that_is_added_becomes_an_option_by_itself(monkeypatch):
     )
     grown = create_model("Grown", __base__=Settings, ingest=(added, added()))
     fields = list(fields_of(grown))
-    monkeypatch.setattr("pipeline.settings.fields_of", lambda: fields)
+    monkeypatch.setattr("bicliq.pipeline.settings.fields_of", lambda: fields)
     found = settings_options(TAKES["enumerate"])["ingest", "comment"]
     assert found.name == "comment"
     assert r"Marks a comment. \[#, %]" in found.annotation.__metadata__[0].help
@@ -186,7 +186,7 @@ def test_variables_that_are_no_settings_are_let_through_and_all_of_them_are_list
     asked = set()
     for path in [
         path
-        for folder in ("kernels", "pipeline", "flows", "notebooks", "tests")
+        for folder in ("bicliq", "kernels", "pipeline", "flows", "notebooks", "tests")
         for path in (ROOT / folder).rglob("*.py")
     ]:
         tree = ast.parse(path.read_text())

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.cli.reference import PAGES, commands_page, main, settings_page
-from pipeline.settings import fields_of, variable_of
+from bicliq.flows.cli.reference import PAGES, commands_page, main, settings_page
+from bicliq.pipeline.settings import fields_of, variable_of
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 

@@ -6,15 +6,15 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-import kernels
-from pipeline.errors import InputError
-from pipeline.graphs.bipartite import BipartiteGraph
-from pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings
-from pipeline.stages.expected import Expected
-from pipeline.stages.ingest import ingest
-from pipeline.stages.plan import BYTES_PER_EDGE, BYTES_PER_VERTEX, choose_side, plan, plan_partitions, run_id
-from pipeline.stages.worth import FOUND_A_PARTITION, Worth, worth_to
-from pipeline.store.layout import Store
+from bicliq import kernels
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings
+from bicliq.pipeline.stages.expected import Expected
+from bicliq.pipeline.stages.ingest import ingest
+from bicliq.pipeline.stages.plan import BYTES_PER_EDGE, BYTES_PER_VERTEX, choose_side, plan, plan_partitions, run_id
+from bicliq.pipeline.stages.worth import FOUND_A_PARTITION, Worth, worth_to
+from bicliq.pipeline.store.layout import Store
 
 
 def random_graph(seed, n_left=60, n_right=50, density=0.08):

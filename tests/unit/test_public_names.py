@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-import kernels
+from bicliq import kernels
 
 SUBMODULES = sorted(name for _, name, _ in pkgutil.iter_modules(kernels.__path__) if not name.startswith("_"))
 
@@ -20,6 +20,6 @@ def test_no_public_name_is_a_submodules():
 
 @pytest.mark.parametrize("first", SUBMODULES)
 def test_a_name_is_the_same_whichever_module_is_imported_first(first):
-    script = f"import kernels.{first}, kernels; print([getattr(kernels, n).__module__ for n in kernels.__all__])"
+    script = f"import bicliq.kernels.{first}; from bicliq import kernels; print([getattr(kernels, n).__module__ for n in kernels.__all__])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str([getattr(kernels, name).__module__ for name in kernels.__all__])

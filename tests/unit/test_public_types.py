@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-import kernels
-from flows.cli import main
-from pipeline import (
+from bicliq import kernels
+from bicliq.flows.cli import main
+from bicliq.pipeline import (
     DamageError,
     Manifest,
     Run,
@@ -21,8 +21,8 @@ from pipeline import (
     open_run,
     search_run,
 )
-from pipeline.run import run
-from pipeline.stages.verify import verify, verify_store
+from bicliq.pipeline.run import run
+from bicliq.pipeline.stages.verify import verify, verify_store
 
 SQUARE = ([0, 2, 4], [0, 1, 0, 1], 2)
 

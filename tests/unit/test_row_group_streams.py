@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import kernels
-from kernels import RowGroup, RowGroupLayout, Stream, enumerate_maximal_bicliques, set_digest, stream_row_groups
-from kernels.contracts import CODECS
-from pipeline.settings import PublishSettings
-from pipeline.store.biclique_file import BicliqueWriter, layout_of
-from pipeline.store.sizes import Sizes
+from bicliq import kernels
+from bicliq.kernels import RowGroup, RowGroupLayout, Stream, enumerate_maximal_bicliques, set_digest, stream_row_groups
+from bicliq.kernels.contracts import CODECS
+from bicliq.pipeline.settings import PublishSettings
+from bicliq.pipeline.store.biclique_file import BicliqueWriter, layout_of
+from bicliq.pipeline.store.sizes import Sizes
 from tests.property.graphs import random_graphs
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernels import change_rows, find_edges, row_starts
+from bicliq.kernels import change_rows, find_edges, row_starts
 
 
 @pytest.mark.parametrize(("left", "n_left"), [([1, 0], 2), ([0, 2], 2), ([0], 0), ([-1], 3)])

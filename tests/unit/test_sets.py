@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import BicliqueBatch, BicliqueSet, SmallerBatch, kept_rows, net_changes
+from bicliq.kernels import BicliqueBatch, BicliqueSet, SmallerBatch, kept_rows, net_changes
 
 SIDES = st.sets(st.integers(0, 40), min_size=1, max_size=6).map(sorted).map(tuple)
 BICLIQUES = st.lists(st.tuples(SIDES, SIDES, st.integers(0, 5)), max_size=40)

@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from pipeline.errors import (
+from bicliq.pipeline.errors import (
     AskedBackendError,
     BackendError,
     CapacityError,
@@ -16,8 +16,8 @@ from pipeline.errors import (
     may_heal,
     sentence,
 )
-from pipeline.settings import load_settings
-from pipeline.store.layout import Store
+from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.store.layout import Store
 
 
 def test_a_settings_file_that_is_no_toml_is_named(tmp_path, monkeypatch):

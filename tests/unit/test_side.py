@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import kernels
-from kernels.cpu import load_extension
-from kernels.side import choose_side_for_warps
+from bicliq import kernels
+from bicliq.kernels.cpu import load_extension
+from bicliq.kernels.side import choose_side_for_warps
 from tests.real_graphs import load
 
 

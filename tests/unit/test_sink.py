@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import xxhash
 
-from pipeline.store import sink as sinks
-from pipeline.store.sink import FLUSHED_BYTES, HashingSink, hashing_sink
+from bicliq.pipeline.store import sink as sinks
+from bicliq.pipeline.store.sink import FLUSHED_BYTES, HashingSink, hashing_sink
 
 
 @pytest.mark.parametrize("size", [0, 10, FLUSHED_BYTES, 3 * FLUSHED_BYTES + 1])

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.store.sizes import Sizes
+from bicliq.pipeline.store.sizes import Sizes
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 5000)), min_size=1, max_size=300), st.integers(1, 299))

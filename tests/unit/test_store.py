@@ -12,12 +12,12 @@ import pyarrow as pa
 import pytest
 import xxhash
 
-from pipeline.errors import DamageError, StorageError
-from pipeline.store.commits import Commit, commit_name, data_name
-from pipeline.store.folder import storage_errors
-from pipeline.store.inventory import take_inventory
-from pipeline.store.layout import Store
-from pipeline.store.records import StoredFile, named_files
+from bicliq.pipeline.errors import DamageError, StorageError
+from bicliq.pipeline.store.commits import Commit, commit_name, data_name
+from bicliq.pipeline.store.folder import storage_errors
+from bicliq.pipeline.store.inventory import take_inventory
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.records import StoredFile, named_files
 
 COMMIT = Commit(
     3,
@@ -285,7 +285,7 @@ def test_a_writer_killed_in_the_middle_shows_no_file(tmp_path):
     script = textwrap.dedent(
         f"""
         import time
-        from pipeline.store.layout import Store
+        from bicliq.pipeline.store.layout import Store
         with Store.open({store.uri!r}).run("r").sink("x.bin") as sink:
             sink.write(b"half")
             print("writing", flush=True)

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.store.thrift import BINARY, I32, I64, LIST, STRUCT, TRUE, decode_struct, encode_struct
+from bicliq.pipeline.store.thrift import BINARY, I32, I64, LIST, STRUCT, TRUE, decode_struct, encode_struct
 
 VALUES = st.deferred(
     lambda: st.one_of(

@@ -7,10 +7,10 @@ import pickle
 
 import pytest
 
-import kernels
-from pipeline.errors import AskedBackendError, BackendError, InputError
-from pipeline.placement import device, fallback, where
-from pipeline.placement.where import (
+from bicliq import kernels
+from bicliq.pipeline.errors import AskedBackendError, BackendError, InputError
+from bicliq.pipeline.placement import device, fallback, where
+from bicliq.pipeline.placement.where import (
     AUTO_BYTES,
     AUTO_FOUND,
     AUTO_PATHS,
@@ -25,7 +25,7 @@ from pipeline.placement.where import (
     place_run,
     place_search,
 )
-from pipeline.settings import ClusterSettings, SearchSettings
+from bicliq.pipeline.settings import ClusterSettings, SearchSettings
 
 MUCH = {"n_edges": AUTO_BYTES, "paths": LITTLE_TO_SEARCH + 1}
 HERE = ClusterSettings(local=True)

@@ -11,15 +11,15 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 
 import fsspec
 
-from pipeline.formats import Edges
-from pipeline.questions.clique import CliqueQuestion, answer
-from pipeline.questions.count import count_run, count_table
-from pipeline.questions.count_asked import CountAsked
-from pipeline.results.bicliques import Bicliques
-from pipeline.run import run
-from pipeline.settings import Settings, load_settings
-from pipeline.store.layout import Store
-from pipeline.store.results import open_run
+from bicliq.pipeline.formats import Edges
+from bicliq.pipeline.questions.clique import CliqueQuestion, answer
+from bicliq.pipeline.questions.count import count_run, count_table
+from bicliq.pipeline.questions.count_asked import CountAsked
+from bicliq.pipeline.results.bicliques import Bicliques
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import Settings, load_settings
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.results import open_run
 
 Place = str | os.PathLike[str]
 Backend = Literal["auto", "cpu", "cuda"]

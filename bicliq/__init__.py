@@ -44,14 +44,27 @@ list of baskets, row 1, column right (right): a value is missing (null); fill it
 True
 """
 
-from bicliq.asking import Clique, clique, count, enumerate
-from bicliq.choosing import estimate, find
-from bicliq.keeping import open, update
-from pipeline.errors import BackendError, BicliqError, CapacityError, InputError, LimitReached, StorageError
-from pipeline.formats.tables import from_matrix
-from pipeline.results.answers import Estimate, Groups
-from pipeline.results.bicliques import Bicliques
-from pipeline.versions.update import UpdateRecord
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bicliq.asking import Clique, clique, count, enumerate
+    from bicliq.choosing import estimate, find
+    from bicliq.keeping import open, update
+    from bicliq.pipeline.errors import (
+        BackendError,
+        BicliqError,
+        CapacityError,
+        InputError,
+        LimitReached,
+        StorageError,
+    )
+    from bicliq.pipeline.formats.tables import from_matrix
+    from bicliq.pipeline.results.answers import Estimate, Groups
+    from bicliq.pipeline.results.bicliques import Bicliques
+    from bicliq.pipeline.versions.update import UpdateRecord
 
 __all__ = [
     "BackendError",
@@ -74,3 +87,37 @@ __all__ = [
     "open",
     "update",
 ]
+
+_HOMES = {
+    "asking": ("Clique", "clique", "count", "enumerate"),
+    "choosing": ("estimate", "find"),
+    "keeping": ("open", "update"),
+    "pipeline.errors": (
+        "BackendError",
+        "BicliqError",
+        "CapacityError",
+        "InputError",
+        "LimitReached",
+        "StorageError",
+    ),
+    "pipeline.formats.tables": ("from_matrix",),
+    "pipeline.results.answers": ("Estimate", "Groups"),
+    "pipeline.results.bicliques": ("Bicliques",),
+    "pipeline.versions.update": ("UpdateRecord",),
+}
+"""Modules, and what each gives: loaded when a name is first asked for, so that importing takes next to nothing."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("bicliq")
+    for module, names in _HOMES.items():
+        if name in names:
+            value = getattr(importlib.import_module(f"bicliq.{module}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module 'bicliq' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

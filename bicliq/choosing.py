@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Unpack
 
 from bicliq.asking import Place, Reading, read_as
-from pipeline.formats import Edges
-from pipeline.questions.estimate import estimate_table
-from pipeline.questions.find import FindAsked, find_in_table
-from pipeline.results.answers import Estimate, Groups
-from pipeline.settings import load_settings
+from bicliq.pipeline.formats import Edges
+from bicliq.pipeline.questions.estimate import estimate_table
+from bicliq.pipeline.questions.find import FindAsked, find_in_table
+from bicliq.pipeline.results.answers import Estimate, Groups
+from bicliq.pipeline.settings import load_settings
 
 
 def find(

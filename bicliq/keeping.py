@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Unpack
 
 from bicliq.asking import Backend, Place, Reading, read_as
-from pipeline.formats import Edges
-from pipeline.results.bicliques import Bicliques
-from pipeline.settings import load_settings
-from pipeline.store.results import open_run
-from pipeline.versions.update import UpdateRecord
-from pipeline.versions.update import update as update_run
+from bicliq.pipeline.formats import Edges
+from bicliq.pipeline.results.bicliques import Bicliques
+from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.versions.update import UpdateRecord
+from bicliq.pipeline.versions.update import update as update_run
 
 
 def open(store: Place, run: str | None = None) -> Bicliques:
