@@ -105,7 +105,7 @@ _HOMES = {
     "pipeline.results.bicliques": ("Bicliques",),
     "pipeline.versions.update": ("UpdateRecord",),
 }
-"""Modules, and what each gives: loaded when a name is first asked for, so that importing takes next to nothing."""
+"""Modules, and what each gives when it is first asked for: importing takes next to nothing."""
 
 
 def __getattr__(name: str) -> Any:

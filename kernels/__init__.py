@@ -37,7 +37,15 @@ from bicliq.kernels.laying_out import LaidOutLists, LaidOutRows
 from bicliq.kernels.machine import available_threads
 from bicliq.kernels.output import RowGroup, RowGroupLayout, check_bicliques, encode_bicliques, has_codec, read_columns
 from bicliq.kernels.restoring import SideRestorer
-from bicliq.kernels.rows import change_rows, connect_rows, count_paths, find_edges, peel_rows, row_starts, transpose_rows
+from bicliq.kernels.rows import (
+    change_rows,
+    connect_rows,
+    count_paths,
+    find_edges,
+    peel_rows,
+    row_starts,
+    transpose_rows,
+)
 from bicliq.kernels.sets import BicliqueSet, kept_rows, net_changes
 from bicliq.kernels.side import choose_side
 from bicliq.kernels.surprise import SurpriseTerms

@@ -1,4 +1,6 @@
-"""The references of settings and commands, as pages of docs/: ``python -m bicliq.flows.cli.reference``.
+"""The references of settings and commands, as pages of docs/.
+
+Called as ``python -m bicliq.flows.cli.reference``.
 
 They are made of the settings and of the commands themselves; a test compares what lies there.
 """

@@ -19,7 +19,15 @@ import numpy as np
 from bicliq.kernels.contracts import Progress, ProgressCallback
 from bicliq.kernels.cuda.adjacency import CountGraph, count_graph, owners
 from bicliq.kernels.cuda.batches import FAILURE, Failure, RootBatches
-from bicliq.kernels.cuda.device import POLL_SECONDS, Budget, current_device, device_errors, free_budget, is_pending, streams
+from bicliq.kernels.cuda.device import (
+    POLL_SECONDS,
+    Budget,
+    current_device,
+    device_errors,
+    free_budget,
+    is_pending,
+    streams,
+)
 from bicliq.kernels.cuda.layout import Struct, Values
 from bicliq.kernels.cuda.pivots import NODE, CudaPivots
 from bicliq.kernels.cuda.program import Program

@@ -21,7 +21,15 @@ from bicliq.kernels.cuda.adjacency import SearchGraph, search_graph
 from bicliq.kernels.cuda.batches import Failure, RootBatches
 from bicliq.kernels.cuda.device import POLL_SECONDS, current_device, device_errors, is_pending, streams, with_room
 from bicliq.kernels.cuda.search_memory import SearchMemory
-from bicliq.kernels.cuda.search_program import COUNTERS, HEAVY_THREADS, LIGHT_THREADS, OPTIONAL, RUN, Stop, compiled_search
+from bicliq.kernels.cuda.search_program import (
+    COUNTERS,
+    HEAVY_THREADS,
+    LIGHT_THREADS,
+    OPTIONAL,
+    RUN,
+    Stop,
+    compiled_search,
+)
 from bicliq.kernels.cuda.tuning import current_tuning
 from bicliq.kernels.digest import LEFT_SEED, RIGHT_SEED, vertex_hashes
 

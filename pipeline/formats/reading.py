@@ -9,7 +9,14 @@ from dataclasses import replace
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.adjacency import adjacency_batches
 from bicliq.pipeline.formats.files import Files, files_of, input_errors, size_of
-from bicliq.pipeline.formats.heads import csv_layout, konect_layout, mtx_layout, refuse_choice, refuse_columns, snap_layout
+from bicliq.pipeline.formats.heads import (
+    csv_layout,
+    konect_layout,
+    mtx_layout,
+    refuse_choice,
+    refuse_columns,
+    snap_layout,
+)
 from bicliq.pipeline.formats.parquet import open_parquet, parquet_batches
 from bicliq.pipeline.formats.recognise import recognise, text_head
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource

@@ -11,7 +11,14 @@ import numpy as np
 from bicliq.pipeline.report.facts import Facts
 from bicliq.pipeline.report.groups import DRAWN, MEMBERS, GroupPicture
 from bicliq.pipeline.report.history import Step
-from bicliq.pipeline.report.pictures import day, degrees_picture, group_picture, sizes_picture, times_picture, two_step_picture
+from bicliq.pipeline.report.pictures import (
+    day,
+    degrees_picture,
+    group_picture,
+    sizes_picture,
+    times_picture,
+    two_step_picture,
+)
 from bicliq.pipeline.report.times import Times
 from bicliq.pipeline.store.manifest import Manifest
 

@@ -52,7 +52,16 @@ from typing import Any, Literal
 
 from bicliq.pipeline.errors import DamageError, InputError, StorageError
 from bicliq.pipeline.events import warn
-from bicliq.pipeline.store.commits import ATTEMPT, COMMIT, FAILURE, Commit, commit_name, commit_of, data_name, failure_name
+from bicliq.pipeline.store.commits import (
+    ATTEMPT,
+    COMMIT,
+    FAILURE,
+    Commit,
+    commit_name,
+    commit_of,
+    data_name,
+    failure_name,
+)
 from bicliq.pipeline.store.folder import MEND, Folder, file_system
 from bicliq.pipeline.store.records import PLACE, SEAL, STORED, StoredFile, named_files
 

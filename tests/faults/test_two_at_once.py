@@ -41,7 +41,17 @@ def write_table(folder: Path) -> None:
 
 def given(way: str, folder: Path, store: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "bicliq.flows.cli", "run", str(folder / "table.csv"), "--store", store, "--json", *WAYS[way]],
+        [
+            sys.executable,
+            "-m",
+            "bicliq.flows.cli",
+            "run",
+            str(folder / "table.csv"),
+            "--store",
+            store,
+            "--json",
+            *WAYS[way],
+        ],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

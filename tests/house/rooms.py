@@ -20,7 +20,13 @@ BASE = [
     "bicliq.pipeline.events",
     "bicliq.pipeline.settings",
 ]
-BELOW_STAGES = [*BASE, "bicliq.pipeline.formats.*", "bicliq.pipeline.placement.*", "bicliq.pipeline.store.*", "bicliq.pipeline.graphs.*"]
+BELOW_STAGES = [
+    *BASE,
+    "bicliq.pipeline.formats.*",
+    "bicliq.pipeline.placement.*",
+    "bicliq.pipeline.store.*",
+    "bicliq.pipeline.graphs.*",
+]
 BELOW_FLOWS = [
     *BELOW_STAGES,
     "bicliq.pipeline.stages.*",
@@ -35,8 +41,15 @@ BELOW_FLOWS = [
 
 MAY_IMPORT: dict[str, list[str]] = {
     "bicliq.kernels": ["bicliq.kernels.*"],
-    "bicliq.kernels.cuda": ["bicliq.kernels.contracts", "bicliq.kernels.cpu", "bicliq.kernels.digest", "bicliq.kernels.errors"],
-    "bicliq.pipeline": ["bicliq.pipeline.*"],  # its face: names that are loaded from their rooms when they are asked for
+    "bicliq.kernels.cuda": [
+        "bicliq.kernels.contracts",
+        "bicliq.kernels.cpu",
+        "bicliq.kernels.digest",
+        "bicliq.kernels.errors",
+    ],
+    "bicliq.pipeline": [
+        "bicliq.pipeline.*"
+    ],  # its face: names that are loaded from their rooms when they are asked for
     "bicliq.pipeline.bounds": [],
     "bicliq.pipeline.columns": [],
     "bicliq.pipeline.redact": [],
@@ -45,16 +58,43 @@ MAY_IMPORT: dict[str, list[str]] = {
     "bicliq.pipeline.settings": ["bicliq.pipeline.bounds", "bicliq.pipeline.errors"],
     "bicliq.pipeline.picture": ["bicliq.pipeline.errors"],
     "bicliq.pipeline.formats": [*BASE, "bicliq.kernels"],
-    "bicliq.pipeline.placement": [*BASE, "bicliq.kernels", "bicliq.kernels.cpu", "bicliq.kernels.cuda.*"],  # it knows what can run where
+    "bicliq.pipeline.placement": [
+        *BASE,
+        "bicliq.kernels",
+        "bicliq.kernels.cpu",
+        "bicliq.kernels.cuda.*",
+    ],  # it knows what can run where
     "bicliq.pipeline.store": [*BASE, "bicliq.kernels", "bicliq.pipeline.placement.*"],
     "bicliq.pipeline.results": [*BASE, "bicliq.pipeline.store.*", "bicliq.pipeline.graphs.*"],
-    "bicliq.pipeline.graphs": [*BASE, "bicliq.kernels", "bicliq.pipeline.formats.*", "bicliq.pipeline.placement.*", "bicliq.pipeline.store.*"],
+    "bicliq.pipeline.graphs": [
+        *BASE,
+        "bicliq.kernels",
+        "bicliq.pipeline.formats.*",
+        "bicliq.pipeline.placement.*",
+        "bicliq.pipeline.store.*",
+    ],
     "bicliq.pipeline.stages": [*BELOW_STAGES, "bicliq.kernels"],
-    "bicliq.pipeline.report": [*BELOW_STAGES, "bicliq.kernels", "bicliq.pipeline.stages.*", "bicliq.pipeline.results.*"],
-    "bicliq.pipeline.rules": [*BASE, "bicliq.pipeline.store.*", "bicliq.pipeline.graphs.*", "bicliq.pipeline.results.*"],
+    "bicliq.pipeline.report": [
+        *BELOW_STAGES,
+        "bicliq.kernels",
+        "bicliq.pipeline.stages.*",
+        "bicliq.pipeline.results.*",
+    ],
+    "bicliq.pipeline.rules": [
+        *BASE,
+        "bicliq.pipeline.store.*",
+        "bicliq.pipeline.graphs.*",
+        "bicliq.pipeline.results.*",
+    ],
     "bicliq.pipeline.lineage": BASE,
     "bicliq.pipeline.notify": [*BASE, "bicliq.pipeline.store.*", "bicliq.pipeline.rules"],
-    "bicliq.pipeline.run": [*BELOW_STAGES, "bicliq.kernels", "bicliq.pipeline.stages.*", "bicliq.pipeline.notify", "bicliq.pipeline.lineage"],
+    "bicliq.pipeline.run": [
+        *BELOW_STAGES,
+        "bicliq.kernels",
+        "bicliq.pipeline.stages.*",
+        "bicliq.pipeline.notify",
+        "bicliq.pipeline.lineage",
+    ],
     "bicliq.pipeline.questions": [
         *BELOW_STAGES,
         "bicliq.kernels",
@@ -87,7 +127,9 @@ def room_of(module: str) -> str | None:
     """The room of a module, or None where the table has none for it."""
     rooms = [room for room in MAY_IMPORT if module == room or module.startswith(f"{room}.")]
     room = max(rooms, key=len, default=None)
-    if room is None or (room in ("bicliq", "bicliq.pipeline", "bicliq.flows") and module != room and not _stands_alone(room, module)):
+    if room is None or (
+        room in ("bicliq", "bicliq.pipeline", "bicliq.flows") and module != room and not _stands_alone(room, module)
+    ):
         return None
     return room
 
@@ -95,8 +137,7 @@ def room_of(module: str) -> str | None:
 def _stands_alone(room: str, module: str) -> bool:
     """Whether a module directly below a package is no room of its own: so it is with flows, one
     file a flow."""
-    return (room == "bicliq.flows" and module.count(".") == 2) or (
-        room == "bicliq" and module.count(".") == 1)
+    return (room == "bicliq.flows" and module.count(".") == 2) or (room == "bicliq" and module.count(".") == 1)
 
 
 def allowed(importer_room: str, imported: str) -> bool:

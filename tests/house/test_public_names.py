@@ -89,7 +89,9 @@ def test_no_public_name_is_that_of_a_module(module):
     assert not [name for name in public_names()[module] if isinstance(getattr(shown, name), ModuleType)]
 
 
-@pytest.mark.parametrize("first", ["", "import bicliq.pipeline.stages.search_run, bicliq.pipeline.run, bicliq.kernels.clique"])
+@pytest.mark.parametrize(
+    "first", ["", "import bicliq.pipeline.stages.search_run, bicliq.pipeline.run, bicliq.kernels.clique"]
+)
 @pytest.mark.parametrize("face", FACES)
 def test_public_names_are_the_same_in_any_order_of_imports(face, first):
     script = f"{first}\nimport {face}\nprint(*(type(getattr({face}, n)).__name__ for n in {face}.__all__))"

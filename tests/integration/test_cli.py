@@ -186,7 +186,15 @@ def test_bench_on_a_gpu_that_is_not_there_is_refused(capsys):
 @pytest.mark.parametrize("where", ["--local", "--workers=2"])
 def test_an_interrupt_keeps_what_was_committed(tmp_path, where):
     store = tmp_path / "store"
-    command = [sys.executable, "-m", "bicliq.flows.cli", "run", str(DATA / "edit-nawiki.parquet"), "--store", str(store)]
+    command = [
+        sys.executable,
+        "-m",
+        "bicliq.flows.cli",
+        "run",
+        str(DATA / "edit-nawiki.parquet"),
+        "--store",
+        str(store),
+    ]
     process = subprocess.Popen(
         [*command, "--partitions", "60", where, "--threads", "1"],
         stderr=subprocess.PIPE,

@@ -15,7 +15,15 @@ import bicliq.flows.tasks
 from bicliq.flows.enumerate import enumerate_graph
 from bicliq.flows.etl import etl
 from bicliq.flows.ingest import ingest
-from bicliq.pipeline.errors import BackendError, BicliqError, CapacityError, InputError, LimitReached, StorageError, may_heal
+from bicliq.pipeline.errors import (
+    BackendError,
+    BicliqError,
+    CapacityError,
+    InputError,
+    LimitReached,
+    StorageError,
+    may_heal,
+)
 from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.store.layout import Store
@@ -142,14 +150,14 @@ def test_what_cannot_heal_is_not_tried_again(tmp_path, monkeypatch, error):
         tries.append(arguments)
         raise error
 
-    monkeypatch.setattr(flows.tasks, "ingest", fail)
+    monkeypatch.setattr(bicliq.flows.tasks, "ingest", fail)
     with pytest.raises(type(error), match=str(error)):
         etl(EDGES, {"store": str(tmp_path / "store"), "cluster": {"local": True}})
     assert len(tries) == 1
 
 
 def test_a_network_that_comes_back_is_tried_again(tmp_path, monkeypatch):
-    tries, read = [], flows.tasks.ingest
+    tries, read = [], bicliq.flows.tasks.ingest
 
     def fail_once(*arguments, **options):
         tries.append(arguments)
@@ -157,7 +165,7 @@ def test_a_network_that_comes_back_is_tried_again(tmp_path, monkeypatch):
             raise StorageError("cannot be reached") from ConnectionResetError("reset by peer")
         return read(*arguments, **options)
 
-    monkeypatch.setattr(flows.tasks, "ingest", fail_once)
+    monkeypatch.setattr(bicliq.flows.tasks, "ingest", fail_once)
     record = etl(EDGES, {"store": str(tmp_path / "store"), "cluster": {"local": True}})
     assert (len(tries), record["bicliques"]) == (2, COUNTS["UCforum"])
 

@@ -70,7 +70,7 @@ def test_a_finished_run_is_told_with_its_largest_groups_and_a_text_for_people(tm
     assert told["bicliques"] == COUNTS["UCforum"]
     assert told["groups"][0]["n_left"] * told["groups"][0]["n_right"] == record.largest["n_edges"]
     assert told["text"].startswith(f"Bicliq: run {record.run} finished: 16,261 maximal bicliques of 899 left")
-    assert len(told["text"].splitlines()) == 1 + pipeline.notify.GROUPS
+    assert len(told["text"].splitlines()) == 1 + bicliq.pipeline.notify.GROUPS
 
 
 def test_a_failed_run_is_told_with_its_reason(tmp_path, webhook):
@@ -171,10 +171,10 @@ def test_a_rule_on_members_tells_only_of_runs_that_have_one(tmp_path, webhook):
 
 
 def test_who_cannot_be_told_never_fails_a_run(tmp_path, webhook, caplog, monkeypatch):
-    monkeypatch.setattr(pipeline.notify, "SECONDS_APART", 0)
+    monkeypatch.setattr(bicliq.pipeline.notify, "SECONDS_APART", 0)
     webhook.status = 500
     assert run(EDGES, settings(tmp_path, webhook)).bicliques == COUNTS["UCforum"]
-    assert len(webhook.told) == pipeline.notify.TRIES
+    assert len(webhook.told) == bicliq.pipeline.notify.TRIES
     assert "HTTP Error 500" in caplog.text
     nobody = load_settings(
         store=str(tmp_path / "store"), cluster={"local": True}, notify={"webhook": "http://127.0.0.1:9/secret"}
@@ -297,7 +297,9 @@ def test_a_watch_tells_of_its_run_its_updates_and_once_of_a_failure(tmp_path, we
 @pytest.mark.usefixtures("shop")
 def test_flows_of_updates_tell_the_webhook_once_and_prefect_as_well(tmp_path, webhook, prefect_server, monkeypatch):
     events = []
-    monkeypatch.setattr("bicliq.flows.notices.emit_event", lambda name, **about: events.append((name, about["payload"])))
+    monkeypatch.setattr(
+        "bicliq.flows.notices.emit_event", lambda name, **about: events.append((name, about["payload"]))
+    )
     asked = {"store": str(tmp_path / "store"), "cluster": {"local": True}, "notify": {"webhook": webhook.url}}
     record = update_flow(csv(tmp_path / "new.csv", [("cid", "jam")]), asked)
     csv(tmp_path / "in" / "1.csv", [("dan", "jam")])

@@ -415,7 +415,9 @@ def test_a_clock_that_was_put_back_makes_no_version_older_than_its_parent(tmp_pa
     publish(store, base, created="2999-01-01T00:00:00+00:00")  # as a clock has it that is ahead
     versions = [update(csv(tmp_path / "first.csv", [("dan", "rum")]), shop)]
     assert open_run(shop.store).run == versions[0].version
-    monkeypatch.setattr("bicliq.pipeline.versions.difference.choose_way", lambda *asked: way.Way("full run", "asked for"))
+    monkeypatch.setattr(
+        "bicliq.pipeline.versions.difference.choose_way", lambda *asked: way.Way("full run", "asked for")
+    )
     versions.append(update(csv(tmp_path / "second.csv", [("dan", "tea")]), shop))
     assert [version.how for version in versions] == ["changes", "full run"]
     for run_ in (versions[1].version, base, versions[0].version):

@@ -180,7 +180,18 @@ def test_many_at_once_on_one_store_and_one_server_are_all_right(tmp_path, tempor
         if number // 2 % 2:
             command = ["-c", flow, source, json.dumps(settings), answer]
         else:
-            command = ["-m", "bicliq.flows.cli", "run", source, "--store", store, "--local", "--partitions", "2", "--json"]
+            command = [
+                "-m",
+                "bicliq.flows.cli",
+                "run",
+                source,
+                "--store",
+                store,
+                "--local",
+                "--partitions",
+                "2",
+                "--json",
+            ]
         with open(answer, "a") as out, open(tmp_path / f"{number}.log", "w") as log:
             processes.append(subprocess.Popen([sys.executable, *command], stdout=out, stderr=log))
     for number, process in enumerate(processes):

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bicliq import kernels
-import bicliq.kernels.counting
 from bicliq.kernels.cuda import counting, pivots
 from tests import host_cupy, host_kernels, real_graphs
 from tests.host_cupy import HostCupy

@@ -122,7 +122,9 @@ class Versions(RuleBasedStateMachine):
         self.patch.setattr("bicliq.pipeline.versions.compact.LIGHT", 0)
         self.patch.setattr("bicliq.pipeline.versions.compact.MERGED_A_SECOND", merged)  # else it is searched
         self.patch.setattr("bicliq.pipeline.stages.extend.DIFFERS", differs)
-        self.patch.setattr("bicliq.pipeline.versions.layer.FOLDED_ROWS", folded)  # layers above hold smaller sides alone
+        self.patch.setattr(
+            "bicliq.pipeline.versions.layer.FOLDED_ROWS", folded
+        )  # layers above hold smaller sides alone
         self.patch.setattr("bicliq.pipeline.versions.layer.MOST_LAYERS", layers)
         self.patch.setitem(MOST, "most_rows", grouped)  # row groups are packed as their rows are found
         if portions is not None:

@@ -15,7 +15,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from bicliq import kernels
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.run import run
-from bicliq.pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, Settings, parse_duration
+from bicliq.pipeline.settings import (
+    ClusterSettings,
+    IngestSettings,
+    PlanSettings,
+    SearchSettings,
+    Settings,
+    parse_duration,
+)
 from bicliq.pipeline.stages.verify import verify
 from bicliq.pipeline.store.labels import read_labels
 from bicliq.pipeline.store.layout import RunFolder, Store

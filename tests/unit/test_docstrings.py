@@ -15,8 +15,7 @@ MODULES = [
         package,
         *(each.name for each in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}.")),
     )
-    if "._cpu" not in name
-    and not name.endswith("__main__")  # the compiled extensions, and what runs when imported
+    if "._cpu" not in name and not name.endswith("__main__")  # the compiled extensions, and what runs when imported
 ]
 
 

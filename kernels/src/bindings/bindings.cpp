@@ -15,7 +15,7 @@ namespace {
 /// are numbers. Memory that runs out is a MemoryError, a bad argument a ValueError, as nanobind has
 /// it.
 void translate_errors() {
-  static PyObject* const capacity_error = nanobind::object(nanobind::module_::import_("kernels.errors").attr("CapacityError")).release().ptr();
+  static PyObject* const capacity_error = nanobind::object(nanobind::module_::import_("bicliq.kernels.errors").attr("CapacityError")).release().ptr();
   nanobind::register_exception_translator([](const std::exception_ptr& error, void*) {
     try {
       std::rethrow_exception(error);
