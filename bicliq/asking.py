@@ -15,6 +15,7 @@ from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.questions.clique import CliqueQuestion, answer
 from bicliq.pipeline.questions.count import count_run, count_table
 from bicliq.pipeline.questions.count_asked import CountAsked
+from bicliq.pipeline.results.answers import account_of
 from bicliq.pipeline.results.bicliques import Bicliques
 from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import Settings, load_settings
@@ -74,6 +75,11 @@ class Clique:
     proven: bool
     cliques: list[list[Any]] | None
     record: dict[str, Any] = field(repr=False)
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """What became of the rows of the table: see `pipeline.results.answers.account_of`."""
+        return account_of(self.record)
 
 
 def enumerate(
@@ -295,8 +301,6 @@ def clique(
     >>> bicliq.clique(friends)
     Clique(size=3, members=['ann', 'bob', 'cid'], proven=True, cliques=None)
     """
-    if project is None and "sides" not in reading:
-        reading = {**reading, "sides": "source-target"}
     settings = load_settings(ingest=read_as(reading), search={"backend": backend, "threads": threads})
     record = answer(
         edges,

@@ -14,6 +14,7 @@ from bicliq.pipeline.picture import picture
 from bicliq.pipeline.placement.device import encodes
 from bicliq.pipeline.placement.where import check_backends
 from bicliq.pipeline.settings import PublishSettings, Settings
+from bicliq.pipeline.stages.edge_table import account
 from bicliq.pipeline.stages.expected import Expected, expected_output, short
 from bicliq.pipeline.stages.ingest import read_edge_table
 from bicliq.pipeline.stages.search import reduced_table
@@ -40,7 +41,7 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
     dict
         bicliques, low, high (90 %), ids, low_ids, high_ids, bytes, low_bytes, high_bytes, exact,
         n_left, n_right, n_edges, side, backend, threads, thresholds (a list of min_left, min_right,
-        bicliques, low, high, ids, bytes), and seconds: ``search`` and ``write`` are what a run
+        bicliques, low, high, ids, bytes), the `account` of the table, and seconds: ``search`` and ``write`` are what a run
         would take on the threads asked for, ``gpu_search`` and ``gpu_write`` on this machine's GPU
         (None where it has none), ``estimate`` and ``total`` what this call took.
 
@@ -69,6 +70,7 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
         "backend": "cpu",
         "threads": threads,
         "thresholds": found.thresholds,
+        **account(table.summary),
         "seconds": {
             "search": search,
             "write": write,

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from bicliq.pipeline.results.as_table import AsTable
+from bicliq.pipeline.stages.edge_table import NOTHING_READ
 
 LABELS = {"numbers": pa.int64(), "text": pa.string()}
 """Kinds of labels, as records name them."""
+
+
+def account_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a record says of the rows that were read for it.
+
+    Rows read are edges, duplicates (rows that repeat one) and dropped rows, by reason. Noted is
+    what was read otherwise than it is written, assumed what was taken for granted, in sentences.
+
+    Examples
+    --------
+    >>> import bicliq
+    >>> bicliq.find([["jam", "jam", None]], nulls="drop").account  # doctest: +NORMALIZE_WHITESPACE
+    {'rows_read': 3, 'edges': 1, 'duplicates': 1, 'dropped': {'nulls': 1}, 'noted': {},
+     'assumed': []}
+    """
+    return {name: record[name] for name in NOTHING_READ if name in record}
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,6 +67,11 @@ class Groups(AsTable):
         known = "" if self.proven else ", the best in time: not proven"
         shown = [line if len(line) <= 100 else line[:99] + "…" for line in lines]
         return "\n".join([f"<{len(self):,} groups by {self.record['by']}{known}:", *shown]) + ">"
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """What became of the rows of the table: see `account_of`."""
+        return account_of(self.record)
 
     @property
     def proven(self) -> bool:
@@ -106,6 +128,11 @@ class Estimate(AsTable):
     seconds: float
     exact: bool
     record: dict[str, Any] = field(repr=False)
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """What became of the rows of the table: see `account_of`."""
+        return account_of(self.record)
 
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table: min_left, min_right, bicliques, low, high, ids, bytes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,9 @@ from bicliq.pipeline.errors import BicliqError, InputError
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.column_on_disk import ColumnOnDisk
 from bicliq.pipeline.stages.window import TimedRows
+
+DROPPED = "dropped_"
+"""What the name of a count of dropped rows begins with; its reason follows."""
 
 POLICIES = (
     "ids", "duplicates", "ragged", "nulls", "self_labels", "min_weight", "since", "until", "sample",
@@ -35,7 +39,8 @@ class EdgeTable:
     left_ids, right_ids
         Arrow arrays (int64 or string) of the labels, ascending.
     summary
-        Counts of rows read and dropped, names of the columns, and the policies.
+        Counts of rows read and dropped, what was noted and assumed, names of the columns, and the
+        policies.
     seconds
         Duration of ``read`` and ``unite``.
     rows
@@ -89,6 +94,7 @@ def summarize(
     n_edges: int,
     ids: tuple[pa.Array, pa.Array],
     settings: IngestSettings,
+    noted: Mapping[str, int],
 ) -> dict[str, Any]:
     """Account for the rows of a table.
 
@@ -106,6 +112,8 @@ def summarize(
         Labels of the left and of the right side.
     settings
         The policies.
+    noted
+        What was read otherwise than it is written (`EdgeBatch.noted`).
 
     Raises
     ------
@@ -114,7 +122,7 @@ def summarize(
     BicliqError
         Where the rows do not add up.
     """
-    dropped = sum(number for name, number in counts.items() if name.startswith("dropped"))
+    dropped = sum(number for name, number in counts.items() if name.startswith(DROPPED))
     if counts["rows_read"] != n_rows + dropped or n_edges > n_rows:
         raise BicliqError(
             f"{source}: {counts} and {n_edges} edges of {n_rows} rows do not add up; this is a defect of Bicliq: please"
@@ -130,11 +138,44 @@ def summarize(
         **counts,
         "duplicates": n_rows - n_edges,
         "edges": n_edges,
+        "noted": dict(noted),
         "n_left": len(left_ids),
         "n_right": len(right_ids),
         "labels": {"left": _kind(left_ids), "right": _kind(right_ids)},
         "policies": {name: getattr(settings, name) for name in POLICIES},
     }
+
+
+def account(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Say what became of the rows of a table, and what was taken for granted, for any answer.
+
+    Parameters
+    ----------
+    summary
+        What ingest says (`EdgeTable.summary`).
+
+    Returns
+    -------
+    dict
+        rows_read, edges, duplicates (rows that repeat an edge), dropped (rows by reason: of those
+        that dropped any), noted (`EdgeBatch.noted`), and assumed (`EdgeSource.assumed`). Rows read
+        are edges, duplicates and dropped rows.
+
+    Examples
+    --------
+    >>> account({"rows_read": 4, "edges": 2, "duplicates": 1, "dropped_nulls": 1, "dropped_ragged": 0})
+    {'rows_read': 4, 'edges': 2, 'duplicates': 1, 'dropped': {'nulls': 1}, 'noted': {}, 'assumed': []}
+    """
+    dropped = {name.removeprefix(DROPPED): n for name, n in summary.items() if name.startswith(DROPPED) and n}
+    return {
+        **{name: summary[name] for name in ("rows_read", "edges", "duplicates")},
+        "dropped": dropped,
+        "noted": summary.get("noted", {}),
+        "assumed": summary.get("assumed", []),
+    }
+
+
+NOTHING_READ = account({"rows_read": 0, "edges": 0, "duplicates": 0})
 
 
 def _kind(ids: pa.Array) -> str:

@@ -19,6 +19,7 @@ from bicliq.pipeline.graphs.reduce import Reduced, reduce
 from bicliq.pipeline.placement.device import encodes
 from bicliq.pipeline.placement.where import CPU_SEARCH, Backend, Place, check_backends, place_data, place_search
 from bicliq.pipeline.settings import PublishSettings, SearchSettings, Settings
+from bicliq.pipeline.stages.edge_table import account
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
 from bicliq.pipeline.stages.limits import Cut, Limits
@@ -306,7 +307,7 @@ def enumerate_table(
     -------
     dict
         bicliques, digest, complete, n_left, n_right, n_edges, columns, side, backend, threads,
-        nodes, dropped, seconds.
+        nodes, not_canonical (nodes that were left for that), seconds, and the `account` of the table.
     """
     asked = settings.search
     started = time.perf_counter()
@@ -348,7 +349,8 @@ def enumerate_table(
         "backend": result.backend,
         "threads": result.threads,
         "nodes": result.nodes,
-        "dropped": result.dropped,
+        "not_canonical": result.not_canonical,
+        **account(table.summary),
         "seconds": {**seconds, "total": time.perf_counter() - started},
     }
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal
 
@@ -25,6 +25,7 @@ from bicliq.pipeline.placement.machine import machine_facts
 from bicliq.pipeline.placement.where import check_backends, place_changes
 from bicliq.pipeline.run import Observer, StageClock, finish
 from bicliq.pipeline.settings import Settings
+from bicliq.pipeline.stages.edge_table import NOTHING_READ, account
 from bicliq.pipeline.stages.extend import Extended, extend
 from bicliq.pipeline.stages.limits import GraphNeeds, Limits, MemoryRoom
 from bicliq.pipeline.stages.plan import plan_run
@@ -115,6 +116,9 @@ class UpdateRecord:
         says so); None: it was not.
     seconds
         Duration of each stage, and ``total``.
+    account
+        What became of the rows of the table (`pipeline.stages.edge_table.account`), whose edges are
+        those that changed something and those that did not.
     """
 
     version: str
@@ -143,10 +147,12 @@ class UpdateRecord:
     placement: dict[str, str]
     seconds: dict[str, float]
     compacted: str | None = None
+    account: dict[str, Any] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
         """Plain record for JSON."""
-        return asdict(self)
+        fields = asdict(self)
+        return {**fields.pop("account"), **fields}
 
 
 def update(
@@ -581,6 +587,7 @@ class _Update:
             placement={} if stands is None else stands["update"]["placement"],
             bytes=added,
             seconds={**seconds, "total": round(sum(seconds.values()), 6)},
+            account=NOTHING_READ if extended is None else account(extended.record.summary),
         )
 
 
