@@ -272,13 +272,13 @@ def _read_table(
     """Read an edge table into memory, or sort its edges on disk where a limit asks for that."""
     started = time.perf_counter()
     opened = open_edges(source, settings)
-    for sentence in map(without_secrets, opened.assumed):
-        say("assumed", sentence)
     place = place_data(backend, opened.bytes)
     table = place.run(lambda chosen: _read_by(opened, settings, progress, chosen, memory_limit))
     if len(table.left) == 0:
         raise InputError(f"{opened.uri}: no edge is left: {_dropped(table.summary)}; check the filters and the columns")
     table.summary["assumed"] = list(map(without_secrets, opened.assumed))
+    for sentence in table.summary["assumed"]:
+        say("assumed", sentence)
     table.summary["columns"] = opened.columns
     table.summary["source"] = {
         "uri": without_secrets(opened.uri),
