@@ -69,7 +69,9 @@ def test_an_update_with_a_wrong_date_changes_nothing(tmp_path, capsys, backend):
 def test_a_batch_of_several_windows_that_follow_each_other_is_no_jump(tmp_path):
     store = tmp_path / "s"
     assert invoke(line("run", csv(tmp_path / "a.csv", DAYS), store)) == 0
-    months = "".join(f"u{year},i{month},{year}-{month:02d}-01\n" for year in range(2027, 2032) for month in (3, 6, 9, 12))
+    months = "".join(
+        f"u{year},i{month},{year}-{month:02d}-01\n" for year in range(2027, 2032) for month in (3, 6, 9, 12)
+    )
     assert invoke(line("update", csv(tmp_path / "b.csv", months), store)) == 2  # February 2026 to March 2027
     months = "".join(f"u{n},i{n},202{6 + n // 4}-{3 * (n % 4) + 1:02d}-25\n" for n in range(1, 16))
     assert invoke(line("update", csv(tmp_path / "c.csv", months), store, "--window-jump", "90d")) == 2  # 92 days
