@@ -349,7 +349,7 @@ def _read_on_host(
 
 
 def _refuse_jump(opened: EdgeSource, settings: IngestSettings, rows: KeptRows, latest: float | None) -> None:
-    """Refuse a row that moves the window on further than `window_jump`; it is read again to say where it stands."""
+    """Refuse a row that moves the window on too far; it is read again to say where it stands."""
     window, most = str(settings.window), settings.window_jump
     jump = find_jump(rows.time, window, most, latest)
     if jump is None:
