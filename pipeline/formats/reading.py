@@ -91,8 +91,8 @@ def _open_several(source: str, names: list[str], settings: IngestSettings) -> Ed
     parts = [first, *(_with_header_of(first, part) for part in others)]
     for part in parts:
         _refuse_another_table(first, part)
-    whole = {"bytes": sum(part.bytes for part in parts), "parts": tuple(parts), "assumed": _assumed_of(parts)}
-    return replace(first, uri=source, **whole)
+    size = sum(part.bytes for part in parts)
+    return replace(first, uri=source, bytes=size, parts=tuple(parts), assumed=_assumed_of(parts))
 
 
 def _assumed_of(parts: list[EdgeSource]) -> tuple[str, ...]:
