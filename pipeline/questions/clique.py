@@ -137,8 +137,9 @@ def find_clique(
     -------
     dict
         size, members, n_cliques, cliques (where all are asked for), proven, n_vertices, n_edges,
-        self_loops, repeated, what became of the rows (`account`), degeneracy, nodes, backend, threads, seconds; the backend is "none"
-        where the densest core of a graph on a GPU is the answer.
+        self_loops, repeated, what became of the rows (`account`), degeneracy, nodes, backend,
+        threads, seconds; the backend is "none" where the densest core of a graph on a GPU is the
+        answer.
 
     Raises
     ------

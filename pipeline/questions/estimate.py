@@ -41,9 +41,10 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
     dict
         bicliques, low, high (90 %), ids, low_ids, high_ids, bytes, low_bytes, high_bytes, exact,
         n_left, n_right, n_edges, side, backend, threads, thresholds (a list of min_left, min_right,
-        bicliques, low, high, ids, bytes), the `account` of the table, and seconds: ``search`` and ``write`` are what a run
-        would take on the threads asked for, ``gpu_search`` and ``gpu_write`` on this machine's GPU
-        (None where it has none), ``estimate`` and ``total`` what this call took.
+        bicliques, low, high, ids, bytes), the `account` of the table, and seconds: ``search`` and
+        ``write`` are what a run would take on the threads asked for, ``gpu_search`` and
+        ``gpu_write`` on this machine's GPU (None where it has none), ``estimate`` and ``total``
+        what this call took.
 
     Notes
     -----

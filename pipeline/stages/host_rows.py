@@ -22,7 +22,7 @@ from bicliq.pipeline.stages.window import cut_to_window
 
 
 class KeptRows:
-    """The rows that pass the filters, one array a batch, the counts of those that do not, and notes."""
+    """The rows that pass the filters, one array a batch; counts of the others, and notes."""
 
     def __init__(self) -> None:
         self.left: list[pa.Array] = []

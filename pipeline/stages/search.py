@@ -307,7 +307,8 @@ def enumerate_table(
     -------
     dict
         bicliques, digest, complete, n_left, n_right, n_edges, columns, side, backend, threads,
-        nodes, not_canonical (nodes that were left for that), seconds, and the `account` of the table.
+        nodes, not_canonical (nodes that were left for that), seconds, and the `account` of the
+        table.
     """
     asked = settings.search
     started = time.perf_counter()
