@@ -15,10 +15,10 @@ from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.questions.clique import CliqueQuestion, answer
 from bicliq.pipeline.questions.count import count_run, count_table
 from bicliq.pipeline.questions.count_asked import CountAsked
-from bicliq.pipeline.results.answers import account_of
 from bicliq.pipeline.results.bicliques import Bicliques
 from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import Settings, load_settings
+from bicliq.pipeline.store.account import account_of
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 
@@ -78,7 +78,7 @@ class Clique:
 
     @property
     def account(self) -> dict[str, Any]:
-        """What became of the rows of the table: see `pipeline.results.answers.account_of`."""
+        """What became of the rows of the table: see `pipeline.store.account`."""
         return account_of(self.record)
 
 

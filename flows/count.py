@@ -16,7 +16,7 @@ from bicliq.pipeline.questions.count_asked import CountAsked, check_count_backen
 from bicliq.pipeline.questions.count_partitions import count_partitions, plan_count
 from bicliq.pipeline.questions.count_tables import publish_counts
 from bicliq.pipeline.report.page import write_report
-from bicliq.pipeline.stages.edge_table import account
+from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 

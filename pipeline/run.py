@@ -14,7 +14,6 @@ from bicliq.pipeline.notify import failures_notified, notify_finished
 from bicliq.pipeline.placement.where import Placement, check_backends
 from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.checks import check_input
-from bicliq.pipeline.stages.edge_table import account
 from bicliq.pipeline.stages.forecast import forecast
 from bicliq.pipeline.stages.ingest import ingest
 from bicliq.pipeline.stages.plan import OF_THE_CALL, plan, plan_run
@@ -22,6 +21,7 @@ from bicliq.pipeline.stages.planned import PlanRecord
 from bicliq.pipeline.stages.profile import profile
 from bicliq.pipeline.stages.publish import publish, publish_in_part
 from bicliq.pipeline.stages.search_run import SearchProgress, search_run
+from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.manifest import Manifest
 

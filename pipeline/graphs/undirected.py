@@ -34,7 +34,7 @@ class UndirectedGraph:
         Rows that were dropped: an edge of a vertex with itself, and an edge given before, in either
         direction.
     account
-        What became of the rows of its table (`pipeline.stages.edge_table.account`).
+        What became of the rows of its table (`pipeline.store.account`).
     """
 
     indptr: Int64s

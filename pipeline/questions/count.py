@@ -24,9 +24,9 @@ from bicliq.pipeline.questions.count_tables import publish_counts
 from bicliq.pipeline.run import Observer
 from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.checks import check_input
-from bicliq.pipeline.stages.edge_table import account
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.ingest import ingest, read_edge_table
+from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.layout import Store
 
 

@@ -103,7 +103,7 @@ class CountRecord:
     checks
         One record a check of the input (`pipeline.stages.checks.Check`); none in memory.
     account
-        What became of the rows of the table (`pipeline.stages.edge_table.account`).
+        What became of the rows of the table (`pipeline.store.account`).
     """
 
     counts: Sizes

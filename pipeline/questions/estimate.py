@@ -14,10 +14,10 @@ from bicliq.pipeline.picture import picture
 from bicliq.pipeline.placement.device import encodes
 from bicliq.pipeline.placement.where import check_backends
 from bicliq.pipeline.settings import PublishSettings, Settings
-from bicliq.pipeline.stages.edge_table import account
 from bicliq.pipeline.stages.expected import Expected, expected_output, short
 from bicliq.pipeline.stages.ingest import read_edge_table
 from bicliq.pipeline.stages.search import reduced_table
+from bicliq.pipeline.store.account import account
 
 GPU_WRITE, SMALLER = 0.75e-9, 0.6
 """Seconds to order, encode and write an id on an H200, and the part of it that smaller sides take

@@ -25,10 +25,10 @@ from bicliq.pipeline.questions.members import Part
 from bicliq.pipeline.report.answers import find_page
 from bicliq.pipeline.report.frame import write_page
 from bicliq.pipeline.settings import SearchSettings, Settings
-from bicliq.pipeline.stages.edge_table import account
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.ingest import read_edge_table
 from bicliq.pipeline.stages.search import search_settings
+from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.labels import read_labels
 from bicliq.pipeline.store.results import open_run
 

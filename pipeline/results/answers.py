@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from bicliq.pipeline.results.as_table import AsTable
-from bicliq.pipeline.stages.edge_table import NOTHING_READ
+from bicliq.pipeline.store.account import account_of
 
 LABELS = {"numbers": pa.int64(), "text": pa.string()}
 """Kinds of labels, as records name them."""
-
-
-def account_of(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a record says of the rows that were read for it.
-
-    Rows read are edges, duplicates (rows that repeat one) and dropped rows, by reason. Noted is
-    what was read otherwise than it is written, assumed what was taken for granted, in sentences.
-
-    Examples
-    --------
-    >>> import bicliq
-    >>> bicliq.find([["jam", "jam", None]], nulls="drop").account  # doctest: +NORMALIZE_WHITESPACE
-    {'rows_read': 3, 'edges': 1, 'duplicates': 1, 'dropped': {'nulls': 1}, 'noted': {},
-     'assumed': []}
-    """
-    return {name: record[name] for name in NOTHING_READ if name in record}
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.results.as_table import AsTable
-from bicliq.pipeline.stages.edge_table import account
+from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS
 from bicliq.pipeline.store.choice import EVERYTHING, Choice
 from bicliq.pipeline.store.results import Run
@@ -95,7 +95,7 @@ class Bicliques(AsTable):
     def account(self) -> dict[str, Any]:
         """What became of the rows of the table, of a version those of its own table.
 
-        See `pipeline.stages.edge_table.account`.
+        See `pipeline.store.account`.
         """
         return account(self.run.folder.graph.read_record("graph.json")["summary"])
 

@@ -15,9 +15,7 @@ from bicliq.pipeline.errors import BicliqError, InputError
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.column_on_disk import ColumnOnDisk
 from bicliq.pipeline.stages.window import TimedRows
-
-DROPPED = "dropped_"
-"""What the name of a count of dropped rows begins with; its reason follows."""
+from bicliq.pipeline.store.account import DROPPED
 
 POLICIES = (
     "ids", "duplicates", "ragged", "nulls", "self_labels", "min_weight", "since", "until", "sample",
@@ -144,38 +142,6 @@ def summarize(
         "labels": {"left": _kind(left_ids), "right": _kind(right_ids)},
         "policies": {name: getattr(settings, name) for name in POLICIES},
     }
-
-
-def account(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Say what became of the rows of a table, and what was taken for granted, for any answer.
-
-    Parameters
-    ----------
-    summary
-        What ingest says (`EdgeTable.summary`).
-
-    Returns
-    -------
-    dict
-        rows_read, edges, duplicates (rows that repeat an edge), dropped (rows by reason: of those
-        that dropped any), noted (`EdgeBatch.noted`), and assumed (`EdgeSource.assumed`). Rows read
-        are edges, duplicates and dropped rows.
-
-    Examples
-    --------
-    >>> account({"rows_read": 4, "edges": 2, "duplicates": 1, "dropped_nulls": 1, "dropped_ragged": 0})
-    {'rows_read': 4, 'edges': 2, 'duplicates': 1, 'dropped': {'nulls': 1}, 'noted': {}, 'assumed': []}
-    """
-    dropped = {name.removeprefix(DROPPED): n for name, n in summary.items() if name.startswith(DROPPED) and n}
-    return {
-        **{name: summary[name] for name in ("rows_read", "edges", "duplicates")},
-        "dropped": dropped,
-        "noted": summary.get("noted", {}),
-        "assumed": summary.get("assumed", []),
-    }
-
-
-NOTHING_READ = account({"rows_read": 0, "edges": 0, "duplicates": 0})
 
 
 def _kind(ids: pa.Array) -> str:

@@ -19,8 +19,8 @@ from bicliq.pipeline.placement.arrays import library_of
 from bicliq.pipeline.placement.device import on
 from bicliq.pipeline.placement.where import Backend, place_data, place_graph, place_projection
 from bicliq.pipeline.settings import IngestSettings
-from bicliq.pipeline.stages.edge_table import DROPPED, account
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
+from bicliq.pipeline.store.account import DROPPED, account
 from bicliq.pipeline.store.labels import read_labels
 from bicliq.pipeline.store.layout import Store
 

@@ -31,13 +31,14 @@ from bicliq.pipeline.placement.where import CPU_DATA, Backend, Place, place_data
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.column_on_disk import ColumnOnDisk
-from bicliq.pipeline.stages.edge_table import EdgesOnDisk, EdgeTable, account
+from bicliq.pipeline.stages.edge_table import EdgesOnDisk, EdgeTable
 from bicliq.pipeline.stages.host_rows import HostRows, KeptRows, loops_among
 from bicliq.pipeline.stages.ingest_policies import filtered, no_rows
 from bicliq.pipeline.stages.limits import MemoryRoom, resident_bytes
 from bicliq.pipeline.stages.sorted_runs import ROW_SHARE, SortedRuns
 from bicliq.pipeline.stages.uniting import unite
 from bicliq.pipeline.stages.window import ROWS_FILE, find_jump, in_words
+from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.device_tables import write_table
 from bicliq.pipeline.store.edges import EDGES
 from bicliq.pipeline.store.labels import labels_table

@@ -19,11 +19,11 @@ from bicliq.pipeline.graphs.reduce import Reduced, reduce
 from bicliq.pipeline.placement.device import encodes
 from bicliq.pipeline.placement.where import CPU_SEARCH, Backend, Place, check_backends, place_data, place_search
 from bicliq.pipeline.settings import PublishSettings, SearchSettings, Settings
-from bicliq.pipeline.stages.edge_table import account
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
 from bicliq.pipeline.stages.limits import Cut, Limits
 from bicliq.pipeline.stages.partition import Partition, ready_partition
+from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.biclique_file import BicliqueWriter, layout_of
 from bicliq.pipeline.store.biclique_reader import LargerSides, open_bicliques
 from bicliq.pipeline.store.bicliques import MASK, batches_of, publish_of

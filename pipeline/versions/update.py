@@ -25,13 +25,13 @@ from bicliq.pipeline.placement.machine import machine_facts
 from bicliq.pipeline.placement.where import check_backends, place_changes
 from bicliq.pipeline.run import Observer, StageClock, finish
 from bicliq.pipeline.settings import Settings
-from bicliq.pipeline.stages.edge_table import NOTHING_READ, account
 from bicliq.pipeline.stages.extend import Extended, extend
 from bicliq.pipeline.stages.limits import GraphNeeds, Limits, MemoryRoom
 from bicliq.pipeline.stages.plan import plan_run
 from bicliq.pipeline.stages.planned import read_plan
 from bicliq.pipeline.stages.revise import revise, slide
 from bicliq.pipeline.stages.window import left_out
+from bicliq.pipeline.store.account import NOTHING_READ, account
 from bicliq.pipeline.store.biclique_reader import LargerSides
 from bicliq.pipeline.store.bicliques import MASK, dump_of, publish_of
 from bicliq.pipeline.store.layout import FORMAT, GraphFolder, RunFolder, Store

@@ -52,7 +52,7 @@ class UpdateRecord:
     seconds
         Duration of each stage, and ``total``.
     account
-        What became of the rows of the table (`pipeline.stages.edge_table.account`), whose edges are
+        What became of the rows of the table (`pipeline.store.account`), whose edges are
         those that changed something and those that did not.
     """
 

@@ -19,7 +19,7 @@ from bicliq.pipeline.notify import failures_notified
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.run import Observer, RunSummary, resume, run
 from bicliq.pipeline.settings import Settings
-from bicliq.pipeline.stages.edge_table import NOTHING_READ
+from bicliq.pipeline.store.account import NOTHING_READ
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import STORED, named_files
 from bicliq.pipeline.store.states import latest_published
