@@ -214,7 +214,7 @@ def open_bytes(source: str) -> IO[bytes]:
             return lzma.LZMAFile(file)
         if kind is not None:
             return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(file, "r"), kind))
-        return io.BufferedReader(file) if isinstance(file, fsspec.spec.AbstractBufferedFile) else file  # type: ignore[no-any-return]
+        return io.BufferedReader(file) if isinstance(file, fsspec.spec.AbstractBufferedFile) else file
 
 
 def read_lines(path: str) -> list[str]:
