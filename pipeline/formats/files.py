@@ -188,7 +188,10 @@ def size_of(source: str) -> int:
 
 
 def _refuse_special(fs: Any, path: str, source: str) -> None:
-    """Refuse what is on this machine and no file: opening a pipe may wait for ever, and a device never end."""
+    """Refuse what is on this machine and no file.
+
+    Opening a pipe may wait for ever, and a device may never end.
+    """
     local = "file" in (fs.protocol if isinstance(fs.protocol, tuple) else (fs.protocol,))
     if local and os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         raise InputError(

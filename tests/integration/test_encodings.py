@@ -1,4 +1,4 @@
-"""Files in other encodings, and names of files that are none: read where that is said, or one sentence at once."""
+"""Files in other encodings, and names of what is no file: read where that is said, or a sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text from web servers and object stores: real ones on this machine, files of a megabyte, packed or not."""
+"""Text from web servers and object stores, real ones here: a megabyte each, packed or not."""
 
 from __future__ import annotations
 
