@@ -1,4 +1,4 @@
-"""Files in other encodings, and names of what is no file: read where that is said, or a sentence."""
+"""Files in other encodings, and what is no file: read where that is said, or one sentence."""
 
 from __future__ import annotations
 
