@@ -62,10 +62,10 @@ def _open_file(source: str, settings: IngestSettings) -> EdgeSource:
     size = size_of(source)
     kind: str = settings.format
     if kind == "auto":
-        kind = recognise(source)
+        kind = recognise(source, settings)
     if kind == "parquet":
         return open_parquet(source, size, settings)
-    head = text_head(source)
+    head = text_head(source, settings)
     if kind == "adjacency":
         refuse_columns(source, settings, "an adjacency list")
         refuse_choice(source, settings, "an adjacency list")
