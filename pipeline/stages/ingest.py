@@ -34,6 +34,7 @@ from bicliq.pipeline.stages.column_on_disk import ColumnOnDisk
 from bicliq.pipeline.stages.edge_table import EdgesOnDisk, EdgeTable
 from bicliq.pipeline.stages.host_rows import HostRows, KeptRows, loops_among
 from bicliq.pipeline.stages.ingest_policies import filtered, no_rows
+from bicliq.pipeline.stages.label_kinds import refuse_mixed
 from bicliq.pipeline.stages.limits import MemoryRoom, resident_bytes
 from bicliq.pipeline.stages.sorted_runs import ROW_SHARE, SortedRuns
 from bicliq.pipeline.stages.uniting import unite
@@ -281,6 +282,7 @@ def _read_table(
     table = place.run(lambda chosen: _read_by(opened, settings, progress, chosen, memory_limit, latest))
     if len(table.left) == 0:
         raise InputError(f"{opened.uri}: no edge is left: {_dropped(table.summary)}; check the filters and the columns")
+    refuse_mixed(opened, (table.left_ids, table.right_ids))
     table.summary["assumed"] = list(map(without_secrets, opened.assumed))
     for sentence in table.summary["assumed"]:
         say("assumed", sentence)
