@@ -40,8 +40,7 @@ def test_an_update_with_1_0_for_1_is_refused_with_its_line_and_the_cure(tmp_path
 
 
 def test_an_update_by_a_frame_is_read_as_the_run_was(store):
-    bicliq.update(store, pd.DataFrame({"user": [1.0, 3.0, None], "item": ["b", "a", "c"]}), nulls="drop")
-    assert bicliq.open(store).account["dropped"] == {"nulls": 1}
+    bicliq.update(store, pd.DataFrame({"user": [1.0, 3.0], "item": ["b", "a"]}))
     bicliq.update(store, pd.DataFrame({"user": ["4"], "item": ["a"]}))  # text that is a number
     found = bicliq.open(store).top(1).to_pylist()[0]
     assert (found["left"], found["right"]) == ([1, 2, 3, 4], ["a"])
