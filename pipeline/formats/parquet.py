@@ -16,12 +16,13 @@ import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
 
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.formats.columns import EXAMPLES, choose_columns
+from bicliq.pipeline.formats.columns import SAMPLE, choose_columns
 from bicliq.pipeline.formats.files import file_system, input_errors, open_bytes
+from bicliq.pipeline.formats.lines import without_missing
 from bicliq.pipeline.formats.problems import DROP_NULLS, first_failing
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource, Layout
 from bicliq.pipeline.formats.times import unix_seconds
-from bicliq.pipeline.formats.words import brief, shown
+from bicliq.pipeline.formats.words import brief, listed, shown
 from bicliq.pipeline.settings import IngestSettings
 
 BATCH_ROWS = 1 << 20
@@ -105,7 +106,7 @@ def _opened(source: str) -> Iterator[pq.ParquetFile]:
 
 
 def _first_rows(file: pq.ParquetFile) -> list[list[str]]:
-    for batch in file.iter_batches(EXAMPLES):
+    for batch in file.iter_batches(SAMPLE):
         return [[str(value) for value in row.values()] for row in batch.to_pylist()]
     return []
 
@@ -117,36 +118,68 @@ def parquet_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
 
 
 def typed_batches(source: EdgeSource, batches: Iterable[pa.RecordBatch]) -> Iterator[EdgeBatch]:
-    """Labels, weights and times of batches whose columns have types; rows are counted from 0."""
+    """Labels, weights and times of batches whose columns have types; rows are counted from 0.
+
+    A row with a list of labels is as many rows.
+    """
     first = 0
     for batch in batches:
-        columns = {role: _column(source, role, batch.column(name), first) for role, name in source.columns.items()}
-        yield EdgeBatch(pa.record_batch(columns), partial(_place, source.uri, first))
+        given = {role: batch.column(name) for role, name in source.columns.items()}
+        given, rows, noted = _without_lists(source, given)
+        place = partial(_place, source.uri, first, rows)
+        columns = {role: _column(source, role, column, place) for role, column in given.items()}
+        yield EdgeBatch(pa.record_batch(columns), place, noted=noted)
         first += batch.num_rows
 
 
-def _place(uri: str, first: int, row: int) -> str:
-    return f"{uri}, row {first + row}"
+def _place(uri: str, first: int, rows: pa.Array | None, row: int) -> str:
+    return f"{uri}, row {first + (row if rows is None else rows[row].as_py())}"
 
 
-def _column(source: EdgeSource, role: str, column: pa.Array, first: int) -> pa.Array:
-    """A column as int64 or text (ids), float64 (weight), or Unix seconds (time).
+def _without_lists(
+    source: EdgeSource, columns: dict[str, pa.Array]
+) -> tuple[dict[str, pa.Array], pa.Array | None, dict[str, int]]:
+    """Columns with a row a label, the rows in which they stood, and the numbers of lists that hold none."""
+    sides = [side for side in ("left", "right") if is_list(columns[side].type)]
+    if not sides:
+        return columns, None, {}
+    if len(sides) == 2:
+        raise InputError(
+            f"{source.uri}: both columns, {listed(source.columns[side] for side in sides)}, hold lists; take the lists of"
+            " one apart first, a row an item"
+        )
+    lists = columns[sides[0]]
+    if not (pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)):
+        lists = pc.cast(lists, pa.large_list(lists.type.value_type))
+    rows = pc.list_parent_indices(lists)
+    empty = pc.sum(pc.equal(pc.list_value_length(lists), 0)).as_py() or 0
+    noted = {name: n for name, n in (("empty_lists", empty), ("null_lists", lists.null_count)) if n}
+    apart = {role: column.take(rows) for role, column in columns.items() if role != sides[0]}
+    return {role: apart.get(role, pc.list_flatten(lists)) for role in columns}, rows, noted
 
-    Rows are counted from `first`.
-    """
+
+def is_list(kind: pa.DataType) -> bool:
+    """Whether a type holds lists."""
+    names = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
+    return any(getattr(pa.types, f"is_{name}")(kind) for name in names)
+
+
+def _column(source: EdgeSource, role: str, column: pa.Array, place: Callable[[int], str]) -> pa.Array:
+    """A column as int64 or text (ids), float64 (weight, value), or Unix seconds (time)."""
     where = f"column {source.columns[role]} ({role})"
-    convert = {"weight": _weights, "time": unix_seconds}.get(role, to_labels)
+    convert = {"weight": _weights, "value": _weights, "time": unix_seconds}.get(role, to_labels)
     try:
         found = convert(column)
     except pa.ArrowNotImplementedError as error:
         raise InputError(f"{source.uri}, {where}: {brief(error)}") from None
     except pa.ArrowInvalid as error:
         row = first_failing(convert, column)
-        value = shown(str(column[row]))
-        raise InputError(f"{source.uri}, row {first + row}, {where}: {value} {brief(error)}") from None
+        raise InputError(f"{place(row)}, {where}: {shown(str(column[row]))} {brief(error)}") from None
+    if role in ("left", "right") and pa.types.is_string(found.type):
+        found = without_missing(pc.utf8_trim_whitespace(found), source.settings)
     if found.null_count and source.settings.nulls == "error":
-        row = first + pc.index(pc.is_null(found), True).as_py()
-        raise InputError(f"{source.uri}, row {row}, {where}: a value is missing (null); fill it in, or {DROP_NULLS}")
+        row = pc.index(pc.is_null(found), True).as_py()
+        raise InputError(f"{place(row)}, {where}: a value is missing (null); fill it in, or {DROP_NULLS}")
     if role in source.text_sides and not pa.types.is_string(found.type):
         return pc.cast(found, pa.string())
     return found
@@ -272,7 +305,8 @@ def _is_binary(kind: pa.DataType) -> bool:
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    """The type of labels: of the values of a dictionary, or of a list."""
+    return _plain(kind.value_type) if pa.types.is_dictionary(kind) or is_list(kind) else kind
 
 
 # ---- weights -------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.adjacency import adjacency_batches
+from bicliq.pipeline.formats.baskets import baskets_batches, context_batches, gmt_batches, refuse_one_set
 from bicliq.pipeline.formats.files import Files, files_of, input_errors, size_of
 from bicliq.pipeline.formats.heads import (
     csv_layout,
@@ -17,6 +18,7 @@ from bicliq.pipeline.formats.heads import (
     refuse_columns,
     snap_layout,
 )
+from bicliq.pipeline.formats.matrix import matrix_batches, open_matrix
 from bicliq.pipeline.formats.parquet import open_parquet, parquet_batches
 from bicliq.pipeline.formats.recognise import recognise, text_head
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
@@ -26,7 +28,26 @@ from bicliq.pipeline.formats.words import listed
 from bicliq.pipeline.settings import IngestSettings
 
 LAYOUTS = {"konect": konect_layout, "snap": snap_layout, "mtx": mtx_layout, "csv": csv_layout, "tsv": csv_layout}
-READERS = {"parquet": parquet_batches, "adjacency": adjacency_batches, "table": table_batches}
+READERS = {
+    "parquet": parquet_batches,
+    "adjacency": adjacency_batches,
+    "table": table_batches,
+    "matrix": matrix_batches,
+    "baskets": baskets_batches,
+    "gmt": gmt_batches,
+    "cxt": context_batches,
+}
+
+WITHOUT_ROWS = {
+    "adjacency": "an adjacency list",
+    "baskets": "a file of baskets",
+    "gmt": "a file of gene sets",
+    "cxt": "a context",
+}
+"""Formats whose lines hold vertices alone, in words: neither weights nor times, and no columns."""
+
+NUMBERED = ("adjacency",)
+"""Those of them that number their vertices."""
 
 
 def open_edges(source: Edges, settings: IngestSettings) -> EdgeSource:
@@ -66,10 +87,14 @@ def _open_file(source: str, settings: IngestSettings) -> EdgeSource:
     if kind == "parquet":
         return open_parquet(source, size, settings)
     head = text_head(source)
-    if kind == "adjacency":
-        refuse_columns(source, settings, "an adjacency list")
-        refuse_choice(source, settings, "an adjacency list")
+    if kind in WITHOUT_ROWS:
+        refuse_columns(source, settings, WITHOUT_ROWS[kind])
+        refuse_choice(source, settings, WITHOUT_ROWS[kind], numbered=kind in NUMBERED)
+        if kind not in NUMBERED:
+            refuse_one_set(source, settings, WITHOUT_ROWS[kind])
         return EdgeSource(source, kind, size, settings, None)
+    if kind == "matrix":
+        return open_matrix(source, size, settings)
     layout = LAYOUTS[kind](source, head, _implied(settings, kind))
     text = frozenset(("left", "right") if settings.ids == "text" else ())
     return EdgeSource(source, kind, size, settings, layout, text)

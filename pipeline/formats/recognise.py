@@ -22,6 +22,16 @@ SUFFIXES = {
     ".tsv": "tsv",
     ".mtx": "mtx",
     ".adj": "adjacency",
+    ".lad": "adjacency",
+    ".nde": "adjacency",
+    ".cxt": "cxt",
+    ".gmt": "gmt",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".net": "pajek",
+    ".dl": "dl",
+    ".xlsx": "excel",
+    ".duckdb": "duckdb",
 }
 
 FOREIGN = {

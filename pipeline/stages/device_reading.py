@@ -73,8 +73,8 @@ def frames_of(source: EdgeSource) -> Iterator[Any]:
     """
     _refuse_settings(source.settings)
     for part in source.files:
-        if part.format == "adjacency":
-            raise NotOnDevice("adjacency lists are read by the CPU")
+        if part.layout is None or part.layout.value is not None:
+            raise NotOnDevice(f"files of the format {part.format} are read by the CPU")
         if part.table is not None:
             raise NotOnDevice("tables in memory are read by the CPU")
         yield from _parquet_frames(part) if part.format == "parquet" else _text_frames(part)
