@@ -100,9 +100,6 @@ TAKES: dict[str, tuple[str, ...]] = {
     "report": ("store",),
     "verify": (*HOW, "cluster", "data_backend", "store"),
     "serve": ALL,
-    "bench run": ("ingest", "search", "-search.backend", "plan", "publish", "cluster"),
-    "bench scale": ("store",),
-    "bench growth": ("search", "plan", "publish", "data_backend"),
 }
 """Settings that a command takes as options: groups and single fields.
 

@@ -7,7 +7,7 @@ it.
 
 Three storeys: flows above pipeline above kernels. In the pipeline, from below: bounds, columns,
 redact, errors, events, settings, picture, formats and placement, store, graphs, stages, results,
-report, rules, notify, lineage, run, questions, versions, repair, bench.
+report, rules, notify, lineage, run, questions, versions, repair.
 """
 
 from __future__ import annotations
@@ -112,7 +112,6 @@ MAY_IMPORT: dict[str, list[str]] = {
         "bicliq.pipeline.notify",
     ],
     "bicliq.pipeline.repair": BELOW_FLOWS,
-    "bicliq.pipeline.bench": ["bicliq.pipeline.*", "bicliq.kernels.*"],
     "bicliq.flows": BELOW_FLOWS,
     "bicliq": BELOW_FLOWS,  # the folder bicliq: what `import bicliq` gives
     "bicliq.flows.cli": ["bicliq.flows.*", "bicliq.pipeline.*"],

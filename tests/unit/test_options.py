@@ -132,7 +132,7 @@ def test_every_setting_is_an_option_of_run_and_serve_with_its_sentence(path):
         assert parameter.rich_help_panel == PANELS[path[0]]
 
 
-@pytest.mark.parametrize("command", ["run", "enumerate", "count", "clique", "ingest", "serve", "bench run"])
+@pytest.mark.parametrize("command", ["run", "enumerate", "count", "clique", "ingest", "serve"])
 def test_every_command_that_reads_a_table_takes_all_settings_of_the_input(command):
     assert set(IngestSettings.model_fields) <= {p.name for p in command_of(command).params}
 

@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from benchmarks.cores import core_numbers, cores_of_numbers
+from benchmarks.timing import repeated
 from bicliq import kernels
-from bicliq.pipeline.bench.cores import core_numbers, cores_of_numbers
-from bicliq.pipeline.bench.timing import repeated
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.graphs.cores import Cores, cores_by_halving
 from bicliq.pipeline.graphs.undirected import UndirectedGraph, project

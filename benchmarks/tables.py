@@ -1,4 +1,4 @@
-"""What `bicliq bench` prints: our figures beside the published programs', as tables."""
+"""What `python -m benchmarks` prints: our figures beside the published programs', as tables."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ def random_cliques(record: Record) -> Group:
 
 def projected_cliques(record: Record) -> Group:
     """Seconds of each stage from a bipartite table to a clique of its projection, a row a way."""
-    from bicliq.pipeline.bench.projected_cliques import STAGES, WAYS_TO_CORES
+    from benchmarks.projected_cliques import STAGES, WAYS_TO_CORES
 
     timed = (*STAGES, "total", *WAYS_TO_CORES)
     heads = ("shared", "vertices", "edges", "size", "exact", *timed)

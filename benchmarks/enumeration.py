@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from benchmarks.graphs import read_graph_file
+from benchmarks.peers import Peer, enumeration_peers
+from benchmarks.timing import median, repeated
 from bicliq import kernels
-from bicliq.pipeline.bench.graphs import read_graph_file
-from bicliq.pipeline.bench.peers import Peer, enumeration_peers
-from bicliq.pipeline.bench.timing import median, repeated
 
 SLOW_SECONDS = 10.0
 """A graph that takes longer is run once."""

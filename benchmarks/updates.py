@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bicliq.pipeline.bench.timing import Timed, median, repeated
+from benchmarks.timing import Timed, median, repeated
 from bicliq.pipeline.errors import BicliqError, InputError
 from bicliq.pipeline.picture import picture
 from bicliq.pipeline.run import RunSummary, run
