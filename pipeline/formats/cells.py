@@ -79,5 +79,5 @@ def looks_like_matrix(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def is_binary(*columns: Iterable[str]) -> bool:
-    """Whether columns hold 0 and 1, true and false, marks and blanks alone."""
-    return all(cell(field) in (0.0, 1.0) for column in columns for field in column)
+    """Whether columns hold 0 and 1, true and false, marks and nothing alone."""
+    return all(cell(field) in (0.0, 1.0) or field.strip() in MISSING for column in columns for field in column)

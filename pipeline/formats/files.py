@@ -16,8 +16,15 @@ from bicliq.pipeline.errors import UNANSWERED, InputError, is_timeout
 from bicliq.pipeline.formats.words import brief
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
-TABLES = (".parquet", ".pq", ".csv", ".tsv", ".mtx", ".adj")
+TABLES = (".parquet", ".pq", ".csv", ".tsv", ".mtx", ".adj", ".cxt", ".gmt", ".jsonl", ".ndjson", ".net", ".dl", ".xlsx")
 """Extensions by which the tables of a folder are known."""
+
+
+WITHIN = "::"
+"""What stands between a file of several tables and the name of one."""
+
+CONTAINERS = (".xlsx", ".duckdb")
+"""Extensions of such files."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +94,28 @@ def _unreachable(source: str, error: BaseException) -> InputError:
 def file_system(source: str) -> tuple[Any, str]:
     """File system and path that a path or an fsspec URL stands for."""
     try:
-        fs, path = fsspec.core.url_to_fs(source)
+        fs, path = fsspec.core.url_to_fs(_file_of(source))
     except (ImportError, ValueError) as error:
         raise InputError(f"{source}: this URL cannot be opened: {error}; give a path or an fsspec URL") from error
     return fs, str(path)
+
+
+def _file_of(source: str) -> str:
+    """The file of a table within a file, of ``shop.duckdb::sales`` ``shop.duckdb``; any other as it is."""
+    file, within, _ = source.rpartition(WITHIN)
+    return file if within and file.lower().endswith(CONTAINERS) else source
+
+
+def table_within(source: str) -> str | None:
+    """The table that is named behind a file of several; None: none is.
+
+    Examples
+    --------
+    >>> table_within("shop.duckdb::sales"), table_within("shop.xlsx")
+    ('sales', None)
+    """
+    file = _file_of(source)
+    return None if file == source else source.removeprefix(file + WITHIN)
 
 
 def files_of(source: str | Files) -> list[str]:
@@ -199,7 +224,7 @@ def bare_name(source: str) -> str:
     >>> bare_name("s3://lake/out.Brunson.GZ")
     'out.brunson'
     """
-    name = source.rstrip("/").rsplit("/", 1)[-1].lower()
+    name = _file_of(source).rstrip("/").rsplit("/", 1)[-1].lower()
     for suffix in COMPRESSIONS:
         name = name.removesuffix(suffix)
     return name

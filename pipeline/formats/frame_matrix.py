@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.cells import cell
-from bicliq.pipeline.formats.matrix import assumed_of_names, label_columns, place_of_names
+from bicliq.pipeline.formats.matrix import assumed_of_names, label_columns, place_of_names, refuse_two_sets
 from bicliq.pipeline.formats.words import shown
 from bicliq.pipeline.settings import IngestSettings
 
@@ -50,6 +50,8 @@ def matrix_table(
     rows = index if at is None else column(at)
     if rows is not None and len(rows.unique()) < len(rows):
         raise InputError(f"{name}: some rows share a name; two vertices would become one: rename them")
+    if settings.sides == "source-target":
+        refuse_two_sets(name, list(range(n)) if rows is None else rows.to_pylist(), list(labels.values()))
     tied = {place: np.flatnonzero(pc.fill_null(pc.not_equal(some, 0), True)) for place, some in values.items()}
     left = pa.array(np.concatenate(list(tied.values())) if tied else np.zeros(0, np.int64))
     owners = np.repeat(np.arange(len(tied)), [len(some) for some in tied.values()])

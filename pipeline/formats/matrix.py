@@ -163,7 +163,7 @@ def open_matrix(source: str, size: int, settings: IngestSettings) -> EdgeSource:
         )
     head = matrix_head(source, settings)
     if settings.sides == "source-target":
-        _refuse_two_sets(source, head, settings)
+        refuse_two_sets(source, _row_names(source, head, settings), list(head.columns.values()))
     return EdgeSource(source, "matrix", size, settings, None, assumed=head.assumed)
 
 
@@ -208,9 +208,8 @@ def _value(uri: str, number: int, text: str, column: Label, settings: IngestSett
     return value
 
 
-def _refuse_two_sets(source: str, head: Head, settings: IngestSettings) -> None:
+def refuse_two_sets(source: str, rows: Sequence[Label], columns: Sequence[Label]) -> None:
     """Raise an `InputError` where a matrix that ties two sets is asked for as the graph of one."""
-    columns, rows = list(head.columns.values()), _row_names(source, head, settings)
     if set(map(str, rows)) != set(map(str, columns)):
         raise InputError(
             f"{source}: its {len(rows):,} rows and {len(columns):,} columns are two sets of vertices; give a square"

@@ -47,7 +47,7 @@ def one_set_rows(source: EdgeSource, lines: Sequence[Row]) -> list[Row] | None:
             if source.settings.sides == "source-target":
                 return found
             raise InputError(
-                f"{source.uri}, line 1: the numbers are those of a {kind} file, which ties one set of vertices and not"
+                f"{source.uri}, line 1: the numbers are those of the format {kind}, which ties one set of vertices and not"
                 " two sides; bicliq clique reads it (format = 'adjacency'), and a table of its edges, two ids a line, is read"
                 " with format = 'snap'"
             )

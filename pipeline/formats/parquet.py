@@ -6,10 +6,13 @@ same way.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from urllib.parse import unquote
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -18,6 +21,7 @@ from fsspec.implementations.local import LocalFileSystem
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.columns import SAMPLE, choose_columns
 from bicliq.pipeline.formats.files import file_system, input_errors, open_bytes
+from bicliq.pipeline.formats.labels import plain_numbers
 from bicliq.pipeline.formats.lines import without_missing
 from bicliq.pipeline.formats.problems import DROP_NULLS, first_failing
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource, Layout
@@ -27,6 +31,9 @@ from bicliq.pipeline.settings import IngestSettings
 
 BATCH_ROWS = 1 << 20
 
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+"""The value of a folder's key where there is none."""
+
 EXACT = {"halffloat": 2**11, "float": 2**24, "double": 2**53}
 """Whole numbers up to here are exact, by the type of a column of floating point numbers; beyond,
 two ids may be one."""
@@ -34,10 +41,13 @@ two ids may be one."""
 
 def open_parquet(source: str, size: int, settings: IngestSettings) -> EdgeSource:
     """Recognise a Parquet table by its schema."""
-    with _opened(source) as file:
+    with opened_parquet(source) as file:
         schema = file.schema_arrow
-        layout = typed_layout(source, settings, schema.names, partial(_first_rows, file))
-    kinds = {side: schema.field(layout.wanted[side]).type for side in ("left", "right")}
+        asked = (settings.left, settings.right, settings.weight, settings.time)
+        keys = [key for key in folder_keys(source) if key in asked and key not in schema.names]
+        layout = typed_layout(source, settings, [*schema.names, *keys], partial(_first_rows, file))
+    known = [*schema.types, *[pa.null()] * len(keys)]  # the label of a folder may be a number or text
+    kinds = {side: known[layout.wanted[side]] for side in ("left", "right")}
     return EdgeSource(source, "parquet", size, settings, layout, text_sides(kinds, settings))
 
 
@@ -86,7 +96,7 @@ def text_sides(kinds: dict[str, pa.DataType], settings: IngestSettings) -> froze
 
 
 @contextmanager
-def _opened(source: str) -> Iterator[pq.ParquetFile]:
+def opened_parquet(source: str) -> Iterator[pq.ParquetFile]:
     """The file, opened by Arrow itself where it is local.
 
     Python is not asked for every page, then.
@@ -113,8 +123,33 @@ def _first_rows(file: pq.ParquetFile) -> list[list[str]]:
 
 def parquet_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of a Parquet file, a million rows at a time."""
-    with _opened(source.uri) as file:
-        yield from typed_batches(source, file.iter_batches(BATCH_ROWS, columns=list(source.columns.values())))
+    with opened_parquet(source.uri) as file:
+        names = [name for name in source.columns.values() if name in file.schema_arrow.names]
+        keys = {name: value for name, value in folder_keys(source.uri).items() if name in source.columns.values()}
+        batches = file.iter_batches(BATCH_ROWS, columns=names)
+        yield from typed_batches(source, (_with_keys(batch, keys) for batch in batches) if keys else batches)
+
+
+def folder_keys(uri: str) -> dict[str, str]:
+    """Keys and values in the names of a file's folders, as Hive and Spark write them.
+
+    Examples
+    --------
+    >>> folder_keys("lake/year=2024/city=New%20York/part-0.parquet")
+    {'year': '2024', 'city': 'New York'}
+    """
+    return {key: unquote(value) for key, value in re.findall(r"(?:^|/)([^/=]+)=([^/]+)(?=/)", uri)}
+
+
+def _with_keys(batch: pa.RecordBatch, keys: dict[str, str]) -> pa.RecordBatch:
+    """The batch with a column a key, unless it has one of that name."""
+    for name, value in keys.items():
+        if name not in batch.schema.names:
+            text = pa.array([None if value == NO_VALUE else value], pa.string())
+            numbers = plain_numbers(text)
+            one = text if numbers is None else numbers
+            batch = batch.append_column(name, one.take(pa.array(np.zeros(batch.num_rows, np.int64))))
+    return batch
 
 
 def typed_batches(source: EdgeSource, batches: Iterable[pa.RecordBatch]) -> Iterator[EdgeBatch]:

@@ -24,6 +24,7 @@ SUFFIXES = {
     ".adj": "adjacency",
     ".lad": "adjacency",
     ".nde": "adjacency",
+    ".graph": "adjacency",
     ".cxt": "cxt",
     ".gmt": "gmt",
     ".jsonl": "jsonl",
@@ -34,12 +35,15 @@ SUFFIXES = {
     ".duckdb": "duckdb",
 }
 
+TYPED = ("parquet", "excel", "duckdb")
+"""Formats whose columns have types."""
+
 FOREIGN = {
     b"\x1f\x8b": "is compressed with gzip, but is not called .gz: rename it",
     b"\x28\xb5\x2f\xfd": "is compressed with zstd, but is not called .zst: rename it",
     b"BZh": "is compressed with bzip2: decompress it, or compress it with gzip or zstd",
     b"\xfd7zXZ": "is compressed with xz: decompress it, or compress it with gzip or zstd",
-    b"PK\x03\x04": "is a ZIP archive or an Excel workbook: extract the table, or save the sheet as CSV",
+    b"PK\x03\x04": "is a ZIP archive, or an Excel workbook that is not called .xlsx: extract the table, or name format = 'excel'",
     codecs.BOM_UTF16_LE: "is UTF-16 text: convert it to UTF-8, as with iconv -f utf-16 -t utf-8",
     codecs.BOM_UTF16_BE: "is UTF-16 text: convert it to UTF-8, as with iconv -f utf-16 -t utf-8",
 }
@@ -67,6 +71,8 @@ def recognise(source: str) -> str:
         return "konect"
     if first.startswith("#"):
         return "snap"
+    if head.lstrip().startswith(('{"', "[{")):
+        return "jsonl"
     _refuse_markup(source, head)
     if "\t" in first:
         return "tsv"
@@ -76,6 +82,12 @@ def recognise(source: str) -> str:
         f"{source}, line 1: {shown(first)} is of no format that can be told from its name or its first line;"
         f" name the format: one of {KNOWN}"
     )
+
+
+def typed_kind(source: str) -> str | None:
+    """The format of a file whose columns have types, by its name; None where it is text."""
+    name = bare_name(source)
+    return next((kind for suffix, kind in SUFFIXES.items() if kind in TYPED and name.endswith(suffix)), None)
 
 
 def _refuse_markup(source: str, head: str) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 import pyarrow as pa
@@ -94,11 +94,15 @@ class EdgeBatch:
         Says where a row, counted from 0, stands: "edges.csv, line 12".
     ragged
         Lines with too many or too few fields, which were left out.
+    noted
+        Numbers of what was found and read otherwise than it is written, by name: they are added up
+        over batches.
     """
 
     edges: pa.RecordBatch
     place: Callable[[int], str]
     ragged: int = 0
+    noted: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,9 @@ class EdgeSource:
         The files of a glob or folder; none for a single file.
     table
         The columns that are read, where the table is in memory; None: they are in the file.
+    assumed
+        What was taken for granted when it was opened: sentences that begin with the file, and say
+        what to do where it is wrong, with settings as in Python (header = false).
     """
 
     uri: str
@@ -129,6 +136,7 @@ class EdgeSource:
     text_sides: frozenset[str] = frozenset()
     parts: tuple[EdgeSource, ...] = ()
     table: pa.Table | None = None
+    assumed: tuple[str, ...] = ()
 
     @property
     def files(self) -> tuple[EdgeSource, ...]:

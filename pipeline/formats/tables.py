@@ -196,7 +196,8 @@ def matrix_frame(frame: Frame, settings: IngestSettings) -> Frame:
     table, assumed = matrix_table(
         frame.name, frame.columns, lambda at: frame.read([at])[0], frame.first_rows(), frame.index, settings
     )
-    return Frame(frame.name, tuple(table.column_names), _each(table.column), has_values=True, assumed=assumed)
+    said = (*frame.assumed, *assumed)
+    return Frame(frame.name, tuple(table.column_names), _each(table.column), has_values=True, assumed=said)
 
 
 def frame_source(frame: Frame, settings: IngestSettings, kind: str = "table") -> EdgeSource:
@@ -317,15 +318,15 @@ def _frame_of(source: Any, settings: IngestSettings) -> Frame:
     if name in ("Dask DataFrame", "Dask-cuDF DataFrame"):
         return _dask_frame(name, source, settings)
     if name == "cuDF DataFrame":
-        return _arrow_frame(name, source.to_arrow())
+        return arrow_frame(name, source.to_arrow())
     if name == "Polars LazyFrame":
         source = source.collect()
     if name in SERIES:
         return _series_frame(name, source, settings)
     if hasattr(source, "__arrow_c_stream__"):
-        return _arrow_frame(name, pa.table(source))
+        return arrow_frame(name, pa.table(source))
     if hasattr(source, "__arrow_c_array__"):
-        return _arrow_frame(name, pa.table(pa.record_batch(source)))
+        return arrow_frame(name, pa.table(pa.record_batch(source)))
     if type(source).__module__ == "numpy" and settings.format == "matrix":
         source = _sparse(name, source)
     if hasattr(source, "tocoo"):
@@ -344,7 +345,7 @@ def _series_frame(name: str, series: Any, settings: IngestSettings) -> Frame:
         return _python_frame(name, basket_columns(name, series, settings))
     if not is_list(values.type):
         raise InputError(f"{name}: is one column of type {values.type}; an edge table has two, and baskets are lists")
-    return _arrow_frame(name, pa.table({"left": pa.array(range(len(values))), "right": values}))
+    return arrow_frame(name, pa.table({"left": pa.array(np.arange(len(values))), "right": values}))
 
 
 def _hint(source: Any) -> str:
@@ -357,8 +358,30 @@ def _hint(source: Any) -> str:
     return f"{kind} is no edge table"
 
 
-def _arrow_frame(name: str, table: pa.Table) -> Frame:
-    return Frame(name, tuple(table.column_names), _each(table.column), is_table=True)
+def arrow_frame(name: str, table: pa.Table) -> Frame:
+    """An Arrow table, whose columns may be chosen."""
+    return Frame(name, tuple(table.column_names), _each(lambda at: _without_views(table.column(at))), is_table=True)
+
+
+def _without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column with plain text or bytes where it holds views of them, which Arrow's functions do not take."""
+    kind = _plain_text(column.type)
+    if kind == column.type:
+        return column
+    if not pa.types.is_dictionary(kind):
+        return column.cast(kind)
+    parts = [pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(kind.value_type)) for part in column.chunks]
+    return pa.chunked_array(parts, pa.dictionary(kind.index_type, kind.value_type))
+
+
+def _plain_text(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        return pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary()
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _plain_text(kind.value_type))
+    if is_list(kind) and _plain_text(kind.value_type) != kind.value_type:
+        return pa.large_list(_plain_text(kind.value_type))
+    return kind
 
 
 def _pandas_frame(name: str, frame: Any) -> Frame:
