@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
-
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.files import WITHIN, file_system, open_bytes, table_within
 from bicliq.pipeline.formats.in_python import array_of_values
@@ -52,7 +51,7 @@ def _sheet_frame(source: str, rows: Sequence[tuple[Any, ...]], settings: IngestS
         names = ["" if value is None else str(value) for value in _filled(rows[0], width)]
     body = rows[1:] if named else rows
     columns = [[_filled(row, width)[at] for row in body] for at in range(width)]
-    assumed = ()
+    assumed: tuple[str, ...] = ()
     if settings.header is None:
         what = f"row 1 ({listed(rows[0])}) was taken for names of columns; say header = false if it is data"
         assumed = (f"{source}: {what if named else 'row 1 was taken for data; say header = true if it names columns'}",)
@@ -90,7 +89,9 @@ def open_duckdb(source: str, size: int, settings: IngestSettings) -> EdgeSource:
             quoted = chosen.replace('"', '""')
             table = database.sql(f'select * from "{quoted}"').to_arrow_table()
     except duckdb.Error as error:
-        raise InputError(f"{source}: cannot be read as a DuckDB file: {brief(error)}; close it elsewhere, or check it") from error
+        raise InputError(
+            f"{source}: cannot be read as a DuckDB file: {brief(error)}; close it elsewhere, or check it"
+        ) from error
     return _source(arrow_frame(source, table), settings, "duckdb")
 
 

@@ -16,7 +16,21 @@ from bicliq.pipeline.errors import UNANSWERED, InputError, is_timeout
 from bicliq.pipeline.formats.words import brief
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
-TABLES = (".parquet", ".pq", ".csv", ".tsv", ".mtx", ".adj", ".cxt", ".gmt", ".jsonl", ".ndjson", ".net", ".dl", ".xlsx")
+TABLES = (
+    ".parquet",
+    ".pq",
+    ".csv",
+    ".tsv",
+    ".mtx",
+    ".adj",
+    ".cxt",
+    ".gmt",
+    ".jsonl",
+    ".ndjson",
+    ".net",
+    ".dl",
+    ".xlsx",
+)
 """Extensions by which the tables of a folder are known."""
 
 

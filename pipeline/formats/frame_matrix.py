@@ -44,7 +44,7 @@ def matrix_table(
     at = None
     if index is None or settings.left is not None:
         at = place_of_names(name, settings, columns, first_rows)
-    labels, remarks = label_columns(name, columns, len(columns), at, first_rows)
+    labels, remarks = label_columns(name, columns, len(columns), at)
     values = {place: _cells(name, columns[place], column(place)) for place in labels}
     n = len(next(iter(values.values()))) if values else 0
     rows = index if at is None else column(at)

@@ -133,7 +133,19 @@ def mtx_layout(source: str, head: str, settings: IngestSettings) -> Layout:
     names = _fixed_names(columns, "row", "column", "value")
     value = None if columns == 2 else 2
     return Layout(
-        at + 1, None, 0, 1, weight, None, "indices", columns, names, n_left=n_left, n_right=n_right, rows=rows, value=value
+        at + 1,
+        None,
+        0,
+        1,
+        weight,
+        None,
+        "indices",
+        columns,
+        names,
+        n_left=n_left,
+        n_right=n_right,
+        rows=rows,
+        value=value,
     )
 
 

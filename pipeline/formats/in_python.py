@@ -68,7 +68,7 @@ def _refuse_edges(name: str, baskets: Sequence[Any], settings: IngestSettings) -
 
 
 def _is_pair(items: Any) -> bool:
-    return (isinstance(items, Sequence) or isinstance(items, np.ndarray)) and len(items) == 2
+    return isinstance(items, Sequence | np.ndarray) and len(items) == 2
 
 
 def _has_numbers(items: Any) -> bool:
@@ -90,7 +90,7 @@ def array_of_values(name: str, column: str, values: Any) -> Any:
     """
     if str(getattr(values, "dtype", "")).startswith("Sparse["):
         values = values.sparse.to_dense()
-    if getattr(values, "dtype", object) == object:
+    if str(getattr(values, "dtype", "object")) == "object":
         _refuse_tuples(name, column, values)
     try:
         return pa.array(values, from_pandas=True)

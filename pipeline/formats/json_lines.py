@@ -86,7 +86,9 @@ def _objects(uri: str, settings: IngestSettings) -> Iterator[tuple[int, Object]]
 def _checked(uri: str, number: int, values: Iterable[Any]) -> Iterator[Object]:
     for value in values:
         if not isinstance(value, dict):
-            raise InputError(f"{uri}, line {number}: {shown(value)} is no object; a line holds one, as {{\"user\": 1, …}}")
+            raise InputError(
+                f'{uri}, line {number}: {shown(value)} is no object; a line holds one, as {{"user": 1, …}}'
+            )
         yield value
 
 

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.baskets import fields_of, told_delimiter
@@ -83,7 +84,7 @@ def matrix_head(uri: str, settings: IngestSettings) -> Head:
     at = place_of_names(uri, settings, names, rows)
     head_line = named[0] if named else body[0][0] - 1
     assumed = assumed_of_names(uri, named if guessed else None, named is None and guessed, at, names)
-    columns, remarks = label_columns(uri, names, width, at, rows)
+    columns, remarks = label_columns(uri, names, width, at)
     return Head(head_line, delimiter, width, at, columns, (*assumed, *remarks))
 
 
@@ -99,7 +100,15 @@ def _names_columns(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 def place_of_names(
     uri: str, settings: IngestSettings, names: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> int | None:
-    """The column that names the rows: the one that was asked for, or the first where it is no cells."""
+    """The column that names the rows: the one that was asked for, or the first where it is no cells.
+
+    Parameters
+    ----------
+    uri, settings
+        The matrix, and how it is read.
+    names, rows
+        Names of its columns, if it has some, and some first rows.
+    """
     if settings.left is not None:
         if settings.left in names:
             return names.index(settings.left)
@@ -115,13 +124,24 @@ def place_of_names(
     if names and (names[0] == "" or NAMES_ROWS.fullmatch(names[0])):
         return 0
     numbers = [cell(name) or 0 for name in first]
-    ascending = len(rows) > 2 and all(low < high for low, high in zip(numbers, numbers[1:], strict=False))
+    ascending = len(rows) > 2 and all(low < high for low, high in pairwise(numbers))
     return 0 if names and ascending and all(name.isdigit() for name in first) else None
 
 
 def assumed_of_names(
     uri: str, named: tuple[int, Sequence[str]] | None, unnamed: bool, at: int | None, names: Sequence[str]
 ) -> tuple[str, ...]:
+    """What was taken for names of columns and of rows, in sentences.
+
+    Parameters
+    ----------
+    uri
+        The matrix.
+    named, unnamed
+        The line that was taken for names of columns, or whether that none was is a guess.
+    at, names
+        The column of the names of rows, and names of columns.
+    """
     said = []
     if named:
         said.append(f"line {named[0]} ({listed(named[1])}) was taken for names of columns; say header = false if not")
@@ -136,9 +156,24 @@ def assumed_of_names(
 
 
 def label_columns(
-    uri: str, names: Sequence[str], width: int, at: int | None, rows: Sequence[Sequence[str]]
+    uri: str, names: Sequence[str], width: int, at: int | None
 ) -> tuple[dict[int, Label], tuple[str, ...]]:
-    """Labels of the columns that hold cells, and what was left out."""
+    """Labels of the columns that hold cells by their positions, and what was left out, in sentences.
+
+    Parameters
+    ----------
+    uri
+        The matrix.
+    names, width
+        Names of its columns, if it has some, and their number.
+    at
+        The column of the names of rows.
+
+    Raises
+    ------
+    InputError
+        Where columns share a name or lack one.
+    """
     places = [place for place in range(width) if place != at]
     remarks = []
     if names and names[-1].lower() in REMARKS and places[-1] == width - 1:
@@ -147,9 +182,13 @@ def label_columns(
     if names:
         for name, uses in Counter(names[place] for place in places).items():
             if uses > 1:
-                raise InputError(f"{uri}: {uses} columns are called {shown(name)}; rename them, as they would become one")
+                raise InputError(
+                    f"{uri}: {uses} columns are called {shown(name)}; rename them, as they would become one"
+                )
             if not name:
-                raise InputError(f"{uri}: a column has no name; give each column of a matrix one, or say header = false")
+                raise InputError(
+                    f"{uri}: a column has no name; give each column of a matrix one, or say header = false"
+                )
         return {place: names[place] for place in places}, tuple(remarks)
     return dict(zip(places, range(len(places)), strict=True)), tuple(remarks)
 
@@ -186,7 +225,9 @@ def _rows(source: EdgeSource) -> Iterator[Neighbours]:
             )
         name: Label = len(seen) if head.names is None else fields[head.names]
         if name in seen:
-            raise InputError(f"{uri}, line {number}: the row {shown(name)} is there already, in line {seen[name]}; rename one")
+            raise InputError(
+                f"{uri}, line {number}: the row {shown(name)} is there already, in line {seen[name]}; rename one"
+            )
         seen[name] = number
         values = {place: _value(uri, number, fields[place], label, settings) for place, label in head.columns.items()}
         tied = {place: value for place, value in values.items() if value != 0}

@@ -10,6 +10,7 @@ from bicliq.pipeline.formats.lines import Neighbours, edge_batches, refuse_line,
 from bicliq.pipeline.formats.problems import is_number
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 
+
 def pajek_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of a Pajek network of two modes: vertices of the first are left, of the second right."""
     yield from edge_batches(source, _Pajek(source).edges())
@@ -82,20 +83,27 @@ class _Pajek:
 
     def _tie(self, number: int, line: str, ends: Sequence[int], value: Sequence[str]) -> Neighbours:
         if len(ends) < 2 or (value and not is_number(value[0])):
-            raise refuse_line(self.source.uri, number, line, "must be two vertices, and a number if it has a third field")
+            raise refuse_line(
+                self.source.uri, number, line, "must be two vertices, and a number if it has a third field"
+            )
         left, right = ends
         if self.n_left < self.n:
             left, right = sorted(ends)
             if not left <= self.n_left < right:
                 raise refuse_line(
-                    self.source.uri, number, line, f"ties two vertices of one mode (1…{self.n_left} are the first); mend it"
+                    self.source.uri,
+                    number,
+                    line,
+                    f"ties two vertices of one mode (1…{self.n_left} are the first); mend it",
                 )
         return Neighbours(number, self._label(left), [self._label(right)], [float(value[0]) if value else 1.0])
 
     def _row(self, number: int, line: str, row: int, words: Sequence[str]) -> Neighbours:
         first = self.n_left if self.n_left < self.n else 0
         if len(words) != self.n - first or row > self.n_left or not all(map(is_number, words)):
-            raise refuse_line(self.source.uri, number, line, f"must be a row of {self.n - first} numbers, one of {self.n_left}")
+            raise refuse_line(
+                self.source.uri, number, line, f"must be a row of {self.n - first} numbers, one of {self.n_left}"
+            )
         tied = {first + at: float(word) for at, word in enumerate(words, 1) if float(word)}
         return Neighbours(number, self._label(row), [self._label(at) for at in tied], list(tied.values()))
 

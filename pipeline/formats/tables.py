@@ -27,7 +27,7 @@ from bicliq.pipeline.formats.frame_matrix import matrix_table
 from bicliq.pipeline.formats.in_python import array_of_values, basket_columns
 from bicliq.pipeline.formats.parquet import BATCH_ROWS, is_list, text_sides, typed_batches, typed_layout
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
-from bicliq.pipeline.formats.words import brief, shown
+from bicliq.pipeline.formats.words import shown
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import IngestSettings
 
@@ -214,7 +214,14 @@ def frame_source(frame: Frame, settings: IngestSettings, kind: str = "table") ->
         raise InputError(f"{frame.name}: has no rows; there is nothing to search")
     kinds = {side: columns[side].type for side in ("left", "right")}
     return EdgeSource(
-        frame.name, kind, table.nbytes, settings, layout, text_sides(kinds, settings), table=table, assumed=frame.assumed
+        frame.name,
+        kind,
+        table.nbytes,
+        settings,
+        layout,
+        text_sides(kinds, settings),
+        table=table,
+        assumed=frame.assumed,
     )
 
 
@@ -333,7 +340,9 @@ def _frame_of(source: Any, settings: IngestSettings) -> Frame:
         return _matrix_frame(name, source)
     if hasattr(source, "nodes") and hasattr(source, "edges"):
         return _network_frame(name, source, settings)
-    if isinstance(source, Mapping) or (isinstance(source, Sequence) and not isinstance(source, str | bytes | bytearray)):
+    if isinstance(source, Mapping) or (
+        isinstance(source, Sequence) and not isinstance(source, str | bytes | bytearray)
+    ):
         return _python_frame(name, basket_columns(name, source, settings))
     raise InputError(f"edges: {_hint(source)}; give {KINDS}")
 
@@ -370,7 +379,9 @@ def _without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column
     if not pa.types.is_dictionary(kind):
         return column.cast(kind)
-    parts = [pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(kind.value_type)) for part in column.chunks]
+    parts = [
+        pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(kind.value_type)) for part in column.chunks
+    ]
     return pa.chunked_array(parts, pa.dictionary(kind.index_type, kind.value_type))
 
 
@@ -415,7 +426,9 @@ def _sparse(name: str, array: Any) -> Any:
     """The cells of a dense array that are not 0."""
     dense = np.asarray(array)
     if dense.ndim != 2 or dense.dtype.kind not in "biuf":
-        raise InputError(f"{name}: has the shape {dense.shape} and the type {dense.dtype}; a matrix has two dimensions and numbers")
+        raise InputError(
+            f"{name}: has the shape {dense.shape} and the type {dense.dtype}; a matrix has two dimensions and numbers"
+        )
     import scipy.sparse
 
     return scipy.sparse.coo_array(dense)
@@ -457,5 +470,8 @@ def _python_frame(name: str, columns: Mapping[str, Any]) -> Frame:
     """Columns of Python values; a weight that comes with them says which rows are edges."""
     names = tuple(columns)
     return Frame(
-        name, names, _each(lambda at: array_of_values(name, names[at], columns[names[at]])), has_values="weight" in names
+        name,
+        names,
+        _each(lambda at: array_of_values(name, names[at], columns[names[at]])),
+        has_values="weight" in names,
     )

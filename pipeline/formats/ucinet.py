@@ -61,7 +61,9 @@ def _head(source: EdgeSource, text: str) -> Head:
     for side, is_embedded, content in zip(parts[0::3], parts[1::3], parts[2::3], strict=True):
         if is_embedded:
             embedded, base = True, f"{base}\n{content}"
-        for name in {"row": ("row",), "col": ("column",), "column": ("column",)}.get((side or "").lower(), tuple(labels)):
+        for name in {"row": ("row",), "col": ("column",), "column": ("column",)}.get(
+            (side or "").lower(), tuple(labels)
+        ):
             labels[name] += [] if is_embedded else _words(content)
     if not re.match(r"\s*dl\b", base, re.IGNORECASE):
         raise InputError(f"{source.uri}, line 1: begins no DL file, whose first word is dl; mend it")
@@ -100,7 +102,9 @@ def _full_matrix(uri: str, head: Head, data: Sequence[Line]) -> Iterator[Neighbo
     if head.embedded and data:
         columns, data = data[0][1], data[1:]
         if len(columns) != head.columns or len(set(columns)) != head.columns:
-            raise InputError(f"{uri}: names {len(set(columns))} different columns where it declares {head.columns}; mend it")
+            raise InputError(
+                f"{uri}: names {len(set(columns))} different columns where it declares {head.columns}; mend it"
+            )
     words = [(number, word) for number, line in data for word in line]
     width = head.columns + head.embedded
     if len(words) != head.rows * width:

@@ -98,7 +98,9 @@ class HostRows:
         if "value" not in self.edges.schema.names:
             return None
         value = self.edges["value"]
-        return pc.not_equal(value, 0) if least is None else pc.and_(pc.greater_equal(value, least), pc.not_equal(value, 0))
+        return (
+            pc.not_equal(value, 0) if least is None else pc.and_(pc.greater_equal(value, least), pc.not_equal(value, 0))
+        )
 
     def distinct(self) -> pa.Array:
         """Whether the two labels are different text."""
