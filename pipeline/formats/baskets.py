@@ -38,7 +38,7 @@ def _baskets(source: EdgeSource, names: dict[str, str]) -> Iterator[Neighbours]:
 
 
 def fields_of(uri: str, number: int, line: str, delimiter: str | None, settings: IngestSettings) -> list[str]:
-    """The fields of a line between delimiters, whose quotes enclose them; or between blanks (None)."""
+    """The fields of a line, between delimiters or, for None, blanks."""
     if delimiter is None:
         return line.split()
     record = next(records(line.encode(), number, delimiter, settings.quotes, False))
@@ -50,7 +50,7 @@ def fields_of(uri: str, number: int, line: str, delimiter: str | None, settings:
 
 
 def told_delimiter(head: str) -> str | None:
-    r"""The mark that stands most often in the first lines; None, which means blanks, where none does.
+    r"""The mark that stands most often in the first lines; None (blanks) where none does.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def context_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
 
 
 def _context(uri: str, settings: IngestSettings) -> Iterator[Neighbours]:
-    """'B', a line for its name, two sizes, a blank line, names of objects and attributes, crosses."""
+    """'B', a name, two sizes, a blank line, names of objects and attributes, crosses."""
     lines = [line.strip() for _, line in text_lines(uri, settings)]
     start = next((at for at in (1, 2) if all(re.fullmatch("[0-9]{1,9}", size) for size in lines[at : at + 2])), 0)
     if lines[:1] != ["B"] or start == 0 or len(lines) < start + 2:

@@ -14,7 +14,7 @@ BLANKS = frozenset(("", ".", "-", "·", "false", "no"))
 MISSING = frozenset(NULL_WORDS)
 
 MOSTLY_ZERO = 0.3
-"""Share of the cells of a table of counts that are 0, at least: columns of ids and weights have few."""
+"""Least share of 0 in a table of counts: columns of ids and weights have few."""
 
 AS_MATRIX = (
     "looks like a matrix, whose cells say which row has which column: read it with format = 'matrix' (rows are left,"
@@ -43,7 +43,7 @@ def cell(text: str) -> float | None:
 
 
 def looks_like_matrix(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first rows of a table are those of a matrix: names aside, cells of 0 and 1, or counts.
+    """Whether first rows are those of a matrix: names aside, cells of 0 and 1, or counts.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def open_sheet(source: str, size: int, settings: IngestSettings) -> EdgeSource:
 
 
 def _sheet_frame(source: str, rows: Sequence[tuple[Any, ...]], settings: IngestSettings) -> Frame:
-    """Columns of a sheet; its first row names them where it is text, unless that is said otherwise."""
+    """Columns of a sheet; a first row of text names them, unless that is said otherwise."""
     named = all(isinstance(value, str | None) for value in rows[0]) if settings.header is None else settings.header
     width = max(map(len, rows))
     names = [str(at) if not named or value is None else str(value) for at, value in enumerate(_filled(rows[0], width))]

@@ -115,7 +115,7 @@ def file_system(source: str) -> tuple[Any, str]:
 
 
 def _file_of(source: str) -> str:
-    """The file of a table within a file, of ``shop.duckdb::sales`` ``shop.duckdb``; any other as it is."""
+    """The file that holds a table: of ``shop.duckdb::sales`` ``shop.duckdb``."""
     file, within, _ = source.rpartition(WITHIN)
     return file if within and file.lower().endswith(CONTAINERS) else source
 

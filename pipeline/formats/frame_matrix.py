@@ -1,4 +1,4 @@
-"""Matrices whose columns have types: one-hot and count tables in frames, Parquet files and sheets."""
+"""Matrices whose columns have types: in frames, Parquet files, sheets and databases."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def matrix_table(
     index: pa.Array | None,
     settings: IngestSettings,
 ) -> tuple[pa.Table, tuple[str, ...]]:
-    """Cells that are not 0 as a table with the columns left, right and weight, and what was assumed.
+    """Cells that are not 0 as columns left, right and weight, and what was assumed.
 
     Parameters
     ----------

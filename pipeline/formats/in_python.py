@@ -53,7 +53,7 @@ def _items(name: str, key: Any, items: Any) -> list[Any]:
 
 
 def _refuse_edges(name: str, baskets: Sequence[Any], settings: IngestSettings) -> None:
-    """Raise an `InputError` where lists may be edges, or their numbers would be vertices among others."""
+    """Raise an `InputError` where lists may be edges, or their numbers be vertices."""
     if len(baskets) and settings.format != "baskets" and all(_is_pair(items) for items in baskets):
         raise InputError(
             f"{name}: each is a {type(baskets[0]).__name__} of two, which may be a basket of two items or an edge; say"

@@ -1,4 +1,4 @@
-"""JSON Lines: an object a line, of whose keys two are the sides; a JSON array of objects as well."""
+"""JSON Lines, objects of whose keys two are the sides; an array of objects as well."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def open_json_lines(source: str, size: int, settings: IngestSettings) -> EdgeSou
 
 
 def json_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
-    """Batches of the objects; a value that is a list is as many rows, and a key that is not there is null."""
+    """Batches of the objects; a list is as many rows, and a key that is not there null."""
     yield from typed_batches(source, _batches(source))
 
 

@@ -100,7 +100,7 @@ def _names_columns(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 def place_of_names(
     uri: str, settings: IngestSettings, names: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> int | None:
-    """The column that names the rows: the one that was asked for, or the first where it is no cells.
+    """The column of row names: the one that was asked for, or the first if it is no cells.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def assumed_of_names(
 def label_columns(
     uri: str, names: Sequence[str], width: int, at: int | None
 ) -> tuple[dict[int, Label], tuple[str, ...]]:
-    """Labels of the columns that hold cells by their positions, and what was left out, in sentences.
+    """Labels of columns of cells by their positions, and what was left out, in sentences.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Lines of whole numbers that are no adjacency lists: matrices, and graphs of one set of vertices.
 
 LAD: the number of vertices, then a line each, its degree first. METIS: numbers of vertices and
-edges, then the neighbours of each, from 1. NDE: the number of vertices, a line 'vertex degree' each,
+edges, then the neighbours of each, from 1. NDE: the number of vertices, 'vertex degree' a line,
 then a line an edge. Each is told by numbers that must agree with each other, read as the graph that
 it is where a graph of one set is asked for, and refused elsewhere.
 """

@@ -12,7 +12,7 @@ from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 
 
 def pajek_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
-    """Batches of a Pajek network of two modes: vertices of the first are left, of the second right."""
+    """Batches of a Pajek network: vertices of the first mode are left, of the second right."""
     yield from edge_batches(source, _Pajek(source).edges())
 
 

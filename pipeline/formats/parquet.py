@@ -174,7 +174,7 @@ def _place(uri: str, first: int, rows: pa.Array | None, row: int) -> str:
 def _without_lists(
     source: EdgeSource, columns: dict[str, pa.Array]
 ) -> tuple[dict[str, pa.Array], pa.Array | None, dict[str, int]]:
-    """Columns with a row a label, the rows in which they stood, and the numbers of lists that hold none."""
+    """Columns with a row a label, their rows of before, and how many lists hold none."""
     sides = [side for side in ("left", "right") if is_list(columns[side].type)]
     if not sides:
         return columns, None, {}

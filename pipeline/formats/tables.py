@@ -116,8 +116,7 @@ class Frame:
     head
         Its first rows; None: those of `read`.
     has_values
-        Whether the last of the columns left, right and weight says which rows are edges: those where
-        it is not 0.
+        Whether its columns are left, right and weight, and rows with the weight 0 are no edges.
     is_table
         Whether its columns are somebody's own: it may be a matrix.
     index
@@ -348,7 +347,7 @@ def _frame_of(source: Any, settings: IngestSettings) -> Frame:
 
 
 def _series_frame(name: str, series: Any, settings: IngestSettings) -> Frame:
-    """A column of lists: its index or the numbers of its rows are left, what is in them is right."""
+    """A column of lists: its index, or numbers of rows, are left, what is in them right."""
     values = series.to_arrow() if name == "Polars Series" else series
     if name == "pandas Series":
         return _python_frame(name, basket_columns(name, series, settings))
@@ -373,7 +372,7 @@ def arrow_frame(name: str, table: pa.Table) -> Frame:
 
 
 def _without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column with plain text or bytes where it holds views of them, which Arrow's functions do not take."""
+    """The column without views of text or bytes, which functions of Arrow do not take."""
     kind = _plain_text(column.type)
     if kind == column.type:
         return column

@@ -1,4 +1,4 @@
-"""DL files of UCINET: full matrices, edge lists and node lists of two modes, or of one for cliques."""
+"""DL files of UCINET: matrices, edge lists and node lists of two modes, or of one."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _words(line: str) -> list[str]:
 
 
 def _full_matrix(uri: str, head: Head, data: Sequence[Line]) -> Iterator[Neighbours]:
-    """Numbers row by row, over as many lines as they take; labels that stand among them are a line's own."""
+    """Numbers row by row, over as many lines as they take, with labels where embedded."""
     columns: Sequence[str] = head.column_labels or [str(at + 1) for at in range(head.columns)]
     if head.embedded and data:
         columns, data = data[0][1], data[1:]

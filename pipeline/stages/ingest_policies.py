@@ -54,7 +54,7 @@ class Rows(Protocol):
         ...
 
     def valued(self, least: float | None) -> Any:
-        """Whether the cell of a matrix is an edge: not 0, or at least so much; None: there are no cells."""
+        """Whether the cell of a matrix is an edge: not 0, and at least so much."""
         ...
 
     def distinct(self) -> Any:

@@ -1,4 +1,4 @@
-"""Small files that people met and that were read wrong: each gives what is right, or is refused in words.
+"""Small files that were read wrong: each gives what is right, or is refused in words.
 
 `tests/data/cases/NAME.right` says what is right of each, and why.
 """
@@ -93,7 +93,7 @@ def test_a_file_gives_what_is_right_or_is_refused_in_python(case):
 
 @pytest.mark.parametrize("name", ["c11-onehot-two.py", "c12-edges-as-lists.py"])
 def test_tables_that_may_mean_two_things_are_refused(name):
-    with pytest.raises(bicliq.InputError, match="format = '(matrix|baskets)'"):
+    with pytest.raises(bicliq.InputError, match=r"format = '(matrix|baskets)'"):
         runpy.run_path(str(CASES / name))
 
 

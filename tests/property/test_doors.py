@@ -180,7 +180,7 @@ def labelled_matrix(table, folder):
 
 @door
 def matrix_market(table, folder):
-    scipy.io.mmwrite(folder / "m.mtx", scipy_with_zeros(table, folder)[0])
+    scipy.io.mmwrite(folder / "m.mtx", scipy_with_zeros(table, folder)[0], symmetry="general")
     return folder / "m.mtx", {}
 
 
@@ -276,7 +276,7 @@ FROM_1 = {"baskets_with_blanks": ("left",), "baskets_with_commas": ("left",), "m
 
 
 def groups_of(found: bicliq.Bicliques, from_1: tuple[str, ...]) -> Groups:
-    """Bicliques by the positions of their rows and columns, which are their numbers or end their labels."""
+    """Bicliques by positions of rows and columns: numbers, or ends of labels."""
     return {
         (frozenset(positions(group["left"], "left" in from_1)), frozenset(positions(group["right"], "right" in from_1)))
         for group in found
