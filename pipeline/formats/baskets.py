@@ -27,7 +27,7 @@ def baskets_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
 
 def _baskets(source: EdgeSource, names: dict[str, str]) -> Iterator[Neighbours]:
     """The baskets of the lines; SPMF names its items in lines above, '@ITEM=1=apple'."""
-    delimiter = source.settings.delimiter or told_delimiter(text_head(source.uri))
+    delimiter = source.settings.delimiter or told_delimiter(text_head(source.uri, source.settings))
     for number, line in text_lines(source.uri, source.settings):
         if named := re.fullmatch(r"@ITEM=(\S+?)=(.*)", line):
             names[named[1]] = named[2].strip()

@@ -27,7 +27,7 @@ Object = dict[str, Any]
 
 def open_json_lines(source: str, size: int, settings: IngestSettings) -> EdgeSource:
     """Recognise objects by the keys of the first ones."""
-    text_head(source)
+    text_head(source, settings)
     first = list(islice(_objects(source, settings), KEYED))
     names = list(dict.fromkeys(name for _, found in first for name in found))
     layout = typed_layout(

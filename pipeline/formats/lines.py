@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.columns import wants_weight
-from bicliq.pipeline.formats.files import open_bytes
+from bicliq.pipeline.formats.encoded import encoding_advice, open_text
 from bicliq.pipeline.formats.labels import plain_numbers
 from bicliq.pipeline.formats.problems import DROP_NULLS
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
@@ -56,14 +56,13 @@ def text_lines(uri: str, settings: IngestSettings) -> Iterator[tuple[int, str]]:
     InputError
         At the first line that is no UTF-8 text.
     """
-    with open_bytes(uri) as file:
+    with open_text(uri, settings.encoding) as file:
         for number, line in enumerate(file, 1):
             try:
                 text = (line.removeprefix(codecs.BOM_UTF8) if number == 1 else line).decode()
             except UnicodeDecodeError as error:
                 raise InputError(
-                    f"{uri}, line {number}: byte {line[error.start]:#04x} is no UTF-8 text; convert the file to UTF-8,"
-                    " as with iconv -f latin1 -t utf-8"
+                    f"{uri}, line {number}: byte {line[error.start]:#04x} is no UTF-8 text: {encoding_advice(line)}"
                 ) from None
             yield number, text.rstrip("\r\n")
 

@@ -64,7 +64,7 @@ def matrix_head(uri: str, settings: IngestSettings) -> Head:
     InputError
         Where columns share a name, hold no cells, or the names of rows cannot be found.
     """
-    head = text_head(uri)
+    head = text_head(uri, settings)
     delimiter = settings.delimiter or ("\t" if bare_name(uri).endswith(".tsv") else told_delimiter(head))
     lines = [(number, line) for number, line in enumerate(head.split("\n"), 1) if line.strip()]
     start = next((at for at, (_, line) in enumerate(lines) if line[0] not in "#%"), len(lines))

@@ -54,6 +54,8 @@ class Layout:
     value
         Position of the column that ties a row's labels only where it is not 0, as in the entries of
         a matrix; None: every row is an edge.
+    assumed
+        What was taken for granted: see `EdgeSource`.
     """
 
     skip: int
@@ -71,6 +73,7 @@ class Layout:
     n_right: int = 0
     rows: int | None = None
     value: int | None = None
+    assumed: tuple[str, ...] = ()
 
     @property
     def wanted(self) -> dict[str, int]:
