@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
-import fsspec
 import pyarrow as pa
 
 from bicliq.pipeline.errors import UNANSWERED, InputError, is_timeout
+from bicliq.pipeline.extras import file_system
 from bicliq.pipeline.formats.words import brief
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
@@ -82,15 +82,6 @@ def _is_remote(error: BaseException) -> bool:
 def _unreachable(source: str, error: BaseException) -> InputError:
     advice = UNANSWERED if is_timeout(error) else "check the URL, the endpoint and the credentials"
     return InputError(f"{source}: cannot be reached: {brief(error)}; {advice}")
-
-
-def file_system(source: str) -> tuple[Any, str]:
-    """File system and path that a path or an fsspec URL stands for."""
-    try:
-        fs, path = fsspec.core.url_to_fs(source)
-    except (ImportError, ValueError) as error:
-        raise InputError(f"{source}: this URL cannot be opened: {error}; give a path or an fsspec URL") from error
-    return fs, str(path)
 
 
 def files_of(source: str | Files) -> list[str]:

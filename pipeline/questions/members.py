@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import fsspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -14,6 +13,7 @@ import pyarrow.compute as pc
 
 from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.extras import file_system
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 
 Flags = npt.NDArray[np.bool_]
@@ -206,7 +206,8 @@ def _label_and_weight(line: str) -> tuple[str | None, float | None]:
 
 def _lines(path: str) -> list[str]:
     try:
-        with fsspec.open(path, "rt", encoding="utf-8") as file:
+        system, place = file_system(path)
+        with system.open(place, "rt", encoding="utf-8") as file:
             lines: list[str] = file.read().splitlines()
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {error}") from None
