@@ -183,6 +183,7 @@ def read_weights(path: str) -> dict[str, float]:
 
     Examples
     --------
+    >>> import fsspec
     >>> with fsspec.open("memory://weights.csv", "w") as file:
     ...     print("ann,2.5", file=file)
     >>> read_weights("memory://weights.csv")
