@@ -96,7 +96,7 @@ def file_system(url: str, **options: Any) -> tuple[Any, str]:
     Raises
     ------
     InputError
-        Where the library for such URLs is not installed, or there is none.
+        Where the library for such URLs is not installed, or there is none; where it is no text.
 
     Examples
     --------
@@ -105,6 +105,7 @@ def file_system(url: str, **options: Any) -> tuple[Any, str]:
     """
     import fsspec
 
+    refuse_bytes(url)
     shown = without_secrets(url)
     with needs(PROTOCOLS.get(url.split("://")[0], "all"), shown):
         try:
@@ -112,6 +113,15 @@ def file_system(url: str, **options: Any) -> tuple[Any, str]:
         except ValueError as error:
             raise InputError(f"{shown}: this URL cannot be opened: {error}; give a path or an fsspec URL") from error
     return system, str(path)
+
+
+def refuse_bytes(name: str) -> None:
+    """Refuse a name that no record could hold: bytes that are no UTF-8 are lone surrogates."""
+    if any("\ud800" <= letter <= "\udfff" for letter in name):
+        raise InputError(
+            f"{name.encode('utf-8', 'backslashreplace').decode()}: its name holds bytes that are no UTF-8 text; rename"
+            " it, or give it a link with another name (ln -s)"
+        )
 
 
 def install(extra: str) -> str:
