@@ -7,7 +7,8 @@ from contextlib import closing
 from typing import Any
 
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.formats.files import WITHIN, file_system, open_bytes, table_within
+from bicliq.pipeline.extras import file_system, needs
+from bicliq.pipeline.formats.files import WITHIN, file_of, open_bytes, table_within
 from bicliq.pipeline.formats.in_python import array_of_values
 from bicliq.pipeline.formats.parquet import opened_parquet
 from bicliq.pipeline.formats.source import EdgeSource
@@ -24,10 +25,8 @@ def open_sheet(source: str, size: int, settings: IngestSettings) -> EdgeSource:
     InputError
         Where openpyxl is not installed, the file is no workbook, or the sheet is not clear.
     """
-    try:
+    with needs("excel", source):
         import openpyxl
-    except ImportError:
-        raise InputError(f"{source}: an Excel workbook needs the extra excel: pip install 'bicliq[excel]'") from None
     with open_bytes(source) as file:
         try:
             book = openpyxl.load_workbook(file, read_only=True, data_only=True)
@@ -75,11 +74,9 @@ def open_duckdb(source: str, size: int, settings: IngestSettings) -> EdgeSource:
         Where duckdb is not installed, the file is none of it or not on a disk, or the table is not
         clear.
     """
-    try:
+    with needs("frames", source):
         import duckdb
-    except ImportError:
-        raise InputError(f"{source}: a DuckDB file needs the extra frames: pip install 'bicliq[frames]'") from None
-    fs, path = file_system(source)
+    fs, path = file_system(file_of(source))
     if "file" not in (fs.protocol if isinstance(fs.protocol, tuple) else (fs.protocol,)):
         raise InputError(f"{source}: a DuckDB file is read where it lies on a disk; copy it to one first")
     try:

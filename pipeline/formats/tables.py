@@ -256,8 +256,6 @@ def from_matrix(matrix: SparseMatrix | npt.NDArray[Any], left: Sequence[Any], ri
     {'left': 'ann', 'right': 'tea', 'weight': 2}
     """
     called = _called(matrix)
-    if not hasattr(matrix, "tocoo"):
-        matrix = _sparse(called, matrix)
     frame = _matrix_frame(called, matrix)
     *ends, weight = frame.read(range(3))
     if weight.null_count:
@@ -266,7 +264,7 @@ def from_matrix(matrix: SparseMatrix | npt.NDArray[Any], left: Sequence[Any], ri
     ends, weight = [end.filter(ties) for end in ends], weight.filter(ties)
     columns = {}
     for at, (side, labels) in enumerate((("left", left), ("right", right))):
-        size = matrix.shape[at]
+        size = np.shape(matrix)[at]
         if len(labels) != size:
             raise InputError(f"{frame.name}: {len(labels):,} {side} labels for {size:,} of the matrix; give one each")
         values = array_of_values(frame.name, side, labels)
@@ -333,9 +331,7 @@ def _frame_of(source: Any, settings: IngestSettings) -> Frame:
         return arrow_frame(name, pa.table(source))
     if hasattr(source, "__arrow_c_array__"):
         return arrow_frame(name, pa.table(pa.record_batch(source)))
-    if type(source).__module__ == "numpy" and settings.format == "matrix":
-        source = _sparse(name, source)
-    if hasattr(source, "tocoo"):
+    if hasattr(source, "tocoo") or (isinstance(source, np.ndarray) and settings.format == "matrix"):
         return _matrix_frame(name, source)
     if hasattr(source, "nodes") and hasattr(source, "edges"):
         return _network_frame(name, source, settings)
@@ -421,24 +417,20 @@ def _dask_frame(name: str, frame: Any, settings: IngestSettings) -> Frame:
     return Frame(name, tuple(str(column) for column in frame.columns), read, head, is_table=True)
 
 
-def _sparse(name: str, array: Any) -> Any:
-    """The cells of a dense array that are not 0."""
-    dense = np.asarray(array)
-    if dense.ndim != 2 or dense.dtype.kind not in "biuf":
-        raise InputError(
-            f"{name}: has the shape {dense.shape} and the type {dense.dtype}; a matrix has two dimensions and numbers"
-        )
-    import scipy.sparse
-
-    return scipy.sparse.coo_array(dense)
-
-
 def _matrix_frame(name: str, matrix: Any) -> Frame:
-    """The entries of a sparse matrix: rows are left, columns are right."""
-    if len(matrix.shape) != 2:
-        raise InputError(f"{name}: has the shape {matrix.shape}; an edge table is a matrix of two dimensions")
-    entries = matrix.tocoo()
-    columns = {"left": entries.row, "right": entries.col, "weight": entries.data}
+    """The entries of a sparse matrix, or what is not 0 in a dense one: rows are left, columns are right."""
+    if hasattr(matrix, "tocoo"):
+        entries = matrix.tocoo()
+        shape, columns = matrix.shape, {"left": entries.row, "right": entries.col, "weight": entries.data}
+    else:
+        dense = np.asarray(matrix)
+        shape = dense.shape
+        if dense.dtype.kind not in "biuf":
+            raise InputError(f"{name}: holds values of type {dense.dtype}; a matrix has numbers")
+        places = np.nonzero(dense)
+        columns = dict(zip(("left", "right", "weight"), (*places, dense[places]), strict=False))
+    if len(shape) != 2:
+        raise InputError(f"{name}: has the shape {shape}; an edge table is a matrix of two dimensions")
     return _python_frame(name, columns)
 
 
