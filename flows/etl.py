@@ -28,6 +28,7 @@ from bicliq.flows.tasks import (
     settings_of,
     verify_task,
 )
+from bicliq.flows.turns import in_turn
 from bicliq.flows.words import BETWEEN, graph_size, in_markdown, many
 from bicliq.pipeline.errors import PartitionsFailed
 from bicliq.pipeline.lineage import lineage_told
@@ -63,6 +64,7 @@ FIGURES = (
 
 
 @flow(name="bicliq-etl", flow_run_name="etl {source}", persist_result=False, **HOOKS)
+@in_turn
 def etl(source: str, settings: dict[str, Any] | None = None, verify: bool = False) -> dict[str, Any]:
     """Take an edge table all the way to published, and if asked verified, bicliques.
 
