@@ -34,7 +34,7 @@ from bicliq.pipeline.errors import PartitionsFailed
 from bicliq.pipeline.lineage import lineage_told
 from bicliq.pipeline.notify import notify_finished
 from bicliq.pipeline.placement.where import Placement, check_backends
-from bicliq.pipeline.report.page import write_report
+from bicliq.pipeline.report.page import has_report, write_report
 from bicliq.pipeline.report.pictures import alone, sizes_picture
 from bicliq.pipeline.run import StageClock, summary
 from bicliq.pipeline.settings import Settings
@@ -107,9 +107,14 @@ def etl(source: str, settings: dict[str, Any] | None = None, verify: bool = Fals
 def search_and_publish(
     run: str, asked: Settings, ingested: dict[str, Any] | None, verify: bool, clock: StageClock
 ) -> dict[str, Any]:
-    """Search a planned run in batches, publish it, leave its artifacts, and return its record."""
+    """Search a planned run in batches, publish it, leave its artifacts, and return its record.
+
+    Where it was published before, and nothing was to be searched, its report stands and nobody is
+    told again.
+    """
     values = asked.model_dump(mode="json")
     store = Store.open(asked.store, create=False)
+    before = store.run(run).manifest()
     placement = read_plan_record(store.run(run)).placement(asked)
     expected = forecast_task(run, values)
     with artifacts() as shown:
@@ -127,8 +132,11 @@ def search_and_publish(
             store, read_manifest(store, run), searched, placement, clock.seconds, None, expected=expected
         ).record()
         record["ingest"] = ingested
+        if before is not None and before["complete"] and not searched and has_report(store.uri, run):
+            get_run_logger().info("nothing changed since %s: the report of run %s stands", before["created"], run)
+            return record
+        tell_prefect(notify_finished(asked, record))  # first: a report that is there says that this was told
         shown.text(f"report-{run}", _report(store, record), f"run {run}, and its largest bicliques")
-    tell_prefect(notify_finished(asked, record))
     return record
 
 

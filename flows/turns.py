@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ParamSpec, TextIO, TypeVar, cast
+from typing import ParamSpec, TextIO, TypeVar, cast
 
 from prefect.context import FlowRunContext
 from prefect.exceptions import TerminationSignal
