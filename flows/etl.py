@@ -129,9 +129,8 @@ def search_and_publish(
             with clock("verify"):
                 verify_task(run, values)
         record = summary(
-            store, read_manifest(store, run), searched, placement, clock.seconds, None, expected=expected
+            store, read_manifest(store, run), searched, placement, clock.seconds, ingested, expected=expected
         ).record()
-        record["ingest"] = ingested
         if before is not None and before["complete"] and not searched and has_report(store.uri, run):
             get_run_logger().info("nothing changed since %s: the report of run %s stands", before["created"], run)
             return record
