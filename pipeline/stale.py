@@ -1,4 +1,4 @@
-"""Whether a store got a version lately: a job that is not run any more makes no error of its own."""
+"""Whether a store got a version lately: a job that no longer runs makes no error of its own."""
 
 from __future__ import annotations
 
