@@ -264,7 +264,7 @@ def test_the_random_bench_refuses_what_cannot_be_drawn(capsys, arguments, messag
 
 def test_the_projected_bench_shows_each_stage_with_the_data_on_either_machine(capsys):
     arguments = ["projected-cliques", "southern-women", "--project", "right", "--min-shared", "1"]
-    assert invoke([*arguments, "--min-shared", "3", "--runs", "1", "--backend", "cpu", "--json"]) == 0
+    assert bench(*arguments, "--min-shared", "3", "--runs", "1", "--backend", "cpu", "--json") == 0
     ways = json.loads(capsys.readouterr().out)["ways"]
     assert [(way["min_shared"], way["data_backend"]) for way in ways] == [
         (1, "cpu"),
