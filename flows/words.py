@@ -93,6 +93,8 @@ def update_in_words(record: dict[str, Any]) -> str:
         return f"nothing changed: {record['reason']}"
     moved = f"{many(record['edges'], 'edge')} {'taken away' if record['deleted'] else 'joined'}"
     moved += f", {record['gone']:,} gone" if record["gone"] else ""
+    outside = record["dropped_by_window"]
+    moved += f", {many(outside, 'row')} before the window left out" if outside else ""
     found = f"{many(record['bicliques'], 'maximal biclique')}, digest {record['digest']}"
     if record["how"] == "full run":
         return f"version {record['version']} of run {record['parent']}: {moved}; {found} ({record['reason']})"

@@ -25,7 +25,7 @@ import xxhash
 from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.errors import CapacityError, InputError
 from bicliq.pipeline.events import tell, warn
-from bicliq.pipeline.formats import Edges, EdgeSource, open_edges, read_batches
+from bicliq.pipeline.formats import EdgeBatch, Edges, EdgeSource, open_edges, read_batches
 from bicliq.pipeline.graphs.bipartite import ROW_GROUP
 from bicliq.pipeline.placement.where import CPU_DATA, Backend, Place, place_data
 from bicliq.pipeline.redact import without_secrets
@@ -33,11 +33,11 @@ from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.column_on_disk import ColumnOnDisk
 from bicliq.pipeline.stages.edge_table import EdgesOnDisk, EdgeTable
 from bicliq.pipeline.stages.host_rows import HostRows, KeptRows
-from bicliq.pipeline.stages.ingest_policies import filtered
+from bicliq.pipeline.stages.ingest_policies import filtered, no_rows
 from bicliq.pipeline.stages.limits import MemoryRoom, resident_bytes
 from bicliq.pipeline.stages.sorted_runs import ROW_SHARE, SortedRuns
 from bicliq.pipeline.stages.uniting import unite
-from bicliq.pipeline.stages.window import ROWS_FILE
+from bicliq.pipeline.stages.window import ROWS_FILE, find_jump, in_words
 from bicliq.pipeline.store.device_tables import write_table
 from bicliq.pipeline.store.edges import EDGES
 from bicliq.pipeline.store.labels import labels_table
@@ -236,8 +236,11 @@ def read_edge_table(
     progress: Callable[[int, int], None] | None = None,
     backend: str = "cpu",
     memory_limit: int | None = None,
+    latest: float | None = None,
 ) -> EdgeTable:
     """Read an edge table into memory; what `ingest` does before it writes.
+
+    `latest` is where a window of time ends that the table is joined to, in Unix seconds.
 
     Raises
     ------
@@ -250,7 +253,7 @@ def read_edge_table(
     """
     if memory_limit is not None and backend == "auto":
         backend = "cpu"
-    table = _read_table(source, settings or IngestSettings(), progress, backend, memory_limit)
+    table = _read_table(source, settings or IngestSettings(), progress, backend, memory_limit, latest)
     if isinstance(table, EdgesOnDisk):
         enough = resident_bytes() + ROW_SHARE * ROW_BYTES * int(table.summary["rows_read"])
         raise CapacityError(
@@ -267,12 +270,13 @@ def _read_table(
     progress: Callable[[int, int], None] | None,
     backend: str,
     memory_limit: int | None = None,
+    latest: float | None = None,
 ) -> EdgeTable | EdgesOnDisk:
     """Read an edge table into memory, or sort its edges on disk where a limit asks for that."""
     started = time.perf_counter()
     opened = open_edges(source, settings)
     place = place_data(backend, opened.bytes)
-    table = place.run(lambda chosen: _read_by(opened, settings, progress, chosen, memory_limit))
+    table = place.run(lambda chosen: _read_by(opened, settings, progress, chosen, memory_limit, latest))
     if len(table.left) == 0:
         raise InputError(f"{opened.uri}: no edge is left: {_dropped(table.summary)}; check the filters and the columns")
     table.summary["columns"] = opened.columns
@@ -292,6 +296,7 @@ def _read_by(
     progress: Callable[[int, int], None] | None,
     backend: str,
     memory_limit: int | None,
+    latest: float | None,
 ) -> EdgeTable | EdgesOnDisk:
     """Read a table on the device, or on the CPU where asked or where the device declines."""
     reason = None
@@ -306,7 +311,7 @@ def _read_by(
         except NotOnDevice as left:
             reason = str(left)
     try:
-        found = _read_on_host(opened, settings, progress, memory_limit)
+        found = _read_on_host(opened, settings, progress, memory_limit, latest)
     except MemoryError as error:
         raise CapacityError(
             f"{opened.uri}: memory ran out while the table was read ({error or 'MemoryError'}); with a lower"
@@ -321,6 +326,7 @@ def _read_on_host(
     settings: IngestSettings,
     progress: Callable[[int, int], None] | None,
     memory_limit: int | None,
+    latest: float | None,
 ) -> EdgeTable | EdgesOnDisk:
     started = time.perf_counter()
     runs = None if memory_limit is None else SortedRuns(opened.uri, settings, MemoryRoom.within(memory_limit))
@@ -334,11 +340,35 @@ def _read_on_host(
         if progress is not None:
             progress(rows.counts["rows_read"], opened.bytes)
     if settings.window is not None:
+        _refuse_jump(opened, settings, rows, latest)
         rows.cut(settings.window)
     read = time.perf_counter()
     table = runs.unite(rows) if runs else unite(rows, opened.uri, settings)
     table.seconds.update(read=round(read - started, 6), unite=round(time.perf_counter() - read, 6))
     return table
+
+
+def _refuse_jump(opened: EdgeSource, settings: IngestSettings, rows: KeptRows, latest: float | None) -> None:
+    """Refuse a row that moves the window on too far; it is read again to say where it stands."""
+    window, most = str(settings.window), settings.window_jump
+    jump = find_jump(rows.time, window, most, latest)
+    if jump is None:
+        return
+    where = next(filter(None, (_place_of(batch, settings, jump.time) for batch in read_batches(opened))), opened.uri)
+    times = in_words(jump.time), in_words(jump.before)
+    raise InputError(
+        f"{where}: the time {times[0]} would move the window of {window} on from {times[1]}, further than window_jump ="
+        f" {most!r} allows, and the rows before would leave it: mend the time, or, where it is right, give"
+        f" --window-jump {jump.windows}"
+    )
+
+
+def _place_of(batch: EdgeBatch, settings: IngestSettings, time: float) -> str | None:
+    """Say where the first row of this time stands that passes the filters; None: there is none."""
+    numbered = batch.edges.append_column("row", column_of(np.arange(batch.edges.num_rows)))
+    kept = filtered(HostRows(numbered, batch, settings), settings, no_rows()).edges
+    found = np.flatnonzero(kept["time"].to_numpy(zero_copy_only=False) == time)
+    return batch.place(kept["row"][int(found[0])].as_py()) if len(found) else None
 
 
 def _dropped(summary: dict[str, Any]) -> str:

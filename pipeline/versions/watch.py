@@ -24,7 +24,8 @@ from bicliq.pipeline.store.records import STORED, named_files
 from bicliq.pipeline.store.states import latest_published
 from bicliq.pipeline.versions.arrivals import Arrival, Look, look, look_at, refuse_store_inside, settled
 from bicliq.pipeline.versions.sources import name_of_key, refuse_changed, source_files, taken_entries
-from bicliq.pipeline.versions.update import UpdateRecord, update
+from bicliq.pipeline.versions.update import update
+from bicliq.pipeline.versions.update_record import UpdateRecord
 
 SETTLE_SECONDS = 2.0
 """Time between the two looks that must see a new file alike."""

@@ -18,6 +18,7 @@ BASE = [
     "bicliq.pipeline.redact",
     "bicliq.pipeline.errors",
     "bicliq.pipeline.events",
+    "bicliq.pipeline.times",
     "bicliq.pipeline.settings",
 ]
 BELOW_STAGES = [
@@ -55,7 +56,8 @@ MAY_IMPORT: dict[str, list[str]] = {
     "bicliq.pipeline.redact": [],
     "bicliq.pipeline.errors": ["bicliq.kernels.errors", "bicliq.pipeline.redact"],
     "bicliq.pipeline.events": ["bicliq.pipeline.redact"],
-    "bicliq.pipeline.settings": ["bicliq.pipeline.bounds", "bicliq.pipeline.errors"],
+    "bicliq.pipeline.times": ["bicliq.pipeline.errors"],
+    "bicliq.pipeline.settings": ["bicliq.pipeline.bounds", "bicliq.pipeline.errors", "bicliq.pipeline.times"],
     "bicliq.pipeline.picture": ["bicliq.pipeline.errors"],
     "bicliq.pipeline.formats": [*BASE, "bicliq.kernels"],
     "bicliq.pipeline.placement": [

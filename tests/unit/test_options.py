@@ -33,6 +33,7 @@ FIELDS = dict(fields_of())
 NAMED = {path: ".".join(path) for path in FIELDS}
 TEXTS = {
     "since": "2011-01-01",
+    "window_jump": "90d",
     "window": "30d",
     "until": "2012-01-01",
     "scheduler": "tcp://host:8786",
