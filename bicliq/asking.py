@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict, Unpack, overload
 
-import fsspec
-
+from bicliq.pipeline.extras import file_system
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.questions.clique import CliqueQuestion, answer
 from bicliq.pipeline.questions.count import count_run, count_table
@@ -18,6 +17,7 @@ from bicliq.pipeline.questions.count_asked import CountAsked
 from bicliq.pipeline.results.bicliques import Bicliques
 from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import Settings, load_settings
+from bicliq.pipeline.store.account import account_of
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 
@@ -74,6 +74,11 @@ class Clique:
     proven: bool
     cliques: list[list[Any]] | None
     record: dict[str, Any] = field(repr=False)
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """What became of the rows of the table: see `pipeline.store.account`."""
+        return account_of(self.record)
 
 
 def enumerate(
@@ -163,7 +168,7 @@ def _in_memory(edges: Edges, settings: Settings) -> Bicliques:
 
 def _forget(store: str) -> None:
     """Empty a store in memory."""
-    system, path = fsspec.core.url_to_fs(store)
+    system, path = file_system(store)
     if system.exists(path):
         system.rm(path, recursive=True)
 
@@ -295,8 +300,6 @@ def clique(
     >>> bicliq.clique(friends)
     Clique(size=3, members=['ann', 'bob', 'cid'], proven=True, cliques=None)
     """
-    if project is None and "sides" not in reading:
-        reading = {**reading, "sides": "source-target"}
     settings = load_settings(ingest=read_as(reading), search={"backend": backend, "threads": threads})
     record = answer(
         edges,

@@ -84,9 +84,7 @@ def etl(source: str, settings: dict[str, Any] | None = None, verify: bool = Fals
         figures.
     """
     asked = settings_of(settings)
-    check_backends(
-        asked.data_backend, asked.search.backend, asked.search.threads, remote=asked.cluster.scheduler is not None
-    )
+    check_backends(asked.data_backend, asked.search.backend, asked.search.threads, cluster=asked.cluster)
     values = asked.model_dump(mode="json")
     clock = StageClock()
     with lineage_told(asked, source, flow_run.id) as told:
@@ -122,9 +120,8 @@ def search_and_publish(
             with clock("verify"):
                 verify_task(run, values)
         record = summary(
-            store, read_manifest(store, run), searched, placement, clock.seconds, None, expected=expected
+            store, read_manifest(store, run), searched, placement, clock.seconds, ingested, expected=expected
         ).record()
-        record["ingest"] = ingested
         shown.text(f"report-{run}", _report(store, record), f"run {run}, and its largest bicliques")
     tell_prefect(notify_finished(asked, record))
     return record

@@ -21,7 +21,7 @@ import typer.main
 
 from bicliq.flows.cli import graphs, runs, schedule, searches, tries, versions
 from bicliq.flows.cli.interrupts import by_interrupt, lasting_interrupts
-from bicliq.flows.cli.options import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_OTHER
+from bicliq.flows.cli.options import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_OTHER, in_options
 
 ROOMS = tuple(commands.room for commands in (searches, graphs, runs, versions, schedule, tries))
 
@@ -123,5 +123,5 @@ def _say(message: str, code: int) -> int:
     from bicliq.pipeline.redact import without_secrets
 
     if message:
-        print(f"bicliq: {without_secrets(' '.join(message.splitlines()))}", file=sys.stderr)
+        print(f"bicliq: {without_secrets(in_options(' '.join(message.splitlines())))}", file=sys.stderr)
     return code
