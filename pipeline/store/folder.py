@@ -12,6 +12,7 @@ import contextlib
 import fcntl
 import os
 import re
+import stat
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -41,6 +42,12 @@ ONE_REQUEST = 32 << 20
 
 OBJECT_STORE_LIBRARIES = {"aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google"}
 """Libraries below fsspec whose errors are no OSError, as botocore's NoCredentialsError."""
+
+RECORD_BYTES = 1 << 30
+"""The largest record that is read."""
+
+NO_FILE = -1
+"""Size that is said of a FIFO, a device, a socket, or a link to a folder."""
 
 TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{32}\.tmp")
 """Names of files that are being written on a local disk, or were when their writer was killed."""
@@ -101,6 +108,10 @@ class Folder:
     def _size(self, name: str) -> int | None:
         with storage_errors("look for", self.path_of(name)):
             try:
+                if self.is_local:
+                    about = os.stat(self.path_of(name))
+                    _refuse_special(self.path_of(name), about)
+                    return about.st_size
                 # fsspec's `exists` takes every error for a no, an interrupt as well
                 return int(self.fs.info(self.path_of(name))["size"] or 0)
             except FileNotFoundError:
@@ -123,6 +134,8 @@ class Folder:
         """Names of the folders in this one, sorted."""
         with storage_errors("list", self.path):
             try:
+                if self.is_local:  # a link may lead out of the store
+                    return sorted(entry.name for entry in os.scandir(self.path) if entry.is_dir(follow_symlinks=False))
                 found = self.fs.ls(self.path, detail=True)
             except FileNotFoundError:
                 return []
@@ -263,11 +276,17 @@ class Folder:
         self.write_bytes(name, sealed(f"{self.place}/{name}".lstrip("/"), content, files), durable)
 
     def create_record(self, name: str, content: Mapping[str, Any], files: Iterable[StoredFile] = ()) -> bool:
-        """Write a record to an object store where there is none; False where there is one.
+        """Write a record where there is none; False where there is one.
 
-        S3 does that in one step (If-None-Match); a store that cannot is looked at first.
+        S3 does that in one step (If-None-Match); a store that cannot is looked at first, as is a
+        local disk, where a claim must be held.
         """
         data = sealed(f"{self.place}/{name}".lstrip("/"), content, files)
+        if self.is_local:
+            if self.has(name):
+                return False
+            self.write_bytes(name, data)
+            return True
         try:
             self.fs.pipe_file(self.path_of(name), data, mode="create")
         except FileExistsError:
@@ -298,6 +317,8 @@ class Folder:
         path = self.path_of(name)
         with storage_errors("read", path):
             try:
+                if self.is_local:
+                    return read_regular(path, most)
                 # without a start, s3fs asks for the size first
                 return bytes(self.fs.cat_file(path, start=0, end=most))
             except FileNotFoundError:
@@ -310,11 +331,19 @@ class Folder:
     def read_records(self, names: Iterable[str]) -> dict[str, dict[str, Any] | DamageError]:
         """Read many records side by side; one that is damaged is given as its error."""
         wanted = list(names)
+        if self.is_local:
+            return {name: self._local_record(name) for name in wanted}
         paths = [self.path_of(name) for name in wanted]
         with storage_errors("read", self.path):
             # `cat` would take a bracket in a path for a pattern
             found = self.fs.cat_ranges(paths, [0] * len(paths), [None] * len(paths), on_error="return")
         return {name: self._record_or_damage(name, data) for name, data in zip(wanted, found, strict=True)}
+
+    def _local_record(self, name: str) -> dict[str, Any] | DamageError:
+        try:
+            return self.read_record(name)
+        except DamageError as error:
+            return error
 
     def _record_or_damage(self, name: str, data: Any) -> dict[str, Any] | DamageError:
         if isinstance(data, FileNotFoundError):
@@ -463,7 +492,7 @@ class Folder:
         path = self.path_of(claim_name(name))
         with storage_errors("lock", path):
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            return open(path, "a")
+            return open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666), "r+")
 
 
 def claim_name(name: str) -> str:
@@ -485,13 +514,43 @@ def file_system(uri: str) -> tuple[Any, str]:
 def writer_lives(path: str) -> bool:
     """Whether the process that writes a temporary file on a local disk still holds it."""
     try:
-        with open(path, "rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except OSError:  # it is gone, or a link, or no file
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    except FileNotFoundError:
-        pass
+    finally:
+        os.close(descriptor)
     return False
+
+
+def is_at_work(folder: Folder) -> bool:
+    """Whether a process holds something of a run or a graph; object stores cannot tell."""
+    locks = folder.files("claims") if folder.is_local else {}
+    return any(writer_lives(folder.path_of(name)) for name in locks)
+
+
+def read_regular(path: str, most: int | None = None) -> bytes:
+    """Read a small local file, or its first bytes.
+
+    Raises
+    ------
+    DamageError
+        Where it is a FIFO, a device, or too large for a record: it would never end.
+    """
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        about = os.fstat(file.fileno())
+        _refuse_special(path, about)
+        if most is None and about.st_size > RECORD_BYTES:
+            raise DamageError(f"{path}: it has {about.st_size:,} bytes, too many for a record; {MEND}")
+        return file.read(-1 if most is None else most)
+
+
+def _refuse_special(path: str, about: os.stat_result) -> None:
+    if not (stat.S_ISREG(about.st_mode) or stat.S_ISDIR(about.st_mode)):
+        raise DamageError(f"{path}: it is a FIFO, a device or a socket, and no file of a store: remove it")
 
 
 @contextlib.contextmanager
@@ -537,7 +596,10 @@ def _sync_folder(folder: str) -> None:
 
 
 def _walk(folder: str) -> dict[str, dict[str, int]]:
-    """Files below a local folder, links to folders not followed, with their sizes."""
+    """Files below a local folder, links to folders not followed, with their sizes.
+
+    What is no regular file, nor a link to one, has the size `NO_FILE`.
+    """
     found = {}
     waiting = [folder]
     while waiting:
@@ -550,7 +612,8 @@ def _walk(folder: str) -> dict[str, dict[str, int]]:
                 waiting.append(entry.path)
             else:
                 with contextlib.suppress(FileNotFoundError):
-                    found[entry.path] = {"size": entry.stat().st_size}
+                    about = entry.stat()
+                    found[entry.path] = {"size": about.st_size if stat.S_ISREG(about.st_mode) else NO_FILE}
     return found
 
 

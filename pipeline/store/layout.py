@@ -123,7 +123,10 @@ class GraphFolder(Folder):
             for file in self.stored().values():
                 self.check(file)
             base = self.base()
-            return None if base is None else base.why_damaged()
+            if base is not None:
+                for file in base.stored().values():
+                    base.check(file)
+            return None
         except DamageError as error:
             return str(error)
 
