@@ -218,7 +218,7 @@ def examine(store: Store, found: Inventory, sample: int = SAMPLE, seed: int = 0,
 def _places(found: Inventory) -> list[list[str]]:
     """Kind and name of the graphs, runs and cliques that there is something of."""
     paths = {**found.records, **found.files, **found.problems}
-    places = sorted({"/".join(path.split("/")[:2]) for path in paths if "/" in path})
+    places = sorted({"/".join(path.split("/")[:2]) for path in paths if path.count("/") > 1})
     return [place.split("/") for place in places]
 
 

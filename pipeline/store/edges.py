@@ -111,10 +111,7 @@ def read_edge_rows(folder: GraphFolder, record: dict[str, Any] | None = None) ->
         table = folder.read_table(named_files(record)[EDGES])
         starts = kernels.row_starts(values_of(table["left"]), int(record["n_left"]))
         return EdgeRows(starts, values_of(table["right"]), _weights(table))
-    whole = base.read_record("graph.json")
-    if "base" in whole:
-        raise DamageError(f"{folder.uri}: it is made of {base.uri}, which is not whole; {MEND}")
-    rows = read_edge_rows(base, whole).after(read_changed(folder, record), int(record["n_left"]))
+    rows = read_edge_rows(base).after(read_changed(folder, record), int(record["n_left"]))
     if len(rows) != int(record["n_edges"]):
         raise DamageError(
             f"{folder.uri}: it has {len(rows)} edges, its record says {record['n_edges']}: {base.uri} is not the graph"

@@ -503,6 +503,15 @@ def claim_name(name: str) -> str:
 def file_system(uri: str) -> tuple[Any, str]:
     """File system and path of a URL; listings are never cached, since other processes write."""
     try:
+        uri.encode()
+    except UnicodeEncodeError:
+        raise StorageError(f"{uri!a}: the path has bytes that are no UTF-8; rename it") from None
+    chained = uri.split("::")[:-1]
+    if any("://" not in part and part not in fsspec.available_protocols() for part in chained):
+        raise StorageError(
+            f"{uri}: '::' is read as a chain of file systems, as in simplecache::s3://…; name a path without it"
+        )
+    try:
         fs, path = fsspec.core.url_to_fs(uri, use_listings_cache=False)
     except (ImportError, ValueError) as error:
         raise StorageError(
@@ -605,7 +614,7 @@ def _walk(folder: str) -> dict[str, dict[str, int]]:
     while waiting:
         try:
             entries = list(os.scandir(waiting.pop()))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             continue
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):

@@ -293,7 +293,7 @@ class _Known:
 def _remove(store: Store, what: str) -> None:
     """Remove a file, or a run or a graph: its record first, the mark last."""
     kind, name, *inside = what.split("/")
-    if inside:
+    if inside or kind not in ("runs", "graphs"):
         store.root.remove(what)
         return
     folder = Folder(store.fs, store.path, what)

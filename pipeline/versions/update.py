@@ -424,7 +424,7 @@ class _Update:
     def _remember(self) -> None:
         """Write down in the parent that files which change nothing were taken."""
         asked = self._before.asked
-        entries = taken_entries(self._files, self._parent.run, delete=self._delete)
+        entries = taken_entries(self._files, self._parent.run, delete=self._delete, changed=False)
         content = {name: value for name, value in asked.items() if name != STORED}
         taken = {**asked.get("taken", {}), **entries}
         self._parent.write_record("run.json", {**content, "taken": taken}, named_files(asked).values())
