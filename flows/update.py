@@ -54,7 +54,7 @@ def update_flow(
     Returns
     -------
     dict
-        The record of `pipeline.versions.update.UpdateRecord`, as the data of a state whose message
+        The record of `pipeline.versions.update_record.UpdateRecord`: data of a state whose message
         says what changed.
     """
     record = update_task(source, settings, run, delete)

@@ -85,7 +85,7 @@ def watch(
     from bicliq.flows.cli import console
     from bicliq.flows.words import taken_in_words
     from bicliq.pipeline.errors import InputError
-    from bicliq.pipeline.settings import seconds_of
+    from bicliq.pipeline.times import seconds_of
     from bicliq.pipeline.versions.watch import Watch
 
     pause = seconds_of("--every", every)

@@ -97,8 +97,8 @@ def export(
     Raises
     ------
     InputError
-        Where the run is not published: there is more to come. Where the format is not known or cannot be so, the file is there already, or a label cannot
-        be written.
+        Where the run is not published: there is more to come. Where the format is not known or
+        cannot be so, the file is there already, or a label cannot be written.
     StorageError
         Where the file cannot be written; what was there before is still there.
 

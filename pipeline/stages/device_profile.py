@@ -58,7 +58,7 @@ def two_hop_sizes(graph: BipartiteGraph, starts: Any, pairs: int) -> Any:
     Notes
     -----
     Paths of two edges are laid out by two gathers, and equal ends united by a sort of 64-bit keys.
-    cuDF's merge and cuGraph's two-hop neighbours (`pipeline.bench.two_hop`) are slower
+    cuDF's merge and cuGraph's two-hop neighbours (`benchmarks.two_hop`) are slower
     (docs/results.md).
     """
     _, cp = cudf_and_cupy()

@@ -15,7 +15,8 @@ import pyarrow as pa
 import xxhash
 
 from bicliq.pipeline.columns import column_of
-from bicliq.pipeline.settings import IngestSettings, parse_time
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.times import parse_time
 
 DROPPED = (
     "dropped_nulls",

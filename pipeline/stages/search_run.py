@@ -449,7 +449,10 @@ class _State:
 
 
 def sound_commits(folder: RunFolder, check: bool, only: list[int] | None = None) -> dict[int, Commit]:
-    """Return the commits of a run; a partition that is damaged loses its own, so that it is searched again."""
+    """Return the commits of a run; a partition that is damaged loses its own.
+
+    It is then searched again.
+    """
     found = folder.examine(check, only)
     for number, reason in found.damaged.items():
         warn("partition is searched again", run=folder.run, partition=number, reason=reason)

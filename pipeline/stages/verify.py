@@ -416,7 +416,7 @@ class _RunCheck:
         return found
 
     def _uncovered(self, plan: Plan, graph: BipartiteGraph) -> list[str]:
-        """Say where the roots of the partitions are not, each once, the vertices that are searched."""
+        """Say where the roots of the partitions are not the vertices of the graph, each once."""
         place = self._folder.place
         degrees = graph.left_degrees if plan.side == "left" else graph.right_degrees
         if not np.array_equal(np.sort(plan.roots), np.flatnonzero(degrees)):

@@ -12,7 +12,6 @@ import contextlib
 import fcntl
 import os
 import re
-import stat
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from bicliq.pipeline.columns import column_of, values_of
 from bicliq.pipeline.errors import UNANSWERED, DamageError, StorageError, is_timeout
+from bicliq.pipeline.store.local_disk import local_sink, read_regular, refuse_special, walk, writer_lives
 from bicliq.pipeline.store.records import StoredFile, sealed, unsealed
 from bicliq.pipeline.store.sink import HashingSink, hashing_sink
 
@@ -42,12 +42,6 @@ ONE_REQUEST = 32 << 20
 
 OBJECT_STORE_LIBRARIES = {"aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google"}
 """Libraries below fsspec whose errors are no OSError, as botocore's NoCredentialsError."""
-
-RECORD_BYTES = 1 << 30
-"""The largest record that is read."""
-
-NO_FILE = -1
-"""Size that is said of a FIFO, a device, a socket, or a link to a folder."""
 
 TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{32}\.tmp")
 """Names of files that are being written on a local disk, or were when their writer was killed."""
@@ -110,7 +104,7 @@ class Folder:
             try:
                 if self.is_local:
                     about = os.stat(self.path_of(name))
-                    _refuse_special(self.path_of(name), about)
+                    refuse_special(self.path_of(name), about)
                     return about.st_size
                 # fsspec's `exists` takes every error for a no, an interrupt as well
                 return int(self.fs.info(self.path_of(name))["size"] or 0)
@@ -125,7 +119,7 @@ class Folder:
         path = f"{self.path}/{under}".rstrip("/")
         with storage_errors("list", path):
             # no glob: a path may hold brackets and stars
-            found = _walk(path) if self.is_local else self.fs.find(path, detail=True)
+            found = walk(path) if self.is_local else self.fs.find(path, detail=True)
         start = len(self.path) + 1
         sizes = {str(name)[start:]: int(entry["size"]) for name, entry in found.items()}
         return dict(sorted(sizes.items()))
@@ -184,7 +178,7 @@ class Folder:
         path = self.path_of(name)
         with (
             storage_errors("write", path),
-            _local_sink(path, durable) if self.is_local else self._remote_sink(path) as out,
+            local_sink(path, durable) if self.is_local else self._remote_sink(path) as out,
         ):
             yield out
 
@@ -520,110 +514,10 @@ def file_system(uri: str) -> tuple[Any, str]:
     return fs, str(path)
 
 
-def writer_lives(path: str) -> bool:
-    """Whether the process that writes a temporary file on a local disk still holds it."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-    except OSError:  # it is gone, or a link, or no file
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
-
-
 def is_at_work(folder: Folder) -> bool:
     """Whether a process holds something of a run or a graph; object stores cannot tell."""
     locks = folder.files("claims") if folder.is_local else {}
     return any(writer_lives(folder.path_of(name)) for name in locks)
-
-
-def read_regular(path: str, most: int | None = None) -> bytes:
-    """Read a small local file, or its first bytes.
-
-    Raises
-    ------
-    DamageError
-        Where it is a FIFO, a device, or too large for a record: it would never end.
-    """
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        about = os.fstat(file.fileno())
-        _refuse_special(path, about)
-        if most is None and about.st_size > RECORD_BYTES:
-            raise DamageError(f"{path}: it has {about.st_size:,} bytes, too many for a record; {MEND}")
-        return file.read(-1 if most is None else most)
-
-
-def _refuse_special(path: str, about: os.stat_result) -> None:
-    if not (stat.S_ISREG(about.st_mode) or stat.S_ISDIR(about.st_mode)):
-        raise DamageError(f"{path}: it is a FIFO, a device or a socket, and no file of a store: remove it")
-
-
-@contextlib.contextmanager
-def _local_sink(path: str, durable: bool) -> Iterator[HashingSink]:
-    folder, name = os.path.split(path)
-    os.makedirs(folder, exist_ok=True)
-    temporary = f"{folder}/.{name}.{uuid.uuid4().hex}.tmp"
-    try:
-        with _held(temporary) as file:
-            with hashing_sink(file, on_disk=durable) as sink:
-                yield sink
-            file.flush()
-            os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
-    if durable:
-        _sync_folder(folder)
-
-
-def _held(path: str) -> Any:
-    """Make a file and lock it, which says that its writer lives.
-
-    Another process may take it for forgotten, and remove it, before it is locked.
-    """
-    while True:
-        file = open(path, "wb")  # noqa: SIM115  who calls closes it
-        fcntl.flock(file, fcntl.LOCK_EX)
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(os.stat(path), os.fstat(file.fileno())):
-                return file
-        file.close()
-
-
-def _sync_folder(folder: str) -> None:
-    """Flush a rename to the disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _walk(folder: str) -> dict[str, dict[str, int]]:
-    """Files below a local folder, links to folders not followed, with their sizes.
-
-    What is no regular file, nor a link to one, has the size `NO_FILE`.
-    """
-    found = {}
-    waiting = [folder]
-    while waiting:
-        try:
-            entries = list(os.scandir(waiting.pop()))
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                waiting.append(entry.path)
-            else:
-                with contextlib.suppress(FileNotFoundError):
-                    about = entry.stat()
-                    found[entry.path] = {"size": about.st_size if stat.S_ISREG(about.st_mode) else NO_FILE}
-    return found
 
 
 def _is_empty(error: OSError) -> bool:

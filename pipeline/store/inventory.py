@@ -14,8 +14,9 @@ from typing import Any
 from bicliq.pipeline.errors import DamageError
 from bicliq.pipeline.store.commits import ATTEMPT
 from bicliq.pipeline.store.counts import COUNT_ATTEMPT, COUNTS_RECORD
-from bicliq.pipeline.store.folder import NO_FILE, TEMPORARY, Folder, is_at_work, writer_lives
+from bicliq.pipeline.store.folder import TEMPORARY, Folder, is_at_work
 from bicliq.pipeline.store.layout import CHANGES, PLANNED, STORE_FILE, Store
+from bicliq.pipeline.store.local_disk import NO_FILE, writer_lives
 from bicliq.pipeline.store.log import PRUNED
 from bicliq.pipeline.store.records import StoredFile, named_files
 
@@ -219,7 +220,7 @@ def forgotten(store: Store, found: Inventory | None = None) -> list[tuple[str, s
 
 
 def _may_be_wanted(store: Store, path: str) -> bool:
-    """Whether the process that wrote a leftover may live: it holds the file, or a claim of its folder."""
+    """Whether the process that wrote a leftover may live: it holds that, or a claim beside it."""
     kind, *inside = path.split("/")
     folder = Folder(store.fs, store.path, f"{kind}/{inside[0]}")
     return not is_forgotten(store.root, path) or (len(inside) > 1 and is_at_work(folder))

@@ -1,4 +1,4 @@
-"""Two different commands at once on one store, each killed or not: nothing is lost, nothing partial.
+"""Two different commands at once on one store, each killed or not: nothing is lost or partial.
 
 Commands are those of the command line, in processes that a server forks, which has loaded the
 library: a trial takes a second or two instead of ten.
@@ -271,7 +271,7 @@ def try_both(shop: Shop, trial: Trial, uri: str) -> list[Ended]:
 
 
 def check_latest(shop: Shop, store: Store, trial: Trial, found: list[Ended], *, at_once: bool = True) -> None:
-    """The latest run holds all bicliques of the edges that it says it took, and all that was said."""
+    """The latest run holds all bicliques of the edges that it says it took, and what was said."""
     latest = latest_run(store)
     manifest = store.run(latest).manifest()
     assert manifest is not None, (str(trial), latest)

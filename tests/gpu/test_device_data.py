@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.generate import generate
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
-from bicliq.pipeline.graphs.generate import generate
 from bicliq.pipeline.graphs.reduce import reduce
 from bicliq.pipeline.placement.device import why_no_data_on_device
 from bicliq.pipeline.settings import IngestSettings, PlanSettings, SearchSettings
@@ -68,8 +68,8 @@ def test_konect_files_give_the_cpus_table(chunks, options):
 @pytest.mark.parametrize("text", [False, True])
 @pytest.mark.parametrize("name", ["table.parquet", "table.csv", "folder"])
 def test_generated_tables_give_the_cpus_table(tmp_path, chunks, name, text, monkeypatch):
-    monkeypatch.setattr("bicliq.pipeline.graphs.generate.CHUNK_EDGES", 4000)
-    monkeypatch.setattr("bicliq.pipeline.graphs.generate.FILE_CHUNKS", 2)
+    monkeypatch.setattr("benchmarks.generate.CHUNK_EDGES", 4000)
+    monkeypatch.setattr("benchmarks.generate.FILE_CHUNKS", 2)
     generate(str(tmp_path / name), 3000, 500, 20_000, seed=5, text=text)
     assert_same(tmp_path / name)
 
@@ -201,7 +201,7 @@ def test_graph_profile_and_plan_are_those_of_the_cpu(tmp_path, name, monkeypatch
 def test_cores_and_two_hop_neighbourhoods_are_those_of_the_cpu(tmp_path):
     import cupy
 
-    from bicliq.pipeline.bench.two_hop import two_hop_by_cugraph, two_hop_by_merge
+    from benchmarks.two_hop import two_hop_by_cugraph, two_hop_by_merge
     from bicliq.pipeline.stages.device_profile import two_hop_sizes
 
     store = Store.open(str(tmp_path / "store"))

@@ -7,7 +7,7 @@ it.
 
 Three storeys: flows above pipeline above kernels. In the pipeline, from below: bounds, columns,
 redact, errors, events, settings, picture, formats and placement, store, graphs, stages, results,
-report, rules, notify, lineage, run, questions, versions, repair, bench.
+report, rules, notify, lineage, run, questions, versions, repair.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ BASE = [
     "bicliq.pipeline.redact",
     "bicliq.pipeline.errors",
     "bicliq.pipeline.events",
+    "bicliq.pipeline.times",
     "bicliq.pipeline.settings",
 ]
 BELOW_STAGES = [
@@ -55,7 +56,8 @@ MAY_IMPORT: dict[str, list[str]] = {
     "bicliq.pipeline.redact": [],
     "bicliq.pipeline.errors": ["bicliq.kernels.errors", "bicliq.pipeline.redact"],
     "bicliq.pipeline.events": ["bicliq.pipeline.redact"],
-    "bicliq.pipeline.settings": ["bicliq.pipeline.bounds", "bicliq.pipeline.errors"],
+    "bicliq.pipeline.times": ["bicliq.pipeline.errors"],
+    "bicliq.pipeline.settings": ["bicliq.pipeline.bounds", "bicliq.pipeline.errors", "bicliq.pipeline.times"],
     "bicliq.pipeline.picture": ["bicliq.pipeline.errors"],
     "bicliq.pipeline.formats": [*BASE, "bicliq.kernels"],
     "bicliq.pipeline.placement": [
@@ -112,7 +114,6 @@ MAY_IMPORT: dict[str, list[str]] = {
         "bicliq.pipeline.notify",
     ],
     "bicliq.pipeline.repair": BELOW_FLOWS,
-    "bicliq.pipeline.bench": ["bicliq.pipeline.*", "bicliq.kernels.*"],
     "bicliq.flows": BELOW_FLOWS,
     "bicliq": BELOW_FLOWS,  # the folder bicliq: what `import bicliq` gives
     "bicliq.flows.cli": ["bicliq.flows.*", "bicliq.pipeline.*"],

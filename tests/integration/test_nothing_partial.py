@@ -1,4 +1,4 @@
-"""Nothing is published that is not whole, and no version leaves another's edges out without a word."""
+"""Nothing is published that is not whole, and no version leaves out another's edges."""
 
 from __future__ import annotations
 

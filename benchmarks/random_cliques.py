@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.timing import repeated
 from bicliq import kernels
-from bicliq.pipeline.bench.timing import repeated
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.graphs.undirected import UndirectedGraph
 from bicliq.pipeline.picture import picture

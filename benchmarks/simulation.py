@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from bicliq.pipeline.bench.scaling import search_partition
+from benchmarks.scaling import search_partition
 from bicliq.pipeline.errors import BicliqError, InputError
 from bicliq.pipeline.picture import picture
 from bicliq.pipeline.placement.cluster import open_cluster

@@ -14,12 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bicliq.pipeline.bench.timing import Timed, median, repeated
+from benchmarks.timing import Timed, median, repeated
 from bicliq.pipeline.errors import BicliqError, InputError
 from bicliq.pipeline.picture import picture
 from bicliq.pipeline.run import RunSummary, run
 from bicliq.pipeline.settings import ClusterSettings, SearchSettings, Settings, VersionSettings
-from bicliq.pipeline.versions.update import UpdateRecord, update
+from bicliq.pipeline.versions.update import update
+from bicliq.pipeline.versions.update_record import UpdateRecord
 
 LARGEST = 0.1
 """Share of the edges that the largest batch joins."""

@@ -20,9 +20,9 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
+from benchmarks.rings import Ring, ring_edges
 from bicliq import kernels
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.graphs.rings import Ring, ring_edges
 from bicliq.pipeline.store.folder import COMPRESSION_LEVEL, Folder, file_system
 
 CORNERS = (0.57, 0.19, 0.19, 0.05)

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.peers import clique_peers
+from benchmarks.timing import median, repeated
 from bicliq import kernels
-from bicliq.pipeline.bench.peers import clique_peers
-from bicliq.pipeline.bench.timing import median, repeated
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.stages.in_memory import read_undirected
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from bicliq.pipeline.bench.peers import clique_peers, enumeration_peers
+from benchmarks.peers import clique_peers, enumeration_peers
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 

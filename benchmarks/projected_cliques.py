@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from benchmarks.cores import core_numbers, cores_of_numbers
+from benchmarks.timing import repeated
 from bicliq import kernels
-from bicliq.pipeline.bench.cores import core_numbers, cores_of_numbers
-from bicliq.pipeline.bench.timing import repeated
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.graphs.cores import Cores, cores_by_halving
 from bicliq.pipeline.graphs.undirected import UndirectedGraph, project
@@ -111,7 +111,7 @@ def _measured(
 ) -> ProjectedClique:
     side = question.project or "left"
     clock = [time.perf_counter()]
-    bipartite, ids = read_sides(str(path), side, IngestSettings(), backend=data_backend)
+    bipartite, ids, _ = read_sides(str(path), side, IngestSettings(), backend=data_backend)
     clock.append(_now(bipartite))
     graph = project(bipartite, ids, side, question.min_shared, threads)
     clock.append(_now(graph))

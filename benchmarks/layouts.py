@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from benchmarks.graphs import read_graph_file
+from benchmarks.timing import median, repeated
 from bicliq import kernels
 from bicliq.kernels.cuda.device import current_device
 from bicliq.kernels.cuda.search_program import compiled_search
 from bicliq.kernels.cuda.tuning import Tuning, tuned
-from bicliq.pipeline.bench.graphs import read_graph_file
-from bicliq.pipeline.bench.timing import median, repeated
 
 LAYOUTS = {
     "as shipped": Tuning(),

@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.choice import SHAPES, random_graph
+from benchmarks.graphs import read_graph_file
+from benchmarks.peers import enumeration_peers
 from bicliq import kernels
 from bicliq.kernels.estimate import SHARE, WORK
-from bicliq.pipeline.bench.choice import SHAPES, random_graph
-from bicliq.pipeline.bench.graphs import read_graph_file
-from bicliq.pipeline.bench.peers import enumeration_peers
 
 __all__ = ["SHARE", "WORK", "MeasuredEstimate", "measure_estimates"]
 

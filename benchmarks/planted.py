@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.generate import edges
+from benchmarks.graphs import read_graph_file
+from benchmarks.rings import Ring, plant_rings
+from benchmarks.suspects import Block, dense_blocks, frequent_itemsets
 from bicliq import kernels
-from bicliq.pipeline.bench.graphs import read_graph_file
-from bicliq.pipeline.bench.suspects import Block, dense_blocks, frequent_itemsets
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
-from bicliq.pipeline.graphs.generate import edges
-from bicliq.pipeline.graphs.rings import Ring, plant_rings
 from bicliq.pipeline.picture import picture
 
 ACCOUNTS, ITEMS, ROWS = 4000, 2000, 30_000

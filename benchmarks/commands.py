@@ -1,4 +1,4 @@
-"""`bicliq bench`: the kernels and the whole way, measured beside the published programs."""
+"""The commands of `python -m benchmarks`: kernels and the whole way beside published programs."""
 
 from __future__ import annotations
 
@@ -23,10 +23,16 @@ OneBackend = Annotated[Backend, typer.Option("--backend", help="Where the kernel
 Limit = Annotated[float, typer.Option("--time-limit", min=1e-3, max=1e9, help="Seconds for each search.")]
 
 
-room = Room(prefix="bench ", help="Measure the kernels on real graphs, beside the published programs.")
+room = Room(
+    takes={
+        "run": ("ingest", "search", "-search.backend", "plan", "publish", "cluster"),
+        "scale": ("store",),
+        "growth": ("search", "plan", "publish", "data_backend"),
+    }
+)
 
 
-@room.command("enumerate", "BICLIQ_DATA=graphs bicliq bench enumerate YouTube EuAll --runs 5")
+@room.command("enumerate", "BICLIQ_DATA=graphs python -m benchmarks enumerate YouTube EuAll --runs 5")
 def bench_enumerate(
     graphs: Graphs = None,
     threads: Threads = 1,
@@ -36,9 +42,10 @@ def bench_enumerate(
     json: Json = False,
 ) -> None:
     """Time the enumeration (count mode, preparation included) beside the peers' figures."""
-    from bicliq.flows.cli import bench_tables, console
-    from bicliq.pipeline.bench.enumeration import measure
-    from bicliq.pipeline.bench.graphs import find_graphs
+    from benchmarks import tables
+    from benchmarks.enumeration import measure
+    from benchmarks.graphs import find_graphs
+    from bicliq.flows.cli import console
     from bicliq.pipeline.placement.machine import machine_facts
 
     records = []
@@ -46,11 +53,11 @@ def bench_enumerate(
         records.append(measured.record())
         console.note(f"{measured.graph}: {measured.seconds:.3f} s")
     record = {"machine": machine_facts(backend), "graphs": records}
-    console.answer(record, json, bench_tables.enumeration, wide_table=True)
+    console.answer(record, json, tables.enumeration, wide_table=True)
     _end(all(r["expected"] in (None, r["bicliques"]) for r in records))
 
 
-@room.command("gpu", "BICLIQ_DATA=graphs bicliq bench gpu YouTube EuAll --runs 3")
+@room.command("gpu", "BICLIQ_DATA=graphs python -m benchmarks gpu YouTube EuAll --runs 3")
 def bench_gpu(
     graphs: Graphs = None,
     runs: Annotated[int, typer.Option("--runs", min=1, max=1000, help="Runs of each layout; the median is shown.")] = 3,
@@ -60,10 +67,11 @@ def bench_gpu(
     json: Json = False,
 ) -> None:
     """Compare layouts of the search on a GPU: launch shapes, giving work away, sizes of tasks."""
-    from bicliq.flows.cli import bench_tables, console
-    from bicliq.pipeline.bench.graphs import find_graphs
-    from bicliq.pipeline.bench.layouts import LAYOUTS, measure_layouts
-    from bicliq.pipeline.bench.peers import enumeration_peers
+    from benchmarks import tables
+    from benchmarks.graphs import find_graphs
+    from benchmarks.layouts import LAYOUTS, measure_layouts
+    from benchmarks.peers import enumeration_peers
+    from bicliq.flows.cli import console
     from bicliq.pipeline.placement.machine import machine_facts
 
     shipped = next(iter(LAYOUTS))
@@ -76,12 +84,12 @@ def bench_gpu(
     for measured in measure_layouts(find_graphs(graphs or []), chosen, runs):
         records.append(asdict(measured))
         console.note(f"{measured.layout}, {measured.graph}: {measured.milliseconds:.2f} ms, busy {measured.busy:.2f}")
-    console.answer({"machine": machine_facts("cuda"), "layouts": records}, json, bench_tables.layouts, wide_table=True)
+    console.answer({"machine": machine_facts("cuda"), "layouts": records}, json, tables.layouts, wide_table=True)
     known = enumeration_peers()
     _end(all(r["bicliques"] == known[r["graph"]].bicliques for r in records if r["graph"] in known))
 
 
-@room.command("run", "bicliq bench run out.YouTube --local --threads 16")
+@room.command("run", "python -m benchmarks run out.YouTube --local --threads 16")
 def bench_run(
     settings: Settings,
     edges: Edges,
@@ -89,19 +97,20 @@ def bench_run(
     json: Json = False,
 ) -> None:
     """Take an edge table all the way on the CPU and on the GPU: the seconds of each stage."""
-    from bicliq.flows.cli import bench_tables, console
-    from bicliq.pipeline.bench.end_to_end import measure_end_to_end
+    from benchmarks import tables
+    from benchmarks.end_to_end import measure_end_to_end
+    from bicliq.flows.cli import console
 
     records = []
     for found in measure_end_to_end(edges, settings, runs):
         records.append(asdict(found))
         took = found.reason or f"{found.seconds['total']:.2f} s, digest {found.digest}"
         console.note(f"data on {found.data_backend}, search on {found.backend}: {took}")
-    console.answer({"edges": edges, "ways": records}, json, bench_tables.stages, wide_table=True)
+    console.answer({"edges": edges, "ways": records}, json, tables.stages, wide_table=True)
     _end(len({record["digest"] for record in records if record["reason"] is None}) <= 1)
 
 
-@room.command("scale", "bicliq bench scale 3f2a --store dense --workers 1 --workers 2 --backend cuda")
+@room.command("scale", "python -m benchmarks scale 3f2a --store dense --workers 1 --workers 2 --backend cuda")
 def bench_scale(
     settings: Settings,
     run: RunName = None,
@@ -131,9 +140,10 @@ def bench_scale(
     that the partitions of a finished run would take on many workers: as they are, with the longest
     cut to single roots, and those by their first level.
     """
-    from bicliq.flows.cli import bench_tables, console
-    from bicliq.pipeline.bench.scaling import measure_scaling
-    from bicliq.pipeline.bench.simulation import draw_simulation, measure_hand_out, simulate, sizes_up_to
+    from benchmarks import tables
+    from benchmarks.scaling import measure_scaling
+    from benchmarks.simulation import draw_simulation, measure_hand_out, simulate, sizes_up_to
+    from bicliq.flows.cli import console
     from bicliq.pipeline.errors import InputError
     from bicliq.pipeline.store.results import open_run
 
@@ -150,17 +160,17 @@ def bench_scale(
         if picture is not None:
             draw_simulation(records, f"run {opened.run}", picture)
         answer = {"run": opened.run, "hand_out": price, "simulated": records}
-        console.answer(answer, json, bench_tables.simulation, wide_table=True)
+        console.answer(answer, json, tables.simulation, wide_table=True)
         return
     records = []
     for measured in measure_scaling(opened.store, opened.run, workers or [1, 2], backend, threads):
         records.append(asdict(measured))
         console.note(f"{measured.workers} workers: {measured.seconds:.2f} s")
-    console.answer({"run": opened.run, "clusters": records}, json, bench_tables.scaling, wide_table=True)
+    console.answer({"run": opened.run, "clusters": records}, json, tables.scaling, wide_table=True)
     _end(len({record["digest"] for record in records}) <= 1)
 
 
-@room.command("growth", "bicliq bench growth big --edges 1000000 --edges 10000000 --min-left 20 --min-right 20")
+@room.command("growth", "python -m benchmarks growth big --edges 1000000 --edges 10000000 --min-left 20 --min-right 20")
 def bench_growth(
     settings: Settings,
     folder: Annotated[str, typer.Argument(help="Where tables and stores lie, on a disk with 25 bytes an edge.")],
@@ -177,8 +187,9 @@ def bench_growth(
 
     Each stage is a process of its own. A measurement that was ended goes on where it was.
     """
-    from bicliq.flows.cli import bench_tables, console
-    from bicliq.pipeline.bench.growth import draw_growth, growth_exponents, measure_growth
+    from benchmarks import tables
+    from benchmarks.growth import draw_growth, growth_exponents, measure_growth
+    from bicliq.flows.cli import console
     from bicliq.pipeline.placement.machine import machine_facts
 
     check_picture(picture)
@@ -190,10 +201,10 @@ def bench_growth(
     if picture is not None:
         draw_growth(records, picture)
     record = {"machine": machine_facts(), "stages": records, "exponents": growth_exponents(records)}
-    console.answer(record, json, bench_tables.growth, wide_table=True)
+    console.answer(record, json, tables.growth, wide_table=True)
 
 
-@room.command("count", "BICLIQ_DATA=graphs bicliq bench count YouTube marvel")
+@room.command("count", "BICLIQ_DATA=graphs python -m benchmarks count YouTube marvel")
 def bench_count(
     graphs: Graphs = None,
     threads: Threads = 1,
@@ -202,16 +213,17 @@ def bench_count(
     json: Json = False,
 ) -> None:
     """Time (p,q)-counts (reading the file left out) beside the peers' figures."""
-    from bicliq.flows.cli import bench_tables, console
-    from bicliq.pipeline.bench.count import measure_counts
+    from benchmarks import tables
+    from benchmarks.count import measure_counts
+    from bicliq.flows.cli import console
     from bicliq.pipeline.placement.machine import machine_facts
 
     records = [measured.record() for measured in measure_counts(graphs or [], threads, runs, backend)]
-    console.answer({"machine": machine_facts(), "counts": records}, json, bench_tables.counts, wide_table=True)
+    console.answer({"machine": machine_facts(), "counts": records}, json, tables.counts, wide_table=True)
     _end(all(r["expected"] in (None, r["count"]) for r in records))
 
 
-@room.command("choice", "bicliq bench choice --seeds 12 --first-seed 1000")
+@room.command("choice", "python -m benchmarks choice --seeds 12 --first-seed 1000")
 def bench_choice(
     seeds: Annotated[
         int, typer.Option("--seeds", min=1, max=100_000, help="Number of seeds: a graph of each shape each.")
@@ -225,8 +237,9 @@ def bench_choice(
 
     The ways are both searches on both sides.
     """
-    from bicliq.flows.cli import bench_tables, console
-    from bicliq.pipeline.bench.choice import SHAPES, measure_choices
+    from benchmarks import tables
+    from benchmarks.choice import SHAPES, measure_choices
+    from bicliq.flows.cli import console
     from bicliq.pipeline.placement.machine import machine_facts
 
     records = []
@@ -235,10 +248,10 @@ def bench_choice(
         if found.is_judged:
             times = "given up" if found.times is None else f"{found.times:.2f} times the best"
             console.note(f"{found.graph} ({found.p},{found.q}): {records[-1]['chosen']}, {times}")
-    console.answer({"machine": machine_facts(), "counts": records}, json, bench_tables.choices, wide_table=True)
+    console.answer({"machine": machine_facts(), "counts": records}, json, tables.choices, wide_table=True)
 
 
-@room.command("estimate", "BICLIQ_DATA=graphs bicliq bench estimate --random 10 --seeds 5")
+@room.command("estimate", "BICLIQ_DATA=graphs python -m benchmarks estimate --random 10 --seeds 5")
 def bench_estimate(
     graphs: Graphs = None,
     random: Annotated[
@@ -257,9 +270,10 @@ def bench_estimate(
     json: Json = False,
 ) -> None:
     """Estimate searches whose outcome is known, and say how often the interval holds the truth."""
-    from bicliq.flows.cli import bench_tables, console
-    from bicliq.pipeline.bench.estimates import SHARE, WORK, measure_estimates
-    from bicliq.pipeline.bench.graphs import find_graphs
+    from benchmarks import tables
+    from benchmarks.estimates import SHARE, WORK, measure_estimates
+    from benchmarks.graphs import find_graphs
+    from bicliq.flows.cli import console
     from bicliq.pipeline.placement.machine import machine_facts
 
     records = []
@@ -268,10 +282,10 @@ def bench_estimate(
     for measured in measure_estimates(find_graphs(graphs or []), drawn, seeds, *allowed, threads):
         records.append(measured.record())
         console.note(f"{measured.graph}: {measured.held} of {measured.seeds} hold {measured.bicliques:,}")
-    console.answer({"machine": machine_facts(), "graphs": records}, json, bench_tables.estimates, wide_table=True)
+    console.answer({"machine": machine_facts(), "graphs": records}, json, tables.estimates, wide_table=True)
 
 
-@room.command("find", "BICLIQ_DATA=graphs bicliq bench find YouTube EuAll gowalla edit-nawiki --runs 9")
+@room.command("find", "BICLIQ_DATA=graphs python -m benchmarks find YouTube EuAll gowalla edit-nawiki --runs 9")
 def bench_find(
     graphs: Graphs = None,
     top: Annotated[
@@ -283,9 +297,10 @@ def bench_find(
     json: Json = False,
 ) -> None:
     """Time the search for the best bicliques, by every objective, beside the published figures."""
-    from bicliq.flows.cli import bench_tables, console
-    from bicliq.pipeline.bench.finding import measure_finds
-    from bicliq.pipeline.bench.graphs import find_graphs
+    from benchmarks import tables
+    from benchmarks.finding import measure_finds
+    from benchmarks.graphs import find_graphs
+    from bicliq.flows.cli import console
     from bicliq.pipeline.placement.machine import machine_facts
 
     records = []
@@ -293,11 +308,11 @@ def bench_find(
         records.append(measured.record())
         console.note(f"{measured.graph}, {measured.k} by {measured.by}: {measured.milliseconds:.1f} ms")
     record = {"machine": machine_facts(backend), "questions": records}
-    console.answer(record, json, bench_tables.finds, wide_table=True)
+    console.answer(record, json, tables.finds, wide_table=True)
     _end(all(r["exact"] for r in records))
 
 
-@room.command("planted", "bicliq bench planted UCforum movielens-ui --seeds 5 --picture planted.svg")
+@room.command("planted", "python -m benchmarks planted UCforum movielens-ui --seeds 5 --picture planted.svg")
 def bench_planted(
     graphs: Annotated[
         list[str] | None,
@@ -312,9 +327,10 @@ def bench_planted(
     json: Json = False,
 ) -> None:
     """Plant fraud rings in graphs, and say who finds them first."""
-    from bicliq.flows.cli import bench_tables, console
-    from bicliq.pipeline.bench.graphs import find_graphs
-    from bicliq.pipeline.bench.planted import draw_planted, measure_planted
+    from benchmarks import tables
+    from benchmarks.graphs import find_graphs
+    from benchmarks.planted import draw_planted, measure_planted
+    from bicliq.flows.cli import console
     from bicliq.pipeline.placement.machine import machine_facts
 
     check_picture(picture)
@@ -324,10 +340,10 @@ def bench_planted(
         console.note(f"{measured.graph}, {measured.way}: {measured.found:g} of {rings} rings")
     if picture is not None:
         draw_planted(records, picture)
-    console.answer({"machine": machine_facts(), "graphs": records}, json, bench_tables.planted, wide_table=True)
+    console.answer({"machine": machine_facts(), "graphs": records}, json, tables.planted, wide_table=True)
 
 
-@room.command("update", "BICLIQ_DATA=graphs bicliq bench update YouTube gowalla --picture updates.svg")
+@room.command("update", "BICLIQ_DATA=graphs python -m benchmarks update YouTube gowalla --picture updates.svg")
 def bench_update(
     graphs: Graphs = None,
     edges: Annotated[
@@ -353,9 +369,10 @@ def bench_update(
     json: Json = False,
 ) -> None:
     """Join batches of edges to a run, one edge to a tenth of all, beside a run from scratch."""
-    from bicliq.flows.cli import bench_tables, console
-    from bicliq.pipeline.bench.graphs import find_graphs
-    from bicliq.pipeline.bench.updates import draw_updates, measure_nights, measure_updates
+    from benchmarks import tables
+    from benchmarks.graphs import find_graphs
+    from benchmarks.updates import draw_updates, measure_nights, measure_updates
+    from bicliq.flows.cli import console
     from bicliq.pipeline.errors import InputError
     from bicliq.pipeline.placement.machine import machine_facts
 
@@ -374,10 +391,10 @@ def bench_update(
         console.note(f"{measured.graph}, {measured.edges:,} edges: {measured.seconds:.3f} s ({measured.how})")
     if picture is not None:
         draw_updates(records, picture)
-    console.answer({"machine": machine_facts(), "graphs": records}, json, bench_tables.updates, wide_table=True)
+    console.answer({"machine": machine_facts(), "graphs": records}, json, tables.updates, wide_table=True)
 
 
-@room.command("clique", "BICLIQ_DATA=graphs bicliq bench clique brock400_4 --threads 2")
+@room.command("clique", "BICLIQ_DATA=graphs python -m benchmarks clique brock400_4 --threads 2")
 def bench_clique(
     graphs: Annotated[
         list[str] | None, typer.Argument(metavar="[GRAPH]...", help="DIMACS graphs by name; by default all there are.")
@@ -393,9 +410,10 @@ def bench_clique(
     json: Json = False,
 ) -> None:
     """Time the maximum clique of DIMACS graphs beside the peers' figures."""
-    from bicliq.flows.cli import bench_tables, console
-    from bicliq.pipeline.bench.clique import measure_cliques
-    from bicliq.pipeline.bench.graphs import find_dimacs
+    from benchmarks import tables
+    from benchmarks.clique import measure_cliques
+    from benchmarks.graphs import find_dimacs
+    from bicliq.flows.cli import console
     from bicliq.pipeline.placement.machine import machine_facts
 
     records = []
@@ -403,11 +421,11 @@ def bench_clique(
         records.append(measured.record())
         console.note(f"{measured.graph}: {measured.seconds:.3f} s")
     record = {"machine": machine_facts(), "graphs": records}
-    console.answer(record, json, bench_tables.cliques(bounds), wide_table=True)
+    console.answer(record, json, tables.cliques(bounds), wide_table=True)
     _end(all(not r["proven"] or r["expected"] in (None, r["size"]) for r in records))
 
 
-@room.command("random-cliques", "bicliq bench random-cliques --size 200 --picture cliques.svg")
+@room.command("random-cliques", "python -m benchmarks random-cliques --size 200 --picture cliques.svg")
 def bench_random_cliques(
     sizes: Annotated[
         list[int] | None, typer.Option("--size", min=1, max=20_000, help="Vertices; repeat for several.")
@@ -422,8 +440,9 @@ def bench_random_cliques(
     json: Json = False,
 ) -> None:
     """Time the maximum clique of random graphs of many sizes and densities on several threads."""
-    from bicliq.flows.cli import bench_tables, console
-    from bicliq.pipeline.bench.random_cliques import DENSITIES, SIZES, draw_cells, measure_random
+    from benchmarks import tables
+    from benchmarks.random_cliques import DENSITIES, SIZES, draw_cells, measure_random
+    from bicliq.flows.cli import console
     from bicliq.pipeline.placement.machine import machine_facts
 
     check_picture(picture)
@@ -434,11 +453,12 @@ def bench_random_cliques(
     if picture:
         draw_cells(cells, picture)
     record = {"machine": machine_facts(), "cells": [cell.record() for cell in cells]}
-    console.answer(record, json, bench_tables.random_cliques, wide_table=True)
+    console.answer(record, json, tables.random_cliques, wide_table=True)
 
 
 @room.command(
-    "projected-cliques", "BICLIQ_DATA=graphs bicliq bench projected-cliques gowalla --min-shared 1 --min-shared 4"
+    "projected-cliques",
+    "BICLIQ_DATA=graphs python -m benchmarks projected-cliques gowalla --min-shared 1 --min-shared 4",
 )
 def bench_projected_cliques(
     graphs: Graphs = None,
@@ -461,9 +481,10 @@ def bench_projected_cliques(
 
     The table has the seconds of each stage.
     """
-    from bicliq.flows.cli import bench_tables, console
-    from bicliq.pipeline.bench.graphs import find_graphs
-    from bicliq.pipeline.bench.projected_cliques import measure_projected
+    from benchmarks import tables
+    from benchmarks.graphs import find_graphs
+    from benchmarks.projected_cliques import measure_projected
+    from bicliq.flows.cli import console
     from bicliq.pipeline.placement.machine import machine_facts
 
     records = []
@@ -472,7 +493,7 @@ def bench_projected_cliques(
         records.append(found.record())
         took = found.reason or f"{(found.seconds or {})['total']:.3f} s, size {found.size}"
         console.note(f"{found.graph}, {found.min_shared} shared, data on {found.data_backend}: {took}")
-    console.answer({"machine": machine_facts(), "ways": records}, json, bench_tables.projected_cliques, wide_table=True)
+    console.answer({"machine": machine_facts(), "ways": records}, json, tables.projected_cliques, wide_table=True)
     sizes = {(r["graph"], r["min_shared"], r["size"]) for r in records if r["proven"]}
     _end(len(sizes) == len({key[:2] for key in sizes}))
 
@@ -481,3 +502,55 @@ def _end(agrees: bool) -> None:
     """Leave with 1 where a figure is not what is known, or two ways differ."""
     if not agrees:
         raise typer.Exit(EXIT_OTHER)
+
+
+@room.command(
+    "generate",
+    "python -m benchmarks generate big --left 20000000 --right 5000000 --edges 200000000 --seed 7",
+    "python -m benchmarks generate shop.csv --left 20000 --right 4000 --edges 300000 --rings 5 --truth rings.csv",
+)
+def generate(
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="A .parquet or .csv file, or a folder of Parquet files.")
+    ],
+    left: Annotated[int, typer.Option("--left", help="Ids of the left side.")],
+    right: Annotated[int, typer.Option("--right", help="Ids of the right side.")],
+    edges: Annotated[int, typer.Option("--edges", help="Rows; some repeat an edge.")],
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same table.")] = 0,
+    corners: Annotated[
+        str, typer.Option("--corners", help="R-MAT's four probabilities; equal ones give no skew.")
+    ] = "0.57,0.19,0.19,0.05",
+    text: Annotated[bool, typer.Option("--text", help="Labels are text instead of numbers.")] = False,
+    rings: Annotated[int, typer.Option("--rings", min=0, help="Fraud rings to hide in it.")] = 0,
+    truth: Annotated[
+        str | None, typer.Option("--truth", metavar="FILE", help="A CSV file for the members of the rings.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write a generated edge table, skewed like real data, of any size."""
+    from benchmarks.generate import generate as generate_table
+    from benchmarks.generate import parse_corners
+    from bicliq.flows.cli import console
+
+    record = asdict(generate_table(target, left, right, edges, seed, parse_corners(corners), text, rings, truth))
+    console.answer(record, json, console.generated)
+
+
+def application(command: str | None = None) -> Any:
+    """Build the commands.
+
+    Parameters
+    ----------
+    command
+        The one that is called; others are listed without options. None: all have their options.
+    """
+    app = typer.Typer(
+        name="benchmarks",
+        help="Measure Bicliq on real graphs, beside the published programs.",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+    )
+    app.add_typer(room.app(command))
+    return typer.main.get_command(app)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from benchmarks.timing import repeated
 from bicliq import kernels
-from bicliq.pipeline.bench.timing import repeated
 from bicliq.pipeline.placement.device import why_no_data_on_device
 from bicliq.pipeline.run import RunSummary, run
 from bicliq.pipeline.settings import Settings

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from benchmarks.generate import edges
+from benchmarks.timing import repeated
 from bicliq import kernels
-from bicliq.pipeline.bench.timing import repeated
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.graphs.generate import edges
 
 __all__ = ["SHAPES", "SIZES", "WAYS", "MeasuredChoice", "measure_choices", "random_graph"]
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.graphs import read_graph_file
+from benchmarks.peers import maximum_peers
+from benchmarks.timing import fastest, repeated
 from bicliq import kernels
-from bicliq.pipeline.bench.graphs import read_graph_file
-from bicliq.pipeline.bench.peers import maximum_peers
-from bicliq.pipeline.bench.timing import fastest, repeated
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 
 SEED, HEAVIEST = 1, 100

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.generate import generate
 from bicliq.pipeline.errors import BicliqError, InputError
-from bicliq.pipeline.graphs.generate import generate
 from bicliq.pipeline.picture import picture
 from bicliq.pipeline.run import resume
 from bicliq.pipeline.settings import Settings

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from benchmarks.graphs import find_graphs, read_graph_file
+from benchmarks.peers import CountPeer, all_sizes_peers, count_peers
+from benchmarks.timing import fastest, repeated
 from bicliq import kernels
-from bicliq.pipeline.bench.graphs import find_graphs, read_graph_file
-from bicliq.pipeline.bench.peers import CountPeer, all_sizes_peers, count_peers
-from bicliq.pipeline.bench.timing import fastest, repeated
 from bicliq.pipeline.errors import InputError
 
 ALL_SIZES = 12
