@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 import xxhash
 from fsspec.implementations.local import LocalFileSystem
 
+from bicliq.pipeline import extras
 from bicliq.pipeline.columns import column_of, values_of
 from bicliq.pipeline.errors import UNANSWERED, DamageError, StorageError, is_timeout
 from bicliq.pipeline.store.local_disk import local_sink, read_regular, refuse_special, walk, writer_lives
@@ -505,13 +506,7 @@ def file_system(uri: str) -> tuple[Any, str]:
         raise StorageError(
             f"{uri}: '::' is read as a chain of file systems, as in simplecache::s3://…; name a path without it"
         )
-    try:
-        fs, path = fsspec.core.url_to_fs(uri, use_listings_cache=False)
-    except (ImportError, ValueError) as error:
-        raise StorageError(
-            f"{uri}: this store cannot be opened: {error}; give a local path or an fsspec URL"
-        ) from error
-    return fs, str(path)
+    return extras.file_system(uri, use_listings_cache=False)
 
 
 def is_at_work(folder: Folder) -> bool:
