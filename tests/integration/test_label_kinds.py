@@ -73,7 +73,7 @@ def test_a_watch_reads_ids_as_its_run_did(tmp_path):
     watch = Watch(str(orders), Settings(store=str(tmp_path / "store")), settle=0)
     watch.take()
     write(orders / "2.csv", "1.0,b")
-    with pytest.raises(bicliq.InputError, match="2.csv, line 2: the left id '1.0' is no whole number"):
+    with pytest.raises(bicliq.InputError, match=r"2\.csv, line 2: the left id '1\.0' is no whole number"):
         watch.take()
     write(orders / "2.csv", "1,b")
     taken = watch.take().update
@@ -87,7 +87,7 @@ def test_a_window_reads_ids_as_its_run_did(tmp_path):
     first.write_text("user,item,at\n1,a,2026-01-01\n2,a,2026-01-02\n")
     bicliq.enumerate(first, left="user", right="item", store=store, **reading)
     more.write_text("user,item,at\n1.0,a,2026-01-03\n")
-    with pytest.raises(bicliq.InputError, match="line 2: the left id '1.0' is no whole number"):
+    with pytest.raises(bicliq.InputError, match=r"line 2: the left id '1\.0' is no whole number"):
         bicliq.update(store, more, **reading)
 
 
@@ -97,7 +97,9 @@ def test_one_csv_does_not_spell_numbers_in_two_ways(tmp_path, capfd, rows):
     assert invoke(["enumerate", table]) == 2
     err = capfd.readouterr().err
     pointed = next(row for row in rows if ".0" in row)
-    assert f"t.csv, line {rows.index(pointed) + 2}: the left id '{pointed.split(',')[0]}' is written with a point" in err
+    assert (
+        f"t.csv, line {rows.index(pointed) + 2}: the left id '{pointed.split(',')[0]}' is written with a point" in err
+    )
     assert invoke(["enumerate", table, "--ids", "text", "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["n_left"] == 2
 
