@@ -67,6 +67,9 @@ def konect_layout(source: str, head: str, settings: IngestSettings) -> Layout:
     refuse_choice(source, settings, "a KONECT file")
     lines = head.split("\n")
     at = _data_line(source, lines, "%")
+    one_set = re.match(r"%\s*(sym|asym)\b", lines[0]) is not None
+    if one_set:
+        _need_sides(source, settings, f"a KONECT file that begins with {shown(lines[0])}")
     found = (re.fullmatch(r"%\s+([0-9]+)\s+([0-9]+)\s+([0-9]+)\s*", line) for line in lines[:at])
     declared = next((match.groups() for match in found if match), None)
     rows, n_left, n_right = _sizes(source, declared) if declared else (None, 0, 0)
@@ -85,25 +88,33 @@ def konect_layout(source: str, head: str, settings: IngestSettings) -> Layout:
         n_left=n_left,
         n_right=n_right,
         rows=rows if columns == 2 else None,  # a third column may be a multiplicity, counted as edges
+        one_set=one_set,
     )
 
 
 def snap_layout(source: str, head: str, settings: IngestSettings) -> Layout:
     """SNAP: '#' lines, then 'source target' with one id space; the sides must be said."""
     refuse_choice(source, settings, "a SNAP file")
-    if settings.sides is None:
-        raise InputError(
-            f"{source}: a SNAP file lists the edges of one set of vertices, not of two sides; say what the sides are:"
-            " sides = 'source-target' makes every source a left and every target a right vertex,"
-            " sides = 'columns' says that the two columns are two sets"
-        )
+    _need_sides(source, settings, "a SNAP file")
     lines = head.split("\n")
     at = _data_line(source, lines, "#")
     columns = len(lines[at].split())
     _need_two(source, at, lines[at], columns)
     weight = _optional_column(source, wants_weight(settings), "weight", 2, columns)
     time = _optional_column(source, wants_time(settings), "time", 3 if weight is not None else 2, columns)
-    return Layout(at, None, 0, 1, weight, time, "numbers", columns, _fixed_names(columns, "source", "target"))
+    return Layout(
+        at, None, 0, 1, weight, time, "numbers", columns, _fixed_names(columns, "source", "target"), one_set=True
+    )
+
+
+def _need_sides(source: str, settings: IngestSettings, what: str) -> None:
+    """Refuse a file of one set of vertices, unless it is said how they become two sides."""
+    if settings.sides is None:
+        raise InputError(
+            f"{source}: {what} lists the edges of one set of vertices, not of two sides; say what the sides are:"
+            " sides = 'source-target' makes every source a left and every target a right vertex,"
+            " sides = 'columns' says that the two columns are two sets"
+        )
 
 
 def mtx_layout(source: str, head: str, settings: IngestSettings) -> Layout:

@@ -1,4 +1,4 @@
-"""Whether the ids of a side are numbers or text: one thing in one table, and in all of its versions.
+"""Whether ids of a side are numbers or text: one thing in a table, and in all of its versions.
 
 Labels are what is written: 1 and 1.0 are two. But tools that hold a column with gaps as floating
 point numbers write 1.0 for 1, so a side that has both spellings was split by accident: it is
