@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.adjacency import adjacency_batches
+from bicliq.pipeline.formats.csv_heads import csv_layout
 from bicliq.pipeline.formats.files import Files, files_of, input_errors, size_of
+from bicliq.pipeline.formats.forms import in_forms
 from bicliq.pipeline.formats.heads import (
-    csv_layout,
     konect_layout,
     mtx_layout,
     refuse_choice,
@@ -171,4 +172,5 @@ def read_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     for part in source.files:
         read = READERS.get(part.format, text_batches)
         with input_errors(part.uri):
-            yield from read(part)
+            for batch in read(part):
+                yield in_forms(part, batch)

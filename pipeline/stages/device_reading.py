@@ -34,6 +34,9 @@ PARQUET_CHUNK = 2 << 30
 SAFE_DIGITS = 18
 """Whole numbers of so many digits fit 64 bits."""
 
+BLANKS = "[\\s\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+"""What the CPU strips from the ends of labels, as a pattern."""
+
 EXACT = 2**53
 """Sums of whole numbers up to here are exact in float64, in any order."""
 
@@ -89,8 +92,9 @@ def with_text(source: EdgeSource, side: str) -> EdgeSource:
 def _refuse_settings(settings: IngestSettings) -> None:
     if settings.multiline:
         raise NotOnDevice("fields over several lines are read by the CPU")
-    if settings.encoding is not None:
-        raise NotOnDevice("encodings other than UTF-8 are read by the CPU")
+    for name in ("encoding", "comment", "split", "fold"):
+        if getattr(settings, name) is not None:
+            raise NotOnDevice(f"tables are read by the CPU with {name}")
     if not settings.quotes:
         raise NotOnDevice("quotes that are characters are read by the CPU")
 
@@ -217,8 +221,19 @@ def _parsed(chunk: bytes, source: EdgeSource) -> Any:
         raise NotOnDevice("a line is empty, or a field holds a line break")
     if chunk.count(separator.encode()) != len(frame) * (layout.columns - 1):
         raise NotOnDevice("a line has too many or too few fields")  # cuDF cuts off what is too many
+    for side in ("left", "right"):
+        _refuse_untidy(frame[wanted[side]], source)
     typed = {role: _typed_text(frame[name], role, source, ascii_only) for role, name in wanted.items()}
     return cudf.DataFrame(typed)
+
+
+def _refuse_untidy(labels: Any, source: EdgeSource) -> None:
+    """Leave to the CPU labels that are empty or have blanks around them, which it strips and counts."""
+    untidy = labels.str.len() == 0
+    if source.settings.strip:
+        untidy |= labels.str.match(f"^{BLANKS}|.*{BLANKS}$")
+    if untidy.any():
+        raise NotOnDevice("a label is empty, or has blanks around it")
 
 
 def _typed_text(column: Any, role: str, source: EdgeSource, ascii_only: bool) -> Any:
