@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict, Unpack, overload
 
-import fsspec
-
+from bicliq.pipeline.extras import file_system
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.questions.clique import CliqueQuestion, answer
 from bicliq.pipeline.questions.count import count_run, count_table
@@ -169,7 +168,7 @@ def _in_memory(edges: Edges, settings: Settings) -> Bicliques:
 
 def _forget(store: str) -> None:
     """Empty a store in memory."""
-    system, path = fsspec.core.url_to_fs(store)
+    system, path = file_system(store)
     if system.exists(path):
         system.rm(path, recursive=True)
 

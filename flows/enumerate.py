@@ -20,9 +20,7 @@ from bicliq.pipeline.store.layout import Store
 def enumerate_graph(graph: str, settings: dict[str, Any] | None = None, verify: bool = False) -> dict[str, Any]:
     """Plan and search a graph that is in the store already; otherwise as `etl`."""
     asked = settings_of(settings)
-    check_backends(
-        asked.data_backend, asked.search.backend, asked.search.threads, remote=asked.cluster.scheduler is not None
-    )
+    check_backends(asked.data_backend, asked.search.backend, asked.search.threads, cluster=asked.cluster)
     values = asked.model_dump(mode="json")
     clock = StageClock()
     store = Store.open(asked.store, create=False)

@@ -84,9 +84,7 @@ def etl(source: str, settings: dict[str, Any] | None = None, verify: bool = Fals
         figures.
     """
     asked = settings_of(settings)
-    check_backends(
-        asked.data_backend, asked.search.backend, asked.search.threads, remote=asked.cluster.scheduler is not None
-    )
+    check_backends(asked.data_backend, asked.search.backend, asked.search.threads, cluster=asked.cluster)
     values = asked.model_dump(mode="json")
     clock = StageClock()
     with lineage_told(asked, source, flow_run.id) as told:

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
-import fsspec
 import pyarrow as pa
+from fsspec.spec import AbstractBufferedFile
 
 from bicliq.pipeline.errors import UNANSWERED, InputError, is_timeout
+from bicliq.pipeline.extras import file_system, refuse_bytes
 from bicliq.pipeline.formats.words import brief
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
@@ -88,25 +89,6 @@ def _unreachable(source: str, error: BaseException) -> InputError:
     return InputError(f"{source}: cannot be reached: {brief(error)}; {advice}")
 
 
-def file_system(source: str) -> tuple[Any, str]:
-    """File system and path that a path or an fsspec URL stands for."""
-    _refuse_bytes(source)
-    try:
-        fs, path = fsspec.core.url_to_fs(source)
-    except (ImportError, ValueError) as error:
-        raise InputError(f"{source}: this URL cannot be opened: {error}; give a path or an fsspec URL") from error
-    return fs, str(path)
-
-
-def _refuse_bytes(name: str) -> None:
-    """Refuse a name that no record could hold: bytes that are no UTF-8 are lone surrogates."""
-    if any("\ud800" <= letter <= "\udfff" for letter in name):
-        raise InputError(
-            f"{name.encode('utf-8', 'backslashreplace').decode()}: its name holds bytes that are no UTF-8 text; rename"
-            " it, or give it a link with another name (ln -s)"
-        )
-
-
 def files_of(source: str | Files) -> list[str]:
     """The files that a glob or a folder of tables stands for.
 
@@ -124,7 +106,7 @@ def files_of(source: str | Files) -> list[str]:
         else:  # a file, whose name may hold a bracket
             return [source]
     for name in names:
-        _refuse_bytes(name)
+        refuse_bytes(name)
     return [str(fs.unstrip_protocol(name)) if "://" in source else name for name in names]
 
 
@@ -217,7 +199,7 @@ def open_bytes(source: str) -> IO[bytes]:
             return lzma.LZMAFile(file)
         if kind is not None:
             return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(file, "r"), kind))
-        return io.BufferedReader(file) if isinstance(file, fsspec.spec.AbstractBufferedFile) else file
+        return io.BufferedReader(file) if isinstance(file, AbstractBufferedFile) else file
 
 
 def read_lines(path: str) -> list[str]:

@@ -16,8 +16,9 @@ import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
 
 from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.extras import file_system
 from bicliq.pipeline.formats.columns import EXAMPLES, choose_columns
-from bicliq.pipeline.formats.files import file_system, input_errors, open_bytes
+from bicliq.pipeline.formats.files import input_errors, open_bytes
 from bicliq.pipeline.formats.problems import DROP_NULLS, first_failing
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource, Layout
 from bicliq.pipeline.formats.times import unix_seconds

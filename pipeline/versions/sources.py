@@ -11,9 +11,10 @@ from typing import Any, TypeAlias
 import xxhash
 
 from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.extras import file_system
 from bicliq.pipeline.formats import Edges, EdgeSource, Files, open_edges
 from bicliq.pipeline.formats.columns import wants_time, wants_weight
-from bicliq.pipeline.formats.files import file_system, files_of, input_errors, size_of
+from bicliq.pipeline.formats.files import files_of, input_errors, size_of
 from bicliq.pipeline.formats.parquet import BATCH_ROWS
 from bicliq.pipeline.formats.recognise import recognise
 from bicliq.pipeline.formats.tables import names_its_columns

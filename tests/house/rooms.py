@@ -6,8 +6,8 @@ all that is below it too. Modules of one room import each other freely, as long 
 it.
 
 Three storeys: flows above pipeline above kernels. In the pipeline, from below: bounds, columns,
-redact, errors, events, settings, picture, formats and placement, store, graphs, stages, results,
-report, rules, notify, lineage, run, questions, versions, repair.
+redact, errors, extras, events, settings, picture, formats and placement, store, graphs, stages,
+results, report, rules, notify, lineage, run, questions, versions, repair.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ BASE = [
     "bicliq.pipeline.columns",
     "bicliq.pipeline.redact",
     "bicliq.pipeline.errors",
+    "bicliq.pipeline.extras",
     "bicliq.pipeline.events",
     "bicliq.pipeline.times",
     "bicliq.pipeline.settings",
@@ -48,17 +49,16 @@ MAY_IMPORT: dict[str, list[str]] = {
         "bicliq.kernels.digest",
         "bicliq.kernels.errors",
     ],
-    "bicliq.pipeline": [
-        "bicliq.pipeline.*"
-    ],  # its face: names that are loaded from their rooms when they are asked for
+    "bicliq.pipeline": [],
     "bicliq.pipeline.bounds": [],
-    "bicliq.pipeline.columns": [],
+    "bicliq.pipeline.columns": ["bicliq.pipeline.extras"],
     "bicliq.pipeline.redact": [],
     "bicliq.pipeline.errors": ["bicliq.kernels.errors", "bicliq.pipeline.redact"],
+    "bicliq.pipeline.extras": ["bicliq.pipeline.errors", "bicliq.pipeline.redact"],
     "bicliq.pipeline.events": ["bicliq.pipeline.redact"],
     "bicliq.pipeline.times": ["bicliq.pipeline.errors"],
     "bicliq.pipeline.settings": ["bicliq.pipeline.bounds", "bicliq.pipeline.errors", "bicliq.pipeline.times"],
-    "bicliq.pipeline.picture": ["bicliq.pipeline.errors"],
+    "bicliq.pipeline.picture": ["bicliq.pipeline.errors", "bicliq.pipeline.extras"],
     "bicliq.pipeline.formats": [*BASE, "bicliq.kernels"],
     "bicliq.pipeline.placement": [
         *BASE,
