@@ -51,7 +51,7 @@ def csv_layout(source: str, head: str, settings: IngestSettings) -> Layout:
         )
     header = top.names or (_has_header(rows, settings) if settings.header is None else settings.header)
     names = tuple(_label(name, settings) for name in first.fields) if header else _numbers(first)
-    data = [row.fields for row in (rows[1:] if header else rows)]
+    data = [row.fields for row in (rows[1:] if header else rows) if row.problem is None]
     chosen = choose_columns(source, settings, names, header, lambda: data)
     guessed = header and settings.header is None and not _asked_by_name(settings)
     return Layout(

@@ -47,10 +47,10 @@ def _taken_apart(source: EdgeSource, batch: EdgeBatch, mark: str) -> EdgeBatch:
         if not pa.types.is_string(batch.edges[side].type):
             continue
         cells = batch.edges[side].dictionary_encode()
-        lists = [None if cell is None else _items(cell, mark) for cell in cells.dictionary.to_pylist()]
-        lengths = np.array([1 if found is None else len(found) for found in lists], np.int64)
-        codes = pc.fill_null(cells.indices, len(lists))  # a field without a label stays one
-        lengths, lists = np.append(lengths, 1), [*lists, [None]]
+        lists: list[list[str | None]] = [[*_items(cell, mark)] for cell in cells.dictionary.to_pylist()]
+        codes = pc.fill_null(cells.indices, len(lists))
+        lists.append([None])  # a field without a label stays one
+        lengths = np.array([len(found) for found in lists], np.int64)
         of_rows = lengths[codes.to_numpy(zero_copy_only=False)]
         parents = np.repeat(np.arange(len(codes)), of_rows)
         labels = pc.list_flatten(pa.array(lists, pa.list_(pa.string())).take(codes))

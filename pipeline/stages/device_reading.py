@@ -76,8 +76,8 @@ def frames_of(source: EdgeSource) -> Iterator[Any]:
     """
     _refuse_settings(source.settings)
     for part in source.files:
-        if part.format == "adjacency":
-            raise NotOnDevice("adjacency lists are read by the CPU")
+        if part.layout is None or part.layout.value is not None:
+            raise NotOnDevice(f"files of the format {part.format} are read by the CPU")
         if part.table is not None:
             raise NotOnDevice("tables in memory are read by the CPU")
         yield from _parquet_frames(part) if part.format == "parquet" else _text_frames(part)
@@ -125,6 +125,8 @@ def _parquet_frames(source: EdgeSource) -> Iterator[Any]:
 
 def _refuse_types(source: EdgeSource, schema: pa.Schema) -> None:
     """Leave to the CPU ids that are neither text nor 64-bit numbers, or numbers meant as text."""
+    if not set(source.columns.values()) <= set(schema.names):
+        raise NotOnDevice("keys of folders are read by the CPU")
     for side in ("left", "right"):
         kind = schema.field(source.columns[side]).type
         plain = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -140,6 +142,8 @@ def _typed_parquet(frame: Any, source: EdgeSource) -> Any:
         raise NotOnDevice("a value is missing")
     for side in ("left", "right"):
         frame[side] = frame[side].astype("str" if side in source.text_sides else "int64")
+        if side in source.text_sides:
+            _refuse_untidy(frame[side], source.settings)
     if "weight" in frame.columns:
         frame["weight"] = _parquet_weights(frame["weight"])
     if "time" in frame.columns:
@@ -222,18 +226,18 @@ def _parsed(chunk: bytes, source: EdgeSource) -> Any:
     if chunk.count(separator.encode()) != len(frame) * (layout.columns - 1):
         raise NotOnDevice("a line has too many or too few fields")  # cuDF cuts off what is too many
     for side in ("left", "right"):
-        _refuse_untidy(frame[wanted[side]], source)
+        _refuse_untidy(frame[wanted[side]], source.settings)
     typed = {role: _typed_text(frame[name], role, source, ascii_only) for role, name in wanted.items()}
     return cudf.DataFrame(typed)
 
 
-def _refuse_untidy(labels: Any, source: EdgeSource) -> None:
-    """Leave to the CPU labels that are empty or have blanks around them, which it strips and counts."""
-    untidy = labels.str.len() == 0
-    if source.settings.strip:
+def _refuse_untidy(labels: Any, settings: IngestSettings) -> None:
+    """Leave to the CPU labels with blanks around them, and those that mean that there is none."""
+    untidy = labels.isin(["", *settings.null_values])
+    if settings.strip:
         untidy |= labels.str.match(f"^{BLANKS}|.*{BLANKS}$")
     if untidy.any():
-        raise NotOnDevice("a label is empty, or has blanks around it")
+        raise NotOnDevice("a label has blanks around it, or means that a value is missing")
 
 
 def _typed_text(column: Any, role: str, source: EdgeSource, ascii_only: bool) -> Any:

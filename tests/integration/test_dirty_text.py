@@ -162,7 +162,6 @@ COUNTS = {"rows_read": 6, "dropped_nulls": 3, "edges": 3, "noted": {"stripped": 
 
 
 def door(kind: str, folder: Path) -> Any:
-    left, right = map(list, zip(*DIRTY, strict=True))
     if kind == "quoted":
         (folder / "t.csv").write_text("left,right\n" + "".join(f'"{u}","{v}"\n' for u, v in DIRTY))
     elif kind == "several":
@@ -275,7 +274,8 @@ def test_an_update_is_read_as_its_run_was(tmp_path):
     (tmp_path / "b.csv").write_bytes("! next\nu;v\n! x\nANN;oil\nJosé;JAM,oil\n".encode("latin-1"))
     bicliq.update(str(tmp_path / "store"), str(tmp_path / "b.csv"))
     found = {
-        (tuple(row["left"]), tuple(row["right"])) for row in bicliq.open(str(tmp_path / "store")).to_arrow().to_pylist()
+        (tuple(row["left"]), tuple(sorted(row["right"])))
+        for row in bicliq.open(str(tmp_path / "store")).to_arrow().to_pylist()
     }
     assert found == {(("ann", "josé"), ("jam", "oil", "tea"))}
 
