@@ -429,6 +429,13 @@ class NotifySettings(_Frozen):
         description="Surprise of a biclique, in nats as in find, from which on it counts and is listed.",
     )
 
+    stale_hours: float | None = Field(
+        None,
+        gt=0,
+        allow_inf_nan=False,
+        description="Hours without a new version of the store after which serve and watch tell of it, and runs says so.",
+    )
+
     @field_validator("webhook_members", mode="before")
     @classmethod
     def _labels(cls, value: Any) -> Any:

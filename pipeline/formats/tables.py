@@ -418,7 +418,7 @@ def _dask_frame(name: str, frame: Any, settings: IngestSettings) -> Frame:
 
 
 def _matrix_frame(name: str, matrix: Any) -> Frame:
-    """The entries of a sparse matrix, or what is not 0 in a dense one: rows are left, columns are right."""
+    """Entries of a sparse matrix, what is not 0 of a dense one: rows left, columns right."""
     if hasattr(matrix, "tocoo"):
         entries = matrix.tocoo()
         shape, columns = matrix.shape, {"left": entries.row, "right": entries.col, "weight": entries.data}
