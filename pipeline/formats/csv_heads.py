@@ -102,8 +102,8 @@ def _lines_up_to(header: Record, settings: IngestSettings) -> int:
 def _has_header(rows: list[Record], settings: IngestSettings) -> bool:
     """Whether the first line names columns.
 
-    It does where columns are asked for by name, and else where it holds no number and no time; where
-    columns are asked for by number, so that data may begin at once, only above numbers alone.
+    It does where columns are asked for by name, and else where it holds no number and no time;
+    where columns are asked for by number, so that data may begin at once, only above numbers alone.
     """
     if _asked_by_name(settings):
         return True
@@ -121,7 +121,7 @@ def _asked_by_name(settings: IngestSettings) -> bool:
 
 
 def _above_numbers(rows: Sequence[Record], wanted: Sequence[str]) -> bool:
-    """Whether the first line is words where all that is read below is numbers, of numbered columns."""
+    """Whether the first line is words, and what is read below it numbers; columns are numbered."""
     first, *below = [[row.fields[at] for at in map(int, wanted) if at < len(row.fields)] for row in rows]
     return not any(map(_is_value, first)) and all(map(_is_value, chain(*below))) and any(below)
 
@@ -135,7 +135,7 @@ def _taken_for_names(source: str, first: Record) -> str:
 
 
 def _plain(name: str) -> str:
-    """A name as it is; in quotes, and cut, where it is long or holds what is not seen."""
+    """A name as it is; in quotes and cut where it is long or holds what is not seen."""
     return name if name.isprintable() and len(name) <= SHOWN else shown(name)
 
 
@@ -154,7 +154,7 @@ def _is_value(field: str) -> bool:
 
 
 def _without_declaration(head: str) -> tuple[str, str | None]:
-    """The head with the line ``sep=;`` left blank, so that lines keep their numbers, and its mark."""
+    """The head with the line ``sep=;`` left blank: lines keep their numbers; and its mark."""
     lines = head.split("\n")
     at = next((at for at, line in enumerate(lines) if line.strip()), 0)
     found = DECLARED.fullmatch(lines[at].rstrip("\r"))
@@ -166,7 +166,7 @@ def _without_declaration(head: str) -> tuple[str, str | None]:
 
 @dataclass(frozen=True)
 class _Top:
-    """The head without its comments, whether they said the names, and what was taken for granted."""
+    """The head without comments, whether they said the names, and what was taken for granted."""
 
     head: str
     names: bool = False

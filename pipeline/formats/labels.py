@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bicliq.pipeline.columns import words_column
 from bicliq.pipeline.formats.fields import NEWLINE, PIECE, QUOTE, RETURN
 from bicliq.pipeline.settings import IngestSettings
 
@@ -63,12 +64,11 @@ def tidy(labels: pa.Array, settings: IngestSettings, *, typed: bool = False) -> 
     >>> labels.to_pylist(), stripped
     (['jam', 'tea', None, None], 1)
     """
-    words = pa.array(settings.null_values, pa.string())
     if not _may_be_untidy(labels, settings, typed=typed):
         return labels, 0
     trimmed = pc.utf8_trim_whitespace(labels) if settings.strip else labels
     changed = pc.not_equal(trimmed, labels)
-    absent = pc.is_in(trimmed, value_set=words)
+    absent = pc.is_in(trimmed, value_set=words_column(settings.null_values))
     missing = pc.or_(pc.equal(trimmed, ""), absent if typed else pc.and_(absent, changed))
     stripped = pc.sum(pc.and_not(changed, missing)).as_py() or 0
     return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed), stripped

@@ -164,7 +164,7 @@ def _field_problem(field: str, quoted: bool, role: str, source: EdgeSource) -> s
 
 
 def is_null(field: str, quoted: bool, source: EdgeSource) -> bool:
-    """Whether a field means a missing value: nothing stands in it, or a word for one, not in quotes."""
+    """Whether a field means a missing value: it is empty, or a word for one, not in quotes."""
     assert source.layout is not None
     if source.layout.ids != "labels":
         return not field

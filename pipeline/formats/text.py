@@ -131,7 +131,7 @@ class _Parser:
     # ---- lines -----------------------------------------------------------------------------------
 
     def _without_comments(self, block: Block) -> tuple[Block, int]:
-        """The rows without the lines that begin with the mark that is given, and how many these are."""
+        """The rows without lines that begin with the mark of comments, and how many these are."""
         mark = (self.source.settings.comment or "").encode()
         if not mark or b"\n" + mark not in block.framed:
             return block, 0

@@ -1,4 +1,4 @@
-"""Delimited text as people have it: read as it is meant from every door, and what is done is said."""
+"""Delimited text as people have it: read as it is meant from every door, and it is said."""
 
 from __future__ import annotations
 

@@ -39,6 +39,8 @@ TEXTS = {
     "scheduler": "tcp://host:8786",
     "dashboard": ":8787",
     "delimiter": ";",
+    "encoding": "cp1252",
+    "fold": "case",
     "webhook": "https://hooks.example.com/x",
     "lineage": "http://catalogue.example.com:5000",
 }
