@@ -19,9 +19,9 @@ from bicliq.pipeline.store.account import DROPPED
 
 POLICIES = (
     "ids", "duplicates", "ragged", "nulls", "self_labels", "min_weight", "since", "until", "sample",
-    "window",
+    "window", "strip", "fold", "split", "comment", "skip", "encoding",
 )  # fmt: skip
-"""Settings that decide which rows stay and what their labels are."""
+"""Settings that decide which rows stay and what their labels are: updates are read alike."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,7 @@ from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.errors import CapacityError, InputError
 from bicliq.pipeline.events import say, tell, warn
 from bicliq.pipeline.formats import EdgeBatch, Edges, EdgeSource, open_edges, read_batches
+from bicliq.pipeline.formats.forms import told_forms
 from bicliq.pipeline.graphs.bipartite import ROW_GROUP
 from bicliq.pipeline.placement.where import CPU_DATA, Backend, Place, place_data
 from bicliq.pipeline.redact import without_secrets
@@ -281,7 +282,9 @@ def _read_table(
     table = place.run(lambda chosen: _read_by(opened, settings, progress, chosen, memory_limit, latest))
     if len(table.left) == 0:
         raise InputError(f"{opened.uri}: no edge is left: {_dropped(table.summary)}; check the filters and the columns")
-    table.summary["assumed"] = list(map(without_secrets, opened.assumed))
+    alike, said = told_forms(opened.uri, {"left": table.left_ids, "right": table.right_ids})
+    table.summary["noted"] |= alike
+    table.summary["assumed"] = list(map(without_secrets, (*opened.assumed, *said)))
     for sentence in table.summary["assumed"]:
         say("assumed", sentence)
     table.summary["columns"] = opened.columns

@@ -19,7 +19,6 @@ from bicliq.flows.cli.commands import Room
 from bicliq.flows.cli.options import CONTRADICTIONS, PANELS, TAKES, settings_options
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.settings import (
-    OTHER_VARIABLES,
     SETTINGS_FILE,
     IngestSettings,
     Settings,
@@ -27,6 +26,7 @@ from bicliq.pipeline.settings import (
     load_settings,
     variable_of,
 )
+from bicliq.pipeline.variables import OTHER_VARIABLES
 
 ROOT = Path(__file__).parents[2]
 FIELDS = dict(fields_of())
