@@ -46,7 +46,7 @@ EXTRAS = {
     "gcs": Extra(("gcsfs",), "tables and stores at gs://"),
     "azure": Extra(("adlfs",), "tables and stores at az:// and abfs://"),
     "delta": Extra(("deltalake",), "what is exported as .delta"),
-    "excel": Extra(("openpyxl",), "tables in .xlsx"),
+    "excel": Extra(("openpyxl",), "tables and exports in .xlsx"),
     "openlineage": Extra(("openlineage",), "lineage that is told to a catalogue: --lineage"),
 }
 """Extras by name, as in pyproject.toml, where their versions are."""

@@ -484,7 +484,9 @@ def exported(record: Record) -> str:
     """What an export wrote, as one line."""
     more = "" if record["complete"] else "; the run is not complete: there are more"
     found = f"{many(record['bicliques'], 'biclique')} with {many(record['members'], 'member')}"
-    return f"{record['path']}: {found}, {record['bytes']:,} bytes of {record['format']}{more}"
+    guarded = f"; {many(record['guarded'], 'label')} got an apostrophe, being no formula (--no-guard)"
+    said = f"{record['path']}: {found}, {record['bytes']:,} bytes of {record['format']}"
+    return f"{said}{guarded if record['guarded'] else ''}{more}"
 
 
 def _members(members: list[Any]) -> str:

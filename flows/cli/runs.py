@@ -128,11 +128,16 @@ def export(
         str | None, typer.Option("--run", help="A run, or how its name begins; by default the latest.")
     ] = None,
     format: Annotated[
-        Literal["parquet", "csv", "jsonl", "graphml", "duckdb", "delta"] | None,
+        Literal["parquet", "csv", "tsv", "xlsx", "jsonl", "graphml", "duckdb", "delta"] | None,
         typer.Option("--format", help="By default what the name of the file ends on."),
     ] = None,
-    long: Annotated[bool, typer.Option("--long", help="A row a member (CSV in any case).")] = False,
+    long: Annotated[bool, typer.Option("--long", help="A row a member (CSV and Excel in any case).")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
+    guard: Annotated[
+        bool,
+        typer.Option("--guard/--no-guard", help="Text that a spreadsheet would run gets an apostrophe."),
+    ] = True,
+    bom: Annotated[bool, typer.Option("--bom", help="Begin CSV with a byte order mark, for Excel.")] = False,
     min_left: Least = 1,
     max_left: Most = None,
     min_right: Least = 1,
@@ -146,7 +151,7 @@ def export(
 ) -> None:
     """Write the bicliques of a run that were chosen to one file, with their original ids.
 
-    Parquet, JSON Lines and Delta have a row a biclique, CSV a row a member; GraphML ties a node for
+    Parquet, JSON Lines and Delta have a row a biclique, CSV and Excel a row a member; GraphML ties a node for
     each biclique to its members; DuckDB has the tables bicliques and members.
     """
     from dataclasses import asdict
@@ -156,7 +161,7 @@ def export(
 
     bounds = (min_left, max_left, min_right, max_right, min_edges, max_edges, with_left, with_right, min_surprise)
     groups = _chosen(settings, run, *bounds)
-    written = write(groups, file, format, long=long, overwrite=overwrite)
+    written = write(groups, file, format, long=long, overwrite=overwrite, guard=guard, bom=bom)
     record = {"run": groups.run.run, **groups.run.state.record(), **asdict(written)}
     console.answer(record, json, console.exported)
 

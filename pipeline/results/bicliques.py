@@ -262,15 +262,22 @@ class Bicliques(AsTable):
         return changes_between(self.run, before, self.choice)
 
     def export(
-        self, path: str | os.PathLike[str], format: Format | None = None, *, long: bool = False, overwrite: bool = False
+        self,
+        path: str | os.PathLike[str],
+        format: Format | None = None,
+        *,
+        long: bool = False,
+        overwrite: bool = False,
+        guard: bool = True,
+        bom: bool = False,
     ) -> Exported:
-        """Write them to a file: Parquet, CSV, JSON Lines, GraphML, DuckDB or Delta.
+        """Write them to a file: Parquet, CSV, Excel, JSON Lines, GraphML, DuckDB or Delta.
 
         Parameters and errors as of `pipeline.results.export.export`.
         """
         from bicliq.pipeline.results.export import export
 
-        return export(self, path, format, long=long, overwrite=overwrite)
+        return export(self, path, format, long=long, overwrite=overwrite, guard=guard, bom=bom)
 
 
 COLUMNS = ["biclique_id", "left", "right", "n_left", "n_right", "n_edges"]

@@ -1,13 +1,14 @@
-"""Bicliques in the files of other programs: Parquet, CSV, JSON Lines, GraphML, DuckDB, Delta.
+"""Bicliques in the files of other programs: Parquet, CSV, Excel, JSON Lines, GraphML, DuckDB, Delta.
 
 A file is written beside its place, batch by batch, and moved there when it is whole. What every
 format can hold decides its shape: Parquet, JSON Lines and Delta have lists, a row a biclique; CSV
-has the long form, a row a member; GraphML has a node a biclique, tied to the nodes of its members;
+and Excel have the long form, a row a member; GraphML has a node a biclique, tied to the nodes of its members;
 DuckDB has both tables.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from typing import IO, Any, Literal
 from xml.sax.saxutils import escape, quoteattr
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
@@ -25,11 +27,15 @@ from bicliq.pipeline.errors import InputError, StorageError
 from bicliq.pipeline.extras import file_system, needs
 from bicliq.pipeline.results.bicliques import Bicliques
 
-Format = Literal["parquet", "csv", "jsonl", "graphml", "duckdb", "delta"]
+Format = Literal["parquet", "csv", "tsv", "xlsx", "jsonl", "graphml", "duckdb", "delta"]
 
 SUFFIXES: dict[str, Format] = {
     ".parquet": "parquet",
     ".csv": "csv",
+    ".csv.gz": "csv",
+    ".tsv": "tsv",
+    ".tsv.gz": "tsv",
+    ".xlsx": "xlsx",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".graphml": "graphml",
@@ -38,6 +44,18 @@ SUFFIXES: dict[str, Format] = {
     ".delta": "delta",
 }
 """Formats by the ends of names."""
+
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+"""What stands between the fields of formats of text."""
+
+BOM = b"\xef\xbb\xbf"
+"""What tells Excel that a text is UTF-8."""
+
+FORMULA = "^('*[=+\\-@\t\r])"
+"""How a text begins that a spreadsheet may run; with apostrophes before it, so that guards are undone clearly."""
+
+SHEET_ROWS, CELL_LETTERS, SHEET_DIGITS = 1_048_576, 32_767, 15
+"""What a sheet of Excel holds: rows with the header, letters a cell, digits a number."""
 
 RETURN = "\r"
 LETTERS = {0x9, 0xA, 0xD}
@@ -56,6 +74,8 @@ class Exported:
         Bicliques in it, and the members of all of them.
     bytes
         Its size.
+    guarded
+        Labels that could be taken for formulas, and got an apostrophe before them.
     """
 
     path: str
@@ -63,6 +83,7 @@ class Exported:
     bicliques: int
     members: int
     bytes: int
+    guarded: int
 
 
 def export(
@@ -72,6 +93,8 @@ def export(
     *,
     long: bool = False,
     overwrite: bool = False,
+    guard: bool = True,
+    bom: bool = False,
 ) -> Exported:
     """Write bicliques to one file.
 
@@ -82,13 +105,19 @@ def export(
     path
         Path or fsspec URL; for DuckDB and Delta a path.
     format
-        "parquet", "csv", "jsonl", "graphml", "duckdb" or "delta"; by default what the name ends on.
+        "parquet", "csv", "tsv", "xlsx", "jsonl", "graphml", "duckdb" or "delta"; by default what
+        the name ends on. CSV and TSV are packed where it ends on .gz.
     long
         Whether Parquet, JSON Lines and Delta have a row a member (biclique_id, side, label), as CSV
-        has in any case, instead of a row a biclique with lists.
+        and Excel have in any case, instead of a row a biclique with lists.
     overwrite
         Whether a file that is there is replaced. A Delta table gets a new version; its history
         stays.
+    guard
+        Whether labels of text in CSV, TSV and Excel that begin with ``=``, ``+``, ``-``, ``@``, a
+        tab or a carriage return get an apostrophe before them: spreadsheets run such cells.
+    bom
+        Whether CSV and TSV begin with a byte order mark, by which Excel tells UTF-8.
 
     Returns
     -------
@@ -111,6 +140,8 @@ def export(
     """
     place = os.fspath(path)
     kind = format or _format_of(place)
+    if bom and kind not in DELIMITERS:
+        raise InputError(f"{place}: {kind} has no byte order mark; leave bom out, or write CSV or TSV")
     if long and kind in ("graphml", "duckdb"):
         raise InputError(f"{place}: {kind} holds members in a form of its own; leave long out")
     state = groups.run.state
@@ -124,16 +155,21 @@ def export(
     is_there = system.exists(target)
     if is_there and not overwrite:
         raise InputError(f"{place}: is there already; name another file, or overwrite it")
-    count = _Counted(groups, long or kind == "csv")
+    sheet = kind in DELIMITERS or kind == "xlsx"
+    count = _Counted(groups, long or sheet, guard and sheet)
+    text = _Text(DELIMITERS.get(kind, ""), place.lower().endswith(".gz"), bom)
     try:
         if kind == "delta" and is_there:
             _write_delta(count, system, target)
         else:
             with _beside(system, target) as unfinished:
-                WRITERS[kind](count, system, unfinished)
+                if text.delimiter:
+                    _write_csv(count, system, unfinished, text)
+                else:
+                    WRITERS[kind](count, system, unfinished)
     except OSError as error:
         raise StorageError(f"{place}: cannot be written: {error}; check the folder and the space") from error
-    return Exported(place, kind, count.bicliques, count.members, int(system.du(target)))
+    return Exported(place, kind, count.bicliques, count.members, int(system.du(target)), count.guarded)
 
 
 def _format_of(path: str) -> Format:
@@ -163,9 +199,9 @@ def _is_local(system: Any) -> bool:
 class _Counted:
     """The batches of an export, counted as they pass."""
 
-    def __init__(self, groups: Bicliques, long: bool) -> None:
-        self.groups, self.long = groups, long
-        self.bicliques = self.members = 0
+    def __init__(self, groups: Bicliques, long: bool, guard: bool) -> None:
+        self.groups, self.long, self.guard = groups, long, guard
+        self.bicliques = self.members = self.guarded = 0
 
     def batches(self) -> Iterator[pa.Table]:
         """Yield the tables to write, in the form that is asked for."""
@@ -177,13 +213,29 @@ class _Counted:
         for batch in _ahead(self.groups.batches()):
             self.bicliques += batch.num_rows
             self.members += sum(pa.compute.sum(batch[name]).as_py() or 0 for name in ("n_left", "n_right"))
-            yield batch
+            yield self._guarded(batch) if self.guard else batch
+
+    def _guarded(self, wide: pa.Table) -> pa.Table:
+        """Put apostrophes before labels of text that a spreadsheet would run; numbers stay as they are."""
+        for side in ("left", "right"):
+            if pa.types.is_integer(wide[side].type.value_type):
+                continue
+            lists = wide[side].combine_chunks()
+            labels = pc.replace_substring_regex(lists.values, FORMULA, r"'\1")
+            self.guarded += pc.sum(pc.not_equal(lists.flatten(), _lists(lists, labels).flatten())).as_py() or 0
+            wide = wide.set_column(wide.column_names.index(side), side, _lists(lists, labels))
+        return wide
 
     @property
     def schema(self) -> pa.Schema:
         """Columns of the tables to write."""
         wide = self.groups.schema
         return self.groups.in_long_form(wide.empty_table()).schema if self.long else wide
+
+
+def _lists(lists: pa.ListArray, values: pa.Array) -> pa.ListArray:
+    """The lists with other values."""
+    return pa.ListArray.from_arrays(lists.offsets, values)
 
 
 def _ahead(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
@@ -201,10 +253,59 @@ def _write_parquet(count: _Counted, system: Any, path: str) -> None:
             writer.write_table(batch)
 
 
-def _write_csv(count: _Counted, system: Any, path: str) -> None:
-    with system.open(path, "wb") as file, pacsv.CSVWriter(file, count.schema) as writer:
+@dataclass(frozen=True)
+class _Text:
+    """How a file of delimited text is written."""
+
+    delimiter: str
+    packed: bool
+    bom: bool
+
+
+def _write_csv(count: _Counted, system: Any, path: str, text: _Text) -> None:
+    options = pacsv.WriteOptions(delimiter=text.delimiter)
+    with system.open(path, "wb") as place, gzip.GzipFile("", "wb", 6, place, 0) if text.packed else place as file:
+        file.write(BOM if text.bom else b"")
+        with pacsv.CSVWriter(file, count.schema, write_options=options) as writer:
+            for batch in count.batches():
+                writer.write_table(batch)
+
+
+def _write_xlsx(count: _Counted, system: Any, path: str) -> None:
+    """A sheet whose labels are text, whatever they look like; so are numbers that Excel would round."""
+    with needs("excel", "an export to Excel"):
+        import openpyxl
+        from openpyxl.cell import WriteOnlyCell
+        from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("members")
+
+    def cell(value: Any) -> Any:
+        text = str(value)
+        if not isinstance(value, str) and len(text.lstrip("-")) <= SHEET_DIGITS:
+            return value
+        if len(text) > CELL_LETTERS or ILLEGAL_CHARACTERS_RE.search(text) or RETURN in text:
+            raise InputError(f"the label {text[:40]!r} is not what a sheet of Excel can hold; export to another format")
+        made = WriteOnlyCell(sheet, text)
+        made.data_type = "s"  # or openpyxl takes =1+1 for a formula
+        return made
+
+    try:
+        sheet.append(count.schema.names)
+        rows = 1
         for batch in count.batches():
-            writer.write_table(batch)
+            rows += batch.num_rows
+            if rows > SHEET_ROWS:
+                raise InputError(
+                    f"more than the {SHEET_ROWS:,} rows that a sheet of Excel has; choose fewer, or write CSV"
+                )
+            for row in zip(*(batch[name].to_pylist() for name in batch.column_names), strict=True):
+                sheet.append([cell(value) for value in row])
+    finally:
+        sheet.close()
+    with system.open(path, "wb") as file:
+        book.save(file)
 
 
 def _write_jsonl(count: _Counted, system: Any, path: str) -> None:
@@ -305,13 +406,13 @@ def _text(system: Any, path: str) -> Iterator[Callable[[str], Any]]:
 
 WRITERS: dict[str, Callable[[_Counted, Any, str], None]] = {
     "parquet": _write_parquet,
-    "csv": _write_csv,
+    "xlsx": _write_xlsx,
     "jsonl": _write_jsonl,
     "graphml": _write_graphml,
     "duckdb": _write_duckdb,
     "delta": _write_delta,
 }
-"""What writes each format."""
+"""What writes each format that is no delimited text."""
 
 LOCAL = {"duckdb": "DuckDB", "delta": "Delta"}
 """Formats whose writers are programs of their own, which know no fsspec."""

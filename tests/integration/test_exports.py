@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 
 import duckdb
 import fsspec
 import networkx as nx
+import openpyxl
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
@@ -46,9 +48,14 @@ def read(path: str, kind: str) -> list[tuple[int, str, str]]:
         return members(pq.read_table(io.BytesIO(data)).to_pylist())
     if kind == "jsonl":
         return members(json.loads(line) for line in data.decode().split("\n") if line)
-    if kind == "csv":
-        rows = csv.DictReader(io.StringIO(data.decode(), newline=""))
+    if kind in ("csv", "tsv"):
+        text = (gzip.decompress(data) if path.endswith(".gz") else data).decode()
+        rows = csv.DictReader(io.StringIO(text, newline=""), delimiter="," if kind == "csv" else "\t")
         return sorted((int(row["biclique_id"]), row["side"], row["label"]) for row in rows)
+    if kind == "xlsx":
+        (_, *cells) = openpyxl.load_workbook(io.BytesIO(data)).active.iter_rows()
+        assert all(cell.data_type == "s" for row in cells for cell in row[1:])
+        return sorted((row[0].value, row[1].value, row[2].value) for row in cells)
     if kind == "graphml":
         graph = nx.read_graphml(io.BytesIO(data))
         nodes = graph.nodes(data=True)
@@ -63,8 +70,13 @@ def read(path: str, kind: str) -> list[tuple[int, str, str]]:
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_another_program_reads_every_member(groups, tmp_path, suffix):
+    if suffix == ".xlsx":  # which has no carriage returns
+        groups = bicliq.enumerate(
+            {key: [item for item in items if "\r" not in item] for key, items in SHOP.items()}, strip=False
+        )
     path = str(tmp_path / f"groups{suffix}")
-    written = groups.export(path)
+    written = groups.export(path, guard=False)
+    assert written.guarded == 0
     expected = members(groups)
     assert read(path, SUFFIXES[suffix]) == expected
     assert (written.bicliques, written.members) == (len(groups), len(expected))
@@ -134,9 +146,65 @@ def test_an_export_that_fails_leaves_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+FORMULAS = ["=cmd()", "+1", "-2", "@sum", "\tx", "'=cmd()"]
+"""Labels that a spreadsheet may run, and one that looks like the guard of another."""
+
+HARMLESS = ["a=b", "'tis", " =1"]
+
+
+@pytest.mark.parametrize("name", ["g.csv", "g.tsv.gz", "g.xlsx"])
+def test_a_spreadsheet_runs_no_label(tmp_path, capsys, name):
+    baskets = {-n: [*FORMULAS, *HARMLESS] for n in (1, 2)}
+    bicliq.enumerate(baskets, strip=False, store=tmp_path / "store")
+    path = str(tmp_path / name)
+    kind = SUFFIXES[name.removeprefix("g")]
+    told = ["export", path, "--store", str(tmp_path / "store"), "--overwrite"]
+    assert invoke([*told, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["guarded"] == len(FORMULAS)
+    labels = {label for _, _, label in read(path, kind)}
+    assert labels == {"-1", "-2", *(f"'{label}" for label in FORMULAS), *HARMLESS}  # numbers stay
+    assert invoke(told) == 0
+    assert "6 labels got an apostrophe" in " ".join(capsys.readouterr().out.split())
+    assert invoke([*told, "--no-guard", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["guarded"] == 0
+    assert {label for _, _, label in read(path, kind)} == {"-1", *FORMULAS, *HARMLESS}
+
+
+def test_text_for_excel_begins_with_a_mark(groups, tmp_path):
+    groups.export(tmp_path / "g.csv", bom=True)
+    groups.export(tmp_path / "g.csv.gz", bom=True)
+    plain = (tmp_path / "g.csv").read_bytes()
+    assert plain.startswith(b'\xef\xbb\xbf"biclique_id"')
+    assert gzip.decompress((tmp_path / "g.csv.gz").read_bytes()) == plain
+    groups.export(tmp_path / "long.csv")
+    assert plain[3:] == (tmp_path / "long.csv").read_bytes()
+
+
+def test_numbers_that_excel_would_round_are_text(tmp_path):
+    ids = [7, -(10**15 - 1), 10**15, 2**53 + 1]
+    bicliq.enumerate({1: ids}).export(tmp_path / "g.xlsx")
+    (_, *rows) = openpyxl.load_workbook(tmp_path / "g.xlsx").active.iter_rows(values_only=True)
+    assert {label for _, side, label in rows if side == "right"} == {*ids[:2], *map(str, ids[2:])}
+
+
+@pytest.mark.parametrize("label", ["bell\x07", "ret\rurn", "x" * 32_768])
+def test_what_a_sheet_cannot_hold_is_refused(tmp_path, label):
+    with pytest.raises(bicliq.InputError, match="not what a sheet of Excel can hold"):
+        bicliq.enumerate({"a": [label]}).export(tmp_path / "g.xlsx")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_more_rows_than_a_sheet_has_are_refused(groups, tmp_path, monkeypatch):
+    monkeypatch.setattr("bicliq.pipeline.results.export.SHEET_ROWS", 5)
+    with pytest.raises(bicliq.InputError, match="more than the 5 rows"):
+        groups.where(min_left=2).export(tmp_path / "g.xlsx", guard=False)
+
+
 @pytest.mark.parametrize(
     ("path", "asked", "said"),
     [
+        ("groups.parquet", {"bom": True}, "no byte order mark"),
+        ("groups.parquet.gz", {}, "which format"),
         ("groups.txt", {}, "which format"),
         ("groups.graphml", {"long": True}, "leave long out"),
         ("memory://groups.duckdb", {}, "DuckDB is written to a local disk only"),
@@ -164,7 +232,7 @@ def test_show_pages_through_what_was_chosen(store, groups, capsys):
 
 def test_export_writes_and_says_what(store, groups, tmp_path, capsys):
     path = str(tmp_path / "groups.csv")
-    assert invoke(["export", path, "--store", str(store), "--min-edges", "4", "--json"]) == 0
+    assert invoke(["export", path, "--store", str(store), "--min-edges", "4", "--no-guard", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["bicliques"] == len(groups.where(min_edges=4))
     assert read(path, "csv") == members(groups.where(min_edges=4))
