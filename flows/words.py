@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from bicliq.pipeline.redact import printable
+
 if TYPE_CHECKING:
     from bicliq.pipeline.questions.find import Reached
 
@@ -59,6 +61,11 @@ def how_far(state: Reached) -> tuple[float, str]:
     return share, f"{roots}, best so far {shown} ({n_left:,} × {n_right:,})"
 
 
+def label(member: Any) -> str:
+    """Return a label on one line, so that none of its lines looks like one of ours."""
+    return printable(str(member))
+
+
 BETWEEN = " · "
 """What stands between members: names of people have commas in them."""
 
@@ -71,7 +78,7 @@ def some(members: list[Any], n: int = 6) -> str:
     >>> some(["ann", "bob", "cid"], 2)
     'ann · bob · … (3)'
     """
-    return BETWEEN.join(map(str, members[:n])) + (f"{BETWEEN}… ({len(members):,})" if len(members) > n else "")
+    return BETWEEN.join(map(label, members[:n])) + (f"{BETWEEN}… ({len(members):,})" if len(members) > n else "")
 
 
 def taken_in_words(record: dict[str, Any]) -> str:

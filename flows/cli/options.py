@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from bicliq.pipeline.settings import Settings
 
-EXIT_OTHER, EXIT_INPUT, EXIT_LIMIT, EXIT_INTERRUPTED = 1, 2, 3, 130
+EXIT_OTHER, EXIT_INPUT, EXIT_LIMIT = 1, 2, 3
+EXIT_SIGNALLED = 128
+"""And the number of the signal."""
 
 PANELS = {
     "ingest": "Input",
