@@ -35,7 +35,7 @@ class Measurement:
         Median seconds of the phases, count mode, reading the file left out. On a GPU the subtrees
         of all roots are made before the search (``lists``), and the last two are times of the
         device.
-    nodes, dropped
+    nodes, not_canonical
         Nodes of the search, and those that were not canonical.
     workspace_mib
         Memory of the workers besides the graph.
@@ -55,7 +55,7 @@ class Measurement:
     lists: float
     search: float
     nodes: int
-    dropped: int
+    not_canonical: int
     workspace_mib: float
     busy: float
     peer: Peer | None
@@ -112,7 +112,7 @@ def measure(
             lists=median(timed, lambda result: result.seconds.get("lists", 0.0)),
             search=median(timed, lambda result: result.seconds["search"]),
             nodes=best.nodes,
-            dropped=best.dropped,
+            not_canonical=best.not_canonical,
             workspace_mib=best.workspace_bytes / 2**20,
             busy=best.busy_ratio,
             peer=peer,

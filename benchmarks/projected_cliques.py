@@ -111,7 +111,7 @@ def _measured(
 ) -> ProjectedClique:
     side = question.project or "left"
     clock = [time.perf_counter()]
-    bipartite, ids = read_sides(str(path), side, IngestSettings(), backend=data_backend)
+    bipartite, ids, _ = read_sides(str(path), side, IngestSettings(), backend=data_backend)
     clock.append(_now(bipartite))
     graph = project(bipartite, ids, side, question.min_shared, threads)
     clock.append(_now(graph))

@@ -30,7 +30,7 @@ def enumeration(record: Record) -> Group:
             "MBET",
             "GMBE+ H200",
         ),
-        ("cuMBE H200", "nodes", "dropped", "M/s", "MiB", "busy"),
+        ("cuMBE H200", "nodes", "not canonical", "M/s", "MiB", "busy"),
     )
     for r in record["graphs"]:
         own = [f"{r[name]:.4f}" for name in ("prepare", "lists", "search", "seconds")]
@@ -40,7 +40,7 @@ def enumeration(record: Record) -> Group:
         known = [f"{r['bicliques']:,}", _exact(r["expected"], r["bicliques"]), str(r["threads"])]
         peers = [adambe, _or_dash(r["times_adambe"], ".1f"), *others]
         rate = f"{r['bicliques'] / r['seconds'] / 1e6:.1f}"
-        search = [f"{r['nodes']:,}", f"{r['dropped']:,}", rate, f"{r['workspace_mib']:.0f}", f"{r['busy']:.2f}"]
+        search = [f"{r['nodes']:,}", f"{r['not_canonical']:,}", rate, f"{r['workspace_mib']:.0f}", f"{r['busy']:.2f}"]
         table.add_row(r["graph"], *known, *own, *peers, *search)
     return Group(table, _facts(record))
 

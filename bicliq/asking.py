@@ -18,6 +18,7 @@ from bicliq.pipeline.questions.count_asked import CountAsked
 from bicliq.pipeline.results.bicliques import Bicliques
 from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import Settings, load_settings
+from bicliq.pipeline.store.account import account_of
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 
@@ -74,6 +75,11 @@ class Clique:
     proven: bool
     cliques: list[list[Any]] | None
     record: dict[str, Any] = field(repr=False)
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """What became of the rows of the table: see `pipeline.store.account`."""
+        return account_of(self.record)
 
 
 def enumerate(
@@ -295,8 +301,6 @@ def clique(
     >>> bicliq.clique(friends)
     Clique(size=3, members=['ann', 'bob', 'cid'], proven=True, cliques=None)
     """
-    if project is None and "sides" not in reading:
-        reading = {**reading, "sides": "source-target"}
     settings = load_settings(ingest=read_as(reading), search={"backend": backend, "threads": threads})
     record = answer(
         edges,

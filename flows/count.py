@@ -16,6 +16,7 @@ from bicliq.pipeline.questions.count_asked import CountAsked, check_count_backen
 from bicliq.pipeline.questions.count_partitions import count_partitions, plan_count
 from bicliq.pipeline.questions.count_tables import publish_counts
 from bicliq.pipeline.report.page import write_report
+from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 
@@ -78,7 +79,8 @@ def count_flow(source: str, asked: dict[str, Any], settings: dict[str, Any] | No
         run, method = plan_count_task(ingested["graph"], asked, values)
         check_task(run, ingested["summary"], values)
         counted = count_task(run, method, asked, values)
-        record: dict[str, Any] = publish_counts_task(run, method, counted, asked, values)
+        found = publish_counts_task(run, method, counted, asked, values)
+        record: dict[str, Any] = {**found, **account(ingested["summary"])}
         rows = [{name: str(row[name]) for name in ("p", "q", "count")} for row in record["counts"][:SHOWN]]
         shown.table(f"counts-{run}", rows, f"(p,q)-counts, the first {SHOWN} at most")
         shown.page(write_report(open_run(tree.store, run)), "the counts as one page")

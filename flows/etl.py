@@ -122,9 +122,8 @@ def search_and_publish(
             with clock("verify"):
                 verify_task(run, values)
         record = summary(
-            store, read_manifest(store, run), searched, placement, clock.seconds, None, expected=expected
+            store, read_manifest(store, run), searched, placement, clock.seconds, ingested, expected=expected
         ).record()
-        record["ingest"] = ingested
         shown.text(f"report-{run}", _report(store, record), f"run {run}, and its largest bicliques")
     tell_prefect(notify_finished(asked, record))
     return record

@@ -202,7 +202,7 @@ class CpuSearch:
             complete=complete,
             side=self._request.side,
             nodes=self._session.nodes,
-            dropped=self._session.dropped,
+            not_canonical=self._session.dropped,
             seconds={"prepare": self._session.prepare_seconds, "search": self._session.search_seconds},
             threads=self._request.threads,
             backend=f"cpu-{self._isa}",

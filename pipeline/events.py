@@ -63,6 +63,20 @@ def warn(event: str, **facts: Any) -> None:
     tell(event, logging.WARNING, **facts)
 
 
+def say(event: str, sentence: str) -> None:
+    """Log a sentence that somebody should read; its event and the sentence are facts of the line.
+
+    Examples
+    --------
+    >>> LOGGER.handlers = [logging.StreamHandler(sys.stdout)]
+    >>> say("assumed", "edges.csv: line 1 (user, item) was taken for names of columns")
+    edges.csv: line 1 (user, item) was taken for names of columns
+    >>> LOGGER.handlers = []
+    """
+    if LOGGER.isEnabledFor(logging.WARNING):
+        LOGGER.log(logging.WARNING, "%s", sentence, extra={"event": event, "facts": {"sentence": sentence}})
+
+
 class JsonLines(logging.Formatter):
     """Events as JSON objects, one a line: time (ISO, UTC), level, event and the facts."""
 
@@ -80,7 +94,7 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, default=str, ensure_ascii=False)
 
 
-def show(*, verbose: bool, as_json: bool) -> None:
+def show(*, verbose: bool, as_json: bool, worded: Callable[[str], str] = str) -> None:
     """Write events to standard error from now on, instead of where they went before.
 
     Parameters
@@ -89,8 +103,10 @@ def show(*, verbose: bool, as_json: bool) -> None:
         Whether all of them, or only warnings.
     as_json
         Whether as JSON objects, or as words with the time before them.
+    worded
+        Words a line as those say it who read it.
     """
-    handler = JsonToStandardError() if as_json else _ToStandardError()
+    handler = JsonToStandardError(worded) if as_json else _ToStandardError(worded)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(message)s"))
     LOGGER.handlers = [handler]
     LOGGER.setLevel(logging.INFO if verbose else logging.WARNING)
@@ -163,15 +179,23 @@ def passed_on(send: Callable[[Message], None], level: int) -> Iterator[None]:
 class _ToStandardError(logging.Handler):
     """Writes to what standard error is at the moment: a progress bar takes its place for a time."""
 
+    def __init__(self, worded: Callable[[str], str]) -> None:
+        super().__init__()
+        self._worded = worded
+
     def emit(self, record: logging.LogRecord) -> None:
-        print(printable(self.format(record), keep="\n"), file=sys.stderr, flush=True)
+        print(printable(self._worded(self.format(record)), keep="\n"), file=sys.stderr, flush=True)
+
+
+def _as_they_are(words: str) -> str:
+    return words
 
 
 class JsonToStandardError(_ToStandardError):
     """Writes JSON, whatever format a library asks for."""
 
-    def __init__(self, **_of_prefects_console: Any) -> None:
-        super().__init__()
+    def __init__(self, worded: Callable[[str], str] = _as_they_are, **_of_prefects_console: Any) -> None:
+        super().__init__(worded)
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the object of a record."""

@@ -86,6 +86,10 @@ class IngestSettings(_Frozen):
         " text; text: they stay text.",
     )
     delimiter: str | None = Field(None, description="Field separator of CSV files: one character, or tab.")
+    encoding: str | None = Field(
+        None,
+        description="Encoding of a text file that is no UTF-8: utf-16, cp1252, latin-1, or what else Python reads.",
+    )
     header: bool | None = Field(
         None, description="Whether a CSV file starts with column names; by default its first lines tell."
     )
@@ -139,6 +143,15 @@ class IngestSettings(_Frozen):
                 "a delimiter is one ASCII character (, ; | …) or 'tab', and neither a quote nor a line break"
             )
         return mark
+
+    @field_validator("encoding")
+    @classmethod
+    def _of_text(cls, name: str | None) -> str | None:
+        try:
+            "a".encode(name or "utf-8")
+        except (LookupError, ValueError):
+            raise ValueError("there is no such encoding of text; write utf-16, cp1252, latin-1, …") from None
+        return name
 
     @field_validator("null_values", mode="before")
     @classmethod

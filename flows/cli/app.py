@@ -23,7 +23,7 @@ import typer.main
 
 from bicliq.flows.cli import graphs, runs, schedule, searches, tries, versions
 from bicliq.flows.cli.interrupts import Interrupts, by_interrupt, lasting_interrupts
-from bicliq.flows.cli.options import EXIT_INPUT, EXIT_LIMIT, EXIT_OTHER, EXIT_SIGNALLED
+from bicliq.flows.cli.options import EXIT_INPUT, EXIT_LIMIT, EXIT_OTHER, EXIT_SIGNALLED, in_options
 from bicliq.pipeline.events import say
 from bicliq.pipeline.redact import printable, without_secrets
 
@@ -149,7 +149,7 @@ def _failed(arguments: list[str], message: str, code: int, kind: str) -> int:
     if not message:
         return code
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    said = without_secrets(" ".join(message.splitlines()))
+    said = without_secrets(in_options(" ".join(message.splitlines())))
     if "--json" in options:
         from bicliq.flows.cli.console import print_json
 

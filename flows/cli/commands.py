@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from bicliq.flows.cli.options import LOG_OPTIONS, TAKES, settings_from, settings_options
+from bicliq.flows.cli.options import LOG_OPTIONS, TAKES, in_options, settings_from, settings_options
 from bicliq.pipeline.events import show
 
 Command = Callable[..., None]
@@ -99,7 +99,7 @@ def _with_options(function: Command, takes: tuple[str, ...]) -> Command:
     own = [p for p in signature.parameters.values() if p.name != "settings"]
 
     def filled(**given: Any) -> None:
-        show(verbose=bool(given.pop("verbose")), as_json=bool(given.pop("log_json")))
+        show(verbose=bool(given.pop("verbose")), as_json=bool(given.pop("log_json")), worded=in_options)
         settings = settings_from({path: given.pop(option.name) for path, option in options.items()})
         function(settings=settings, **given)
 

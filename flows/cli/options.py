@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from types import NoneType, UnionType
@@ -184,6 +185,32 @@ def settings_from(given: dict[tuple[str, ...], Any]) -> Settings:
     if settings.search.memory_limit is not None:  # before Arrow is loaded, which reserves more than it uses
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     return settings
+
+
+def in_options(sentence: str) -> str:
+    """Word the settings of a sentence as options, in which they are given here.
+
+    Examples
+    --------
+    >>> in_options("drop such rows with nulls = 'drop', or say header = false")
+    'drop such rows with --nulls drop, or say --no-header'
+    >>> in_options("unite them with duplicates = 'first', 'sum' or 'max'")
+    'unite them with --duplicates first, sum or max'
+    """
+    from bicliq.pipeline.settings import fields_of
+
+    names = "|".join(path[-1] for path, _ in fields_of())
+    return re.sub(rf"(?<![\w.-])({names}) = ({_VALUE}(?:(?:, | or ){_VALUE})*)", _as_option, sentence)
+
+
+_VALUE = r"(?:'[^']*'|true\b|false\b|[0-9][0-9.]*)"
+
+
+def _as_option(setting: re.Match[str]) -> str:
+    flag, values = setting[1].replace("_", "-"), setting[2]
+    if "true" in values or "false" in values:
+        return values.replace("true", f"--{flag}").replace("false", f"--no-{flag}")
+    return f"--{flag} " + re.sub(r"'([^'\s]+)'", r"\1", values)
 
 
 def check_picture(path: str | None) -> None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.formats.files import open_bytes
+from bicliq.pipeline.formats.encoded import open_text
 from bicliq.pipeline.formats.problems import int64_of
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 from bicliq.pipeline.formats.words import shown
@@ -24,7 +24,7 @@ def adjacency_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
 
     With a head 'n n_left n_edges', its own id comes first.
     """
-    with open_bytes(source.uri) as raw:
+    with open_text(source.uri, source.settings.encoding) as raw:
         text = io.TextIOWrapper(raw, "utf-8-sig", errors="replace")
         rows = [(n, _neighbours(source, n, line)) for n, line in enumerate(text, 1)]
     body = _labelled_rows(source, rows)

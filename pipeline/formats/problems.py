@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.blocks import Block
+from bicliq.pipeline.formats.encoded import encoding_advice
 from bicliq.pipeline.formats.fields import Record, records
 from bicliq.pipeline.formats.source import EdgeSource, Layout
 from bicliq.pipeline.formats.words import shown
@@ -143,7 +144,8 @@ def _ragged(record: Record, layout: Layout) -> str:
 
 def _field_problem(field: str, quoted: bool, role: str, source: EdgeSource) -> str | None:
     if any("\udc80" <= letter <= "\udcff" for letter in field):
-        return f"{shown(field.encode('utf-8', 'surrogateescape'))} is no UTF-8 text; convert the file to UTF-8"
+        raw = field.encode("utf-8", "surrogateescape")
+        return f"{shown(raw)} is no UTF-8 text; {encoding_advice(raw)}"
     if not quoted and is_null(field, source):
         return None if source.settings.nulls == "drop" else _null_problem(field, role)
     if role == "time":

@@ -62,17 +62,17 @@ def _open_file(source: str, settings: IngestSettings) -> EdgeSource:
     size = size_of(source)
     kind: str = settings.format
     if kind == "auto":
-        kind = recognise(source)
+        kind = recognise(source, settings)
     if kind == "parquet":
         return open_parquet(source, size, settings)
-    head = text_head(source)
+    head = text_head(source, settings)
     if kind == "adjacency":
         refuse_columns(source, settings, "an adjacency list")
         refuse_choice(source, settings, "an adjacency list")
         return EdgeSource(source, kind, size, settings, None)
     layout = LAYOUTS[kind](source, head, _implied(settings, kind))
     text = frozenset(("left", "right") if settings.ids == "text" else ())
-    return EdgeSource(source, kind, size, settings, layout, text)
+    return EdgeSource(source, kind, size, settings, layout, text, assumed=layout.assumed)
 
 
 def _implied(settings: IngestSettings, kind: str) -> IngestSettings:
@@ -91,7 +91,19 @@ def _open_several(source: str, names: list[str], settings: IngestSettings) -> Ed
     parts = [first, *(_with_header_of(first, part) for part in others)]
     for part in parts:
         _refuse_another_table(first, part)
-    return replace(first, uri=source, bytes=sum(part.bytes for part in parts), parts=tuple(parts))
+    size = sum(part.bytes for part in parts)
+    return replace(first, uri=source, bytes=size, parts=tuple(parts), assumed=_assumed_of(parts))
+
+
+def _assumed_of(parts: list[EdgeSource]) -> tuple[str, ...]:
+    """What was taken for granted of some files; what is the same of several is said once."""
+    files: dict[str, list[str]] = {}
+    for part in parts:
+        for sentence in part.assumed:
+            files.setdefault(sentence.removeprefix(f"{part.uri}: "), []).append(part.uri)
+    return tuple(
+        f"{first}{f' and {len(more):,} more' if more else ''}: {sentence}" for sentence, (first, *more) in files.items()
+    )
 
 
 def _with_header_of(first: EdgeSource, part: EdgeSource) -> EdgeSource:

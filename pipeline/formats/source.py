@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 import pyarrow as pa
@@ -40,6 +40,8 @@ class Layout:
         Declared sizes, which no index may exceed; 0: not declared.
     rows
         Declared number of edges; None: not declared.
+    assumed
+        What was taken for granted: see `EdgeSource`.
     """
 
     skip: int
@@ -56,6 +58,7 @@ class Layout:
     n_left: int = 0
     n_right: int = 0
     rows: int | None = None
+    assumed: tuple[str, ...] = ()
 
     @property
     def wanted(self) -> dict[str, int]:
@@ -78,11 +81,15 @@ class EdgeBatch:
         Says where a row, counted from 0, stands: "edges.csv, line 12".
     ragged
         Lines with too many or too few fields, which were left out.
+    noted
+        Numbers of what was found and read otherwise than it is written, by name: they are added up
+        over batches.
     """
 
     edges: pa.RecordBatch
     place: Callable[[int], str]
     ragged: int = 0
+    noted: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -103,6 +110,9 @@ class EdgeSource:
         The files of a glob or folder; none for a single file.
     table
         The columns that are read, where the table is in memory; None: they are in the file.
+    assumed
+        What was taken for granted when it was opened: sentences that begin with the file, and say
+        what to do where it is wrong, with settings as in Python (header = false).
     """
 
     uri: str
@@ -113,6 +123,7 @@ class EdgeSource:
     text_sides: frozenset[str] = frozenset()
     parts: tuple[EdgeSource, ...] = ()
     table: pa.Table | None = None
+    assumed: tuple[str, ...] = ()
 
     @property
     def files(self) -> tuple[EdgeSource, ...]:

@@ -24,8 +24,8 @@ import pyarrow.csv as pacsv
 from bicliq import kernels
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.blocks import Block, blocks
+from bicliq.pipeline.formats.encoded import open_text
 from bicliq.pipeline.formats.fields import NEWLINE, QUOTE, RETURN, quotes_are_regular
-from bicliq.pipeline.formats.files import open_bytes
 from bicliq.pipeline.formats.labels import may_read_otherwise, plain_numbers
 from bicliq.pipeline.formats.problems import (
     COMMENTS,
@@ -51,7 +51,7 @@ def text_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     assert layout is not None
     parser = _Parser(source, layout, set(source.text_sides))
     rows = 0
-    with open_bytes(source.uri) as file:
+    with open_text(source.uri, settings.encoding) as file:
         found = blocks(file, source.uri, layout.skip, settings.quotes and settings.multiline)
         for batch in _in_order(parser.parse, found):
             rows += batch.edges.num_rows + batch.ragged

@@ -102,6 +102,8 @@ class CountRecord:
         memory.
     checks
         One record a check of the input (`pipeline.stages.checks.Check`); none in memory.
+    account
+        What became of the rows of the table (`pipeline.store.account`).
     """
 
     counts: Sizes
@@ -119,11 +121,13 @@ class CountRecord:
     partitions: int | None = None
     counted: int | None = None
     checks: list[dict[str, Any]] = field(default_factory=list)
+    account: dict[str, Any] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
         """Plain record for JSON; counts are text, since most readers take a number for 64 bits."""
         rows = [{"p": p, "q": q, "count": str(count)} for (p, q), count in self.counts.items()]
-        return {**asdict(self), "counts": rows}
+        fields = asdict(self)
+        return {**fields.pop("account"), **fields, "counts": rows}
 
 
 def check_count_backends(settings: Settings) -> None:

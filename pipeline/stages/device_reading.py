@@ -89,6 +89,8 @@ def with_text(source: EdgeSource, side: str) -> EdgeSource:
 def _refuse_settings(settings: IngestSettings) -> None:
     if settings.multiline:
         raise NotOnDevice("fields over several lines are read by the CPU")
+    if settings.encoding is not None:
+        raise NotOnDevice("encodings other than UTF-8 are read by the CPU")
     if not settings.quotes:
         raise NotOnDevice("quotes that are characters are read by the CPU")
 

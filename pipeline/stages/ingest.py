@@ -24,7 +24,7 @@ import xxhash
 
 from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.errors import CapacityError, InputError
-from bicliq.pipeline.events import tell, warn
+from bicliq.pipeline.events import say, tell, warn
 from bicliq.pipeline.formats import EdgeBatch, Edges, EdgeSource, open_edges, read_batches
 from bicliq.pipeline.graphs.bipartite import ROW_GROUP
 from bicliq.pipeline.placement.where import CPU_DATA, Backend, Place, place_data
@@ -32,12 +32,13 @@ from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.column_on_disk import ColumnOnDisk
 from bicliq.pipeline.stages.edge_table import EdgesOnDisk, EdgeTable
-from bicliq.pipeline.stages.host_rows import HostRows, KeptRows
+from bicliq.pipeline.stages.host_rows import HostRows, KeptRows, loops_among
 from bicliq.pipeline.stages.ingest_policies import filtered, no_rows
 from bicliq.pipeline.stages.limits import MemoryRoom, resident_bytes
 from bicliq.pipeline.stages.sorted_runs import ROW_SHARE, SortedRuns
 from bicliq.pipeline.stages.uniting import unite
 from bicliq.pipeline.stages.window import ROWS_FILE, find_jump, in_words
+from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.device_tables import write_table
 from bicliq.pipeline.store.edges import EDGES
 from bicliq.pipeline.store.labels import labels_table
@@ -70,7 +71,8 @@ class GraphRecord:
     n_left, n_right, n_edges
         Sizes.
     summary
-        rows_read, duplicates, what was dropped and why, and the policies.
+        rows_read, duplicates, what was dropped and why, what was noted and assumed, and the
+        policies.
     seconds
         Duration of ``read``, ``unite`` and ``write``.
     """
@@ -279,6 +281,9 @@ def _read_table(
     table = place.run(lambda chosen: _read_by(opened, settings, progress, chosen, memory_limit, latest))
     if len(table.left) == 0:
         raise InputError(f"{opened.uri}: no edge is left: {_dropped(table.summary)}; check the filters and the columns")
+    table.summary["assumed"] = list(map(without_secrets, opened.assumed))
+    for sentence in table.summary["assumed"]:
+        say("assumed", sentence)
     table.summary["columns"] = opened.columns
     table.summary["source"] = {
         "uri": without_secrets(opened.uri),
@@ -334,7 +339,11 @@ def _read_on_host(
     for batch in read_batches(opened):
         rows.counts["rows_read"] += batch.edges.num_rows + batch.ragged
         rows.counts["dropped_ragged"] += batch.ragged
-        rows.add(filtered(HostRows(batch.edges, batch, settings), settings, rows.counts).edges)
+        rows.noted.update(batch.noted)
+        kept = filtered(HostRows(batch.edges, batch, settings), settings, rows.counts).edges
+        if settings.sides == "source-target" and (loops := loops_among(kept)):
+            rows.noted["self_loops"] += loops
+        rows.add(kept)
         if runs is not None:
             runs.take(rows)
         if progress is not None:
@@ -373,8 +382,7 @@ def _place_of(batch: EdgeBatch, settings: IngestSettings, time: float) -> str | 
 
 def _dropped(summary: dict[str, Any]) -> str:
     """What was read and dropped, in words."""
-    reasons = {name: n for name, n in summary.items() if name.startswith("dropped") and n}
-    said = ", ".join(f"{n:,} dropped {name.removeprefix('dropped_').replace('_', ' ')}" for name, n in reasons.items())
+    said = ", ".join(f"{n:,} dropped {name.replace('_', ' ')}" for name, n in account(summary)["dropped"].items())
     return f"{summary['rows_read']:,} rows were read" + (f" ({said})" if said else "")
 
 

@@ -199,7 +199,7 @@ def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, d
 
 def _format_of(source: Edges, policies: IngestSettings) -> str:
     if isinstance(source, Files):
-        return recognise(source.uris[0]) if policies.format == "auto" else policies.format
+        return recognise(source.uris[0], policies) if policies.format == "auto" else policies.format
     if not isinstance(source, str | os.PathLike):
         return "table" if names_its_columns(source) else "baskets"
-    return recognise(files_of(os.fspath(source))[0]) if policies.format == "auto" else policies.format
+    return recognise(files_of(os.fspath(source))[0], policies) if policies.format == "auto" else policies.format

@@ -31,6 +31,7 @@ from bicliq.pipeline.stages.plan import plan_run
 from bicliq.pipeline.stages.planned import read_plan
 from bicliq.pipeline.stages.revise import revise, slide
 from bicliq.pipeline.stages.window import left_out
+from bicliq.pipeline.store.account import NOTHING_READ, account
 from bicliq.pipeline.store.biclique_reader import LargerSides
 from bicliq.pipeline.store.bicliques import MASK, dump_of, publish_of
 from bicliq.pipeline.store.layout import FORMAT, GraphFolder, RunFolder, Store
@@ -516,6 +517,7 @@ class _Update:
             placement={} if stands is None else stands["update"]["placement"],
             bytes=added,
             seconds={**seconds, "total": round(sum(seconds.values()), 6)},
+            account=NOTHING_READ if extended is None else account(extended.record.summary),
         )
 
 

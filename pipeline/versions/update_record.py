@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 How = Literal["changes", "full run", "nothing", "taken"]
@@ -51,6 +51,9 @@ class UpdateRecord:
         says so); None: it was not.
     seconds
         Duration of each stage, and ``total``.
+    account
+        What became of the rows of the table (`pipeline.store.account`), whose edges are
+        those that changed something and those that did not.
     """
 
     version: str
@@ -80,7 +83,9 @@ class UpdateRecord:
     placement: dict[str, str]
     seconds: dict[str, float]
     compacted: str | None = None
+    account: dict[str, Any] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
         """Plain record for JSON."""
-        return asdict(self)
+        fields = asdict(self)
+        return {**fields.pop("account"), **fields}

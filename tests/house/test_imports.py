@@ -141,4 +141,4 @@ def test_a_small_table_loads_neither_pandas_nor_scipy_nor_a_cluster(command, tmp
         f" print([m for m in {heavy} if m in sys.modules], file=sys.stderr); sys.exit(code)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stderr.strip() == "[]"
+    assert done.stderr.splitlines()[-1] == "[]"  # after what was taken for granted
