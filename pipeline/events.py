@@ -118,7 +118,7 @@ def shown_as_json() -> bool:
     return any(isinstance(handler, JsonToStandardError) for handler in LOGGER.handlers)
 
 
-def say(sentence: str, level: int = logging.INFO, **facts: Any) -> None:
+def say_as_json(sentence: str, level: int = logging.INFO, **facts: Any) -> None:
     """Write a sentence that is no event to standard error as an object of the log, in any case."""
     record = logging.LogRecord(LOGGER.name, level, "", 0, "%s", (without_secrets(sentence),), None)
     record.facts = facts

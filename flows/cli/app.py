@@ -24,7 +24,7 @@ import typer.main
 from bicliq.flows.cli import graphs, runs, schedule, searches, tries, versions
 from bicliq.flows.cli.interrupts import Interrupts, by_interrupt, lasting_interrupts
 from bicliq.flows.cli.options import EXIT_INPUT, EXIT_LIMIT, EXIT_OTHER, EXIT_SIGNALLED, in_options
-from bicliq.pipeline.events import say
+from bicliq.pipeline.events import say_as_json
 from bicliq.pipeline.redact import printable, without_secrets
 
 ROOMS = tuple(commands.room for commands in (searches, graphs, runs, versions, schedule, tries))
@@ -155,7 +155,7 @@ def _failed(arguments: list[str], message: str, code: int, kind: str) -> int:
 
         print_json({"error": said, "kind": kind, "exit_code": code})
     if "--log-json" in options:
-        say(f"bicliq: {said}", logging.ERROR, kind=kind, exit_code=code)
+        say_as_json(f"bicliq: {said}", logging.ERROR, kind=kind, exit_code=code)
     else:
         print(f"bicliq: {printable(said)}", file=sys.stderr)
     return code

@@ -21,7 +21,7 @@ from rich.text import Text
 
 from bicliq.flows.cli.options import in_options
 from bicliq.flows.words import BETWEEN, graph_size, how_far, label, many, read_in_words, update_in_words
-from bicliq.pipeline.events import say, shown_as_json
+from bicliq.pipeline.events import say_as_json, shown_as_json
 from bicliq.pipeline.redact import printable
 from bicliq.pipeline.run import Observer
 from bicliq.pipeline.stages.forecast import in_words
@@ -82,7 +82,7 @@ def print_json(record: Record) -> None:
 def note(sentence: str) -> None:
     """Say on standard error how far the work is."""
     if shown_as_json():
-        say(sentence)
+        say_as_json(sentence)
     else:
         err.print(sentence)
 
@@ -91,7 +91,7 @@ def complain(problems: Iterable[str]) -> None:
     """Say on standard error what is wrong."""
     for problem in problems:
         if shown_as_json():
-            say(problem, logging.ERROR)
+            say_as_json(problem, logging.ERROR)
         else:
             err.print(problem, style="red")
 
