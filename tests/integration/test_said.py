@@ -39,7 +39,7 @@ def test_a_failure_is_an_object_for_programs_and_a_sentence_for_people(
     said = capsys.readouterr()
     found = json.loads(said.out)
     assert (found["kind"], found["exit_code"]) == (kind, code)
-    assert said.err == f"bicliq: {found['error']}\n"
+    assert said.err.endswith(f"bicliq: {found['error']}\n")
     assert invoke(arguments) == code
     assert capsys.readouterr().out == ""
 

@@ -112,7 +112,7 @@ def test_answers_that_are_not_stored(tmp_path, many, name, number):
         time.sleep(3)
         assert process.poll() is None
         code, out, err = ended(process, number)
-    assert (code, err) == (CODES[number], SENTENCE)
+    assert (code, err.endswith(SENTENCE)) == (CODES[number], True)
     found = json.loads(out)
     assert (found["kind"], found["exit_code"]) == ("Interrupted", CODES[number])
     assert not list((tmp_path / "temporary").iterdir())
@@ -133,7 +133,7 @@ def test_who_waits_for_workers_is_told_so_and_can_be_ended(tmp_path, many, numbe
             with command(tmp_path, "run", many, "--store", "s", "--scheduler", address) as process:
                 begun(process, "waiting for workers")
                 code, _, err = ended(process, number)
-            assert (code, err) == (CODES[number], SENTENCE)
+            assert (code, err.endswith(SENTENCE)) == (CODES[number], True)
         finally:
             scheduler.terminate()
 
@@ -167,5 +167,5 @@ def test_hang_ups_that_are_ignored_stay_ignored(tmp_path, many):
     time.sleep(1)
     assert ignored.poll() is None
     ignored.send_signal(signal.SIGTERM)
-    assert ignored.communicate(timeout=60)[1] == SENTENCE
+    assert ignored.communicate(timeout=60)[1].endswith(SENTENCE)
     assert ignored.returncode == 143
