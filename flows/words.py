@@ -103,6 +103,10 @@ def some(members: list[Any], n: int = 6) -> str:
 def taken_in_words(record: dict[str, Any]) -> str:
     """Say what a look of a watch took, in one line."""
     waiting = f"; {many(len(record['waiting']), 'file')} still written or empty" if record["waiting"] else ""
+    aside = [f"{one['file'].rsplit('/', 1)[-1]} is set aside: {one['reason']}" for one in record["quarantined"]]
+    if record["how"] == "set aside":
+        return "; ".join(aside) + waiting
+    waiting += "".join(f"; {one}" for one in aside)
     if record["how"] == "nothing new":
         over = f" ({many(len(record['passed_over']), 'other file')})" if record["passed_over"] else ""
         return f"nothing new in {record['place']}{over}{waiting}"

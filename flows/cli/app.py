@@ -58,6 +58,8 @@ def invoke(arguments: list[str], build: Callable[[str], Any] | None = None) -> i
         with lasting_interrupts() as interrupts:
             return _run(arguments, (build or application)(called))
     except KeyboardInterrupt:
+        if called == "watch":  # nothing else ends it, and its objects are answers
+            arguments = [word for word in arguments if word != "--json"]
         return _failed(arguments, INTERRUPTED, EXIT_SIGNALLED + interrupts.number, "Interrupted")
 
 

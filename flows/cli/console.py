@@ -36,7 +36,7 @@ Record = dict[str, Any]
 
 
 class _Plain(Console):
-    """A console that shows text as it is: no markup, no emoji, and nothing that a terminal obeys."""
+    """A console that shows text as it is: no markup, no emoji, and no terminal's escapes."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(markup=False, emoji=False, highlight=False, **options)
@@ -333,7 +333,8 @@ def updated(record: Record) -> str:
     """What an update changed."""
     seconds = ", ".join(f"{name} {took:.2f}" for name, took in record["seconds"].items())
     same = f"{many(record['unchanged'], 'edge')} changed nothing; " if record["rows_read"] else ""
-    return f"{update_in_words(record)}\n{same}seconds: {seconds}"
+    doubts = f"checks: {found}; " if (found := _doubts(record)) else ""
+    return f"{update_in_words(record)}\n{doubts}{same}seconds: {seconds}"
 
 
 def runs_table(record: Record) -> Table:

@@ -95,7 +95,10 @@ TAKES: dict[str, tuple[str, ...]] = {
     "rollback": ("store",),
     "compact": ("search.threads", "store"),
     "prune": ("store",),
-    "update": ("ingest", "search.memory_limit", *HOW, "versions", "cluster", "notify", "data_backend", "store"),
+    "update": (
+        *("ingest", "search.memory_limit", *HOW, "versions", "cluster"),
+        *("checks", "notify", "data_backend", "store"),
+    ),
     "watch": (*ALL, "-search.max_bicliques", "-search.on_limit"),
     "top": ("store",),
     "show": ("store",),

@@ -18,7 +18,7 @@ from bicliq.pipeline.store.folder import TEMPORARY, Folder, claim_name, writer_l
 from bicliq.pipeline.store.layout import CHANGES, PLANNED, STORE_FILE, Store
 from bicliq.pipeline.store.records import StoredFile, named_files
 
-FOLDERS = ("graphs", "runs", "cliques", "publications", "claims")
+FOLDERS = ("graphs", "runs", "cliques", "publications", "claims", "quarantine")
 """Folders of a store in which there is nothing but what is listed in `pipeline.store.layout`."""
 
 PRUNED = "pruned.json"

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP end every command in one way: a sentence, a code, nothing left over."""
+"""Ctrl-C, SIGTERM and SIGHUP end every command in one way: a sentence, a code, nothing left."""
 
 from __future__ import annotations
 
