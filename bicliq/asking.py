@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict, Unpack, overload
 
-import fsspec
-
+from bicliq.pipeline.extras import file_system
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.questions.clique import CliqueQuestion, answer
 from bicliq.pipeline.questions.count import count_run, count_table
@@ -29,7 +28,10 @@ Backend = Literal["auto", "cpu", "cuda"]
 class Reading(TypedDict, total=False):
     """How a table is read, and what of it is kept: the fields of `pipeline.IngestSettings`."""
 
-    format: Literal["auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency"]
+    format: Literal[
+        "auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency", "matrix", "baskets", "cxt", "gmt",
+        "jsonl", "pajek", "dl", "excel", "duckdb",
+    ]  # fmt: skip
     left: str | None
     right: str | None
     weight: str | None
@@ -42,6 +44,7 @@ class Reading(TypedDict, total=False):
     null_values: Iterable[str]
     duplicates: Literal["first", "sum", "max", "error"]
     min_weight: float | None
+    min_value: float | None
     since: str | None
     until: str | None
     window: str | None
@@ -169,7 +172,7 @@ def _in_memory(edges: Edges, settings: Settings) -> Bicliques:
 
 def _forget(store: str) -> None:
     """Empty a store in memory."""
-    system, path = fsspec.core.url_to_fs(store)
+    system, path = file_system(store)
     if system.exists(path):
         system.rm(path, recursive=True)
 

@@ -162,7 +162,7 @@ def _run(source: Edges, settings: Settings, observer: Observer) -> RunSummary:
         settings.data_backend,
         settings.search.backend,
         settings.search.threads,
-        remote=settings.cluster.scheduler is not None,
+        cluster=settings.cluster,
     )
     clock = StageClock(observer)
     store = Store.open(settings.store)
@@ -199,7 +199,7 @@ def _resume(run_id: str, settings: Settings, observer: Observer) -> RunSummary:
         settings.data_backend,
         settings.search.backend,
         settings.search.threads,
-        remote=settings.cluster.scheduler is not None,
+        cluster=settings.cluster,
     )
     store = Store.open(settings.store, create=False)
     folder = store.run(run_id)

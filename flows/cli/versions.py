@@ -89,6 +89,7 @@ def watch(
     from bicliq.flows.cli import console
     from bicliq.flows.words import taken_in_words
     from bicliq.pipeline.errors import InputError
+    from bicliq.pipeline.stale import StaleStore
     from bicliq.pipeline.times import seconds_of
     from bicliq.pipeline.versions.watch import Watch
 
@@ -96,9 +97,11 @@ def watch(
     if not pause:
         raise InputError(f"--every {every}: between two looks there must be some time, as in 30s")
     watched = Watch(place, settings, replace=replace, settle=seconds_of("--settle", settle), quarantine=quarantine)
+    store = StaleStore(settings, place)
     while True:
         with console.observed(json) as observer:
             taken = watched.take(observer)
+        store.look()
         if taken.anything or (once and not taken.more):
             console.answer(taken.record(), json, taken_in_words)
         if taken.more:

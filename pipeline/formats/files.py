@@ -11,17 +11,39 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
-import fsspec
 import pyarrow as pa
+from fsspec.spec import AbstractBufferedFile
 
 from bicliq.pipeline.errors import UNANSWERED, InputError, is_timeout
+from bicliq.pipeline.extras import file_system, refuse_bytes
 from bicliq.pipeline.formats.words import brief
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 """What a file is compressed with, by the extension of its name."""
 
-TABLES = (".parquet", ".pq", ".csv", ".tsv", ".mtx", ".adj")
+TABLES = (
+    ".parquet",
+    ".pq",
+    ".csv",
+    ".tsv",
+    ".mtx",
+    ".adj",
+    ".cxt",
+    ".gmt",
+    ".jsonl",
+    ".ndjson",
+    ".net",
+    ".dl",
+    ".xlsx",
+)
 """Extensions by which the tables of a folder are known."""
+
+
+WITHIN = "::"
+"""What stands between a file of several tables and the name of one."""
+
+CONTAINERS = (".xlsx", ".duckdb")
+"""Extensions of such files."""
 
 
 @dataclass(frozen=True)
@@ -88,23 +110,28 @@ def _unreachable(source: str, error: BaseException) -> InputError:
     return InputError(f"{source}: cannot be reached: {brief(error)}; {advice}")
 
 
-def file_system(source: str) -> tuple[Any, str]:
-    """File system and path that a path or an fsspec URL stands for."""
-    _refuse_bytes(source)
-    try:
-        fs, path = fsspec.core.url_to_fs(source)
-    except (ImportError, ValueError) as error:
-        raise InputError(f"{source}: this URL cannot be opened: {error}; give a path or an fsspec URL") from error
-    return fs, str(path)
+def file_of(source: str) -> str:
+    """The file that holds a table.
+
+    Examples
+    --------
+    >>> file_of("shop.duckdb::sales"), file_of("zip://sales.csv::shop.zip")
+    ('shop.duckdb', 'zip://sales.csv::shop.zip')
+    """
+    file, within, _ = source.rpartition(WITHIN)
+    return file if within and file.lower().endswith(CONTAINERS) else source
 
 
-def _refuse_bytes(name: str) -> None:
-    """Refuse a name that no record could hold: bytes that are no UTF-8 are lone surrogates."""
-    if any("\ud800" <= letter <= "\udfff" for letter in name):
-        raise InputError(
-            f"{name.encode('utf-8', 'backslashreplace').decode()}: its name holds bytes that are no UTF-8 text; rename"
-            " it, or give it a link with another name (ln -s)"
-        )
+def table_within(source: str) -> str | None:
+    """The table that is named behind a file of several; None: none is.
+
+    Examples
+    --------
+    >>> table_within("shop.duckdb::sales"), table_within("shop.xlsx")
+    ('sales', None)
+    """
+    file = file_of(source)
+    return None if file == source else source.removeprefix(file + WITHIN)
 
 
 def files_of(source: str | Files) -> list[str]:
@@ -114,7 +141,7 @@ def files_of(source: str | Files) -> list[str]:
     """
     if isinstance(source, Files):
         return list(source.uris)
-    fs, path = file_system(source)
+    fs, path = file_system(file_of(source))
     with input_errors(source):
         kind = _kind(fs, path)
         if kind == "directory":
@@ -124,7 +151,7 @@ def files_of(source: str | Files) -> list[str]:
         else:  # a file, whose name may hold a bracket
             return [source]
     for name in names:
-        _refuse_bytes(name)
+        refuse_bytes(name)
     return [str(fs.unstrip_protocol(name)) if "://" in source else name for name in names]
 
 
@@ -176,7 +203,7 @@ def size_of(source: str) -> int:
     InputError
         Where it is missing, empty, unreadable, or no file.
     """
-    fs, path = file_system(source)
+    fs, path = file_system(file_of(source))
     with input_errors(source):
         info = fs.info(path)
         if info["type"] == "directory":
@@ -206,7 +233,7 @@ def open_bytes(source: str) -> IO[bytes]:
     Whatever the file system, lines of it are read as of a local file: fsspec's own files know no
     longest line.
     """
-    fs, path = file_system(source)
+    fs, path = file_system(file_of(source))
     _refuse_special(fs, path, source)
     with input_errors(source):
         file = fs.open(path, "rb")
@@ -217,7 +244,7 @@ def open_bytes(source: str) -> IO[bytes]:
             return lzma.LZMAFile(file)
         if kind is not None:
             return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(file, "r"), kind))
-        return io.BufferedReader(file) if isinstance(file, fsspec.spec.AbstractBufferedFile) else file
+        return io.BufferedReader(file) if isinstance(file, AbstractBufferedFile) else file
 
 
 def read_lines(path: str) -> list[str]:
@@ -248,7 +275,7 @@ def bare_name(source: str) -> str:
     >>> bare_name("s3://lake/out.Brunson.GZ")
     'out.brunson'
     """
-    name = source.rstrip("/").rsplit("/", 1)[-1].lower()
+    name = file_of(source).rstrip("/").rsplit("/", 1)[-1].lower()
     for suffix in COMPRESSIONS:
         name = name.removesuffix(suffix)
     return name

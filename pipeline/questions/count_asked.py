@@ -132,9 +132,8 @@ class CountRecord:
 
 def check_count_backends(settings: Settings) -> None:
     """Refuse backends that are asked for and cannot be used for this, before anything is read."""
-    remote = settings.cluster.scheduler is not None
     search = settings.search
-    check_backends(settings.data_backend, search.backend, search.threads, remote=remote)
+    check_backends(settings.data_backend, search.backend, search.threads, cluster=settings.cluster)
 
 
 def why_none(asked: CountAsked, n_left: int, n_right: int) -> str | None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.extras import needs
 from bicliq.pipeline.results.as_table import AsTable
 from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS
@@ -222,7 +223,8 @@ class Bicliques(AsTable):
         >>> sorted(graph.nodes)
         [('biclique', 0), ('left', 'ann'), ('left', 'bob'), ('right', 'jam')]
         """
-        import networkx
+        with needs("frames", "to_networkx"):
+            import networkx
 
         graph = networkx.Graph()
         for batch in self.batches():

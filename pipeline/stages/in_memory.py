@@ -87,7 +87,7 @@ def _numbered_file(source: str | os.PathLike[str], settings: IngestSettings) -> 
     if settings.format == "auto" and name.endswith(DIMACS_SUFFIXES):
         return read_dimacs(uri)
     if settings.format == "mtx" or (settings.format == "auto" and name.endswith(".mtx")):
-        return read_matrix_market(uri)
+        return read_matrix_market(uri, settings)
     return None
 
 

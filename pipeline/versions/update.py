@@ -127,7 +127,7 @@ def update(
             settings.data_backend,
             settings.search.backend,
             settings.search.threads,
-            remote=settings.cluster.scheduler is not None,
+            cluster=settings.cluster,
         )
         store = Store.open(settings.store, create=False)
         with store.root.claim("update"):
