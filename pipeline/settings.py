@@ -274,6 +274,16 @@ class VersionSettings(_Frozen):
         description="Bicliques that changed since its base was searched, as a share of all, from which on an update"
         " writes its version whole, as `bicliq compact` does; inf: never.",
     )
+    rebase: bool = Field(
+        False,
+        description="Where another version became the latest while an update was at work, join the edges to that one"
+        " instead of an error.",
+    )
+    one_writer: bool = Field(
+        False,
+        description="No two processes change the store at once: an update needs no object store that creates an object"
+        " only if it is absent.",
+    )
 
 
 def _true_or_false(value: Any) -> Any:

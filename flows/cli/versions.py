@@ -230,11 +230,9 @@ def rollback(
     """
     from bicliq.flows.cli import console
     from bicliq.pipeline.store.layout import Store
-    from bicliq.pipeline.store.states import latest_run
-    from bicliq.pipeline.versions.rollback import make_latest
+    from bicliq.pipeline.versions.rollback import rollback as make_latest
 
     store = Store.open(settings.store, create=False)
-    name, before = store.find_run(run), latest_run(store)
-    make_latest(store, name)
-    record = {"run": name, "before": before, "store": store.uri}
+    name = store.find_run(run)
+    record = {"run": name, "before": make_latest(store, name), "store": store.uri}
     console.answer(record, json, lambda found: f"run {found['run']} is the latest now; it was {found['before']}")

@@ -123,9 +123,14 @@ def _file(uri: str) -> SourceFile:
     return SourceFile(str(fs.unstrip_protocol(path)), size, state.hexdigest(), modified)
 
 
-def taken_entries(files: Iterable[SourceFile], run: str, *, delete: bool = False) -> dict[str, dict[str, Any]]:
+def taken_entries(
+    files: Iterable[SourceFile], run: str, *, delete: bool = False, changed: bool = True
+) -> dict[str, dict[str, Any]]:
     """Return what the record of a run says of files that it took, by their keys."""
-    about = {"version": run, "deleted": delete, "at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds")}
+    about: dict[str, Any] = {"version": run, "deleted": delete}
+    about["at"] = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+    if not changed:
+        about["changed"] = False
     return {file.key: {**about, "modified": file.modified} for file in files if not file.in_memory}
 
 
