@@ -107,8 +107,8 @@ def watch_flow(
     Returns
     -------
     dict
-        The last record of `pipeline.versions.watch.Taken`, as the data of a state whose message says
-        what was taken and set aside; there are several where files were taken one by one.
+        The last record of `pipeline.versions.watch.Taken`, as the data of a state whose message
+        says what was taken and set aside; there are several where files were taken one by one.
     """
     records = watch_task(source, settings, replace, settle, quarantine)
     for record in records:

@@ -103,7 +103,8 @@ class Watch:
         place
             A folder or prefix, a glob, or a file; a path or an fsspec URL.
         settings
-            As for `pipeline.run.run`, for the first files, and for `pipeline.versions.update.update`.
+            As for `pipeline.run.run`, for the first files, and for
+            `pipeline.versions.update.update`.
         replace
             Take a file that changed anew, in place of what it held, instead of an error.
         settle
@@ -292,7 +293,7 @@ class Watch:
         return new, changed, aside
 
     def _is_new(self, asked: dict[str, Any], file: Arrival) -> bool:
-        """Whether no version took a file of this name; one that is what it was then is remembered."""
+        """Whether no version took a file of this name; one that is as it was is remembered."""
         name = without_secrets(file.uri)
         taken = {key: entry for key, entry in _taken(asked).items() if name_of_key(key) == name}
         if taken and source_files(file.uri)[0].key in taken:
@@ -396,7 +397,7 @@ def _taken(asked: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def _silent_about_failures(settings: Settings) -> Settings:
     """Settings by which a run tells nobody that it failed: what is set aside is told for itself."""
-    told = {"all": {"webhook_on": "finished"}, "finished": {}, "failed": {"webhook": None}}
+    told: dict[str, dict[str, Any]] = {"all": {"webhook_on": "finished"}, "finished": {}, "failed": {"webhook": None}}
     notify = settings.notify.model_copy(update=told[settings.notify.webhook_on])
     return settings.model_copy(update={"notify": notify})
 

@@ -1,4 +1,4 @@
-"""Each batch of an update or a watch is checked before it is joined; a bad file can be set aside."""
+"""Each batch of an update or a watch is checked before it is joined; bad files are set aside."""
 
 from __future__ import annotations
 
