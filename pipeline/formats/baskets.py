@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.fields import records
-from bicliq.pipeline.formats.lines import Neighbours, edge_batches, refuse_line, text_lines
+from bicliq.pipeline.formats.lines import Neighbours, TextLines, edge_batches, refuse_line
 from bicliq.pipeline.formats.recognise import text_head
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 from bicliq.pipeline.formats.words import shown
@@ -18,26 +18,34 @@ DELIMITERS = ",\t;|"
 UTILITIES = re.compile("[0-9]+:[0-9]+:[0-9]+")
 """What stands between the items of a basket and how much each is worth, in SPMF."""
 
+METADATA = re.compile(r"@[A-Z_]+(=.*)?")
+"""Lines that SPMF writes above its baskets."""
+
 SAMPLE = 100
 """Lines by which the delimiter of baskets is told."""
 
 
 def baskets_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of a file of baskets: the number of a line is left, what stands in it is right."""
-    names: dict[str, str] = {}
-    yield from edge_batches(source, _baskets(source, names))
+    lines = TextLines(source.uri, source.settings)
+    yield from edge_batches(source, lines, _baskets(source, lines))
 
 
-def _baskets(source: EdgeSource, names: dict[str, str]) -> Iterator[Neighbours]:
+def _baskets(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
     """The baskets of the lines; SPMF names its items in lines above, '@ITEM=1=apple'."""
+    names: dict[str, str] = {}
+    above = True
     delimiter = source.settings.delimiter or told_delimiter(text_head(source.uri, source.settings))
-    for number, line in text_lines(source.uri, source.settings):
-        if named := re.fullmatch(r"@ITEM=(\S+?)=(.*)", line):
+    for number, line in lines:
+        if above and (named := re.fullmatch(r"@ITEM=(\S+?)=(.*)", line)):
             names[named[1]] = named[2].strip()
-        elif line.strip() and not line.startswith("@"):
+        elif above and METADATA.fullmatch(line):
+            lines.comments += 1
+        elif line.strip():
+            above = False
             items = fields_of(source.uri, number, line, delimiter, source.settings)
             _refuse_sequences(source.uri, number, items)
-            yield Neighbours(number, number, [names.get(item, item) for item in items] if names else items)
+            yield Neighbours(number, number, [names.get(item.strip(), item) for item in items] if names else items)
 
 
 def fields_of(uri: str, number: int, line: str, delimiter: str | None, settings: IngestSettings) -> list[str]:
@@ -49,7 +57,7 @@ def fields_of(uri: str, number: int, line: str, delimiter: str | None, settings:
         raise InputError(
             f"{uri}, line {number}, {record.problem}; mend the quotes, or take them as characters with quotes = false"
         )
-    return [field.strip() for field in record.fields]
+    return record.fields
 
 
 def told_delimiter(head: str) -> str | None:
@@ -60,7 +68,7 @@ def told_delimiter(head: str) -> str | None:
     >>> told_delimiter("jam\njam,tea\n"), told_delimiter("1 2\n")
     (',', None)
     """
-    lines = [line for line in head.split("\n") if not line.startswith("@")][:SAMPLE]
+    lines = [line for line in head.split("\n") if not METADATA.fullmatch(line)][:SAMPLE]
     counts = {mark: sum(line.count(mark) for line in lines) for mark in DELIMITERS}
     return max(counts, key=lambda mark: counts[mark]) if any(counts.values()) else None
 
@@ -74,12 +82,13 @@ def _refuse_sequences(uri: str, number: int, items: Sequence[str]) -> None:
 
 def gmt_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of gene sets: name, description and members of a set a line, with tabs between."""
-    yield from edge_batches(source, _gene_sets(source))
+    lines = TextLines(source.uri, source.settings)
+    yield from edge_batches(source, lines, _gene_sets(source, lines))
 
 
-def _gene_sets(source: EdgeSource) -> Iterator[Neighbours]:
+def _gene_sets(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
     seen: dict[str, int] = {}
-    for number, line in text_lines(source.uri, source.settings):
+    for number, line in lines:
         if not line.strip():
             continue
         name, *rest = line.rstrip("\t").split("\t")
@@ -97,12 +106,13 @@ def _gene_sets(source: EdgeSource) -> Iterator[Neighbours]:
 
 def context_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of a Burmeister context: objects are left, attributes are right."""
-    yield from edge_batches(source, _context(source.uri, source.settings))
+    lines = TextLines(source.uri, source.settings)
+    yield from edge_batches(source, lines, _context(source.uri, lines))
 
 
-def _context(uri: str, settings: IngestSettings) -> Iterator[Neighbours]:
+def _context(uri: str, numbered: TextLines) -> Iterator[Neighbours]:
     """'B', a name, two sizes, a blank line, names of objects and attributes, crosses."""
-    lines = [line.strip() for _, line in text_lines(uri, settings)]
+    lines = [line.strip() for _, line in numbered]
     start = next((at for at in (1, 2) if all(re.fullmatch("[0-9]{1,9}", size) for size in lines[at : at + 2])), 0)
     if lines[:1] != ["B"] or start == 0 or len(lines) < start + 2:
         raise InputError(

@@ -200,7 +200,7 @@ def _top(source: str, head: str, delimiter: str, settings: IngestSettings) -> _T
     comments = [at for at in marked if at not in alike]
     for at in comments:
         lines[at] = ""
-    said = _taken_for_comments(source, comments) if comments else ()
+    said = taken_for_comments(source, [at + 1 for at in comments])
     return _Top("\n".join(lines), bool(alike), said)
 
 
@@ -208,10 +208,17 @@ def _width(line: str, delimiter: str, settings: IngestSettings) -> int:
     return len(next(records(line.encode(), 1, delimiter, settings.quotes, False)).fields)
 
 
-def _taken_for_comments(source: str, comments: Sequence[int]) -> tuple[str, ...]:
-    which = (
-        f"line {comments[0] + 1} was" if len(comments) == 1 else f"lines {comments[0] + 1} to {comments[-1] + 1} were"
-    )
+def taken_for_comments(source: str, lines: Sequence[int]) -> tuple[str, ...]:
+    """Say which lines, by their numbers, were taken for comments.
+
+    Examples
+    --------
+    >>> taken_for_comments("t.csv", [1, 2]), taken_for_comments("t.csv", [])
+    (('t.csv: lines 1 to 2 were taken for comments',), ())
+    """
+    if not lines:
+        return ()
+    which = f"line {lines[0]} was" if len(lines) == 1 else f"lines {lines[0]} to {lines[-1]} were"
     return (f"{source}: {which} taken for comments",)
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.columns import SAMPLE
 from bicliq.pipeline.formats.in_python import array_of_values
-from bicliq.pipeline.formats.lines import refuse_line, text_lines
+from bicliq.pipeline.formats.lines import TextLines, refuse_line
 from bicliq.pipeline.formats.parquet import BATCH_ROWS, text_sides, typed_batches, typed_layout
 from bicliq.pipeline.formats.recognise import text_head
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
@@ -28,7 +28,7 @@ Object = dict[str, Any]
 def open_json_lines(source: str, size: int, settings: IngestSettings) -> EdgeSource:
     """Recognise objects by the keys of the first ones."""
     text_head(source, settings)
-    first = list(islice(_objects(source, settings), KEYED))
+    first = list(islice(_objects(source, TextLines(source, settings)), KEYED))
     names = list(dict.fromkeys(name for _, found in first for name in found))
     layout = typed_layout(
         source, settings, names, lambda: [[str(found.get(name, "")) for name in names] for _, found in first[:SAMPLE]]
@@ -40,11 +40,12 @@ def open_json_lines(source: str, size: int, settings: IngestSettings) -> EdgeSou
 
 def json_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of the objects; a list is as many rows, and a key that is not there null."""
-    yield from typed_batches(source, _batches(source))
+    lines = TextLines(source.uri, source.settings)
+    yield from map(lines.told, typed_batches(source, _batches(source, lines)))
 
 
-def _batches(source: EdgeSource) -> Iterator[pa.RecordBatch]:
-    objects = _objects(source.uri, source.settings)
+def _batches(source: EdgeSource, numbered: TextLines) -> Iterator[pa.RecordBatch]:
+    objects = _objects(source.uri, numbered)
     names = list(dict.fromkeys(source.columns.values()))
     kinds: dict[str, pa.DataType] = {}
     while some := list(islice(objects, BATCH_ROWS // 8)):
@@ -72,9 +73,9 @@ def _array(uri: str, name: str, objects: Sequence[tuple[int, Object]]) -> pa.Arr
     return array_of_values(uri, name, values)
 
 
-def _objects(uri: str, settings: IngestSettings) -> Iterator[tuple[int, Object]]:
+def _objects(uri: str, numbered: TextLines) -> Iterator[tuple[int, Object]]:
     """Numbered lines as objects; the objects of an array have the number of its first line."""
-    lines = ((number, line) for number, line in text_lines(uri, settings) if line.strip())
+    lines = ((number, line) for number, line in numbered if line.strip())
     for number, line in lines:
         if line.lstrip().startswith("["):
             whole = "\n".join([line, *(more for _, more in lines)])

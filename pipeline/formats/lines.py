@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -48,28 +48,51 @@ class Neighbours:
     values: Sequence[float] | None = None
 
 
-def text_lines(uri: str, settings: IngestSettings) -> Iterator[tuple[int, str]]:
-    """Numbered lines of a text file, without their ends; blank ones as well.
+@dataclass
+class TextLines:
+    """Numbered lines of a text file, without their ends and without comments; blank ones as well.
 
-    Without those that are to be left out.
+    Parameters
+    ----------
+    uri, settings
+        The file, and which lines of it are left out.
+    comments
+        Comments that were left out and not told yet.
 
     Raises
     ------
     InputError
         At the first line that is no UTF-8 text.
     """
-    with open_text(uri, settings.encoding) as file:
-        mark = None if settings.comment is None else settings.comment.encode()
-        for number, line in enumerate(file, 1):
-            if number <= settings.skip or (mark is not None and line.startswith(mark)):
-                continue
-            try:
-                text = (line.removeprefix(codecs.BOM_UTF8) if number == 1 else line).decode()
-            except UnicodeDecodeError as error:
-                raise InputError(
-                    f"{uri}, line {number}: byte {line[error.start]:#04x} is no UTF-8 text: {encoding_advice(line)}"
-                ) from None
-            yield number, text.rstrip("\r\n")
+
+    uri: str
+    settings: IngestSettings
+    comments: int = 0
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        """Yield number and text of each."""
+        with open_text(self.uri, self.settings.encoding) as file:
+            mark = None if self.settings.comment is None else self.settings.comment.encode()
+            for number, whole in enumerate(file, 1):
+                line = whole.removeprefix(codecs.BOM_UTF8) if number == 1 else whole
+                if number <= self.settings.skip:
+                    continue
+                if mark is not None and line.startswith(mark):
+                    self.comments += 1
+                    continue
+                try:
+                    text = line.decode()
+                except UnicodeDecodeError as error:
+                    raise InputError(
+                        f"{self.uri}, line {number}: byte {line[error.start]:#04x} is no UTF-8 text:"
+                        f" {encoding_advice(line)}"
+                    ) from None
+                yield number, text.rstrip("\r\n")
+
+    def told(self, batch: EdgeBatch) -> EdgeBatch:
+        """Note in a batch how many comments were left out since the last one."""
+        comments, self.comments = self.comments, 0
+        return replace(batch, noted={**batch.noted, "comments": comments}) if comments else batch
 
 
 @dataclass
@@ -91,15 +114,15 @@ class _Collected:
         self.values.extend(found.values or ())
 
 
-def edge_batches(source: EdgeSource, found: Iterable[Neighbours]) -> Iterator[EdgeBatch]:
+def edge_batches(source: EdgeSource, lines: TextLines, found: Iterable[Neighbours]) -> Iterator[EdgeBatch]:
     """Batches of the edges that lines hold.
 
     Parameters
     ----------
     source
         The file, and how it is read; its layout says whether cells are weights.
-    found
-        What the lines say, in their order.
+    lines, found
+        The lines, and what they say, in their order.
 
     Raises
     ------
@@ -110,9 +133,9 @@ def edge_batches(source: EdgeSource, found: Iterable[Neighbours]) -> Iterator[Ed
     for each in found:
         some.add(each)
         if len(some.right) >= BATCH_ROWS:
-            yield _batch(source, some)
+            yield lines.told(_batch(source, some))
             some = _Collected()
-    yield _batch(source, some)
+    yield lines.told(_batch(source, some))
 
 
 def _batch(source: EdgeSource, some: _Collected) -> EdgeBatch:

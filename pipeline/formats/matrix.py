@@ -13,8 +13,9 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.baskets import fields_of, told_delimiter
 from bicliq.pipeline.formats.cells import cell, is_binary
 from bicliq.pipeline.formats.columns import wants_time
+from bicliq.pipeline.formats.csv_heads import taken_for_comments
 from bicliq.pipeline.formats.files import bare_name
-from bicliq.pipeline.formats.lines import Label, Neighbours, edge_batches, refuse_line, text_lines
+from bicliq.pipeline.formats.lines import Label, Neighbours, TextLines, edge_batches, refuse_line
 from bicliq.pipeline.formats.problems import DROP_NULLS
 from bicliq.pipeline.formats.recognise import text_head
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
@@ -68,7 +69,7 @@ def matrix_head(uri: str, settings: IngestSettings) -> Head:
     delimiter = settings.delimiter or ("\t" if bare_name(uri).endswith(".tsv") else told_delimiter(head))
     lines = [(number, line) for number, line in enumerate(head.split("\n"), 1) if line.strip()]
     start = next((at for at, (_, line) in enumerate(lines) if line[0] not in "#%"), len(lines))
-    cut = [(number, fields_of(uri, number, line, delimiter, settings)) for number, line in lines]
+    cut = [(number, _names(fields_of(uri, number, line, delimiter, settings), settings)) for number, line in lines]
     above, body = cut[:start], cut[start:]
     if not body:
         raise InputError(f"{uri}: holds no row of a matrix; check the file")
@@ -83,9 +84,17 @@ def matrix_head(uri: str, settings: IngestSettings) -> Head:
     names = [] if named is None else ([""] * shorter + named[1])
     at = place_of_names(uri, settings, names, rows)
     head_line = named[0] if named else body[0][0] - 1
-    assumed = assumed_of_names(uri, named if guessed else None, named is None and guessed, at, names)
+    assumed = (
+        *taken_for_comments(uri, [number for number, _ in (above[:-1] if commented else above)]),
+        *assumed_of_names(uri, named if settings.header is None else None, named is None and guessed, at, names),
+    )
     columns, remarks = label_columns(uri, names, width, at)
     return Head(head_line, delimiter, width, at, columns, (*assumed, *remarks))
+
+
+def _names(fields: Sequence[str], settings: IngestSettings) -> list[str]:
+    """Fields as names, without blanks around them unless these are to stay."""
+    return [field.strip() for field in fields] if settings.strip else [*fields]
 
 
 def _names_columns(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
@@ -208,14 +217,15 @@ def open_matrix(source: str, size: int, settings: IngestSettings) -> EdgeSource:
 
 def matrix_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of the cells of a matrix that are not 0."""
-    yield from edge_batches(source, _rows(source))
+    lines = TextLines(source.uri, source.settings)
+    yield from edge_batches(source, lines, _rows(source, lines))
 
 
-def _rows(source: EdgeSource) -> Iterator[Neighbours]:
+def _rows(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
     uri, settings = source.uri, source.settings
     head = matrix_head(uri, settings)
     seen: dict[Label, int] = {}
-    for number, line in text_lines(uri, settings):
+    for number, line in lines:
         if number <= head.skip or not line.strip():
             continue
         fields = fields_of(uri, number, line, head.delimiter, settings)
@@ -223,7 +233,8 @@ def _rows(source: EdgeSource) -> Iterator[Neighbours]:
             raise refuse_line(
                 uri, number, line, f"has {len(fields)} fields, and the rows before have {head.width}; mend the line"
             )
-        name: Label = len(seen) if head.names is None else fields[head.names]
+        called: Label = len(seen) if head.names is None else fields[head.names]
+        name = called.strip() if settings.strip and isinstance(called, str) else called
         if name in seen:
             raise InputError(
                 f"{uri}, line {number}: the row {shown(name)} is there already, in line {seen[name]}; rename one"
@@ -231,7 +242,7 @@ def _rows(source: EdgeSource) -> Iterator[Neighbours]:
         seen[name] = number
         values = {place: _value(uri, number, fields[place], label, settings) for place, label in head.columns.items()}
         tied = {place: value for place, value in values.items() if value != 0}
-        yield Neighbours(number, name, [head.columns[place] for place in tied], list(tied.values()))
+        yield Neighbours(number, called, [head.columns[place] for place in tied], list(tied.values()))
 
 
 def _value(uri: str, number: int, text: str, column: Label, settings: IngestSettings) -> float:
@@ -260,8 +271,8 @@ def refuse_two_sets(source: str, rows: Sequence[Label], columns: Sequence[Label]
 
 def _row_names(source: str, head: Head, settings: IngestSettings) -> list[Label]:
     names: list[Label] = []
-    for number, line in text_lines(source, settings):
+    for number, line in TextLines(source, settings):
         if number > head.skip and line.strip():
-            fields = fields_of(source, number, line, head.delimiter, settings)
+            fields = _names(fields_of(source, number, line, head.delimiter, settings), settings)
             names.append(len(names) if head.names is None else fields[min(head.names, len(fields) - 1)])
     return names

@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from bicliq.pipeline.formats.lines import Neighbours, edge_batches, refuse_line, text_lines
+from bicliq.pipeline.formats.lines import Neighbours, TextLines, edge_batches, refuse_line
 from bicliq.pipeline.formats.problems import is_number
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 
 
 def pajek_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of a Pajek network: vertices of the first mode are left, of the second right."""
-    yield from edge_batches(source, _Pajek(source).edges())
+    lines = TextLines(source.uri, source.settings)
+    yield from edge_batches(source, lines, _Pajek(source).edges(lines))
 
 
 @dataclass
@@ -25,11 +26,11 @@ class _Pajek:
     n_left: int = 0
     labels: dict[int, str] = field(default_factory=dict)
 
-    def edges(self) -> Iterator[Neighbours]:
+    def edges(self, lines: TextLines) -> Iterator[Neighbours]:
         """The edges by the line, in the sections of the file."""
         section, row = "", 0
         uri = self.source.uri
-        for number, line in text_lines(uri, self.source.settings):
+        for number, line in lines:
             words = line.split()
             if not words or line.startswith("%"):
                 continue

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.formats.lines import Neighbours, edge_batches, refuse_line, text_lines
+from bicliq.pipeline.formats.lines import Neighbours, TextLines, edge_batches, refuse_line
 from bicliq.pipeline.formats.problems import is_number
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 
@@ -44,14 +44,15 @@ class Head:
 
 def dl_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of a DL file: its rows are left, its columns are right."""
-    lines = list(text_lines(source.uri, source.settings))
+    numbered = TextLines(source.uri, source.settings)
+    lines = list(numbered)
     start = next((at for at, (_, line) in enumerate(lines) if DATA.fullmatch(line)), None)
     if start is None:
         raise InputError(f"{source.uri}: holds no line 'data:', below which the data of a DL file stand; mend it")
     head = _head(source, "\n".join(line for _, line in lines[:start]))
     data = [(number, _words(line)) for number, line in lines[start + 1 :] if line.strip()]
     read = _full_matrix if head.format == "fullmatrix" else _lists
-    yield from edge_batches(source, read(source.uri, head, data))
+    yield from edge_batches(source, numbered, read(source.uri, head, data))
 
 
 def _head(source: EdgeSource, text: str) -> Head:

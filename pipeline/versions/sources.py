@@ -21,7 +21,7 @@ from bicliq.pipeline.formats.tables import names_its_columns
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import IngestSettings
 
-CHOSEN = ("csv", "tsv", "parquet", "table")
+CHOSEN = ("csv", "tsv", "parquet", "table", "jsonl", "excel", "duckdb")
 """Formats whose columns are chosen; others have fixed ones."""
 
 UNNAMED = {"left": "left", "right": "right"}
@@ -195,7 +195,8 @@ def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, d
         before.pop("window", None)
         before["duplicates"] = before["duplicates"].replace("sum", "first").replace("max", "first")
     policies = IngestSettings.model_validate({**before, **given})
-    are_chosen = {_format_of(source, policies), known["format"]} <= set(CHOSEN) and known["columns"] != UNNAMED
+    named = known["columns"] != UNNAMED and "value" not in known["columns"]  # cells have columns of our own
+    are_chosen = named and {_format_of(source, policies), known["format"]} <= set(CHOSEN)
     columns = dict(known["columns"]) if are_chosen else {}
     if delete and not wants_weight(policies):
         columns.pop("weight", None)

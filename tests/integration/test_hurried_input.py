@@ -76,7 +76,7 @@ def test_a_header_in_quotes_may_hold_a_line_break(tmp_path):
     ("utf16.csv", "user,item\nann,x\n".encode("utf-16-le"), "UTF-16"),
     ("latin.csv", "user,item\nJosé,x\n".encode("latin-1"), "line 2: byte 0xe9 is no UTF-8"),
     ("latin.csv", ("user,item\n" + ROWS + "José,x\n").encode("latin-1"), "line 20002, column user (left)"),
-    ("t.json", '{"user": [' + "1234567890, " * 10_000, "looks like JSON"),
+    ("t.json", '{"user": [' + "1234567890, " * 10_000, "is no JSON: "),
     ("t.csv", '[{"user": 1, "item": 2}]', "looks like JSON"),
     ("t.html", "<html>404, not found</html>\n", "HTML"),
     ("t.csv", gzip.compress(b"user,item\nann,x\n", mtime=0), "not called .gz"),
