@@ -1,4 +1,11 @@
-"""Variables of the environment that Bicliq reads beside its settings."""
+"""Names of settings as variables of the environment, and variables that are no settings."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+PREFIX = "BICLIQ__"
 
 OTHER_VARIABLES = {
     "BICLIQ_CORRUPTIONS": "How often the tests damage a store.",
@@ -16,3 +23,20 @@ OTHER_VARIABLES = {
     "BICLIQ_TRACEBACK": "Not empty: an error of the command line shows its traceback.",
 }
 """Variables that are no settings; any other that begins with ``BICLIQ_`` is refused."""
+
+
+def variable_of(path: Iterable[object]) -> str:
+    """Name of the variable that holds a setting.
+
+    Examples
+    --------
+    >>> variable_of(("search", "min_left"))
+    'BICLIQ__SEARCH__MIN_LEFT'
+    """
+    return PREFIX + "__".join(map(str, path)).upper()
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Say which known name was meant by a misspelt one, where one is near."""
+    near = difflib.get_close_matches(name, sorted(known), 1)
+    return f" (did you mean {near[0]}?)" if near else ""

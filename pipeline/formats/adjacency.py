@@ -14,7 +14,7 @@ from bicliq.pipeline.formats.encoded import open_text
 from bicliq.pipeline.formats.one_set import Row, one_set_rows
 from bicliq.pipeline.formats.problems import int64_of
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
-from bicliq.pipeline.formats.words import shown
+from bicliq.pipeline.words import shown
 
 SAFE_DIGITS = 18
 """Whole numbers of so many digits fit 64 bits."""

@@ -11,8 +11,8 @@ from bicliq.pipeline.formats.fields import records
 from bicliq.pipeline.formats.lines import Neighbours, TextLines, edge_batches, refuse_line
 from bicliq.pipeline.formats.recognise import text_head
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
-from bicliq.pipeline.formats.words import shown
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import shown
 
 DELIMITERS = ",\t;|"
 UTILITIES = re.compile("[0-9]+:[0-9]+:[0-9]+")

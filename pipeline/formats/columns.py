@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.cells import AS_MATRIX, looks_like_matrix
-from bicliq.pipeline.formats.words import LISTED, SHOWN, listed, shown
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import LISTED, SHOWN, listed, shown
 
 EXAMPLES = 2
 """Values of a column that a message shows."""

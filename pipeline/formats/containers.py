@@ -13,8 +13,8 @@ from bicliq.pipeline.formats.in_python import array_of_values
 from bicliq.pipeline.formats.parquet import opened_parquet
 from bicliq.pipeline.formats.source import EdgeSource
 from bicliq.pipeline.formats.tables import Frame, arrow_frame, frame_source, matrix_frame
-from bicliq.pipeline.formats.words import brief, listed, shown
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import brief, listed, shown
 
 
 def open_sheet(source: str, size: int, settings: IngestSettings) -> EdgeSource:

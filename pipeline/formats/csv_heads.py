@@ -22,8 +22,8 @@ from bicliq.pipeline.formats.forms import told_lists
 from bicliq.pipeline.formats.problems import is_number
 from bicliq.pipeline.formats.source import Layout
 from bicliq.pipeline.formats.times import unix_seconds
-from bicliq.pipeline.formats.words import LISTED, SHOWN, shown
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import LISTED, SHOWN, shown
 
 DELIMITERS = ",\t;|"
 SAMPLE = 20

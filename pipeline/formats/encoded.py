@@ -8,7 +8,7 @@ from typing import IO
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.files import input_errors, open_bytes
-from bicliq.pipeline.formats.words import shown
+from bicliq.pipeline.words import shown
 
 CHUNK = 1 << 20
 """Bytes that are decoded at a time."""

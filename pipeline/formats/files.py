@@ -16,7 +16,7 @@ from fsspec.spec import AbstractBufferedFile
 
 from bicliq.pipeline.errors import UNANSWERED, InputError, is_timeout
 from bicliq.pipeline.extras import file_system, refuse_bytes
-from bicliq.pipeline.formats.words import brief
+from bicliq.pipeline.words import brief
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 """What a file is compressed with, by the extension of its name."""

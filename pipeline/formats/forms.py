@@ -18,8 +18,8 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.labels import plain_numbers, tidy
 from bicliq.pipeline.formats.problems import DROP_NULLS
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
-from bicliq.pipeline.formats.words import shown
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import shown
 
 SIDES = ("left", "right")
 

@@ -13,8 +13,8 @@ from bicliq.pipeline.formats.cells import cell
 from bicliq.pipeline.formats.lines import labels_of
 from bicliq.pipeline.formats.matrix import assumed_of_names, label_columns, place_of_names, refuse_two_sets
 from bicliq.pipeline.formats.problems import DROP_NULLS
-from bicliq.pipeline.formats.words import shown
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import shown
 
 
 def matrix_table(

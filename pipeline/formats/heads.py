@@ -9,8 +9,8 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.columns import wants_time, wants_weight
 from bicliq.pipeline.formats.problems import int64_of
 from bicliq.pipeline.formats.source import Layout
-from bicliq.pipeline.formats.words import shown
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import shown
 
 
 def refuse_columns(source: str, settings: IngestSettings, what: str) -> None:

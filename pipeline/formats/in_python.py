@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.formats.words import brief, shown
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import brief, shown
 
 
 def basket_columns(name: str, baskets: Any, settings: IngestSettings) -> dict[str, list[Any]]:

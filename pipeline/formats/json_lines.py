@@ -16,8 +16,8 @@ from bicliq.pipeline.formats.lines import TextLines, refuse_line
 from bicliq.pipeline.formats.parquet import BATCH_ROWS, text_sides, typed_batches, typed_layout
 from bicliq.pipeline.formats.recognise import text_head
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
-from bicliq.pipeline.formats.words import shown
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import shown
 
 KEYED = 1000
 """Objects whose keys are looked at to find out what keys there are."""

@@ -17,8 +17,8 @@ from bicliq.pipeline.formats.encoded import encoding_advice, open_text
 from bicliq.pipeline.formats.labels import plain_numbers, tidy
 from bicliq.pipeline.formats.problems import DROP_NULLS
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
-from bicliq.pipeline.formats.words import shown
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import shown
 
 BATCH_ROWS = 1 << 20
 """Edges of a batch, to the end of a line."""

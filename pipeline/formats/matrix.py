@@ -19,8 +19,8 @@ from bicliq.pipeline.formats.lines import Label, Neighbours, TextLines, edge_bat
 from bicliq.pipeline.formats.problems import DROP_NULLS
 from bicliq.pipeline.formats.recognise import text_head
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
-from bicliq.pipeline.formats.words import listed, shown
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import listed, shown
 
 REMARKS = frozenset(("taxonomy", "consensus lineage", "consensuslineage"))
 """Columns of abundance tables that hold text about the row, behind the cells."""

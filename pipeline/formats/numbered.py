@@ -14,8 +14,8 @@ import pyarrow as pa
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.files import open_bytes
 from bicliq.pipeline.formats.problems import DROP_NULLS, int64_of, is_number
-from bicliq.pipeline.formats.words import shown
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import shown
 
 DIMACS_SUFFIXES = (".clq", ".col", ".dimacs")
 

@@ -26,8 +26,8 @@ from bicliq.pipeline.formats.labels import plain_numbers, tidy
 from bicliq.pipeline.formats.problems import DROP_NULLS, first_failing
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource, Layout
 from bicliq.pipeline.formats.times import unix_seconds
-from bicliq.pipeline.formats.words import brief, listed, shown
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import brief, listed, shown
 
 BATCH_ROWS = 1 << 20
 

@@ -17,8 +17,8 @@ from bicliq.pipeline.formats.blocks import Block
 from bicliq.pipeline.formats.encoded import encoding_advice
 from bicliq.pipeline.formats.fields import Record, records
 from bicliq.pipeline.formats.source import EdgeSource, Layout
-from bicliq.pipeline.formats.words import number_cure, shown
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import number_cure, shown
 
 COMMENTS = {"snap": "#", "konect": "%", "mtx": "%"}
 """What begins a comment, by format."""

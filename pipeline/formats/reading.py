@@ -30,8 +30,8 @@ from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 from bicliq.pipeline.formats.tables import Edges, open_table, table_batches
 from bicliq.pipeline.formats.text import text_batches
 from bicliq.pipeline.formats.ucinet import dl_batches
-from bicliq.pipeline.formats.words import listed
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import listed
 
 LAYOUTS = {"konect": konect_layout, "snap": snap_layout, "mtx": mtx_layout, "csv": csv_layout, "tsv": csv_layout}
 READERS = {

@@ -7,8 +7,8 @@ from bicliq.pipeline.formats.encoded import BOMS, encoding_advice, likely_encodi
 from bicliq.pipeline.formats.fields import NEWLINE
 from bicliq.pipeline.formats.files import bare_name, input_errors
 from bicliq.pipeline.formats.source import KNOWN
-from bicliq.pipeline.formats.words import SHOWN, shown
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import SHOWN, shown
 
 HEAD_BYTES = 1 << 16
 """Bytes looked at to recognise a format, and on to the end of their last line."""

@@ -27,9 +27,9 @@ from bicliq.pipeline.formats.frame_matrix import matrix_table
 from bicliq.pipeline.formats.in_python import array_of_values, basket_columns
 from bicliq.pipeline.formats.parquet import BATCH_ROWS, is_list, text_sides, typed_batches, typed_layout
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
-from bicliq.pipeline.formats.words import shown
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import shown
 
 KINDS = (
     "a path, a glob, a pandas, Polars, Dask or cuDF frame, an Arrow table or stream, a DuckDB relation, a SciPy sparse"

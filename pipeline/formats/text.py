@@ -38,7 +38,7 @@ from bicliq.pipeline.formats.problems import (
 )
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource, Layout
 from bicliq.pipeline.formats.times import unix_seconds
-from bicliq.pipeline.formats.words import brief, shown, time_cure
+from bicliq.pipeline.words import brief, shown, time_cure
 
 FLOAT = pa.float64()
 

@@ -13,9 +13,9 @@ import pyarrow as pa
 from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.files import read_lines
-from bicliq.pipeline.formats.words import shown
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.store.labels import nearest, place_of
+from bicliq.pipeline.words import shown
 
 Flags = npt.NDArray[np.bool_]
 SIDES = ("left", "right")

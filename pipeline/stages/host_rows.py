@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 from bicliq.pipeline.columns import column_of, values_of
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import EdgeBatch
-from bicliq.pipeline.formats.words import shown
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.ingest_policies import no_rows, of_sample
 from bicliq.pipeline.stages.window import cut_to_window
+from bicliq.pipeline.words import shown
 
 
 class KeptRows:

@@ -12,11 +12,12 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bicliq.pipeline.columns import words_column
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import EdgeSource, read_batches
 from bicliq.pipeline.formats.labels import plain_numbers
-from bicliq.pipeline.formats.words import shown
 from bicliq.pipeline.store.labels import NUMBER
+from bicliq.pipeline.words import shown
 
 FLOAT = r"^-?[0-9]+\.0+$"
 """Text that is written as whole numbers are among floating point ones."""
@@ -74,7 +75,8 @@ def refuse_twins(side: str, known: pa.Array, new: pa.Array) -> None:
     new = pc.cast(new, pa.string())
     pointed, plain = pc.match_substring_regex(new, FLOAT), pc.match_substring_regex(new, NUMBER)
     without = pc.replace_substring_regex(new, r"\.0+$", "")
-    twins = pc.if_else(pointed, without, pc.if_else(plain, pc.binary_join_element_wise(new, "0", "."), None))
+    (zero, point), none = words_column(["0", "."]), pa.nulls(1, pa.string())[0]  # others load pandas
+    twins = pc.if_else(pointed, without, pc.if_else(plain, pc.binary_join_element_wise(new, zero, point), none))
     there = pc.index(pc.is_in(twins, value_set=known, skip_nulls=True), True).as_py()
     if there >= 0:
         raise InputError(

@@ -20,10 +20,10 @@ import xxhash
 
 from bicliq.pipeline.columns import column_of, values_of
 from bicliq.pipeline.errors import DamageError
-from bicliq.pipeline.formats.words import shown
 from bicliq.pipeline.store.folder import MEND
 from bicliq.pipeline.store.layout import GraphFolder
 from bicliq.pipeline.store.records import named_files
+from bicliq.pipeline.words import shown
 
 Hashes = npt.NDArray[np.uint64]
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 BASE = [
     "bicliq.pipeline.bounds",
     "bicliq.pipeline.variables",
+    "bicliq.pipeline.words",
     "bicliq.pipeline.columns",
     "bicliq.pipeline.redact",
     "bicliq.pipeline.errors",
@@ -54,6 +55,7 @@ MAY_IMPORT: dict[str, list[str]] = {
     "bicliq.pipeline": [],
     "bicliq.pipeline.bounds": [],
     "bicliq.pipeline.variables": [],
+    "bicliq.pipeline.words": [],
     "bicliq.pipeline.columns": ["bicliq.pipeline.extras"],
     "bicliq.pipeline.redact": [],
     "bicliq.pipeline.errors": ["bicliq.kernels.errors", "bicliq.pipeline.redact"],

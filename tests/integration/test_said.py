@@ -100,3 +100,13 @@ def test_names_and_messages_are_shown_and_not_obeyed(tmp_path):
 
 def test_what_a_terminal_obeys_is_escaped():
     assert printable("a\tb\r\x07\u202eé\u200d😀") == "a\\tb\\r\\x07\\u202eé\u200d😀"
+
+
+def test_a_settings_file_that_was_found_is_named_where_it_reaches_beyond_the_command(tmp_path):
+    (tmp_path / "t.csv").write_text("u,v\na,1\nb,1\n")
+    (tmp_path / "bicliq.toml").write_text('store = "elsewhere"\n[search]\nmin_left = 2\n')
+    command = [sys.executable, "-m", "bicliq.flows.cli", "run", "t.csv", "--left", "u", "--right", "v", "--json"]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert f"{tmp_path}/bicliq.toml sets store" in found.stderr
+    given = subprocess.run([*command, "--store", "here"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "bicliq.toml" not in given.stderr
