@@ -151,8 +151,8 @@ def export(
 ) -> None:
     """Write the bicliques of a run that were chosen to one file, with their original ids.
 
-    Parquet, JSON Lines and Delta have a row a biclique, CSV and Excel a row a member; GraphML ties a node for
-    each biclique to its members; DuckDB has the tables bicliques and members.
+    Parquet, JSON Lines and Delta have a row a biclique, CSV and Excel a row a member; GraphML ties
+    a node for each biclique to its members; DuckDB has the tables bicliques and members.
     """
     from dataclasses import asdict
 

@@ -1,9 +1,9 @@
-"""Bicliques in the files of other programs: Parquet, CSV, Excel, JSON Lines, GraphML, DuckDB, Delta.
+"""Bicliques in files of other programs: Parquet, CSV, Excel, JSON Lines, GraphML, DuckDB, Delta.
 
 A file is written beside its place, batch by batch, and moved there when it is whole. What every
 format can hold decides its shape: Parquet, JSON Lines and Delta have lists, a row a biclique; CSV
-and Excel have the long form, a row a member; GraphML has a node a biclique, tied to the nodes of its members;
-DuckDB has both tables.
+and Excel have the long form, a row a member; GraphML has a node a biclique, tied to the nodes of
+its members; DuckDB has both tables.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ BOM = b"\xef\xbb\xbf"
 """What tells Excel that a text is UTF-8."""
 
 FORMULA = "^('*[=+\\-@\t\r])"
-"""How a text begins that a spreadsheet may run; with apostrophes before it, so that guards are undone clearly."""
+"""How a text begins that a spreadsheet may run, behind apostrophes as well: without one that was
+put before it, it is what it was."""
 
 SHEET_ROWS, CELL_LETTERS, SHEET_DIGITS = 1_048_576, 32_767, 15
 """What a sheet of Excel holds: rows with the header, letters a cell, digits a number."""
@@ -216,7 +217,7 @@ class _Counted:
             yield self._guarded(batch) if self.guard else batch
 
     def _guarded(self, wide: pa.Table) -> pa.Table:
-        """Put apostrophes before labels of text that a spreadsheet would run; numbers stay as they are."""
+        """Put apostrophes before labels of text that a spreadsheet would run; numbers stay."""
         for side in ("left", "right"):
             if pa.types.is_integer(wide[side].type.value_type):
                 continue
@@ -272,7 +273,7 @@ def _write_csv(count: _Counted, system: Any, path: str, text: _Text) -> None:
 
 
 def _write_xlsx(count: _Counted, system: Any, path: str) -> None:
-    """A sheet whose labels are text, whatever they look like; so are numbers that Excel would round."""
+    """A sheet whose labels are text, whatever they look like; so are numbers that Excel rounds."""
     with needs("excel", "an export to Excel"):
         import openpyxl
         from openpyxl.cell import WriteOnlyCell

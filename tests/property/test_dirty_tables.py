@@ -49,7 +49,7 @@ class Table:
 
     asked: dict[str, Any]
     rows: int | None
-    """Rows that must be accounted for with names of columns and comments; None: fields are taken apart."""
+    """Rows, with names of columns and comments; None: its fields are taken apart."""
 
     name: str = ""
     """Of the file; none of what is in memory."""
