@@ -180,7 +180,7 @@ def test_a_damaged_plan_is_made_again_and_the_first_stands(tmp_path: Path, opene
 
 
 def a_shop(folder: Path, name: str, **versions: bool) -> tuple[Store, Settings]:
-    """Put a table, two more to join to it, and a run of the first into an object store."""
+    """Put a run of a table into an object store, beside three tables to join to it."""
     for table, rows in {"base": "a,x a,y b,x b,z c,z", "one": "b,y", "two": "c,x", "three": "d,x"}.items():
         (folder / f"{table}.csv").write_text("\n".join(["l,r", *rows.split(), ""]))
     settings = load_settings(
@@ -191,7 +191,7 @@ def a_shop(folder: Path, name: str, **versions: bool) -> tuple[Store, Settings]:
 
 
 def just_before_the_number(door: Door, action: Callable[[], Any]) -> list[Any]:
-    """Do something else when the first entry of the log is about to be written; yields its answer."""
+    """Do something else just before the next entry of the log is written."""
     came = list[Any]()
 
     def meanwhile(method: str, path: str, number: int) -> None:
