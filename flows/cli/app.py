@@ -114,6 +114,11 @@ def _explained(error: Exception) -> tuple[str, int]:
         return str(error), EXIT_OTHER
     if isinstance(error, OSError | MemoryError):
         return f"{type(error).__name__}: {error}", EXIT_OTHER
+    if any(words in str(error) for words in ("can't start new thread", "failed to map segment")):
+        advice = (
+            "raise its limit (ulimit -v, ulimit -u, the memory or the pids of a container), or take fewer --threads"
+        )
+        return f"the system gives this process no more threads or memory; {advice}", EXIT_INPUT
     defect = "this is a defect of bicliq; BICLIQ_TRACEBACK=1 shows where it happened"
     return f"{type(error).__name__}: {error}; {defect}", EXIT_OTHER
 
