@@ -38,6 +38,7 @@ class Reading(TypedDict, total=False):
     time: str | None
     ids: Literal["auto", "text"]
     delimiter: str | None
+    encoding: str | None
     header: bool | None
     quotes: bool
     multiline: bool
@@ -48,6 +49,7 @@ class Reading(TypedDict, total=False):
     since: str | None
     until: str | None
     window: str | None
+    window_jump: str
     ragged: Literal["error", "drop"]
     nulls: Literal["error", "drop"]
     self_labels: Literal["keep", "error", "drop"]

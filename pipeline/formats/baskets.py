@@ -15,6 +15,9 @@ from bicliq.pipeline.formats.words import shown
 from bicliq.pipeline.settings import IngestSettings
 
 DELIMITERS = ",\t;|"
+UTILITIES = re.compile("[0-9]+:[0-9]+:[0-9]+")
+"""What stands between the items of a basket and how much each is worth, in SPMF."""
+
 SAMPLE = 100
 """Lines by which the delimiter of baskets is told."""
 
@@ -63,9 +66,10 @@ def told_delimiter(head: str) -> str | None:
 
 
 def _refuse_sequences(uri: str, number: int, items: Sequence[str]) -> None:
-    if items[-1] == "-2" or ":" in items:
-        what = "sequences (-1 and -2 end their parts)" if items[-1] == "-2" else "baskets with utilities (: parts them)"
-        raise refuse_line(uri, number, " ".join(items), f"is of SPMF's {what}; give plain baskets, items alone")
+    kinds = {"sequences": items[-1] == "-2", "utilities": any(UTILITIES.fullmatch(item) for item in items)}
+    for what, there in kinds.items():
+        if there:
+            raise refuse_line(uri, number, " ".join(items), f"is of SPMF's {what}; give plain baskets, items alone")
 
 
 def gmt_batches(source: EdgeSource) -> Iterator[EdgeBatch]:

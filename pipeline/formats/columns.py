@@ -94,8 +94,10 @@ def choose_columns(
     by_name = header and all(name in names for name in asked.values() if name is not None)
     missing = [side for side in ("left", "right") if side not in found]
     rest = [at for at in range(len(names)) if at not in found.values()]
-    if len(missing) == 2 and len(rest) > 1 and looks_like_matrix(first_rows()):
-        raise InputError(f"{source}: {AS_MATRIX}")
+    if len(missing) == 2 and len(rest) > 1:
+        rows = first_rows()
+        if looks_like_matrix(rows) or (header and looks_like_matrix([names, *rows])):
+            raise InputError(f"{source}: {AS_MATRIX}")
     if missing and len(rest) != len(missing):
         if len(rest) < len(missing):
             raise InputError(_too_few(source, missing, found, names, header))

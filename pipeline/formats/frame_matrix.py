@@ -10,7 +10,9 @@ import pyarrow.compute as pc
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.cells import cell
+from bicliq.pipeline.formats.lines import labels_of
 from bicliq.pipeline.formats.matrix import assumed_of_names, label_columns, place_of_names, refuse_two_sets
+from bicliq.pipeline.formats.problems import DROP_NULLS
 from bicliq.pipeline.formats.words import shown
 from bicliq.pipeline.settings import IngestSettings
 
@@ -47,6 +49,9 @@ def matrix_table(
     labels, remarks = label_columns(name, columns, len(columns), at)
     values = {place: _cells(name, columns[place], column(place)) for place in labels}
     n = len(next(iter(values.values()))) if values else 0
+    if settings.nulls == "error":
+        for place, some in values.items():
+            _refuse_missing(name, columns[place], some)
     rows = index if at is None else column(at)
     if rows is not None and len(rows.unique()) < len(rows):
         raise InputError(f"{name}: some rows share a name; two vertices would become one: rename them")
@@ -59,12 +64,20 @@ def matrix_table(
     table = pa.table(
         {
             "left": left if rows is None else rows.take(left),
-            "right": pa.array(list(labels.values())).take(pa.array(owners)),
+            "right": labels_of(list(labels.values()), settings).take(pa.array(owners)),
             "weight": pa.concat_arrays(weights) if weights else pa.array([], pa.float64()),
         }
     )
     said = () if index is not None and at is None else assumed_of_names(name, None, False, at, columns)
     return table, (*said, *remarks)
+
+
+def _refuse_missing(name: str, called: str, cells: pa.Array) -> None:
+    row = pc.index(pc.is_null(cells, nan_is_null=True), True).as_py()
+    if row >= 0:
+        raise InputError(
+            f"{name}, row {row}, column {shown(called)}: a value is missing; fill it with 0 for no edge, or {DROP_NULLS}"
+        )
 
 
 def _cells(name: str, called: str, column: pa.Array | pa.ChunkedArray) -> pa.Array:

@@ -39,7 +39,9 @@ def basket_columns(name: str, baskets: Any, settings: IngestSettings) -> dict[st
     pairs = [(key, item) for key, items in named for item in items]
     columns = {"left": [key for key, _ in pairs], "right": [item for _, item in pairs]}
     if any(_has_numbers(items) for _, items in named):
-        columns["weight"] = [items[item] if _has_numbers(items) else 1 for _, items in named for item in items]
+        columns["weight"] = [
+            _number(items[item]) if _has_numbers(items) else 1.0 for _, items in named for item in items
+        ]
     return columns
 
 
@@ -80,6 +82,10 @@ def _has_numbers(items: Any) -> bool:
     )
 
 
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
 def array_of_values(name: str, column: str, values: Any) -> Any:
     """A column of Python or pandas values as Arrow; NaN means missing, as in pandas.
 
@@ -94,7 +100,11 @@ def array_of_values(name: str, column: str, values: Any) -> Any:
         _refuse_tuples(name, column, values)
     try:
         return pa.array(values, from_pandas=True)
-    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+    except OverflowError:
+        raise InputError(
+            f"{name}, column {column}: a whole number is beyond 64 bits; make text of all, as with str"
+        ) from None
+    except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(f"{name}, {_mixed(column, values) or f'column {column}: {brief(error)}'}") from None
 
 

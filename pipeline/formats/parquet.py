@@ -355,6 +355,6 @@ def _weights(column: pa.Array) -> pa.Array:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise pa.ArrowInvalid("is no number, as weights are; mend it, or cast the column first") from None
     weights = pc.if_else(pc.is_nan(weights), None, weights)
-    if not pc.all(pc.is_finite(weights)).as_py():
+    if not pc.all(pc.is_finite(weights), min_count=0).as_py():
         raise pa.ArrowInvalid("is not finite, as weights are; mend it")
     return weights

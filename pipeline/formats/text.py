@@ -222,7 +222,7 @@ class _Parser:
         for role, column in columns.items():
             if column.null_count and self.source.settings.nulls == "error":
                 locate(self.source, block, f"a {role} is missing")
-            if role in ("weight", "value") and not pc.all(pc.is_finite(column)).as_py():
+            if role in ("weight", "value") and not pc.all(pc.is_finite(column), min_count=0).as_py():
                 locate(self.source, block, "a weight is not finite")
             if role in ("left", "right") and self.layout.ids != "labels":
                 limits = pc.min_max(column).as_py()

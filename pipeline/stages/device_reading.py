@@ -38,6 +38,10 @@ EXACT = 2**53
 """Sums of whole numbers up to here are exact in float64, in any order."""
 
 
+READ_HERE = ("csv", "tsv", "parquet", "konect", "snap", "mtx", "table")
+"""Formats that are read on the device, but for tables in memory, of which it is said."""
+
+
 class NotOnDevice(Exception):
     """Raised where the CPU must read a table, with the reason."""
 
@@ -73,7 +77,7 @@ def frames_of(source: EdgeSource) -> Iterator[Any]:
     """
     _refuse_settings(source.settings)
     for part in source.files:
-        if part.layout is None or part.layout.value is not None:
+        if part.format not in READ_HERE or part.layout is None or part.layout.value is not None:
             raise NotOnDevice(f"files of the format {part.format} are read by the CPU")
         if part.table is not None:
             raise NotOnDevice("tables in memory are read by the CPU")

@@ -169,5 +169,6 @@ def read_sides(
 def _of_numbers(file: NumberedEdges) -> UndirectedGraph:
     ids = column_of(np.arange(1, file.n + 1, dtype=np.int64))
     graph = UndirectedGraph.from_edges(file.edges[:, 0] - 1, file.edges[:, 1] - 1, ids)
-    rows = {"rows_read": len(file.edges), "edges": graph.n_edges, "duplicates": graph.repeated}
+    read = len(file.edges) + sum(file.dropped.values())
+    rows = {"rows_read": read, "edges": graph.n_edges, "duplicates": graph.repeated, **file.dropped}
     return replace(graph, account=account({**rows, f"{DROPPED}self_loops": graph.self_loops}))

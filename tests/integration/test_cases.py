@@ -119,3 +119,14 @@ def test_zeros_of_a_matrix_are_counted_and_no_edges():
     assert bicliq.clique(source).size == 2
     summary = read_edge_table(source).summary
     assert (summary["rows_read"], summary["dropped_by_value"], summary["edges"]) == (4, 1, 3)
+
+
+def test_a_clique_tells_the_entries_of_a_matrix_that_are_no_edges(tmp_path, capsys):
+    head = "%%MatrixMarket matrix coordinate real general"
+    (tmp_path / "m.mtx").write_text(f"{head}\n3 3 5\n1 2 1\n2 3 1\n1 3 0\n3 1 nan\n2 1 0.5\n")
+    assert invoke(["clique", str(tmp_path / "m.mtx")]) == 2
+    assert "line 6: 'nan' is no value; write 0, or drop such rows with --nulls drop" in capsys.readouterr().err
+    assert invoke(["clique", str(tmp_path / "m.mtx"), "--nulls", "drop", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["size"], found["rows_read"], found["edges"]) == (2, 5, 2)
+    assert found["dropped"] == {"by_value": 1, "nulls": 1}
