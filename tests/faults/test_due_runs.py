@@ -265,7 +265,8 @@ def test_a_run_of_a_worker_that_was_killed_is_crashed_by_the_server_and_the_next
         )
     with running(tmp_path / "worker.log", "prefect", "worker", "start", "--pool", tmp_path.name) as worker:
         dead = begun(prefect_server, tmp_path.name)
-        # A state of a run that was planned within five minutes before waits for events that never come.
+        # A state of a run that was planned within five minutes before waits for events that never
+        # come.
         beats = {"filter": {"event": {"name": ["prefect.flow-run.heartbeat"]}}}
         wait_for(lambda: dead["id"] in str(ask(f"{prefect_server}/events/filter", beats)), 30)
         killed, run = time.monotonic(), processes_of(dead)  # which a worker starts in a group of its own
