@@ -1,5 +1,5 @@
-# Two commands do it all on a fresh machine with Python >= 3.11 and a C++ compiler: `make demo` and
-# `make test`.
+# Two commands do it all on a fresh machine with Python 3.11 or newer and a C++ compiler: `make
+# demo` and `make test`.
 PYTHON ?= python3
 BIN := .venv/bin
 STORE ?= demo-store
@@ -37,7 +37,7 @@ define build
 endef
 
 .venv/ready: constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit("bicliq needs Python 3.11 or 3.12, this is %d.%d: make PYTHON=python3.12 …" % sys.version_info[:2] if not (3, 11) <= sys.version_info[:2] < (3, 13) else 0)'
+	@$(PYTHON) -c 'import sys; sys.exit("bicliq needs Python 3.11 or newer, this is %d.%d: make PYTHON=python3.12 …" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
 	@touch $@
