@@ -7,10 +7,8 @@ never fails because nobody could be told.
 
 from __future__ import annotations
 
-import http.client
 import json
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -184,6 +182,9 @@ def _escaped(text: str) -> str:
 
 def _post(url: str, content: dict[str, Any], run: str | None) -> None:
     """Send an object; the URL of a webhook is a secret, and only its host is logged."""
+    import http.client
+    import urllib.request  # longer to load than a small search takes
+
     host = urlsplit(url).hostname
     body = json.dumps(content, default=str).encode()
     request = urllib.request.Request(url, body, {"Content-Type": "application/json"}, method="POST")
