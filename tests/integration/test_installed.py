@@ -64,7 +64,7 @@ def run_ten_lines(python: Path, folder: Path, before: str = "", after: str = "")
     program = f"{before}\n{ten_lines()}\n{after}"
     done = subprocess.run([python, "-c", program], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert (folder / "groups.csv").read_text().startswith("biclique_id,side,label")
+    assert (folder / "groups.csv").read_text().startswith('"biclique_id","side","label"')
     return done.stdout.splitlines()[-1]
 
 
