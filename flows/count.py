@@ -10,6 +10,7 @@ from prefect import flow, task
 from bicliq.flows.artifacts import artifacts, show_search
 from bicliq.flows.notices import HOOKS
 from bicliq.flows.tasks import STAGE, check_task, ended, ingest_task, quiet_dask, settings_of
+from bicliq.flows.turns import in_turn
 from bicliq.flows.words import many
 from bicliq.pipeline.events import tell
 from bicliq.pipeline.questions.count_asked import CountAsked, check_count_backends
@@ -53,6 +54,7 @@ def publish_counts_task(
 
 
 @flow(name="bicliq-count", flow_run_name="count {source}", persist_result=False, **HOOKS)
+@in_turn
 def count_flow(source: str, asked: dict[str, Any], settings: dict[str, Any] | None = None) -> dict[str, Any]:
     """Take an edge table to (p,q)-counts in the store.
 

@@ -56,7 +56,10 @@ OTHER_VARIABLES = {
 }
 """Variables that are no settings; any other that begins with ``BICLIQ_`` is refused."""
 
-Format = Literal["auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency"]
+Format = Literal[
+    "auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency", "matrix", "baskets", "cxt", "gmt", "jsonl",
+    "pajek", "dl", "excel", "duckdb",
+]  # fmt: skip
 
 NULL_WORDS = (
     "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>",
@@ -106,6 +109,11 @@ class IngestSettings(_Frozen):
         "first", description="What the weight of a repeated edge is, or that repetition is an error."
     )
     min_weight: float | None = Field(None, description="Drop rows below this weight, before duplicates are united.")
+    min_value: float | None = Field(
+        None,
+        allow_inf_nan=False,
+        description="Least value of a cell of a matrix that is an edge; by default any but 0 is one.",
+    )
     since: str | None = Field(None, description="Drop rows before this time (ISO date or Unix seconds).")
     until: str | None = Field(None, description="Drop rows from this time on (ISO date or Unix seconds).")
     window: str | None = Field(
@@ -265,6 +273,16 @@ class VersionSettings(_Frozen):
         description="Bicliques that changed since its base was searched, as a share of all, from which on an update"
         " writes its version whole, as `bicliq compact` does; inf: never.",
     )
+    rebase: bool = Field(
+        False,
+        description="Where another version became the latest while an update was at work, join the edges to that one"
+        " instead of an error.",
+    )
+    one_writer: bool = Field(
+        False,
+        description="No two processes change the store at once: an update needs no object store that creates an object"
+        " only if it is absent.",
+    )
 
 
 def _true_or_false(value: Any) -> Any:
@@ -380,6 +398,13 @@ class NotifySettings(_Frozen):
         ge=0,
         allow_inf_nan=False,
         description="Surprise of a biclique, in nats as in find, from which on it counts and is listed.",
+    )
+
+    stale_hours: float | None = Field(
+        None,
+        gt=0,
+        allow_inf_nan=False,
+        description="Hours without a new version of the store after which serve and watch tell of it, and runs says so.",
     )
 
     @field_validator("webhook_members", mode="before")

@@ -378,6 +378,8 @@ def verified(record: Record) -> str:
     lines += [
         f"{path}: left by a process that was killed; no damage, --repair removes it" for path in record["leftovers"]
     ]
+    if not record["runs"]:
+        lines.append(f"{record['store']}: there are no runs in it")
     if record["ok"]:
         lines.append(f"no damage: {record['bytes'] / 2**20:,.1f} MiB read")
     return "\n".join(lines)
@@ -441,6 +443,8 @@ def groups_table(record: Record) -> Group:
 def changes_tables(record: Record) -> Group:
     """What appeared and what vanished, each beside what it was or became."""
     said: list[RenderableType] = []
+    if record["unchanged"]:
+        said.append(f"the last update changed nothing (all that is in {', '.join(record['unchanged'])} was so already)")
     for kind, became in (("appeared", "was"), ("vanished", "became")):
         rows, n = record[kind], record[f"n_{kind}"]
         title = f"{many(n, 'group')} {kind} from {record['before']} to {record['after']}; by {record['by']}"

@@ -48,7 +48,7 @@ CALL = (*HOW, *LIMITS, "search.on_limit", "search.check")
 ALL = tuple(PANELS)
 
 TAKES: dict[str, tuple[str, ...]] = {
-    "run": ALL,
+    "run": (*ALL, "-notify.stale_hours"),
     "enumerate": ("ingest", "search", *(f"-{limit}" for limit in LIMITS[1:]), "data_backend"),
     "estimate": (
         *("ingest", "search", *(f"-{of_a_call}" for of_a_call in CALL), "search.threads"),
@@ -87,13 +87,23 @@ TAKES: dict[str, tuple[str, ...]] = {
         "data_backend",
         "store",
     ),
-    "resume": (*CALL, "cluster", "second_run", "force", "notify", "data_backend", "store"),
-    "runs": ("store",),
+    "resume": (*CALL, "cluster", "second_run", "force", "notify", "-notify.stale_hours", "data_backend", "store"),
+    "runs": ("notify.stale_hours", "store"),
     "diff": ("store",),
     "rollback": ("store",),
     "compact": ("search.threads", "store"),
     "prune": ("store",),
-    "update": ("ingest", "search.memory_limit", *HOW, "versions", "cluster", "notify", "data_backend", "store"),
+    "update": (
+        "ingest",
+        "search.memory_limit",
+        *HOW,
+        "versions",
+        "cluster",
+        "notify",
+        "-notify.stale_hours",
+        "data_backend",
+        "store",
+    ),
     "watch": (*ALL, "-search.max_bicliques", "-search.on_limit"),
     "top": ("store",),
     "show": ("store",),

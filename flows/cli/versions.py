@@ -85,6 +85,7 @@ def watch(
     from bicliq.flows.cli import console
     from bicliq.flows.words import taken_in_words
     from bicliq.pipeline.errors import InputError
+    from bicliq.pipeline.stale import StaleStore
     from bicliq.pipeline.times import seconds_of
     from bicliq.pipeline.versions.watch import Watch
 
@@ -92,9 +93,11 @@ def watch(
     if not pause:
         raise InputError(f"--every {every}: between two looks there must be some time, as in 30s")
     watched = Watch(place, settings, replace=replace, settle=seconds_of("--settle", settle))
+    store = StaleStore(settings, place)
     while True:
         with console.observed(json) as observer:
             taken = watched.take(observer)
+        store.look()
         if once or taken.anything:
             console.answer(taken.record(), json, taken_in_words)
         if once:
@@ -221,11 +224,9 @@ def rollback(
     """
     from bicliq.flows.cli import console
     from bicliq.pipeline.store.layout import Store
-    from bicliq.pipeline.store.states import latest_run
-    from bicliq.pipeline.versions.rollback import make_latest
+    from bicliq.pipeline.versions.rollback import rollback as make_latest
 
     store = Store.open(settings.store, create=False)
-    name, before = store.find_run(run), latest_run(store)
-    make_latest(store, name)
-    record = {"run": name, "before": before, "store": store.uri}
+    name = store.find_run(run)
+    record = {"run": name, "before": make_latest(store, name), "store": store.uri}
     console.answer(record, json, lambda found: f"run {found['run']} is the latest now; it was {found['before']}")

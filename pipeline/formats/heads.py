@@ -32,7 +32,7 @@ def refuse_columns(source: str, settings: IngestSettings, what: str) -> None:
         )
 
 
-def refuse_choice(source: str, settings: IngestSettings, what: str) -> None:
+def refuse_choice(source: str, settings: IngestSettings, what: str, numbered: bool = True) -> None:
     """Refuse settings that choose columns or labels of a format that leaves no choice."""
     for name, chosen in (("left", settings.left), ("right", settings.right)):
         if chosen is not None:
@@ -40,7 +40,7 @@ def refuse_choice(source: str, settings: IngestSettings, what: str) -> None:
                 f"{source}: {name} = {shown(chosen)} cannot be chosen: {what} has fixed columns; leave it out, or name"
                 " the format csv if the file is one"
             )
-    if settings.ids == "text":
+    if numbered and settings.ids == "text":
         raise InputError(f"{source}: {what} numbers its vertices, so its ids are no text; leave out ids = 'text'")
 
 
@@ -131,8 +131,21 @@ def mtx_layout(source: str, head: str, settings: IngestSettings) -> Layout:
     weight = _optional_column(source, wants_weight(settings), "weight", 2, columns)
     n_left, n_right, rows = _sizes(source, sizes)
     names = _fixed_names(columns, "row", "column", "value")
+    value = None if columns == 2 else 2
     return Layout(
-        at + 1, None, 0, 1, weight, None, "indices", columns, names, n_left=n_left, n_right=n_right, rows=rows
+        at + 1,
+        None,
+        0,
+        1,
+        weight,
+        None,
+        "indices",
+        columns,
+        names,
+        n_left=n_left,
+        n_right=n_right,
+        rows=rows,
+        value=value,
     )
 
 

@@ -123,6 +123,8 @@ def _problem(record: Record, source: EdgeSource) -> str | None:
     if len(record.fields) != layout.columns:
         return None if settings.ragged == "drop" else _ragged(record, layout)
     for role, at in layout.wanted.items():
+        if role == "weight" and at == layout.value:
+            continue
         problem = _field_problem(record.fields[at], record.quoted[at], role, source)
         if problem is not None:
             return f"column {layout.names[at]} ({role}): {problem}"
@@ -150,7 +152,9 @@ def _field_problem(field: str, quoted: bool, role: str, source: EdgeSource) -> s
         return None if source.settings.nulls == "drop" else _null_problem(field, role)
     if role == "time":
         return None  # looked for otherwise: the whole column decides how times are written
-    if role == "weight":
+    if role == "value" and field.lower().strip("+-") == "nan":
+        return None if source.settings.nulls == "drop" else f"{shown(field)} is no value; write 0, or {DROP_NULLS}"
+    if role in ("weight", "value"):
         return None if is_number(field) else f"{shown(field)} is no number; mend it"
     return _id_problem(field, role, source)
 

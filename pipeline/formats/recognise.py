@@ -26,14 +26,28 @@ SUFFIXES = {
     ".tsv": "tsv",
     ".mtx": "mtx",
     ".adj": "adjacency",
+    ".lad": "adjacency",
+    ".nde": "adjacency",
+    ".graph": "adjacency",
+    ".cxt": "cxt",
+    ".gmt": "gmt",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".net": "pajek",
+    ".dl": "dl",
+    ".xlsx": "excel",
+    ".duckdb": "duckdb",
 }
+
+TYPED = ("parquet", "excel", "duckdb")
+"""Formats whose columns have types."""
 
 FOREIGN = {
     b"\x1f\x8b": "is compressed with gzip, but is not called .gz: rename it",
     b"\x28\xb5\x2f\xfd": "is compressed with zstd, but is not called .zst: rename it",
     b"BZh": "is compressed with bzip2, but is not called .bz2: rename it",
     b"\xfd7zXZ": "is compressed with xz, but is not called .xz: rename it",
-    b"PK\x03\x04": "is a ZIP archive or an Excel workbook: extract the table, or save the sheet as CSV",
+    b"PK\x03\x04": "is a ZIP archive, or an Excel workbook not called .xlsx: extract the table, or say --format excel",
 }
 """What files that are no table in a known format begin with, and what to do."""
 
@@ -59,6 +73,8 @@ def recognise(source: str, settings: IngestSettings) -> str:
         return "konect"
     if first.startswith("#"):
         return "snap"
+    if head.lstrip().startswith(('{"', "[{")):
+        return "jsonl"
     _refuse_markup(source, head)
     if "\t" in first:
         return "tsv"
@@ -68,6 +84,12 @@ def recognise(source: str, settings: IngestSettings) -> str:
         f"{source}, line 1: {shown(first)} is of no format that can be told from its name or its first line;"
         f" name the format: one of {KNOWN}"
     )
+
+
+def typed_kind(source: str) -> str | None:
+    """The format of a file whose columns have types, by its name; None where it is text."""
+    name = bare_name(source)
+    return next((kind for suffix, kind in SUFFIXES.items() if kind in TYPED and name.endswith(suffix)), None)
 
 
 def _refuse_markup(source: str, head: str) -> None:

@@ -48,6 +48,8 @@ class Changes:
         The runs; as a rule two versions of one.
     choice
         Sizes of what is wanted.
+    unchanged
+        Files that an update of `after` took last, and that changed nothing; both runs are then one.
 
     Notes
     -----
@@ -73,6 +75,7 @@ class Changes:
     before: Run
     after: Run
     choice: Choice = EVERYTHING
+    unchanged: tuple[str, ...] = ()
 
     @cached_property
     def appeared(self) -> pa.Table:
@@ -137,6 +140,7 @@ class Changes:
         return {
             "before": self.before.run,
             "after": self.after.run,
+            "unchanged": list(self.unchanged),
             "n_appeared": self.count("appeared"),
             "n_vanished": self.count("vanished"),
             "appeared": self.top("appeared", k, by, weights),
@@ -254,8 +258,19 @@ class Changes:
 
 
 def changes_between(after: Run, before: str | None = None, choice: Choice = EVERYTHING) -> Changes:
-    """Return what changed from a run (by default the parent of the other) to another one."""
-    parent = after.folder.read_record("run.json").get("parent")
+    """Return what changed from a run (by default the parent of the other) to another one.
+
+    Where an update came last that changed nothing, that is what is returned by default.
+    """
+    asked = after.folder.read_record("run.json")
+    parent, own = asked.get("parent"), (after.run, asked.get("compacts"))
+    last = [
+        key
+        for key, entry in asked.get("taken", {}).items()
+        if entry["version"] in own and not entry.get("changed", True)
+    ]
+    if before is None and last:
+        return Changes(after, after, choice, tuple(key.split(" ", 2)[2] for key in last))
     if before is None and parent is None:
         raise InputError(f"{after.folder.uri}: it is no version of another run; name the run to compare it with")
     if before is None and not after.store.run(str(parent)).exists():

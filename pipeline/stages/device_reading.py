@@ -38,6 +38,10 @@ EXACT = 2**53
 """Sums of whole numbers up to here are exact in float64, in any order."""
 
 
+READ_HERE = ("csv", "tsv", "parquet", "konect", "snap", "mtx", "table")
+"""Formats that are read on the device, but for tables in memory, of which it is said."""
+
+
 class NotOnDevice(Exception):
     """Raised where the CPU must read a table, with the reason."""
 
@@ -73,8 +77,8 @@ def frames_of(source: EdgeSource) -> Iterator[Any]:
     """
     _refuse_settings(source.settings)
     for part in source.files:
-        if part.format == "adjacency":
-            raise NotOnDevice("adjacency lists are read by the CPU")
+        if part.format not in READ_HERE or part.layout is None or part.layout.value is not None:
+            raise NotOnDevice(f"files of the format {part.format} are read by the CPU")
         if part.table is not None:
             raise NotOnDevice("tables in memory are read by the CPU")
         yield from _parquet_frames(part) if part.format == "parquet" else _text_frames(part)
@@ -121,6 +125,8 @@ def _parquet_frames(source: EdgeSource) -> Iterator[Any]:
 
 def _refuse_types(source: EdgeSource, schema: pa.Schema) -> None:
     """Leave to the CPU ids that are neither text nor 64-bit numbers, or numbers meant as text."""
+    if not set(source.columns.values()) <= set(schema.names):
+        raise NotOnDevice("keys of folders are read by the CPU")
     for side in ("left", "right"):
         kind = schema.field(source.columns[side]).type
         plain = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -136,11 +142,19 @@ def _typed_parquet(frame: Any, source: EdgeSource) -> Any:
         raise NotOnDevice("a value is missing")
     for side in ("left", "right"):
         frame[side] = frame[side].astype("str" if side in source.text_sides else "int64")
+        if side in source.text_sides:
+            _refuse_missing(frame[side], source.settings)
     if "weight" in frame.columns:
         frame["weight"] = _parquet_weights(frame["weight"])
     if "time" in frame.columns:
         frame["time"] = _seconds(frame["time"])
     return frame
+
+
+def _refuse_missing(labels: Any, settings: IngestSettings) -> None:
+    """Leave to the CPU labels with blanks at their ends, and those that mean that there is none."""
+    if bool((labels.str.strip() != labels).any()) or bool(labels.isin(["", *settings.null_values]).any()):
+        raise NotOnDevice("a label has blanks at an end, or means that a value is missing")
 
 
 def _parquet_weights(column: Any) -> Any:

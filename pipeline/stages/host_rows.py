@@ -95,6 +95,15 @@ class HostRows:
         valid = [pc.is_valid(column) for column in self.edges.columns if column.null_count]
         return reduce(pc.and_, valid) if valid else None
 
+    def valued(self, least: float | None) -> pa.Array | None:
+        """Whether the cell of a matrix is an edge."""
+        if "value" not in self.edges.schema.names:
+            return None
+        value = self.edges["value"]
+        return (
+            pc.not_equal(value, 0) if least is None else pc.and_(pc.greater_equal(value, least), pc.not_equal(value, 0))
+        )
+
     def distinct(self) -> pa.Array:
         """Whether the two labels are different text."""
         if self.settings.self_labels == "error":

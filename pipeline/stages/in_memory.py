@@ -87,7 +87,7 @@ def _numbered_file(source: str | os.PathLike[str], settings: IngestSettings) -> 
     if settings.format == "auto" and name.endswith(DIMACS_SUFFIXES):
         return read_dimacs(uri)
     if settings.format == "mtx" or (settings.format == "auto" and name.endswith(".mtx")):
-        return read_matrix_market(uri)
+        return read_matrix_market(uri, settings)
     return None
 
 
@@ -169,5 +169,6 @@ def read_sides(
 def _of_numbers(file: NumberedEdges) -> UndirectedGraph:
     ids = column_of(np.arange(1, file.n + 1, dtype=np.int64))
     graph = UndirectedGraph.from_edges(file.edges[:, 0] - 1, file.edges[:, 1] - 1, ids)
-    rows = {"rows_read": len(file.edges), "edges": graph.n_edges, "duplicates": graph.repeated}
+    read = len(file.edges) + sum(file.dropped.values())
+    rows = {"rows_read": read, "edges": graph.n_edges, "duplicates": graph.repeated, **file.dropped}
     return replace(graph, account=account({**rows, f"{DROPPED}self_loops": graph.self_loops}))

@@ -7,7 +7,7 @@ it.
 
 Three storeys: flows above pipeline above kernels. In the pipeline, from below: bounds, columns,
 redact, errors, extras, events, settings, picture, formats and placement, store, graphs, stages,
-results, report, rules, notify, lineage, run, questions, versions, repair.
+results, report, rules, notify, stale, lineage, run, questions, versions, repair.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ BELOW_FLOWS = [
     *BELOW_STAGES,
     "bicliq.pipeline.stages.*",
     "bicliq.pipeline.notify",
+    "bicliq.pipeline.stale",
     "bicliq.pipeline.lineage",
     "bicliq.pipeline.run",
     "bicliq.pipeline.questions.*",
@@ -90,6 +91,7 @@ MAY_IMPORT: dict[str, list[str]] = {
     ],
     "bicliq.pipeline.lineage": BASE,
     "bicliq.pipeline.notify": [*BASE, "bicliq.pipeline.store.*", "bicliq.pipeline.rules"],
+    "bicliq.pipeline.stale": [*BASE, "bicliq.pipeline.store.*", "bicliq.pipeline.notify"],
     "bicliq.pipeline.run": [
         *BELOW_STAGES,
         "bicliq.kernels",

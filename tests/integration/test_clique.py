@@ -264,7 +264,7 @@ def test_the_random_bench_refuses_what_cannot_be_drawn(capsys, arguments, messag
 
 def test_the_projected_bench_shows_each_stage_with_the_data_on_either_machine(capsys):
     arguments = ["projected-cliques", "southern-women", "--project", "right", "--min-shared", "1"]
-    assert invoke([*arguments, "--min-shared", "3", "--runs", "1", "--backend", "cpu", "--json"]) == 0
+    assert bench(*arguments, "--min-shared", "3", "--runs", "1", "--backend", "cpu", "--json") == 0
     ways = json.loads(capsys.readouterr().out)["ways"]
     assert [(way["min_shared"], way["data_backend"]) for way in ways] == [
         (1, "cpu"),
@@ -282,7 +282,7 @@ def test_the_projected_bench_shows_each_stage_with_the_data_on_either_machine(ca
             assert sum(stages.values()) == pytest.approx(way["seconds"]["total"])
         else:
             assert way["data_backend"] == "cuda"
-    assert invoke([*arguments, "--runs", "1"]) == 0
+    assert bench(*arguments, "--runs", "1") == 0
     assert "maximum clique of projected tables" in capsys.readouterr().out
-    assert invoke([*arguments[:2], "southern-women", "--project", "middle"]) == 2
+    assert bench(*arguments[:2], "southern-women", "--project", "middle") == 2
     assert "'middle' is not one of" in capsys.readouterr().err
