@@ -13,6 +13,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -366,9 +367,21 @@ class CheckSettings(_Frozen):
 
 
 def _webhook(url: str) -> str:
-    if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", url):
-        raise ValueError("write a URL, as in https://hooks.example.com/services/x")
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # of the port, or of brackets; its text would show a password
+        known = False
+    if not known or re.search(r"[\x00-\x20\x7f]", url):
+        raise ValueError(
+            "write a URL, as in https://hooks.example.com/services/x or https://user:password@host/path, with :, /, ? and"
+            " # of a password as %3A, %2F, %3F and %23"
+        )
     return url
+
+
+SECRET = (("notify", "webhook"), ("notify", "lineage"))
+"""Settings whose values no message shows."""
 
 
 class NotifySettings(_Frozen):
@@ -562,7 +575,8 @@ def _sentence(problem: Any, arguments: dict[str, Any]) -> str:
     reason = problem["msg"].removeprefix("Value error, ")
     if isinstance(value, dict | BaseModel):  # what is wrong is how several settings go together
         return f"setting {'.'.join(map(str, place))}: {reason}".replace("setting :", "settings:")
-    return f"{_source(place, arguments)} {value!r}: {reason}"
+    shown = "***" if place in SECRET else repr(value)
+    return f"{_source(place, arguments)} {shown}: {reason}"
 
 
 def _source(place: tuple[Any, ...], arguments: dict[str, Any]) -> str:

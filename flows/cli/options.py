@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     from bicliq.pipeline.settings import Settings
 
-EXIT_OTHER, EXIT_INPUT, EXIT_LIMIT, EXIT_INTERRUPTED = 1, 2, 3, 130
+EXIT_OTHER, EXIT_INPUT, EXIT_LIMIT = 1, 2, 3
+EXIT_SIGNALLED = 128
+"""And the number of the signal."""
 
 PANELS = {
     "ingest": "Input",
@@ -94,15 +96,8 @@ TAKES: dict[str, tuple[str, ...]] = {
     "compact": ("search.threads", "store"),
     "prune": ("store",),
     "update": (
-        "ingest",
-        "search.memory_limit",
-        *HOW,
-        "versions",
-        "cluster",
-        "notify",
-        "-notify.stale_hours",
-        "data_backend",
-        "store",
+        *("ingest", "search.memory_limit", *HOW, "versions", "cluster", "checks"),
+        *("notify", "-notify.stale_hours", "data_backend", "store"),
     ),
     "watch": (*ALL, "-search.max_bicliques", "-search.on_limit"),
     "top": ("store",),
