@@ -455,7 +455,13 @@ def groups_table(record: Record) -> Group:
         sizes = f"{group['n_left']:,}", f"{group['n_right']:,}"
         share = [f"{group['share']:.2%}"] if covers else []
         table.add_row(str(rank), *sizes, value, *share, _members(group["left"]), _members(group["right"]))
-    said.append(table if groups else f"no group{known or ' of these sizes'}")
+    said.append(
+        table
+        if groups
+        else f"no group: {record['why_none']}"
+        if record["why_none"]
+        else f"no group{known or ' of these sizes'}"
+    )
     if record["left_out"]:
         said.append(
             "left out: " + ", ".join(f"{n:,} ({why.replace('_', ' ')})" for why, n in record["left_out"].items())

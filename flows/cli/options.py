@@ -202,9 +202,15 @@ def in_options(sentence: str) -> str:
     """
     from bicliq.pipeline.settings import fields_of
 
-    names = "|".join(path[-1] for path, _ in fields_of())
+    names = "|".join([*(path[-1] for path, _ in fields_of()), *OF_QUESTIONS])
     return re.sub(rf"(?<![\w.-])({names}) = ({_VALUE}(?:(?:, | or ){_VALUE})*)", _as_option, sentence)
 
+
+OF_QUESTIONS = (
+    *("by", "containing", "within", "min_surprise", "max_left", "max_right", "max_left_degree", "max_right_degree"),
+    *("project", "min_shared", "diverse"),
+)
+"""Arguments of questions that are options, too, but no settings."""
 
 _VALUE = r"(?:'[^']*'|true\b|false\b|[0-9][0-9.]*)"
 

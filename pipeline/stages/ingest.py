@@ -26,6 +26,7 @@ from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.errors import CapacityError, InputError
 from bicliq.pipeline.events import say, tell, warn
 from bicliq.pipeline.formats import EdgeBatch, Edges, EdgeSource, open_edges, read_batches
+from bicliq.pipeline.formats.forms import told_forms
 from bicliq.pipeline.graphs.bipartite import ROW_GROUP
 from bicliq.pipeline.placement.where import CPU_DATA, Backend, Place, place_data
 from bicliq.pipeline.redact import without_secrets
@@ -34,6 +35,7 @@ from bicliq.pipeline.stages.column_on_disk import ColumnOnDisk
 from bicliq.pipeline.stages.edge_table import EdgesOnDisk, EdgeTable
 from bicliq.pipeline.stages.host_rows import HostRows, KeptRows, loops_among
 from bicliq.pipeline.stages.ingest_policies import filtered, no_rows
+from bicliq.pipeline.stages.label_kinds import refuse_mixed
 from bicliq.pipeline.stages.limits import MemoryRoom
 from bicliq.pipeline.stages.sorted_runs import SortedRuns
 from bicliq.pipeline.stages.uniting import unite
@@ -274,7 +276,10 @@ def _read_table(
     table = place.run(lambda chosen: _read_by(opened, settings, progress, chosen, memory_limit, **how))
     if len(table.left) == 0:
         raise InputError(f"{opened.uri}: no edge is left: {_dropped(table.summary)}; check the filters and the columns")
-    table.summary["assumed"] = list(map(without_secrets, opened.assumed))
+    refuse_mixed(opened, (table.left_ids, table.right_ids))
+    alike, said = told_forms(opened.uri, {"left": table.left_ids, "right": table.right_ids})
+    table.summary["noted"] |= alike
+    table.summary["assumed"] = list(map(without_secrets, (*opened.assumed, *said)))
     for sentence in table.summary["assumed"]:
         say("assumed", sentence)
     table.summary["columns"] = opened.columns
