@@ -7,11 +7,10 @@ since they bring the kernels and NumPy with them, which `bicliq --help` can do w
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -36,10 +35,9 @@ from pydantic_settings import (
 
 from bicliq.pipeline.bounds import MOST_THREADS
 from bicliq.pipeline.times import LONGEST, parse_duration, parse_jump, parse_time
-from bicliq.pipeline.variables import OTHER_VARIABLES
+from bicliq.pipeline.variables import OTHER_VARIABLES, PREFIX, did_you_mean, variable_of
 
 SETTINGS_FILE = "bicliq.toml"
-PREFIX = "BICLIQ__"
 
 Format = Literal[
     "auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency", "matrix", "baskets", "cxt", "gmt", "jsonl",
@@ -561,17 +559,6 @@ def fields_of(model: type[BaseModel] = Settings) -> Iterator[tuple[tuple[str, ..
             yield (name,), field
 
 
-def variable_of(path: Iterable[object]) -> str:
-    """Name of the variable that holds a setting.
-
-    Examples
-    --------
-    >>> variable_of(("search", "min_left"))
-    'BICLIQ__SEARCH__MIN_LEFT'
-    """
-    return PREFIX + "__".join(map(str, path)).upper()
-
-
 def _refuse_unknown_variables() -> None:
     """Refuse a variable that looks like a setting and is none, as a key of the settings file."""
     from bicliq.pipeline.errors import InputError
@@ -579,13 +566,8 @@ def _refuse_unknown_variables() -> None:
     known = {variable_of(path) for path, _ in fields_of()} | OTHER_VARIABLES.keys()
     for name in sorted(os.environ):
         if name.upper().startswith("BICLIQ_") and name.upper() not in known:
-            guess = _did_you_mean(name.upper(), known)
+            guess = did_you_mean(name.upper(), known)
             raise InputError(f"variable {name}: there is no such setting{guess}; correct its name, or unset it")
-
-
-def _did_you_mean(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, sorted(known), 1)
-    return f" (did you mean {near[0]}?)" if near else ""
 
 
 def _sentence(problem: Any, arguments: dict[str, Any]) -> str:
@@ -593,7 +575,7 @@ def _sentence(problem: Any, arguments: dict[str, Any]) -> str:
     place, value = problem["loc"], problem["input"]
     if problem["type"] == "extra_forbidden":
         siblings = {".".join(path[: len(place)]) for path, _ in fields_of() if path[: len(place) - 1] == place[:-1]}
-        guess = _did_you_mean(".".join(map(str, place)), siblings)
+        guess = did_you_mean(".".join(map(str, place)), siblings)
         return f"{_source(place, arguments)}: there is no such setting{guess}"
     reason = problem["msg"].removeprefix("Value error, ")
     if isinstance(value, dict | BaseModel):  # what is wrong is how several settings go together

@@ -1,4 +1,12 @@
-"""Variables of the environment that Bicliq reads beside its settings."""
+"""Variables of the environment: how those of settings are called, and what is read beside them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+PREFIX = "BICLIQ__"
+"""How the variables of settings begin."""
 
 OTHER_VARIABLES = {
     "BICLIQ_CORRUPTIONS": "How often the tests damage a store.",
@@ -16,3 +24,26 @@ OTHER_VARIABLES = {
     "BICLIQ_TRACEBACK": "Not empty: an error of the command line shows its traceback.",
 }
 """Variables that are no settings; any other that begins with ``BICLIQ_`` is refused."""
+
+
+def variable_of(path: Iterable[object]) -> str:
+    """Name of the variable that holds a setting.
+
+    Examples
+    --------
+    >>> variable_of(("search", "min_left"))
+    'BICLIQ__SEARCH__MIN_LEFT'
+    """
+    return PREFIX + "__".join(map(str, path)).upper()
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a question that names what was likely meant, or nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("treads", ["threads", "side"])
+    ' (did you mean threads?)'
+    """
+    near = difflib.get_close_matches(name, sorted(known), 1)
+    return f" (did you mean {near[0]}?)" if near else ""
