@@ -74,7 +74,9 @@ def refuse_twins(side: str, known: pa.Array, new: pa.Array) -> None:
     new = pc.cast(new, pa.string())
     pointed, plain = pc.match_substring_regex(new, FLOAT), pc.match_substring_regex(new, NUMBER)
     without = pc.replace_substring_regex(new, r"\.0+$", "")
-    twins = pc.if_else(pointed, without, pc.if_else(plain, pc.binary_join_element_wise(new, "0", "."), None))
+    twins = pc.if_else(
+        pointed, without, pc.if_else(plain, pc.binary_join_element_wise(new, "0", "."), pa.scalar(None, pa.string()))
+    )
     there = pc.index(pc.is_in(twins, value_set=known, skip_nulls=True), True).as_py()
     if there >= 0:
         raise InputError(
