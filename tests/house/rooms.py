@@ -76,7 +76,7 @@ MAY_IMPORT: dict[str, list[str]] = {
         "bicliq.kernels.cpu",
         "bicliq.kernels.cuda.*",
     ],  # it knows what can run where
-    "bicliq.pipeline.store": [*BASE, "bicliq.kernels", "bicliq.pipeline.formats.words", "bicliq.pipeline.placement.*"],
+    "bicliq.pipeline.store": [*BASE, "bicliq.kernels", "bicliq.pipeline.placement.*"],
     "bicliq.pipeline.results": [*BASE, "bicliq.pipeline.store.*", "bicliq.pipeline.graphs.*"],
     "bicliq.pipeline.graphs": [
         *BASE,
