@@ -43,6 +43,11 @@ class Reading(TypedDict, total=False):
     quotes: bool
     multiline: bool
     null_values: Iterable[str]
+    skip: int
+    comment: str | None
+    strip: bool
+    fold: str | None
+    split: str | None
     duplicates: Literal["first", "sum", "max", "error"]
     min_weight: float | None
     min_value: float | None

@@ -13,6 +13,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -35,26 +36,10 @@ from pydantic_settings import (
 
 from bicliq.pipeline.bounds import MOST_THREADS
 from bicliq.pipeline.times import LONGEST, parse_duration, parse_jump, parse_time
+from bicliq.pipeline.variables import OTHER_VARIABLES
 
 SETTINGS_FILE = "bicliq.toml"
 PREFIX = "BICLIQ__"
-
-OTHER_VARIABLES = {
-    "BICLIQ_CORRUPTIONS": "How often the tests damage a store.",
-    "BICLIQ_DATA": "Folder of the larger graphs of tests and benchmarks.",
-    "BICLIQ_FAULTS": "How many faults the tests let happen to commands at work.",
-    "BICLIQ_FAULTS_SEED": "Which ones.",
-    "BICLIQ_LARGE_TABLE": "Not empty: tests take a hundred million edges all the way with 2 GiB.",
-    "BICLIQ_LOAD": "How many runs, and how many versions, the tests make one after the other.",
-    "BICLIQ_GPU_MEMORY": "Bytes of a GPU that a search may take.",
-    "BICLIQ_FUZZ": "How many arguments, ill-formed or not, the tests give each kernel.",
-    "BICLIQ_HOME": "This repository, for `prefect deploy`.",
-    "BICLIQ_LANES": "Instruction set of the kernels: avx512, avx2 or portable.",
-    "BICLIQ_NOTEBOOK_STORE": "Store of the notebooks.",
-    "BICLIQ_TEST_TIMES": "How often the tests run each bad input.",
-    "BICLIQ_TRACEBACK": "Not empty: an error of the command line shows its traceback.",
-}
-"""Variables that are no settings; any other that begins with ``BICLIQ_`` is refused."""
 
 Format = Literal[
     "auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency", "matrix", "baskets", "cxt", "gmt", "jsonl",
@@ -89,6 +74,10 @@ class IngestSettings(_Frozen):
         " text; text: they stay text.",
     )
     delimiter: str | None = Field(None, description="Field separator of CSV files: one character, or tab.")
+    skip: int = Field(0, ge=0, lt=2**31, description="Lines to leave out at the top of a text file.")
+    comment: str | None = Field(
+        None, description="What begins the lines of a text file that are left out, as ! or //; they are counted."
+    )
     encoding: str | None = Field(
         None,
         description="Encoding of a text file that is no UTF-8: utf-16, cp1252, latin-1, or what else Python reads.",
@@ -104,6 +93,19 @@ class IngestSettings(_Frozen):
         NULL_WORDS,
         description="Words of CSV files that mean a missing value, with commas between them; an empty list: only an"
         " empty field does.",
+    )
+    strip: bool = Field(
+        True, description="Whether blanks around labels are left out, and counted; if not, they are part of the label."
+    )
+    fold: str | None = Field(
+        None,
+        description="Labels that are united: case (JAM is jam), unicode (composed letters are decomposed ones), or"
+        " case,unicode.",
+    )
+    split: str | None = Field(
+        None,
+        description="What stands between several ids in one field (A;B;C); lists in brackets, ['a', 'b'], are taken"
+        " apart as well.",
     )
     duplicates: Literal["first", "sum", "max", "error"] = Field(
         "first", description="What the weight of a repeated edge is, or that repetition is an error."
@@ -152,6 +154,20 @@ class IngestSettings(_Frozen):
             )
         return mark
 
+    @field_validator("comment")
+    @classmethod
+    def _begins_a_line(cls, mark: str | None) -> str | None:
+        if mark is not None and (not mark.strip() or "\n" in mark or "\r" in mark):
+            raise ValueError("write what such a line begins with, as !, # or //")
+        return mark
+
+    @field_validator("fold")
+    @classmethod
+    def _forms(cls, forms: str | None) -> str | None:
+        if forms is not None and not set(forms.split(",")) <= {"case", "unicode"}:
+            raise ValueError("write case, unicode, or case,unicode")
+        return forms
+
     @field_validator("encoding")
     @classmethod
     def _of_text(cls, name: str | None) -> str | None:
@@ -174,6 +190,14 @@ class IngestSettings(_Frozen):
         if isinstance(text, str):
             parse_jump(text, "1")
         return text
+
+    @model_validator(mode="after")
+    def _lines_are_rows(self) -> IngestSettings:
+        if self.comment is not None and self.multiline:
+            raise ValueError("comment and multiline contradict each other: a line of a field may begin like a comment")
+        if self.split is not None and self.split == self.delimiter:
+            raise ValueError(f"split and delimiter are both {self.split!r}; one of them stands between fields")
+        return self
 
     @model_validator(mode="after")
     def _window_is_open(self) -> IngestSettings:
@@ -366,9 +390,21 @@ class CheckSettings(_Frozen):
 
 
 def _webhook(url: str) -> str:
-    if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", url):
-        raise ValueError("write a URL, as in https://hooks.example.com/services/x")
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # of the port, or of brackets; its text would show a password
+        known = False
+    if not known or re.search(r"[\x00-\x20\x7f]", url):
+        raise ValueError(
+            "write a URL, as in https://hooks.example.com/services/x or https://user:password@host/path, with :, /, ? and"
+            " # of a password as %3A, %2F, %3F and %23"
+        )
     return url
+
+
+SECRET = (("notify", "webhook"), ("notify", "lineage"))
+"""Settings whose values no message shows."""
 
 
 class NotifySettings(_Frozen):
@@ -562,7 +598,8 @@ def _sentence(problem: Any, arguments: dict[str, Any]) -> str:
     reason = problem["msg"].removeprefix("Value error, ")
     if isinstance(value, dict | BaseModel):  # what is wrong is how several settings go together
         return f"setting {'.'.join(map(str, place))}: {reason}".replace("setting :", "settings:")
-    return f"{_source(place, arguments)} {value!r}: {reason}"
+    shown = "***" if place in SECRET else repr(value)
+    return f"{_source(place, arguments)} {shown}: {reason}"
 
 
 def _source(place: tuple[Any, ...], arguments: dict[str, Any]) -> str:

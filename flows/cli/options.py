@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     from bicliq.pipeline.settings import Settings
 
-EXIT_OTHER, EXIT_INPUT, EXIT_LIMIT, EXIT_INTERRUPTED = 1, 2, 3, 130
+EXIT_OTHER, EXIT_INPUT, EXIT_LIMIT = 1, 2, 3
+EXIT_SIGNALLED = 128
+"""And the number of the signal."""
 
 PANELS = {
     "ingest": "Input",
@@ -94,15 +96,8 @@ TAKES: dict[str, tuple[str, ...]] = {
     "compact": ("search.threads", "store"),
     "prune": ("store",),
     "update": (
-        "ingest",
-        "search.memory_limit",
-        *HOW,
-        "versions",
-        "cluster",
-        "notify",
-        "-notify.stale_hours",
-        "data_backend",
-        "store",
+        *("ingest", "search.memory_limit", *HOW, "versions", "cluster", "checks"),
+        *("notify", "-notify.stale_hours", "data_backend", "store"),
     ),
     "watch": (*ALL, "-search.max_bicliques", "-search.on_limit"),
     "top": ("store",),
@@ -207,9 +202,15 @@ def in_options(sentence: str) -> str:
     """
     from bicliq.pipeline.settings import fields_of
 
-    names = "|".join(path[-1] for path, _ in fields_of())
+    names = "|".join([*(path[-1] for path, _ in fields_of()), *OF_QUESTIONS])
     return re.sub(rf"(?<![\w.-])({names}) = ({_VALUE}(?:(?:, | or ){_VALUE})*)", _as_option, sentence)
 
+
+OF_QUESTIONS = (
+    *("by", "containing", "within", "min_surprise", "max_left", "max_right", "max_left_degree", "max_right_degree"),
+    *("project", "min_shared", "diverse"),
+)
+"""Arguments of questions that are options, too, but no settings."""
 
 _VALUE = r"(?:'[^']*'|true\b|false\b|[0-9][0-9.]*)"
 

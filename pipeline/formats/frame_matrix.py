@@ -64,7 +64,7 @@ def matrix_table(
     table = pa.table(
         {
             "left": left if rows is None else rows.take(left),
-            "right": labels_of(list(labels.values()), settings).take(pa.array(owners)),
+            "right": labels_of(list(labels.values()), settings)[0].take(pa.array(owners)),
             "weight": pa.concat_arrays(weights) if weights else pa.array([], pa.float64()),
         }
     )

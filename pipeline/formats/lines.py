@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.columns import wants_weight
 from bicliq.pipeline.formats.encoded import encoding_advice, open_text
-from bicliq.pipeline.formats.labels import plain_numbers
+from bicliq.pipeline.formats.labels import plain_numbers, tidy
 from bicliq.pipeline.formats.problems import DROP_NULLS
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 from bicliq.pipeline.formats.words import shown
@@ -49,7 +49,9 @@ class Neighbours:
 
 
 def text_lines(uri: str, settings: IngestSettings) -> Iterator[tuple[int, str]]:
-    """Numbered lines of a UTF-8 file, without their ends; blank ones as well.
+    """Numbered lines of a text file, without their ends; blank ones as well.
+
+    Without those that are to be left out.
 
     Raises
     ------
@@ -57,7 +59,10 @@ def text_lines(uri: str, settings: IngestSettings) -> Iterator[tuple[int, str]]:
         At the first line that is no UTF-8 text.
     """
     with open_text(uri, settings.encoding) as file:
+        mark = None if settings.comment is None else settings.comment.encode()
         for number, line in enumerate(file, 1):
+            if number <= settings.skip or (mark is not None and line.startswith(mark)):
+                continue
             try:
                 text = (line.removeprefix(codecs.BOM_UTF8) if number == 1 else line).decode()
             except UnicodeDecodeError as error:
@@ -113,10 +118,8 @@ def edge_batches(source: EdgeSource, found: Iterable[Neighbours]) -> Iterator[Ed
 def _batch(source: EdgeSource, some: _Collected) -> EdgeBatch:
     lines = np.repeat(np.array(some.lines, np.int64), some.degrees)
     owners = pa.array(np.repeat(np.arange(len(some.left)), some.degrees))
-    columns = {
-        "left": labels_of(some.left, source.settings).take(owners),
-        "right": labels_of(some.right, source.settings),
-    }
+    (left, of_left), (right, of_right) = (labels_of(side, source.settings) for side in (some.left, some.right))
+    columns = {"left": left.take(owners), "right": right}
     if some.values:
         values = pa.array(some.values, pa.float64(), from_pandas=True)
         columns |= dict.fromkeys(("value", "weight") if wants_weight(source.settings) else ("value",), values)
@@ -130,32 +133,29 @@ def _batch(source: EdgeSource, some: _Collected) -> EdgeBatch:
                 row = pc.index(pc.is_null(column), True).as_py()
                 what = "cell is no number" if role in ("value", "weight") else f"{role} id is missing (null)"
                 raise InputError(f"{place(row)}: a {what}; fill it in, or {DROP_NULLS}")
-    return EdgeBatch(pa.record_batch(columns), place)
+    stripped = of_left + of_right
+    return EdgeBatch(pa.record_batch(columns), place, noted={"stripped": stripped} if stripped else {})
 
 
-def labels_of(values: Sequence[Label], settings: IngestSettings) -> pa.Array:
-    """Labels of a side: numbers where all are plain ones, else text; null where one is missing.
+def labels_of(values: Sequence[Label], settings: IngestSettings) -> tuple[pa.Array, int]:
+    """Labels of a side, and how many lost blanks around them.
+
+    Numbers where all are plain ones, else text; null where one is missing.
 
     Examples
     --------
-    >>> labels_of(["7", " 12 "], IngestSettings()).to_pylist()
-    [7, 12]
-    >>> labels_of(["007", "NA"], IngestSettings()).to_pylist()
+    >>> labels, stripped = labels_of(["7", " 12 "], IngestSettings())
+    >>> labels.to_pylist(), stripped
+    ([7, 12], 1)
+    >>> labels_of(["007", "NA"], IngestSettings())[0].to_pylist()
     ['007', None]
     """
     if values and isinstance(values[0], int):
         numbers = pa.array(values, pa.int64())
-        return numbers.cast(pa.string()) if settings.ids == "text" else numbers
-    text = without_missing(pc.utf8_trim_whitespace(pa.array(values, pa.string())), settings)
+        return numbers.cast(pa.string()) if settings.ids == "text" else numbers, 0
+    text, stripped = tidy(pa.array(values, pa.string()), settings, typed=True)
     numbers = None if settings.ids == "text" else plain_numbers(text)
-    return text if numbers is None else numbers
-
-
-def without_missing(text: pa.Array, settings: IngestSettings) -> pa.Array:
-    """Text, null where it is empty or a word for a missing value."""
-    words = pa.array(["", *settings.null_values], pa.string())
-    missing = pc.is_in(text, value_set=words)
-    return pc.if_else(missing, None, text) if pc.any(missing).as_py() else text
+    return text if numbers is None else numbers, stripped
 
 
 def refuse_line(uri: str, number: int, line: str, what: str) -> InputError:

@@ -96,7 +96,7 @@ def read_matrix_market(source: str, settings: IngestSettings) -> NumberedEdges:
             if rows != columns:
                 raise InputError(
                     f"{source}, line {number}: {rows} rows and {columns} columns are two sets of vertices;"
-                    " give a square matrix, or project a side with --project left or right"
+                    " give a square matrix, or project a side with project = 'left' or 'right'"
                 )
             size = rows, declared
             continue

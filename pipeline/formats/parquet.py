@@ -22,8 +22,7 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import file_system
 from bicliq.pipeline.formats.columns import SAMPLE, choose_columns
 from bicliq.pipeline.formats.files import input_errors, open_bytes
-from bicliq.pipeline.formats.labels import plain_numbers
-from bicliq.pipeline.formats.lines import without_missing
+from bicliq.pipeline.formats.labels import plain_numbers, tidy
 from bicliq.pipeline.formats.problems import DROP_NULLS, first_failing
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource, Layout
 from bicliq.pipeline.formats.times import unix_seconds
@@ -163,7 +162,12 @@ def typed_batches(source: EdgeSource, batches: Iterable[pa.RecordBatch]) -> Iter
         given = {role: batch.column(name) for role, name in source.columns.items()}
         given, rows, noted = _without_lists(source, given)
         place = partial(_place, source.uri, first, rows)
-        columns = {role: _column(source, role, column, place) for role, column in given.items()}
+        columns: dict[str, pa.Array] = {}
+        stripped = 0
+        for role, column in given.items():
+            columns[role], changed = _column(source, role, column, place)
+            stripped += changed
+        noted = {**noted, "stripped": stripped} if stripped else noted
         yield EdgeBatch(pa.record_batch(columns), place, noted=noted)
         first += batch.num_rows
 
@@ -200,8 +204,12 @@ def is_list(kind: pa.DataType) -> bool:
     return any(getattr(pa.types, f"is_{name}")(kind) for name in names)
 
 
-def _column(source: EdgeSource, role: str, column: pa.Array, place: Callable[[int], str]) -> pa.Array:
-    """A column as int64 or text (ids), float64 (weight, value), or Unix seconds (time)."""
+def _column(source: EdgeSource, role: str, column: pa.Array, place: Callable[[int], str]) -> tuple[pa.Array, int]:
+    """A column as int64 or text (ids), float64 (weight, value), or Unix seconds (time).
+
+    And how many labels lost blanks around them.
+    """
+    stripped = 0
     where = f"column {source.columns[role]} ({role})"
     convert = {"weight": _weights, "value": _weights, "time": unix_seconds}.get(role, to_labels)
     try:
@@ -212,13 +220,13 @@ def _column(source: EdgeSource, role: str, column: pa.Array, place: Callable[[in
         row = first_failing(convert, column)
         raise InputError(f"{place(row)}, {where}: {shown(str(column[row]))} {brief(error)}") from None
     if role in ("left", "right") and pa.types.is_string(found.type):
-        found = without_missing(pc.utf8_trim_whitespace(found), source.settings)
+        found, stripped = tidy(found, source.settings, typed=True)
     if found.null_count and source.settings.nulls == "error":
         row = pc.index(pc.is_null(found), True).as_py()
         raise InputError(f"{place(row)}, {where}: a value is missing (null); fill it in, or {DROP_NULLS}")
     if role in source.text_sides and not pa.types.is_string(found.type):
-        return pc.cast(found, pa.string())
-    return found
+        found = pc.cast(found, pa.string())
+    return found, stripped
 
 
 # ---- labels --------------------------------------------------------------------------------------

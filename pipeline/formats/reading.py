@@ -11,9 +11,10 @@ from bicliq.pipeline.formats.adjacency import adjacency_batches
 from bicliq.pipeline.formats.baskets import baskets_batches, context_batches, gmt_batches, refuse_one_set
 from bicliq.pipeline.formats.columns import wants_time
 from bicliq.pipeline.formats.containers import open_duckdb, open_parquet_matrix, open_sheet
+from bicliq.pipeline.formats.csv_heads import csv_layout
 from bicliq.pipeline.formats.files import Files, files_of, input_errors, size_of
+from bicliq.pipeline.formats.forms import in_forms
 from bicliq.pipeline.formats.heads import (
-    csv_layout,
     konect_layout,
     mtx_layout,
     refuse_choice,
@@ -223,4 +224,5 @@ def read_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     for part in source.files:
         read = READERS.get(part.format, text_batches) if part.table is None else table_batches
         with input_errors(part.uri):
-            yield from read(part)
+            for batch in read(part):
+                yield in_forms(part, batch)

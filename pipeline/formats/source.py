@@ -51,6 +51,8 @@ class Layout:
         Declared sizes, which no index may exceed; 0: not declared.
     rows
         Declared number of edges; None: not declared.
+    one_set
+        Whether the file says that both columns are of one set of vertices.
     value
         Position of the column that ties a row's labels only where it is not 0, as in the entries of
         a matrix; None: every row is an edge.
@@ -72,6 +74,7 @@ class Layout:
     n_left: int = 0
     n_right: int = 0
     rows: int | None = None
+    one_set: bool = False
     value: int | None = None
     assumed: tuple[str, ...] = ()
 

@@ -22,7 +22,7 @@ from bicliq.pipeline.results.counterparts import counterparts
 from bicliq.pipeline.store.biclique_reader import Int64s
 from bicliq.pipeline.store.bicliques import SCHEMA
 from bicliq.pipeline.store.choice import EVERYTHING, Choice
-from bicliq.pipeline.store.labels import read_hashes
+from bicliq.pipeline.store.labels import nearest, read_hashes
 from bicliq.pipeline.store.results import Run, open_run
 from bicliq.pipeline.store.versions import Layer, hashes_of, layers_of, net_changes
 from bicliq.pipeline.store.worth import Surprise
@@ -230,7 +230,9 @@ class Changes:
             asked = pa.array(list(by_label), pa.string())
             unknown = asked.filter(pc.invert(pc.is_in(asked, value_set=pa.concat_arrays(known))))
             if len(unknown):
-                raise InputError(f"weights: {unknown[0].as_py()!r} is no {side} label of either run; leave it out")
+                label = unknown[0].as_py()
+                near = nearest(label, *known)
+                raise InputError(f"weights: {label!r} is no {side} label of either run; leave it out{near}")
 
     @cached_property
     def _found(self) -> dict[Kind, pa.Table]:

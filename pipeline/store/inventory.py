@@ -20,7 +20,7 @@ from bicliq.pipeline.store.local_disk import NO_FILE, writer_lives
 from bicliq.pipeline.store.log import PRUNED
 from bicliq.pipeline.store.records import StoredFile, named_files
 
-FOLDERS = ("graphs", "runs", "cliques", "publications", "claims")
+FOLDERS = ("graphs", "runs", "cliques", "publications", "claims", "quarantine")
 """Folders of a store in which there is nothing but what is listed in `pipeline.store.layout`."""
 
 NAMES = ("run.json", "graph.json")

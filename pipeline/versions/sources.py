@@ -190,6 +190,7 @@ def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, d
         return source.settings
     given = {name: getattr(asked, name) for name in asked.model_fields_set}
     before = {name: value for name, value in known["policies"].items() if value is not None}
+    before.setdefault("strip", False)  # a run of before knew no such setting, and kept blanks
     if delete:
         before.pop("window", None)
         before["duplicates"] = before["duplicates"].replace("sum", "first").replace("max", "first")

@@ -42,6 +42,7 @@ from bicliq.pipeline.store.records import STORED, named_files
 from bicliq.pipeline.store.sizes import rank
 from bicliq.pipeline.store.states import OpenedRun, latest_run, read_run
 from bicliq.pipeline.store.versions import APPEARED, VANISHED, Layer, layers_of, parts_of
+from bicliq.pipeline.versions.batches import check_batch
 from bicliq.pipeline.versions.compact import compact, why_heavy
 from bicliq.pipeline.versions.difference import AnyChanges, Difference, Step
 from bicliq.pipeline.versions.layer import (
@@ -194,6 +195,7 @@ class _Update:
         self._parent = store.run(parent)
         self._before = read_run(self._parent)
         _refuse_unfit(self._parent, self._before)
+        self._checks: list[dict[str, Any]] = []
         self.committed: dict[str, Any] | None = None  # the record of the version, where layers hold it
         self._source = taken_from(source, self._origin["reading"], settings.ingest, delete=delete)
 
@@ -208,10 +210,17 @@ class _Update:
             extended = self._extended()
             refuse_changed(self._files)
         if extended.record.graph == self._graph:
+            self._check(extended, 0)
             self._remember()
             return self._without_change(self._parent.run, "nothing", self._why_nothing(extended), extended)
         with self._folder.claim("update"):
             return self._commit(extended)
+
+    def _check(self, extended: Extended, cost: int) -> None:
+        """Check what is joined before it is joined; what is taken away is not checked."""
+        if not self._delete:
+            asked, files = self._settings.checks, len(self._files)
+            self._checks = check_batch(self._store, self._before.asked, extended, files, cost, asked)
 
     def _extended(self) -> Extended:
         """Read the table, and make the graph of the version."""
@@ -307,6 +316,7 @@ class _Update:
                 gone = Step(read_graph(self._store.graph(self._graph)), self._graph, extended.gone, True, least)
                 steps = [gone, *(step for step in steps if len(step.edges[0]))]
             changes = Difference(steps)
+            self._check(extended, changes.cost)
             way = changes.way(int(self._published[0]["bicliques"]))
         asked = {
             "run": self._folder.run,
@@ -329,6 +339,7 @@ class _Update:
                 "rows_read": extended.record.summary["rows_read"],
                 "edges": len(extended.left),
                 "unchanged": extended.unchanged,
+                "checks": self._checks,
                 "gone": len(extended.gone[0]),
                 "dropped_by_window": int(extended.record.summary["dropped_by_window"]),
                 **dict.fromkeys(("appeared", "vanished", "seconds")),
@@ -489,7 +500,7 @@ class _Update:
             "seconds": asked["update"]["seconds"],
             "created": moment_after(str(before["created"])),
             "files": [],
-            "checks": [],
+            "checks": self._checks,
             "machine": machine_facts(),
         }
         record["manifest"]["largest"] = self._largest(record, before, written)
@@ -546,6 +557,7 @@ class _Update:
             dropped_by_window=0 if extended is None else int(extended.record.summary["dropped_by_window"]),
             **changed,
             **{name: manifest[name] for name in OF_THE_MANIFEST},
+            checks=self._checks,
             workers=0 if stands is None else int(stands["update"]["workers"]),
             placement={} if stands is None else stands["update"]["placement"],
             bytes=added,

@@ -38,14 +38,21 @@ class Case:
     @property
     def options(self) -> list[str]:
         """What is asked, as options of the command line."""
+        flags = {True: "--", False: "--no-"}
         return [
-            word for name, value in self.asked.items() for word in (f"--{name.replace('_', '-')}", str(value)) if word
+            word
+            for name, value in self.asked.items()
+            for word in ([f"{flags[value]}{name}"] if isinstance(value, bool) else [f"--{name}", str(value)])
         ]
 
 
 MATRIX, BASKETS = {"format": "matrix"}, {"format": "baskets"}
 
 ENUMERATED = (
+    Case("c01-quoted-empty.csv", refused="line 2, column link"),
+    Case("c01-quoted-empty.csv", 1, asked={"nulls": "drop"}),
+    Case("c02-headerless.dat", 2, asked={"header": False}),
+    Case("c04-numbered.csv", 2, asked={"left": "1", "right": "0"}),
     Case("c05-lad.lad", refused="LAD"),
     Case("c05-lad.lad", refused="LAD", asked={"format": "adjacency"}),
     Case("c07-matrix01.txt", refused="matrix"),
@@ -54,10 +61,13 @@ ENUMERATED = (
     Case("c08-context.cxt", 4, groups=(("o1", "a1 a2"), ("o2", "a1 a3"), ("o1 o2", "a1"), ("o1 o3", "a2"))),
     Case("c09-xmarks.csv", refused="matrix"),
     Case("c09-xmarks.csv", 4, asked=MATRIX),
+    Case("c15-sep.csv", 2),
     Case("c17-otu.txt", 5, asked=MATRIX),
     Case("c19-ragged.csv", 9, asked=BASKETS),
+    Case("c21-listcells.csv", 2, asked={"split": ","}),
     Case("c23-zeros.mtx", 2),
     Case("c26-baskets.txt", 6, asked=BASKETS),
+    Case("c28-annot.gaf", 1, asked={"comment": "!", "left": "1", "right": "4"}, groups=(("P1 P2", "G:1"),)),
 )
 
 
@@ -107,6 +117,17 @@ def test_two_columns_of_ones_are_a_matrix_where_that_is_said():
 def test_a_series_of_lists_is_baskets_by_its_index(capsys):
     runpy.run_path(str(CASES / "c14-series.py"))
     assert capsys.readouterr().out.split() == ["2"]
+
+
+@pytest.mark.parametrize("name", ["c18-spaces.csv", "c29-pairs.txt", "c31-repeated.csv"])
+def test_a_triangle_is_a_clique_of_three(name, capsys):
+    assert bicliq.clique(CASES / name).size == 3
+    assert invoke(["clique", str(CASES / name), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["size"], found["repeated"], found["self_loops"]) == (
+        3,
+        *((2, 2) if name.startswith("c31") else (0, 0)),
+    )
 
 
 def test_a_lad_file_is_one_graph_for_cliques():
