@@ -1,4 +1,4 @@
-"""Bytes that no writer of ours made, and codecs that a machine lacks, at the door of the extension."""
+"""Bytes that no writer of ours made, and codecs that a machine lacks."""
 
 from __future__ import annotations
 

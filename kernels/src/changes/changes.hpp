@@ -449,9 +449,9 @@ class Remains {
   Span span_of_some(Some some) const { return {stack_.data() + some.first, stack_.data() + some.last}; }
 
   /// Left vertices before `settled` have no new edge to the right ones any more. Of one that has,
-  /// either the new neighbours go, which is a split of its own, or the vertex does, in a list of this
-  /// split's own, whose front moves up. One that is out comes back where its new neighbours go as
-  /// well: nothing below is maximal then.
+  /// either the new neighbours go, which is a split of its own, or the vertex does, in a list of
+  /// this split's own, whose front moves up. One that is out comes back where its new neighbours go
+  /// as well: nothing below is maximal then.
   void split(Some left, Some right, std::size_t settled, FoundChanges& to) {
     if (!least_.accepts(left.size(), right.size()) || brings_back(right)) return;
     const std::size_t bottom = stack_.size(), n_out = out_.size();
