@@ -8,13 +8,11 @@ never fails because nobody could be told.
 from __future__ import annotations
 
 import base64
-import http.client
 import json
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from bicliq.pipeline.errors import sentence
@@ -22,6 +20,9 @@ from bicliq.pipeline.events import tell, warn
 from bicliq.pipeline.rules import Fitting, find_appeared, find_fitting, has_rules, least_groups, rules_in_words
 from bicliq.pipeline.settings import NotifySettings, Settings
 from bicliq.pipeline.store.results import Run, open_run
+
+if TYPE_CHECKING:
+    import urllib.request
 
 WAIT_SECONDS = 10.0
 """How long a webhook may take to answer."""
@@ -185,6 +186,9 @@ def _escaped(text: str) -> str:
 
 def _post(url: str, content: dict[str, Any], run: str | None) -> None:
     """Send an object; the URL of a webhook is a secret, and only its host is logged."""
+    import http.client
+    import urllib.request  # longer to load than a small search takes
+
     host = urlsplit(url).hostname
     request = _request(url, json.dumps(content, default=str).encode())
     for attempt in range(TRIES):
@@ -201,6 +205,8 @@ def _post(url: str, content: dict[str, Any], run: str | None) -> None:
 
 def _request(url: str, body: bytes) -> urllib.request.Request:
     """Send a body to a URL; a user and a password in it are sent as HTTP asks for them."""
+    import urllib.request
+
     parts = urlsplit(url)
     users, _, place = parts.netloc.rpartition("@")
     bare = urlunsplit(parts._replace(netloc=place))

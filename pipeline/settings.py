@@ -290,21 +290,10 @@ class VersionSettings(_Frozen):
     """How the versions that updates make are kept."""
 
     compact_share: float = Field(
-        0.25,
-        ge=0,
-        description="Bicliques that changed since its base was searched, as a share of all, from which on an update"
-        " writes its version whole, as `bicliq compact` does; inf: never.",
+        0.25, ge=0, description="Share of changed bicliques from which on a version is written whole; inf: never."
     )
-    rebase: bool = Field(
-        False,
-        description="Where another version became the latest while an update was at work, join the edges to that one"
-        " instead of an error.",
-    )
-    one_writer: bool = Field(
-        False,
-        description="No two processes change the store at once: an update needs no object store that creates an object"
-        " only if it is absent.",
-    )
+    rebase: bool = Field(False, description="Join edges to a version that came meanwhile; otherwise it is an error.")
+    one_writer: bool = Field(False, description="No two processes change the store at once (docs/updates.md).")
 
 
 def _true_or_false(value: Any) -> Any:
@@ -470,13 +459,10 @@ class Settings(BaseSettings):
         "bicliq-store", description="The store: a path or an fsspec URL."
     )
     data_backend: Literal["auto", "cpu", "cuda"] = Field(
-        "auto",
-        description="Where ingest, reduce, profile, plan and projections run; auto takes a GPU for large tables.",
+        "auto", description="Where ingest, profile, plan and projections run; auto takes a GPU for large tables."
     )
     second_run: Literal["share", "wait", "refuse"] = Field(
-        "share",
-        description="What to do where another process searches the same run: share its partitions, wait for its end or"
-        " its death, or refuse.",
+        "share", description="Where another process searches the same run: share, wait for its end or death, or refuse."
     )
     force: bool = Field(
         False, description="Search even where the results are expected to be larger than what the disk has free."

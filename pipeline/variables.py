@@ -1,4 +1,4 @@
-"""Names of settings as variables of the environment, and variables that are no settings."""
+"""Variables of the environment: how those of settings are called, and what is read beside them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 PREFIX = "BICLIQ__"
+"""How the variables of settings begin."""
 
 OTHER_VARIABLES = {
     "BICLIQ_CORRUPTIONS": "How often the tests damage a store.",
@@ -37,6 +38,12 @@ def variable_of(path: Iterable[object]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Say which known name was meant by a misspelt one, where one is near."""
+    """Return a question that names what was likely meant, or nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("treads", ["threads", "side"])
+    ' (did you mean threads?)'
+    """
     near = difflib.get_close_matches(name, sorted(known), 1)
     return f" (did you mean {near[0]}?)" if near else ""

@@ -139,6 +139,11 @@ def _explained(error: Exception) -> tuple[str, int, str]:
         return str(error), EXIT_OTHER, kind
     if isinstance(error, OSError | MemoryError):
         return f"{kind}: {error}", EXIT_OTHER, kind
+    if any(words in str(error) for words in ("can't start new thread", "failed to map segment")):
+        advice = (
+            "raise its limit (ulimit -v, ulimit -u, the memory or the pids of a container), or take fewer --threads"
+        )
+        return f"the system gives this process no more threads or memory; {advice}", EXIT_INPUT, kind
     defect = "this is a defect of bicliq; BICLIQ_TRACEBACK=1 shows where it happened"
     return f"{kind}: {error}; {defect}", EXIT_OTHER, kind
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bicliq.pipeline.columns import words_column
+from bicliq.pipeline.columns import values_of, words_column
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import EdgeSource, read_batches
 from bicliq.pipeline.formats.labels import plain_numbers
@@ -77,8 +78,9 @@ def refuse_twins(side: str, known: pa.Array, new: pa.Array) -> None:
     without = pc.replace_substring_regex(new, r"\.0+$", "")
     (zero, point), none = words_column(["0", "."]), pa.nulls(1, pa.string())[0]  # others load pandas
     twins = pc.if_else(pointed, without, pc.if_else(plain, pc.binary_join_element_wise(new, zero, point), none))
-    there = pc.index(pc.is_in(twins, value_set=known, skip_nulls=True), True).as_py()
-    if there >= 0:
+    among = np.flatnonzero(values_of(pc.is_in(twins, value_set=known, skip_nulls=True)))
+    if len(among):
+        there = int(among[0])
         raise InputError(
             f"the {side} id {shown(new[there].as_py())} of this table is new, but the run has"
             f" {shown(twins[there].as_py())}, which is the same number written otherwise; write it as the run has it"

@@ -9,6 +9,7 @@ most, which nobody reads.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -26,7 +27,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from bicliq.pipeline import extras
 from bicliq.pipeline.columns import column_of, values_of
-from bicliq.pipeline.errors import UNANSWERED, DamageError, StorageError, is_timeout
+from bicliq.pipeline.errors import UNANSWERED, CapacityError, DamageError, StorageError, is_timeout
 from bicliq.pipeline.store.local_disk import local_sink, read_regular, refuse_special, walk, writer_lives
 from bicliq.pipeline.store.records import StoredFile, sealed, unsealed
 from bicliq.pipeline.store.sink import HashingSink, hashing_sink
@@ -540,6 +541,11 @@ def storage_errors(action: str, path: str) -> Iterator[None]:
     except MemoryError:  # Arrow's is an ArrowException as well, and says nothing about the storage
         raise
     except (OSError, pa.ArrowException) as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOMEM, errno.EAGAIN):
+            raise CapacityError(
+                f"{path}: cannot {action}: the system gives this process no more memory ({error}); raise its limit"
+                " (ulimit -v, the memory or the pids of a container), or take fewer threads"
+            ) from error
         advice = UNANSWERED if is_timeout(error) else "check the storage and its free space, then run again"
         raise StorageError(f"{path}: cannot {action}: {error}; {advice}") from error
     except Exception as error:

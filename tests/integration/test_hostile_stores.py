@@ -198,3 +198,12 @@ def test_a_store_without_runs_is_said_to_have_none(tmp_path, capsys):
     store.root.write_bytes("cliques/none", b"")
     assert invoke(["verify", "--store", store.uri]) in (0, 1)
     assert "there are no runs in it" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kilobytes", [350_000, 500_000])
+def test_a_limit_of_the_system_is_no_damage(settings, kilobytes):
+    line = ["bash", "-c", f'ulimit -v {kilobytes}; exec "$@"', "-", sys.executable, "-m", "bicliq.flows.cli"]
+    ended = subprocess.run([*line, "verify", "--store", settings.store], capture_output=True, text=True)
+    assert "defect" not in ended.stderr
+    assert "damage" not in ended.stderr
+    assert ended.returncode == 0 or "raise its limit" in ended.stderr or "MemoryError" in ended.stderr

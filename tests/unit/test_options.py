@@ -24,9 +24,8 @@ from bicliq.pipeline.settings import (
     Settings,
     fields_of,
     load_settings,
-    variable_of,
 )
-from bicliq.pipeline.variables import OTHER_VARIABLES
+from bicliq.pipeline.variables import OTHER_VARIABLES, variable_of
 
 ROOT = Path(__file__).parents[2]
 FIELDS = dict(fields_of())
