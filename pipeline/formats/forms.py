@@ -206,14 +206,67 @@ def told_forms(uri: str, sides: Mapping[str, pa.Array]) -> tuple[dict[str, int],
     return counts, tuple(said)
 
 
+def told_beside(uri: str, sides: Mapping[str, tuple[pa.Array, pa.Array]]) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Count the new labels of each side that are like a known one but for case or Unicode forms.
+
+    Parameters
+    ----------
+    uri
+        The table of the new ones, for messages.
+    sides
+        Known labels and new ones of each side.
+
+    Returns
+    -------
+    dict, tuple of str
+        As of `told_forms`.
+
+    Examples
+    --------
+    >>> counts, said = told_beside("t.csv", {"right": (pa.array(["JAM", "tea"]), pa.array(["jam", "oil"]))})
+    >>> counts
+    {'alike_in_the_run_but_for_case': 1}
+    """
+    counts: dict[str, int] = {}
+    said = []
+    for side, (known, new) in sides.items():
+        if not (pa.types.is_string(known.type) and pa.types.is_string(new.type) and len(new)):
+            continue
+        for form in FORMS:
+            places = pc.index_in(_in_form(new, form), value_set=_in_form(known, form))
+            n = len(places) - places.null_count
+            if n:
+                name = f"alike_in_the_run_but_for_{form}"
+                counts[name] = counts.get(name, 0) + n
+                at = pc.index(pc.is_valid(places), True).as_py()
+                what = "case" if form == "case" else "Unicode forms"
+                said.append(
+                    f"{uri}: {n:,} new label{'s' if n > 1 else ''} of the {side} side {'are' if n > 1 else 'is'} in the run but"
+                    f" for {what}, as {new[at].as_py()!a} and {known[places[at].as_py()].as_py()!a}; write"
+                    f" {'them' if n > 1 else 'it'} as there, or begin a new run with fold = '{form}'"
+                )
+    return counts, tuple(said)
+
+
+def _is_ascii(labels: pa.Array) -> bool:
+    data = np.frombuffer(labels.buffers()[2] or b"", np.uint8)
+    return not len(data) or int(data.max()) < FIRST_OTHER
+
+
+def _in_form(labels: pa.Array, form: str) -> pa.Array:
+    """Labels as `folded`; those of ASCII at the speed of memory."""
+    if not _is_ascii(labels):
+        return folded(labels, form)
+    return labels if form == "unicode" else pc.ascii_lower(labels)
+
+
 def _alike(labels: pa.Array, form: str) -> tuple[int, list[str]]:
     if not pa.types.is_string(labels.type) or len(labels) < 2:
         return 0, []
     data = np.frombuffer(labels.buffers()[2], np.uint8)
-    is_ascii = not len(data) or int(data.max()) < FIRST_OTHER
-    if is_ascii and (form == "unicode" or not ((data >= FIRST_CAPITAL) & (data <= LAST_CAPITAL)).any()):
+    if _is_ascii(labels) and (form == "unicode" or not ((data >= FIRST_CAPITAL) & (data <= LAST_CAPITAL)).any()):
         return 0, []
-    other = pc.ascii_lower(labels) if is_ascii else folded(labels, form)
+    other = _in_form(labels, form)
     n = len(labels) - pc.count_distinct(other).as_py()
     if n == 0:
         return 0, []

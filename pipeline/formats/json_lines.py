@@ -13,7 +13,7 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.columns import SAMPLE
 from bicliq.pipeline.formats.in_python import array_of_values
 from bicliq.pipeline.formats.lines import TextLines, refuse_line
-from bicliq.pipeline.formats.parquet import BATCH_ROWS, text_sides, typed_batches, typed_layout
+from bicliq.pipeline.formats.parquet import BATCH_ROWS, text_sides, told_cells, typed_batches, typed_layout
 from bicliq.pipeline.formats.recognise import text_head
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 from bicliq.pipeline.settings import IngestSettings
@@ -34,8 +34,10 @@ def open_json_lines(source: str, size: int, settings: IngestSettings) -> EdgeSou
         source, settings, names, lambda: [[str(found.get(name, "")) for name in names] for _, found in first[:SAMPLE]]
     )
     wanted = {side: names[layout.wanted[side]] for side in ("left", "right")}
-    kinds = {side: _array(source, name, first).type for side, name in wanted.items()}
-    return EdgeSource(source, "jsonl", size, settings, layout, text_sides(kinds, settings))
+    cells = {name: _array(source, name, first) for name in wanted.values()}
+    kinds = {side: cells[name].type for side, name in wanted.items()}
+    said = told_cells(source, cells, settings)
+    return EdgeSource(source, "jsonl", size, settings, layout, text_sides(kinds, settings), assumed=said)
 
 
 def json_batches(source: EdgeSource) -> Iterator[EdgeBatch]:

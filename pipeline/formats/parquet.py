@@ -7,7 +7,7 @@ same way.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from urllib.parse import unquote
@@ -22,6 +22,7 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import file_system
 from bicliq.pipeline.formats.columns import SAMPLE, choose_columns
 from bicliq.pipeline.formats.files import input_errors, open_bytes
+from bicliq.pipeline.formats.forms import told_lists
 from bicliq.pipeline.formats.labels import plain_numbers, tidy
 from bicliq.pipeline.formats.problems import DROP_NULLS, first_failing
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource, Layout
@@ -46,9 +47,31 @@ def open_parquet(source: str, size: int, settings: IngestSettings) -> EdgeSource
         asked = (settings.left, settings.right, settings.weight, settings.time)
         keys = [key for key in folder_keys(source) if key in asked and key not in schema.names]
         layout = typed_layout(source, settings, [*schema.names, *keys], partial(_first_rows, file))
-    known = [*schema.types, *[pa.null()] * len(keys)]  # the label of a folder may be a number or text
+        known = [*schema.types, *[pa.null()] * len(keys)]  # the label of a folder may be a number or text
+        said = _told_lists(source, file, [name for name in names_of_sides(layout) if name in schema.names], settings)
     kinds = {side: known[layout.wanted[side]] for side in ("left", "right")}
-    return EdgeSource(source, "parquet", size, settings, layout, text_sides(kinds, settings))
+    return EdgeSource(source, "parquet", size, settings, layout, text_sides(kinds, settings), assumed=said)
+
+
+def names_of_sides(layout: Layout) -> list[str]:
+    """Names of the columns of the left and right ids."""
+    return [layout.names[at] for at in (layout.left, layout.right)]
+
+
+def told_cells(
+    source: str, columns: Mapping[str, pa.Array | pa.ChunkedArray], settings: IngestSettings
+) -> tuple[str, ...]:
+    """Say which columns of text hold several labels a cell, by their first cells."""
+    text = {
+        name: [cell for cell in cells[:SAMPLE].to_pylist() if isinstance(cell, str)] for name, cells in columns.items()
+    }
+    return told_lists(source, text, settings)
+
+
+def _told_lists(source: str, file: pq.ParquetFile, names: list[str], settings: IngestSettings) -> tuple[str, ...]:
+    for batch in file.iter_batches(SAMPLE, columns=names):
+        return told_cells(source, dict(zip(batch.schema.names, batch.columns, strict=True)), settings)
+    return ()
 
 
 def typed_layout(

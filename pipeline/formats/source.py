@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import pyarrow as pa
 
-from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.settings import Format, IngestSettings
 
-KNOWN = "csv, tsv, parquet, konect, snap, mtx, adjacency, matrix, baskets, cxt, gmt, jsonl, pajek, dl, excel, duckdb"
+KNOWN = ", ".join(name for name in get_args(Format) if name != "auto")
 
 SIDES = {
     "adjacency": ("lines", "neighbours"),

@@ -25,7 +25,15 @@ from bicliq.pipeline.formats.columns import SAMPLE, wants_weight
 from bicliq.pipeline.formats.files import Files
 from bicliq.pipeline.formats.frame_matrix import matrix_table
 from bicliq.pipeline.formats.in_python import array_of_values, basket_columns
-from bicliq.pipeline.formats.parquet import BATCH_ROWS, is_list, text_sides, typed_batches, typed_layout
+from bicliq.pipeline.formats.parquet import (
+    BATCH_ROWS,
+    is_list,
+    names_of_sides,
+    text_sides,
+    told_cells,
+    typed_batches,
+    typed_layout,
+)
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import IngestSettings
@@ -220,7 +228,10 @@ def frame_source(frame: Frame, settings: IngestSettings, kind: str = "table") ->
         layout,
         text_sides(kinds, settings),
         table=table,
-        assumed=frame.assumed,
+        assumed=(
+            *frame.assumed,
+            *told_cells(frame.name, {name: table[name] for name in names_of_sides(layout)}, settings),
+        ),
     )
 
 

@@ -19,7 +19,9 @@ import pyarrow.compute as pc
 
 from bicliq.pipeline.columns import column_of, values_of
 from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.events import say
 from bicliq.pipeline.formats import Edges, open_edges
+from bicliq.pipeline.formats.forms import told_beside
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
 from bicliq.pipeline.graphs.paths import wedges
 from bicliq.pipeline.settings import IngestSettings
@@ -138,6 +140,7 @@ def extend(
     started = time.perf_counter()
     before = _Stored.read(folder, known)
     ids, places = zip(*map(appended, SIDES, before.labels, (table.left_ids, table.right_ids)), strict=True)
+    _tell_forms(table, before.labels, ids)
     if delete:
         ids, places = _without_unknown(before.labels, places)
     else:
@@ -334,6 +337,16 @@ def read_like(known: dict[str, Any], source: Edges, settings: IngestSettings, **
         for side, labels in zip(SIDES, (table.left_ids, table.right_ids), strict=True)
     )
     return replace(table, left_ids=left_ids, right_ids=right_ids, summary={**table.summary, "labels": kinds})
+
+
+def _tell_forms(table: EdgeTable, known: tuple[pa.Array, ...], labels: tuple[pa.Array, ...]) -> None:
+    """Say which labels are new to the graph by their case or Unicode form alone."""
+    sides = {side: (old, every[len(old) :]) for side, old, every in zip(SIDES, known, labels, strict=True)}
+    alike, said = told_beside(table.summary["source"]["uri"], sides)
+    table.summary["noted"] |= alike
+    table.summary["assumed"] = [*table.summary["assumed"], *said]
+    for sentence in said:
+        say("assumed", sentence)
 
 
 def appended(side: str, labels: pa.Array, more: pa.Array) -> tuple[pa.Array, Int64s]:

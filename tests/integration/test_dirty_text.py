@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -319,3 +321,70 @@ def test_a_blank_may_be_the_delimiter(tmp_path):
 @pytest.mark.parametrize("text", ["0 1\n1 0\n", "0 1 1\n1 0 1\n"])
 def test_rows_of_zeros_and_ones_are_not_taken_for_pairs(tmp_path, text):
     assert "format = 'matrix'" in refusal(tmp_path, text, "t.txt")
+
+
+# ---- the same is said at every door --------------------------------------------------------------
+
+
+def written(kind: str, folder: Path) -> Any:
+    columns = {"user": ["ann", "bob", "cid"], "tags": ["a;b", "b;c", "d"]}
+    if kind == "parquet":
+        pq.write_table(pa.table(columns), folder / "t.parquet")
+    elif kind == "jsonl":
+        pl.DataFrame(columns).write_ndjson(folder / "t.jsonl")
+    elif kind == "xlsx":
+        pd.DataFrame(columns).to_excel(folder / "t.xlsx", index=False)
+    else:
+        return {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table}[kind](columns)
+    return folder / f"t.{kind}"
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl", "xlsx", "pandas", "polars", "arrow"])
+def test_cells_that_hold_several_labels_are_said_of_every_table(tmp_path, kind):
+    source = written(kind, tmp_path)
+    said = bicliq.enumerate(source).account["assumed"]
+    assert any("most fields of column 'tags' hold ';'" in sentence for sentence in said)
+    split = bicliq.enumerate(source, split=";").account
+    assert (split["edges"], [sentence for sentence in split["assumed"] if "most fields" in sentence]) == (5, [])
+
+
+@pytest.mark.parametrize("delete", [False, True])
+def test_an_update_says_which_labels_the_run_has_in_another_form(tmp_path, delete):
+    store = tmp_path / "store"
+    bicliq.enumerate({"ann": ["JAM", "tea"], "bob": ["José", "tea"]}, store=store)
+    account = bicliq.update(store, {"ann": ["jam", "oil", "tea"], "bob": ["Jose\u0301"]}, delete=delete).account
+    assert account["noted"] == {"alike_in_the_run_but_for_case": 1, "alike_in_the_run_but_for_unicode": 1}
+    assert "as 'jam' and 'JAM'" in account["assumed"][0]
+    assert "fold = 'case'" in account["assumed"][0]
+    again = bicliq.update(store, {"cid": ["tea", "oil"]}).account
+    assert (again["noted"], again["assumed"]) == ({}, [])
+
+
+def test_comments_and_blanks_are_one_policy_in_baskets_and_matrices(tmp_path):
+    baskets = of_text(tmp_path, "! top\nann, bob\n! mid\nann,cid\n", format="baskets", comment="!")
+    assert edges_of(baskets) == {(2, "ann"), (2, "bob"), (4, "ann"), (4, "cid")}
+    assert baskets.summary["noted"] == {"stripped": 1, "comments": 2}
+    kept = of_text(tmp_path, "ann, bob\nann,cid\n", format="baskets", strip=False)
+    assert {label for _, label in edges_of(kept)} == {"ann", " bob", "cid"}
+    text = "! top\nname,c0, c1\nr0,1,0\n! mid\n r1,0,1\n"
+    matrix = of_text(tmp_path, text, format="matrix", comment="!")
+    assert edges_of(matrix) == {("r0", "c0"), ("r1", "c1")}
+    assert matrix.summary["noted"] == {"stripped": 1, "comments": 2}
+    assert edges_of(read(tmp_path / "t.csv", format="matrix", comment="!", strip=False)) == {
+        ("r0", "c0"),
+        (" r1", " c1"),
+    }
+
+
+def test_baskets_that_begin_like_metadata_are_baskets(tmp_path):
+    text = "@CONVERTED_FROM_TEXT\n@ITEM=1=jam\n@ITEM=2=@tea\n1 2\n@ann 2\n@X\n"
+    table = of_text(tmp_path, text, "t.dat", format="baskets")
+    assert edges_of(table) == {(4, "jam"), (4, "@tea"), (5, "@ann"), (5, "@tea"), (6, "@X")}
+    assert table.summary["noted"] == {"comments": 1}
+
+
+def test_an_update_of_cells_is_read_as_cells(tmp_path):
+    store = tmp_path / "store"
+    bicliq.enumerate({"ann": {"jam": 1, "tea": 0}, "bob": {"jam": 2}}, store=store)
+    account = bicliq.update(store, {"cid": {"jam": 1, "tea": 0}}).account
+    assert (account["edges"], account["dropped"]) == (1, {"by_value": 1})
