@@ -196,6 +196,7 @@ def _modules() -> dict[str, ModuleType]:
 @pytest.fixture
 def card(monkeypatch: pytest.MonkeyPatch) -> Iterator[Card]:
     """A machine with the libraries of a GPU, for which every table is large enough."""
+    kernels.why_not("cuda")  # is asked once a process: the truth is kept, not what is seen below
     for name, module in _modules().items():
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setattr(kernels, "why_not", lambda backend: None)

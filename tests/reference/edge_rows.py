@@ -39,7 +39,7 @@ def expected(rows: list[list[tuple[str, bool]]], columns: int, nulls: set[str], 
     """Edges and counts of rows whose first two columns are left and right; what is wrong is dropped
     and counted."""
     whole = [row for row in rows if len(row) == columns]
-    values = [[None if not quoted and field in nulls else field for field, quoted in row[:2]] for row in whole]
+    values = [[label_of(*field, nulls) for field in row[:2]] for row in whole]
     kept = [tuple(pair) for pair in values if None not in pair]
     present = [[pair[side] for pair in values if pair[side] is not None] for side in (0, 1)]
     numeric = [ids == "auto" and all(map(is_plain_number, labels)) for labels in present]
@@ -51,6 +51,12 @@ def expected(rows: list[list[tuple[str, bool]]], columns: int, nulls: set[str], 
         "dropped_nulls": len(whole) - len(kept),
         "duplicates": len(kept) - len(edges),
     }
+
+
+def label_of(field: str, quoted: bool, nulls: set[str]) -> str | None:
+    """What a field says without blanks around it; None: it is empty, or a bare word for nothing."""
+    label = field.strip()
+    return None if label == "" or (label in nulls and not (quoted and label == field)) else label
 
 
 def is_plain_number(label: str) -> bool:
