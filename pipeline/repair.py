@@ -6,7 +6,6 @@ What cannot be is said, with what to do.
 from __future__ import annotations
 
 import os
-import re
 
 from bicliq.pipeline.errors import BicliqError, DamageError
 from bicliq.pipeline.questions.count_asked import CountAsked
@@ -21,7 +20,7 @@ from bicliq.pipeline.stages.profile import profile, two_hop
 from bicliq.pipeline.stages.publish import publish
 from bicliq.pipeline.stages.search_run import search_run
 from bicliq.pipeline.stages.verify import examine, places_of
-from bicliq.pipeline.store.commits import ATTEMPT, COMMIT, FAILURE, partition_name, partition_record_name
+from bicliq.pipeline.store.commits import ATTEMPT, COMMIT, FAILURE, SUBGRAPH, partition_name, partition_record_name
 from bicliq.pipeline.store.counts import COUNT, COUNT_ATTEMPT, COUNTS_FILE, COUNTS_RECORD, VERTICES_FILE, keys_of
 from bicliq.pipeline.store.folder import is_at_work
 from bicliq.pipeline.store.inventory import FOLDERS, LOCK, Inventory, forgotten, take_inventory
@@ -30,9 +29,6 @@ from bicliq.pipeline.store.log import take_number
 from bicliq.pipeline.store.publications import PLACE as PUBLICATIONS
 from bicliq.pipeline.store.publications import complete_publications, last_number, next_to_number, number_name
 from bicliq.pipeline.store.records import STORED
-
-SUBGRAPH = re.compile(r"partitions/part-(\d{5,})\.(arrow|json)")
-"""Names of a partition's subgraph and of its record."""
 
 INGESTED = {"graph.json", "edges.parquet", "changed.parquet", "left_ids.parquet", "right_ids.parquet"}
 DERIVED = {

@@ -44,16 +44,15 @@ def serve(
     start[/bold] and name it with [bold]prefect config set
     PREFECT_API_URL=http://127.0.0.1:4200/api[/bold].
     """
-    from bicliq.flows.deploy import etl_deployment
-    from bicliq.flows.deploy import serve as stay
-    from bicliq.flows.deployments import read_deployments
     from bicliq.pipeline.errors import InputError
     from bicliq.pipeline.extras import needs
 
     if (edges is None) == (file is None):
         raise InputError("name an edge table, or a --file of deployments, one of the two")
     with needs("flows", "serve"):
-        import prefect  # noqa: F401
+        from bicliq.flows.deploy import etl_deployment
+        from bicliq.flows.deploy import serve as stay
+        from bicliq.flows.deployments import read_deployments
     signal.signal(signal.SIGINT, signal.default_int_handler)  # Prefect's loop puts its own one in its place
     if file is not None:
         given = [each for each, value in context.params.items() if value not in (None, False)]

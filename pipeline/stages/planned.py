@@ -11,9 +11,11 @@ import pyarrow as pa
 import xxhash
 
 from bicliq.pipeline.columns import column_of, values_of
+from bicliq.pipeline.errors import DamageError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_edges, read_graph
 from bicliq.pipeline.placement.where import Placement, place_run
 from bicliq.pipeline.settings import Settings
+from bicliq.pipeline.store.commits import SUBGRAPH
 from bicliq.pipeline.store.layout import PLANNED, RunFolder
 from bicliq.pipeline.store.records import STORED, StoredFile, named_files
 
@@ -146,10 +148,15 @@ def commit_plan(folder: RunFolder, record: PlanRecord, files: Iterable[StoredFil
     """Write plan.json, and return the plan that stands.
 
     On an object store that may be another process's, which came first. What other attempts left is
-    removed.
+    removed, and subgraphs that were cut for another plan, which is damaged.
     """
     stands = folder.commit("plan.json", asdict(record), files)
-    folder.remove(*(name for name in folder.files() if PLANNED.fullmatch(name) and name not in stands[STORED]))
+    there = folder.files()
+    folder.remove(*(name for name in there if PLANNED.fullmatch(name) and name not in stands[STORED]))
+    cut = folder.read_records(name for name in there if SUBGRAPH.fullmatch(name) and name.endswith(".json"))
+    for name, of in cut.items():
+        if not isinstance(of, DamageError) and of.get("plan") != stands["digest"]:
+            folder.remove(name, name.removesuffix("json") + "arrow")
     return plan_record_of(stands)
 
 

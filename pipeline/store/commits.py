@@ -11,7 +11,8 @@ from bicliq.pipeline.store.records import STORED, StoredFile, named_files
 COMMIT = re.compile(r"commits/partition-(\d{5,})\.json")
 FAILURE = re.compile(r"failures/partition-(\d{5,})\.json")
 ATTEMPT = re.compile(r"bicliques/partition=(\d{5,})/part-(\w+)\.parquet")
-"""Names of commit records, of records of failures, and of data files."""
+SUBGRAPH = re.compile(r"partitions/part-(\d{5,})\.(arrow|json)")
+"""Names of commit records, of records of failures, of data files, and of subgraphs with records."""
 
 
 @dataclass(frozen=True)

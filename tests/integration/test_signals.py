@@ -100,10 +100,11 @@ def hard_to_clique(path: Path) -> str:
 
 
 @pytest.mark.parametrize("number", CODES)
-@pytest.mark.parametrize("name", ["count", "find", "clique", "enumerate"])
+@pytest.mark.parametrize("name", ["count", "count all", "find", "clique", "enumerate"])
 def test_answers_that_are_not_stored(tmp_path, many, name, number):
     asked = {
-        "count": ("count", many, "--all", "--max-p", "39", "--max-q", "39", "--method", "levels"),
+        "count": ("count", many, "20", "20", "--method", "levels"),
+        "count all": ("count", many, "--all", "--max-p", "39", "--max-q", "39"),
         "find": ("find", many, "--by", "surprise", "--top", "1000000"),
         "clique": ("clique", hard_to_clique(tmp_path / "hard.clq")),
         "enumerate": ("enumerate", many),

@@ -132,5 +132,8 @@ def test_labels_that_do_not_fit_are_refused_with_a_limit_that_would_do():
 def test_a_window_of_time_that_does_not_fit_is_refused():
     source = pa.table({"l": range(50_000), "r": range(50_000), "t": range(50_000)})
     asked = IngestSettings(left="l", right="r", time="t", window="1h")
-    with small_runs(1 << 10, 1 << 10), pytest.raises(CapacityError, match="a window of time is kept in memory"):
+    with (
+        small_runs(1 << 10, 1 << 10),
+        pytest.raises(CapacityError, match="a window of time is read in memory, and for its 50,000 rows"),
+    ):
         ingest(source, fresh_store(), asked, memory_limit=1 << 20)
