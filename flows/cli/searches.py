@@ -210,7 +210,10 @@ def count(
         flag = idle[0].replace("_", "-")
         raise InputError(f"--{flag} is for counts that go to a store, partition by partition; name one with --store")
     if prefect:
-        from bicliq.flows.count import count_flow
+        from bicliq.pipeline.extras import needs
+
+        with needs("flows", "--prefect"):
+            from bicliq.flows.count import count_flow
 
         record = count_flow(edges, vars(asked), settings.model_dump(mode="json"))
     elif in_store:

@@ -41,7 +41,10 @@ def update(
     from bicliq.flows.cli import console
 
     if prefect:
-        from bicliq.flows.update import update_flow
+        from bicliq.pipeline.extras import needs
+
+        with needs("flows", "--prefect"):
+            from bicliq.flows.update import update_flow
 
         given = settings.model_dump(mode="json", exclude_unset=True)
         record = update_flow(edges, {**given, "store": settings.store}, run, delete)

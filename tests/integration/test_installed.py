@@ -156,6 +156,8 @@ def test_the_core_answers_every_question(core, tmp_path):
         (f"run {WOMEN} --store s --scheduler tcp://127.0.0.1:1", "dask", "cluster"),
         (f"run {WOMEN} --store s --no-local", "dask", "cluster"),
         (f"run {WOMEN} --store s --prefect", "prefect", "flows"),
+        (f"count {WOMEN} 2 2 --store s --prefect", "prefect", "flows"),
+        ("update more.csv --store s --prefect", "prefect", "flows"),
         (f"serve {WOMEN} --store s", "prefect", "flows"),
         (f"estimate {WOMEN} --picture p.svg", "matplotlib", "plots"),
         (f"run {WOMEN} --store s3://bucket/s", "s3fs", "s3"),
