@@ -120,11 +120,3 @@ def test_any_two_runs_are_compared_by_their_labels(tmp_path, shop):
     changes = changes_between(open_run(shop.store, other.run), before)
     assert [row["left"] for row in changes.appeared.to_pylist()] == [["aaa", "ann", "bob"]]
     assert [row["left"] for row in changes.vanished.to_pylist()] == [["ann", "bob", "cid"]]
-
-
-def test_numbers_that_became_text_are_the_same_labels(tmp_path):
-    settings = load_settings(store=str(tmp_path / "s"), **HERE)
-    run(csv(tmp_path / "base.csv", [(1, 10), (2, 10)], "left,right"), settings)
-    update(csv(tmp_path / "new.csv", [("x", 10)], "left,right"), settings)
-    (grown,) = bicliq.open(settings.store).changes().top("appeared")
-    assert (grown["how"], grown["left"], grown["other"]["left"]) == ("grown", ["1", "2", "x"], ["1", "2"])

@@ -45,7 +45,7 @@ def test_the_columns_and_their_kinds_are_said_with_every_run(tmp_path, capsys):
         assert "left: zip (text), right: item (numbers)" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("odd", ["007", "+5", "-0", "1e3", "1.0", "0x1F", "9223372036854775808", "1_000", "٣"])
+@pytest.mark.parametrize("odd", ["007", "+5", "-0", "1e3", "0x1F", "9223372036854775808", "1_000", "٣"])
 @pytest.mark.parametrize("at", [0, 1, 70_000])
 def test_one_label_that_no_number_is_written_like_makes_its_side_text(tmp_path, odd, at):
     rows = [f"{i},{i % 7}" for i in range(70_000)]

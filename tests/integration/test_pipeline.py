@@ -89,7 +89,7 @@ def test_workers_do_not_change_the_set(store, client, partitions):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_random_graphs_agree_with_brute_force(store, seed):
-    sizes = np.random.default_rng(seed).integers(1, 25, 2)
+    sizes = np.random.default_rng(seed).integers(1, 25, 2).tolist()
     graph = random_graph(*sizes, density=0.1 + 0.08 * seed, seed=seed)
     run = finished(store, graph=graph, partitions=1 + seed)
     assert bicliques_of(open_run(store, run).table(ids=False)) == brute_force(graph)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 import xxhash
 
-from bicliq.pipeline.errors import DamageError, StorageError
+from bicliq.pipeline.errors import DamageError, InputError, StorageError
 from bicliq.pipeline.store.commits import Commit, commit_name, data_name
 from bicliq.pipeline.store.folder import storage_errors
 from bicliq.pipeline.store.inventory import take_inventory
@@ -70,8 +70,8 @@ def test_an_unwritable_store_is_a_storage_error(tmp_path):
         Store.open(str(tmp_path / "store"))
 
 
-def test_an_unknown_protocol_is_a_storage_error():
-    with pytest.raises(StorageError, match="fsspec URL"):
+def test_an_unknown_protocol_is_refused():
+    with pytest.raises(InputError, match="fsspec URL"):
         Store.open("nosuch://bucket/store")
 
 
@@ -310,11 +310,11 @@ def test_a_writer_killed_in_the_middle_shows_no_file(tmp_path):
 def test_only_a_file_that_is_missing_is_not_there(tmp_path, monkeypatch, error):
     folder = Store.open(str(tmp_path)).graph("g")
 
-    def info(path: str) -> None:
+    def stat(path: str) -> None:
         raise error
 
     assert not folder.has("graph.json")
-    monkeypatch.setattr(folder.fs, "info", info)
+    monkeypatch.setattr("bicliq.pipeline.store.folder.os.stat", stat)
     with pytest.raises(KeyboardInterrupt if error is KeyboardInterrupt else StorageError):
         folder.has("graph.json")
 
