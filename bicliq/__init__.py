@@ -35,10 +35,10 @@ Examples
 What is wrong is one sentence; every error is a `BicliqError`:
 
 >>> try:
-...     bicliq.enumerate([["jam", None]])
+...     bicliq.enumerate({"ann": ["jam", None]})
 ... except bicliq.InputError as error:
 ...     print(error)
-list of baskets, row 1, column right (right): a value is missing (null); fill it in, or drop such rows with nulls = 'drop'
+baskets by name, row 1, column right (right): a value is missing (null); fill it in, or drop such rows with nulls = 'drop'
 >>> errors = bicliq.BackendError, bicliq.CapacityError, bicliq.LimitReached, bicliq.StorageError
 >>> all(issubclass(error, bicliq.BicliqError) for error in errors)
 True

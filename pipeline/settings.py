@@ -426,6 +426,7 @@ class NotifySettings(_Frozen):
     stale_hours: float | None = Field(
         None,
         gt=0,
+        le=LONGEST / 3600,
         allow_inf_nan=False,
         description="Hours without a new version of the store after which serve and watch tell of it, and runs says so.",
     )

@@ -36,6 +36,7 @@ def who_logs_what(monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that a test calls sets up the log for itself, and not for the tests after it."""
     monkeypatch.setattr(LOGGER, "handlers", list(LOGGER.handlers))
     monkeypatch.setattr(LOGGER, "level", LOGGER.level)
+    monkeypatch.setattr(LOGGER, "propagate", True)  # `serve` ends it
     LOGGER.manager._clear_cache()
 
 

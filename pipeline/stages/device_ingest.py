@@ -206,6 +206,8 @@ class DeviceRows:
 
     def valued(self, least: float | None) -> None:
         """Whether the cell of a matrix is an edge: matrices are read by the CPU."""
+        if least is not None:
+            raise NotOnDevice("min_value is for matrices")
 
     def distinct(self) -> Any:
         """Whether the two labels are different text."""

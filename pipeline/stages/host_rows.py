@@ -98,6 +98,11 @@ class HostRows:
     def valued(self, least: float | None) -> pa.Array | None:
         """Whether the cell of a matrix is an edge."""
         if "value" not in self.edges.schema.names:
+            if least is not None and self.batch.edges.num_rows:
+                raise InputError(
+                    f"{self.batch.place(0)}: min_value is for cells of a matrix, and this is a row of an edge table;"
+                    " leave it out, name the weight and say min_weight, or say format = 'matrix' if it is one"
+                )
             return None
         value = self.edges["value"]
         return (

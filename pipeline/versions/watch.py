@@ -100,32 +100,31 @@ class Watch:
 
     Parameters
     ----------
-        place
-            A folder or prefix, a glob, or a file; a path or an fsspec URL.
-        settings
-            As for `pipeline.run.run`, for the first files, and for
-            `pipeline.versions.update.update`.
-        replace
-            Take a file that changed anew, in place of what it held, instead of an error.
-        settle
-            Seconds after which a new file must be what it was, so that it is taken.
-        quarantine
-            Set a file aside that cannot be taken, instead of an error, and go on with the others.
+    place
+        A folder or prefix, a glob, or a file; a path or an fsspec URL.
+    settings
+        As for `pipeline.run.run`, for the first files, and for
+        `pipeline.versions.update.update`.
+    replace
+        Take a file that changed anew, in place of what it held, instead of an error.
+    settle
+        Seconds after which a new file must be what it was, so that it is taken.
+    quarantine
+        Set a file aside that cannot be taken, instead of an error, and go on with the others.
 
     Examples
     --------
-        >>> import fsspec
-        >>> from bicliq.pipeline.settings import Settings
-    from bicliq.pipeline.stages.edge_table import POLICIES
-        >>> watch = Watch("memory://arrive", Settings(store="memory://watched"), settle=0)
-        >>> for name, rows in (("1.csv", "ann,jam bob,jam"), ("2.csv", "cid,jam")):
-        ...     with fsspec.open(f"memory://arrive/{name}", "w") as table:
-        ...         print("user,item", *rows.split(), sep="\n", file=table)
-        ...     taken = watch.take()
-        >>> taken.files, taken.update.edges, taken.update.bicliques
-        (('memory:///arrive/2.csv',), 1, 1)
-        >>> watch.take().files
-        ()
+    >>> import fsspec
+    >>> from bicliq.pipeline.settings import Settings
+    >>> watch = Watch("memory://arrive", Settings(store="memory://watched"), settle=0)
+    >>> for name, rows in (("1.csv", "ann,jam bob,jam"), ("2.csv", "cid,jam")):
+    ...     with fsspec.open(f"memory://arrive/{name}", "w") as table:
+    ...         print("user,item", *rows.split(), sep="\n", file=table)
+    ...     taken = watch.take()
+    >>> taken.files, taken.update.edges, taken.update.bicliques
+    (('memory:///arrive/2.csv',), 1, 1)
+    >>> watch.take().files
+    ()
     """
 
     def __init__(

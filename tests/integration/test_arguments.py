@@ -62,6 +62,16 @@ TEXTS = {
     "--weight": "no such column",
     "--time": "no such column",
     "--delimiter": ",,",
+    "--comment": " ",
+    "--encoding": "nonsense",
+    "--fold": "nonsense",
+    "--window-jump": "-1",
+    "--objectives": "nonsense",
+    "--max-bytes": "nonsense",
+    "--memory-limit": "nonsense",
+    "--memory-budget": "nonsense",
+    "--webhook": "nonsense",
+    "--lineage": "nonsense",
     "--since": "yesterday",
     "--until": "yesterday",
     "--window": "a month",
@@ -231,11 +241,25 @@ def test_what_contradicts_itself_is_refused_in_one_line(line, words, folder, cap
     assert words in refusal(capsys, line, folder)
 
 
-def test_json_leaves_standard_output_empty_where_something_is_wrong(folder, capsys):
-    refusal(capsys, ["enumerate", "t.csv", "--left", "nobody", "--json"], folder)
+def failure(capsys: pytest.CaptureFixture[str], line: list[str]) -> dict[str, Any]:
+    """Demand that a command fails with one object on standard output, and says so on the other."""
+    code = invoke([*line, "--json"])
+    said = capsys.readouterr()
+    (written,) = said.out.splitlines()
+    wrong = json.loads(written)
+    assert set(wrong) == {"error", "kind", "exit_code"}
+    assert wrong["exit_code"] == code
+    assert f"bicliq: {wrong['error']}" == said.err.splitlines()[-1]
+    return wrong
+
+
+def test_json_says_what_is_wrong_as_one_object(folder, capsys):
+    wrong = failure(capsys, ["enumerate", "t.csv", "--left", "nobody"])
+    assert (wrong["kind"], wrong["exit_code"]) == ("InputError", 2)
+    assert "nobody" in wrong["error"]
     limited = ["--left", "user", "--right", "item", "--max-bicliques", "1", "--on-limit", "error"]
-    assert invoke(["run", "t.csv", "--store", "s", "--local", *limited, "--json"]) == 3
-    assert capsys.readouterr().out == ""
+    wrong = failure(capsys, ["run", "t.csv", "--store", "s", "--local", *limited])
+    assert (wrong["kind"], wrong["exit_code"]) == ("LimitReached", 3)
 
 
 def test_json_is_utf8_whatever_the_locale_and_a_table_is_shown_as_far_as_the_locale_can(tmp_path):

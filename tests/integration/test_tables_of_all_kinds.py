@@ -105,6 +105,9 @@ def test_cells_are_weights_where_these_are_asked_for(tmp_path):
     (tmp_path / "m.csv").write_text("name,jam,tea\nann,2,5\nbob,0,7\n")
     assert groups(tmp_path / "m.csv", format="matrix", min_weight=5) == {(("ann", "bob"), ("tea",))}
     assert groups(tmp_path / "m.csv", format="matrix", min_value=6) == {(("bob",), ("tea",))}
+    (tmp_path / "e.csv").write_text("who,what\nann,jam\n")
+    with pytest.raises(bicliq.InputError, match=r"e\.csv, line 2: min_value is for cells of a matrix"):
+        groups(tmp_path / "e.csv", min_value=6)
 
 
 def test_what_was_taken_for_names_is_said(tmp_path):
