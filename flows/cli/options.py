@@ -98,7 +98,7 @@ TAKES: dict[str, tuple[str, ...]] = {
     "compact": ("search.threads", "store"),
     "prune": ("store",),
     "update": (
-        *("ingest", "search.memory_limit", *HOW, "versions", "cluster", "checks"),
+        *("ingest", "search.memory_limit", *HOW, "versions", "cluster", "checks", "force"),
         *("notify", "-notify.stale_hours", "data_backend", "store"),
     ),
     "watch": (*ALL, "-search.max_bicliques", "-search.on_limit"),
