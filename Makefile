@@ -10,7 +10,7 @@ SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/*)
 # all that it imports (0.35 s instead of 0.14 for --help).
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup setup-dev wheel demo test test-checked sanitize-cpu sanitize-address sanitize-thread test-gpu sanitize-gpu faults fuzz load sbom audit lint docs gallery bench clean
+.PHONY: setup setup-dev wheel demo test test-checked sanitize-cpu sanitize-address sanitize-thread odr test-gpu sanitize-gpu faults fuzz load sbom audit lint docs gallery bench clean
 
 # What a run needs: the kernels for the best instruction set of this processor.
 # `make demo WHEEL=dist/….whl` compiles nothing.
@@ -124,6 +124,11 @@ sanitize-address: .venv/tools
 	$(call sanitized,address,asan,tests/unit/test_biclique_file.py tests/property/test_device_row_groups.py)
 sanitize-thread: .venv/tools
 	$(call sanitized,thread,tsan)
+
+# One name, one thing: two classes or functions of one name that differ in a module are undefined
+# behaviour, which only a compiler that sees the whole module can tell. Ten minutes on a core.
+odr: .venv/tools
+	$(call build,wheel,build/odr-wheel,build-dir=build/odr cmake.define.BICLIQ_LANES=portable cmake.define.BICLIQ_TESTS=ON cmake.define.BICLIQ_ODR=ON)
 
 # Tests that need an NVIDIA GPU; each is skipped, with its reason, where there is none. First: pip
 # install -e '.[gpu]'
