@@ -188,6 +188,7 @@ lint: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	@mkdir -p $(TYPED) && ln -sfn $(CURDIR)/bicliq/*.py $(CURDIR)/bicliq/py.typed $(addprefix $(CURDIR)/,kernels pipeline flows) $(TYPED)
+	@ln -sfn $(CURDIR)/benchmarks build/typed
 	cd build/typed && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml --cache-dir $(CURDIR)/.mypy_cache
 	$(BIN)/python -m pytest -q tests/house
 
@@ -203,7 +204,7 @@ gallery: setup-dev
 
 # Our seconds beside the published programs'; BICLIQ_DATA names the folder of the larger graphs.
 bench: setup
-	$(BIN)/bicliq bench enumerate
+	$(BIN)/python -m benchmarks enumerate
 
 clean:
 	rm -rf .venv build dist demo-store .pytest_cache .mypy_cache .ruff_cache

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from bicliq.pipeline.formats.tables import from_matrix
     from bicliq.pipeline.results.answers import Estimate, Groups
     from bicliq.pipeline.results.bicliques import Bicliques
-    from bicliq.pipeline.versions.update import UpdateRecord
+    from bicliq.pipeline.versions.update_record import UpdateRecord
 
 __all__ = [
     "BackendError",
@@ -103,7 +103,7 @@ _HOMES = {
     "pipeline.formats.tables": ("from_matrix",),
     "pipeline.results.answers": ("Estimate", "Groups"),
     "pipeline.results.bicliques": ("Bicliques",),
-    "pipeline.versions.update": ("UpdateRecord",),
+    "pipeline.versions.update_record": ("UpdateRecord",),
 }
 """Modules, and what each gives when it is first asked for: importing takes next to nothing."""
 

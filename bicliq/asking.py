@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict, Unpack, overload
 
-import fsspec
-
+from bicliq.pipeline.extras import file_system
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.questions.clique import CliqueQuestion, answer
 from bicliq.pipeline.questions.count import count_run, count_table
@@ -18,6 +17,7 @@ from bicliq.pipeline.questions.count_asked import CountAsked
 from bicliq.pipeline.results.bicliques import Bicliques
 from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import Settings, load_settings
+from bicliq.pipeline.store.account import account_of
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 
@@ -28,7 +28,10 @@ Backend = Literal["auto", "cpu", "cuda"]
 class Reading(TypedDict, total=False):
     """How a table is read, and what of it is kept: the fields of `pipeline.IngestSettings`."""
 
-    format: Literal["auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency"]
+    format: Literal[
+        "auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency", "matrix", "baskets", "cxt", "gmt",
+        "jsonl", "pajek", "dl", "excel", "duckdb",
+    ]  # fmt: skip
     left: str | None
     right: str | None
     weight: str | None
@@ -41,6 +44,7 @@ class Reading(TypedDict, total=False):
     null_values: Iterable[str]
     duplicates: Literal["first", "sum", "max", "error"]
     min_weight: float | None
+    min_value: float | None
     since: str | None
     until: str | None
     window: str | None
@@ -74,6 +78,11 @@ class Clique:
     proven: bool
     cliques: list[list[Any]] | None
     record: dict[str, Any] = field(repr=False)
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """What became of the rows of the table: see `pipeline.store.account`."""
+        return account_of(self.record)
 
 
 def enumerate(
@@ -163,7 +172,7 @@ def _in_memory(edges: Edges, settings: Settings) -> Bicliques:
 
 def _forget(store: str) -> None:
     """Empty a store in memory."""
-    system, path = fsspec.core.url_to_fs(store)
+    system, path = file_system(store)
     if system.exists(path):
         system.rm(path, recursive=True)
 
@@ -295,8 +304,6 @@ def clique(
     >>> bicliq.clique(friends)
     Clique(size=3, members=['ann', 'bob', 'cid'], proven=True, cliques=None)
     """
-    if project is None and "sides" not in reading:
-        reading = {**reading, "sides": "source-target"}
     settings = load_settings(ingest=read_as(reading), search={"backend": backend, "threads": threads})
     record = answer(
         edges,

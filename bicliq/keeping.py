@@ -9,8 +9,8 @@ from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.results.bicliques import Bicliques
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.store.results import open_run
-from bicliq.pipeline.versions.update import UpdateRecord
 from bicliq.pipeline.versions.update import update as update_run
+from bicliq.pipeline.versions.update_record import UpdateRecord
 
 
 def open(store: Place, run: str | None = None) -> Bicliques:

@@ -9,6 +9,7 @@ from prefect import flow, task
 from bicliq.flows.artifacts import artifacts
 from bicliq.flows.notices import HOOKS
 from bicliq.flows.tasks import STAGE, ended, settings_of
+from bicliq.flows.turns import in_turn
 from bicliq.flows.words import many
 from bicliq.pipeline.events import tell
 from bicliq.pipeline.questions.clique import CliqueQuestion, answer
@@ -39,6 +40,7 @@ def clique_task(
 
 
 @flow(name="bicliq-clique", flow_run_name="clique {source}", persist_result=False, **HOOKS)
+@in_turn
 def clique(
     source: str,
     question: dict[str, Any] | None = None,

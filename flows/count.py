@@ -10,12 +10,14 @@ from prefect import flow, task
 from bicliq.flows.artifacts import artifacts, show_search
 from bicliq.flows.notices import HOOKS
 from bicliq.flows.tasks import STAGE, check_task, ended, ingest_task, quiet_dask, settings_of
+from bicliq.flows.turns import in_turn
 from bicliq.flows.words import many
 from bicliq.pipeline.events import tell
 from bicliq.pipeline.questions.count_asked import CountAsked, check_count_backends
 from bicliq.pipeline.questions.count_partitions import count_partitions, plan_count
 from bicliq.pipeline.questions.count_tables import publish_counts
 from bicliq.pipeline.report.page import write_report
+from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 
@@ -52,6 +54,7 @@ def publish_counts_task(
 
 
 @flow(name="bicliq-count", flow_run_name="count {source}", persist_result=False, **HOOKS)
+@in_turn
 def count_flow(source: str, asked: dict[str, Any], settings: dict[str, Any] | None = None) -> dict[str, Any]:
     """Take an edge table to (p,q)-counts in the store.
 
@@ -78,7 +81,8 @@ def count_flow(source: str, asked: dict[str, Any], settings: dict[str, Any] | No
         run, method = plan_count_task(ingested["graph"], asked, values)
         check_task(run, ingested["summary"], values)
         counted = count_task(run, method, asked, values)
-        record: dict[str, Any] = publish_counts_task(run, method, counted, asked, values)
+        found = publish_counts_task(run, method, counted, asked, values)
+        record: dict[str, Any] = {**found, **account(ingested["summary"])}
         rows = [{name: str(row[name]) for name in ("p", "q", "count")} for row in record["counts"][:SHOWN]]
         shown.table(f"counts-{run}", rows, f"(p,q)-counts, the first {SHOWN} at most")
         shown.page(write_report(open_run(tree.store, run)), "the counts as one page")

@@ -2,28 +2,30 @@
 
 Three processes take part. The Prefect server keeps the schedule and says when a run is due; this
 one asks it every few seconds, and starts a process for each run. Without a server there is nobody
-who could say so: hence one is required.
+who could say so: hence one is required. Each of the three may die at any time (`flows.served`,
+`flows.automations`, `flows.turns`).
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
+import signal
+from collections.abc import Callable
 from typing import Any
 
+from bicliq.flows.automations import HEARTBEAT_SECONDS, WATCHED, register_automations
 from bicliq.flows.deployments import Deployment, anywhere
+from bicliq.flows.served import BEGINS_WITHIN, ServedDeployments
 from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.events import LOGGER
 from bicliq.pipeline.settings import Settings
 
 NEEDS_A_SERVER = (
     "start one with `prefect server start`, and name it with `prefect config set"
     " PREFECT_API_URL=http://127.0.0.1:4200/api` or in the variable PREFECT_API_URL"
 )
-DEAD_AFTER = 60
-"""Seconds without a sign of life after which a run counts as dead, and another may start.
-
-The least that Prefect takes.
-"""
 
 
 def etl_deployment(
@@ -58,7 +60,9 @@ def etl_deployment(
     return found
 
 
-def serve(deployments: list[Deployment], *, take_over: bool = False) -> None:
+def serve(
+    deployments: list[Deployment], *, take_over: bool = False, ready: Callable[[str], None] | None = None
+) -> None:
     """Register deployments with their schedules and stay to run them, until interrupted.
 
     Parameters
@@ -67,26 +71,51 @@ def serve(deployments: list[Deployment], *, take_over: bool = False) -> None:
         Those to run.
     take_over
         Whether a deployment of such a name that has another table or store may be replaced.
+    ready
+        Called with the name of each deployment, as soon as it is registered.
 
     Raises
     ------
+    KeyboardInterrupt
+        At SIGINT, SIGTERM and SIGHUP, which end it; runs that are on their way are ended, too.
     InputError
         If there is no server, or a name is taken.
 
     Notes
     -----
     Runs of a deployment never overlap: one that is due while another is on its way is cancelled,
-    since the next one does what is missing. The schedules are not paused when this process ends:
-    another one that serves the same names goes on with them, and begins with what was due in
-    between. `prefect.yaml` declares such deployments for work pools.
+    since the next one does what is missing. Of runs that died before, the first look makes an end,
+    so that what is due starts. The schedules are not paused when this process ends: another one
+    that serves the same names goes on with them, and begins with what was due in between.
+    `prefect.yaml` declares such deployments for work pools.
     """
-    from prefect import serve as stay
+    from prefect.runner import Runner
 
+    LOGGER.propagate = False  # Prefect's root logger would say all again
     require_server()
     if not take_over:
         for deployment in deployments:
             _refuse_another(f"{deployment.flow.name}/{deployment.name}", deployment.parameters)
-    stay(*[_registered(deployment) for deployment in deployments], pause_on_shutdown=False)
+    register_automations()
+    served = ServedDeployments(deployments)
+    served.look()
+    runner = Runner(heartbeat_seconds=HEARTBEAT_SECONDS, limit=None, pause_on_shutdown=False)
+    runner.handle_sigterm = _interrupt  # type: ignore[method-assign]  # its own ends with a traceback
+    signal.signal(signal.SIGHUP, _interrupt)
+    for deployment in deployments:
+        runner.add_deployment(_registered(deployment))
+        if ready is not None:
+            ready(f"{deployment.flow.name}/{deployment.name}")
+    served.look_until_the_end()
+    try:
+        asyncio.run(runner.start())
+    finally:
+        served.end()
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    """Answer a signal as Ctrl-C is answered."""
+    signal.raise_signal(signal.SIGINT)
 
 
 def deployment_name(source: str, store: str) -> str:
@@ -106,7 +135,7 @@ def _registered(deployment: Deployment) -> Any:
     from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy
 
     one_at_a_time = ConcurrencyLimitConfig(
-        limit=1, collision_strategy=ConcurrencyLimitStrategy.CANCEL_NEW, grace_period_seconds=DEAD_AFTER
+        limit=1, collision_strategy=ConcurrencyLimitStrategy.CANCEL_NEW, grace_period_seconds=BEGINS_WITHIN
     )
     return deployment.flow.to_deployment(
         name=deployment.name,
@@ -115,7 +144,7 @@ def _registered(deployment: Deployment) -> Any:
         interval=deployment.interval,
         concurrency_limit=one_at_a_time,
         description=(deployment.flow.__doc__ or "").strip().split("\n")[0],
-        tags=["bicliq"],
+        tags=["bicliq", WATCHED],
     )
 
 

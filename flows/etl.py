@@ -28,12 +28,13 @@ from bicliq.flows.tasks import (
     settings_of,
     verify_task,
 )
+from bicliq.flows.turns import in_turn
 from bicliq.flows.words import BETWEEN, graph_size, in_markdown, many
 from bicliq.pipeline.errors import PartitionsFailed
 from bicliq.pipeline.lineage import lineage_told
 from bicliq.pipeline.notify import notify_finished
 from bicliq.pipeline.placement.where import Placement, check_backends
-from bicliq.pipeline.report.page import write_report
+from bicliq.pipeline.report.page import has_report, write_report
 from bicliq.pipeline.report.pictures import alone, sizes_picture
 from bicliq.pipeline.run import StageClock, summary
 from bicliq.pipeline.settings import Settings
@@ -63,6 +64,7 @@ FIGURES = (
 
 
 @flow(name="bicliq-etl", flow_run_name="etl {source}", persist_result=False, **HOOKS)
+@in_turn
 def etl(source: str, settings: dict[str, Any] | None = None, verify: bool = False) -> dict[str, Any]:
     """Take an edge table all the way to published, and if asked verified, bicliques.
 
@@ -84,9 +86,7 @@ def etl(source: str, settings: dict[str, Any] | None = None, verify: bool = Fals
         figures.
     """
     asked = settings_of(settings)
-    check_backends(
-        asked.data_backend, asked.search.backend, asked.search.threads, remote=asked.cluster.scheduler is not None
-    )
+    check_backends(asked.data_backend, asked.search.backend, asked.search.threads, cluster=asked.cluster)
     values = asked.model_dump(mode="json")
     clock = StageClock()
     with lineage_told(asked, source, flow_run.id) as told:
@@ -105,9 +105,14 @@ def etl(source: str, settings: dict[str, Any] | None = None, verify: bool = Fals
 def search_and_publish(
     run: str, asked: Settings, ingested: dict[str, Any] | None, verify: bool, clock: StageClock
 ) -> dict[str, Any]:
-    """Search a planned run in batches, publish it, leave its artifacts, and return its record."""
+    """Search a planned run in batches, publish it, leave its artifacts, and return its record.
+
+    Where it was published before, and nothing was to be searched, its report stands and nobody is
+    told again.
+    """
     values = asked.model_dump(mode="json")
     store = Store.open(asked.store, create=False)
+    before = store.run(run).manifest()
     placement = read_plan_record(store.run(run)).placement(asked)
     expected = forecast_task(run, values)
     with artifacts() as shown:
@@ -122,11 +127,13 @@ def search_and_publish(
             with clock("verify"):
                 verify_task(run, values)
         record = summary(
-            store, read_manifest(store, run), searched, placement, clock.seconds, None, expected=expected
+            store, read_manifest(store, run), searched, placement, clock.seconds, ingested, expected=expected
         ).record()
-        record["ingest"] = ingested
+        if before is not None and before["complete"] and not searched and has_report(store.uri, run):
+            get_run_logger().info("nothing changed since %s: the report of run %s stands", before["created"], run)
+            return record
+        tell_prefect(notify_finished(asked, record))  # first: a report that is there says that this was told
         shown.text(f"report-{run}", _report(store, record), f"run {run}, and its largest bicliques")
-    tell_prefect(notify_finished(asked, record))
     return record
 
 

@@ -10,6 +10,7 @@ from xxhash import xxh3_64_hexdigest
 
 from bicliq.flows.artifacts import artifacts, show_find
 from bicliq.flows.tasks import STAGE, ended, settings_of
+from bicliq.flows.turns import in_turn
 from bicliq.flows.words import many
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.questions.find import FindAsked, find_in_run, find_in_table
@@ -41,6 +42,7 @@ def find_task(
 
 
 @flow(name="bicliq-find", flow_run_name="find in {source} {run}", persist_result=False)
+@in_turn
 def find(
     source: str | None = None,
     asked: dict[str, Any] | None = None,

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from prefect import get_run_logger, task
 from prefect.cache_policies import NO_CACHE
-from prefect.exceptions import MissingContextError
+from prefect.exceptions import MissingContextError, TerminationSignal
 from prefect.states import Completed
 
 from bicliq.flows.artifacts import show_search
@@ -50,10 +50,10 @@ STAGE: dict[str, Any] = {
 
 
 class _OneLine(logging.Filter):
-    """Leaves the traceback of our own errors out: their message says what to do."""
+    """Leaves the traceback of our own errors out, whose message says what to do, and of signals."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if record.exc_info and isinstance(record.exc_info[1], BicliqError):
+        if record.exc_info and isinstance(record.exc_info[1], (BicliqError, TerminationSignal, KeyboardInterrupt)):
             record.exc_info = None
         return True
 
@@ -69,7 +69,7 @@ def _to_prefect(record: logging.LogRecord) -> bool:
 
 
 LOGGER.addFilter(_to_prefect)
-for _name in ("prefect.flow_runs", "prefect.task_runs"):
+for _name in ("prefect.flow_runs", "prefect.task_runs", "prefect.engine"):
     logging.getLogger(_name).addFilter(_OneLine())
 
 

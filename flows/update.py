@@ -9,6 +9,7 @@ from prefect import flow, get_run_logger, task
 from bicliq.flows.artifacts import Artifacts, artifacts
 from bicliq.flows.notices import HOOKS, finishes_alone, tell_prefect
 from bicliq.flows.tasks import STAGE, ended, settings_of
+from bicliq.flows.turns import in_turn
 from bicliq.flows.words import some, taken_in_words, update_in_words
 from bicliq.pipeline.report.page import write_report
 from bicliq.pipeline.results.changes import changes_between
@@ -34,6 +35,7 @@ def update_task(source: str, settings: dict[str, Any] | None, run: str | None, d
 
 
 @flow(name="bicliq-update", flow_run_name="update with {source}", persist_result=False, **HOOKS)
+@in_turn
 def update_flow(
     source: str, settings: dict[str, Any] | None = None, run: str | None = None, delete: bool = False
 ) -> dict[str, Any]:
@@ -54,7 +56,7 @@ def update_flow(
     Returns
     -------
     dict
-        The record of `pipeline.versions.update.UpdateRecord`, as the data of a state whose message
+        The record of `pipeline.versions.update_record.UpdateRecord`: data of a state whose message
         says what changed.
     """
     record = update_task(source, settings, run, delete)
@@ -72,6 +74,7 @@ def watch_task(source: str, settings: dict[str, Any] | None, replace: bool, sett
 
 
 @flow(name="bicliq-watch", flow_run_name="look at {source}", persist_result=False, **HOOKS)
+@in_turn
 def watch_flow(
     source: str, settings: dict[str, Any] | None = None, replace: bool = False, settle: float = SETTLE_SECONDS
 ) -> dict[str, Any]:

@@ -59,6 +59,25 @@ def how_far(state: Reached) -> tuple[float, str]:
     return share, f"{roots}, best so far {shown} ({n_left:,} × {n_right:,})"
 
 
+def read_in_words(record: dict[str, Any]) -> list[str]:
+    """Say what became of the rows that were read, and what was taken for granted, a line each.
+
+    Examples
+    --------
+    >>> read = {"rows_read": 4, "duplicates": 1, "dropped": {"nulls": 1}, "noted": {}, "assumed": []}
+    >>> read_in_words(read)
+    ['4 rows read: 1 repeats an edge; 1 dropped: nulls']
+    """
+    repeated = record["duplicates"]
+    said = [f"{repeated:,} {'repeats' if repeated == 1 else 'repeat'} an edge"]
+    said += [f"{n:,} dropped: {why.replace('_', ' ')}" for why, n in record["dropped"].items()] or ["nothing dropped"]
+    said += [f"{n:,} {what.replace('_', ' ')}" for what, n in record["noted"].items()]
+    return [
+        f"{many(record['rows_read'], 'row')} read: {'; '.join(said)}",
+        *map("assumed: {}".format, record["assumed"]),
+    ]
+
+
 BETWEEN = " · "
 """What stands between members: names of people have commas in them."""
 
@@ -93,6 +112,8 @@ def update_in_words(record: dict[str, Any]) -> str:
         return f"nothing changed: {record['reason']}"
     moved = f"{many(record['edges'], 'edge')} {'taken away' if record['deleted'] else 'joined'}"
     moved += f", {record['gone']:,} gone" if record["gone"] else ""
+    outside = record["dropped_by_window"]
+    moved += f", {many(outside, 'row')} before the window left out" if outside else ""
     found = f"{many(record['bicliques'], 'maximal biclique')}, digest {record['digest']}"
     if record["how"] == "full run":
         return f"version {record['version']} of run {record['parent']}: {moved}; {found} ({record['reason']})"

@@ -51,8 +51,8 @@ class EnumerationResult:
         False when `max_bicliques` cut the search off, or its consumer stopped early.
     side : {"left", "right"}
         The enumerated side.
-    nodes, dropped : int
-        Nodes of the search, and those dropped because they were not canonical.
+    nodes, not_canonical : int
+        Nodes of the search, and those that were left because they were not canonical.
     seconds : dict of str to float
         Seconds of ``prepare`` (order and adjacency) and of ``search``.
     threads : int
@@ -71,7 +71,7 @@ class EnumerationResult:
     complete: bool
     side: Side
     nodes: int
-    dropped: int
+    not_canonical: int
     seconds: dict[str, float]
     threads: int
     backend: str

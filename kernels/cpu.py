@@ -191,7 +191,7 @@ class CpuSearch:
             complete=complete,
             side=self._request.side,
             nodes=told["nodes"],
-            dropped=told["dropped"],
+            not_canonical=told["dropped"],
             seconds={"prepare": told["prepare_seconds"], "search": told["search_seconds"]},
             threads=self._request.threads,
             backend=f"cpu-{self._isa}",

@@ -24,8 +24,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 import bicliq
-from bicliq.pipeline.bench.graphs import read_graph_file
-from bicliq.pipeline.graphs.rings import plant_rings
+from benchmarks.graphs import read_graph_file
+from benchmarks.rings import plant_rings
 
 here = Path.cwd() if (Path.cwd() / "tests").exists() else Path.cwd().parent
 background = read_graph_file(here / "tests" / "data" / "edit-nawiki.parquet")

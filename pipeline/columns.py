@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from bicliq.pipeline.extras import needs
+
 
 def column_of(values: np.ndarray[Any, Any]) -> pa.Array:
     """A column of numbers or truth values, without nulls.
@@ -100,3 +102,17 @@ def _dtype(kind: pa.DataType) -> np.dtype[Any]:
         raise TypeError(f"values of {kind} are not numbers")
     dtype: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
     return dtype
+
+
+def pandas_frame(table: pa.Table) -> Any:
+    """Return a table as a pandas DataFrame; lists are Arrow lists.
+
+    Examples
+    --------
+    >>> pandas_frame(pa.table({"left": [["ann", "bob"]]})).dtypes.astype(str).tolist()
+    ['list<item: string>[pyarrow]']
+    """
+    with needs("frames", "to_pandas"):
+        import pandas as pd
+
+    return table.to_pandas(types_mapper=lambda kind: pd.ArrowDtype(kind) if pa.types.is_list(kind) else None)

@@ -62,6 +62,20 @@ def warn(event: str, **facts: Any) -> None:
     tell(event, logging.WARNING, **facts)
 
 
+def say(event: str, sentence: str) -> None:
+    """Log a sentence that somebody should read; its event and the sentence are facts of the line.
+
+    Examples
+    --------
+    >>> LOGGER.handlers = [logging.StreamHandler(sys.stdout)]
+    >>> say("assumed", "edges.csv: line 1 (user, item) was taken for names of columns")
+    edges.csv: line 1 (user, item) was taken for names of columns
+    >>> LOGGER.handlers = []
+    """
+    if LOGGER.isEnabledFor(logging.WARNING):
+        LOGGER.log(logging.WARNING, "%s", sentence, extra={"event": event, "facts": {"sentence": sentence}})
+
+
 class JsonLines(logging.Formatter):
     """Events as JSON objects, one a line: time (ISO, UTC), level, event and the facts."""
 
@@ -76,7 +90,7 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, default=str, ensure_ascii=False)
 
 
-def show(*, verbose: bool, as_json: bool) -> None:
+def show(*, verbose: bool, as_json: bool, worded: Callable[[str], str] = str) -> None:
     """Write events to standard error from now on, instead of where they went before.
 
     Parameters
@@ -85,8 +99,10 @@ def show(*, verbose: bool, as_json: bool) -> None:
         Whether all of them, or only warnings.
     as_json
         Whether as JSON objects, or as words with the time before them.
+    worded
+        Words a line as those say it who read it.
     """
-    handler = _ToStandardError()
+    handler = _ToStandardError(worded)
     handler.setFormatter(JsonLines() if as_json else logging.Formatter("%(asctime)s %(levelname)-7s %(message)s"))
     LOGGER.handlers = [handler]
     LOGGER.setLevel(logging.INFO if verbose else logging.WARNING)
@@ -108,8 +124,12 @@ def passed_on(send: Callable[[Message], None], level: int) -> Iterator[None]:
 class _ToStandardError(logging.Handler):
     """Writes to what standard error is at the moment: a progress bar takes its place for a time."""
 
+    def __init__(self, worded: Callable[[str], str]) -> None:
+        super().__init__()
+        self._worded = worded
+
     def emit(self, record: logging.LogRecord) -> None:
-        print(self.format(record), file=sys.stderr, flush=True)
+        print(self._worded(self.format(record)), file=sys.stderr, flush=True)
 
 
 class _Sender(logging.Handler):

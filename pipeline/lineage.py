@@ -7,7 +7,6 @@ way is a warning in the log, and the run goes on.
 from __future__ import annotations
 
 import datetime as dt
-import importlib.util
 import os
 import uuid
 from collections.abc import Iterator
@@ -16,8 +15,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 from urllib.parse import urlsplit
 
-from bicliq.pipeline.errors import InputError, sentence
+from bicliq.pipeline.errors import sentence
 from bicliq.pipeline.events import warn
+from bicliq.pipeline.extras import needs
 from bicliq.pipeline.settings import Settings
 
 PRODUCER = "urn:bicliq"
@@ -50,8 +50,9 @@ class Lineage:
         self._url, self._store, self._source = settings.notify.lineage, settings.store, source
         self._run_id = run_id or str(uuid.uuid4())
         self._record: dict[str, Any] | None = None
-        if self._url is not None and importlib.util.find_spec("openlineage") is None:
-            raise InputError("lineage is told by the client of OpenLineage: pip install 'bicliq[openlineage]'")
+        if self._url is not None:
+            with needs("openlineage", "--lineage"):
+                import openlineage.client  # noqa: F401 - before the work of which it tells
 
     def finished(self, record: dict[str, Any]) -> None:
         """Keep the record of the run (of `pipeline.run.RunSummary`), for the last event."""

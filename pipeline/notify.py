@@ -61,7 +61,7 @@ def notify_updated(settings: Settings, record: dict[str, Any]) -> dict[str, Any]
     settings
         As for `notify_finished`.
     record
-        Of `pipeline.versions.update.UpdateRecord`; the version was made of what changed.
+        Of `pipeline.versions.update_record.UpdateRecord`; the version was made of what changed.
 
     Returns
     -------

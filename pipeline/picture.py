@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.extras import needs
 
 
 @contextmanager
@@ -26,11 +27,9 @@ def picture(path: str | Path, width: float, height: float) -> Iterator[Any]:
     InputError
         Where Matplotlib is not installed, or cannot write such a file.
     """
-    try:
+    with needs("plots", "a picture"):
         import matplotlib
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError("a picture needs matplotlib: pip install matplotlib") from error
     figure = Figure(figsize=(width, height), layout="constrained")
     yield figure
     try:

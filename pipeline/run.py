@@ -15,12 +15,13 @@ from bicliq.pipeline.placement.where import Placement, check_backends
 from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.checks import check_input
 from bicliq.pipeline.stages.forecast import forecast
-from bicliq.pipeline.stages.ingest import GraphRecord, ingest
+from bicliq.pipeline.stages.ingest import ingest
 from bicliq.pipeline.stages.plan import OF_THE_CALL, plan, plan_run
 from bicliq.pipeline.stages.planned import PlanRecord
 from bicliq.pipeline.stages.profile import profile
 from bicliq.pipeline.stages.publish import publish, publish_in_part
 from bicliq.pipeline.stages.search_run import SearchProgress, search_run
+from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.manifest import Manifest
 
@@ -91,7 +92,7 @@ class RunSummary:
 
     def record(self) -> dict[str, Any]:
         """Plain record for JSON."""
-        return asdict(self)
+        return {**asdict(self), **({} if self.ingest is None else account(self.ingest))}
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ def _run(source: Edges, settings: Settings, observer: Observer) -> RunSummary:
         settings.data_backend,
         settings.search.backend,
         settings.search.threads,
-        remote=settings.cluster.scheduler is not None,
+        cluster=settings.cluster,
     )
     clock = StageClock(observer)
     store = Store.open(settings.store)
@@ -177,7 +178,7 @@ def _run(source: Edges, settings: Settings, observer: Observer) -> RunSummary:
         planned = plan(store, graph.graph, *asked, publish=settings.publish, memory_limit=limit)
         check_input(store, planned.run, graph.summary, settings.checks)
         observer.planned(planned.run)
-    return finish(store, planned, settings, observer, clock.seconds, graph)
+    return finish(store, planned, settings, observer, clock.seconds, graph.summary)
 
 
 def resume(run_id: str, settings: Settings, observer: Observer | None = None) -> RunSummary:
@@ -198,7 +199,7 @@ def _resume(run_id: str, settings: Settings, observer: Observer) -> RunSummary:
         settings.data_backend,
         settings.search.backend,
         settings.search.threads,
-        remote=settings.cluster.scheduler is not None,
+        cluster=settings.cluster,
     )
     store = Store.open(settings.store, create=False)
     folder = store.run(run_id)
@@ -221,7 +222,7 @@ def finish(
     settings: Settings,
     observer: Observer,
     seconds: dict[str, float],
-    graph: GraphRecord | None,
+    read: dict[str, Any] | None,
 ) -> RunSummary:
     """Search what is not committed of a planned run, and publish it.
 
@@ -242,7 +243,7 @@ def finish(
         raise
     with clock("publish"):
         manifest = publish(store, planned.run, limited_by=searched.limited_by)
-    found = summary(store, manifest, searched.searched, placement, clock.seconds, graph, searched.busy, expected)
+    found = summary(store, manifest, searched.searched, placement, clock.seconds, read, searched.busy, expected)
     observer.told(notify_finished(settings, found.record()))
     return found
 
@@ -253,7 +254,7 @@ def summary(
     searched: int,
     placement: Placement,
     seconds: dict[str, float],
-    graph: GraphRecord | None,
+    read: dict[str, Any] | None,
     busy: dict[str, float] | None = None,
     expected: dict[str, Any] | None = None,
 ) -> RunSummary:
@@ -277,7 +278,7 @@ def summary(
         threads=manifest.threads,
         placement=placement.record(),
         seconds={**seconds, "total": round(sum(seconds.values()), 6)},
-        ingest=None if graph is None else graph.summary,
+        ingest=read,
         largest=manifest.largest,
         busy=busy or {},
         checks=manifest.checks,

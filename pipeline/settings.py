@@ -7,9 +7,7 @@ since they bring the kernels and NumPy with them, which `bicliq --help` can do w
 
 from __future__ import annotations
 
-import datetime as dt
 import difflib
-import math
 import os
 import re
 import tomllib
@@ -36,6 +34,7 @@ from pydantic_settings import (
 )
 
 from bicliq.pipeline.bounds import MOST_THREADS
+from bicliq.pipeline.times import LONGEST, parse_duration, parse_jump, parse_time
 
 SETTINGS_FILE = "bicliq.toml"
 PREFIX = "BICLIQ__"
@@ -57,13 +56,10 @@ OTHER_VARIABLES = {
 }
 """Variables that are no settings; any other that begins with ``BICLIQ_`` is refused."""
 
-UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-"""Seconds of the units of lengths of time."""
-
-LONGEST = 1e11
-"""Seconds (3,000 years): a length of time that is longer is a mistake."""
-
-Format = Literal["auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency"]
+Format = Literal[
+    "auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency", "matrix", "baskets", "cxt", "gmt", "jsonl",
+    "pajek", "dl", "excel", "duckdb",
+]  # fmt: skip
 
 NULL_WORDS = (
     "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>",
@@ -93,6 +89,10 @@ class IngestSettings(_Frozen):
         " text; text: they stay text.",
     )
     delimiter: str | None = Field(None, description="Field separator of CSV files: one character, or tab.")
+    encoding: str | None = Field(
+        None,
+        description="Encoding of a text file that is no UTF-8: utf-16, cp1252, latin-1, or what else Python reads.",
+    )
     header: bool | None = Field(
         None, description="Whether a CSV file starts with column names; by default its first lines tell."
     )
@@ -109,12 +109,22 @@ class IngestSettings(_Frozen):
         "first", description="What the weight of a repeated edge is, or that repetition is an error."
     )
     min_weight: float | None = Field(None, description="Drop rows below this weight, before duplicates are united.")
+    min_value: float | None = Field(
+        None,
+        allow_inf_nan=False,
+        description="Least value of a cell of a matrix that is an edge; by default any but 0 is one.",
+    )
     since: str | None = Field(None, description="Drop rows before this time (ISO date or Unix seconds).")
     until: str | None = Field(None, description="Drop rows from this time on (ISO date or Unix seconds).")
     window: str | None = Field(
         None,
         description="Keep the rows of so long a time up to the latest one (30d, 12h, 90m, or seconds); updates move the"
         " window on.",
+    )
+    window_jump: str = Field(
+        "3",
+        description="How far one row may move a window on, in windows (3) or as a length of time (90d): one wrong date"
+        " would empty it; inf: as far as it likes.",
     )
     ragged: Literal["error", "drop"] = Field(
         "error", description="What to do with lines that have too many or too few fields."
@@ -142,11 +152,28 @@ class IngestSettings(_Frozen):
             )
         return mark
 
+    @field_validator("encoding")
+    @classmethod
+    def _of_text(cls, name: str | None) -> str | None:
+        try:
+            "a".encode(name or "utf-8")
+        except (LookupError, ValueError):
+            raise ValueError("there is no such encoding of text; write utf-16, cp1252, latin-1, …") from None
+        return name
+
     @field_validator("null_values", mode="before")
     @classmethod
     def _words(cls, value: Any) -> Any:
         words = value.split(",") if isinstance(value, str) else value
         return tuple(word for word in words if word != "") if isinstance(words, list | tuple) else words
+
+    @field_validator("window_jump", mode="before")
+    @classmethod
+    def _a_length(cls, value: Any) -> Any:
+        text = str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+        if isinstance(text, str):
+            parse_jump(text, "1")
+        return text
 
     @model_validator(mode="after")
     def _window_is_open(self) -> IngestSettings:
@@ -363,6 +390,13 @@ class NotifySettings(_Frozen):
         description="Surprise of a biclique, in nats as in find, from which on it counts and is listed.",
     )
 
+    stale_hours: float | None = Field(
+        None,
+        gt=0,
+        allow_inf_nan=False,
+        description="Hours without a new version of the store after which serve and watch tell of it, and runs says so.",
+    )
+
     @field_validator("webhook_members", mode="before")
     @classmethod
     def _labels(cls, value: Any) -> Any:
@@ -433,71 +467,6 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Arguments first, then the environment, then the settings file."""
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
-
-
-def parse_time(text: str) -> float:
-    """Unix seconds of an ISO date (UTC unless it says otherwise) or of a number.
-
-    Raises
-    ------
-    ValueError
-        If the text is neither, or a number that looks like a year.
-
-    Examples
-    --------
-    >>> parse_time("2009-01-01")
-    1230768000.0
-    """
-    if re.fullmatch("[12][0-9]{3}", text):
-        raise ValueError(f"is {text} a year? Write {text}-01-01; Unix seconds that are meant are {text}.0")
-    try:
-        seconds = float(text)
-    except ValueError:
-        pass
-    else:
-        if math.isfinite(seconds):
-            return seconds
-    try:
-        moment = dt.datetime.fromisoformat(text)
-    except ValueError:
-        raise ValueError(f"{text!r} is neither an ISO date (2009-01-31, 2009-01-31T12:00) nor Unix seconds") from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
-
-
-def parse_duration(text: str) -> float:
-    """Seconds of a length of time: a number, or one with a unit: s, m, h, d or w.
-
-    Raises
-    ------
-    ValueError
-        If the text is neither, or not finite.
-
-    Examples
-    --------
-    >>> parse_duration("30d"), parse_duration("1.5h"), parse_duration("90")
-    (2592000.0, 5400.0, 90.0)
-    """
-    match = re.fullmatch(r"([0-9]*\.?[0-9]+)([smhdw]?)", text.strip())
-    seconds = float(match[1]) * UNITS[match[2]] if match else math.inf
-    if not seconds < LONGEST:
-        raise ValueError(f"{text!r} is no length of time: write a number and s, m, h, d or w, as in 30d or 12h")
-    return seconds
-
-
-def seconds_of(option: str, text: str) -> float:
-    """Read a length of time that an option gives.
-
-    Raises
-    ------
-    InputError
-        Where it is none.
-    """
-    from bicliq.pipeline.errors import InputError
-
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise InputError(f"{option} {error}") from None
 
 
 def check_limit(search: SearchSettings) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bicliq.pipeline.bench.graphs import read_graph_file
-from bicliq.pipeline.bench.peers import enumeration_peers
+from benchmarks.graphs import read_graph_file
+from benchmarks.peers import enumeration_peers
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 
 DATA = Path(__file__).parent / "data"

@@ -12,15 +12,16 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import typer
 import typer.main
 
-from bicliq.flows.cli import bench, graphs, runs, schedule, searches, tries, versions
+from bicliq.flows.cli import graphs, runs, schedule, searches, tries, versions
 from bicliq.flows.cli.interrupts import by_interrupt, lasting_interrupts
-from bicliq.flows.cli.options import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_OTHER
+from bicliq.flows.cli.options import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_OTHER, in_options
 
 ROOMS = tuple(commands.room for commands in (searches, graphs, runs, versions, schedule, tries))
 
@@ -30,11 +31,14 @@ UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 INTERRUPTED = "interrupted; what was committed is kept: run the same command again to go on"
 
 
-def main() -> None:
-    """Run the command line and leave with its exit code."""
+def main(build: Callable[[str], Any] | None = None) -> None:
+    """Run the command line and leave with its exit code.
+
+    `build` makes other commands than bicliq's.
+    """
     if hasattr(sys.stdout, "reconfigure"):  # a locale that lacks a letter shows its number instead of failing
         sys.stdout.reconfigure(errors="backslashreplace")
-    code = invoke(sys.argv[1:])
+    code = invoke(sys.argv[1:], build)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -42,18 +46,19 @@ def main() -> None:
     sys.exit(code)
 
 
-def invoke(arguments: list[str]) -> int:
-    """Run one command and return its exit code."""
+def invoke(arguments: list[str], build: Callable[[str], Any] | None = None) -> int:
+    """Run one command and return its exit code; `build` makes other commands than bicliq's."""
+    called = next((word for word in arguments if not word.startswith("-")), "")
     try:
         with lasting_interrupts():
-            return _run(arguments)
+            return _run(arguments, (build or application)(called))
     except KeyboardInterrupt:
         return _say(INTERRUPTED, EXIT_INTERRUPTED)
 
 
-def _run(arguments: list[str]) -> int:
+def _run(arguments: list[str], command: Any) -> int:
     try:
-        result = application(*_called(arguments))(arguments, prog_name="bicliq", standalone_mode=False)
+        result = command(arguments, prog_name=command.name, standalone_mode=False)
         if result == EXIT_INTERRUPTED:  # what typer makes of an interrupt
             raise KeyboardInterrupt
         return result if isinstance(result, int) else 0
@@ -72,14 +77,13 @@ def _run(arguments: list[str]) -> int:
 
 
 @cache
-def application(command: str | None = None, below: str | None = None) -> Any:
+def application(command: str | None = None) -> Any:
     """Build the commands, once a process.
 
     Parameters
     ----------
-    command, below
-        The command that is called, and the one below it, as in ``bench count``: others are listed
-        without options. None: all have their options.
+    command
+        The one that is called; others are listed without options. None: all have their options.
     """
     app = typer.Typer(
         name="bicliq",
@@ -91,14 +95,7 @@ def application(command: str | None = None, below: str | None = None) -> Any:
     )
     for room in ROOMS:
         app.add_typer(room.app(command))
-    app.add_typer(bench.room.app(below), name="bench", rich_help_panel=tries.room.panel)
     return typer.main.get_command(app)
-
-
-def _called(arguments: list[str]) -> tuple[str, str]:
-    """The command that is called, and the one below it; empty where there is none."""
-    first, second, *_ = *(word for word in arguments if not word.startswith("-")), "", ""
-    return first, second if first == "bench" else ""
 
 
 def _explained(error: Exception) -> tuple[str, int]:
@@ -126,5 +123,5 @@ def _say(message: str, code: int) -> int:
     from bicliq.pipeline.redact import without_secrets
 
     if message:
-        print(f"bicliq: {without_secrets(' '.join(message.splitlines()))}", file=sys.stderr)
+        print(f"bicliq: {without_secrets(in_options(' '.join(message.splitlines())))}", file=sys.stderr)
     return code

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import typer
 from typer.core import TyperCommand
 
-from bicliq.flows.cli.options import LOG_OPTIONS, TAKES, settings_from, settings_options
+from bicliq.flows.cli.options import LOG_OPTIONS, TAKES, in_options, settings_from, settings_options
 from bicliq.pipeline.events import show
 
 Command = Callable[..., None]
@@ -38,15 +38,12 @@ class Room:
     ----------
     panel
         Their heading in ``bicliq --help``.
-    prefix
-        What comes before their names in `TAKES`, where they are below a command.
-    help
-        What that command is about.
+    takes
+        Settings that each takes as options.
     """
 
     panel: str | None = None
-    prefix: str = ""
-    help: str | None = None
+    takes: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: TAKES)
     _commands: dict[str, tuple[Command, str]] = field(default_factory=dict)
 
     def command(self, name: str, *examples: str) -> Callable[[Command], Command]:
@@ -72,14 +69,14 @@ class Room:
             The command that is called, whose options are made; the others are listed alone, since
             to make all options takes as long as a small run. None: all have their options.
         """
-        app = typer.Typer(help=self.help, no_args_is_help=self.help is not None)
+        app = typer.Typer()
         for name, (function, epilog) in self._commands.items():
             made = self._whole(name, function) if only in (None, name) else _listed(function)
             app.command(name, epilog=epilog, cls=_Strict, rich_help_panel=self.panel)(made)
         return app
 
     def _whole(self, name: str, function: Command) -> Command:
-        takes = TAKES.get(self.prefix + name)
+        takes = self.takes.get(name)
         return function if takes is None else _with_options(function, takes)
 
 
@@ -102,7 +99,7 @@ def _with_options(function: Command, takes: tuple[str, ...]) -> Command:
     own = [p for p in signature.parameters.values() if p.name != "settings"]
 
     def filled(**given: Any) -> None:
-        show(verbose=bool(given.pop("verbose")), as_json=bool(given.pop("log_json")))
+        show(verbose=bool(given.pop("verbose")), as_json=bool(given.pop("log_json")), worded=in_options)
         settings = settings_from({path: given.pop(option.name) for path, option in options.items()})
         function(settings=settings, **given)
 

@@ -17,7 +17,8 @@ from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from bicliq.flows.words import BETWEEN, graph_size, how_far, many, update_in_words
+from bicliq.flows.cli.options import in_options
+from bicliq.flows.words import BETWEEN, graph_size, how_far, many, read_in_words, update_in_words
 from bicliq.pipeline.run import Observer
 from bicliq.pipeline.stages.forecast import in_words
 
@@ -36,10 +37,15 @@ err = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
 
 def answer(record: Record, as_json: bool, words: Callable[[Record], RenderableType], wide_table: bool = False) -> None:
     """Print what a command has found: as one JSON object, or in words."""
+    if "assumed" in record:
+        record = {**record, "assumed": list(map(in_options, record["assumed"]))}
     if as_json:
         print_json(record)
-    elif shown := words(record):
+        return
+    if shown := words(record):
         (wide if wide_table else out).print(shown)
+    if record.get("rows_read"):
+        out.print("\n".join(read_in_words(record)))
 
 
 def print_json(record: Record) -> None:
@@ -156,8 +162,8 @@ def summary_table(record: Record) -> Table:
     table.add_row("bicliques", f"{record['bicliques']:,}{more}")
     table.add_row("set digest", record["digest"])
     table.add_row("graph", graph_size(record))
-    for name, value in _rows_read(record.get("ingest")):
-        table.add_row(name, value)
+    if record.get("ingest"):
+        table.add_row("columns", columns_read(record["ingest"]))
     if record.get("largest"):
         largest = record["largest"]
         edges = many(largest["n_edges"], "edge")
@@ -178,21 +184,6 @@ def _doubts(record: Record) -> str:
         f"{check['name']} {check['state']}s ({check['value']:g})"
         for check in record["checks"]
         if check["state"] != "pass"
-    )
-
-
-def _rows_read(counts: Record | None) -> Iterator[tuple[str, str]]:
-    if counts is None:
-        return
-    dropped = {
-        name.removeprefix("dropped_").replace("_", " "): n for name, n in counts.items() if name.startswith("dropped")
-    }
-    said = ", ".join(f"{n:,} dropped: {name}" for name, n in dropped.items() if n) or "nothing dropped"
-    repeated = counts["duplicates"]
-    yield "columns", columns_read(counts)
-    yield (
-        "rows read",
-        f"{counts['rows_read']:,} ({repeated:,} {'repeats' if repeated == 1 else 'repeat'} an edge; {said})",
     )
 
 
@@ -317,10 +308,10 @@ def planned(record: Record) -> str:
 
 
 def updated(record: Record) -> str:
-    """What an update changed, and what it read."""
+    """What an update changed."""
     seconds = ", ".join(f"{name} {took:.2f}" for name, took in record["seconds"].items())
-    read = f"{many(record['rows_read'], 'row')} read, {many(record['unchanged'], 'edge')} changed nothing; "
-    return f"{update_in_words(record)}\n{read if record['rows_read'] else ''}seconds: {seconds}"
+    same = f"{many(record['unchanged'], 'edge')} changed nothing; " if record["rows_read"] else ""
+    return f"{update_in_words(record)}\n{same}seconds: {seconds}"
 
 
 def runs_table(record: Record) -> Table:

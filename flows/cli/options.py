@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from types import NoneType, UnionType
@@ -47,7 +48,7 @@ CALL = (*HOW, *LIMITS, "search.on_limit", "search.check")
 ALL = tuple(PANELS)
 
 TAKES: dict[str, tuple[str, ...]] = {
-    "run": ALL,
+    "run": (*ALL, "-notify.stale_hours"),
     "enumerate": ("ingest", "search", *(f"-{limit}" for limit in LIMITS[1:]), "data_backend"),
     "estimate": (
         *("ingest", "search", *(f"-{of_a_call}" for of_a_call in CALL), "search.threads"),
@@ -86,13 +87,23 @@ TAKES: dict[str, tuple[str, ...]] = {
         "data_backend",
         "store",
     ),
-    "resume": (*CALL, "cluster", "second_run", "force", "notify", "data_backend", "store"),
-    "runs": ("store",),
+    "resume": (*CALL, "cluster", "second_run", "force", "notify", "-notify.stale_hours", "data_backend", "store"),
+    "runs": ("notify.stale_hours", "store"),
     "diff": ("store",),
     "rollback": ("store",),
     "compact": ("search.threads", "store"),
     "prune": ("store",),
-    "update": ("ingest", "search.memory_limit", *HOW, "versions", "cluster", "notify", "data_backend", "store"),
+    "update": (
+        "ingest",
+        "search.memory_limit",
+        *HOW,
+        "versions",
+        "cluster",
+        "notify",
+        "-notify.stale_hours",
+        "data_backend",
+        "store",
+    ),
     "watch": (*ALL, "-search.max_bicliques", "-search.on_limit"),
     "top": ("store",),
     "show": ("store",),
@@ -100,9 +111,6 @@ TAKES: dict[str, tuple[str, ...]] = {
     "report": ("store",),
     "verify": (*HOW, "cluster", "data_backend", "store"),
     "serve": ALL,
-    "bench run": ("ingest", "search", "-search.backend", "plan", "publish", "cluster"),
-    "bench scale": ("store",),
-    "bench growth": ("search", "plan", "publish", "data_backend"),
 }
 """Settings that a command takes as options: groups and single fields.
 
@@ -185,6 +193,32 @@ def settings_from(given: dict[tuple[str, ...], Any]) -> Settings:
     if settings.search.memory_limit is not None:  # before Arrow is loaded, which reserves more than it uses
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     return settings
+
+
+def in_options(sentence: str) -> str:
+    """Word the settings of a sentence as options, in which they are given here.
+
+    Examples
+    --------
+    >>> in_options("drop such rows with nulls = 'drop', or say header = false")
+    'drop such rows with --nulls drop, or say --no-header'
+    >>> in_options("unite them with duplicates = 'first', 'sum' or 'max'")
+    'unite them with --duplicates first, sum or max'
+    """
+    from bicliq.pipeline.settings import fields_of
+
+    names = "|".join(path[-1] for path, _ in fields_of())
+    return re.sub(rf"(?<![\w.-])({names}) = ({_VALUE}(?:(?:, | or ){_VALUE})*)", _as_option, sentence)
+
+
+_VALUE = r"(?:'[^']*'|true\b|false\b|[0-9][0-9.]*)"
+
+
+def _as_option(setting: re.Match[str]) -> str:
+    flag, values = setting[1].replace("_", "-"), setting[2]
+    if "true" in values or "false" in values:
+        return values.replace("true", f"--{flag}").replace("false", f"--no-{flag}")
+    return f"--{flag} " + re.sub(r"'([^'\s]+)'", r"\1", values)
 
 
 def check_picture(path: str | None) -> None:

@@ -43,12 +43,18 @@ def resume(settings: Settings, run: RunName = None, json: Json = False) -> None:
 def runs(settings: Settings, json: Json = False) -> None:
     """List the runs of a store: how far each is, what it asks for, its sizes and times."""
     from bicliq.flows.cli import console
+    from bicliq.pipeline.events import warn
+    from bicliq.pipeline.stale import stale_in_words
     from bicliq.pipeline.store.layout import Store
     from bicliq.pipeline.store.states import list_runs
 
     opened = Store.open(settings.store, create=False)
-    record = {"store": opened.uri, "runs": list_runs(opened)}
-    console.answer(record, json, console.runs_table, wide_table=True)
+    stale = stale_in_words(settings)
+    console.answer(
+        {"store": opened.uri, "stale": stale, "runs": list_runs(opened)}, json, console.runs_table, wide_table=True
+    )
+    if stale is not None:
+        warn("no version came", reason=stale)
 
 
 @room.command("top", "bicliq top -k 20 --by left --store wiki-store")

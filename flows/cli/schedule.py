@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -47,15 +48,18 @@ def serve(
     from bicliq.flows.deploy import serve as stay
     from bicliq.flows.deployments import read_deployments
     from bicliq.pipeline.errors import InputError
+    from bicliq.pipeline.extras import needs
 
     if (edges is None) == (file is None):
         raise InputError("name an edge table, or a --file of deployments, one of the two")
+    with needs("flows", "serve"):
+        import prefect  # noqa: F401
     signal.signal(signal.SIGINT, signal.default_int_handler)  # Prefect's loop puts its own one in its place
     if file is not None:
         given = [each for each, value in context.params.items() if value not in (None, False)]
         if idle := [each for each in given if each not in ("file", "replace", "settings", "verbose", "log_json")]:
             raise InputError(f"--{idle[0].replace('_', '-')} is for one table; with --file it stands in the file")
-        stay(read_deployments(file), take_over=replace)
-    elif edges is not None:
-        stay([etl_deployment(edges, settings, name=name, cron=cron, interval=interval)], take_over=replace)
-    raise KeyboardInterrupt  # Prefect ends at one without a word, and nothing else ends it
+        deployments = read_deployments(file)
+    else:
+        deployments = [etl_deployment(str(edges), settings, name=name, cron=cron, interval=interval)]
+    stay(deployments, take_over=replace, ready=lambda each: print(f"{each} is served", file=sys.stderr, flush=True))

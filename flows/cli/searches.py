@@ -31,7 +31,10 @@ def run(
     from bicliq.flows.cli import console
 
     if prefect:
-        from bicliq.flows.etl import etl
+        from bicliq.pipeline.extras import needs
+
+        with needs("flows", "--prefect"):
+            from bicliq.flows.etl import etl
 
         record = etl(edges, settings.model_dump(mode="json"))
     else:

@@ -85,16 +85,19 @@ def watch(
     from bicliq.flows.cli import console
     from bicliq.flows.words import taken_in_words
     from bicliq.pipeline.errors import InputError
-    from bicliq.pipeline.settings import seconds_of
+    from bicliq.pipeline.stale import StaleStore
+    from bicliq.pipeline.times import seconds_of
     from bicliq.pipeline.versions.watch import Watch
 
     pause = seconds_of("--every", every)
     if not pause:
         raise InputError(f"--every {every}: between two looks there must be some time, as in 30s")
     watched = Watch(place, settings, replace=replace, settle=seconds_of("--settle", settle))
+    store = StaleStore(settings, place)
     while True:
         with console.observed(json) as observer:
             taken = watched.take(observer)
+        store.look()
         if once or taken.anything:
             console.answer(taken.record(), json, taken_in_words)
         if once:

@@ -179,7 +179,7 @@ class CudaSearch:
             complete=complete,
             side=self._request.side,
             nodes=self._totals["nodes"],
-            dropped=self._totals["dropped"],
+            not_canonical=self._totals["dropped"],
             seconds=self._seconds,
             threads=self._warps,
             backend="cuda",

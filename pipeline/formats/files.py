@@ -2,22 +2,48 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
 import io
+import lzma
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
-import fsspec
 import pyarrow as pa
+from fsspec.spec import AbstractBufferedFile
 
 from bicliq.pipeline.errors import UNANSWERED, InputError, is_timeout
+from bicliq.pipeline.extras import file_system, refuse_bytes
 from bicliq.pipeline.formats.words import brief
 
-COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
-TABLES = (".parquet", ".pq", ".csv", ".tsv", ".mtx", ".adj")
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
+"""What a file is compressed with, by the extension of its name."""
+
+TABLES = (
+    ".parquet",
+    ".pq",
+    ".csv",
+    ".tsv",
+    ".mtx",
+    ".adj",
+    ".cxt",
+    ".gmt",
+    ".jsonl",
+    ".ndjson",
+    ".net",
+    ".dl",
+    ".xlsx",
+)
 """Extensions by which the tables of a folder are known."""
+
+
+WITHIN = "::"
+"""What stands between a file of several tables and the name of one."""
+
+CONTAINERS = (".xlsx", ".duckdb")
+"""Extensions of such files."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +89,7 @@ def input_errors(source: str) -> Iterator[None]:
         raise _unreachable(source, error) from error
     except MemoryError:  # Arrow's is an ArrowException as well, and says nothing about the file
         raise
-    except (OSError, EOFError, pa.ArrowException) as error:
+    except (OSError, EOFError, pa.ArrowException, lzma.LZMAError) as error:
         if _is_remote(error):
             raise _unreachable(source, error) from error
         raise InputError(
@@ -84,13 +110,28 @@ def _unreachable(source: str, error: BaseException) -> InputError:
     return InputError(f"{source}: cannot be reached: {brief(error)}; {advice}")
 
 
-def file_system(source: str) -> tuple[Any, str]:
-    """File system and path that a path or an fsspec URL stands for."""
-    try:
-        fs, path = fsspec.core.url_to_fs(source)
-    except (ImportError, ValueError) as error:
-        raise InputError(f"{source}: this URL cannot be opened: {error}; give a path or an fsspec URL") from error
-    return fs, str(path)
+def file_of(source: str) -> str:
+    """The file that holds a table.
+
+    Examples
+    --------
+    >>> file_of("shop.duckdb::sales"), file_of("zip://sales.csv::shop.zip")
+    ('shop.duckdb', 'zip://sales.csv::shop.zip')
+    """
+    file, within, _ = source.rpartition(WITHIN)
+    return file if within and file.lower().endswith(CONTAINERS) else source
+
+
+def table_within(source: str) -> str | None:
+    """The table that is named behind a file of several; None: none is.
+
+    Examples
+    --------
+    >>> table_within("shop.duckdb::sales"), table_within("shop.xlsx")
+    ('sales', None)
+    """
+    file = file_of(source)
+    return None if file == source else source.removeprefix(file + WITHIN)
 
 
 def files_of(source: str | Files) -> list[str]:
@@ -100,7 +141,7 @@ def files_of(source: str | Files) -> list[str]:
     """
     if isinstance(source, Files):
         return list(source.uris)
-    fs, path = file_system(source)
+    fs, path = file_system(file_of(source))
     with input_errors(source):
         kind = _kind(fs, path)
         if kind == "directory":
@@ -109,6 +150,8 @@ def files_of(source: str | Files) -> list[str]:
             names = _matches(fs, path, source)
         else:  # a file, whose name may hold a bracket
             return [source]
+    for name in names:
+        refuse_bytes(name)
     return [str(fs.unstrip_protocol(name)) if "://" in source else name for name in names]
 
 
@@ -160,35 +203,68 @@ def size_of(source: str) -> int:
     InputError
         Where it is missing, empty, unreadable, or no file.
     """
-    fs, path = file_system(source)
+    fs, path = file_system(file_of(source))
     with input_errors(source):
         info = fs.info(path)
         if info["type"] == "directory":
             raise IsADirectoryError(path)
-    if _is_pipe(fs, path):
-        raise InputError(
-            f"{source}: is a pipe or a device, and a table is read twice: first its head, then its rows; write it to a"
-            " file first"
-        )
+    _refuse_special(fs, path, source)
     if info.get("size") == 0:
         raise InputError(f"{source}: the file is empty (0 bytes); fetch it again, or leave it out")
     return int(info.get("size") or 0)  # some web servers do not say
 
 
-def _is_pipe(fs: Any, path: str) -> bool:
+def _refuse_special(fs: Any, path: str, source: str) -> None:
+    """Refuse what is on this machine and no file.
+
+    Opening a pipe may wait for ever, and a device may never end.
+    """
     local = "file" in (fs.protocol if isinstance(fs.protocol, tuple) else (fs.protocol,))
-    return local and os.path.exists(path) and not os.path.isfile(path)
+    if local and os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise InputError(
+            f"{source}: is a pipe or a device, which may never end and cannot be read twice; write what it gives to a"
+            " file first"
+        )
 
 
 def open_bytes(source: str) -> IO[bytes]:
-    """Open for reading, decompressed by the name's extension."""
-    fs, path = file_system(source)
+    """Open for reading, decompressed by the name's extension.
+
+    Whatever the file system, lines of it are read as of a local file: fsspec's own files know no
+    longest line.
+    """
+    fs, path = file_system(file_of(source))
+    _refuse_special(fs, path, source)
     with input_errors(source):
         file = fs.open(path, "rb")
         kind = next((name for suffix, name in COMPRESSIONS.items() if path.lower().endswith(suffix)), None)
-        if kind is None:
-            return file  # type: ignore[no-any-return]
-        return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(file, "r"), kind))
+        if kind == "bzip2":
+            return bz2.BZ2File(file)
+        if kind == "xz":
+            return lzma.LZMAFile(file)
+        if kind is not None:
+            return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(file, "r"), kind))
+        return io.BufferedReader(file) if isinstance(file, AbstractBufferedFile) else file
+
+
+def read_lines(path: str) -> list[str]:
+    """The lines of a small file of UTF-8 text, without blank ones at its end.
+
+    Raises
+    ------
+    InputError
+        Where it cannot be read, is no text, or holds nothing.
+    """
+    with input_errors(path), open_bytes(path) as file:
+        try:
+            lines = file.read().decode("utf-8-sig").splitlines()
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}: is no UTF-8 text ({error.reason}); convert it to UTF-8") from None
+    while lines and not lines[-1].strip():
+        lines.pop()
+    if not lines:
+        raise InputError(f"{path} names nothing; write one label a line")
+    return lines
 
 
 def bare_name(source: str) -> str:
@@ -199,7 +275,7 @@ def bare_name(source: str) -> str:
     >>> bare_name("s3://lake/out.Brunson.GZ")
     'out.brunson'
     """
-    name = source.rstrip("/").rsplit("/", 1)[-1].lower()
+    name = file_of(source).rstrip("/").rsplit("/", 1)[-1].lower()
     for suffix in COMPRESSIONS:
         name = name.removesuffix(suffix)
     return name

@@ -15,7 +15,7 @@ from bicliq.pipeline.formats.fields import Record, records
 from bicliq.pipeline.formats.problems import int64_of, is_number
 from bicliq.pipeline.formats.source import Layout
 from bicliq.pipeline.formats.times import unix_seconds
-from bicliq.pipeline.formats.words import shown
+from bicliq.pipeline.formats.words import LISTED, SHOWN, shown
 from bicliq.pipeline.settings import IngestSettings
 
 DELIMITERS = ",\t;|"
@@ -32,7 +32,7 @@ def refuse_columns(source: str, settings: IngestSettings, what: str) -> None:
         )
 
 
-def refuse_choice(source: str, settings: IngestSettings, what: str) -> None:
+def refuse_choice(source: str, settings: IngestSettings, what: str, numbered: bool = True) -> None:
     """Refuse settings that choose columns or labels of a format that leaves no choice."""
     for name, chosen in (("left", settings.left), ("right", settings.right)):
         if chosen is not None:
@@ -40,7 +40,7 @@ def refuse_choice(source: str, settings: IngestSettings, what: str) -> None:
                 f"{source}: {name} = {shown(chosen)} cannot be chosen: {what} has fixed columns; leave it out, or name"
                 " the format csv if the file is one"
             )
-    if settings.ids == "text":
+    if numbered and settings.ids == "text":
         raise InputError(f"{source}: {what} numbers its vertices, so its ids are no text; leave out ids = 'text'")
 
 
@@ -131,8 +131,21 @@ def mtx_layout(source: str, head: str, settings: IngestSettings) -> Layout:
     weight = _optional_column(source, wants_weight(settings), "weight", 2, columns)
     n_left, n_right, rows = _sizes(source, sizes)
     names = _fixed_names(columns, "row", "column", "value")
+    value = None if columns == 2 else 2
     return Layout(
-        at + 1, None, 0, 1, weight, None, "indices", columns, names, n_left=n_left, n_right=n_right, rows=rows
+        at + 1,
+        None,
+        0,
+        1,
+        weight,
+        None,
+        "indices",
+        columns,
+        names,
+        n_left=n_left,
+        n_right=n_right,
+        rows=rows,
+        value=value,
     )
 
 
@@ -171,7 +184,8 @@ def csv_layout(source: str, head: str, settings: IngestSettings) -> Layout:
         raise InputError(
             f"{source}, line {first.line}, {first.problem}; mend the quotes, or take them as characters with quotes = false"
         )
-    header = settings.header if settings.header is not None else _has_header(rows, settings)
+    guessed = settings.header is None and not _asked_by_name(settings)
+    header = _has_header(rows, settings) if settings.header is None else settings.header
     names = tuple(first.fields) if header else tuple(map(str, range(len(first.fields))))
     data = rows[1:] if header else rows
     chosen = choose_columns(source, settings, names, header, lambda: [row.fields for row in data])
@@ -187,6 +201,7 @@ def csv_layout(source: str, head: str, settings: IngestSettings) -> Layout:
         names=names,
         header=header,
         by_name=chosen.by_name,
+        assumed=(_taken_for_names(source, first),) if header and guessed else (),
     )
 
 
@@ -202,12 +217,33 @@ def _has_header(rows: list[Record], settings: IngestSettings) -> bool:
     It does where columns are asked for by name. Else it holds no number and no time; and where
     columns are asked for by number, so that data may begin at once, the lines below hold numbers.
     """
-    asked = [name for name in (settings.left, settings.right, settings.weight, settings.time) if name is not None]
-    if any(not name.isdigit() for name in asked):
+    if _asked_by_name(settings):
         return True
+    asked = _asked(settings)
     if any(_is_value(field) for field in rows[0].fields):
         return False
     return not asked or any(_is_value(field) for row in rows[1:2] for field in row.fields)
+
+
+def _asked(settings: IngestSettings) -> list[str]:
+    return [name for name in (settings.left, settings.right, settings.weight, settings.time) if name is not None]
+
+
+def _asked_by_name(settings: IngestSettings) -> bool:
+    return any(not name.isdigit() for name in _asked(settings))
+
+
+def _taken_for_names(source: str, first: Record) -> str:
+    more = f" and {len(first.fields) - LISTED:,} more" if len(first.fields) > LISTED else ""
+    return (
+        f"{source}: line {first.line} ({', '.join(map(_plain, first.fields[:LISTED]))}{more}) was taken for names of columns; say header = false if it"
+        " is data"
+    )
+
+
+def _plain(name: str) -> str:
+    """A name as it is; in quotes, and cut, where it is long or holds what is not seen."""
+    return name if name.isprintable() and len(name) <= SHOWN else shown(name)
 
 
 def _is_value(field: str) -> bool:

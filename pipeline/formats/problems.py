@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.blocks import Block
+from bicliq.pipeline.formats.encoded import encoding_advice
 from bicliq.pipeline.formats.fields import Record, records
 from bicliq.pipeline.formats.source import EdgeSource, Layout
 from bicliq.pipeline.formats.words import shown
@@ -122,6 +123,8 @@ def _problem(record: Record, source: EdgeSource) -> str | None:
     if len(record.fields) != layout.columns:
         return None if settings.ragged == "drop" else _ragged(record, layout)
     for role, at in layout.wanted.items():
+        if role == "weight" and at == layout.value:
+            continue
         problem = _field_problem(record.fields[at], record.quoted[at], role, source)
         if problem is not None:
             return f"column {layout.names[at]} ({role}): {problem}"
@@ -143,12 +146,15 @@ def _ragged(record: Record, layout: Layout) -> str:
 
 def _field_problem(field: str, quoted: bool, role: str, source: EdgeSource) -> str | None:
     if any("\udc80" <= letter <= "\udcff" for letter in field):
-        return f"{shown(field.encode('utf-8', 'surrogateescape'))} is no UTF-8 text; convert the file to UTF-8"
+        raw = field.encode("utf-8", "surrogateescape")
+        return f"{shown(raw)} is no UTF-8 text; {encoding_advice(raw)}"
     if not quoted and is_null(field, source):
         return None if source.settings.nulls == "drop" else _null_problem(field, role)
     if role == "time":
         return None  # looked for otherwise: the whole column decides how times are written
-    if role == "weight":
+    if role == "value" and field.lower().strip("+-") == "nan":
+        return None if source.settings.nulls == "drop" else f"{shown(field)} is no value; write 0, or {DROP_NULLS}"
+    if role in ("weight", "value"):
         return None if is_number(field) else f"{shown(field)} is no number; mend it"
     return _id_problem(field, role, source)
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import codecs
-
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.formats.files import bare_name, input_errors, open_bytes
+from bicliq.pipeline.formats.encoded import BOMS, encoding_advice, likely_encoding, open_text
+from bicliq.pipeline.formats.fields import NEWLINE
+from bicliq.pipeline.formats.files import bare_name, input_errors
 from bicliq.pipeline.formats.source import KNOWN
 from bicliq.pipeline.formats.words import SHOWN, shown
+from bicliq.pipeline.settings import IngestSettings
 
 HEAD_BYTES = 1 << 16
 """Bytes looked at to recognise a format, and on to the end of their last line."""
 
 LONGEST_LINE = 16 << 20
 """Bytes of a line of the head, at most."""
+
+HEAD_LINES = 20
+"""Lines that a head has where they are long: a header alone says nothing of what is below it."""
 
 SUFFIXES = {
     ".parquet": "parquet",
@@ -22,16 +26,28 @@ SUFFIXES = {
     ".tsv": "tsv",
     ".mtx": "mtx",
     ".adj": "adjacency",
+    ".lad": "adjacency",
+    ".nde": "adjacency",
+    ".graph": "adjacency",
+    ".cxt": "cxt",
+    ".gmt": "gmt",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".net": "pajek",
+    ".dl": "dl",
+    ".xlsx": "excel",
+    ".duckdb": "duckdb",
 }
+
+TYPED = ("parquet", "excel", "duckdb")
+"""Formats whose columns have types."""
 
 FOREIGN = {
     b"\x1f\x8b": "is compressed with gzip, but is not called .gz: rename it",
     b"\x28\xb5\x2f\xfd": "is compressed with zstd, but is not called .zst: rename it",
-    b"BZh": "is compressed with bzip2: decompress it, or compress it with gzip or zstd",
-    b"\xfd7zXZ": "is compressed with xz: decompress it, or compress it with gzip or zstd",
-    b"PK\x03\x04": "is a ZIP archive or an Excel workbook: extract the table, or save the sheet as CSV",
-    codecs.BOM_UTF16_LE: "is UTF-16 text: convert it to UTF-8, as with iconv -f utf-16 -t utf-8",
-    codecs.BOM_UTF16_BE: "is UTF-16 text: convert it to UTF-8, as with iconv -f utf-16 -t utf-8",
+    b"BZh": "is compressed with bzip2, but is not called .bz2: rename it",
+    b"\xfd7zXZ": "is compressed with xz, but is not called .xz: rename it",
+    b"PK\x03\x04": "is a ZIP archive, or an Excel workbook not called .xlsx: extract the table, or say --format excel",
 }
 """What files that are no table in a known format begin with, and what to do."""
 
@@ -39,17 +55,17 @@ MARKUP = {'{"': "JSON", "[": "JSON", "<": "HTML or XML (an error page of a serve
 """What a text begins with that is no table, unless its name or the settings say so."""
 
 
-def recognise(source: str) -> str:
+def recognise(source: str, settings: IngestSettings) -> str:
     """The format, from the name first and the first bytes then."""
     name = bare_name(source)
     for suffix, kind in SUFFIXES.items():
         if name.endswith(suffix):
             if kind in ("csv", "tsv"):
-                _refuse_markup(source, text_head(source))
+                _refuse_markup(source, text_head(source, settings))
             return kind
-    if _head_bytes(source).startswith(b"PAR1"):
+    if _head_bytes(source, None).startswith(b"PAR1"):
         return "parquet"
-    head = text_head(source)
+    head = text_head(source, settings)
     first = next(line for line in head.split("\n") if line.strip())
     if first.startswith("%%MatrixMarket"):
         return "mtx"
@@ -57,6 +73,8 @@ def recognise(source: str) -> str:
         return "konect"
     if first.startswith("#"):
         return "snap"
+    if head.lstrip().startswith(('{"', "[{")):
+        return "jsonl"
     _refuse_markup(source, head)
     if "\t" in first:
         return "tsv"
@@ -68,6 +86,12 @@ def recognise(source: str) -> str:
     )
 
 
+def typed_kind(source: str) -> str | None:
+    """The format of a file whose columns have types, by its name; None where it is text."""
+    name = bare_name(source)
+    return next((kind for suffix, kind in SUFFIXES.items() if kind in TYPED and name.endswith(suffix)), None)
+
+
 def _refuse_markup(source: str, head: str) -> None:
     for begins, what in MARKUP.items():
         if head.lstrip().startswith(begins):
@@ -77,30 +101,36 @@ def _refuse_markup(source: str, head: str) -> None:
             )
 
 
-def _head_bytes(source: str) -> bytes:
-    with open_bytes(source) as file, input_errors(source):
+def _head_bytes(source: str, encoding: str | None) -> bytes:
+    """The first bytes as UTF-8, on to the end of a line; of long lines as many as tell a head."""
+    with open_text(source, encoding) as file, input_errors(source):
         head = file.read(HEAD_BYTES)
-        return head if head.endswith(b"\n") else head + file.readline(LONGEST_LINE)
+        if not head.endswith(b"\n"):
+            head += file.readline(LONGEST_LINE)
+        while head.count(b"\n") < HEAD_LINES and len(head) < LONGEST_LINE and (line := file.readline(LONGEST_LINE)):
+            head += line
+        return head
 
 
-def text_head(source: str) -> str:
+def text_head(source: str, settings: IngestSettings) -> str:
     """The first lines, as text; what is no text is refused."""
-    head = _head_bytes(source)
+    head = _head_bytes(source, settings.encoding)
     for magic, advice in FOREIGN.items():
         if head.startswith(magic):
             raise InputError(f"{source}: {advice}")
+    if head.startswith(tuple(BOMS)) or (b"\0" in head and _is_wide(head)):
+        raise InputError(f"{source}: is UTF-16 text; read it with --encoding {likely_encoding(head)}")
     try:
         text = head.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = head[: error.start].count(b"\n") + 1
+        start = head.rfind(b"\n", 0, error.start) + 1
+        line = head[start:].split(b"\n", 1)[0].rstrip(b"\r")
         raise InputError(
-            f"{source}, line {line}: byte {head[error.start]:#04x} is no UTF-8 text: a binary file, or another encoding"
-            f" (Latin-1?); convert it to UTF-8, as with iconv -f latin1 -t utf-8, or name its format (one of {KNOWN})"
+            f"{source}, line {head[:start].count(NEWLINE) + 1}: byte {head[error.start]:#04x} is no UTF-8 text: a binary"
+            f" file, or another encoding: {encoding_advice(line)}; or name its format (one of {KNOWN})"
         ) from None
     if "\0" in text:
-        raise InputError(
-            f"{source}: holds zero bytes: a binary file, or UTF-16 text; name an edge table in one of {KNOWN}"
-        )
+        raise InputError(f"{source}: holds zero bytes, as a binary file does; name an edge table in one of {KNOWN}")
     if not text.strip():
         raise InputError(f"{source}: holds nothing but blanks; an edge table has at least one line")
     if "\n" not in text and "\r" in text.rstrip():
@@ -109,3 +139,10 @@ def text_head(source: str) -> str:
             " tr '\\r' '\\n' does"
         )
     return text
+
+
+def _is_wide(head: bytes) -> bool:
+    """Whether bytes are UTF-16 text of Western letters, of which every other byte is zero."""
+    some = head[:1000]
+    zeros = max(some[::2].count(0), some[1::2].count(0))
+    return zeros > 0.4 * len(some) and "".join(some.decode(likely_encoding(some), "replace").split()).isprintable()

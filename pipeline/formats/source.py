@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 import pyarrow as pa
 
 from bicliq.pipeline.settings import IngestSettings
 
-KNOWN = "csv, tsv, parquet, konect, snap, mtx, adjacency"
+KNOWN = "csv, tsv, parquet, konect, snap, mtx, adjacency, matrix, baskets, cxt, gmt, jsonl, pajek, dl, excel, duckdb"
+
+SIDES = {
+    "adjacency": ("lines", "neighbours"),
+    "matrix": ("row", "column"),
+    "baskets": ("line", "item"),
+    "gmt": ("set", "member"),
+    "cxt": ("object", "attribute"),
+    "pajek": ("first mode", "second mode"),
+    "dl": ("row", "column"),
+}
+"""What the sides are called in formats whose lines are no rows of columns."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +51,11 @@ class Layout:
         Declared sizes, which no index may exceed; 0: not declared.
     rows
         Declared number of edges; None: not declared.
+    value
+        Position of the column that ties a row's labels only where it is not 0, as in the entries of
+        a matrix; None: every row is an edge.
+    assumed
+        What was taken for granted: see `EdgeSource`.
     """
 
     skip: int
@@ -56,11 +72,14 @@ class Layout:
     n_left: int = 0
     n_right: int = 0
     rows: int | None = None
+    value: int | None = None
+    assumed: tuple[str, ...] = ()
 
     @property
     def wanted(self) -> dict[str, int]:
         """Positions of the columns that are read, by what they are for."""
         places = {"left": self.left, "right": self.right, "weight": self.weight, "time": self.time}
+        places["value"] = self.value
         return {name: at for name, at in places.items() if at is not None}
 
 
@@ -78,11 +97,15 @@ class EdgeBatch:
         Says where a row, counted from 0, stands: "edges.csv, line 12".
     ragged
         Lines with too many or too few fields, which were left out.
+    noted
+        Numbers of what was found and read otherwise than it is written, by name: they are added up
+        over batches.
     """
 
     edges: pa.RecordBatch
     place: Callable[[int], str]
     ragged: int = 0
+    noted: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -103,6 +126,9 @@ class EdgeSource:
         The files of a glob or folder; none for a single file.
     table
         The columns that are read, where the table is in memory; None: they are in the file.
+    assumed
+        What was taken for granted when it was opened: sentences that begin with the file, and say
+        what to do where it is wrong, with settings as in Python (header = false).
     """
 
     uri: str
@@ -113,6 +139,7 @@ class EdgeSource:
     text_sides: frozenset[str] = frozenset()
     parts: tuple[EdgeSource, ...] = ()
     table: pa.Table | None = None
+    assumed: tuple[str, ...] = ()
 
     @property
     def files(self) -> tuple[EdgeSource, ...]:
@@ -123,5 +150,5 @@ class EdgeSource:
     def columns(self) -> dict[str, str]:
         """Names of the columns that are read, by what they are for."""
         if self.layout is None:
-            return {"left": "lines", "right": "neighbours"}
+            return dict(zip(("left", "right"), SIDES[self.format], strict=True))
         return {role: self.layout.names[at] for role, at in self.layout.wanted.items()}

@@ -24,8 +24,8 @@ import pyarrow.csv as pacsv
 from bicliq import kernels
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.blocks import Block, blocks
+from bicliq.pipeline.formats.encoded import open_text
 from bicliq.pipeline.formats.fields import NEWLINE, QUOTE, RETURN, quotes_are_regular
-from bicliq.pipeline.formats.files import open_bytes
 from bicliq.pipeline.formats.labels import may_read_otherwise, plain_numbers
 from bicliq.pipeline.formats.problems import (
     COMMENTS,
@@ -51,7 +51,7 @@ def text_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     assert layout is not None
     parser = _Parser(source, layout, set(source.text_sides))
     rows = 0
-    with open_bytes(source.uri) as file:
+    with open_text(source.uri, settings.encoding) as file:
         found = blocks(file, source.uri, layout.skip, settings.quotes and settings.multiline)
         for batch in _in_order(parser.parse, found):
             rows += batch.edges.num_rows + batch.ragged
@@ -102,6 +102,10 @@ class _Parser:
         except pa.ArrowInvalid as error:
             locate(self.source, block, brief(error))
         self._check_rows(lines, block, len(columns["left"]) + ragged)
+        if "value" in columns:
+            columns["value"] = pc.if_else(pc.is_nan(columns["value"]), None, columns["value"])
+            if self.layout.weight == self.layout.value:
+                columns["weight"] = columns["value"]
         self._check_values(columns, block)
         if "time" in columns:
             columns["time"] = self._seconds(columns["time"], block)
@@ -174,7 +178,7 @@ class _Parser:
         """Let Arrow parse lines; ids are numbers on the given sides, and text on the others."""
         layout, settings = self.layout, self.source.settings
         kinds = {side: pa.int64() if side in numbers else pa.string() for side in ("left", "right")}
-        kinds |= {"weight": pa.float64(), "time": pa.string()}
+        kinds |= {"weight": pa.float64(), "value": pa.float64(), "time": pa.string()}
         names = {role: str(at) for role, at in layout.wanted.items()}
         if not lines.data.strip(b"\r\n"):
             return {role: pa.array([], kinds[role]) for role in names}, 0
@@ -194,7 +198,7 @@ class _Parser:
             ),
             convert_options=pacsv.ConvertOptions(
                 column_types={at: kinds[role] for role, at in names.items()},
-                include_columns=list(names.values()),
+                include_columns=list(dict.fromkeys(names.values())),
                 null_values=["", *self._null_words(numbers)],
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
@@ -218,7 +222,7 @@ class _Parser:
         for role, column in columns.items():
             if column.null_count and self.source.settings.nulls == "error":
                 locate(self.source, block, f"a {role} is missing")
-            if role == "weight" and not pc.all(pc.is_finite(column)).as_py():
+            if role in ("weight", "value") and not pc.all(pc.is_finite(column)).as_py():
                 locate(self.source, block, "a weight is not finite")
             if role in ("left", "right") and self.layout.ids != "labels":
                 limits = pc.min_max(column).as_py()

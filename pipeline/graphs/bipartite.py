@@ -123,13 +123,6 @@ class BipartiteGraph:
         state.update(to_host(self.indices).tobytes())
         return str(state.hexdigest())
 
-    def matrix(self) -> Any:
-        """Biadjacency matrix (scipy CSR of int8 ones, left × right); shares the arrays."""
-        import scipy.sparse as sp  # takes longer than most commands
-
-        ones = np.ones(self.n_edges, np.int8)
-        return sp.csr_array((ones, self.indices, self.indptr), shape=(self.n_left, self.n_right))
-
     def transpose(self, order: Int32s | None = None) -> BipartiteGraph:
         """Return the same graph with its sides exchanged: rows of the right side.
 

@@ -2,7 +2,7 @@
 
 The k-core is what is left when vertices with fewer than k neighbours are taken away until there is
 none. A search for cliques asks for two of them: the densest, and the one that a known clique
-leaves. cuGraph's core numbers, which hold all of them (`pipeline.bench.cores`), take 2 to 53 times
+leaves. cuGraph's core numbers, which hold all of them (`benchmarks.cores`), take 2 to 53 times
 as long (docs/results.md).
 """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -38,6 +39,60 @@ def wedges(graph: BipartiteGraph) -> tuple[Int64s, Int64s]:
         degrees = repeat(graph.left_degrees[rows], graph.left_degrees[rows])
         right += xp.bincount(indices, weights=degrees, minlength=graph.n_right).astype(xp.int64)
     return left, right
+
+
+def two_hop_sizes(graph: BipartiteGraph, starts: Any, most: int = PATHS_AT_A_TIME) -> Any:
+    """Return how many other left vertices share a right neighbour with each of some left vertices.
+
+    Parameters
+    ----------
+    graph
+        A graph of the host or of a GPU.
+    starts
+        Left vertices, whole numbers.
+    most
+        Most paths of two edges that are followed at a time: some 32 bytes each; a vertex with more
+        of them is a batch of its own.
+
+    Returns
+    -------
+    array
+        int64, shape (starts,), where the graph lies.
+
+    Notes
+    -----
+    Paths of two edges are laid out by two gathers, and equal ends united by a sort of 64-bit keys.
+    cuDF's merge and cuGraph's two-hop neighbours (`benchmarks.two_hop`) are slower
+    (docs/results.md).
+
+    Examples
+    --------
+    >>> graph = BipartiteGraph.from_edges([0, 1, 1, 2], [0, 0, 1, 1], 4, 2)
+    >>> two_hop_sizes(graph, np.arange(4)).tolist()
+    [1, 2, 1, 0]
+    """
+    xp = library_of(graph.indices)
+    back = graph.transpose()
+    sizes = xp.zeros(starts.size, xp.int64)
+    for batch in path_batches(graph, starts, most):
+        lengths, middle = graph.rows_of(starts[batch])
+        owner = repeat(xp.arange(lengths.size, dtype=xp.int64), lengths)
+        paths, ends = back.rows_of(middle)
+        keys = xp.unique(repeat(owner, paths) << 32 | ends)
+        sizes[batch] = xp.bincount(keys >> 32, minlength=lengths.size) - (lengths > 0)
+    return sizes
+
+
+def path_batches(graph: BipartiteGraph, starts: Any, most: int) -> Iterator[slice]:
+    """Cut starts in runs that have at most so many paths of two edges, or one start.
+
+    Examples
+    --------
+    >>> graph = BipartiteGraph.from_edges([0, 1, 1, 2], [0, 0, 1, 1], 3, 2)
+    >>> list(path_batches(graph, np.arange(3), 6))
+    [slice(0, 2, None), slice(2, 3, None)]
+    """
+    yield from cut_evenly(to_host(library_of(graph.indices).cumsum(wedges(graph)[0][starts])), most)
 
 
 def cut_evenly(spent: Int64s, most: int) -> Iterator[slice]:

@@ -6,8 +6,8 @@ and dropped.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,8 @@ class UndirectedGraph:
     self_loops, repeated
         Rows that were dropped: an edge of a vertex with itself, and an edge given before, in either
         direction.
+    account
+        What became of the rows of its table (`pipeline.store.account`).
     """
 
     indptr: Int64s
@@ -40,6 +42,7 @@ class UndirectedGraph:
     ids: pa.Array
     self_loops: int = 0
     repeated: int = 0
+    account: dict[str, Any] = field(default_factory=dict)
 
     @property
     def n(self) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 from bicliq.kernels import available_threads
 from bicliq.pipeline.errors import BackendError, InputError
 from bicliq.pipeline.events import warn
+from bicliq.pipeline.extras import install, missing, needs
 from bicliq.pipeline.placement.device import INSTALL, POOL_KEEPS
 from bicliq.pipeline.settings import ClusterSettings
 
@@ -80,10 +81,11 @@ def open_cluster(settings: ClusterSettings, backend: str = "cpu", data_backend: 
     ...     client.submit(sum, [1, 2, 3]).result()
     6
     """
-    import dask
-    from distributed import Client
+    with needs("cluster", "a cluster"):
+        import dask
+        from distributed import Client
 
-    from bicliq.pipeline.placement.batches import send_when_the_clock_is_put_back
+        from bicliq.pipeline.placement.batches import send_when_the_clock_is_put_back
 
     send_when_the_clock_is_put_back()  # workers do so with their first task
     quiet = {
@@ -128,6 +130,12 @@ async def _show_searches(scheduler: Any) -> None:
     from bicliq.pipeline.placement.dashboard import dask_setup
 
     dask_setup(scheduler)
+
+
+def why_no_cluster() -> str | None:
+    """Say why no cluster can be started or reached from here, or None when one can."""
+    without = [name for name in missing("cluster") if name != "bokeh"]  # its dashboard
+    return f"{' and '.join(without)} not installed: {install('cluster')}" if without else None
 
 
 def why_no_gpu_cluster() -> str | None:

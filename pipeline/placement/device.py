@@ -15,11 +15,12 @@ from bicliq import kernels
 from bicliq.kernels.cuda import nvcomp
 from bicliq.kernels.cuda.row_groups import LONGEST_SIDE
 from bicliq.pipeline.errors import BackendError
+from bicliq.pipeline.extras import install
 from bicliq.pipeline.placement.arrays import library_of
 from bicliq.pipeline.placement.fallback import gpu_errors
 from bicliq.pipeline.settings import PublishSettings
 
-INSTALL = "pip install 'bicliq[gpu]' (NVIDIA driver 580 or newer, Linux)"
+INSTALL = f"{install('gpu')} (CUDA 13: NVIDIA driver 580 or newer, Linux), or bicliq[gpu-cu12] (CUDA 12)"
 POOL_KEEPS = 0.6  # of a GPU's memory, between two uses: about what a search takes, since taking it anew costs 35 ms
 LIBRARIES = ("cupy", "cudf", "cugraph", "rmm")
 

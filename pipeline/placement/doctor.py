@@ -8,24 +8,12 @@ import platform
 from bicliq import kernels
 from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.cuda import nvcomp
-from bicliq.pipeline.placement.cluster import why_no_gpu_cluster
+from bicliq.pipeline.extras import EXTRAS, install, missing
+from bicliq.pipeline.placement.cluster import why_no_cluster, why_no_gpu_cluster
 from bicliq.pipeline.placement.device import why_no_data_on_device
 from bicliq.pipeline.placement.where import AUTO_BYTES, AUTO_PATHS, LITTLE_TO_SEARCH
 
-LIBRARIES = (
-    "bicliq",
-    "numpy",
-    "pyarrow",
-    "pandas",
-    "dask",
-    "distributed",
-    "prefect",
-    "cupy-cuda13x",
-    "cudf-cu13",
-    "dask-cudf-cu13",
-    "cugraph-cu13",
-    "dask-cuda",
-)
+CORE = ("bicliq", "numpy", "pyarrow")
 
 
 def examine() -> dict[str, str]:
@@ -42,10 +30,21 @@ def examine() -> dict[str, str]:
         "backend auto": "cpu" if reason else f"cuda from {AUTO_PATHS:,} paths of two edges on, else cpu",
         "data backend cuda": _can(data_reason),
         "data backend auto": "cpu" if data_reason else f"cuda from {AUTO_BYTES >> 20} MiB of edges on, else cpu",
-        "cluster": f"from {LITTLE_TO_SEARCH:,} paths of two edges on, or where workers or a scheduler are named",
+        "cluster": _can(why_no_cluster())
+        + f"; from {LITTLE_TO_SEARCH:,} paths of two edges on, or where workers or a scheduler are named",
         "cluster of GPUs": _can(reason or why_no_gpu_cluster()),
-        **{name: _version(name) for name in LIBRARIES},
+        **{name: importlib.metadata.version(name) for name in CORE},
+        **{f"extra {name}": _extra(name) for name in EXTRAS},
     }
+
+
+def _extra(name: str) -> str:
+    """What of an extra is here, with versions, and what needs it."""
+    without, of = missing(name), importlib.metadata.packages_distributions()
+    here = [(module, of[module][0]) for module in EXTRAS[name].modules if module in of and module not in without]
+    versions = ", ".join(f"{module} {importlib.metadata.version(package)}" for module, package in here)
+    lacks = f"{', '.join(without)} not installed ({install(name)})" if without else ""
+    return f"{'; '.join(filter(None, (versions, lacks)))}: for {EXTRAS[name].use}"
 
 
 def _can(reason: str | None) -> str:
@@ -73,10 +72,3 @@ def _gpus(reason: str | None) -> dict[str, str]:
 def _dotted(version: int) -> str:
     """13000 as 13.0."""
     return f"{version // 1000}.{version % 1000 // 10}"
-
-
-def _version(name: str) -> str:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return "not installed"

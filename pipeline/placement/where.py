@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bicliq import kernels
-from bicliq.pipeline.errors import AskedBackendError, InputError
+from bicliq.pipeline.errors import AskedBackendError, BackendError, InputError
 from bicliq.pipeline.placement import device, fallback
-from bicliq.pipeline.placement.cluster import open_cluster, why_no_gpu_cluster
+from bicliq.pipeline.placement.cluster import open_cluster, why_no_cluster, why_no_gpu_cluster
 from bicliq.pipeline.settings import ClusterSettings, SearchSettings
 
 Backend = Literal["cpu", "cuda"]
@@ -309,15 +309,20 @@ def place_changes(search: SearchSettings, cluster: ClusterSettings, *, paths: in
 
 
 def check_backends(
-    data_backend: str, backend: str, threads: int = 0, *, cannot: str | None = None, remote: bool = False
+    data_backend: str,
+    backend: str,
+    threads: int = 0,
+    *,
+    cannot: str | None = None,
+    cluster: ClusterSettings | None = None,
 ) -> None:
-    """Refuse backends and threads that are asked for and cannot be had, before anything is read.
+    """Refuse what is asked for and cannot be had, before anything is read.
 
     Parameters
     ----------
-    data_backend, backend, threads
+    data_backend, backend, threads, cluster
         The settings.
-    cannot, remote
+    cannot
         As for `place_search`.
 
     Raises
@@ -327,6 +332,12 @@ def check_backends(
     CapacityError
         If there are more threads than are started here; a remote worker decides for itself.
     """
+    remote = cluster is not None and cluster.scheduler is not None
+    wanted = [] if cluster is None or cluster.local else _named(cluster) or ["--no-local"] * (cluster.local is False)
+    if wanted and (reason := why_no_cluster()) is not None:
+        raise BackendError(
+            f"{wanted[0]} is given, and no cluster can be had: {reason}; or search in this process (--local)"
+        )
     if not remote:
         kernels.number_of_threads(threads)
     if data_backend != "auto":
@@ -342,6 +353,8 @@ def _shared(cluster: ClusterSettings, paths: int) -> tuple[bool, str]:
     named = _named(cluster)
     if named:
         return True, f"{named[0]} is given"
+    if (reason := why_no_cluster()) is not None:
+        return False, f"no cluster can be had: {reason}"
     compared = "more than" if paths > LITTLE_TO_SEARCH else "not more than"
     return paths > LITTLE_TO_SEARCH, f"there are {paths:,} paths of two edges, {compared} {LITTLE_TO_SEARCH:,}"
 

@@ -137,8 +137,9 @@ def find_clique(
     -------
     dict
         size, members, n_cliques, cliques (where all are asked for), proven, n_vertices, n_edges,
-        self_loops, repeated, degeneracy, nodes, backend, threads, seconds; the backend is "none"
-        where the densest core of a graph on a GPU is the answer.
+        self_loops, repeated, what became of the rows (`account`), degeneracy, nodes, backend,
+        threads, seconds; the backend is "none" where the densest core of a graph on a GPU is the
+        answer.
 
     Raises
     ------
@@ -157,6 +158,7 @@ def find_clique(
         "n_edges": graph.n_edges,
         "self_loops": graph.self_loops,
         "repeated": graph.repeated,
+        **graph.account,
         "degeneracy": found.degeneracy,
         "nodes": found.nodes,
         "backend": found.backend,
@@ -274,7 +276,7 @@ def _known_or_found(
     folder = None if store is None else store.clique(_name(graph, question))
     known = None if folder is None else _known(folder)
     if known is not None and known["proven"]:
-        return {**known, "found": True}
+        return {**known, **graph.account, "found": True}
     record = {"source": name_of(source), "question": asdict(question), **search(graph)}
     record["seconds"]["read"] = round(took, 6)
     return record if folder is None else _keep_the_better(folder, record, graph.ids.type)

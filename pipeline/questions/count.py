@@ -9,6 +9,7 @@ up (`count_tables`).
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.checks import check_input
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.ingest import ingest, read_edge_table
+from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.layout import Store
 
 
@@ -83,6 +85,7 @@ def count_table(source: Edges, asked: CountAsked, settings: Settings) -> CountRe
         backend=found.backend,
         threads=found.threads,
         seconds={"ingest": read - started, **found.seconds, "total": time.perf_counter() - started},
+        account=account(table.summary),
     )
 
 
@@ -131,4 +134,5 @@ def count_run(source: Edges, asked: CountAsked, settings: Settings, observer: Ob
     record = publish_counts(store, run, asked, method, counted)
     times = (started, ingested, planned, searched, time.perf_counter())
     seconds = dict(zip(("ingest", "plan", "count", "publish"), np.diff(times).round(6).tolist(), strict=True))
-    return CountRecord(**{**vars(record), "seconds": {**seconds, "total": round(times[-1] - started, 6)}})
+    seconds["total"] = round(times[-1] - started, 6)
+    return replace(record, seconds=seconds, account=account(read.summary))

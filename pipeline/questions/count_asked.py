@@ -102,6 +102,8 @@ class CountRecord:
         memory.
     checks
         One record a check of the input (`pipeline.stages.checks.Check`); none in memory.
+    account
+        What became of the rows of the table (`pipeline.store.account`).
     """
 
     counts: Sizes
@@ -119,18 +121,19 @@ class CountRecord:
     partitions: int | None = None
     counted: int | None = None
     checks: list[dict[str, Any]] = field(default_factory=list)
+    account: dict[str, Any] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
         """Plain record for JSON; counts are text, since most readers take a number for 64 bits."""
         rows = [{"p": p, "q": q, "count": str(count)} for (p, q), count in self.counts.items()]
-        return {**asdict(self), "counts": rows}
+        fields = asdict(self)
+        return {**fields.pop("account"), **fields, "counts": rows}
 
 
 def check_count_backends(settings: Settings) -> None:
     """Refuse backends that are asked for and cannot be used for this, before anything is read."""
-    remote = settings.cluster.scheduler is not None
     search = settings.search
-    check_backends(settings.data_backend, search.backend, search.threads, remote=remote)
+    check_backends(settings.data_backend, search.backend, search.threads, cluster=settings.cluster)
 
 
 def why_none(asked: CountAsked, n_left: int, n_right: int) -> str | None:

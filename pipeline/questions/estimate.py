@@ -17,6 +17,7 @@ from bicliq.pipeline.settings import PublishSettings, Settings
 from bicliq.pipeline.stages.expected import Expected, expected_output, short
 from bicliq.pipeline.stages.ingest import read_edge_table
 from bicliq.pipeline.stages.search import reduced_table
+from bicliq.pipeline.store.account import account
 
 GPU_WRITE, SMALLER = 0.75e-9, 0.6
 """Seconds to order, encode and write an id on an H200, and the part of it that smaller sides take
@@ -40,9 +41,10 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
     dict
         bicliques, low, high (90 %), ids, low_ids, high_ids, bytes, low_bytes, high_bytes, exact,
         n_left, n_right, n_edges, side, backend, threads, thresholds (a list of min_left, min_right,
-        bicliques, low, high, ids, bytes), and seconds: ``search`` and ``write`` are what a run
-        would take on the threads asked for, ``gpu_search`` and ``gpu_write`` on this machine's GPU
-        (None where it has none), ``estimate`` and ``total`` what this call took.
+        bicliques, low, high, ids, bytes), the `account` of the table, and seconds: ``search`` and
+        ``write`` are what a run would take on the threads asked for, ``gpu_search`` and
+        ``gpu_write`` on this machine's GPU (None where it has none), ``estimate`` and ``total``
+        what this call took.
 
     Notes
     -----
@@ -69,6 +71,7 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
         "backend": "cpu",
         "threads": threads,
         "thresholds": found.thresholds,
+        **account(table.summary),
         "seconds": {
             "search": search,
             "write": write,

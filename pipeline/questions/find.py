@@ -28,6 +28,7 @@ from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.ingest import read_edge_table
 from bicliq.pipeline.stages.search import search_settings
+from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.labels import read_labels
 from bicliq.pipeline.store.results import open_run
 
@@ -195,7 +196,8 @@ def find_in_table(
         `diverse` value is what a group adds, and covered and share are the edges that it and those
         before it hold together, and their share of all edges of the table. Further proven, by,
         diverse, left_out (vertices that each restriction left out), n_left, n_right, n_edges, side,
-        nodes, backend, threads, seconds, and report, where a page was asked for.
+        nodes, backend, threads, seconds, the `account` of the table, and report, where a page was
+        asked for.
 
     Raises
     ------
@@ -210,7 +212,8 @@ def find_in_table(
     table = read_edge_table(source, settings.ingest, backend=settings.data_backend)
     part = Part(bipartite_of(table), table.left_ids, table.right_ids, table.weight)
     read = {"source": table.summary["source"], "summary": table.summary}
-    return _find(part, asked, settings.search, place, started, read, report, tell)
+    found = _find(part, asked, settings.search, place, started, read, report, tell)
+    return {**found, **account(table.summary)}
 
 
 def find_in_run(

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import fsspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -14,6 +13,7 @@ import pyarrow.compute as pc
 
 from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.files import read_lines
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 
 Flags = npt.NDArray[np.bool_]
@@ -56,7 +56,7 @@ class Part:
         if labels is None:
             return
         named = {side: np.zeros(len(self.kept[side]), np.bool_) for side in SIDES}
-        for number, label in enumerate(_lines(labels) if isinstance(labels, str) else labels, 1):
+        for number, label in enumerate(read_lines(labels) if isinstance(labels, str) else labels, 1):
             places = {side: place for side in SIDES if (place := self._place(side, label)) is not None}
             if not places:
                 where = f"{labels}, line {number}" if isinstance(labels, str) else "within"
@@ -97,7 +97,7 @@ class Part:
     def _read_weights(self, side: str, path: str) -> tuple[npt.NDArray[np.float64], Flags]:
         """Lines of label, comma or tab, number."""
         weights, listed = np.zeros(len(self.kept[side])), np.zeros(len(self.kept[side]), np.bool_)
-        for number, line in enumerate(_lines(path), 1):
+        for number, line in enumerate(read_lines(path), 1):
             label, value = _label_and_weight(line)
             place = None if label is None else self._place(side, label)
             if place is None or value is None or listed[place]:
@@ -183,13 +183,14 @@ def read_weights(path: str) -> dict[str, float]:
 
     Examples
     --------
+    >>> import fsspec
     >>> with fsspec.open("memory://weights.csv", "w") as file:
     ...     print("ann,2.5", file=file)
     >>> read_weights("memory://weights.csv")
     {'ann': 2.5}
     """
     found: dict[str, float] = {}
-    for number, line in enumerate(_lines(path), 1):
+    for number, line in enumerate(read_lines(path), 1):
         label, value = _label_and_weight(line)
         if label is None or value is None or label in found:
             wrong = "is listed twice" if label in found else "is no label and its weight"
@@ -202,19 +203,6 @@ def _label_and_weight(line: str) -> tuple[str | None, float | None]:
     """Label, comma or tab, number: each None where it is not there."""
     label, separator, text = line.rpartition("\t" if "\t" in line else ",")
     return label.strip() if separator else None, _number(text)
-
-
-def _lines(path: str) -> list[str]:
-    try:
-        with fsspec.open(path, "rt", encoding="utf-8") as file:
-            lines: list[str] = file.read().splitlines()
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
-    while lines and not lines[-1]:
-        lines.pop()
-    if not lines:
-        raise InputError(f"{path} names nothing; write one label a line")
-    return lines
 
 
 def _number(text: str) -> float | None:

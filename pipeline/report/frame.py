@@ -9,9 +9,8 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-import fsspec
-
 from bicliq.pipeline.errors import InputError, StorageError
+from bicliq.pipeline.extras import file_system
 from bicliq.pipeline.store.layout import Store
 
 
@@ -58,7 +57,7 @@ def write_page(place: str | os.PathLike[str], text: Callable[[], str], *, overwr
         Where it cannot be written.
     """
     place = os.fspath(place)
-    system, target = fsspec.core.url_to_fs(place)
+    system, target = file_system(place)
     if not overwrite and system.exists(target):
         raise InputError(f"{place}: is there already; name another file, or overwrite it")
     content = text().encode()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 
+import fsspec
+
 from bicliq.pipeline.report import sections
 from bicliq.pipeline.report.answers import count_page
 from bicliq.pipeline.report.facts import Facts, gather
 from bicliq.pipeline.report.frame import framed, place_of, write_page
+from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import Run
 
 
@@ -37,6 +40,12 @@ def write_report(run: Run, path: str | os.PathLike[str] | None = None, *, overwr
     """
     place = place_of(run.store, run.run) if path is None else path
     return write_page(place, lambda: _text(run), overwrite=overwrite)
+
+
+def has_report(store: str, run: str) -> bool:
+    """Whether a store has the page of a run."""
+    system, path = fsspec.core.url_to_fs(place_of(Store.at(store), run))
+    return bool(system.exists(path))
 
 
 def _text(run: Run) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from bicliq.pipeline.results.as_table import AsTable
+from bicliq.pipeline.store.account import account_of
 
 LABELS = {"numbers": pa.int64(), "text": pa.string()}
 """Kinds of labels, as records name them."""
@@ -50,6 +51,11 @@ class Groups(AsTable):
         known = "" if self.proven else ", the best in time: not proven"
         shown = [line if len(line) <= 100 else line[:99] + "…" for line in lines]
         return "\n".join([f"<{len(self):,} groups by {self.record['by']}{known}:", *shown]) + ">"
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """What became of the rows of the table: see `account_of`."""
+        return account_of(self.record)
 
     @property
     def proven(self) -> bool:
@@ -106,6 +112,11 @@ class Estimate(AsTable):
     seconds: float
     exact: bool
     record: dict[str, Any] = field(repr=False)
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """What became of the rows of the table: see `account_of`."""
+        return account_of(self.record)
 
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table: min_left, min_right, bicliques, low, high, ids, bytes."""

@@ -7,6 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from bicliq.pipeline.columns import pandas_frame
+from bicliq.pipeline.extras import needs
+
 
 class AsTable(ABC):
     """What has a table: as Arrow, pandas, Polars or cuDF."""
@@ -17,20 +20,18 @@ class AsTable(ABC):
 
     def to_pandas(self) -> Any:
         """Return the table as a pandas DataFrame; lists are Arrow lists."""
-        import pandas as pd
-
-        return self.to_arrow().to_pandas(
-            types_mapper=lambda kind: pd.ArrowDtype(kind) if pa.types.is_list(kind) else None
-        )
+        return pandas_frame(self.to_arrow())
 
     def to_polars(self) -> Any:
         """Return the table as a Polars DataFrame, which needs Polars."""
-        import polars as pl
+        with needs("frames", "to_polars"):
+            import polars as pl
 
         return pl.from_arrow(self.to_arrow())
 
     def to_cudf(self) -> Any:
         """Return the table as a cuDF DataFrame on the GPU, which needs cuDF."""
-        import cudf
+        with needs("gpu", "to_cudf"):
+            import cudf
 
         return cudf.DataFrame.from_arrow(self.to_arrow())

@@ -11,7 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.extras import needs
 from bicliq.pipeline.results.as_table import AsTable
+from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS
 from bicliq.pipeline.store.choice import EVERYTHING, Choice
 from bicliq.pipeline.store.results import Run
@@ -89,6 +91,14 @@ class Bicliques(AsTable):
     def complete(self) -> bool:
         """Whether the run found all that was asked for: no limit, nothing left to search."""
         return self.run.state.complete
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """What became of the rows of the table, of a version those of its own table.
+
+        See `pipeline.store.account`.
+        """
+        return account(self.run.folder.graph.read_record("graph.json")["summary"])
 
     @property
     def digest(self) -> str:
@@ -213,7 +223,8 @@ class Bicliques(AsTable):
         >>> sorted(graph.nodes)
         [('biclique', 0), ('left', 'ann'), ('left', 'bob'), ('right', 'jam')]
         """
-        import networkx
+        with needs("frames", "to_networkx"):
+            import networkx
 
         graph = networkx.Graph()
         for batch in self.batches():

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,6 +16,7 @@ import pyarrow.parquet as pq
 
 from bicliq.pipeline.columns import column_of, empty_table, values_of, words_column
 from bicliq.pipeline.errors import InputError, StorageError
+from bicliq.pipeline.extras import file_system
 from bicliq.pipeline.graphs.bipartite import Int32s
 from bicliq.pipeline.results.counterparts import counterparts
 from bicliq.pipeline.store.biclique_reader import Int64s
@@ -154,7 +154,7 @@ class Changes:
         place = os.fspath(path)
         if not place.lower().endswith((".parquet", ".jsonl")):
             raise InputError(f"{place}: which format? End the name on .parquet or .jsonl")
-        fs, target = fsspec.core.url_to_fs(place)
+        fs, target = file_system(place)
         if fs.exists(target) and not overwrite:
             raise InputError(f"{place}: is there already; name another file, or overwrite it")
         kinds: tuple[Kind, Kind] = ("appeared", "vanished")

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from typing import IO, Any, Literal
 from xml.sax.saxutils import escape, quoteattr
 
-import fsspec
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from bicliq.pipeline.errors import InputError, StorageError
+from bicliq.pipeline.extras import file_system, needs
 from bicliq.pipeline.results.bicliques import Bicliques
 
 Format = Literal["parquet", "csv", "jsonl", "graphml", "duckdb", "delta"]
@@ -113,7 +113,7 @@ def export(
     kind = format or _format_of(place)
     if long and kind in ("graphml", "duckdb"):
         raise InputError(f"{place}: {kind} holds members in a form of its own; leave long out")
-    system, target = fsspec.core.url_to_fs(place)
+    system, target = file_system(place)
     if kind in LOCAL and not _is_local(system):
         raise InputError(f"{place}: {LOCAL[kind]} is written to a local disk only; give a path")
     is_there = system.exists(target)
@@ -254,10 +254,9 @@ def _xml(text: str) -> str:
 
 def _write_duckdb(count: _Counted, system: Any, path: str) -> None:
     """Tables `bicliques`, with lists, and `members`, in long form."""
-    try:
+    with needs("frames", "an export to DuckDB"):
         import duckdb
-    except ImportError as error:
-        raise InputError("DuckDB is not installed; pip install duckdb, or export to Parquet, which it reads") from error
+
     with duckdb.connect(path) as database:
         for at, batch in enumerate(_or_empty(count)):
             members = count.groups.in_long_form(batch)
@@ -271,13 +270,10 @@ def _write_duckdb(count: _Counted, system: Any, path: str) -> None:
 
 def _write_delta(count: _Counted, system: Any, path: str) -> None:
     """A Delta table, or a new version of one that is there."""
-    try:
+    with needs("delta", "an export to Delta"):
         from deltalake import DeltaTable, write_deltalake
         from deltalake.exceptions import DeltaError
-    except ImportError as error:
-        raise InputError(
-            "Delta needs the package deltalake: pip install 'bicliq[delta]', or export to Parquet"
-        ) from error
+
     if system.exists(path) and not DeltaTable.is_deltatable(path):
         raise InputError(f"{path}: is there, and no Delta table; name another folder")
     batches = (batch for table in count.batches() for batch in table.to_batches())

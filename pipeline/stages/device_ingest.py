@@ -12,6 +12,7 @@ order, is left to the CPU, by `NotOnDevice`.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -89,6 +90,7 @@ class _Table:
         self.left, self.right, self.weight = (Kept(budget // 3) for _ in range(3))
         self.labels: dict[str, list[Any]] = {"left": [], "right": []}  # dictionaries of the chunks of text
         self.counts = no_rows()
+        self.noted: Counter[str] = Counter()  # else the CPU reads what is to be noted
 
     def add(self, frame: Any) -> None:
         """Keep the rows of a chunk."""
@@ -162,7 +164,10 @@ def _read(source: EdgeSource, settings: IngestSettings, progress: Callable[[int,
     table = _Table()
     for frame in frames_of(source):
         table.counts["rows_read"] += len(frame)
-        table.add(filtered(DeviceRows(frame, settings), settings, table.counts).frame)
+        kept = filtered(DeviceRows(frame, settings), settings, table.counts)
+        if settings.sides == "source-target" and (loops := len(kept) - int(kept.distinct().sum())):
+            table.noted["self_loops"] += loops
+        table.add(kept.frame)
         if progress is not None:
             progress(table.counts["rows_read"], source.bytes)
     return table
@@ -198,6 +203,9 @@ class DeviceRows:
         """Whether nothing is missing."""
         valid = [self.frame[name].notna() for name in self.frame.columns if self.frame[name].has_nulls]
         return reduce(and_, valid) if valid else None
+
+    def valued(self, least: float | None) -> None:
+        """Whether the cell of a matrix is an edge: matrices are read by the CPU."""
 
     def distinct(self) -> Any:
         """Whether the two labels are different text."""
@@ -247,7 +255,7 @@ def _unite(rows: _Table, uri: str, settings: IngestSettings) -> EdgeTable:
             weights.add(weight)
         del left, key, weight
     left, right, weight = _merged(cp, keys, weights if weighted else None, settings)
-    summary = summarize(uri, rows.counts, n_rows, left.size, (left_ids, right_ids), settings)
+    summary = summarize(uri, rows.counts, n_rows, left.size, (left_ids, right_ids), settings, rows.noted)
     return EdgeTable(left, right, weight, left_ids, right_ids, summary, {})
 
 

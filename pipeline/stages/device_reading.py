@@ -73,8 +73,8 @@ def frames_of(source: EdgeSource) -> Iterator[Any]:
     """
     _refuse_settings(source.settings)
     for part in source.files:
-        if part.format == "adjacency":
-            raise NotOnDevice("adjacency lists are read by the CPU")
+        if part.layout is None or part.layout.value is not None:
+            raise NotOnDevice(f"files of the format {part.format} are read by the CPU")
         if part.table is not None:
             raise NotOnDevice("tables in memory are read by the CPU")
         yield from _parquet_frames(part) if part.format == "parquet" else _text_frames(part)
@@ -89,6 +89,8 @@ def with_text(source: EdgeSource, side: str) -> EdgeSource:
 def _refuse_settings(settings: IngestSettings) -> None:
     if settings.multiline:
         raise NotOnDevice("fields over several lines are read by the CPU")
+    if settings.encoding is not None:
+        raise NotOnDevice("encodings other than UTF-8 are read by the CPU")
     if not settings.quotes:
         raise NotOnDevice("quotes that are characters are read by the CPU")
 
@@ -119,6 +121,8 @@ def _parquet_frames(source: EdgeSource) -> Iterator[Any]:
 
 def _refuse_types(source: EdgeSource, schema: pa.Schema) -> None:
     """Leave to the CPU ids that are neither text nor 64-bit numbers, or numbers meant as text."""
+    if not set(source.columns.values()) <= set(schema.names):
+        raise NotOnDevice("keys of folders are read by the CPU")
     for side in ("left", "right"):
         kind = schema.field(source.columns[side]).type
         plain = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -134,11 +138,19 @@ def _typed_parquet(frame: Any, source: EdgeSource) -> Any:
         raise NotOnDevice("a value is missing")
     for side in ("left", "right"):
         frame[side] = frame[side].astype("str" if side in source.text_sides else "int64")
+        if side in source.text_sides:
+            _refuse_missing(frame[side], source.settings)
     if "weight" in frame.columns:
         frame["weight"] = _parquet_weights(frame["weight"])
     if "time" in frame.columns:
         frame["time"] = _seconds(frame["time"])
     return frame
+
+
+def _refuse_missing(labels: Any, settings: IngestSettings) -> None:
+    """Leave to the CPU labels with blanks at their ends, and those that mean that there is none."""
+    if bool((labels.str.strip() != labels).any()) or bool(labels.isin(["", *settings.null_values]).any()):
+        raise NotOnDevice("a label has blanks at an end, or means that a value is missing")
 
 
 def _parquet_weights(column: Any) -> Any:

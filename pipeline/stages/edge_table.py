@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from bicliq.pipeline.errors import BicliqError, InputError
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.column_on_disk import ColumnOnDisk
 from bicliq.pipeline.stages.window import TimedRows
+from bicliq.pipeline.store.account import DROPPED
 
 POLICIES = (
     "ids", "duplicates", "ragged", "nulls", "self_labels", "min_weight", "since", "until", "sample",
@@ -35,7 +37,8 @@ class EdgeTable:
     left_ids, right_ids
         Arrow arrays (int64 or string) of the labels, ascending.
     summary
-        Counts of rows read and dropped, names of the columns, and the policies.
+        Counts of rows read and dropped, what was noted and assumed, names of the columns, and the
+        policies.
     seconds
         Duration of ``read`` and ``unite``.
     rows
@@ -89,6 +92,7 @@ def summarize(
     n_edges: int,
     ids: tuple[pa.Array, pa.Array],
     settings: IngestSettings,
+    noted: Mapping[str, int],
 ) -> dict[str, Any]:
     """Account for the rows of a table.
 
@@ -106,6 +110,8 @@ def summarize(
         Labels of the left and of the right side.
     settings
         The policies.
+    noted
+        What was read otherwise than it is written (`EdgeBatch.noted`).
 
     Raises
     ------
@@ -114,7 +120,7 @@ def summarize(
     BicliqError
         Where the rows do not add up.
     """
-    dropped = sum(number for name, number in counts.items() if name.startswith("dropped"))
+    dropped = sum(number for name, number in counts.items() if name.startswith(DROPPED))
     if counts["rows_read"] != n_rows + dropped or n_edges > n_rows:
         raise BicliqError(
             f"{source}: {counts} and {n_edges} edges of {n_rows} rows do not add up; this is a defect of Bicliq: please"
@@ -130,6 +136,7 @@ def summarize(
         **counts,
         "duplicates": n_rows - n_edges,
         "edges": n_edges,
+        "noted": dict(noted),
         "n_left": len(left_ids),
         "n_right": len(right_ids),
         "labels": {"left": _kind(left_ids), "right": _kind(right_ids)},

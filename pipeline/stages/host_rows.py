@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -21,7 +22,7 @@ from bicliq.pipeline.stages.window import cut_to_window
 
 
 class KeptRows:
-    """The rows that pass the filters, one array a batch, and the counts of those that do not."""
+    """The rows that pass the filters, one array a batch; counts of the others, and notes."""
 
     def __init__(self) -> None:
         self.left: list[pa.Array] = []
@@ -30,6 +31,7 @@ class KeptRows:
         self.time: list[pa.Array] = []
         self.latest = -math.inf
         self.counts = no_rows()
+        self.noted: Counter[str] = Counter()
 
     def add(self, edges: pa.RecordBatch) -> None:
         """Keep rows; labels of text as a dictionary and codes."""
@@ -93,6 +95,15 @@ class HostRows:
         valid = [pc.is_valid(column) for column in self.edges.columns if column.null_count]
         return reduce(pc.and_, valid) if valid else None
 
+    def valued(self, least: float | None) -> pa.Array | None:
+        """Whether the cell of a matrix is an edge."""
+        if "value" not in self.edges.schema.names:
+            return None
+        value = self.edges["value"]
+        return (
+            pc.not_equal(value, 0) if least is None else pc.and_(pc.greater_equal(value, least), pc.not_equal(value, 0))
+        )
+
     def distinct(self) -> pa.Array:
         """Whether the two labels are different text."""
         if self.settings.self_labels == "error":
@@ -117,6 +128,11 @@ class HostRows:
     def sampled(self, fraction: float) -> pa.Array:
         """Whether the left label is of the sample."""
         return of_sample(self.edges["left"], fraction)
+
+
+def loops_among(edges: pa.RecordBatch) -> int:
+    """Number of rows that tie a label to itself."""
+    return int(pc.sum(_equal_labels(edges)).as_py() or 0)
 
 
 def _equal_labels(edges: pa.RecordBatch) -> pa.Array:

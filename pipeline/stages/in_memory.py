@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from bicliq.pipeline.placement.device import on
 from bicliq.pipeline.placement.where import Backend, place_data, place_graph, place_projection
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
+from bicliq.pipeline.store.account import DROPPED, account
 from bicliq.pipeline.store.labels import read_labels
 from bicliq.pipeline.store.layout import Store
 
@@ -54,7 +56,7 @@ def read_undirected(source: Edges, settings: IngestSettings | None = None, backe
     numbered = _numbered_file(source, settings) if isinstance(source, str | os.PathLike) else None
     if numbered is not None:
         return _of_numbers(numbered)
-    settings = settings.model_copy(update={"sides": settings.sides or "source-target"})
+    settings = settings.model_copy(update={"sides": "source-target"})  # loops are counted
     table = read_edge_table(source, settings, backend=backend)
     left_ids, right_ids = table.left_ids, table.right_ids
     if left_ids.type != right_ids.type:
@@ -65,7 +67,17 @@ def read_undirected(source: Edges, settings: IngestSettings | None = None, backe
     right = values_of(pc.index_in(right_ids, value_set=ids))
     u, v = left[table.left], right[table.right]
     place = place_data(backend, table.summary["source"]["bytes"])
-    return place.run(lambda chosen: _graph_on(chosen, u, v, ids))
+    return _with_account(place.run(lambda chosen: _graph_on(chosen, u, v, ids)), table.summary)
+
+
+def _with_account(graph: UndirectedGraph, summary: dict[str, Any]) -> UndirectedGraph:
+    """The graph with what became of the rows of its table: loops and repetitions are rows here."""
+    read = account(summary)
+    loops = int(read["noted"].pop("self_loops", 0))
+    repeated = read["edges"] + read["duplicates"] - loops - graph.n_edges
+    read |= {"edges": graph.n_edges, "duplicates": repeated}
+    read["dropped"] |= {"self_loops": loops} if loops else {}
+    return replace(graph, self_loops=loops, repeated=repeated, account=read)
 
 
 def _numbered_file(source: str | os.PathLike[str], settings: IngestSettings) -> NumberedEdges | None:
@@ -75,7 +87,7 @@ def _numbered_file(source: str | os.PathLike[str], settings: IngestSettings) -> 
     if settings.format == "auto" and name.endswith(DIMACS_SUFFIXES):
         return read_dimacs(uri)
     if settings.format == "mtx" or (settings.format == "auto" and name.endswith(".mtx")):
-        return read_matrix_market(uri)
+        return read_matrix_market(uri, settings)
     return None
 
 
@@ -120,13 +132,13 @@ def project_table(
     BackendError
         If "cuda" cannot run here, or has too little memory.
     """
-    graph, ids = read_sides(source, side, settings, store, backend)
+    graph, ids, read = read_sides(source, side, settings, store, backend)
     on_device = library_of(graph.indices) is not np
 
     def work(chosen: Backend) -> UndirectedGraph:
         lost = on_device and chosen == "cpu"  # with the GPU on which it lay: it is read again
         there = read_sides(source, side, settings, store)[0] if lost else graph.on(chosen)
-        return project(there, ids, side, min_shared, threads)
+        return replace(project(there, ids, side, min_shared, threads), account=read)
 
     place = place_data(backend) if on_device else place_projection(backend, expected_ties(graph, side, min_shared))
     return place.run(work)
@@ -138,19 +150,24 @@ def read_sides(
     settings: IngestSettings | None = None,
     store: Store | None = None,
     backend: str = "cpu",
-) -> tuple[BipartiteGraph, pa.Array]:
-    """Read a bipartite graph and the labels of one side; parameters as of `project_table`."""
+) -> tuple[BipartiteGraph, pa.Array, dict[str, Any]]:
+    """Read a bipartite graph, the labels of one side, and what became of the rows of a table.
+
+    Parameters as of `project_table`.
+    """
     if store is not None:
         folder = store.graph(store.find_graph(str(source)))
         place = place_graph(backend, stored_edges(folder))
         graph = place.run(lambda chosen: read_graph(folder, chosen))
-        return graph, read_labels(folder)[0 if side == "left" else 1]
+        return graph, read_labels(folder)[0 if side == "left" else 1], {}
     table = read_edge_table(source, settings, backend=backend)
     place = place_data(backend, table.summary["source"]["bytes"])
     graph = place.run(lambda chosen: bipartite_of(table, chosen))
-    return graph, table.left_ids if side == "left" else table.right_ids
+    return graph, table.left_ids if side == "left" else table.right_ids, account(table.summary)
 
 
 def _of_numbers(file: NumberedEdges) -> UndirectedGraph:
     ids = column_of(np.arange(1, file.n + 1, dtype=np.int64))
-    return UndirectedGraph.from_edges(file.edges[:, 0] - 1, file.edges[:, 1] - 1, ids)
+    graph = UndirectedGraph.from_edges(file.edges[:, 0] - 1, file.edges[:, 1] - 1, ids)
+    rows = {"rows_read": len(file.edges), "edges": graph.n_edges, "duplicates": graph.repeated}
+    return replace(graph, account=account({**rows, f"{DROPPED}self_loops": graph.self_loops}))

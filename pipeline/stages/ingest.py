@@ -24,20 +24,21 @@ import xxhash
 
 from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.errors import CapacityError, InputError
-from bicliq.pipeline.events import tell, warn
-from bicliq.pipeline.formats import Edges, EdgeSource, open_edges, read_batches
+from bicliq.pipeline.events import say, tell, warn
+from bicliq.pipeline.formats import EdgeBatch, Edges, EdgeSource, open_edges, read_batches
 from bicliq.pipeline.graphs.bipartite import ROW_GROUP
 from bicliq.pipeline.placement.where import CPU_DATA, Backend, Place, place_data
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.column_on_disk import ColumnOnDisk
 from bicliq.pipeline.stages.edge_table import EdgesOnDisk, EdgeTable
-from bicliq.pipeline.stages.host_rows import HostRows, KeptRows
-from bicliq.pipeline.stages.ingest_policies import filtered
+from bicliq.pipeline.stages.host_rows import HostRows, KeptRows, loops_among
+from bicliq.pipeline.stages.ingest_policies import filtered, no_rows
 from bicliq.pipeline.stages.limits import MemoryRoom, resident_bytes
 from bicliq.pipeline.stages.sorted_runs import ROW_SHARE, SortedRuns
 from bicliq.pipeline.stages.uniting import unite
-from bicliq.pipeline.stages.window import ROWS_FILE
+from bicliq.pipeline.stages.window import ROWS_FILE, find_jump, in_words
+from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.device_tables import write_table
 from bicliq.pipeline.store.edges import EDGES
 from bicliq.pipeline.store.labels import labels_table
@@ -70,7 +71,8 @@ class GraphRecord:
     n_left, n_right, n_edges
         Sizes.
     summary
-        rows_read, duplicates, what was dropped and why, and the policies.
+        rows_read, duplicates, what was dropped and why, what was noted and assumed, and the
+        policies.
     seconds
         Duration of ``read``, ``unite`` and ``write``.
     """
@@ -236,8 +238,11 @@ def read_edge_table(
     progress: Callable[[int, int], None] | None = None,
     backend: str = "cpu",
     memory_limit: int | None = None,
+    latest: float | None = None,
 ) -> EdgeTable:
     """Read an edge table into memory; what `ingest` does before it writes.
+
+    `latest` is where a window of time ends that the table is joined to, in Unix seconds.
 
     Raises
     ------
@@ -250,7 +255,7 @@ def read_edge_table(
     """
     if memory_limit is not None and backend == "auto":
         backend = "cpu"
-    table = _read_table(source, settings or IngestSettings(), progress, backend, memory_limit)
+    table = _read_table(source, settings or IngestSettings(), progress, backend, memory_limit, latest)
     if isinstance(table, EdgesOnDisk):
         enough = resident_bytes() + ROW_SHARE * ROW_BYTES * int(table.summary["rows_read"])
         raise CapacityError(
@@ -267,14 +272,18 @@ def _read_table(
     progress: Callable[[int, int], None] | None,
     backend: str,
     memory_limit: int | None = None,
+    latest: float | None = None,
 ) -> EdgeTable | EdgesOnDisk:
     """Read an edge table into memory, or sort its edges on disk where a limit asks for that."""
     started = time.perf_counter()
     opened = open_edges(source, settings)
     place = place_data(backend, opened.bytes)
-    table = place.run(lambda chosen: _read_by(opened, settings, progress, chosen, memory_limit))
+    table = place.run(lambda chosen: _read_by(opened, settings, progress, chosen, memory_limit, latest))
     if len(table.left) == 0:
         raise InputError(f"{opened.uri}: no edge is left: {_dropped(table.summary)}; check the filters and the columns")
+    table.summary["assumed"] = list(map(without_secrets, opened.assumed))
+    for sentence in table.summary["assumed"]:
+        say("assumed", sentence)
     table.summary["columns"] = opened.columns
     table.summary["source"] = {
         "uri": without_secrets(opened.uri),
@@ -292,6 +301,7 @@ def _read_by(
     progress: Callable[[int, int], None] | None,
     backend: str,
     memory_limit: int | None,
+    latest: float | None,
 ) -> EdgeTable | EdgesOnDisk:
     """Read a table on the device, or on the CPU where asked or where the device declines."""
     reason = None
@@ -306,7 +316,7 @@ def _read_by(
         except NotOnDevice as left:
             reason = str(left)
     try:
-        found = _read_on_host(opened, settings, progress, memory_limit)
+        found = _read_on_host(opened, settings, progress, memory_limit, latest)
     except MemoryError as error:
         raise CapacityError(
             f"{opened.uri}: memory ran out while the table was read ({error or 'MemoryError'}); with a lower"
@@ -321,6 +331,7 @@ def _read_on_host(
     settings: IngestSettings,
     progress: Callable[[int, int], None] | None,
     memory_limit: int | None,
+    latest: float | None,
 ) -> EdgeTable | EdgesOnDisk:
     started = time.perf_counter()
     runs = None if memory_limit is None else SortedRuns(opened.uri, settings, MemoryRoom.within(memory_limit))
@@ -328,12 +339,17 @@ def _read_on_host(
     for batch in read_batches(opened):
         rows.counts["rows_read"] += batch.edges.num_rows + batch.ragged
         rows.counts["dropped_ragged"] += batch.ragged
-        rows.add(filtered(HostRows(batch.edges, batch, settings), settings, rows.counts).edges)
+        rows.noted.update(batch.noted)
+        kept = filtered(HostRows(batch.edges, batch, settings), settings, rows.counts).edges
+        if settings.sides == "source-target" and (loops := loops_among(kept)):
+            rows.noted["self_loops"] += loops
+        rows.add(kept)
         if runs is not None:
             runs.take(rows)
         if progress is not None:
             progress(rows.counts["rows_read"], opened.bytes)
     if settings.window is not None:
+        _refuse_jump(opened, settings, rows, latest)
         rows.cut(settings.window)
     read = time.perf_counter()
     table = runs.unite(rows) if runs else unite(rows, opened.uri, settings)
@@ -341,10 +357,32 @@ def _read_on_host(
     return table
 
 
+def _refuse_jump(opened: EdgeSource, settings: IngestSettings, rows: KeptRows, latest: float | None) -> None:
+    """Refuse a row that moves the window on too far; it is read again to say where it stands."""
+    window, most = str(settings.window), settings.window_jump
+    jump = find_jump(rows.time, window, most, latest)
+    if jump is None:
+        return
+    where = next(filter(None, (_place_of(batch, settings, jump.time) for batch in read_batches(opened))), opened.uri)
+    times = in_words(jump.time), in_words(jump.before)
+    raise InputError(
+        f"{where}: the time {times[0]} would move the window of {window} on from {times[1]}, further than window_jump ="
+        f" {most!r} allows, and the rows before would leave it: mend the time, or, where it is right, give"
+        f" --window-jump {jump.windows}"
+    )
+
+
+def _place_of(batch: EdgeBatch, settings: IngestSettings, time: float) -> str | None:
+    """Say where the first row of this time stands that passes the filters; None: there is none."""
+    numbered = batch.edges.append_column("row", column_of(np.arange(batch.edges.num_rows)))
+    kept = filtered(HostRows(numbered, batch, settings), settings, no_rows()).edges
+    found = np.flatnonzero(kept["time"].to_numpy(zero_copy_only=False) == time)
+    return batch.place(kept["row"][int(found[0])].as_py()) if len(found) else None
+
+
 def _dropped(summary: dict[str, Any]) -> str:
     """What was read and dropped, in words."""
-    reasons = {name: n for name, n in summary.items() if name.startswith("dropped") and n}
-    said = ", ".join(f"{n:,} dropped {name.removeprefix('dropped_').replace('_', ' ')}" for name, n in reasons.items())
+    said = ", ".join(f"{n:,} dropped {name.replace('_', ' ')}" for name, n in account(summary)["dropped"].items())
     return f"{summary['rows_read']:,} rows were read" + (f" ({said})" if said else "")
 
 

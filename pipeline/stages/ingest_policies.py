@@ -15,10 +15,12 @@ import pyarrow as pa
 import xxhash
 
 from bicliq.pipeline.columns import column_of
-from bicliq.pipeline.settings import IngestSettings, parse_time
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.times import parse_time
 
 DROPPED = (
     "dropped_nulls",
+    "dropped_by_value",
     "dropped_self_labels",
     "dropped_by_weight",
     "dropped_by_time",
@@ -49,6 +51,10 @@ class Rows(Protocol):
 
     def complete(self) -> Any:
         """Whether nothing is missing."""
+        ...
+
+    def valued(self, least: float | None) -> Any:
+        """Whether the cell of a matrix is an edge: not 0, and at least so much."""
         ...
 
     def distinct(self) -> Any:
@@ -98,6 +104,7 @@ def filtered(rows: AnyRows, settings: IngestSettings, counts: dict[str, int]) ->
 def _policies(settings: IngestSettings) -> Iterator[tuple[str, Callable[[Any], Any]]]:
     if settings.nulls == "drop":
         yield "dropped_nulls", lambda rows: rows.complete()
+    yield "dropped_by_value", lambda rows: rows.valued(settings.min_value)
     if settings.self_labels != "keep":
         yield "dropped_self_labels", lambda rows: rows.distinct()
     if settings.min_weight is not None:

@@ -14,7 +14,7 @@ from bicliq.pipeline.columns import column_of, words_column
 from bicliq.pipeline.errors import CapacityError, DamageError
 from bicliq.pipeline.events import tell, warn
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph, stored_edges, stored_sizes
-from bicliq.pipeline.graphs.paths import PATHS_AT_A_TIME, cut_evenly, wedges
+from bicliq.pipeline.graphs.paths import PATHS_AT_A_TIME, two_hop_sizes, wedges
 from bicliq.pipeline.placement.arrays import library_of, to_host
 from bicliq.pipeline.placement.where import place_graph
 from bicliq.pipeline.stages import device_profile
@@ -25,6 +25,8 @@ MOST_PATHS = 1 << 38
 """Most paths of two edges that are followed: three quarters of an hour of a core, a minute of an
 H200."""
 
+HOST_PATHS_AT_A_TIME = 1 << 20
+"""Paths of two edges that a core follows at a time: their keys stay in its cache."""
 
 PROFILED = GraphNeeds(edge=4, vertex=40)
 
@@ -187,28 +189,26 @@ def two_hop(store: Store, graph_id: str, backend: str = "cpu") -> dict[str, dict
 
 
 def _two_hop_of_sides(graph: BipartiteGraph) -> dict[str, Int64s]:
-    return {"left": two_hop_sizes(graph), "right": two_hop_sizes(graph.transpose())}
+    return {"left": all_two_hop(graph), "right": all_two_hop(graph.transpose())}
 
 
-def two_hop_sizes(graph: BipartiteGraph) -> Int64s:
+def all_two_hop(graph: BipartiteGraph) -> Int64s:
     """Return how many others each left vertex shares a neighbour with, as an array of the host.
 
     Examples
     --------
-    >>> two_hop_sizes(BipartiteGraph.from_edges([0, 1, 1, 2], [0, 0, 1, 1], 4, 2)).tolist()
+    >>> all_two_hop(BipartiteGraph.from_edges([0, 1, 1, 2], [0, 0, 1, 1], 4, 2)).tolist()
     [1, 2, 1, 0]
     """
     xp = library_of(graph.indices)
-    paths = wedges(graph)[0]
-    if int(paths.sum()) > MOST_PATHS:
+    paths = int(wedges(graph)[0].sum())
+    if paths > MOST_PATHS:
         raise CapacityError(
-            f"a side has {int(paths.sum()):,} paths of two edges: too many to follow (at most {MOST_PATHS:,});"
+            f"a side has {paths:,} paths of two edges: too many to follow (at most {MOST_PATHS:,});"
             " profile a sample (--sample at ingest), or a core (min_left, min_right)"
         )
-    if xp is not np:
-        starts = xp.arange(graph.n_left, dtype=xp.int32)
-        return to_host(device_profile.two_hop_sizes(graph, starts, PATHS_AT_A_TIME))  # type: ignore[no-any-return]
-    return _two_hop_of(graph, np.arange(graph.n_left), paths)
+    most = HOST_PATHS_AT_A_TIME if xp is np else PATHS_AT_A_TIME
+    return to_host(two_hop_sizes(graph, xp.arange(graph.n_left), most))  # type: ignore[no-any-return]
 
 
 def sampled_two_hop(graph: BipartiteGraph, most_paths: int, seed: int = 0) -> Int64s:
@@ -233,17 +233,7 @@ def sampled_two_hop(graph: BipartiteGraph, most_paths: int, seed: int = 0) -> In
     order = np.random.default_rng(seed).permutation(graph.n_left)
     paths = wedges(graph)[0][order]
     n = max(int(np.searchsorted(np.cumsum(paths), most_paths, side="right")), 1)
-    return _two_hop_of(graph, order[:n], paths[:n])
-
-
-def _two_hop_of(graph: BipartiteGraph, vertices: Int64s, paths: Int64s) -> Int64s:
-    """The sizes of the 2-hop neighbourhoods of some left vertices with so many paths each."""
-    matrix = graph.matrix().astype(np.bool_)
-    back = matrix.T.tocsr()
-    sizes = np.zeros(vertices.size, np.int64)
-    for rows in cut_evenly(np.cumsum(paths), PATHS_AT_A_TIME):
-        sizes[rows] = np.diff((matrix[vertices[rows]] @ back).indptr)
-    return sizes - (graph.left_degrees[vertices] > 0)
+    return two_hop_sizes(graph, order[:n], HOST_PATHS_AT_A_TIME)  # type: ignore[no-any-return]
 
 
 def components(graph: BipartiteGraph) -> tuple[Int32s, Int32s]:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from bicliq.pipeline.columns import column_of
+from bicliq.pipeline.events import warn
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph
 from bicliq.pipeline.settings import IngestSettings
@@ -20,7 +21,7 @@ from bicliq.pipeline.stages.edge_table import EdgeTable
 from bicliq.pipeline.stages.extend import Extended, appended, same_policies, same_weights
 from bicliq.pipeline.stages.ingest import read_edge_table, store_table
 from bicliq.pipeline.stages.uniting import unite_weights
-from bicliq.pipeline.stages.window import read_rows
+from bicliq.pipeline.stages.window import begin_of, in_words, read_rows
 from bicliq.pipeline.store.edges import read_edge_rows
 from bicliq.pipeline.store.labels import read_labels
 from bicliq.pipeline.store.layout import Store
@@ -111,9 +112,9 @@ def slide(
     folder = store.graph(graph)
     known = folder.read_record("graph.json")
     same_policies(folder, known, settings, delete=False)
-    table = read_edge_table(source, settings, backend=backend, memory_limit=memory_limit)
     before = read_rows(folder, known)
     assert before is not None  # a graph of this policy has rows
+    table = read_edge_table(source, settings, backend=backend, memory_limit=memory_limit, latest=before.latest)
     assert table.rows is not None
     assert settings.window is not None
     same_weights(folder, before.weight is not None, table.weight is not None)
@@ -127,7 +128,11 @@ def slide(
     if whole.weight is not None:
         keys, weight = unite_weights(whole.keys, whole.weight, settings)
     late = len(table.rows) - len(fresh)
-    summary = {**table.summary, "dropped_by_window": table.summary["dropped_by_window"] + late, "latest": latest}
+    dropped = int(table.summary["dropped_by_window"]) + late
+    if dropped:
+        begin = in_words(begin_of(latest, settings.window))
+        warn("rows lie before the window", source=table.summary["source"]["uri"], rows=dropped, begin=begin)
+    summary = {**table.summary, "dropped_by_window": dropped, "latest": latest}
     ends = (keys >> 32).astype(np.int32), (keys & LOWER_HALF).astype(np.int32)
     moved = EdgeTable(*ends, weight, ids[0], ids[1], summary, dict(table.seconds), whole)
     extended = _with_edges_of(store, graph, moved)

@@ -23,6 +23,7 @@ from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
 from bicliq.pipeline.stages.limits import Cut, Limits
 from bicliq.pipeline.stages.partition import Partition, ready_partition
+from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.biclique_file import BicliqueWriter, layout_of
 from bicliq.pipeline.store.biclique_reader import LargerSides, open_bicliques
 from bicliq.pipeline.store.bicliques import MASK, batches_of, publish_of
@@ -306,7 +307,8 @@ def enumerate_table(
     -------
     dict
         bicliques, digest, complete, n_left, n_right, n_edges, columns, side, backend, threads,
-        nodes, dropped, seconds.
+        nodes, not_canonical (nodes that were left for that), seconds, and the `account` of the
+        table.
     """
     asked = settings.search
     started = time.perf_counter()
@@ -348,7 +350,8 @@ def enumerate_table(
         "backend": result.backend,
         "threads": result.threads,
         "nodes": result.nodes,
-        "dropped": result.dropped,
+        "not_canonical": result.not_canonical,
+        **account(table.summary),
         "seconds": {**seconds, "total": time.perf_counter() - started},
     }
 

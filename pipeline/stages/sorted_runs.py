@@ -164,7 +164,7 @@ class SortedRuns:
             for column, values in zip((left, right, weight), (*halves(keys), weights), strict=True):
                 if column is not None and values is not None:
                     column.append(values)
-        summary = summarize(self.source, rows.counts, self.n_rows, len(left), ids, self.settings)
+        summary = summarize(self.source, rows.counts, self.n_rows, len(left), ids, self.settings, rows.noted)
         return EdgesOnDisk(left, right, weight, *ids, {**summary, "sorted_runs": len(self)}, {})
 
     def _rank_labels(self) -> tuple[pa.Array, pa.Array]:

@@ -41,7 +41,7 @@ def unite(rows: KeptRows, source: str, settings: IngestSettings) -> EdgeTable:
     n_rows = len(keys)
     timed = None if settings.window is None else _timed(rows, keys)
     keys, weight = unite_keys(keys, rows.weights(), settings)
-    summary = summarize(source, rows.counts, n_rows, len(keys), ids, settings)
+    summary = summarize(source, rows.counts, n_rows, len(keys), ids, settings, rows.noted)
     if timed is not None:
         summary["latest"] = timed.latest
     return EdgeTable(*halves(keys), weight, *ids, summary, {}, timed)

@@ -7,6 +7,8 @@ latest time; with weights every row, in the order in which they came.
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,9 +18,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bicliq.pipeline.columns import values_of
-from bicliq.pipeline.settings import parse_duration
 from bicliq.pipeline.store.layout import GraphFolder
 from bicliq.pipeline.store.records import named_files
+from bicliq.pipeline.times import parse_duration, parse_jump
 
 ROWS_FILE = "rows.parquet"
 
@@ -117,6 +119,83 @@ def cut_to_window(times: Iterable[pa.Array], window: str) -> tuple[float, list[n
     columns = [column.to_numpy(zero_copy_only=False) for column in times]
     latest = max((float(column.max()) for column in columns if len(column)), default=-np.inf)
     return latest, [column >= begin_of(latest, window) for column in columns]
+
+
+@dataclass(frozen=True)
+class Jump:
+    """A move of a window that is larger than it may be.
+
+    Parameters
+    ----------
+    before, time
+        Unix seconds of the row before it, or of the end of the window, and of the row that does it.
+    windows
+        What `window_jump` must be, in windows, so that no row of the table is refused.
+    """
+
+    before: float
+    time: float
+    windows: int
+
+
+def find_jump(times: Iterable[pa.Array], window: str, most: str, latest: float | None) -> Jump | None:
+    """Find the first row, by time, that moves a window on by more than it may be moved.
+
+    Parameters
+    ----------
+    times
+        Columns of times.
+    window, most
+        `window` and `window_jump` of the settings.
+    latest
+        Where the window ends before these rows; None: they are its first. Fewer of those then lie
+        behind the jump than before it: a table may begin with rows that are far too old.
+
+    Examples
+    --------
+    >>> find_jump([pa.array([0.0, 5.0, 900.0])], "10", "3", None)
+    Jump(before=5.0, time=900.0, windows=90)
+    >>> find_jump([pa.array([0.0, 5.0, 35.0])], "10", "3", 0.0) is None
+    True
+    """
+    columns = [column.to_numpy(zero_copy_only=False) for column in times]
+    found = np.sort(np.concatenate([np.zeros(0), *columns]))
+    if latest is not None:
+        found = np.concatenate([[latest], found[found > latest]])
+    steps = np.diff(found)
+    behind = len(found) - 1 - np.arange(len(steps))
+    refused = np.flatnonzero(steps > parse_jump(most, window))
+    if latest is None:
+        refused = refused[2 * behind[refused] <= len(found)]
+    if not len(refused):
+        return None
+    first, length = int(refused[0]), parse_duration(window)
+    return Jump(float(found[first]), float(found[first + 1]), math.ceil(float(steps[refused].max()) / length))
+
+
+def in_words(seconds: float) -> str:
+    """Write a time as an ISO date, or as a date with a time of the day, of UTC.
+
+    Examples
+    --------
+    >>> in_words(1230768000.0), in_words(1230768001.5)
+    ('2009-01-01', '2009-01-01T00:00:01.500000')
+    """
+    try:
+        moment = dt.datetime(1970, 1, 1) + dt.timedelta(seconds=seconds)
+    except OverflowError:  # before the year 1
+        return f"{seconds:,.0f} s"
+    return moment.isoformat().removesuffix("T00:00:00")
+
+
+def left_out(summary: dict[str, Any]) -> str | None:
+    """Say how many rows of a table lie before the window that it was joined to; None: none does."""
+    n, window = int(summary["dropped_by_window"]), summary["policies"].get("window")
+    if not n or window is None:
+        return None
+    begin = in_words(begin_of(float(summary["latest"]), window))
+    rows, lie, are = ("row", "lies", "is") if n == 1 else ("rows", "lie", "are")
+    return f"{n:,} {rows} {lie} before the window, which begins at {begin}, and {are} left out"
 
 
 def read_rows(folder: GraphFolder, record: dict[str, Any]) -> TimedRows | None:

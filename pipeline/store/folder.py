@@ -17,13 +17,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import xxhash
 from fsspec.implementations.local import LocalFileSystem
 
+from bicliq.pipeline import extras
 from bicliq.pipeline.columns import column_of, values_of
 from bicliq.pipeline.errors import UNANSWERED, DamageError, StorageError, is_timeout
 from bicliq.pipeline.store.records import StoredFile, sealed, unsealed
@@ -473,13 +473,7 @@ def claim_name(name: str) -> str:
 
 def file_system(uri: str) -> tuple[Any, str]:
     """File system and path of a URL; listings are never cached, since other processes write."""
-    try:
-        fs, path = fsspec.core.url_to_fs(uri, use_listings_cache=False)
-    except (ImportError, ValueError) as error:
-        raise StorageError(
-            f"{uri}: this store cannot be opened: {error}; give a local path or an fsspec URL"
-        ) from error
-    return fs, str(path)
+    return extras.file_system(uri, use_listings_cache=False)
 
 
 def writer_lives(path: str) -> bool:

@@ -21,9 +21,10 @@ import pyarrow.compute as pc
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from bicliq.pipeline.columns import column_of, empty_table
+from bicliq.pipeline.columns import column_of, empty_table, pandas_frame
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import warn
+from bicliq.pipeline.extras import needs
 from bicliq.pipeline.store.biclique_reader import BicliqueReader, Int64s
 from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS, SCHEMA, publish_of, schema_of, table_of_rows
 from bicliq.pipeline.store.choice import EVERYTHING, Choice, Int32s
@@ -174,13 +175,16 @@ class Run:
 
     def to_pandas(self, ids: bool = True) -> Any:
         """Return all bicliques as a pandas DataFrame; `left` and `right` are Arrow list columns."""
-        return _to_pandas(self.table(ids))
+        return pandas_frame(self.table(ids))
 
     def to_dask(self, ids: bool = True) -> Any:
         """Return the bicliques as a Dask DataFrame with one Dask partition a partition."""
-        import dask.dataframe as dd
+        with needs("frames", "to_dask"):
+            import pandas  # noqa: F401 - Dask says itself, at length, that it is missing
+        with needs("cluster", "to_dask"):
+            import dask.dataframe as dd
 
-        meta = _to_pandas(self._labelled(empty_table(SCHEMA), ids))
+        meta = pandas_frame(self._labelled(empty_table(SCHEMA), ids))
         parts = list(self.parts.values())
         if not parts:
             return dd.from_pandas(meta, npartitions=1)
@@ -523,17 +527,8 @@ def _take_lists(lists: pa.ListArray, labels: pa.Array) -> pa.ListArray:
     return pa.ListArray.from_arrays(offsets, labels.take(lists.flatten()))
 
 
-def _to_pandas(table: pa.Table) -> Any:
-    import pandas as pd
-
-    def mapper(kind: pa.DataType) -> Any:
-        return pd.ArrowDtype(kind) if pa.types.is_list(kind) else None
-
-    return table.to_pandas(types_mapper=mapper)
-
-
 def _read_frame(part: Part, store_uri: str, labels: tuple[str, str] | None) -> Any:
     table = part.read()
-    return _to_pandas(
+    return pandas_frame(
         table if labels is None else _Labels.read(Store.open(store_uri, create=False), *labels).put_into(table)
     )

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.formats.files import TABLES, bare_name, file_system, input_errors
+from bicliq.pipeline.extras import file_system
+from bicliq.pipeline.formats.files import TABLES, bare_name, input_errors
 from bicliq.pipeline.versions.sources import last_change
 
 UNFINISHED = (".tmp", ".part")

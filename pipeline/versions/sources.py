@@ -11,9 +11,10 @@ from typing import Any, TypeAlias
 import xxhash
 
 from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.extras import file_system
 from bicliq.pipeline.formats import Edges, EdgeSource, Files, open_edges
 from bicliq.pipeline.formats.columns import wants_time, wants_weight
-from bicliq.pipeline.formats.files import file_system, files_of, input_errors, size_of
+from bicliq.pipeline.formats.files import file_of, files_of, input_errors, size_of
 from bicliq.pipeline.formats.parquet import BATCH_ROWS
 from bicliq.pipeline.formats.recognise import recognise
 from bicliq.pipeline.formats.tables import names_its_columns
@@ -113,7 +114,7 @@ def _table(source: EdgeSource) -> SourceFile:
 
 def _file(uri: str) -> SourceFile:
     size_of(uri)  # refuses what is no file
-    fs, path = file_system(uri)
+    fs, path = file_system(file_of(uri))
     state, size, modified = xxhash.xxh3_128(), 0, _last_change(uri)
     with input_errors(uri), fs.open(path, "rb") as file:
         while block := file.read(BLOCK):
@@ -144,7 +145,7 @@ def refuse_changed(files: Iterable[SourceFile]) -> None:
 
 
 def _last_change(uri: str) -> str:
-    fs, path = file_system(uri)
+    fs, path = file_system(file_of(uri))
     fs.invalidate_cache()  # of listings: what another process wrote is seen
     with input_errors(uri):
         return last_change(fs.info(path))
@@ -199,7 +200,7 @@ def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, d
 
 def _format_of(source: Edges, policies: IngestSettings) -> str:
     if isinstance(source, Files):
-        return recognise(source.uris[0]) if policies.format == "auto" else policies.format
+        return recognise(source.uris[0], policies) if policies.format == "auto" else policies.format
     if not isinstance(source, str | os.PathLike):
         return "table" if names_its_columns(source) else "baskets"
-    return recognise(files_of(os.fspath(source))[0]) if policies.format == "auto" else policies.format
+    return recognise(files_of(os.fspath(source))[0], policies) if policies.format == "auto" else policies.format

@@ -11,9 +11,9 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import Any
 
 from bicliq import kernels
 from bicliq.pipeline.errors import InputError
@@ -30,6 +30,8 @@ from bicliq.pipeline.stages.limits import GraphNeeds, Limits, MemoryRoom
 from bicliq.pipeline.stages.plan import plan_run
 from bicliq.pipeline.stages.planned import read_plan
 from bicliq.pipeline.stages.revise import revise, slide
+from bicliq.pipeline.stages.window import left_out
+from bicliq.pipeline.store.account import NOTHING_READ, account
 from bicliq.pipeline.store.biclique_reader import LargerSides
 from bicliq.pipeline.store.bicliques import MASK, dump_of, publish_of
 from bicliq.pipeline.store.layout import FORMAT, GraphFolder, RunFolder, Store
@@ -63,90 +65,14 @@ from bicliq.pipeline.versions.sources import (
     taken_entries,
     taken_from,
 )
+from bicliq.pipeline.versions.update_record import How, UpdateRecord
 from bicliq.pipeline.versions.way import Way
-
-How = Literal["changes", "full run", "nothing", "taken"]
 
 EXTENDED = GraphNeeds(edge=16, vertex=80)
 """What changing a graph holds: its rows before and after, their ends, and labels."""
 
 OF_THE_MANIFEST = ("graph", "bicliques", "digest", "n_left", "n_right", "n_edges", "backend", "threads")
 """What the record of an update says of the version as its manifest does."""
-
-
-@dataclass(frozen=True)
-class UpdateRecord:
-    """What an update did.
-
-    Parameters
-    ----------
-    version, parent, store
-        The new run, the run that it is a version of, and the store's URL. Where nothing was
-        committed, `version` is the run that holds all of the table.
-    graph
-        The graph of the version.
-    how, reason
-        "changes": searched around the changed edges. "full run": the new graph was searched whole.
-        "nothing": the table changes nothing, and no version was made. "taken": an earlier update
-        took these files. And why, in words.
-    deleted
-        Whether edges were taken away.
-    sources
-        URLs of the files.
-    rows_read, edges, unchanged, gone
-        Rows of the table; different edges that were joined or taken away; those that were there
-        already, or were not there; and edges that went as others were joined: those that left a
-        window of time, or that a file held which was taken anew.
-    appeared, vanished
-        Maximal bicliques that are new, and that are no longer; None: a full run does not tell.
-    bicliques, digest
-        Those of the version, and their set digest, 16 hex digits.
-    n_left, n_right, n_edges
-        Size of its graph.
-    bytes
-        Size of the files that the version added.
-    backend, threads, workers
-        What the version was searched on, as in its manifest, and how many workers of a cluster took
-        part in the search of what changed; 0: this process did it.
-    placement
-        Where that was decided to be searched, and why, in words; empty where it was not.
-    compacted
-        The run that the version was written as, whole, since its layers had grown heavy (`reason`
-        says so); None: it was not.
-    seconds
-        Duration of each stage, and ``total``.
-    """
-
-    version: str
-    parent: str
-    store: str
-    graph: str
-    how: How
-    reason: str
-    deleted: bool
-    sources: list[str]
-    rows_read: int
-    edges: int
-    unchanged: int
-    gone: int
-    appeared: int | None
-    vanished: int | None
-    bicliques: int
-    digest: str
-    n_left: int
-    n_right: int
-    n_edges: int
-    bytes: int
-    backend: str
-    threads: int
-    workers: int
-    placement: dict[str, str]
-    seconds: dict[str, float]
-    compacted: str | None = None
-
-    def record(self) -> dict[str, Any]:
-        """Plain record for JSON."""
-        return asdict(self)
 
 
 def update(
@@ -200,7 +126,7 @@ def update(
             settings.data_backend,
             settings.search.backend,
             settings.search.threads,
-            remote=settings.cluster.scheduler is not None,
+            cluster=settings.cluster,
         )
         store = Store.open(settings.store, create=False)
         with store.root.claim("update"):
@@ -261,9 +187,8 @@ class _Update:
             extended = self._extended()
             refuse_changed(self._files)
         if extended.record.graph == self._graph:
-            why = "none of its edges is there" if self._delete else "all of its edges are there already"
             self._remember()
-            return self._without_change(self._parent.run, "nothing", why, extended)
+            return self._without_change(self._parent.run, "nothing", self._why_nothing(extended), extended)
         with self._folder.claim("update"):
             return self._commit(extended)
 
@@ -328,6 +253,15 @@ class _Update:
             return self._folder.run
         return None
 
+    def _why_nothing(self, extended: Extended) -> str:
+        """Why a table that was read changes nothing."""
+        if self._delete:
+            return "none of its edges is there"
+        outside = left_out(extended.record.summary)
+        if outside is None:
+            return "all of its edges are there already"
+        return f"{outside}; {extended.unchanged:,} edges are there already" if extended.unchanged else outside
+
     def _without_change(self, run: str, how: How, reason: str, extended: Extended | None = None) -> UpdateRecord:
         """Say why nothing was committed."""
         tell("update changes nothing", run=run, how=how, reason=reason)
@@ -369,6 +303,7 @@ class _Update:
                 "edges": len(extended.left),
                 "unchanged": extended.unchanged,
                 "gone": len(extended.gone[0]),
+                "dropped_by_window": int(extended.record.summary["dropped_by_window"]),
                 **dict.fromkeys(("appeared", "vanished", "seconds")),
                 "workers": 0,
                 "placement": {},
@@ -575,12 +510,14 @@ class _Update:
             edges=0 if extended is None else len(extended.left),
             unchanged=0 if extended is None else extended.unchanged,
             gone=0 if extended is None else len(extended.gone[0]),
+            dropped_by_window=0 if extended is None else int(extended.record.summary["dropped_by_window"]),
             **changed,
             **{name: manifest[name] for name in OF_THE_MANIFEST},
             workers=0 if stands is None else int(stands["update"]["workers"]),
             placement={} if stands is None else stands["update"]["placement"],
             bytes=added,
             seconds={**seconds, "total": round(sum(seconds.values()), 6)},
+            account=NOTHING_READ if extended is None else account(extended.record.summary),
         )
 
 

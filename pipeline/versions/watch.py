@@ -19,12 +19,14 @@ from bicliq.pipeline.notify import failures_notified
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.run import Observer, RunSummary, resume, run
 from bicliq.pipeline.settings import Settings
+from bicliq.pipeline.store.account import NOTHING_READ
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import STORED, named_files
 from bicliq.pipeline.store.states import latest_published
 from bicliq.pipeline.versions.arrivals import Arrival, Look, look, look_at, refuse_store_inside, settled
 from bicliq.pipeline.versions.sources import name_of_key, refuse_changed, source_files, taken_entries
-from bicliq.pipeline.versions.update import UpdateRecord, update
+from bicliq.pipeline.versions.update import update
+from bicliq.pipeline.versions.update_record import UpdateRecord
 
 SETTLE_SECONDS = 2.0
 """Time between the two looks that must see a new file alike."""
@@ -74,8 +76,13 @@ class Taken:
         made = self.run or self.update
         how = "run" if self.run else self.update.how if self.update else "nothing new"
         name = self.run.run if self.run else self.update.version if self.update else None
-        figures = {figure: None if made is None else getattr(made, figure) for figure in ("bicliques", "digest")}
-        return {"how": how, "version": name, **figures, **asdict(self)}
+        record = {} if made is None else made.record()
+        figures = {figure: record.get(figure) for figure in ("bicliques", "digest")}
+        read = {count: record.get(count, none) for count, none in NOTHING_READ.items()}
+        parts = {
+            part: record if of is made and of else None for part, of in (("run", self.run), ("update", self.update))
+        }
+        return {"how": how, "version": name, **figures, **read, **asdict(self), **parts}
 
 
 class Watch:

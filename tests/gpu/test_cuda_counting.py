@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.peers import count_peers
 from bicliq import kernels
 from bicliq.kernels.cuda import butterflies as cuda_butterflies
 from bicliq.kernels.cuda import counting as cuda_count
 from bicliq.kernels.cuda import pivots as cuda_pivots
 from bicliq.kernels.cuda import table as cuda_table
 from bicliq.kernels.cuda.device import MEMORY_VARIABLE
-from bicliq.pipeline.bench.peers import count_peers
 from bicliq.pipeline.questions.count import count_run, count_table
 from bicliq.pipeline.questions.count_asked import CountAsked
 from bicliq.pipeline.settings import load_settings

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.cores import core_numbers
 from bicliq.kernels import BackendError, maximum_clique, project_one_mode
-from bicliq.pipeline.bench.cores import core_numbers
 from bicliq.pipeline.graphs import projection
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.graphs.cores import cores_by_halving

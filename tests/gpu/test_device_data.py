@@ -10,17 +10,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.generate import generate
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
-from bicliq.pipeline.graphs.generate import generate
 from bicliq.pipeline.graphs.reduce import reduce
 from bicliq.pipeline.placement.device import why_no_data_on_device
 from bicliq.pipeline.settings import IngestSettings, PlanSettings, SearchSettings
 from bicliq.pipeline.stages import device_ingest, device_reading
 from bicliq.pipeline.stages.ingest import ingest, read_edge_table
 from bicliq.pipeline.stages.plan import plan
-from bicliq.pipeline.stages.profile import profile
-from bicliq.pipeline.stages.profile import two_hop_sizes as two_hop_of
+from bicliq.pipeline.stages.profile import all_two_hop, profile
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import named_files
 from tests.gpu.records import without_times
@@ -68,8 +67,8 @@ def test_konect_files_give_the_cpus_table(chunks, options):
 @pytest.mark.parametrize("text", [False, True])
 @pytest.mark.parametrize("name", ["table.parquet", "table.csv", "folder"])
 def test_generated_tables_give_the_cpus_table(tmp_path, chunks, name, text, monkeypatch):
-    monkeypatch.setattr("bicliq.pipeline.graphs.generate.CHUNK_EDGES", 4000)
-    monkeypatch.setattr("bicliq.pipeline.graphs.generate.FILE_CHUNKS", 2)
+    monkeypatch.setattr("benchmarks.generate.CHUNK_EDGES", 4000)
+    monkeypatch.setattr("benchmarks.generate.FILE_CHUNKS", 2)
     generate(str(tmp_path / name), 3000, 500, 20_000, seed=5, text=text)
     assert_same(tmp_path / name)
 
@@ -200,9 +199,10 @@ def test_graph_profile_and_plan_are_those_of_the_cpu(tmp_path, name, monkeypatch
 
 def test_cores_and_two_hop_neighbourhoods_are_those_of_the_cpu(tmp_path):
     import cupy
+    from scipy.sparse import csr_array
 
-    from bicliq.pipeline.bench.two_hop import two_hop_by_cugraph, two_hop_by_merge
-    from bicliq.pipeline.stages.device_profile import two_hop_sizes
+    from benchmarks.two_hop import two_hop_by_cugraph, two_hop_by_merge
+    from bicliq.pipeline.graphs.paths import two_hop_sizes
 
     store = Store.open(str(tmp_path / "store"))
     graph = ingest(str(DATA / "marvel.parquet"), store, IngestSettings(left="u", right="v")).graph
@@ -211,9 +211,9 @@ def test_cores_and_two_hop_neighbourhoods_are_those_of_the_cpu(tmp_path):
         ours, theirs = reduce(device, *bounds), reduce(host, *bounds)
         assert np.array_equal(ours.left_kept.get(), theirs.left_kept)
         assert np.array_equal(ours.graph.indices.get(), theirs.graph.indices)
-    matrix = host.matrix().astype(np.int32)
+    matrix = csr_array((np.ones(host.n_edges, np.int32), host.indices, host.indptr), (host.n_left, host.n_right))
     expected = np.diff((matrix @ matrix.T).tocsr().indptr) - (host.left_degrees > 0)
-    assert np.array_equal(two_hop_of(device), expected)
+    assert np.array_equal(all_two_hop(device), expected)
     starts = cupy.arange(host.n_left, dtype=cupy.int32)
     for count in (two_hop_sizes, two_hop_by_merge, two_hop_by_cugraph):
         for pairs in (1_000, 1 << 30):

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.scaling import measure_scaling
 from bicliq import kernels
-from bicliq.pipeline.bench.scaling import measure_scaling
 from bicliq.pipeline.graphs.bipartite import read_graph
 from bicliq.pipeline.placement.cluster import open_cluster
 from bicliq.pipeline.placement.device import why_no_data_on_device

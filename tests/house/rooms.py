@@ -6,8 +6,8 @@ all that is below it too. Modules of one room import each other freely, as long 
 it.
 
 Three storeys: flows above pipeline above kernels. In the pipeline, from below: bounds, columns,
-redact, errors, events, settings, picture, formats and placement, store, graphs, stages, results,
-report, rules, notify, lineage, run, questions, versions, repair, bench.
+redact, errors, extras, events, settings, picture, formats and placement, store, graphs, stages,
+results, report, rules, notify, stale, lineage, run, questions, versions, repair.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ BASE = [
     "bicliq.pipeline.columns",
     "bicliq.pipeline.redact",
     "bicliq.pipeline.errors",
+    "bicliq.pipeline.extras",
     "bicliq.pipeline.events",
+    "bicliq.pipeline.times",
     "bicliq.pipeline.settings",
 ]
 BELOW_STAGES = [
@@ -31,6 +33,7 @@ BELOW_FLOWS = [
     *BELOW_STAGES,
     "bicliq.pipeline.stages.*",
     "bicliq.pipeline.notify",
+    "bicliq.pipeline.stale",
     "bicliq.pipeline.lineage",
     "bicliq.pipeline.run",
     "bicliq.pipeline.questions.*",
@@ -47,16 +50,16 @@ MAY_IMPORT: dict[str, list[str]] = {
         "bicliq.kernels.digest",
         "bicliq.kernels.errors",
     ],
-    "bicliq.pipeline": [
-        "bicliq.pipeline.*"
-    ],  # its face: names that are loaded from their rooms when they are asked for
+    "bicliq.pipeline": [],
     "bicliq.pipeline.bounds": [],
-    "bicliq.pipeline.columns": [],
+    "bicliq.pipeline.columns": ["bicliq.pipeline.extras"],
     "bicliq.pipeline.redact": [],
     "bicliq.pipeline.errors": ["bicliq.kernels.errors", "bicliq.pipeline.redact"],
+    "bicliq.pipeline.extras": ["bicliq.pipeline.errors", "bicliq.pipeline.redact"],
     "bicliq.pipeline.events": ["bicliq.pipeline.redact"],
-    "bicliq.pipeline.settings": ["bicliq.pipeline.bounds", "bicliq.pipeline.errors"],
-    "bicliq.pipeline.picture": ["bicliq.pipeline.errors"],
+    "bicliq.pipeline.times": ["bicliq.pipeline.errors"],
+    "bicliq.pipeline.settings": ["bicliq.pipeline.bounds", "bicliq.pipeline.errors", "bicliq.pipeline.times"],
+    "bicliq.pipeline.picture": ["bicliq.pipeline.errors", "bicliq.pipeline.extras"],
     "bicliq.pipeline.formats": [*BASE, "bicliq.kernels"],
     "bicliq.pipeline.placement": [
         *BASE,
@@ -88,6 +91,7 @@ MAY_IMPORT: dict[str, list[str]] = {
     ],
     "bicliq.pipeline.lineage": BASE,
     "bicliq.pipeline.notify": [*BASE, "bicliq.pipeline.store.*", "bicliq.pipeline.rules"],
+    "bicliq.pipeline.stale": [*BASE, "bicliq.pipeline.store.*", "bicliq.pipeline.notify"],
     "bicliq.pipeline.run": [
         *BELOW_STAGES,
         "bicliq.kernels",
@@ -112,7 +116,6 @@ MAY_IMPORT: dict[str, list[str]] = {
         "bicliq.pipeline.notify",
     ],
     "bicliq.pipeline.repair": BELOW_FLOWS,
-    "bicliq.pipeline.bench": ["bicliq.pipeline.*", "bicliq.kernels.*"],
     "bicliq.flows": BELOW_FLOWS,
     "bicliq": BELOW_FLOWS,  # the folder bicliq: what `import bicliq` gives
     "bicliq.flows.cli": ["bicliq.flows.*", "bicliq.pipeline.*"],

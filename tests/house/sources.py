@@ -19,7 +19,9 @@ NOT_OURS = {"__pycache__", ".venv", ".ruff_cache", "build", ".git"}
 @cache
 def files(*suffixes: str) -> list[Path]:
     """Files of the house with these suffixes, as paths from its root."""
-    rooms = [ROOT / room for room in ("bicliq", "kernels", "pipeline", "flows", "tests", "notebooks", "docs")]
+    rooms = [
+        ROOT / room for room in ("benchmarks", "bicliq", "kernels", "pipeline", "flows", "tests", "notebooks", "docs")
+    ]
     found = [*ROOT.glob("*"), *(path for room in rooms for path in room.rglob("*"))]
     return sorted(
         path.relative_to(ROOT)

@@ -6,27 +6,23 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import tomllib
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
 
+from bicliq.pipeline.extras import EXTRAS
 from tests.house.rooms import MAY_IMPORT, STILL_TO_MEND, allowed, room_of
-from tests.house.sources import PACKAGES, imports, modules, tree_of
+from tests.house.sources import PACKAGES, ROOT, imports, modules, tree_of
 
 ABOVE_KERNELS = {"dask", "distributed", "prefect", "pandas", "pyarrow", "fsspec", "typer", "rich"}
 ABOVE_PIPELINE = {"prefect", "typer", "rich"}
-OPTIONAL = {
-    "cupy",
-    "cudf",
-    "cugraph",
-    "dask_cuda",
-    "dask_cudf",
-    "rmm",
-    "s3fs",
-    "duckdb",
-    "polars",
-    "networkx",
-    "openlineage",
+OPTIONAL = {module for extra in EXTRAS.values() for module in extra.modules} | {"psutil", "sqlalchemy", "fastapi"}
+"""What is not in the core. Flows are made of Prefect."""
+OF_A_CLUSTER = {
+    "bicliq.pipeline.placement.batches": {"distributed"},
+    "bicliq.pipeline.placement.dashboard": {"distributed"},
+    "bicliq.pipeline.placement.dashboard_page": {"bokeh", "distributed"},
 }
 
 
@@ -56,7 +52,7 @@ def test_the_table_of_rooms_has_no_cycle():
     rooms = {
         room: {other for other in MAY_IMPORT if other != room and allowed(room, other)}
         for room in MAY_IMPORT
-        if room not in ("bicliq.kernels", "bicliq.kernels.cuda", "bicliq.pipeline")
+        if room not in ("bicliq.kernels", "bicliq.kernels.cuda")
     }
     assert list(TopologicalSorter(rooms).static_order())
 
@@ -108,7 +104,8 @@ def test_optional_libraries_are_not_imported_at_module_level(package):
     of_package = [name for name in modules() if name == package or name.startswith(f"{package}.")]
     assert of_package
     for name in of_package:
-        assert not libraries(name, when_loaded=True) & OPTIONAL, modules()[name]
+        flow = {"prefect"} if room_of(name) == "bicliq.flows" else set()
+        assert libraries(name, when_loaded=True) & OPTIONAL <= OF_A_CLUSTER.get(name, flow), modules()[name]
 
 
 def test_help_loads_none_of_the_heavy_libraries():
@@ -141,4 +138,12 @@ def test_a_small_table_loads_neither_pandas_nor_scipy_nor_a_cluster(command, tmp
         f" print([m for m in {heavy} if m in sys.modules], file=sys.stderr); sys.exit(code)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stderr.strip() == "[]"
+    assert done.stderr.splitlines()[-1] == "[]"  # after what was taken for granted
+
+
+def test_extras_are_those_of_the_package():
+    named = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert {*EXTRAS, "all", "dev", "docs", "notebooks"} == set(named)
+    for name, extra in EXTRAS.items():
+        wanted = " ".join(named[name]).lower().replace("-", "_")
+        assert all(module in wanted for module in extra.modules if module != "rmm"), name  # which cuDF brings

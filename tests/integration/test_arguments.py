@@ -50,22 +50,7 @@ WORKS: dict[str, tuple[list[str], dict[str, str]]] = {
     "report": ([], {"--store": "store", "--out": "page.html"}),
     "verify": ([], {"--store": "store"}),
     "serve": (["t.csv"], COLUMNS),
-    "generate": (["out.csv"], {"--left": "9", "--right": "9", "--edges": "20"}),
     "doctor": ([], {}),
-    "bench enumerate": ([UC], {"--runs": "1"}),
-    "bench gpu": ([UC], {"--runs": "1"}),
-    "bench run": (["t.csv"], {**COLUMNS, "--runs": "1", "--local": ""}),
-    "bench scale": ([], {"--store": "store", "--workers": "1"}),
-    "bench growth": (["grown"], {"--edges": "90"}),
-    "bench count": (["marvel"], {"--runs": "1"}),
-    "bench choice": ([], {"--seeds": "1"}),
-    "bench estimate": ([UC], {"--seeds": "1"}),
-    "bench find": ([UC], {"--runs": "1"}),
-    "bench planted": ([], {"--seeds": "1", "--rings": "1"}),
-    "bench update": ([UC], {"--edges": "3"}),
-    "bench clique": ([str(DATA / "dimacs" / "hamming6-4.clq")], {"--runs": "1"}),
-    "bench random-cliques": ([], {"--size": "9", "--density": "0.5"}),
-    "bench projected-cliques": ([UC], {"--runs": "1"}),
 }
 """Arguments with which a command does its work; a flag has no value."""
 
@@ -85,11 +70,9 @@ TEXTS = {
     "--scheduler": "nonsense",
     "--dashboard": "nonsense",
     "--store": "nosuch://store",
-    "--corners": "1,2",
     "--cron": "0 0 31 2 *",
     "--name": "a/b",
     "--picture": "picture.nonsense",
-    "--shape": "nonsense",
     "--run": "no such run",
     "--within": "no/such/file",
     "--left-weights": "no/such/file",
@@ -98,7 +81,6 @@ TEXTS = {
 """A value that an option of text refuses."""
 
 MEANT = {
-    ("generate", "--seed"): {"9" * 25},
     ("*", "--compact-share"): {"9" * 25},
     ("clique", "--time-limit"): {"9" * 25},
     ("top", "-k"): {"9" * 25},
@@ -206,7 +188,7 @@ def test_an_unknown_option_and_one_without_its_value_are_refused_in_one_line(nam
         assert flag in refusal(capsys, [*line_of(name, flag), flag], folder)
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if WORKS[name][0] and name != "generate"])
+@pytest.mark.parametrize("name", [name for name in COMMANDS if WORKS[name][0]])
 @pytest.mark.parametrize("value", ["", "no/such/thing", "nosuch://thing", ".."])
 def test_nonsense_in_an_argument_is_refused_in_one_line(name, value, folder, capsys):
     line = line_of(name)
@@ -242,7 +224,7 @@ def test_an_option_given_twice_is_refused(name, flag, folder, capsys):
         (["find", "t.csv", "--store", "store"], "--store is where the run"),
         (["find", "--run", "x", "--store", "store", "--left", "user"], "leave the options of the input out"),
         (["serve", "t.csv", "--cron", "0 3 * * *", "--interval", "60"], "contradict"),
-        (["bench", "enumerate", "UCforum", "--side", "foo"], "'foo'"),
+        (["enumerate", "t.csv", "--side", "foo"], "'foo'"),
     ],
 )
 def test_what_contradicts_itself_is_refused_in_one_line(line, words, folder, capsys):

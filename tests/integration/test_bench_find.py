@@ -1,4 +1,4 @@
-"""`bicliq bench find`: every question is asked of a graph, and a wrong or unsteady answer shows."""
+"""The benchmark of finding: every question is asked of a graph; a wrong answer shows."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import json
 
 import pytest
 
+from benchmarks import finding
+from benchmarks.finding import measure_finds
+from benchmarks.graphs import find_graphs, read_graph_file
+from benchmarks.peers import MaximumPeer, maximum_peers
 from bicliq import kernels
-from bicliq.flows.cli.app import invoke
 from bicliq.flows.cli.options import EXIT_OTHER
-from bicliq.pipeline.bench import finding
-from bicliq.pipeline.bench.finding import measure_finds
-from bicliq.pipeline.bench.graphs import find_graphs, read_graph_file
-from bicliq.pipeline.bench.peers import MaximumPeer, maximum_peers
+from tests.benches import bench
 
 GRAPH = "UCforum"
 
 
 def test_every_objective_is_measured_and_its_best_is_that_of_the_kernels(capsys):
-    assert invoke(["bench", "find", GRAPH, "--top", "3", "--runs", "2", "--json"]) == 0
+    assert bench("find", GRAPH, "--top", "3", "--runs", "2", "--json") == 0
     rows = json.loads(capsys.readouterr().out)["questions"]
     assert [row["by"] for row in rows] == ["edges", "vertices", "balanced", "surprise", "weight", "edge weight"]
     graph = read_graph_file(find_graphs([GRAPH])[GRAPH])
@@ -37,7 +37,7 @@ def test_an_answer_that_is_not_the_published_one_is_an_error(more, code, monkeyp
     best = kernels.top_bicliques(graph.indptr, graph.indices, graph.n_right, 1, min_left=3, min_right=3).groups[0]
     known = len(best.left) * len(best.right) + more
     monkeypatch.setattr(finding, "maximum_peers", lambda: {GRAPH: [MaximumPeer(3, known, 5)]})
-    assert invoke(["bench", "find", GRAPH, "--runs", "1", "--json"]) == code
+    assert bench("find", GRAPH, "--runs", "1", "--json") == code
     first = json.loads(capsys.readouterr().out)["questions"][0]
     assert first["exact"] == (code == 0)
     assert first["times"] == pytest.approx(5 / first["milliseconds"])

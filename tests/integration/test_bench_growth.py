@@ -1,4 +1,4 @@
-"""`bicliq bench growth`: generated tables of several sizes, all the way, each stage a process."""
+"""The benchmark of growth: generated tables of several sizes, all the way, each stage a process."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import os
 
 import pytest
 
-from bicliq.flows.cli.app import invoke
-from bicliq.pipeline.bench import growth
-from bicliq.pipeline.bench.growth import STAGES, draw_growth, growth_exponents, measure_growth
+from benchmarks import growth
+from benchmarks.generate import generate
+from benchmarks.growth import STAGES, draw_growth, growth_exponents, measure_growth
 from bicliq.pipeline.errors import BicliqError, InputError
-from bicliq.pipeline.graphs.generate import generate
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.stages.search import enumerate_table
+from tests.benches import bench
 
 
 def test_tables_of_two_sizes_are_measured_and_found_again(tmp_path, capsys):
     picture = tmp_path / "growth.svg"
-    words = ["bench", "growth", str(tmp_path / "g"), "--edges", "400", "--edges", "1600", "--min-left", "2", "--json"]
-    assert invoke([*words, "--picture", str(picture)]) == 0
+    words = ["growth", str(tmp_path / "g"), "--edges", "400", "--edges", "1600", "--min-left", "2", "--json"]
+    assert bench(*words, "--picture", str(picture)) == 0
     first = json.loads(capsys.readouterr().out)
     rows = first["stages"]
     assert [(row["edges"], row["stage"]) for row in rows] == [(n, stage) for n in (400, 1600) for stage in STAGES]
@@ -32,7 +32,7 @@ def test_tables_of_two_sizes_are_measured_and_found_again(tmp_path, capsys):
     assert rows[-1]["found"] == {"bicliques": alone["bicliques"], "digest": alone["digest"]}
     assert not list(tmp_path.glob("g/*/table")), "a table goes when it has been read"
 
-    assert invoke(words) == 0
+    assert bench(*words) == 0
     assert json.loads(capsys.readouterr().out)["stages"] == rows, "what was measured is not measured again"
 
 

@@ -1,4 +1,4 @@
-"""`bicliq bench update`: batches of edges joined to a run, and what they cost."""
+"""`python -m benchmarks update`: batches of edges joined to a run, and what they cost."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from bicliq.flows.cli.app import invoke
-from bicliq.pipeline.bench.updates import UpdateMeasured, batch_sizes, draw_updates, measure_nights, measure_updates
+from benchmarks.updates import UpdateMeasured, batch_sizes, draw_updates, measure_nights, measure_updates
 from bicliq.pipeline.errors import InputError
+from tests.benches import bench
 from tests.real_graphs import DATA
 
 UC = DATA / "UCforum.parquet"
@@ -16,9 +16,7 @@ UC = DATA / "UCforum.parquet"
 
 def test_batches_of_one_edge_to_a_tenth_are_measured_and_drawn(tmp_path, capsys):
     picture = tmp_path / "updates.svg"
-    assert (
-        invoke(["bench", "update", str(UC), "--edges", "1", "--edges", "40", "--picture", str(picture), "--json"]) == 0
-    )
+    assert bench("update", str(UC), "--edges", "1", "--edges", "40", "--picture", str(picture), "--json") == 0
     rows = json.loads(capsys.readouterr().out)["graphs"]
     assert [(row["edges"], row["how"]) for row in rows] == [(1, "changes"), (40, "changes")]
     assert rows[1]["appeared"] > rows[0]["appeared"] > 0
@@ -38,7 +36,7 @@ def test_sizes_go_up_to_a_tenth_and_leave_some_edges():
 
 
 def test_nights_follow_one_another_and_end_in_the_run_of_all_edges(capsys):
-    assert invoke(["bench", "update", str(UC), "--nights", "3", "--edges", "30", "--json"]) == 0
+    assert bench("update", str(UC), "--nights", "3", "--edges", "30", "--json") == 0
     rows = json.loads(capsys.readouterr().out)["graphs"]
     assert [row["edges"] for row in rows] == [30, 30, 30]
     assert len({row["bicliques"] for row in rows}) == 3
@@ -47,7 +45,7 @@ def test_nights_follow_one_another_and_end_in_the_run_of_all_edges(capsys):
 
 
 def test_nights_take_one_size_and_leave_some_edges(capsys):
-    assert invoke(["bench", "update", str(UC), "--nights", "2", "--edges", "1", "--edges", "2"]) == 2
+    assert bench("update", str(UC), "--nights", "2", "--edges", "1", "--edges", "2") == 2
     assert "one size" in capsys.readouterr().err
     with pytest.raises(InputError, match="some edges must be left"):
         list(measure_nights({"UC": UC}, 8, size=1000))
@@ -61,5 +59,5 @@ def test_repeated_batches_find_the_store_as_it_was():
 
 
 def test_nights_are_joined_once_each(capsys):
-    assert invoke(["bench", "update", str(UC), "--nights", "2", "--runs", "2"]) == 2
+    assert bench("update", str(UC), "--nights", "2", "--runs", "2") == 2
     assert "leave --runs out" in capsys.readouterr().err

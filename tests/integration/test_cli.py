@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -15,14 +16,15 @@ from bicliq.flows.cli import invoke
 from bicliq.kernels import why_not
 from bicliq.pipeline.placement.device import why_no_data_on_device
 from bicliq.pipeline.store.layout import Store
+from tests.benches import bench
 from tests.real_graphs import COUNTS, DATA
 
 EDGES = str(DATA / "UCforum.adj")
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
+def said(capsys: pytest.CaptureFixture[str], *arguments: str, run: Callable[..., int] | None = None) -> dict:
     """What a command with --json prints: one object, and nothing else."""
-    assert invoke([*arguments, "--json"]) == 0
+    assert (run(*arguments, "--json") if run else invoke([*arguments, "--json"])) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 1
     return json.loads(lines[0])
@@ -171,7 +173,7 @@ def test_a_data_path_that_cannot_run_here_is_refused_with_the_way_to_install_it(
 
 
 def test_bench_prints_the_peers_beside_us(capsys):
-    record = said(capsys, "bench", "enumerate", str(DATA / "UCforum.parquet"), "--runs", "2")
+    record = said(capsys, "enumerate", str(DATA / "UCforum.parquet"), "--runs", "2", run=bench)
     assert record["graphs"][0]["bicliques"] == record["graphs"][0]["expected"] == COUNTS["UCforum"]
     assert record["graphs"][0]["peer_adambe"] == 0.015
     assert record["machine"]["processor"]
@@ -179,7 +181,7 @@ def test_bench_prints_the_peers_beside_us(capsys):
 
 @pytest.mark.skipif(why_not("cuda") is None, reason="a GPU can run here")
 def test_bench_on_a_gpu_that_is_not_there_is_refused(capsys):
-    assert invoke(["bench", "enumerate", str(DATA / "UCforum.parquet"), "--backend", "cuda"]) == 2
+    assert bench("enumerate", str(DATA / "UCforum.parquet"), "--backend", "cuda") == 2
     assert "backend 'cuda' cannot run here" in capsys.readouterr().err
 
 

@@ -10,15 +10,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.projected_cliques import STAGES
+from benchmarks.random_cliques import random_graph
 from bicliq.flows.cli import console, invoke
 from bicliq.flows.clique import clique
 from bicliq.kernels import maximum_clique
-from bicliq.pipeline.bench.projected_cliques import STAGES
-from bicliq.pipeline.bench.random_cliques import random_graph
 from bicliq.pipeline.placement.device import why_no_data_on_device
 from bicliq.pipeline.questions.clique import CliqueQuestion, answer
 from bicliq.pipeline.stages.ingest import ingest
 from bicliq.pipeline.store.layout import Store
+from tests.benches import bench
 from tests.dimacs import find
 from tests.real_graphs import DATA
 
@@ -206,7 +207,7 @@ def test_a_data_path_that_cannot_run_here_is_refused(capsys, project):
 
 
 def test_the_bench_shows_size_and_peers(capsys):
-    assert invoke(["bench", "clique", "keller4", "c-fat500-5", "--runs", "1", "--json"]) == 0
+    assert bench("clique", "keller4", "c-fat500-5", "--runs", "1", "--json") == 0
     graphs = json.loads(capsys.readouterr().out)["graphs"]
     assert [(g["graph"], g["size"], g["expected"]) for g in graphs] == [("keller4", 11, 11), ("c-fat500-5", 64, 64)]
 
@@ -214,23 +215,23 @@ def test_the_bench_shows_size_and_peers(capsys):
 def test_the_bench_compares_bounds(capsys):
     nodes = []
     for bounds in ("refute", "recolour", "colour"):
-        assert invoke(["bench", "clique", "keller4", "--runs", "1", "--bounds", bounds, "--json"]) == 0
+        assert bench("clique", "keller4", "--runs", "1", "--bounds", bounds, "--json") == 0
         graph = json.loads(capsys.readouterr().out)["graphs"][0]
         assert (graph["size"], graph["bounds"]) == (11, bounds)
         nodes.append(graph["nodes"])
     assert nodes == sorted(set(nodes))
-    assert invoke(["bench", "clique", "keller4", "--runs", "1", "--bounds", "recolour"]) == 0
+    assert bench("clique", "keller4", "--runs", "1", "--bounds", "recolour") == 0
     assert "no bound stronger than recolour" in capsys.readouterr().out
-    assert invoke(["bench", "clique", "keller4", "--bounds", "best"]) == 2
+    assert bench("clique", "keller4", "--bounds", "best") == 2
     assert "'best' is not one of 'colour', 'recolour', 'refute'" in capsys.readouterr().err
 
 
-RANDOM = ["bench", "random-cliques", "--size", "60", "--density", "0.2", "--density", "0.9"]
+RANDOM = ["random-cliques", "--size", "60", "--density", "0.2", "--density", "0.9"]
 
 
 def test_the_random_bench_searches_each_cell_with_one_thread_and_several(tmp_path, capsys):
     picture = tmp_path / "cells.svg"
-    assert invoke([*RANDOM, "--json", "--picture", str(picture)]) == 0
+    assert bench(*RANDOM, "--json", "--picture", str(picture)) == 0
     cells = json.loads(capsys.readouterr().out)["cells"]
     assert [(c["n"], c["density"], c["threads"]) for c in cells] == [(60, 0.2, 2), (60, 0.9, 2)]
     for cell in cells:
@@ -242,7 +243,7 @@ def test_the_random_bench_searches_each_cell_with_one_thread_and_several(tmp_pat
 
 def test_the_random_bench_stops_a_size_at_the_first_density_that_takes_too_long(capsys):
     arguments = ["--size", "400", "--density", "0.9", "--density", "0.95", "--time-limit", "0.05"]
-    assert invoke(["bench", "random-cliques", *arguments]) == 0
+    assert bench("random-cliques", *arguments) == 0
     shown = capsys.readouterr().out
     assert ">= " in shown
     assert "0.95" not in shown
@@ -257,13 +258,13 @@ def test_the_random_bench_stops_a_size_at_the_first_density_that_takes_too_long(
     ],
 )
 def test_the_random_bench_refuses_what_cannot_be_drawn(capsys, arguments, message):
-    assert invoke(["bench", "random-cliques", *arguments]) == 2
+    assert bench("random-cliques", *arguments) == 2
     assert message in capsys.readouterr().err
 
 
 def test_the_projected_bench_shows_each_stage_with_the_data_on_either_machine(capsys):
-    arguments = ["bench", "projected-cliques", "southern-women", "--project", "right", "--min-shared", "1"]
-    assert invoke([*arguments, "--min-shared", "3", "--runs", "1", "--backend", "cpu", "--json"]) == 0
+    arguments = ["projected-cliques", "southern-women", "--project", "right", "--min-shared", "1"]
+    assert bench(*arguments, "--min-shared", "3", "--runs", "1", "--backend", "cpu", "--json") == 0
     ways = json.loads(capsys.readouterr().out)["ways"]
     assert [(way["min_shared"], way["data_backend"]) for way in ways] == [
         (1, "cpu"),
@@ -281,7 +282,7 @@ def test_the_projected_bench_shows_each_stage_with_the_data_on_either_machine(ca
             assert sum(stages.values()) == pytest.approx(way["seconds"]["total"])
         else:
             assert way["data_backend"] == "cuda"
-    assert invoke([*arguments, "--runs", "1"]) == 0
+    assert bench(*arguments, "--runs", "1") == 0
     assert "maximum clique of projected tables" in capsys.readouterr().out
-    assert invoke([*arguments[:2], "southern-women", "--project", "middle"]) == 2
+    assert bench(*arguments[:2], "southern-women", "--project", "middle") == 2
     assert "'middle' is not one of" in capsys.readouterr().err

@@ -18,6 +18,7 @@ from bicliq.pipeline.placement import fallback
 from bicliq.pipeline.questions import clique, clique_by_cores
 from bicliq.pipeline.questions.clique import CliqueQuestion, find_clique
 from bicliq.pipeline.stages.in_memory import read_undirected
+from tests.benches import bench
 from tests.dimacs import find
 from tests.emulated_gpu import EmulatedGpu
 
@@ -109,7 +110,7 @@ def test_a_gpu_that_fails_is_given_up(monkeypatch, caplog):
 
 @pytest.mark.usefixtures("gpus")
 def test_the_bench_measures_a_gpu(capsys):
-    assert invoke(["bench", "clique", "keller4", "--runs", "1", "--backend", "cuda", "--json"]) == 0
+    assert bench("clique", "keller4", "--runs", "1", "--backend", "cuda", "--json") == 0
     measured = json.loads(capsys.readouterr().out)["graphs"][0]
     assert (measured["size"], measured["proven"], measured["backend"]) == (11, True, "cuda")
 
@@ -123,10 +124,10 @@ def test_devices_are_a_number():
 def test_the_random_bench_searches_each_cell_on_gpus_as_well(gpus, tmp_path, capsys):
     picture = tmp_path / "cells.svg"
     arguments = ["--size", "50", "--density", "0.5", "--backend", "cuda", "--devices", "2"]
-    assert invoke(["bench", "random-cliques", *arguments, "--json", "--picture", str(picture)]) == 0
+    assert bench("random-cliques", *arguments, "--json", "--picture", str(picture)) == 0
     (cell,) = json.loads(capsys.readouterr().out)["cells"]
     assert cell["device_times"] == cell["one"] / cell["device"]
     assert set(gpus) == {2}
     assert picture.stat().st_size > 0
-    assert invoke(["bench", "random-cliques", *arguments]) == 0
+    assert bench("random-cliques", *arguments) == 0
     assert "GPU" in capsys.readouterr().out

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.choice import SHAPES, SIZES, WAYS, measure_choices
+from benchmarks.choice import random_graph as random_shape
 from bicliq import kernels
 from bicliq.flows.cli import invoke
-from bicliq.pipeline.bench.choice import SHAPES, SIZES, WAYS, measure_choices
-from bicliq.pipeline.bench.choice import random_graph as random_shape
 from bicliq.pipeline.errors import BicliqError, InputError
 from bicliq.pipeline.questions.count import count_run, count_table
 from bicliq.pipeline.questions.count_asked import CountAsked
@@ -25,6 +25,7 @@ from bicliq.pipeline.stages.verify import verify_store
 from bicliq.pipeline.store.counts import count_name
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import named_files
+from tests.benches import bench
 from tests.integration.stored_graphs import flip_a_bit, left_label, put_graph, random_graph, right_label
 from tests.real_graphs import DATA
 
@@ -178,8 +179,8 @@ def test_vertices_of_a_count_of_nothing_have_a_table_without_rows(tmp_path):
     assert table_of(Store.open(str(tmp_path / "store")), record.run, "vertex_counts.parquet").num_rows == 0
 
 
-def said(capsys, *arguments) -> dict:
-    assert invoke([*arguments, "--json"]) == 0
+def said(capsys, *arguments, run=None) -> dict:
+    assert (run(*arguments, "--json") if run else invoke([*arguments, "--json"])) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 1
     return json.loads(lines[0])
@@ -263,21 +264,21 @@ def test_the_flow_does_what_the_plain_functions_do(tmp_path, prefect_server):
 
 
 def test_bench_prints_the_peers_beside_us(capsys):
-    record = said(capsys, "bench", "count", "marvel", "--runs", "1")
+    record = said(capsys, "count", "marvel", "--runs", "1", run=bench)
     found = {row["name"]: row for row in record["counts"]}
     assert found["marvel (8,8)"]["count"] == found["marvel (8,8)"]["expected"]
     assert found["marvel (8,8)"]["peer_bclist"] == 15_700
     for butterflies in (found["marvel (2,2)"], found["marvel (2,2) of each vertex and edge"]):
         assert (butterflies["count"], butterflies["method"]) == (10_709_594, "butterfly")
-    assert invoke(["bench", "count", "nowhere"]) == 2
+    assert bench("count", "nowhere") == 2
     assert "no counts of it are known" in capsys.readouterr().err
-    assert invoke(["bench", "count", "marvel", "--runs", "1"]) == 0
+    assert bench("count", "marvel", "--runs", "1") == 0
     assert "EPivoter" in capsys.readouterr().out
 
 
 def test_the_bench_of_the_choice_counts_every_way_and_says_how_good_it_was(capsys):
-    arguments = ["bench", "choice", "--seeds", "1", "--first-seed", "5", "--shape", "block", "--time-limit", "0.2"]
-    counts = said(capsys, *arguments)["counts"]
+    arguments = ["choice", "--seeds", "1", "--first-seed", "5", "--shape", "block", "--time-limit", "0.2"]
+    counts = said(capsys, *arguments, run=bench)["counts"]
     assert [(c["p"], c["q"]) for c in counts] == list(SIZES)
     assert {c["graph"] for c in counts} == {"block 5"}
     for count in counts:
@@ -285,7 +286,7 @@ def test_the_bench_of_the_choice_counts_every_way_and_says_how_good_it_was(capsy
         assert count["best"] == min((s for s in ways if s is not None), default=None)
         if count["judged"] and count["times"] is not None:
             assert count["times"] == count[count["chosen"].replace(" ", "_")] / count["best"] >= 1
-    assert invoke(arguments) == 0
+    assert bench(*arguments) == 0
     assert "within 2" in capsys.readouterr().out
 
 
@@ -308,5 +309,5 @@ def test_random_graphs_of_a_seed_are_the_same_again(shape):
     [(["--shape", "star"], "shape 'star' is unknown"), (["--time-limit", "0"], "Invalid value for '--time-limit'")],
 )
 def test_the_bench_of_the_choice_refuses_what_it_cannot_draw_or_time(capsys, arguments, message):
-    assert invoke(["bench", "choice", *arguments]) == 2
+    assert bench("choice", *arguments) == 2
     assert message in capsys.readouterr().err

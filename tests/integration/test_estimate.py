@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from benchmarks.choice import random_graph
+from benchmarks.estimates import SHARE, WORK, MeasuredEstimate, measure_estimates
+from benchmarks.graphs import read_graph_file
 from bicliq import kernels
 from bicliq.flows.cli.app import invoke
 from bicliq.kernels.cuda import nvcomp
-from bicliq.pipeline.bench.choice import random_graph
-from bicliq.pipeline.bench.estimates import SHARE, WORK, MeasuredEstimate, measure_estimates
-from bicliq.pipeline.bench.graphs import read_graph_file
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.questions.estimate import estimate_table
 from bicliq.pipeline.run import run

@@ -68,11 +68,18 @@ def test_the_etl_flow_does_what_the_plain_functions_do(tmp_path, prefect_server)
     )
 
 
-def test_a_flow_that_runs_again_searches_nothing_again(tmp_path):
+def test_a_flow_that_runs_again_searches_nothing_again_and_leaves_the_report_as_it_is(tmp_path):
     settings = {"store": str(tmp_path / "store"), "plan": {"partitions": 3}, "cluster": {"local": True}}
-    first, second = etl(EDGES, settings), etl(EDGES, settings)
+    first = etl(EDGES, settings)
+    report = tmp_path / "store" / "reports" / f"{first['run']}.html"
+    written = report.stat().st_mtime_ns
+    second = etl(EDGES, settings)
     assert (first["searched"], second["searched"]) == (3, 0)
     assert second["digest"] == first["digest"]
+    assert report.stat().st_mtime_ns == written
+    report.unlink()  # as where the first was killed before it wrote one
+    etl(EDGES, settings)
+    assert report.exists()
 
 
 def test_ingest_and_enumerate_are_flows_of_their_own(tmp_path):

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from bicliq.flows.cli import invoke
+from tests.benches import bench
 
 LIMITED = """
 import re, resource, sys
@@ -63,7 +63,7 @@ def generated(folder: Path, edges: int) -> Path:
     """A skewed table of so many edges."""
     sizes = ["--left", str(edges // 10), "--right", str(edges // 40), "--edges", str(edges), "--seed", "7"]
     corners = ["--corners", "0.35,0.25,0.25,0.15", "--rings", str(edges // 1_000_000)]
-    assert invoke(["generate", str(folder / "table"), *sizes, *corners, "--json"]) == 0
+    assert bench("generate", str(folder / "table"), *sizes, *corners, "--json") == 0
     return folder / "table"
 
 

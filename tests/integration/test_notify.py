@@ -194,6 +194,7 @@ def test_what_is_no_url_is_refused(url):
 def test_flows_tell_of_their_end_too(tmp_path, webhook):
     asked = {"store": str(tmp_path / "s"), "cluster": {"local": True}, "notify": {"webhook": webhook.url}}
     record = etl(EDGES, asked)
+    etl(EDGES, asked)  # nothing changed: nobody is told again
     (tmp_path / "bad.csv").write_text("a,b\n1,2\n3\n")
     with pytest.raises(InputError):
         etl(str(tmp_path / "bad.csv"), asked)

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from pyarrow import csv, parquet
 
+from benchmarks.planted import WAYS, measure_planted
+from benchmarks.rings import ACCOUNTS, ITEMS, plant_rings
+from benchmarks.suspects import COLUMN_WEIGHT, dense_blocks, frequent_itemsets
 from bicliq.flows.cli.app import invoke
-from bicliq.pipeline.bench.planted import WAYS, measure_planted
-from bicliq.pipeline.bench.suspects import COLUMN_WEIGHT, dense_blocks, frequent_itemsets
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
-from bicliq.pipeline.graphs.rings import ACCOUNTS, ITEMS, plant_rings
+from tests.benches import bench
 from tests.property.graphs import Graph, random_graphs
 from tests.reference.brute_force import maximal_bicliques
 
@@ -66,7 +67,7 @@ def test_rings_in_a_generated_table_are_named_and_come_first(
     """Hubs bound their roots loosely: a search that goes by bounds alone is cut off among them."""
     table, truth = tmp_path / "shop.parquet", tmp_path / "rings.csv"
     sizes = ["--left", "20000", "--right", "4000", "--edges", "300000", "--seed", "3"]
-    assert invoke(["generate", str(table), *sizes, "--rings", "4", "--truth", str(truth), "--text"]) == 0
+    assert bench("generate", str(table), *sizes, "--rings", "4", "--truth", str(truth), "--text") == 0
     members = csv.read_csv(truth).to_pandas()
     rows = parquet.read_table(table).to_pandas()
     edges = set(zip(rows["left"], rows["right"], strict=True))
@@ -83,7 +84,7 @@ def test_rings_in_a_generated_table_are_named_and_come_first(
     largest = max(rings, key=lambda ring: len(ring[0]) * len(ring[1]))
     assert set(best["left"]) & largest[0] == largest[0] or set(best["right"]) & largest[1] == largest[1]
     again = tmp_path / "again.parquet"
-    assert invoke(["generate", str(again), *sizes, "--rings", "4", "--text"]) == 0
+    assert bench("generate", str(again), *sizes, "--rings", "4", "--text") == 0
     assert again.read_bytes() == table.read_bytes()
 
 
@@ -97,15 +98,15 @@ def test_rings_in_a_generated_table_are_named_and_come_first(
 )
 def test_rings_that_cannot_be_generated_are_refused(tmp_path, capsys, options, said) -> None:
     target = tmp_path / "table.csv"
-    assert invoke(["generate", str(target), "--left", "50", "--right", "50", "--edges", "500", *options]) == 2
+    assert bench("generate", str(target), "--left", "50", "--right", "50", "--edges", "500", *options) == 2
     assert said in capsys.readouterr().err
     assert not target.exists()
 
 
 def test_surprise_finds_the_rings_of_a_random_graph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = tmp_path / "planted.svg"
-    asked = ["bench", "planted", "southern-women", "--rings", "1", "--seeds", "2", "--picture", str(picture), "--json"]
-    assert invoke(asked) == 0
+    asked = ["planted", "southern-women", "--rings", "1", "--seeds", "2", "--picture", str(picture), "--json"]
+    assert bench(*asked) == 0
     records = json.loads(capsys.readouterr().out)["graphs"]
     assert [(r["graph"], r["way"]) for r in records[: len(WAYS)]] == [("generated", way) for way in WAYS]
     first = records[0]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bicliq.flows.cli import invoke
+from tests.benches import bench
 from tests.real_graphs import COUNTS, DATA
 
 
@@ -19,7 +20,7 @@ def test_scaling_finds_the_digest_of_the_run(tmp_path, capsys):
     run = json.loads(capsys.readouterr().out)
     assert len(run["busy"]) == 2
     assert all(0 < share <= 1 for share in run["busy"].values())
-    assert invoke(["bench", "scale", "--store", store, "--workers", "1", "--workers", "2", "--json"]) == 0
+    assert bench("scale", "--store", store, "--workers", "1", "--workers", "2", "--json") == 0
     clusters = json.loads(capsys.readouterr().out)["clusters"]
     assert [cluster["workers"] for cluster in clusters] == [1, 2]
     assert [len(cluster["busy"]) for cluster in clusters] == [1, 2]
@@ -46,13 +47,13 @@ def test_little_is_searched_without_a_cluster(tmp_path, capsys):
 @pytest.mark.skipif(importlib.util.find_spec("dask_cuda") is not None, reason="Dask-CUDA is installed")
 def test_a_cluster_of_gpus_needs_dask_cuda(tmp_path, capsys):
     assert invoke(["run", str(DATA / "UCforum.adj"), "--store", str(tmp_path / "store"), "--local"]) == 0
-    assert invoke(["bench", "scale", "--store", str(tmp_path / "store"), "--backend", "cuda"]) == 2
+    assert bench("scale", "--store", str(tmp_path / "store"), "--backend", "cuda") == 2
     assert "pip install 'bicliq[gpu]'" in capsys.readouterr().err
 
 
 def test_the_whole_way_is_measured_on_each_backend_or_says_why_not(capsys):
-    arguments = ["bench", "run", str(DATA / "UCforum.adj"), "--local", "--runs", "1"]
-    assert invoke([*arguments, "--json"]) == 0
+    arguments = ["run", str(DATA / "UCforum.adj"), "--local", "--runs", "1"]
+    assert bench(*arguments, "--json") == 0
     ways = json.loads(capsys.readouterr().out)["ways"]
     assert [(way["data_backend"], way["backend"]) for way in ways] == [
         ("cpu", "cpu"),
@@ -62,5 +63,5 @@ def test_the_whole_way_is_measured_on_each_backend_or_says_why_not(capsys):
     assert ways[0]["bicliques"] == COUNTS["UCforum"]
     assert {"ingest", "profile", "plan", "search", "publish", "total"} == set(ways[0]["seconds"])
     assert all(way["reason"] or way["digest"] == ways[0]["digest"] for way in ways)
-    assert invoke(arguments) == 0
+    assert bench(*arguments) == 0
     assert "publish" in capsys.readouterr().out

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.simulation import CUTS, makespan
 from bicliq.flows.cli import invoke
-from bicliq.pipeline.bench.simulation import CUTS, makespan
+from tests.benches import bench
 from tests.real_graphs import DATA
 
 SECONDS = st.lists(st.floats(0, 100), min_size=1, max_size=60)
@@ -29,12 +30,12 @@ def test_a_run_is_simulated_from_its_own_times_and_only_when_it_is_finished(tmp_
     store, picture = str(tmp_path / "store"), tmp_path / "simulated.svg"
     table = [str(DATA / "UCforum.adj"), "--store", store, "--local", "--threads", "1", "--partitions", "4"]
     assert invoke(["run", *table, "--max-bicliques", "10", "--json"]) == 0
-    simulate = ["bench", "scale", "--store", store, "--simulate", "1000"]
-    assert invoke(simulate) == 2
+    simulate = ["scale", "--store", store, "--simulate", "1000"]
+    assert bench(*simulate) == 2
     assert "resume the run first" in capsys.readouterr().err
     assert invoke(["run", *table, "--json"]) == 0
     capsys.readouterr()
-    assert invoke([*simulate, "--picture", str(picture), "--json"]) == 0
+    assert bench(*simulate, "--picture", str(picture), "--json") == 0
     found = json.loads(capsys.readouterr().out)
     rows = {(row["cut"], row["workers"]): row for row in found["simulated"]}
     assert {cut for cut, _ in rows} == set(CUTS)
@@ -59,5 +60,5 @@ def test_a_run_is_simulated_from_its_own_times_and_only_when_it_is_finished(tmp_
     ],
 )
 def test_options_that_would_be_ignored_are_refused(options, words, capsys):
-    assert invoke(["bench", "scale", *options]) == 2
+    assert bench("scale", *options) == 2
     assert words in capsys.readouterr().err

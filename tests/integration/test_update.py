@@ -31,7 +31,8 @@ from bicliq.pipeline.versions import way
 from bicliq.pipeline.versions.layer import MOST, histogram_after
 from bicliq.pipeline.versions.rollback import make_latest
 from bicliq.pipeline.versions.sources import reading_of, source_files
-from bicliq.pipeline.versions.update import UpdateRecord, update, version_id
+from bicliq.pipeline.versions.update import update, version_id
+from bicliq.pipeline.versions.update_record import UpdateRecord
 from tests.integration.server import artifacts
 from tests.real_graphs import DATA
 

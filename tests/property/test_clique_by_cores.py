@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.cores import cores_of_numbers
 from bicliq.kernels import maximum_clique
-from bicliq.pipeline.bench.cores import cores_of_numbers
 from bicliq.pipeline.graphs.cores import cores_by_halving
 from bicliq.pipeline.graphs.undirected import UndirectedGraph
 from bicliq.pipeline.questions import clique_by_cores

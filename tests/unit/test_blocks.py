@@ -72,14 +72,14 @@ def test_the_core_keeps_the_vertices_that_have_enough_neighbours(seed):
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("at_a_time", [1, 40, 1 << 26])
 def test_two_hop_neighbours_are_those_of_the_product(seed, at_a_time, monkeypatch):
-    monkeypatch.setattr(profile, "PATHS_AT_A_TIME", at_a_time)
+    monkeypatch.setattr(profile, "HOST_PATHS_AT_A_TIME", at_a_time)
     found, table = random_graph(seed)
     product = table.astype(int) @ table.T.astype(int) > 0
     np.fill_diagonal(product, False)
-    assert profile.two_hop_sizes(found).tolist() == product.sum(axis=1).tolist()
+    assert profile.all_two_hop(found).tolist() == product.sum(axis=1).tolist()
 
 
 def test_too_many_paths_are_refused(monkeypatch):
     monkeypatch.setattr(profile, "MOST_PATHS", 3)
     with pytest.raises(CapacityError, match="too many to follow"):
-        profile.two_hop_sizes(BipartiteGraph.from_edges([0, 0, 1, 1], [0, 1, 0, 1], 2, 2))
+        profile.all_two_hop(BipartiteGraph.from_edges([0, 0, 1, 1], [0, 1, 0, 1], 2, 2))

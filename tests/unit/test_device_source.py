@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.layouts import LAYOUTS
 from bicliq.kernels.cuda import (
     butterflies,
     changes,
@@ -29,7 +30,6 @@ from bicliq.kernels.cuda import (
 from bicliq.kernels.cuda.layout import SharedEnum, Struct, Values
 from bicliq.kernels.cuda.program import OPTIONS, SOURCES, Program
 from bicliq.kernels.cuda.tuning import Tuning
-from bicliq.pipeline.bench.layouts import LAYOUTS
 
 PROGRAMS = {
     "enumeration": search_program.PROGRAM,

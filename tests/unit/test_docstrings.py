@@ -5,17 +5,25 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+from pathlib import Path
 
 import pytest
 
+import bicliq
+
+FACE = [f"bicliq.{path.stem}" for path in Path(bicliq.__file__).parent.glob("*.py") if path.stem != "__init__"]
 MODULES = [
-    name
-    for package in ("bicliq.kernels", "bicliq.pipeline", "bicliq.flows")
-    for name in (
-        package,
-        *(each.name for each in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}.")),
-    )
-    if "._cpu" not in name and not name.endswith("__main__")  # the compiled extensions, and what runs when imported
+    "bicliq",
+    *FACE,
+    *(
+        name
+        for package in ("bicliq.kernels", "bicliq.pipeline", "bicliq.flows")
+        for name in (
+            package,
+            *(each.name for each in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}.")),
+        )
+        if "._cpu" not in name and not name.endswith("__main__")  # the extensions, and what runs when imported
+    ),
 ]
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from bicliq.flows.cli import invoke
+from benchmarks import generate as generation
+from benchmarks.generate import edges, generate, parse_corners
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.graphs import generate as generation
-from bicliq.pipeline.graphs.generate import edges, generate, parse_corners
 from bicliq.pipeline.stages.ingest import read_edge_table
+from tests.benches import bench
 
 
 def drawn(*arguments, **options):
@@ -105,7 +105,7 @@ def test_corners_that_are_not_four_numbers_are_refused(text):
 
 def test_corners_must_add_up(tmp_path, capsys):
     arguments = ["generate", str(tmp_path / "x.csv"), "--left", "9", "--right", "9", "--edges", "9"]
-    assert invoke([*arguments, "--corners", "0.5,0.5,0.5,0.5"]) == 2
+    assert bench(*arguments, "--corners", "0.5,0.5,0.5,0.5") == 2
     assert "add up to 1" in capsys.readouterr().err
-    assert invoke(arguments) == 0
+    assert bench(*arguments) == 0
     assert "9 edges in 1 file of" in capsys.readouterr().out

@@ -33,6 +33,7 @@ FIELDS = dict(fields_of())
 NAMED = {path: ".".join(path) for path in FIELDS}
 TEXTS = {
     "since": "2011-01-01",
+    "window_jump": "90d",
     "window": "30d",
     "until": "2012-01-01",
     "scheduler": "tcp://host:8786",
@@ -132,7 +133,7 @@ def test_every_setting_is_an_option_of_run_and_serve_with_its_sentence(path):
         assert parameter.rich_help_panel == PANELS[path[0]]
 
 
-@pytest.mark.parametrize("command", ["run", "enumerate", "count", "clique", "ingest", "serve", "bench run"])
+@pytest.mark.parametrize("command", ["run", "enumerate", "count", "clique", "ingest", "serve"])
 def test_every_command_that_reads_a_table_takes_all_settings_of_the_input(command):
     assert set(IngestSettings.model_fields) <= {p.name for p in command_of(command).params}
 

@@ -22,7 +22,7 @@ def test_a_page_is_what_the_code_makes_today(name, tmp_path):
 def test_every_setting_and_command_is_there():
     assert all(f"`{variable_of(path)}`" in settings_page() for path, _ in fields_of())
     page = commands_page()
-    assert all(f"\n## bicliq {name}\n" in page for name in ("run", "show", "export", "report", "bench enumerate"))
+    assert all(f"\n## bicliq {name}\n" in page for name in ("run", "show", "export", "report"))
     assert "| `--min-left` | " in page
     assert "$ bicliq export FILE [OPTIONS]" in page
     assert "$ bicliq top [RUN] [OPTIONS]" in page

@@ -8,21 +8,15 @@ import pytest
 
 from bicliq import kernels
 from bicliq.flows.cli import main
-from bicliq.pipeline import (
-    DamageError,
-    Manifest,
-    Run,
-    RunState,
-    SearchRecord,
-    Settings,
-    Store,
-    StoreVerification,
-    Verification,
-    open_run,
-    search_run,
-)
+from bicliq.pipeline.errors import DamageError
 from bicliq.pipeline.run import run
-from bicliq.pipeline.stages.verify import verify, verify_store
+from bicliq.pipeline.settings import Settings
+from bicliq.pipeline.stages.search_run import SearchRecord, search_run
+from bicliq.pipeline.stages.verify import StoreVerification, Verification, verify, verify_store
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.manifest import Manifest
+from bicliq.pipeline.store.results import Run, open_run
+from bicliq.pipeline.store.states import RunState
 
 SQUARE = ([0, 2, 4], [0, 1, 0, 1], 2)
 
@@ -48,7 +42,7 @@ def test_a_backend_is_a_name_and_threads_are_cores():
     assert kernels.number_of_threads(0) == kernels.available_threads() >= 1
 
 
-def test_a_run_and_what_it_leaves_are_of_the_types_of_the_face(tmp_path):
+def test_a_run_and_what_it_leaves_are_of_the_types_that_they_name(tmp_path):
     (tmp_path / "shop.csv").write_text("user,item\nann,tea\nbob,tea\n")
     settings = Settings(store=str(tmp_path / "store"))
     summary = run(str(tmp_path / "shop.csv"), settings)

@@ -96,7 +96,9 @@ def test_a_gpu_that_is_asked_for_and_not_there_is_refused_with_the_reason():
         with pytest.raises(BackendError, match="cannot run here"):
             check_backends(*asked)
     check_backends("auto", "auto")
-    check_backends("auto", "cuda", remote=True)  # the workers say whether they have one
+    check_backends(
+        "auto", "cuda", cluster=ClusterSettings(scheduler="tcp://host:8786")
+    )  # the workers say whether they have one
 
 
 @pytest.mark.usefixtures("gpu")

@@ -1,1 +1,0 @@
-"""Measurements beside published figures: each module one question, for `bicliq bench`."""

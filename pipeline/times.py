@@ -1,0 +1,102 @@
+"""Times and lengths of time as people write them, in options and in the settings."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+"""Seconds of the units of lengths of time."""
+
+LONGEST = 1e11
+"""Seconds (3,000 years): a length of time that is longer is a mistake."""
+
+
+def parse_time(text: str) -> float:
+    """Unix seconds of an ISO date (UTC unless it says otherwise) or of a number.
+
+    Raises
+    ------
+    ValueError
+        If the text is neither, or a number that looks like a year.
+
+    Examples
+    --------
+    >>> parse_time("2009-01-01")
+    1230768000.0
+    """
+    if re.fullmatch("[12][0-9]{3}", text):
+        raise ValueError(f"is {text} a year? Write {text}-01-01; Unix seconds that are meant are {text}.0")
+    try:
+        seconds = float(text)
+    except ValueError:
+        pass
+    else:
+        if math.isfinite(seconds):
+            return seconds
+    try:
+        moment = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither an ISO date (2009-01-31, 2009-01-31T12:00) nor Unix seconds") from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of a length of time: a number, or one with a unit: s, m, h, d or w.
+
+    Raises
+    ------
+    ValueError
+        If the text is neither, or not finite.
+
+    Examples
+    --------
+    >>> parse_duration("30d"), parse_duration("1.5h"), parse_duration("90")
+    (2592000.0, 5400.0, 90.0)
+    """
+    match = re.fullmatch(r"([0-9]*\.?[0-9]+)([smhdw]?)", text.strip())
+    seconds = float(match[1]) * UNITS[match[2]] if match else math.inf
+    if not seconds < LONGEST:
+        raise ValueError(f"{text!r} is no length of time: write a number and s, m, h, d or w, as in 30d or 12h")
+    return seconds
+
+
+def parse_jump(text: str, window: str) -> float:
+    """Seconds by which one row may move a window on: a number of windows, or a length of time.
+
+    Raises
+    ------
+    ValueError
+        If the text is neither.
+
+    Examples
+    --------
+    >>> parse_jump("3", "30d") == parse_jump("90d", "30d"), parse_jump("inf", "30d")
+    (True, inf)
+    """
+    if text.strip() == "inf":
+        return math.inf
+    try:
+        windows = float(text)
+    except ValueError:
+        return parse_duration(text)
+    if not 0 <= windows < LONGEST:
+        raise ValueError(f"{text!r} is no number of windows: write one from 0 on, a length of time as in 90d, or inf")
+    return windows * parse_duration(window)
+
+
+def seconds_of(option: str, text: str) -> float:
+    """Read a length of time that an option gives.
+
+    Raises
+    ------
+    InputError
+        Where it is none.
+    """
+    from bicliq.pipeline.errors import InputError
+
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise InputError(f"{option} {error}") from None

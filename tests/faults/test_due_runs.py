@@ -1,0 +1,300 @@
+"""Each process of a real Prefect set-up is killed, and the next due run is waited for.
+
+In the ordinary suite one kill of `serve` with the run that it started. ``BICLIQ_FAULTS`` (or
+``make faults``): each process alone, a worker of a pool, the server, and a run that is taken for
+dead and lives.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bicliq.flows.automations import SILENT, SILENT_AFTER, register_automations
+from bicliq.flows.served import DIED
+from bicliq.pipeline.store.results import open_run
+from tests.integration.server import ask, deployed, runs_of, wait_for
+from tests.integration.test_notify import Webhook, webhook  # noqa: F401
+from tests.real_graphs import COUNTS, DATA
+
+ROOT = DATA.parents[1]
+SHORT, LONG_RUN = DATA / "UCforum.adj", DATA / "out.edit-nawiki"
+IN_FULL = pytest.mark.skipif("BICLIQ_FAULTS" not in os.environ, reason="BICLIQ_FAULTS is not set")
+
+
+class Group:
+    """A command in a process group of its own, with all that it starts."""
+
+    def __init__(self, log: Path, *command: str, **variables: str) -> None:
+        self.log, self.command = log, command
+        self.environment = {**os.environ, "PREFECT_RUNNER_POLL_FREQUENCY": "1", "PREFECT_WORKER_QUERY_SECONDS": "1"}
+        self.environment |= variables
+        self.start()
+
+    def start(self) -> None:
+        with self.log.open("a") as said:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", *self.command],
+                cwd=ROOT,
+                env=self.environment,
+                stdout=said,
+                stderr=said,
+                start_new_session=True,
+            )
+
+    def kill(self) -> None:
+        """SIGKILL to all of it, as when a machine goes down."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(60)
+
+    def kill_alone(self) -> None:
+        """SIGKILL to the command, and not to the runs that it started."""
+        self.process.kill()
+        self.process.wait(60)
+
+
+@contextmanager
+def running(log: Path, *command: str, **variables: str) -> Iterator[Group]:
+    group = Group(log, *command, **variables)
+    try:
+        yield group
+    except AssertionError as error:
+        raise AssertionError(f"{error}; {' '.join(command[:2])} said:\n{log.read_text()[-4000:]}") from error
+    finally:
+        group.kill()
+
+
+@contextmanager
+def served(tmp_path: Path, table: Path = SHORT, *options: str, **variables: str) -> Iterator[Group]:
+    """`bicliq serve` of a deployment that is named like the folder, due every five seconds."""
+    command = ("bicliq.flows.cli", "serve", str(table), "--store", str(tmp_path / "store"), "--name", tmp_path.name)
+    options = ("--interval", "5", "--local", "--nulls", "drop", *options)
+    with running(tmp_path / "serve.log", *command, *options, **variables) as group:
+        yield group
+
+
+def in_state(server: str, name: str, state: str, after: str = "") -> dict[str, Any] | None:
+    """The first run of a deployment that is in a state, and was due after a moment."""
+    deployment = deployed(server, name)
+    if deployment is None:
+        return None
+    found = [r for r in runs_of(server, deployment["id"]) if r["state_name"] == state]
+    return min(
+        (r for r in found if r["expected_start_time"] > after), key=lambda r: r["expected_start_time"], default=None
+    )
+
+
+def begun(server: str, name: str) -> dict[str, Any]:
+    """A run in the midst of its work."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        if run := in_state(server, name, "Running"):
+            return run
+        time.sleep(0.1)
+    raise AssertionError("no run began")
+
+
+def state_of(server: str, run: dict[str, Any]) -> dict[str, Any]:
+    (found,) = ask(f"{server}/flow_runs/filter", {"flow_runs": {"id": {"any_": [run["id"]]}}})
+    return found["state"]
+
+
+def next_completed(server: str, name: str, run: dict[str, Any], seconds: float = 120) -> dict[str, Any]:
+    return wait_for(lambda: in_state(server, name, "Completed", run["expected_start_time"]), seconds)
+
+
+def process_of(run: dict[str, Any], group: Group) -> int:
+    """The process of a flow run: it has the id of the run among its variables."""
+    for place in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if f"PREFECT__FLOW_RUN_ID={run['id']}".encode() in place.read_bytes():
+                return int(place.parent.name)
+    raise AssertionError(f"the run has no process: {group.log.read_text()[-4000:]}")
+
+
+def test_the_run_after_a_killed_serve_starts_and_the_dead_one_is_crashed_and_told(
+    tmp_path: Path,
+    prefect_server: str,
+    webhook: Webhook,  # noqa: F811
+) -> None:
+    with served(tmp_path, BICLIQ__NOTIFY__WEBHOOK=webhook.url) as serve:
+        dead = begun(prefect_server, tmp_path.name)
+        serve.kill()
+        assert state_of(prefect_server, dead)["type"] == "RUNNING"
+        serve.start()
+        wait_for(lambda: state_of(prefect_server, dead)["type"] == "CRASHED", 60)
+        assert state_of(prefect_server, dead)["message"] == DIED
+        after = next_completed(prefect_server, tmp_path.name, dead)
+        assert open_run(str(tmp_path / "store")).manifest.bicliques == COUNTS["UCforum"]
+        assert after["start_time"] > dead["start_time"]
+        serve.process.send_signal(signal.SIGTERM)
+        assert serve.process.wait(60) in (130, 143)
+    assert "Traceback" not in serve.log.read_text()
+    assert "RuntimeWarning" not in serve.log.read_text()
+    told = [t for t in webhook.told if t["event"] == "missed" and DIED in t["reasons"][0]]
+    assert len(told) == 1
+    assert tmp_path.name in told[0]["text"]
+
+
+@IN_FULL
+def test_a_run_that_lives_on_after_its_serve_was_killed_is_not_crashed_and_ends_well(
+    tmp_path: Path, prefect_server: str
+) -> None:
+    with served(tmp_path, LONG_RUN) as serve:
+        alive = begun(prefect_server, tmp_path.name)
+        serve.kill_alone()
+        serve.start()
+        wait_for(lambda: state_of(prefect_server, alive)["type"] == "COMPLETED", 120)
+        next_completed(prefect_server, tmp_path.name, alive)
+    never_two_at_once(prefect_server, tmp_path.name)
+
+
+@IN_FULL
+def test_a_killed_run_is_crashed_by_its_serve_and_the_next_starts(tmp_path: Path, prefect_server: str) -> None:
+    with served(tmp_path) as serve:
+        dead = begun(prefect_server, tmp_path.name)
+        os.kill(process_of(dead, serve), signal.SIGKILL)
+        wait_for(lambda: state_of(prefect_server, dead)["type"] == "CRASHED", 60)
+        next_completed(prefect_server, tmp_path.name, dead)
+    never_two_at_once(prefect_server, tmp_path.name)
+
+
+@IN_FULL
+def test_a_run_that_is_taken_for_dead_and_lives_keeps_the_next_from_starting(
+    tmp_path: Path, prefect_server: str
+) -> None:
+    with served(tmp_path, LONG_RUN) as serve:
+        alive = begun(prefect_server, tmp_path.name)
+        crashed = {"state": {"type": "CRASHED", "message": "by hand"}, "force": True}
+        ask(f"{prefect_server}/flow_runs/{alive['id']}/set_state", crashed)
+        refused = wait_for(lambda: in_state(prefect_server, tmp_path.name, "Cancelled", alive["start_time"]), 60)
+        refused = wait_for(
+            lambda: next(
+                (
+                    run
+                    for run in runs_of(prefect_server, refused["deployment_id"])
+                    if alive["id"] in (run["state"]["message"] or "")
+                ),
+                None,
+            ),
+            60,
+        )
+        assert refused["state_name"] == "Cancelled"
+        assert refused["state"]["message"].endswith("is on its way on this machine")
+        next_completed(prefect_server, tmp_path.name, refused)
+        assert serve.process.poll() is None
+
+
+@IN_FULL
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_serve_and_its_run_with_a_sentence(
+    tmp_path: Path, prefect_server: str, number: signal.Signals
+) -> None:
+    with served(tmp_path, LONG_RUN) as serve:
+        begun(prefect_server, tmp_path.name)
+        serve.process.send_signal(number)
+        assert serve.process.wait(60) in (130, 128 + number)
+    said = serve.log.read_text()
+    assert "Traceback" not in said
+    assert said.strip().splitlines()[-1].startswith("bicliq: ")
+
+
+@IN_FULL
+def test_a_server_that_was_killed_goes_on_with_what_is_due(tmp_path: Path) -> None:
+    url, start = "http://127.0.0.1:4799/api", ("server", "start", "--host", "127.0.0.1", "--port", "4799")
+    variables = {"PREFECT_HOME": str(tmp_path / "home"), "PREFECT_API_URL": url}
+    with running(tmp_path / "server.log", "prefect", *start, **variables) as server:
+        wait_for(lambda: "Uvicorn" in server.log.read_text() or "Check out" in server.log.read_text(), 120)
+        with served(tmp_path, **variables) as serve:
+            dead = begun(url, tmp_path.name)
+            server.kill()
+            serve.kill()
+            server.start()
+            wait_for(lambda: deployed(url, tmp_path.name), 120)
+            serve.start()
+            wait_for(lambda: state_of(url, dead)["type"] == "CRASHED", 60)
+            next_completed(url, tmp_path.name, dead)
+            server.kill()  # alone: `serve` stays, and finds it again
+            time.sleep(5)
+            server.start()
+            last = wait_for(lambda: in_state(url, tmp_path.name, "Completed"), 120)
+            next_completed(url, tmp_path.name, last)
+
+
+@IN_FULL
+def test_a_run_of_a_worker_that_was_killed_is_crashed_by_the_server_and_the_next_starts(
+    tmp_path: Path, prefect_server: str
+) -> None:
+    declared = yaml.safe_load((ROOT / "prefect.yaml").read_text())
+    deployment = declared["deployments"][0]
+    deployment |= {"name": tmp_path.name, "schedules": [{"interval": 15}], "work_pool": {"name": tmp_path.name}}
+    deployment["work_pool"]["job_variables"] = declared["deployments"][0]["work_pool"].get("job_variables", {})
+    deployment["parameters"] = {
+        "source": str(LONG_RUN),
+        "settings": {"store": str(tmp_path / "store"), "cluster": {"local": True}},
+    }
+    declared["deployments"] = [deployment]
+    (tmp_path / "prefect.yaml").write_text(yaml.safe_dump(declared))
+    for command in (
+        f"work-pool create {tmp_path.name} --type process",
+        f"--no-prompt deploy --all --prefect-file {tmp_path / 'prefect.yaml'}",
+    ):
+        subprocess.run(
+            [sys.executable, "-m", "prefect", *command.split()],
+            cwd=ROOT,
+            env={**os.environ, "BICLIQ_HOME": str(ROOT)},
+            check=True,
+            timeout=120,
+        )
+    with running(tmp_path / "worker.log", "prefect", "worker", "start", "--pool", tmp_path.name) as worker:
+        dead = begun(prefect_server, tmp_path.name)
+        killed = time.monotonic()
+        worker.kill()
+        worker.start()
+        wait_for(lambda: state_of(prefect_server, dead)["type"] == "CRASHED", SILENT_AFTER + 60)
+        assert state_of(prefect_server, dead)["message"] == SILENT
+        print(f"crashed {time.monotonic() - killed:.0f} s after the kill")
+        next_completed(prefect_server, tmp_path.name, dead)
+    never_two_at_once(prefect_server, tmp_path.name)
+
+
+def test_the_automations_are_made_once_and_brought_up_to_date(prefect_server: str) -> None:
+    register_automations()
+    register_automations()
+    found = [each for each in ask(f"{prefect_server}/automations/filter", {}) if each["name"].startswith("bicliq: ")]
+    assert len(found) == len({each["name"] for each in found}) == 2
+    changed = {**found[0], "trigger": {**found[0]["trigger"], "within": 7200}}
+    import httpx
+
+    kept = {key: changed[key] for key in ("name", "description", "enabled", "trigger", "actions")}
+    httpx.put(f"{prefect_server}/automations/{changed['id']}", content=json.dumps(kept)).raise_for_status()
+    register_automations()
+    again = [each for each in ask(f"{prefect_server}/automations/filter", {}) if each["name"].startswith("bicliq: ")]
+    assert {each["id"] for each in again} == {each["id"] for each in found}
+    assert all(each["trigger"]["within"] < 7200 for each in again)
+
+
+def never_two_at_once(server: str, name: str) -> None:
+    """No run of a deployment began before the one before it had ended."""
+    deployment = deployed(server, name)
+    assert deployment is not None
+    spans = sorted(
+        (datetime.fromisoformat(run["start_time"]), datetime.fromisoformat(run["end_time"]))
+        for run in runs_of(server, deployment["id"])
+        if run["start_time"] and run["end_time"]
+    )
+    assert all(before[1] <= after[0] for before, after in itertools.pairwise(spans))

@@ -1,0 +1,125 @@
+"""Files in other encodings, and what is no file: read where that is said, or one sentence."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bicliq import clique
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.settings import IngestSettings, load_settings
+from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
+
+TEXT = "Käufer,Ware\r\nJosé,Öl\r\nZoë,Öl\r\n"
+
+
+def read(source: Path | str, **settings: object) -> EdgeTable:
+    return read_edge_table(str(source), IngestSettings(**settings))
+
+
+def bicliq(*arguments: str | bytes) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "bicliq.flows.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-16-be", "utf-8", "cp850"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_named_encoding_is_read(tmp_path, encoding, packed):
+    raw = TEXT.encode(encoding)
+    path = tmp_path / ("t.csv.gz" if packed else "t.csv")
+    path.write_bytes(gzip.compress(raw) if packed else raw)
+    table = read(path, encoding=encoding)
+    assert table.left_ids.to_pylist() == ["José", "Zoë"]
+    assert table.right_ids.to_pylist() == ["Öl"]
+    assert table.summary["columns"] == {"left": "Käufer", "right": "Ware"}
+
+
+def test_a_large_file_keeps_its_lines_over_the_chunks_that_are_decoded(tmp_path):
+    rows = [(f"é{i}", f"{i % 7}") for i in range(300_000)]
+    (tmp_path / "t.csv").write_bytes(("a,b\n" + "".join(f"{u},{v}\n" for u, v in rows)).encode("utf-16"))
+    table = read(tmp_path / "t.csv", encoding="utf-16")
+    assert len(table.left) == len(rows)
+    assert sorted(table.left_ids.to_pylist()) == sorted(u for u, _ in rows)
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("late", [False, True])
+def test_the_likely_encoding_is_named_and_works(tmp_path, encoding, late):
+    late = late and encoding == "cp1252"  # UTF-16 shows in the first bytes
+    text = "left,right\n" + "ann,oil\n" * (400_000 if late else 10) + "José,Öl\n"
+    (tmp_path / "t.csv").write_bytes(text.encode(encoding))
+    with pytest.raises(InputError, match=f"--encoding {encoding}") as caught:
+        read(tmp_path / "t.csv")
+    if encoding == "cp1252":
+        assert "José" in str(caught.value)
+    assert read(tmp_path / "t.csv", encoding=encoding).left_ids.to_pylist() == ["José", "ann"]
+
+
+def test_bytes_that_are_none_of_the_encoding_are_named_by_their_line(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"a,b\nann,x\nb\x81b,y\n")
+    with pytest.raises(InputError, match=r"t\.csv, line 3: b'\\x81' is no cp1252 text"):
+        read(tmp_path / "t.csv", encoding="cp1252")
+
+
+@pytest.mark.parametrize("name", ["base64", "no-such", "hex"])
+def test_an_encoding_that_is_none_is_refused(name):
+    with pytest.raises(InputError, match="there is no such encoding"):
+        load_settings(ingest={"encoding": name})
+
+
+# ---- names ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["file", "glob", "folder"])
+def test_a_name_that_is_no_text_is_one_sentence(tmp_path, where):
+    path = os.fsencode(tmp_path) + b"/\xff.csv"
+    Path(os.fsdecode(path)).write_text("a,b\nann,x\n")
+    edges = {"file": path, "glob": os.fsencode(tmp_path) + b"/*.csv", "folder": os.fsencode(tmp_path)}[where]
+    done = bicliq("enumerate", edges)
+    assert done.returncode == 2, done.stderr
+    assert "are no UTF-8 text" in done.stderr
+    assert "defect" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "link.csv", "pipe.csv", "pipe.clq"])
+def test_what_is_no_file_is_refused_at_once(tmp_path, name):
+    if name == "link.csv":
+        os.symlink("/dev/zero", tmp_path / name)
+    elif name != "/dev/zero":
+        os.mkfifo(tmp_path / name)
+    with pytest.raises(InputError, match="is a pipe or a device"):
+        clique(str(tmp_path / name))
+
+
+def test_what_is_no_file_is_refused_wherever_a_command_takes_one(tmp_path):
+    path, edges = str(tmp_path / "pipe.csv"), str(tmp_path / "e.csv")
+    Path(edges).write_text("a,b\nann,x\nbob,x\n")
+    os.mkfifo(path)
+    for command in (
+        ["enumerate", path],
+        ["find", edges, "--within", path],
+        ["find", edges, "--by", "weight", "--left-weights", path],
+    ):
+        done = bicliq(*command)
+        assert (done.returncode, "is a pipe or a device" in done.stderr) == (2, True), done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_pipe_in_a_folder_of_tables_is_named(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\nann,x\n")
+    os.mkfifo(tmp_path / "b.csv")
+    with pytest.raises(InputError, match=r"b\.csv: is a pipe or a device"):
+        read(tmp_path)
+
+
+def test_a_list_that_is_no_text_is_one_sentence(tmp_path):
+    (tmp_path / "e.csv").write_text("a,b\nann,x\nbob,x\n")
+    (tmp_path / "w").write_bytes(b"Jos\xe9\n")
+    done = bicliq("find", str(tmp_path / "e.csv"), "--within", str(tmp_path / "w"))
+    assert done.returncode == 2
+    assert "is no UTF-8 text" in done.stderr

@@ -1,0 +1,102 @@
+"""Text from web servers and object stores, real ones here: a megabyte each, packed or not."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import http.server
+import lzma
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.ingest import read_edge_table
+
+N = 100_000
+PAIRS = [(i % 4_001, i * 7 % 30_011) for i in range(N)]
+
+
+def lines(mark: str, least: int = 0) -> str:
+    return "".join(f"{left + least}{mark}{right + least}\n" for left, right in PAIRS)
+
+
+def adjacency() -> str:
+    rows: list[list[str]] = [[] for _ in range(4_001)]
+    for left, right in PAIRS:
+        rows[left].append(str(right))
+    return "".join(" ".join(row) + "\n" for row in rows)
+
+
+TEXTS = {
+    "t.csv": "left,right\n" + lines(","),
+    "t.tsv": "left\tright\n" + lines("\t"),
+    "t.txt": "left;right\n" + lines(";"),
+    "out.t": "% bip\n" + lines(" ", 1),
+    "snap.t": "# edges\n" + lines("\t"),
+    "t.mtx": f"%%MatrixMarket matrix coordinate pattern general\n4001 30011 {N}\n" + lines(" ", 1),
+    "t.adj": adjacency(),
+}
+PACKED = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": partial(lzma.compress, preset=0),
+    ".zst": lambda data: pa.compress(data, "zstd", asbytes=True),
+}
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The same folder on the disk, behind a web server, and in a bucket."""
+    s3fs = pytest.importorskip("s3fs")
+    moto_server = pytest.importorskip("moto.server")
+    folder: Path = tmp_path_factory.mktemp("texts")
+    for name, text in TEXTS.items():
+        for suffix, pack in PACKED.items():
+            (folder / (name + suffix)).write_bytes(pack(text.encode()))
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args: object) -> None:
+            pass
+
+    store = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    store.start()
+    host, port = store.get_host_and_port()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as web,
+    ):
+        threading.Thread(target=web.serve_forever, daemon=True).start()
+        patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+        patch.setenv("AWS_ACCESS_KEY_ID", "testing")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        s3fs.S3FileSystem.clear_instance_cache()
+        s3fs.S3FileSystem().mkdir("texts")
+        s3fs.S3FileSystem().put(str(folder) + "/", "texts/", recursive=True)
+        yield {"disk": str(folder), "web": f"http://127.0.0.1:{web.server_port}", "bucket": "s3://texts"}
+        web.shutdown()
+        s3fs.S3FileSystem.clear_instance_cache()
+    store.stop()
+
+
+@pytest.mark.parametrize("packed", PACKED)
+@pytest.mark.parametrize("name", TEXTS)
+def test_text_is_the_same_table_from_every_place(places, name, packed):
+    sides = "columns" if name.startswith("snap") else None
+    tables = [read_edge_table(f"{place}/{name}{packed}", IngestSettings(sides=sides)) for place in places.values()]
+    for table in tables:
+        assert len(table.left) == len(set(PAIRS))
+        assert table.summary["rows_read"] == N
+        assert table.left.tolist() == tables[0].left.tolist()
+        assert table.right.tolist() == tables[0].right.tolist()
+
+
+def test_a_bucket_of_text_is_one_table(places):
+    table = read_edge_table(f"{places['bucket']}/t.csv*")
+    assert (table.summary["source"]["files"], table.summary["rows_read"]) == (len(PACKED), len(PACKED) * N)
