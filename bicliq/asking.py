@@ -28,22 +28,33 @@ Backend = Literal["auto", "cpu", "cuda"]
 class Reading(TypedDict, total=False):
     """How a table is read, and what of it is kept: the fields of `pipeline.IngestSettings`."""
 
-    format: Literal["auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency"]
+    format: Literal[
+        "auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency", "matrix", "baskets", "cxt", "gmt",
+        "jsonl", "pajek", "dl", "excel", "duckdb",
+    ]  # fmt: skip
     left: str | None
     right: str | None
     weight: str | None
     time: str | None
     ids: Literal["auto", "text"]
     delimiter: str | None
+    encoding: str | None
     header: bool | None
     quotes: bool
     multiline: bool
     null_values: Iterable[str]
+    skip: int
+    comment: str | None
+    strip: bool
+    fold: str | None
+    split: str | None
     duplicates: Literal["first", "sum", "max", "error"]
     min_weight: float | None
+    min_value: float | None
     since: str | None
     until: str | None
     window: str | None
+    window_jump: str
     ragged: Literal["error", "drop"]
     nulls: Literal["error", "drop"]
     self_labels: Literal["keep", "error", "drop"]

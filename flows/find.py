@@ -88,7 +88,14 @@ def in_words(record: dict[str, Any]) -> str:
     """Say how many were found, how good the best is, and whether that is proven."""
     groups = record["groups"]
     if not groups:
-        return "no maximal biclique of these sizes" if record["proven"] else "nothing found in time"
+        why = record["why_none"]
+        return (
+            f"no group: {why}"
+            if why
+            else "no maximal biclique of these sizes"
+            if record["proven"]
+            else "nothing found in time"
+        )
     best = groups[0]
     known = "the best" if record["proven"] else "the best in time, not proven,"
     value = f"{best['value']:,.2f}" if isinstance(best["value"], float) else f"{best['value']:,}"

@@ -83,8 +83,11 @@ class ServedDeployments:
             try:
                 with get_client(sync_client=True) as client:
                     do(served, client)
+                served.trouble = ""
             except Exception as error:
-                warn("a look after the deployment failed", deployment=served.name, reason=sentence(error))
+                if served.trouble != (reason := sentence(error)):  # once, and not at every look
+                    warn("a look after the deployment failed", deployment=served.name, reason=reason)
+                served.trouble = reason
 
 
 class _Served:
@@ -94,6 +97,7 @@ class _Served:
         self.name = f"{deployment.flow.name}/{deployment.name}"
         self._source = str(deployment.parameters.get("source") or deployment.parameters.get("graph"))
         self._settings: Settings = load_settings(**deployment.parameters["settings"])
+        self.trouble = ""  # why the last look failed
         self._began = datetime.now(UTC)
         self._suspects: set[Any] | None = None  # dead at the last look; None: there was none yet
         self._completed: datetime | None = None
@@ -115,12 +119,10 @@ class _Served:
         if (deployment := self._found(client)) is None:
             return
         deadline = time.monotonic() + ENDS_WITHIN
-        while (going := [run for run in _runs(client, deployment) if _is(run, "Running")]) and (
-            time.monotonic() < deadline
-        ):
+        while (going := [run for run in _runs(client, deployment) if _going(run)]) and time.monotonic() < deadline:
             died = run_that_died(deployment)
             for run in going:
-                if str(run.id) == died:
+                if str(run.id) == died or (run.state is not None and run.state.is_pending()):
                     client.set_flow_run_state(run.id, Crashed(message=STOPPED), force=True)
             time.sleep(0.2)
 
@@ -142,7 +144,7 @@ class _Served:
         from prefect.client.schemas.actions import GlobalConcurrencyLimitUpdate
         from prefect.states import Crashed
 
-        going = [run for run in runs if run.state_type is not None and run.state_type.value in GOING]
+        going = [run for run in runs if _going(run)]
         died = run_that_died(deployment)
         dead = {run.id for run in going if str(run.id) == died or _never_began(run)}
         orphaned = {deployment} if not going and _places_taken(client, deployment) else set()
@@ -215,6 +217,10 @@ def _never_began(run: FlowRun) -> bool:
         and run.state.is_pending()
         and datetime.now(UTC) - run.state.timestamp > timedelta(seconds=2 * BEGINS_WITHIN)
     )
+
+
+def _going(run: FlowRun) -> bool:
+    return run.state_type is not None and run.state_type.value in GOING
 
 
 def _is(run: FlowRun, state: str) -> bool:

@@ -65,18 +65,29 @@ def update_flow(
 
 
 @task(name="watch", task_run_name="look at {source}", **STAGE)
-def watch_task(source: str, settings: dict[str, Any] | None, replace: bool, settle: float) -> dict[str, Any]:
+def watch_task(
+    source: str, settings: dict[str, Any] | None, replace: bool, settle: float, quarantine: bool
+) -> list[dict[str, Any]]:
     """Look, and take what is new; tried again, it takes nothing twice."""
-    watch = Watch(source, finishes_alone(settings_of(settings)), replace=replace, settle=settle)
-    record = watch.take(Observer(told=tell_prefect)).record()
-    get_run_logger().info("%s", taken_in_words(record))
-    return record
+    asked = finishes_alone(settings_of(settings))
+    watch, records = Watch(source, asked, replace=replace, settle=settle, quarantine=quarantine), []
+    while True:
+        taken = watch.take(Observer(told=tell_prefect))
+        if taken.anything or not taken.more:
+            records.append(taken.record())
+            get_run_logger().info("%s", taken_in_words(records[-1]))
+        if not taken.more:
+            return records
 
 
 @flow(name="bicliq-watch", flow_run_name="look at {source}", persist_result=False, **HOOKS)
 @in_turn
 def watch_flow(
-    source: str, settings: dict[str, Any] | None = None, replace: bool = False, settle: float = SETTLE_SECONDS
+    source: str,
+    settings: dict[str, Any] | None = None,
+    replace: bool = False,
+    settle: float = SETTLE_SECONDS,
+    quarantine: bool = False,
 ) -> dict[str, Any]:
     """Take what is new in a folder, below a prefix or behind a glob: one look a scheduled run.
 
@@ -90,20 +101,23 @@ def watch_flow(
         Take a file that changed anew, in place of what it held, instead of an error.
     settle
         Seconds for which a new file must stay as it is, so that it is taken.
+    quarantine
+        Set a file aside that cannot be taken, instead of an error, and go on with the others.
 
     Returns
     -------
     dict
-        The record of `pipeline.versions.watch.Taken`, as the data of a state whose message says
-        what was taken.
+        The last record of `pipeline.versions.watch.Taken`, as the data of a state whose message
+        says what was taken and set aside; there are several where files were taken one by one.
     """
-    record = watch_task(source, settings, replace, settle)
-    if record["update"] is not None:
-        _leave_artifacts(source, record["update"])
-    elif record["run"] is not None:
-        with artifacts() as shown:
-            _leave_page(shown, record)
-    return ended(taken_in_words(record), record)
+    records = watch_task(source, settings, replace, settle, quarantine)
+    for record in records:
+        if record["update"] is not None:
+            _leave_artifacts(source, record["update"])
+        elif record["run"] is not None:
+            with artifacts() as shown:
+                _leave_page(shown, record)
+    return ended("; ".join(map(taken_in_words, records)), records[-1])
 
 
 def _leave_artifacts(source: str, record: dict[str, Any]) -> None:

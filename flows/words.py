@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from bicliq.pipeline.redact import printable
+
 if TYPE_CHECKING:
     from bicliq.pipeline.questions.find import Reached
 
@@ -78,6 +80,11 @@ def read_in_words(record: dict[str, Any]) -> list[str]:
     ]
 
 
+def label(member: Any) -> str:
+    """Return a label on one line, so that none of its lines looks like one of ours."""
+    return printable(str(member))
+
+
 BETWEEN = " · "
 """What stands between members: names of people have commas in them."""
 
@@ -90,12 +97,16 @@ def some(members: list[Any], n: int = 6) -> str:
     >>> some(["ann", "bob", "cid"], 2)
     'ann · bob · … (3)'
     """
-    return BETWEEN.join(map(str, members[:n])) + (f"{BETWEEN}… ({len(members):,})" if len(members) > n else "")
+    return BETWEEN.join(map(label, members[:n])) + (f"{BETWEEN}… ({len(members):,})" if len(members) > n else "")
 
 
 def taken_in_words(record: dict[str, Any]) -> str:
     """Say what a look of a watch took, in one line."""
     waiting = f"; {many(len(record['waiting']), 'file')} still written or empty" if record["waiting"] else ""
+    aside = [f"{one['file'].rsplit('/', 1)[-1]} is set aside: {one['reason']}" for one in record["quarantined"]]
+    if record["how"] == "set aside":
+        return "; ".join(aside) + waiting
+    waiting += "".join(f"; {one}" for one in aside)
     if record["how"] == "nothing new":
         over = f" ({many(len(record['passed_over']), 'other file')})" if record["passed_over"] else ""
         return f"nothing new in {record['place']}{over}{waiting}"

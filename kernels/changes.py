@@ -117,7 +117,7 @@ class ChangeSearch:
     Notes
     -----
     Edges that are taken away are the same read backwards: search the graph before, with them as the
-    new edges, and exchange appeared and vanished. See `src/enumeration/changes.hpp` for the method,
+    new edges, and exchange appeared and vanished. See `src/changes/changes.hpp` for the method,
     after Das and Tirthapura (2018).
 
     Examples
@@ -342,7 +342,7 @@ class ChangeSearch:
         Notes
         -----
         What `find` finds, in less time: a biclique is settled where it is found, as a word of its
-        rows and one of its columns (`src/enumeration/change_sink.hpp`), and no list of it is made
+        rows and one of its columns (`src/changes/change_sink.hpp`), and no list of it is made
         but of its smaller side (`smaller_rows.hpp`).
 
         Examples

@@ -114,7 +114,7 @@ def enumerate_maximal_bicliques(
     Notes
     -----
     Time grows with the number of bicliques times the words of their two-step neighbourhoods; see
-    `src/enumeration/mbe.hpp` for the method. Memory: 8 bytes an edge and the bit matrix of one root
+    `src/search/mbe.hpp` for the method. Memory: 8 bytes an edge and the bit matrix of one root
     a thread. On a GPU `threads` has no meaning, and memory is a share of what the card has free
     (`kernels/cuda/search_memory.py`).
 

@@ -193,7 +193,7 @@ def top_bicliques(
 
     Notes
     -----
-    Branch and bound in the search of `enumerate_maximal_bicliques`; `src/enumeration/finding.hpp`
+    Branch and bound in the search of `enumerate_maximal_bicliques`; `src/best/finding.hpp`
     and `best_sink.hpp` say how. O(edges) before the search; what the search visits are the nodes
     whose bound reaches the k-th best.
 
@@ -202,7 +202,7 @@ def top_bicliques(
     of two that lets the sum of all fit 61 bits: weights that are whole numbers stay exact.
 
     A greedy cover of k groups holds at least 1 − 1/e of the edges that the best k hold (Nemhauser,
-    Wolsey and Fisher 1978). `src/enumeration/edge_finding.hpp` says how it is found.
+    Wolsey and Fisher 1978). `src/best/edge_finding.hpp` says how it is found.
 
     Examples
     --------

@@ -39,7 +39,7 @@ class LaidOutLists:
 
     Notes
     -----
-    O(ids) time. See `src/enumeration/list_groups.hpp`.
+    O(ids) time. See `src/changes/list_groups.hpp`.
 
     Examples
     --------

@@ -133,7 +133,7 @@ def net_changes(batches: Iterable[tuple[BicliqueBatch, int]]) -> list[Flags]:
 
     Notes
     -----
-    O(ids) time. See `src/enumeration/net_changes.hpp`.
+    O(ids) time. See `src/changes/net_changes.hpp`.
 
     Examples
     --------

@@ -10,13 +10,14 @@ from __future__ import annotations
 import datetime as dt
 import json
 import logging
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from bicliq.pipeline.redact import without_secrets
+from bicliq.pipeline.redact import printable, without_secrets
 
 LOGGER = logging.getLogger("bicliq")
 
@@ -85,8 +86,11 @@ class JsonLines(logging.Formatter):
             "time": dt.datetime.fromtimestamp(record.created, dt.UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "event": getattr(record, "event", None) or record.getMessage(),
+            **({} if record.name == LOGGER.name else {"logger": record.name}),
             **getattr(record, "facts", {}),
         }
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line, default=str, ensure_ascii=False)
 
 
@@ -102,10 +106,61 @@ def show(*, verbose: bool, as_json: bool, worded: Callable[[str], str] = str) ->
     worded
         Words a line as those say it who read it.
     """
-    handler = _ToStandardError(worded)
-    handler.setFormatter(JsonLines() if as_json else logging.Formatter("%(asctime)s %(levelname)-7s %(message)s"))
+    handler = JsonToStandardError(worded) if as_json else _ToStandardError(worded)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(message)s"))
     LOGGER.handlers = [handler]
     LOGGER.setLevel(logging.INFO if verbose else logging.WARNING)
+    _show_libraries(as_json=as_json)
+
+
+def shown_as_json() -> bool:
+    """Whether what is written to standard error is JSON: then nothing else may be written there."""
+    return any(isinstance(handler, JsonToStandardError) for handler in LOGGER.handlers)
+
+
+def say_as_json(sentence: str, level: int = logging.INFO, **facts: Any) -> None:
+    """Write a sentence that is no event to standard error as an object of the log, in any case."""
+    record = logging.LogRecord(LOGGER.name, level, "", 0, "%s", (without_secrets(sentence),), None)
+    record.facts = facts
+    JsonToStandardError().emit(record)
+
+
+IN_LIBRARIES = {
+    "DASK_DISTRIBUTED__LOGGING": repr(
+        {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "handlers": {"json": {"()": "bicliq.pipeline.events.of_libraries"}},
+            "loggers": {name: {"level": "ERROR"} for name in ("distributed", "bokeh", "tornado")},
+            "root": {"level": "WARNING", "handlers": ["json"]},
+        }
+    ),
+    "PREFECT_LOGGING_HANDLERS_CONSOLE_CLASS": "bicliq.pipeline.events.JsonToStandardError",
+}
+"""Variables by which Dask and Prefect log as JSON, here and in the processes that they start."""
+
+
+def _show_libraries(*, as_json: bool) -> None:
+    """Write what libraries log, and Python's warnings, as JSON, too; or leave them alone again."""
+    root = logging.getLogger()
+    root.handlers = [handler for handler in root.handlers if not isinstance(handler, JsonToStandardError)]
+    for name, value in IN_LIBRARIES.items():
+        if as_json:
+            os.environ[name] = value
+        elif os.environ.get(name) == value:
+            del os.environ[name]
+    if as_json:
+        root.addHandler(of_libraries())
+    else:
+        logging.captureWarnings(False)
+
+
+def of_libraries() -> logging.Handler:
+    """Return a handler of what libraries log; from now on that includes Python's warnings."""
+    logging.captureWarnings(True)
+    handler = JsonToStandardError()
+    handler.addFilter(lambda record: record.name != LOGGER.name)  # events have a handler of their own
+    return handler
 
 
 @contextmanager
@@ -129,7 +184,22 @@ class _ToStandardError(logging.Handler):
         self._worded = worded
 
     def emit(self, record: logging.LogRecord) -> None:
-        print(self._worded(self.format(record)), file=sys.stderr, flush=True)
+        print(printable(self._worded(self.format(record)), keep="\n"), file=sys.stderr, flush=True)
+
+
+def _as_they_are(words: str) -> str:
+    return words
+
+
+class JsonToStandardError(_ToStandardError):
+    """Writes JSON, whatever format a library asks for."""
+
+    def __init__(self, worded: Callable[[str], str] = _as_they_are, **_of_prefects_console: Any) -> None:
+        super().__init__(worded)
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the object of a record."""
+        return JsonLines().format(record)
 
 
 class _Sender(logging.Handler):
@@ -154,4 +224,4 @@ def _shown(value: Any) -> str:
         return f"{value:g}"
     text = str(value)
     plain = text and not any(letter.isspace() or letter in '"=' for letter in text)
-    return text if plain else json.dumps(text, ensure_ascii=False)
+    return printable(text if plain else json.dumps(text, ensure_ascii=False))

@@ -7,20 +7,22 @@ never fails because nobody could be told.
 
 from __future__ import annotations
 
-import http.client
+import base64
 import json
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from bicliq.pipeline.errors import sentence
 from bicliq.pipeline.events import tell, warn
 from bicliq.pipeline.rules import Fitting, find_appeared, find_fitting, has_rules, least_groups, rules_in_words
 from bicliq.pipeline.settings import NotifySettings, Settings
 from bicliq.pipeline.store.results import Run, open_run
+
+if TYPE_CHECKING:
+    import urllib.request
 
 WAIT_SECONDS = 10.0
 """How long a webhook may take to answer."""
@@ -184,16 +186,40 @@ def _escaped(text: str) -> str:
 
 def _post(url: str, content: dict[str, Any], run: str | None) -> None:
     """Send an object; the URL of a webhook is a secret, and only its host is logged."""
+    import http.client
+    import urllib.request  # longer to load than a small search takes
+
     host = urlsplit(url).hostname
-    body = json.dumps(content, default=str).encode()
-    request = urllib.request.Request(url, body, {"Content-Type": "application/json"}, method="POST")
+    request = _request(url, json.dumps(content, default=str).encode())
     for attempt in range(TRIES):
         try:
             with urllib.request.urlopen(request, timeout=WAIT_SECONDS):
                 tell("notification sent", run=run, host=host, notified=content["event"])
                 return
         except (OSError, ValueError, http.client.HTTPException) as error:
-            reason = f"{type(error).__name__}: {error}"
+            reason = type(error).__name__ if _shows(str(error), url) else f"{type(error).__name__}: {error}"
         if attempt + 1 < TRIES:
             time.sleep(SECONDS_APART)
     warn("notification failed", run=run, host=host, notified=content["event"], reason=reason)
+
+
+def _request(url: str, body: bytes) -> urllib.request.Request:
+    """Send a body to a URL; a user and a password in it are sent as HTTP asks for them."""
+    import urllib.request
+
+    parts = urlsplit(url)
+    users, _, place = parts.netloc.rpartition("@")
+    bare = urlunsplit(parts._replace(netloc=place))
+    request = urllib.request.Request(bare, body, {"Content-Type": "application/json"}, method="POST")
+    if users:
+        user, _, password = users.partition(":")
+        known = base64.b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode("ascii")
+        request.add_unredirected_header("Authorization", f"Basic {known}")  # to nobody else
+    return request
+
+
+def _shows(text: str, url: str) -> bool:
+    """Whether a text has a part of the URL that is a secret: all but the host."""
+    parts = urlsplit(url)
+    secrets = (parts.path.strip("/"), parts.query, *parts.netloc.rpartition("@")[0].split(":"))
+    return any(secret and secret in text for secret in secrets)

@@ -1,11 +1,15 @@
-"""Secrets in URLs: passwords and signatures are for the server alone, and are shown to nobody."""
+"""What is not shown as it is: secrets in URLs, and characters that a terminal obeys."""
 
 from __future__ import annotations
 
 import re
 
-PASSWORD = re.compile(r"(?P<scheme>[A-Za-z][\w+.-]*://)(?:[^/\s@'\"]+|/[^/\s@:'\"]+:[^/\s@'\"]*)@")
+PASSWORD = re.compile(r"(?P<scheme>[A-Za-z][\w+.-]*://)(?:[^/\s'\"]+|/[^/\s@:'\"]+:[^/\s'\"]*)@")
 """Of a host; fsspec may put a slash before it, as before a path, in which a lone @ is none."""
+
+OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""Control characters, among them those that begin escape sequences, and marks that turn the order
+of text around."""
 
 SIGNATURE = re.compile(
     r"(?P<name>[?&][\w.-]*(?:signature|sig|token|key|keyid|secret|password|credential|passwd|pwd|auth)=)[^&\s'\"#;]+",
@@ -29,3 +33,18 @@ def without_secrets(text: str) -> str:
     if "://" not in text:
         return text
     return SIGNATURE.sub(rf"\g<name>{HIDDEN}", PASSWORD.sub(rf"\g<scheme>{HIDDEN}@", text))
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""Return a text with the characters that a terminal obeys written as escapes, but for some.
+
+    Examples
+    --------
+    >>> print(printable("\x1b[2Jann\n"), printable("ann\njam\x9b", keep="\n").splitlines())
+    \x1b[2Jann\n ['ann', 'jam\\x9b']
+    """
+    return OBEYED.sub(lambda found: found[0] if found[0] in keep else _escape(found[0]), text)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")

@@ -23,10 +23,12 @@ from bicliq.pipeline.stages.search_run import search_run
 from bicliq.pipeline.stages.verify import examine, places_of
 from bicliq.pipeline.store.commits import ATTEMPT, COMMIT, FAILURE, partition_name, partition_record_name
 from bicliq.pipeline.store.counts import COUNT, COUNT_ATTEMPT, COUNTS_FILE, COUNTS_RECORD, VERTICES_FILE, keys_of
+from bicliq.pipeline.store.folder import is_at_work
 from bicliq.pipeline.store.inventory import FOLDERS, LOCK, Inventory, forgotten, take_inventory
 from bicliq.pipeline.store.layout import CHECKS_RECORD, FORMAT, PLANNED, STORE_FILE, RunFolder, Store
+from bicliq.pipeline.store.log import take_number
 from bicliq.pipeline.store.publications import PLACE as PUBLICATIONS
-from bicliq.pipeline.store.publications import complete_publications
+from bicliq.pipeline.store.publications import complete_publications, last_number, next_to_number, number_name
 from bicliq.pipeline.store.records import STORED
 
 SUBGRAPH = re.compile(r"partitions/part-(\d{5,})\.(arrow|json)")
@@ -77,11 +79,13 @@ def repair(store: Store, settings: Settings, run: str | None = None, roots: int 
     said += _cleaned(store, found)
     places = sorted({"/".join(path.split("/")[:2]) for path in {**found.records, **found.files, **found.problems}})
     for place in places:
-        if place.startswith("graphs/"):
+        if place.startswith("graphs/") and not is_at_work(store.graph(place.split("/")[1])):
             said += _mended_graph(store, place.split("/")[1], found)
     for run_found in examine(store, found, 0, seed, roots):
         bad = not run_found.ok or any(path.startswith(f"runs/{run_found.run}/") for path in found.problems)
-        if bad and run in (None, run_found.run):
+        if bad and is_at_work(store.run(run_found.run)):
+            said.append(f"runs/{run_found.run}: left alone, a process is at work there; repair again when it has ended")
+        elif bad and run in (None, run_found.run):
             said += _mended_run(store.run(run_found.run), found, settings, run_found.wrong)
     for place in places:
         if place.startswith("cliques/"):
@@ -96,8 +100,19 @@ def _mended_publications(store: Store, found: Inventory) -> list[str]:
         return []
     bad = [path for path in there if path in found.problems]
     store.root.remove(*bad)
-    written = complete_publications(store)
+    written = complete_publications(store) + _numbered_again(store, found)
     return [f"{PUBLICATIONS}: {written} written down again"] if bad or written else []
+
+
+def _numbered_again(store: Store, found: Inventory) -> int:
+    """Fill the gaps in the numbered log, and give the run at its end its number."""
+    last = last_number(store)
+    gaps = [n for n in range(1, last) if not store.root.has(f"{PUBLICATIONS}/{number_name(n)}")]
+    filled = sum(take_number(store, number, None) for number in gaps)
+    missing = next_to_number(found.records)
+    if missing is None:
+        return filled
+    return filled + take_number(store, last + 1, missing[1])
 
 
 def _cleaned(store: Store, found: Inventory) -> list[str]:
@@ -105,10 +120,19 @@ def _cleaned(store: Store, found: Inventory) -> list[str]:
     removed = [path for path, _ in forgotten(store, found)]
     store.root.remove(*removed)
     locks = [path for path in found.problems if LOCK.fullmatch(path)]
-    for path in locks:
-        os.truncate(store.root.path_of(path), 0)  # removed, it might be locked twice
-    emptied = [f"{path}: emptied" for path in locks]
+    emptied = [f"{path}: {_emptied(store.root.path_of(path))}" for path in locks]
     return [*emptied, *(f"{path}: removed, {found.leftovers[path]}" for path in removed)]
+
+
+def _emptied(path: str) -> str:
+    """Empty a lock: removed, it might be locked twice."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        return f"is no file of a store ({error.strerror}), and left to you"
+    with os.fdopen(descriptor, "wb"):
+        os.ftruncate(descriptor, 0)
+    return "emptied"
 
 
 def _mended_graph(store: Store, graph: str, found: Inventory) -> list[str]:

@@ -7,12 +7,12 @@ since they bring the kernels and NumPy with them, which `bicliq --help` can do w
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -35,28 +35,14 @@ from pydantic_settings import (
 
 from bicliq.pipeline.bounds import MOST_THREADS
 from bicliq.pipeline.times import LONGEST, parse_duration, parse_jump, parse_time
+from bicliq.pipeline.variables import OTHER_VARIABLES, PREFIX, did_you_mean, variable_of
 
 SETTINGS_FILE = "bicliq.toml"
-PREFIX = "BICLIQ__"
 
-OTHER_VARIABLES = {
-    "BICLIQ_CORRUPTIONS": "How often the tests damage a store.",
-    "BICLIQ_DATA": "Folder of the larger graphs of tests and benchmarks.",
-    "BICLIQ_FAULTS": "How many faults the tests let happen to commands at work.",
-    "BICLIQ_FAULTS_SEED": "Which ones.",
-    "BICLIQ_LARGE_TABLE": "Not empty: tests take a hundred million edges all the way with 2 GiB.",
-    "BICLIQ_LOAD": "How many runs, and how many versions, the tests make one after the other.",
-    "BICLIQ_GPU_MEMORY": "Bytes of a GPU that a search may take.",
-    "BICLIQ_FUZZ": "How many arguments, ill-formed or not, the tests give each kernel.",
-    "BICLIQ_HOME": "This repository, for `prefect deploy`.",
-    "BICLIQ_LANES": "Instruction set of the kernels: avx512, avx2 or portable.",
-    "BICLIQ_NOTEBOOK_STORE": "Store of the notebooks.",
-    "BICLIQ_TEST_TIMES": "How often the tests run each bad input.",
-    "BICLIQ_TRACEBACK": "Not empty: an error of the command line shows its traceback.",
-}
-"""Variables that are no settings; any other that begins with ``BICLIQ_`` is refused."""
-
-Format = Literal["auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency"]
+Format = Literal[
+    "auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency", "matrix", "baskets", "cxt", "gmt", "jsonl",
+    "pajek", "dl", "excel", "duckdb",
+]  # fmt: skip
 
 NULL_WORDS = (
     "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>",
@@ -86,6 +72,10 @@ class IngestSettings(_Frozen):
         " text; text: they stay text.",
     )
     delimiter: str | None = Field(None, description="Field separator of CSV files: one character, or tab.")
+    skip: int = Field(0, ge=0, lt=2**31, description="Lines to leave out at the top of a text file.")
+    comment: str | None = Field(
+        None, description="What begins the lines of a text file that are left out, as ! or //; they are counted."
+    )
     encoding: str | None = Field(
         None,
         description="Encoding of a text file that is no UTF-8: utf-16, cp1252, latin-1, or what else Python reads.",
@@ -102,10 +92,28 @@ class IngestSettings(_Frozen):
         description="Words of CSV files that mean a missing value, with commas between them; an empty list: only an"
         " empty field does.",
     )
+    strip: bool = Field(
+        True, description="Whether blanks around labels are left out, and counted; if not, they are part of the label."
+    )
+    fold: str | None = Field(
+        None,
+        description="Labels that are united: case (JAM is jam), unicode (composed letters are decomposed ones), or"
+        " case,unicode.",
+    )
+    split: str | None = Field(
+        None,
+        description="What stands between several ids in one field (A;B;C); lists in brackets, ['a', 'b'], are taken"
+        " apart as well.",
+    )
     duplicates: Literal["first", "sum", "max", "error"] = Field(
         "first", description="What the weight of a repeated edge is, or that repetition is an error."
     )
     min_weight: float | None = Field(None, description="Drop rows below this weight, before duplicates are united.")
+    min_value: float | None = Field(
+        None,
+        allow_inf_nan=False,
+        description="Least value of a cell of a matrix that is an edge; by default any but 0 is one.",
+    )
     since: str | None = Field(None, description="Drop rows before this time (ISO date or Unix seconds).")
     until: str | None = Field(None, description="Drop rows from this time on (ISO date or Unix seconds).")
     window: str | None = Field(
@@ -144,6 +152,20 @@ class IngestSettings(_Frozen):
             )
         return mark
 
+    @field_validator("comment")
+    @classmethod
+    def _begins_a_line(cls, mark: str | None) -> str | None:
+        if mark is not None and (not mark.strip() or "\n" in mark or "\r" in mark):
+            raise ValueError("write what such a line begins with, as !, # or //")
+        return mark
+
+    @field_validator("fold")
+    @classmethod
+    def _forms(cls, forms: str | None) -> str | None:
+        if forms is not None and not set(forms.split(",")) <= {"case", "unicode"}:
+            raise ValueError("write case, unicode, or case,unicode")
+        return forms
+
     @field_validator("encoding")
     @classmethod
     def _of_text(cls, name: str | None) -> str | None:
@@ -166,6 +188,14 @@ class IngestSettings(_Frozen):
         if isinstance(text, str):
             parse_jump(text, "1")
         return text
+
+    @model_validator(mode="after")
+    def _lines_are_rows(self) -> IngestSettings:
+        if self.comment is not None and self.multiline:
+            raise ValueError("comment and multiline contradict each other: a line of a field may begin like a comment")
+        if self.split is not None and self.split == self.delimiter:
+            raise ValueError(f"split and delimiter are both {self.split!r}; one of them stands between fields")
+        return self
 
     @model_validator(mode="after")
     def _window_is_open(self) -> IngestSettings:
@@ -260,11 +290,10 @@ class VersionSettings(_Frozen):
     """How the versions that updates make are kept."""
 
     compact_share: float = Field(
-        0.25,
-        ge=0,
-        description="Bicliques that changed since its base was searched, as a share of all, from which on an update"
-        " writes its version whole, as `bicliq compact` does; inf: never.",
+        0.25, ge=0, description="Share of changed bicliques from which on a version is written whole; inf: never."
     )
+    rebase: bool = Field(False, description="Join edges to a version that came meanwhile; otherwise it is an error.")
+    one_writer: bool = Field(False, description="No two processes change the store at once (docs/updates.md).")
 
 
 def _true_or_false(value: Any) -> Any:
@@ -348,9 +377,21 @@ class CheckSettings(_Frozen):
 
 
 def _webhook(url: str) -> str:
-    if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", url):
-        raise ValueError("write a URL, as in https://hooks.example.com/services/x")
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # of the port, or of brackets; its text would show a password
+        known = False
+    if not known or re.search(r"[\x00-\x20\x7f]", url):
+        raise ValueError(
+            "write a URL, as in https://hooks.example.com/services/x or https://user:password@host/path, with :, /, ? and"
+            " # of a password as %3A, %2F, %3F and %23"
+        )
     return url
+
+
+SECRET = (("notify", "webhook"), ("notify", "lineage"))
+"""Settings whose values no message shows."""
 
 
 class NotifySettings(_Frozen):
@@ -418,13 +459,10 @@ class Settings(BaseSettings):
         "bicliq-store", description="The store: a path or an fsspec URL."
     )
     data_backend: Literal["auto", "cpu", "cuda"] = Field(
-        "auto",
-        description="Where ingest, reduce, profile, plan and projections run; auto takes a GPU for large tables.",
+        "auto", description="Where ingest, profile, plan and projections run; auto takes a GPU for large tables."
     )
     second_run: Literal["share", "wait", "refuse"] = Field(
-        "share",
-        description="What to do where another process searches the same run: share its partitions, wait for its end or"
-        " its death, or refuse.",
+        "share", description="Where another process searches the same run: share, wait for its end or death, or refuse."
     )
     force: bool = Field(
         False, description="Search even where the results are expected to be larger than what the disk has free."
@@ -507,17 +545,6 @@ def fields_of(model: type[BaseModel] = Settings) -> Iterator[tuple[tuple[str, ..
             yield (name,), field
 
 
-def variable_of(path: Iterable[object]) -> str:
-    """Name of the variable that holds a setting.
-
-    Examples
-    --------
-    >>> variable_of(("search", "min_left"))
-    'BICLIQ__SEARCH__MIN_LEFT'
-    """
-    return PREFIX + "__".join(map(str, path)).upper()
-
-
 def _refuse_unknown_variables() -> None:
     """Refuse a variable that looks like a setting and is none, as a key of the settings file."""
     from bicliq.pipeline.errors import InputError
@@ -525,13 +552,8 @@ def _refuse_unknown_variables() -> None:
     known = {variable_of(path) for path, _ in fields_of()} | OTHER_VARIABLES.keys()
     for name in sorted(os.environ):
         if name.upper().startswith("BICLIQ_") and name.upper() not in known:
-            guess = _did_you_mean(name.upper(), known)
+            guess = did_you_mean(name.upper(), known)
             raise InputError(f"variable {name}: there is no such setting{guess}; correct its name, or unset it")
-
-
-def _did_you_mean(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, sorted(known), 1)
-    return f" (did you mean {near[0]}?)" if near else ""
 
 
 def _sentence(problem: Any, arguments: dict[str, Any]) -> str:
@@ -539,12 +561,13 @@ def _sentence(problem: Any, arguments: dict[str, Any]) -> str:
     place, value = problem["loc"], problem["input"]
     if problem["type"] == "extra_forbidden":
         siblings = {".".join(path[: len(place)]) for path, _ in fields_of() if path[: len(place) - 1] == place[:-1]}
-        guess = _did_you_mean(".".join(map(str, place)), siblings)
+        guess = did_you_mean(".".join(map(str, place)), siblings)
         return f"{_source(place, arguments)}: there is no such setting{guess}"
     reason = problem["msg"].removeprefix("Value error, ")
     if isinstance(value, dict | BaseModel):  # what is wrong is how several settings go together
         return f"setting {'.'.join(map(str, place))}: {reason}".replace("setting :", "settings:")
-    return f"{_source(place, arguments)} {value!r}: {reason}"
+    shown = "***" if place in SECRET else repr(value)
+    return f"{_source(place, arguments)} {shown}: {reason}"
 
 
 def _source(place: tuple[Any, ...], arguments: dict[str, Any]) -> str:

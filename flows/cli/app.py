@@ -2,26 +2,30 @@
 
 Every command reads its settings from arguments, then the environment (``BICLIQ__SEARCH__THREADS``),
 then ``bicliq.toml``, then defaults. Exit codes: 0 done, 2 the input or the arguments are wrong, 3 a
-limit was reached, 130 interrupted, 1 anything else. Whatever goes wrong is said in one line on
-standard error, and standard output holds an answer or nothing; with BICLIQ_TRACEBACK=1 the
-traceback comes before that line.
+limit was reached, 130, 143 and 129 ended by SIGINT, SIGTERM and SIGHUP, 1 anything else. Whatever
+goes wrong is said in one line on standard error, and standard output holds an answer or nothing,
+with --json the error; with BICLIQ_TRACEBACK=1 the traceback comes before that line.
 """
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 import typer.main
 
 from bicliq.flows.cli import graphs, runs, schedule, searches, tries, versions
-from bicliq.flows.cli.interrupts import by_interrupt, lasting_interrupts
-from bicliq.flows.cli.options import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_OTHER, in_options
+from bicliq.flows.cli.interrupts import Interrupts, by_interrupt, lasting_interrupts
+from bicliq.flows.cli.options import EXIT_INPUT, EXIT_LIMIT, EXIT_OTHER, EXIT_SIGNALLED, in_options
+from bicliq.pipeline.events import say_as_json
+from bicliq.pipeline.redact import printable, without_secrets
 
 ROOMS = tuple(commands.room for commands in (searches, graphs, runs, versions, schedule, tries))
 
@@ -49,17 +53,20 @@ def main(build: Callable[[str], Any] | None = None) -> None:
 def invoke(arguments: list[str], build: Callable[[str], Any] | None = None) -> int:
     """Run one command and return its exit code; `build` makes other commands than bicliq's."""
     called = next((word for word in arguments if not word.startswith("-")), "")
+    interrupts = Interrupts()
     try:
-        with lasting_interrupts():
+        with lasting_interrupts() as interrupts:
             return _run(arguments, (build or application)(called))
     except KeyboardInterrupt:
-        return _say(INTERRUPTED, EXIT_INTERRUPTED)
+        if called == "watch":  # nothing else ends it, and its objects are answers
+            arguments = [word for word in arguments if word != "--json"]
+        return _failed(arguments, INTERRUPTED, EXIT_SIGNALLED + interrupts.number, "Interrupted")
 
 
 def _run(arguments: list[str], command: Any) -> int:
     try:
         result = command(arguments, prog_name=command.name, standalone_mode=False)
-        if result == EXIT_INTERRUPTED:  # what typer makes of an interrupt
+        if result == EXIT_SIGNALLED + signal.SIGINT:  # what typer makes of an interrupt
             raise KeyboardInterrupt
         return result if isinstance(result, int) else 0
     except typer.Exit as leave:
@@ -73,7 +80,7 @@ def _run(arguments: list[str], command: Any) -> int:
             raise KeyboardInterrupt from error
         if os.environ.get("BICLIQ_TRACEBACK"):
             traceback.print_exc()
-        return _say(*_explained(error))
+        return _failed(arguments, *_explained(error))
 
 
 @cache
@@ -93,35 +100,69 @@ def application(command: str | None = None) -> Any:
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
     )
+    app.callback()(_options)
     for room in ROOMS:
         app.add_typer(room.app(command))
     return typer.main.get_command(app)
 
 
-def _explained(error: Exception) -> tuple[str, int]:
-    """One line about an error, and its exit code."""
+def _say_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print(f"bicliq {version('bicliq')}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version, and end.", callback=_say_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options that belong to no command."""
+
+
+def _explained(error: Exception) -> tuple[str, int, str]:
+    """One line about an error, its exit code, and what kind it is."""
     from bicliq.pipeline.errors import BackendError, BicliqError, CapacityError, InputError, LimitReached, StorageError
 
+    kind = type(error).__name__
     if isinstance(error, UsageError):
         context, message = getattr(error, "ctx", None), str(error.format_message())  # type: ignore[attr-defined]
         where = f" (see: {context.command_path} --help)" if context and message else ""
-        return f"{message}{where}", EXIT_INPUT
+        return f"{message}{where}", EXIT_INPUT, "UsageError"
     if isinstance(error, LimitReached):
-        return str(error), EXIT_LIMIT
+        return str(error), EXIT_LIMIT, kind
     if isinstance(error, InputError | StorageError | BackendError | CapacityError):
-        return str(error), EXIT_INPUT
+        return str(error), EXIT_INPUT, kind
     if isinstance(error, BicliqError):
-        return str(error), EXIT_OTHER
+        return str(error), EXIT_OTHER, kind
     if isinstance(error, OSError | MemoryError):
-        return f"{type(error).__name__}: {error}", EXIT_OTHER
+        return f"{kind}: {error}", EXIT_OTHER, kind
+    if any(words in str(error) for words in ("can't start new thread", "failed to map segment")):
+        advice = (
+            "raise its limit (ulimit -v, ulimit -u, the memory or the pids of a container), or take fewer --threads"
+        )
+        return f"the system gives this process no more threads or memory; {advice}", EXIT_INPUT, kind
     defect = "this is a defect of bicliq; BICLIQ_TRACEBACK=1 shows where it happened"
-    return f"{type(error).__name__}: {error}; {defect}", EXIT_OTHER
+    return f"{kind}: {error}; {defect}", EXIT_OTHER, kind
 
 
-def _say(message: str, code: int) -> int:
-    """Print one line on standard error; `bicliq` alone has nothing to say beside its help."""
-    from bicliq.pipeline.redact import without_secrets
+def _failed(arguments: list[str], message: str, code: int, kind: str) -> int:
+    """Say why a command failed: one line on standard error, and with --json an object on the other.
 
-    if message:
-        print(f"bicliq: {without_secrets(in_options(' '.join(message.splitlines())))}", file=sys.stderr)
+    `bicliq` alone has nothing to say beside its help.
+    """
+    if not message:
+        return code
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    said = without_secrets(in_options(" ".join(message.splitlines())))
+    if "--json" in options:
+        from bicliq.flows.cli.console import print_json
+
+        print_json({"error": said, "kind": kind, "exit_code": code})
+    if "--log-json" in options:
+        say_as_json(f"bicliq: {said}", logging.ERROR, kind=kind, exit_code=code)
+    else:
+        print(f"bicliq: {printable(said)}", file=sys.stderr)
     return code

@@ -7,6 +7,7 @@ files, so nothing that is printed is read as markup.
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -16,9 +17,12 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from bicliq.flows.cli.options import in_options
-from bicliq.flows.words import BETWEEN, graph_size, how_far, many, read_in_words, update_in_words
+from bicliq.flows.words import BETWEEN, graph_size, how_far, label, many, read_in_words, update_in_words
+from bicliq.pipeline.events import say_as_json, shown_as_json
+from bicliq.pipeline.redact import printable
 from bicliq.pipeline.run import Observer
 from bicliq.pipeline.stages.forecast import in_words
 
@@ -30,9 +34,21 @@ MEMBERS_SHOWN = 8
 
 Record = dict[str, Any]
 
-out = Console(soft_wrap=True, markup=False, highlight=False)
-wide = Console(width=220, markup=False, highlight=False)
-err = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
+
+class _Plain(Console):
+    """A console that shows text as it is: no markup, no emoji, and no terminal's escapes."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(markup=False, emoji=False, highlight=False, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Return a text for what is printed, be it a line, a cell or a title."""
+        return super().render_str(printable(text, keep="\n"), **options)
+
+
+out = _Plain(soft_wrap=True)
+wide = _Plain(width=220)
+err = _Plain(stderr=True, soft_wrap=True)
 
 
 def answer(record: Record, as_json: bool, words: Callable[[Record], RenderableType], wide_table: bool = False) -> None:
@@ -65,13 +81,19 @@ def print_json(record: Record) -> None:
 
 def note(sentence: str) -> None:
     """Say on standard error how far the work is."""
-    err.print(sentence)
+    if shown_as_json():
+        say_as_json(sentence)
+    else:
+        err.print(sentence)
 
 
 def complain(problems: Iterable[str]) -> None:
     """Say on standard error what is wrong."""
     for problem in problems:
-        err.print(problem, style="red")
+        if shown_as_json():
+            say_as_json(problem, logging.ERROR)
+        else:
+            err.print(problem, style="red")
 
 
 @contextmanager
@@ -83,7 +105,7 @@ def observed(quiet: bool) -> Iterator[Observer]:
     if quiet:
         yield Observer()
         return
-    if not err.is_terminal:
+    if not err.is_terminal or shown_as_json():
         yield Observer(expected=lambda record: note(in_words(record)))
         return
     columns = (
@@ -102,7 +124,7 @@ def observed(quiet: bool) -> Iterator[Observer]:
 @contextmanager
 def finding(quiet: bool) -> Iterator[Callable[[Reached], None] | None]:
     """Whom a search for the best groups tells how far it is: on a terminal, a progress bar."""
-    if quiet or not err.is_terminal:
+    if quiet or not err.is_terminal or shown_as_json():
         yield None
         return
     columns = SpinnerColumn(), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
@@ -275,7 +297,7 @@ def cliques(record: Record) -> str:
     return "\n".join(
         [
             f"{known}{some}: {record['size']:,} of {graph}, in {record['seconds']['total']:.3f} s ({how})",
-            *("  " + BETWEEN.join(map(str, members)) for members in listed),
+            *("  " + BETWEEN.join(map(label, members)) for members in listed),
             *([f"in {record['output']}"] if "output" in record else []),
         ]
     )
@@ -311,7 +333,8 @@ def updated(record: Record) -> str:
     """What an update changed."""
     seconds = ", ".join(f"{name} {took:.2f}" for name, took in record["seconds"].items())
     same = f"{many(record['unchanged'], 'edge')} changed nothing; " if record["rows_read"] else ""
-    return f"{update_in_words(record)}\n{same}seconds: {seconds}"
+    doubts = f"checks: {found}; " if (found := _doubts(record)) else ""
+    return f"{update_in_words(record)}\n{doubts}{same}seconds: {seconds}"
 
 
 def runs_table(record: Record) -> Table:
@@ -378,6 +401,8 @@ def verified(record: Record) -> str:
     lines += [
         f"{path}: left by a process that was killed; no damage, --repair removes it" for path in record["leftovers"]
     ]
+    if not record["runs"]:
+        lines.append(f"{record['store']}: there are no runs in it")
     if record["ok"]:
         lines.append(f"no damage: {record['bytes'] / 2**20:,.1f} MiB read")
     return "\n".join(lines)
@@ -430,7 +455,13 @@ def groups_table(record: Record) -> Group:
         sizes = f"{group['n_left']:,}", f"{group['n_right']:,}"
         share = [f"{group['share']:.2%}"] if covers else []
         table.add_row(str(rank), *sizes, value, *share, _members(group["left"]), _members(group["right"]))
-    said.append(table if groups else f"no group{known or ' of these sizes'}")
+    said.append(
+        table
+        if groups
+        else f"no group: {record['why_none']}"
+        if record["why_none"]
+        else f"no group{known or ' of these sizes'}"
+    )
     if record["left_out"]:
         said.append(
             "left out: " + ", ".join(f"{n:,} ({why.replace('_', ' ')})" for why, n in record["left_out"].items())
@@ -441,6 +472,8 @@ def groups_table(record: Record) -> Group:
 def changes_tables(record: Record) -> Group:
     """What appeared and what vanished, each beside what it was or became."""
     said: list[RenderableType] = []
+    if record["unchanged"]:
+        said.append(f"the last update changed nothing (all that is in {', '.join(record['unchanged'])} was so already)")
     for kind, became in (("appeared", "was"), ("vanished", "became")):
         rows, n = record[kind], record[f"n_{kind}"]
         title = f"{many(n, 'group')} {kind} from {record['before']} to {record['after']}; by {record['by']}"
@@ -478,7 +511,7 @@ def exported(record: Record) -> str:
 
 
 def _members(members: list[Any]) -> str:
-    shown = BETWEEN.join(str(member) for member in members[:MEMBERS_SHOWN])
+    shown = BETWEEN.join(map(label, members[:MEMBERS_SHOWN]))
     more = len(members) - MEMBERS_SHOWN
     return f"{shown}{BETWEEN}… {more:,} more" if more > 0 else shown
 

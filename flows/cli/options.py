@@ -10,7 +10,9 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import tomllib
 from collections.abc import Iterable
+from functools import reduce
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 
     from bicliq.pipeline.settings import Settings
 
-EXIT_OTHER, EXIT_INPUT, EXIT_LIMIT, EXIT_INTERRUPTED = 1, 2, 3, 130
+EXIT_OTHER, EXIT_INPUT, EXIT_LIMIT = 1, 2, 3
+EXIT_SIGNALLED = 128
+"""And the number of the signal."""
 
 PANELS = {
     "ingest": "Input",
@@ -94,15 +98,8 @@ TAKES: dict[str, tuple[str, ...]] = {
     "compact": ("search.threads", "store"),
     "prune": ("store",),
     "update": (
-        "ingest",
-        "search.memory_limit",
-        *HOW,
-        "versions",
-        "cluster",
-        "notify",
-        "-notify.stale_hours",
-        "data_backend",
-        "store",
+        *("ingest", "search.memory_limit", *HOW, "versions", "cluster", "checks", "force"),
+        *("notify", "-notify.stale_hours", "data_backend", "store"),
     ),
     "watch": (*ALL, "-search.max_bicliques", "-search.on_limit"),
     "top": ("store",),
@@ -190,9 +187,36 @@ def settings_from(given: dict[tuple[str, ...], Any]) -> Settings:
         if all(cluster.get(name) for name in pair):
             raise InputError(f"--{pair[0]} and --{pair[1]} contradict each other; give one of them")
     settings = load_settings(**tree)
+    _name_found_file(tree)
     if settings.search.memory_limit is not None:  # before Arrow is loaded, which reserves more than it uses
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     return settings
+
+
+FAR_REACHING = ("store", "notify.webhook", "cluster.scheduler")
+"""Settings that say where results go and who is told: a file that sets them is named."""
+
+
+def _name_found_file(given: dict[str, Any]) -> None:
+    """Name the settings file that was found where it sets what reaches beyond this command."""
+    from bicliq.pipeline.events import say
+    from bicliq.pipeline.settings import SETTINGS_FILE
+    from bicliq.pipeline.variables import variable_of
+
+    if not Path(SETTINGS_FILE).is_file():
+        return
+    found = tomllib.loads(Path(SETTINGS_FILE).read_text(encoding="utf-8"))
+
+    def at(tree: Any, path: str) -> Any:
+        return reduce(lambda inner, name: inner.get(name) if isinstance(inner, dict) else None, path.split("."), tree)
+
+    by_file = [
+        path
+        for path in FAR_REACHING
+        if at(found, path) is not None and at(given, path) is None and variable_of(path.split(".")) not in os.environ
+    ]
+    if by_file:
+        say("settings", f"{Path.cwd() / SETTINGS_FILE} sets {', '.join(by_file)}")
 
 
 def in_options(sentence: str) -> str:
@@ -207,9 +231,15 @@ def in_options(sentence: str) -> str:
     """
     from bicliq.pipeline.settings import fields_of
 
-    names = "|".join(path[-1] for path, _ in fields_of())
+    names = "|".join([*(path[-1] for path, _ in fields_of()), *OF_QUESTIONS])
     return re.sub(rf"(?<![\w.-])({names}) = ({_VALUE}(?:(?:, | or ){_VALUE})*)", _as_option, sentence)
 
+
+OF_QUESTIONS = (
+    *("by", "containing", "within", "min_surprise", "max_left", "max_right", "max_left_degree", "max_right_degree"),
+    *("project", "min_shared", "diverse"),
+)
+"""Arguments of questions that are options, too, but no settings."""
 
 _VALUE = r"(?:'[^']*'|true\b|false\b|[0-9][0-9.]*)"
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from bicliq.flows.cli.app import application
-from bicliq.pipeline.settings import OTHER_VARIABLES, fields_of, variable_of
+from bicliq.pipeline.settings import fields_of
+from bicliq.pipeline.variables import OTHER_VARIABLES, variable_of
 
 NOTE = "<!-- made by `make docs`: change the code, not this page -->"
 

@@ -72,6 +72,10 @@ def watch(
     replace: Annotated[
         bool, typer.Option("--replace", help="Take a file that changed anew, in place of what it held.")
     ] = False,
+    quarantine: Annotated[
+        bool,
+        typer.Option("--quarantine", help="Set a file aside that cannot be taken, say so, and go on with the others."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Take new files of a folder, prefix or glob, each exactly once, until interrupted.
@@ -92,14 +96,16 @@ def watch(
     pause = seconds_of("--every", every)
     if not pause:
         raise InputError(f"--every {every}: between two looks there must be some time, as in 30s")
-    watched = Watch(place, settings, replace=replace, settle=seconds_of("--settle", settle))
+    watched = Watch(place, settings, replace=replace, settle=seconds_of("--settle", settle), quarantine=quarantine)
     store = StaleStore(settings, place)
     while True:
         with console.observed(json) as observer:
             taken = watched.take(observer)
         store.look()
-        if once or taken.anything:
+        if taken.anything or (once and not taken.more):
             console.answer(taken.record(), json, taken_in_words)
+        if taken.more:
+            continue
         if once:
             return
         time.sleep(pause)
@@ -224,11 +230,9 @@ def rollback(
     """
     from bicliq.flows.cli import console
     from bicliq.pipeline.store.layout import Store
-    from bicliq.pipeline.store.states import latest_run
-    from bicliq.pipeline.versions.rollback import make_latest
+    from bicliq.pipeline.versions.rollback import rollback as make_latest
 
     store = Store.open(settings.store, create=False)
-    name, before = store.find_run(run), latest_run(store)
-    make_latest(store, name)
-    record = {"run": name, "before": before, "store": store.uri}
+    name = store.find_run(run)
+    record = {"run": name, "before": make_latest(store, name), "store": store.uri}
     console.answer(record, json, lambda found: f"run {found['run']} is the latest now; it was {found['before']}")

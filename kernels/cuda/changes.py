@@ -1,4 +1,4 @@
-"""The CUDA driver of changes: what vanishes in bicliques of a GPU, by `src/enumeration/changes.cu`.
+"""The CUDA driver of changes: what vanishes in bicliques of a GPU, by `src/changes/changes.cu`.
 
 The bicliques of a launch are judged where they lie, and what they change is written there, as lists
 that only have to be copied to the host.
@@ -44,7 +44,7 @@ CHANGE_TABLES = Struct.of_words(
 )  # fmt: skip
 CHANGE_LISTS = Struct("ChangeLists", np.dtype([("ends", "u8"), ("columns", "u8", (len(Kind) * len(OF_A_LAUNCH),))]))
 PROGRAM = Program(
-    "enumeration/changes.cu",
+    "changes/changes.cu",
     (CHANGE_TABLES, CHANGE_LISTS, SharedEnum(Kind), Values.of(kJudgeThreads=JUDGE_THREADS, kKinds=len(Kind))),
 )
 

@@ -1,4 +1,4 @@
-"""The CUDA driver of the enumeration: counts by `src/enumeration/enumeration.cu`, through CuPy.
+"""The CUDA driver of the enumeration: counts by `src/search/device/enumeration.cu`, through CuPy.
 
 Order and adjacency are made on the device with array operations; then three kernels run back to
 back: the bicliques of one row, the subtrees of the roots, the search. Where the memory of a run

@@ -1,9 +1,9 @@
 """The CUDA driver that finds the best maximal bicliques by an objective.
 
 While the device sorts the graph, the host finds what is wanted and from which roots it can be had
-(`Finding::open` in `src/enumeration/finding.hpp`). The search is that of the streams, from these
+(`Finding::open` in `src/best/finding.hpp`). The search is that of the streams, from these
 roots, and writes those bicliques only whose value reaches that of the k-th best which any warp has
-found so far (`WarpBest` in `src/enumeration/device_sinks.hpp`). What was written too early is
+found so far (`WarpBest` in `src/search/device/device_sinks.hpp`). What was written too early is
 sorted out here; ties are broken as on the CPU.
 """
 

@@ -1,4 +1,4 @@
-"""The program of the enumeration, and its structs (`src/enumeration/device_run.hpp`)."""
+"""The program of the enumeration, and its structs (`src/search/device/device_run.hpp`)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ OPTIONAL = ("row_hashes", "column_hashes", "row_ids", "column_ids", "output", "c
 BEST = Struct("Best", np.dtype([("lock", "u8"), ("n", "u8"), ("least", "i8")]))
 
 PROGRAM = Program(
-    "enumeration/enumeration.cu",
+    "search/device/enumeration.cu",
     (
         SUBTREE, TASK, CHUNK, COUNTERS, BEST, RUN, FAILURE, SharedEnum(Stop), SharedEnum(Slot),
         Values.of(

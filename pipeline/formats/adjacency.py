@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.encoded import open_text
+from bicliq.pipeline.formats.one_set import Row, one_set_rows
 from bicliq.pipeline.formats.problems import int64_of
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
-from bicliq.pipeline.formats.words import shown
+from bicliq.pipeline.words import shown
 
 SAFE_DIGITS = 18
 """Whole numbers of so many digits fit 64 bits."""
@@ -27,7 +28,7 @@ def adjacency_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     with open_text(source.uri, source.settings.encoding) as raw:
         text = io.TextIOWrapper(raw, "utf-8-sig", errors="replace")
         rows = [(n, _neighbours(source, n, line)) for n, line in enumerate(text, 1)]
-    body = _labelled_rows(source, rows)
+    body = one_set_rows(source, rows) or _labelled_rows(source, rows)
     lengths = np.array([len(row) for _, row in body], dtype=np.int64)
     left = np.repeat(np.array([vertex for vertex, _ in body], dtype=np.int64), lengths)
     right = np.concatenate([row for _, row in body]) if body else np.zeros(0, np.int64)
@@ -45,9 +46,6 @@ def _neighbours(source: EdgeSource, number: int, line: str) -> npt.NDArray[np.in
     if any(len(value) > SAFE_DIGITS for value in fields):
         return np.array([int64_of(value) for value in fields], dtype=np.int64)
     return np.array(fields, dtype=np.int64)
-
-
-Row = tuple[int, npt.NDArray[np.int64]]
 
 
 def _labelled_rows(source: EdgeSource, rows: list[Row]) -> list[Row]:

@@ -16,7 +16,7 @@ import numpy as np
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.fields import NEWLINE, PIECE, QUOTE, RETURN
 from bicliq.pipeline.formats.files import input_errors
-from bicliq.pipeline.formats.words import shown
+from bicliq.pipeline.words import shown
 
 FIRST_BYTES = 1 << 20
 """Bytes of the first block: enough to see whether ids are numbers or text."""

@@ -11,11 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.formats.words import LISTED, SHOWN, listed, shown
+from bicliq.pipeline.formats.cells import AS_MATRIX, looks_like_matrix
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import LISTED, SHOWN, listed, shown
 
 EXAMPLES = 2
 """Values of a column that a message shows."""
+
+SAMPLE = 20
+"""First rows that show what a table is."""
 
 
 def wants_weight(settings: IngestSettings) -> bool:
@@ -90,6 +94,10 @@ def choose_columns(
     by_name = header and all(name in names for name in asked.values() if name is not None)
     missing = [side for side in ("left", "right") if side not in found]
     rest = [at for at in range(len(names)) if at not in found.values()]
+    if len(missing) == 2 and len(rest) > 1:
+        rows = first_rows()
+        if looks_like_matrix(rows) or (header and looks_like_matrix([names, *rows])):
+            raise InputError(f"{source}: {AS_MATRIX}")
     if missing and len(rest) != len(missing):
         if len(rest) < len(missing):
             raise InputError(_too_few(source, missing, found, names, header))

@@ -8,7 +8,7 @@ from typing import IO
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.files import input_errors, open_bytes
-from bicliq.pipeline.formats.words import shown
+from bicliq.pipeline.words import shown
 
 CHUNK = 1 << 20
 """Bytes that are decoded at a time."""
@@ -74,7 +74,7 @@ class _AsUtf8(io.RawIOBase):
             line = self._line + str(error.object[: error.start], self._encoding, "replace").count("\n")
             raise InputError(
                 f"{self._source}, line {line}: {shown(error.object[error.start : error.end])} is no {self._encoding}"
-                f" text ({error.reason}); name the file's encoding with --encoding, or leave it out for UTF-8"
+                f" text ({error.reason}); name the encoding that the file has, or leave it out for UTF-8"
             ) from None
         self._line += text.count("\n")
         return text.encode("utf-8", "surrogatepass")
@@ -112,7 +112,7 @@ def encoding_advice(data: bytes) -> str:
     Examples
     --------
     >>> encoding_advice(b"Jos\xe9")
-    "--encoding cp1252 reads it as 'José'; where that is wrong, name another encoding"
+    "encoding = 'cp1252' reads it as 'José'; where that is wrong, name another encoding"
     """
     name = likely_encoding(data)
-    return f"--encoding {name} reads it as {shown(data.decode(name, 'replace'))}; where that is wrong, name another encoding"
+    return f"encoding = {name!r} reads it as {shown(data.decode(name, 'replace'))}; where that is wrong, name another encoding"

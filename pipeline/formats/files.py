@@ -16,13 +16,34 @@ from fsspec.spec import AbstractBufferedFile
 
 from bicliq.pipeline.errors import UNANSWERED, InputError, is_timeout
 from bicliq.pipeline.extras import file_system, refuse_bytes
-from bicliq.pipeline.formats.words import brief
+from bicliq.pipeline.words import brief
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 """What a file is compressed with, by the extension of its name."""
 
-TABLES = (".parquet", ".pq", ".csv", ".tsv", ".mtx", ".adj")
+TABLES = (
+    ".parquet",
+    ".pq",
+    ".csv",
+    ".tsv",
+    ".mtx",
+    ".adj",
+    ".cxt",
+    ".gmt",
+    ".jsonl",
+    ".ndjson",
+    ".net",
+    ".dl",
+    ".xlsx",
+)
 """Extensions by which the tables of a folder are known."""
+
+
+WITHIN = "::"
+"""What stands between a file of several tables and the name of one."""
+
+CONTAINERS = (".xlsx", ".duckdb")
+"""Extensions of such files."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +110,30 @@ def _unreachable(source: str, error: BaseException) -> InputError:
     return InputError(f"{source}: cannot be reached: {brief(error)}; {advice}")
 
 
+def file_of(source: str) -> str:
+    """The file that holds a table.
+
+    Examples
+    --------
+    >>> file_of("shop.duckdb::sales"), file_of("zip://sales.csv::shop.zip")
+    ('shop.duckdb', 'zip://sales.csv::shop.zip')
+    """
+    file, within, _ = source.rpartition(WITHIN)
+    return file if within and file.lower().endswith(CONTAINERS) else source
+
+
+def table_within(source: str) -> str | None:
+    """The table that is named behind a file of several; None: none is.
+
+    Examples
+    --------
+    >>> table_within("shop.duckdb::sales"), table_within("shop.xlsx")
+    ('sales', None)
+    """
+    file = file_of(source)
+    return None if file == source else source.removeprefix(file + WITHIN)
+
+
 def files_of(source: str | Files) -> list[str]:
     """The files that a glob or a folder of tables stands for.
 
@@ -96,7 +141,7 @@ def files_of(source: str | Files) -> list[str]:
     """
     if isinstance(source, Files):
         return list(source.uris)
-    fs, path = file_system(source)
+    fs, path = file_system(file_of(source))
     with input_errors(source):
         kind = _kind(fs, path)
         if kind == "directory":
@@ -158,7 +203,7 @@ def size_of(source: str) -> int:
     InputError
         Where it is missing, empty, unreadable, or no file.
     """
-    fs, path = file_system(source)
+    fs, path = file_system(file_of(source))
     with input_errors(source):
         info = fs.info(path)
         if info["type"] == "directory":
@@ -188,7 +233,7 @@ def open_bytes(source: str) -> IO[bytes]:
     Whatever the file system, lines of it are read as of a local file: fsspec's own files know no
     longest line.
     """
-    fs, path = file_system(source)
+    fs, path = file_system(file_of(source))
     _refuse_special(fs, path, source)
     with input_errors(source):
         file = fs.open(path, "rb")
@@ -230,7 +275,7 @@ def bare_name(source: str) -> str:
     >>> bare_name("s3://lake/out.Brunson.GZ")
     'out.brunson'
     """
-    name = source.rstrip("/").rsplit("/", 1)[-1].lower()
+    name = file_of(source).rstrip("/").rsplit("/", 1)[-1].lower()
     for suffix in COMPRESSIONS:
         name = name.removesuffix(suffix)
     return name

@@ -1,26 +1,16 @@
-"""Heads of text formats: comments, declared sizes and column names in, a `Layout` out."""
+"""Heads of text formats with fixed columns: comments and declared sizes in, a `Layout` out."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import islice
 
-import pyarrow as pa
-
-from bicliq.pipeline.columns import words_column
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.formats.columns import choose_columns, wants_time, wants_weight
-from bicliq.pipeline.formats.fields import Record, records
-from bicliq.pipeline.formats.problems import int64_of, is_number
+from bicliq.pipeline.formats.columns import wants_time, wants_weight
+from bicliq.pipeline.formats.problems import int64_of
 from bicliq.pipeline.formats.source import Layout
-from bicliq.pipeline.formats.times import unix_seconds
-from bicliq.pipeline.formats.words import LISTED, SHOWN, shown
 from bicliq.pipeline.settings import IngestSettings
-
-DELIMITERS = ",\t;|"
-SAMPLE = 20
-"""Lines by which the head of a CSV file is judged."""
+from bicliq.pipeline.words import shown
 
 
 def refuse_columns(source: str, settings: IngestSettings, what: str) -> None:
@@ -32,7 +22,7 @@ def refuse_columns(source: str, settings: IngestSettings, what: str) -> None:
         )
 
 
-def refuse_choice(source: str, settings: IngestSettings, what: str) -> None:
+def refuse_choice(source: str, settings: IngestSettings, what: str, numbered: bool = True) -> None:
     """Refuse settings that choose columns or labels of a format that leaves no choice."""
     for name, chosen in (("left", settings.left), ("right", settings.right)):
         if chosen is not None:
@@ -40,7 +30,7 @@ def refuse_choice(source: str, settings: IngestSettings, what: str) -> None:
                 f"{source}: {name} = {shown(chosen)} cannot be chosen: {what} has fixed columns; leave it out, or name"
                 " the format csv if the file is one"
             )
-    if settings.ids == "text":
+    if numbered and settings.ids == "text":
         raise InputError(f"{source}: {what} numbers its vertices, so its ids are no text; leave out ids = 'text'")
 
 
@@ -67,6 +57,9 @@ def konect_layout(source: str, head: str, settings: IngestSettings) -> Layout:
     refuse_choice(source, settings, "a KONECT file")
     lines = head.split("\n")
     at = _data_line(source, lines, "%")
+    one_set = re.match(r"%\s*(sym|asym)\b", lines[0]) is not None
+    if one_set:
+        _need_sides(source, settings, f"a KONECT file that begins with {shown(lines[0])}")
     found = (re.fullmatch(r"%\s+([0-9]+)\s+([0-9]+)\s+([0-9]+)\s*", line) for line in lines[:at])
     declared = next((match.groups() for match in found if match), None)
     rows, n_left, n_right = _sizes(source, declared) if declared else (None, 0, 0)
@@ -85,25 +78,33 @@ def konect_layout(source: str, head: str, settings: IngestSettings) -> Layout:
         n_left=n_left,
         n_right=n_right,
         rows=rows if columns == 2 else None,  # a third column may be a multiplicity, counted as edges
+        one_set=one_set,
     )
 
 
 def snap_layout(source: str, head: str, settings: IngestSettings) -> Layout:
     """SNAP: '#' lines, then 'source target' with one id space; the sides must be said."""
     refuse_choice(source, settings, "a SNAP file")
-    if settings.sides is None:
-        raise InputError(
-            f"{source}: a SNAP file lists the edges of one set of vertices, not of two sides; say what the sides are:"
-            " sides = 'source-target' makes every source a left and every target a right vertex,"
-            " sides = 'columns' says that the two columns are two sets"
-        )
+    _need_sides(source, settings, "a SNAP file")
     lines = head.split("\n")
     at = _data_line(source, lines, "#")
     columns = len(lines[at].split())
     _need_two(source, at, lines[at], columns)
     weight = _optional_column(source, wants_weight(settings), "weight", 2, columns)
     time = _optional_column(source, wants_time(settings), "time", 3 if weight is not None else 2, columns)
-    return Layout(at, None, 0, 1, weight, time, "numbers", columns, _fixed_names(columns, "source", "target"))
+    return Layout(
+        at, None, 0, 1, weight, time, "numbers", columns, _fixed_names(columns, "source", "target"), one_set=True
+    )
+
+
+def _need_sides(source: str, settings: IngestSettings, what: str) -> None:
+    """Refuse a file of one set of vertices, unless it is said how they become two sides."""
+    if settings.sides is None:
+        raise InputError(
+            f"{source}: {what} lists the edges of one set of vertices, not of two sides; say what the sides are:"
+            " sides = 'source-target' makes every source a left and every target a right vertex,"
+            " sides = 'columns' says that the two columns are two sets"
+        )
 
 
 def mtx_layout(source: str, head: str, settings: IngestSettings) -> Layout:
@@ -131,8 +132,21 @@ def mtx_layout(source: str, head: str, settings: IngestSettings) -> Layout:
     weight = _optional_column(source, wants_weight(settings), "weight", 2, columns)
     n_left, n_right, rows = _sizes(source, sizes)
     names = _fixed_names(columns, "row", "column", "value")
+    value = None if columns == 2 else 2
     return Layout(
-        at + 1, None, 0, 1, weight, None, "indices", columns, names, n_left=n_left, n_right=n_right, rows=rows
+        at + 1,
+        None,
+        0,
+        1,
+        weight,
+        None,
+        "indices",
+        columns,
+        names,
+        n_left=n_left,
+        n_right=n_right,
+        rows=rows,
+        value=value,
     )
 
 
@@ -156,103 +170,3 @@ def _need_two(source: str, at: int, line: str, columns: int) -> None:
         raise InputError(
             f"{source}, line {at + 1}: {shown(line)} has {columns} column; an edge needs a left and a right id"
         )
-
-
-# ---- CSV -----------------------------------------------------------------------------------------
-
-
-def csv_layout(source: str, head: str, settings: IngestSettings) -> Layout:
-    """CSV and TSV: columns by name or number; labels may be text or whole numbers."""
-    delimiter = settings.delimiter or _guess_delimiter(source, head, settings)
-    sample = records(head.encode(), 1, delimiter, settings.quotes, settings.multiline)
-    rows = list(islice(sample, SAMPLE))
-    first = rows[0]
-    if first.problem is not None:
-        raise InputError(
-            f"{source}, line {first.line}, {first.problem}; mend the quotes, or take them as characters with quotes = false"
-        )
-    guessed = settings.header is None and not _asked_by_name(settings)
-    header = _has_header(rows, settings) if settings.header is None else settings.header
-    names = tuple(first.fields) if header else tuple(map(str, range(len(first.fields))))
-    data = rows[1:] if header else rows
-    chosen = choose_columns(source, settings, names, header, lambda: [row.fields for row in data])
-    return Layout(
-        skip=_lines_up_to(head, first, settings) if header else 0,
-        delimiter=delimiter,
-        left=chosen.left,
-        right=chosen.right,
-        weight=chosen.weight,
-        time=chosen.time,
-        ids="labels",
-        columns=len(first.fields),
-        names=names,
-        header=header,
-        by_name=chosen.by_name,
-        assumed=(_taken_for_names(source, first),) if header and guessed else (),
-    )
-
-
-def _lines_up_to(head: str, header: Record, settings: IngestSettings) -> int:
-    """Lines of a file down to the end of its header, whose quoted names may hold line breaks."""
-    breaks = sum(name.count("\n") for name in header.fields) if settings.multiline else 0
-    return header.line + breaks
-
-
-def _has_header(rows: list[Record], settings: IngestSettings) -> bool:
-    """Whether the first line names columns.
-
-    It does where columns are asked for by name. Else it holds no number and no time; and where
-    columns are asked for by number, so that data may begin at once, the lines below hold numbers.
-    """
-    if _asked_by_name(settings):
-        return True
-    asked = _asked(settings)
-    if any(_is_value(field) for field in rows[0].fields):
-        return False
-    return not asked or any(_is_value(field) for row in rows[1:2] for field in row.fields)
-
-
-def _asked(settings: IngestSettings) -> list[str]:
-    return [name for name in (settings.left, settings.right, settings.weight, settings.time) if name is not None]
-
-
-def _asked_by_name(settings: IngestSettings) -> bool:
-    return any(not name.isdigit() for name in _asked(settings))
-
-
-def _taken_for_names(source: str, first: Record) -> str:
-    more = f" and {len(first.fields) - LISTED:,} more" if len(first.fields) > LISTED else ""
-    return (
-        f"{source}: line {first.line} ({', '.join(map(_plain, first.fields[:LISTED]))}{more}) was taken for names of columns; say header = false if it"
-        " is data"
-    )
-
-
-def _plain(name: str) -> str:
-    """A name as it is; in quotes, and cut, where it is long or holds what is not seen."""
-    return name if name.isprintable() and len(name) <= SHOWN else shown(name)
-
-
-def _is_value(field: str) -> bool:
-    """Whether a field is a number or a time, and so no name of a column."""
-    if is_number(field):
-        return True
-    try:
-        unix_seconds(words_column([field]))
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
-def _guess_delimiter(source: str, head: str, settings: IngestSettings) -> str:
-    """The most frequent mark of the first line, what stands in quotes aside.
-
-    A mark that the second line has as often comes before one that it has not.
-    """
-    quoted = '"[^"]*"' if settings.multiline else '"[^"\n]*"'
-    lines = [line for line in re.sub(quoted, "", head).split("\n") if line.strip()][:2]
-    found = [mark for mark in DELIMITERS if lines and mark in lines[0]]
-    if not found:
-        begins = next(line for line in head.split("\n") if line.strip())
-        raise InputError(f"{source}, line 1: {shown(begins)} holds none of , tab ; |; name the delimiter")
-    return max(found, key=lambda mark: (lines[0].count(mark) == lines[-1].count(mark), lines[0].count(mark)))

@@ -2,7 +2,8 @@
 
 A number may stand for a label only where writing it gives the label's text again, as 12 and -3 do.
 007, +5, 1e3, a blank before a number, or a number beyond 64 bits are text: zip codes and account
-numbers keep their zeros, and two labels that are written differently are never one.
+numbers keep their zeros, and two labels that are written differently are never one, but for blanks
+around them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bicliq.pipeline.columns import words_column
 from bicliq.pipeline.formats.fields import NEWLINE, PIECE, QUOTE, RETURN
+from bicliq.pipeline.settings import IngestSettings
 
 ZERO, MINUS, POINT, SLASH, BLANK, TAB = b"0-./ \t"
 
@@ -36,6 +39,61 @@ def plain_numbers(labels: pa.Array) -> pa.Array | None:
     except pa.ArrowInvalid:
         return None
     return numbers if pc.cast(numbers, pa.string()).equals(labels) else None
+
+
+def tidy(labels: pa.Array, settings: IngestSettings, *, typed: bool = False) -> tuple[pa.Array, int]:
+    """Labels as they are meant, from every table: without blanks around them, and null where empty.
+
+    Parameters
+    ----------
+    labels
+        Text; null where nothing stands, or (in text files) a bare word for a missing value.
+    settings
+        Whether blanks are stripped, and the words for missing values.
+    typed
+        Whether words for missing values were not looked for yet.
+
+    Returns
+    -------
+    pa.Array, int
+        The labels, and how many lost blanks.
+
+    Examples
+    --------
+    >>> labels, stripped = tidy(pa.array([" jam", "tea", "", " NA "]), IngestSettings())
+    >>> labels.to_pylist(), stripped
+    (['jam', 'tea', None, None], 1)
+    """
+    if not _may_be_untidy(labels, settings, typed=typed):
+        return labels, 0
+    trimmed = pc.utf8_trim_whitespace(labels) if settings.strip else labels
+    changed = pc.not_equal(trimmed, labels)
+    absent = pc.is_in(trimmed, value_set=words_column(settings.null_values))
+    missing = pc.or_(pc.equal(trimmed, ""), absent if typed else pc.and_(absent, changed))
+    stripped = pc.sum(pc.and_not(changed, missing)).as_py() or 0
+    return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed), stripped
+
+
+def _may_be_untidy(labels: pa.Array, settings: IngestSettings, *, typed: bool) -> bool:
+    """Whether a label is empty, or begins or ends as blanks and words for missing values do.
+
+    It looks at two bytes of each: a fortieth of the time that parsing takes.
+    """
+    if len(labels) == labels.null_count:
+        return False
+    ends = np.frombuffer(labels.buffers()[1], np.int32)[labels.offset : labels.offset + len(labels) + 1]
+    if np.count_nonzero(ends[1:] == ends[:-1]) > labels.null_count:
+        return True
+    data = np.frombuffer(labels.buffers()[2], np.uint8)
+    suspect = np.zeros(256, np.bool_)
+    if settings.strip:
+        suspect[: BLANK + 1] = suspect[128:] = True
+    last = data[ends[1:] - 1]
+    if suspect[last].any():
+        return True
+    if typed:
+        suspect[[word.encode()[0] for word in settings.null_values]] = True
+    return bool(suspect[data[np.minimum(ends[:-1], len(data) - 1)]].any())
 
 
 def may_read_otherwise(lines: bytes, delimiter: str) -> bool:

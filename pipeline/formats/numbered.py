@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +13,9 @@ import pyarrow as pa
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.files import open_bytes
-from bicliq.pipeline.formats.problems import int64_of
-from bicliq.pipeline.formats.words import shown
+from bicliq.pipeline.formats.problems import DROP_NULLS, int64_of, is_number
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import shown
 
 DIMACS_SUFFIXES = (".clq", ".col", ".dimacs")
 
@@ -28,10 +30,13 @@ class NumberedEdges:
         Number of vertices.
     edges
         int64, shape (rows, 2): both ends of each row, from 1.
+    dropped
+        Rows that are no edges, by reason.
     """
 
     n: int
     edges: npt.NDArray[np.int64]
+    dropped: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_dimacs(source: str) -> NumberedEdges:
@@ -65,8 +70,8 @@ def read_dimacs(source: str) -> NumberedEdges:
     return NumberedEdges(n, np.array(edges, np.int64).reshape(-1, 2))
 
 
-def read_matrix_market(source: str) -> NumberedEdges:
-    """Read a square MatrixMarket file in coordinates.
+def read_matrix_market(source: str, settings: IngestSettings) -> NumberedEdges:
+    """Read a square MatrixMarket file in coordinates; entries of 0 are no edges.
 
     Raises
     ------
@@ -79,6 +84,7 @@ def read_matrix_market(source: str) -> NumberedEdges:
         raise InputError(f"{source}, line {number}: must begin with '%%MatrixMarket matrix coordinate …'")
     size: tuple[int, int] | None = None
     edges: list[tuple[int, int]] = []
+    entries, dropped = 0, Counter[str]()
     for number, words in lines:
         if words[0].startswith("%"):
             continue
@@ -86,20 +92,38 @@ def read_matrix_market(source: str) -> NumberedEdges:
             sizes = [_whole(word) for word in words]
             if len(words) != 3 or None in sizes:
                 raise InputError(f"{source}, line {number}: must be three numbers: rows, columns, entries")
-            rows, columns, entries = (size or 0 for size in sizes)
+            rows, columns, declared = (size or 0 for size in sizes)
             if rows != columns:
                 raise InputError(
                     f"{source}, line {number}: {rows} rows and {columns} columns are two sets of vertices;"
-                    " give a square matrix, or project a side with --project left or right"
+                    " give a square matrix, or project a side with project = 'left' or 'right'"
                 )
-            size = rows, entries
+            size = rows, declared
             continue
-        edges.append(_pair(source, number, words[:2], size[0]))
+        entries += 1
+        pair = _pair(source, number, words[:2], size[0])
+        reason = _why_no_edge(source, number, words[2], settings) if len(words) > 2 else None
+        if reason is None:
+            edges.append(pair)
+        else:
+            dropped[reason] += 1
     if size is None:
         raise InputError(f"{source}: holds no line of sizes: rows, columns, entries")
-    if len(edges) != size[1]:
-        raise InputError(f"{source}: declares {size[1]} entries, but holds {len(edges)}; is the file cut off?")
-    return NumberedEdges(size[0], np.array(edges, np.int64).reshape(-1, 2))
+    if entries != size[1]:
+        raise InputError(f"{source}: declares {size[1]} entries, but holds {entries}; is the file cut off?")
+    return NumberedEdges(size[0], np.array(edges, np.int64).reshape(-1, 2), dropped)
+
+
+def _why_no_edge(source: str, number: int, word: str, settings: IngestSettings) -> str | None:
+    """The reason for which an entry is no edge; None where it is one."""
+    if word.lower().strip("+-") == "nan":
+        if settings.nulls == "drop":
+            return "dropped_nulls"
+        raise InputError(f"{source}, line {number}: {shown(word)} is no value; write 0, or {DROP_NULLS}")
+    if not is_number(word):
+        raise InputError(f"{source}, line {number}: {shown(word)} is no number; mend it")
+    least = settings.min_value
+    return "dropped_by_value" if float(word) == 0 or (least is not None and float(word) < least) else None
 
 
 def _lines(source: str) -> Iterator[tuple[int, list[str]]]:

@@ -6,10 +6,13 @@ same way.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from urllib.parse import unquote
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -17,15 +20,19 @@ from fsspec.implementations.local import LocalFileSystem
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import file_system
-from bicliq.pipeline.formats.columns import EXAMPLES, choose_columns
+from bicliq.pipeline.formats.columns import SAMPLE, choose_columns
 from bicliq.pipeline.formats.files import input_errors, open_bytes
+from bicliq.pipeline.formats.labels import plain_numbers, tidy
 from bicliq.pipeline.formats.problems import DROP_NULLS, first_failing
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource, Layout
 from bicliq.pipeline.formats.times import unix_seconds
-from bicliq.pipeline.formats.words import brief, shown
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import brief, listed, shown
 
 BATCH_ROWS = 1 << 20
+
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+"""The value of a folder's key where there is none."""
 
 EXACT = {"halffloat": 2**11, "float": 2**24, "double": 2**53}
 """Whole numbers up to here are exact, by the type of a column of floating point numbers; beyond,
@@ -34,10 +41,13 @@ two ids may be one."""
 
 def open_parquet(source: str, size: int, settings: IngestSettings) -> EdgeSource:
     """Recognise a Parquet table by its schema."""
-    with _opened(source) as file:
+    with opened_parquet(source) as file:
         schema = file.schema_arrow
-        layout = typed_layout(source, settings, schema.names, partial(_first_rows, file))
-    kinds = {side: schema.field(layout.wanted[side]).type for side in ("left", "right")}
+        asked = (settings.left, settings.right, settings.weight, settings.time)
+        keys = [key for key in folder_keys(source) if key in asked and key not in schema.names]
+        layout = typed_layout(source, settings, [*schema.names, *keys], partial(_first_rows, file))
+    known = [*schema.types, *[pa.null()] * len(keys)]  # the label of a folder may be a number or text
+    kinds = {side: known[layout.wanted[side]] for side in ("left", "right")}
     return EdgeSource(source, "parquet", size, settings, layout, text_sides(kinds, settings))
 
 
@@ -86,7 +96,7 @@ def text_sides(kinds: dict[str, pa.DataType], settings: IngestSettings) -> froze
 
 
 @contextmanager
-def _opened(source: str) -> Iterator[pq.ParquetFile]:
+def opened_parquet(source: str) -> Iterator[pq.ParquetFile]:
     """The file, opened by Arrow itself where it is local.
 
     Python is not asked for every page, then.
@@ -106,51 +116,117 @@ def _opened(source: str) -> Iterator[pq.ParquetFile]:
 
 
 def _first_rows(file: pq.ParquetFile) -> list[list[str]]:
-    for batch in file.iter_batches(EXAMPLES):
+    for batch in file.iter_batches(SAMPLE):
         return [[str(value) for value in row.values()] for row in batch.to_pylist()]
     return []
 
 
 def parquet_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of a Parquet file, a million rows at a time."""
-    with _opened(source.uri) as file:
-        yield from typed_batches(source, file.iter_batches(BATCH_ROWS, columns=list(source.columns.values())))
+    with opened_parquet(source.uri) as file:
+        names = [name for name in source.columns.values() if name in file.schema_arrow.names]
+        keys = {name: value for name, value in folder_keys(source.uri).items() if name in source.columns.values()}
+        batches = file.iter_batches(BATCH_ROWS, columns=names)
+        yield from typed_batches(source, (_with_keys(batch, keys) for batch in batches) if keys else batches)
+
+
+def folder_keys(uri: str) -> dict[str, str]:
+    """Keys and values in the names of a file's folders, as Hive and Spark write them.
+
+    Examples
+    --------
+    >>> folder_keys("lake/year=2024/city=New%20York/part-0.parquet")
+    {'year': '2024', 'city': 'New York'}
+    """
+    return {key: unquote(value) for key, value in re.findall(r"(?:^|/)([^/=]+)=([^/]+)(?=/)", uri)}
+
+
+def _with_keys(batch: pa.RecordBatch, keys: dict[str, str]) -> pa.RecordBatch:
+    """The batch with a column a key, unless it has one of that name."""
+    for name, value in keys.items():
+        if name not in batch.schema.names:
+            text = pa.array([None if value == NO_VALUE else value], pa.string())
+            numbers = plain_numbers(text)
+            one = text if numbers is None else numbers
+            batch = batch.append_column(name, one.take(pa.array(np.zeros(batch.num_rows, np.int64))))
+    return batch
 
 
 def typed_batches(source: EdgeSource, batches: Iterable[pa.RecordBatch]) -> Iterator[EdgeBatch]:
-    """Labels, weights and times of batches whose columns have types; rows are counted from 0."""
+    """Labels, weights and times of batches whose columns have types; rows are counted from 0.
+
+    A row with a list of labels is as many rows.
+    """
     first = 0
     for batch in batches:
-        columns = {role: _column(source, role, batch.column(name), first) for role, name in source.columns.items()}
-        yield EdgeBatch(pa.record_batch(columns), partial(_place, source.uri, first))
+        given = {role: batch.column(name) for role, name in source.columns.items()}
+        given, rows, noted = _without_lists(source, given)
+        place = partial(_place, source.uri, first, rows)
+        columns: dict[str, pa.Array] = {}
+        stripped = 0
+        for role, column in given.items():
+            columns[role], changed = _column(source, role, column, place)
+            stripped += changed
+        noted = {**noted, "stripped": stripped} if stripped else noted
+        yield EdgeBatch(pa.record_batch(columns), place, noted=noted)
         first += batch.num_rows
 
 
-def _place(uri: str, first: int, row: int) -> str:
-    return f"{uri}, row {first + row}"
+def _place(uri: str, first: int, rows: pa.Array | None, row: int) -> str:
+    return f"{uri}, row {first + (row if rows is None else rows[row].as_py())}"
 
 
-def _column(source: EdgeSource, role: str, column: pa.Array, first: int) -> pa.Array:
-    """A column as int64 or text (ids), float64 (weight), or Unix seconds (time).
+def _without_lists(
+    source: EdgeSource, columns: dict[str, pa.Array]
+) -> tuple[dict[str, pa.Array], pa.Array | None, dict[str, int]]:
+    """Columns with a row a label, their rows of before, and how many lists hold none."""
+    sides = [side for side in ("left", "right") if is_list(columns[side].type)]
+    if not sides:
+        return columns, None, {}
+    if len(sides) == 2:
+        raise InputError(
+            f"{source.uri}: both columns, {listed(source.columns[side] for side in sides)}, hold lists; take the lists of"
+            " one apart first, a row an item"
+        )
+    lists = columns[sides[0]]
+    if not (pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)):
+        lists = pc.cast(lists, pa.large_list(lists.type.value_type))
+    rows = pc.list_parent_indices(lists)
+    empty = pc.sum(pc.equal(pc.list_value_length(lists), 0)).as_py() or 0
+    noted = {name: n for name, n in (("empty_lists", empty), ("null_lists", lists.null_count)) if n}
+    apart = {role: column.take(rows) for role, column in columns.items() if role != sides[0]}
+    return {role: apart.get(role, pc.list_flatten(lists)) for role in columns}, rows, noted
 
-    Rows are counted from `first`.
+
+def is_list(kind: pa.DataType) -> bool:
+    """Whether a type holds lists."""
+    names = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
+    return any(getattr(pa.types, f"is_{name}")(kind) for name in names)
+
+
+def _column(source: EdgeSource, role: str, column: pa.Array, place: Callable[[int], str]) -> tuple[pa.Array, int]:
+    """A column as int64 or text (ids), float64 (weight, value), or Unix seconds (time).
+
+    And how many labels lost blanks around them.
     """
+    stripped = 0
     where = f"column {source.columns[role]} ({role})"
-    convert = {"weight": _weights, "time": unix_seconds}.get(role, to_labels)
+    convert = {"weight": _weights, "value": _weights, "time": unix_seconds}.get(role, to_labels)
     try:
         found = convert(column)
     except pa.ArrowNotImplementedError as error:
         raise InputError(f"{source.uri}, {where}: {brief(error)}") from None
     except pa.ArrowInvalid as error:
         row = first_failing(convert, column)
-        value = shown(str(column[row]))
-        raise InputError(f"{source.uri}, row {first + row}, {where}: {value} {brief(error)}") from None
+        raise InputError(f"{place(row)}, {where}: {shown(str(column[row]))} {brief(error)}") from None
+    if role in ("left", "right") and pa.types.is_string(found.type):
+        found, stripped = tidy(found, source.settings, typed=True)
     if found.null_count and source.settings.nulls == "error":
-        row = first + pc.index(pc.is_null(found), True).as_py()
-        raise InputError(f"{source.uri}, row {row}, {where}: a value is missing (null); fill it in, or {DROP_NULLS}")
+        row = pc.index(pc.is_null(found), True).as_py()
+        raise InputError(f"{place(row)}, {where}: a value is missing (null); fill it in, or {DROP_NULLS}")
     if role in source.text_sides and not pa.types.is_string(found.type):
-        return pc.cast(found, pa.string())
-    return found
+        found = pc.cast(found, pa.string())
+    return found, stripped
 
 
 # ---- labels --------------------------------------------------------------------------------------
@@ -273,7 +349,8 @@ def _is_binary(kind: pa.DataType) -> bool:
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    """The type of labels: of the values of a dictionary, or of a list."""
+    return _plain(kind.value_type) if pa.types.is_dictionary(kind) or is_list(kind) else kind
 
 
 # ---- weights -------------------------------------------------------------------------------------
@@ -286,6 +363,6 @@ def _weights(column: pa.Array) -> pa.Array:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise pa.ArrowInvalid("is no number, as weights are; mend it, or cast the column first") from None
     weights = pc.if_else(pc.is_nan(weights), None, weights)
-    if not pc.all(pc.is_finite(weights)).as_py():
+    if not pc.all(pc.is_finite(weights), min_count=0).as_py():
         raise pa.ArrowInvalid("is not finite, as weights are; mend it")
     return weights

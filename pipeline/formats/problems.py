@@ -17,8 +17,8 @@ from bicliq.pipeline.formats.blocks import Block
 from bicliq.pipeline.formats.encoded import encoding_advice
 from bicliq.pipeline.formats.fields import Record, records
 from bicliq.pipeline.formats.source import EdgeSource, Layout
-from bicliq.pipeline.formats.words import shown
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import number_cure, shown
 
 COMMENTS = {"snap": "#", "konect": "%", "mtx": "%"}
 """What begins a comment, by format."""
@@ -70,10 +70,13 @@ def records_of(source: EdgeSource, block: Block) -> Iterator[Record]:
     """The lines of a block as they stand in the file, without blank ones and comments."""
     layout, settings = source.layout, source.settings
     assert layout is not None
+    data = block.data
+    if settings.comment is not None:  # left blank: lines keep their numbers
+        data = re.sub(rb"(?m)^" + re.escape(settings.comment.encode()) + rb".*$", b"", data)
     if layout.delimiter is not None:
-        yield from records(block.data, block.line, layout.delimiter, settings.quotes, settings.multiline)
+        yield from records(data, block.line, layout.delimiter, settings.quotes, settings.multiline)
         return
-    text = block.data.decode("utf-8", "surrogateescape")
+    text = data.decode("utf-8", "surrogateescape")
     for number, line in enumerate(text.split("\n"), block.line):
         fields = line.split()
         if fields and not fields[0].startswith(COMMENTS[source.format]):
@@ -123,6 +126,8 @@ def _problem(record: Record, source: EdgeSource) -> str | None:
     if len(record.fields) != layout.columns:
         return None if settings.ragged == "drop" else _ragged(record, layout)
     for role, at in layout.wanted.items():
+        if role == "weight" and at == layout.value:
+            continue
         problem = _field_problem(record.fields[at], record.quoted[at], role, source)
         if problem is not None:
             return f"column {layout.names[at]} ({role}): {problem}"
@@ -138,7 +143,8 @@ def _ragged(record: Record, layout: Layout) -> str:
     begins = shown((layout.delimiter or " ").join(record.fields))
     return (
         f"{len(record.fields)} columns: the lines before have {layout.columns}, this one is {begins}; mend the line"
-        f" (a field that holds the delimiter must be quoted), {DROP_RAGGED}"
+        " (a field that holds the delimiter must be quoted), read each line as a basket of items with format ="
+        f" 'baskets', {DROP_RAGGED}"
     )
 
 
@@ -146,24 +152,29 @@ def _field_problem(field: str, quoted: bool, role: str, source: EdgeSource) -> s
     if any("\udc80" <= letter <= "\udcff" for letter in field):
         raw = field.encode("utf-8", "surrogateescape")
         return f"{shown(raw)} is no UTF-8 text; {encoding_advice(raw)}"
-    if not quoted and is_null(field, source):
+    if is_null(field, quoted, source):
         return None if source.settings.nulls == "drop" else _null_problem(field, role)
     if role == "time":
         return None  # looked for otherwise: the whole column decides how times are written
-    if role == "weight":
-        return None if is_number(field) else f"{shown(field)} is no number; mend it"
+    if role == "value" and field.lower().strip("+-") == "nan":
+        return None if source.settings.nulls == "drop" else f"{shown(field)} is no value; write 0, or {DROP_NULLS}"
+    if role in ("weight", "value"):
+        return None if is_number(field) else f"{shown(field)} is no number; {number_cure(field)}"
     return _id_problem(field, role, source)
 
 
-def is_null(field: str, source: EdgeSource) -> bool:
-    """Whether a field that is not in quotes means a missing value."""
+def is_null(field: str, quoted: bool, source: EdgeSource) -> bool:
+    """Whether a field means a missing value: it is empty, or a word for one, not in quotes."""
     assert source.layout is not None
-    return not field or (source.layout.ids == "labels" and field in source.settings.null_values)
+    if source.layout.ids != "labels":
+        return not field
+    text = field.strip() if source.settings.strip else field
+    return not text or (text in source.settings.null_values and (not quoted or text != field))
 
 
 def _null_problem(field: str, role: str) -> str:
     what = "the id is" if role in ("left", "right") else f"the {role} is"
-    if not field:
+    if not field.strip():
         return f"{what} missing (null): the field is empty; fill it in, or {DROP_NULLS}"
     return (
         f"{what} missing (null): {field!r} is a word for a missing value; {DROP_NULLS}, or take it as text with"

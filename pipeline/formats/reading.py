@@ -8,25 +8,71 @@ from dataclasses import replace
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.adjacency import adjacency_batches
+from bicliq.pipeline.formats.baskets import baskets_batches, context_batches, gmt_batches, refuse_one_set
+from bicliq.pipeline.formats.columns import wants_time
+from bicliq.pipeline.formats.containers import open_duckdb, open_parquet_matrix, open_sheet
+from bicliq.pipeline.formats.csv_heads import csv_layout
 from bicliq.pipeline.formats.files import Files, files_of, input_errors, size_of
+from bicliq.pipeline.formats.forms import in_forms
 from bicliq.pipeline.formats.heads import (
-    csv_layout,
     konect_layout,
     mtx_layout,
     refuse_choice,
     refuse_columns,
     snap_layout,
 )
+from bicliq.pipeline.formats.json_lines import json_batches, open_json_lines
+from bicliq.pipeline.formats.matrix import matrix_batches, open_matrix
+from bicliq.pipeline.formats.pajek import pajek_batches
 from bicliq.pipeline.formats.parquet import open_parquet, parquet_batches
-from bicliq.pipeline.formats.recognise import recognise, text_head
+from bicliq.pipeline.formats.recognise import recognise, text_head, typed_kind
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 from bicliq.pipeline.formats.tables import Edges, open_table, table_batches
 from bicliq.pipeline.formats.text import text_batches
-from bicliq.pipeline.formats.words import listed
+from bicliq.pipeline.formats.ucinet import dl_batches
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import listed
 
 LAYOUTS = {"konect": konect_layout, "snap": snap_layout, "mtx": mtx_layout, "csv": csv_layout, "tsv": csv_layout}
-READERS = {"parquet": parquet_batches, "adjacency": adjacency_batches, "table": table_batches}
+READERS = {
+    "parquet": parquet_batches,
+    "adjacency": adjacency_batches,
+    "matrix": matrix_batches,
+    "baskets": baskets_batches,
+    "gmt": gmt_batches,
+    "cxt": context_batches,
+    "pajek": pajek_batches,
+    "dl": dl_batches,
+    "jsonl": json_batches,
+}
+
+OPENERS = {
+    "parquet": open_parquet,
+    "jsonl": open_json_lines,
+    "excel": open_sheet,
+    "duckdb": open_duckdb,
+    "matrix": open_matrix,
+}
+"""How formats are opened whose columns have names or types, or whose cells are edges."""
+
+VALUED = ("pajek", "dl")
+"""Formats of vertices whose edges have numbers."""
+
+WITHOUT_ROWS = {
+    "adjacency": "an adjacency list",
+    "baskets": "a file of baskets",
+    "gmt": "a file of gene sets",
+    "cxt": "a context",
+    "pajek": "a Pajek network",
+    "dl": "a DL file",
+}
+"""Formats whose lines hold vertices alone, in words: neither weights nor times, and no columns."""
+
+NUMBERED = ("adjacency",)
+"""Those of them that number their vertices."""
+
+TWO_SIDED = ("baskets", "gmt", "cxt")
+"""Those of them that are never of one set of vertices."""
 
 
 def open_edges(source: Edges, settings: IngestSettings) -> EdgeSource:
@@ -63,12 +109,19 @@ def _open_file(source: str, settings: IngestSettings) -> EdgeSource:
     kind: str = settings.format
     if kind == "auto":
         kind = recognise(source, settings)
-    if kind == "parquet":
-        return open_parquet(source, size, settings)
+    if kind == "matrix":
+        kind = typed_kind(source) or kind
+    if kind == "parquet" and settings.format == "matrix":
+        return open_parquet_matrix(source, size, settings)
+    if kind in OPENERS:
+        return OPENERS[kind](source, size, settings)
     head = text_head(source, settings)
-    if kind == "adjacency":
-        refuse_columns(source, settings, "an adjacency list")
-        refuse_choice(source, settings, "an adjacency list")
+    if kind in WITHOUT_ROWS:
+        if kind not in VALUED or wants_time(settings):
+            refuse_columns(source, settings, WITHOUT_ROWS[kind])
+        refuse_choice(source, settings, WITHOUT_ROWS[kind], numbered=kind in NUMBERED)
+        if kind in TWO_SIDED:
+            refuse_one_set(source, settings, WITHOUT_ROWS[kind])
         return EdgeSource(source, kind, size, settings, None)
     layout = LAYOUTS[kind](source, head, _implied(settings, kind))
     text = frozenset(("left", "right") if settings.ids == "text" else ())
@@ -169,6 +222,7 @@ def read_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
         At the first bad line, naming file, line, column, value and remedy.
     """
     for part in source.files:
-        read = READERS.get(part.format, text_batches)
+        read = READERS.get(part.format, text_batches) if part.table is None else table_batches
         with input_errors(part.uri):
-            yield from read(part)
+            for batch in read(part):
+                yield in_forms(part, batch)

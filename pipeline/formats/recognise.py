@@ -7,8 +7,8 @@ from bicliq.pipeline.formats.encoded import BOMS, encoding_advice, likely_encodi
 from bicliq.pipeline.formats.fields import NEWLINE
 from bicliq.pipeline.formats.files import bare_name, input_errors
 from bicliq.pipeline.formats.source import KNOWN
-from bicliq.pipeline.formats.words import SHOWN, shown
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import SHOWN, shown
 
 HEAD_BYTES = 1 << 16
 """Bytes looked at to recognise a format, and on to the end of their last line."""
@@ -19,6 +19,14 @@ LONGEST_LINE = 16 << 20
 HEAD_LINES = 20
 """Lines that a head has where they are long: a header alone says nothing of what is below it."""
 
+COMMENTED = ("#", "%", "//")
+"""What lines of text begin with that are no rows."""
+
+MOST_COLUMNS = 4
+"""Columns of a line of KONECT and SNAP: two vertices, a weight and a time."""
+
+NEW = "\n"
+
 SUFFIXES = {
     ".parquet": "parquet",
     ".pq": "parquet",
@@ -26,14 +34,28 @@ SUFFIXES = {
     ".tsv": "tsv",
     ".mtx": "mtx",
     ".adj": "adjacency",
+    ".lad": "adjacency",
+    ".nde": "adjacency",
+    ".graph": "adjacency",
+    ".cxt": "cxt",
+    ".gmt": "gmt",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".net": "pajek",
+    ".dl": "dl",
+    ".xlsx": "excel",
+    ".duckdb": "duckdb",
 }
+
+TYPED = ("parquet", "excel", "duckdb")
+"""Formats whose columns have types."""
 
 FOREIGN = {
     b"\x1f\x8b": "is compressed with gzip, but is not called .gz: rename it",
     b"\x28\xb5\x2f\xfd": "is compressed with zstd, but is not called .zst: rename it",
     b"BZh": "is compressed with bzip2, but is not called .bz2: rename it",
     b"\xfd7zXZ": "is compressed with xz, but is not called .xz: rename it",
-    b"PK\x03\x04": "is a ZIP archive or an Excel workbook: extract the table, or save the sheet as CSV",
+    b"PK\x03\x04": "is a ZIP archive, or an Excel workbook not called .xlsx: extract the table, or say --format excel",
 }
 """What files that are no table in a known format begin with, and what to do."""
 
@@ -52,22 +74,48 @@ def recognise(source: str, settings: IngestSettings) -> str:
     if _head_bytes(source, None).startswith(b"PAR1"):
         return "parquet"
     head = text_head(source, settings)
-    first = next(line for line in head.split("\n") if line.strip())
+    filled = [line for line in head.split("\n") if line.strip()]
+    first, rows = filled[0], [line for line in filled if not line.startswith(COMMENTED)]
     if first.startswith("%%MatrixMarket"):
         return "mtx"
-    if first.startswith("%") or name.startswith("out."):
+    if name.startswith("out."):
         return "konect"
-    if first.startswith("#"):
-        return "snap"
+    if first.startswith(("%", "#")) and settings.delimiter is None and not _holds_fields(rows or filled):
+        return "konect" if first.startswith("%") else "snap"
+    if head.lstrip().startswith(('{"', "[{")):
+        return "jsonl"
     _refuse_markup(source, head)
-    if "\t" in first:
-        return "tsv"
-    if any(mark in first for mark in ",;|"):
-        return "csv"
+    begins = rows[0] if rows else first
+    if settings.delimiter is not None or any(mark in begins for mark in "\t,;|"):
+        return "tsv" if settings.delimiter is None and "\t" in begins else "csv"
+    if _are_pairs(rows):
+        return "snap"
     raise InputError(
-        f"{source}, line 1: {shown(first)} is of no format that can be told from its name or its first line;"
-        f" name the format: one of {KNOWN}"
+        f"{source}, line {head.split(begins)[0].count(NEW) + 1}: {shown(begins)} is of no format that can be told from its"
+        " name or its first lines; with blanks between, two numbers a line are format = 'snap', two words delimiter ="
+        f" ' ', a basket a line is format = 'baskets' and a table of 0 and 1 format = 'matrix'; all are {KNOWN}"
     )
+
+
+def _holds_fields(rows: list[str]) -> bool:
+    """Whether rows below comments are fields with a mark between, and no numbers of vertices."""
+    if not rows or not any(mark in rows[0] for mark in "\t,;|"):
+        return False
+    words = rows[0].split()
+    return len(words) > MOST_COLUMNS or not all(word.isdigit() for word in words[:2]) or len(words) < 2
+
+
+def _are_pairs(rows: list[str]) -> bool:
+    """Whether rows are pairs of whole numbers with blanks between, and not only of 0 and 1."""
+    words = [row.split() for row in rows]
+    numbers = {word for row in words for word in row}
+    return all(len(row) == 2 for row in words) and all(map(str.isdigit, numbers)) and not numbers <= {"0", "1"}
+
+
+def typed_kind(source: str) -> str | None:
+    """The format of a file whose columns have types, by its name; None where it is text."""
+    name = bare_name(source)
+    return next((kind for suffix, kind in SUFFIXES.items() if kind in TYPED and name.endswith(suffix)), None)
 
 
 def _refuse_markup(source: str, head: str) -> None:
@@ -79,25 +127,28 @@ def _refuse_markup(source: str, head: str) -> None:
             )
 
 
-def _head_bytes(source: str, encoding: str | None) -> bytes:
+def _head_bytes(source: str, encoding: str | None, at_least: int = 0) -> bytes:
     """The first bytes as UTF-8, on to the end of a line; of long lines as many as tell a head."""
     with open_text(source, encoding) as file, input_errors(source):
         head = file.read(HEAD_BYTES)
         if not head.endswith(b"\n"):
             head += file.readline(LONGEST_LINE)
-        while head.count(b"\n") < HEAD_LINES and len(head) < LONGEST_LINE and (line := file.readline(LONGEST_LINE)):
+        while head.count(b"\n") < at_least and len(head) < LONGEST_LINE and (line := file.readline(LONGEST_LINE)):
             head += line
         return head
 
 
 def text_head(source: str, settings: IngestSettings) -> str:
-    """The first lines, as text; what is no text is refused."""
-    head = _head_bytes(source, settings.encoding)
+    """The first lines, as text; what is no text is refused.
+
+    Those that are to be left out are blank: lines keep their numbers.
+    """
+    head = _head_bytes(source, settings.encoding, settings.skip + HEAD_LINES)
     for magic, advice in FOREIGN.items():
         if head.startswith(magic):
             raise InputError(f"{source}: {advice}")
     if head.startswith(tuple(BOMS)) or (b"\0" in head and _is_wide(head)):
-        raise InputError(f"{source}: is UTF-16 text; read it with --encoding {likely_encoding(head)}")
+        raise InputError(f"{source}: is UTF-16 text; read it with encoding = {likely_encoding(head)!r}")
     try:
         text = head.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -116,7 +167,20 @@ def text_head(source: str, settings: IngestSettings) -> str:
             f"{source}: its lines end with carriage returns only, as on an old Mac; end them with line feeds, as"
             " tr '\\r' '\\n' does"
         )
-    return text
+    return _without_left_out(source, text, settings)
+
+
+def _without_left_out(source: str, text: str, settings: IngestSettings) -> str:
+    if settings.skip == 0 and settings.comment is None:
+        return text
+    mark, lines = settings.comment, text.split("\n")
+    lines[: settings.skip] = [""] * len(lines[: settings.skip])
+    left = "\n".join("" if mark is not None and line.startswith(mark) else line for line in lines)
+    if not left.strip():
+        raise InputError(
+            f"{source}: nothing is left of its first {len(lines):,} lines without those to skip and comments; skip fewer"
+        )
+    return left
 
 
 def _is_wide(head: bytes) -> bool:

@@ -10,7 +10,18 @@ import pyarrow as pa
 
 from bicliq.pipeline.settings import IngestSettings
 
-KNOWN = "csv, tsv, parquet, konect, snap, mtx, adjacency"
+KNOWN = "csv, tsv, parquet, konect, snap, mtx, adjacency, matrix, baskets, cxt, gmt, jsonl, pajek, dl, excel, duckdb"
+
+SIDES = {
+    "adjacency": ("lines", "neighbours"),
+    "matrix": ("row", "column"),
+    "baskets": ("line", "item"),
+    "gmt": ("set", "member"),
+    "cxt": ("object", "attribute"),
+    "pajek": ("first mode", "second mode"),
+    "dl": ("row", "column"),
+}
+"""What the sides are called in formats whose lines are no rows of columns."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +51,11 @@ class Layout:
         Declared sizes, which no index may exceed; 0: not declared.
     rows
         Declared number of edges; None: not declared.
+    one_set
+        Whether the file says that both columns are of one set of vertices.
+    value
+        Position of the column that ties a row's labels only where it is not 0, as in the entries of
+        a matrix; None: every row is an edge.
     assumed
         What was taken for granted: see `EdgeSource`.
     """
@@ -58,12 +74,15 @@ class Layout:
     n_left: int = 0
     n_right: int = 0
     rows: int | None = None
+    one_set: bool = False
+    value: int | None = None
     assumed: tuple[str, ...] = ()
 
     @property
     def wanted(self) -> dict[str, int]:
         """Positions of the columns that are read, by what they are for."""
         places = {"left": self.left, "right": self.right, "weight": self.weight, "time": self.time}
+        places["value"] = self.value
         return {name: at for name, at in places.items() if at is not None}
 
 
@@ -134,5 +153,5 @@ class EdgeSource:
     def columns(self) -> dict[str, str]:
         """Names of the columns that are read, by what they are for."""
         if self.layout is None:
-            return {"left": "lines", "right": "neighbours"}
+            return dict(zip(("left", "right"), SIDES[self.format], strict=True))
         return {role: self.layout.names[at] for role, at in self.layout.wanted.items()}

@@ -12,19 +12,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.formats.columns import EXAMPLES
+from bicliq.pipeline.formats.columns import SAMPLE, wants_weight
 from bicliq.pipeline.formats.files import Files
-from bicliq.pipeline.formats.parquet import BATCH_ROWS, text_sides, typed_batches, typed_layout
+from bicliq.pipeline.formats.frame_matrix import matrix_table
+from bicliq.pipeline.formats.in_python import array_of_values, basket_columns
+from bicliq.pipeline.formats.parquet import BATCH_ROWS, is_list, text_sides, typed_batches, typed_layout
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
-from bicliq.pipeline.formats.words import brief, shown
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import shown
 
 KINDS = (
     "a path, a glob, a pandas, Polars, Dask or cuDF frame, an Arrow table or stream, a DuckDB relation, a SciPy sparse"
@@ -110,18 +115,30 @@ class Frame:
         Returns the columns at some positions as Arrow.
     head
         Its first rows; None: those of `read`.
+    has_values
+        Whether its columns are left, right and weight, and rows with the weight 0 are no edges.
+    is_table
+        Whether its columns are somebody's own: it may be a matrix.
+    index
+        Names of its rows, where it has some beside its columns.
+    assumed
+        What was taken for granted (`EdgeSource`).
     """
 
     name: str
     columns: tuple[str, ...]
     read: Callable[[Sequence[int]], list[Column]]
     head: Callable[[], Frame] | None = None
+    has_values: bool = False
+    is_table: bool = False
+    index: pa.Array | None = None
+    assumed: tuple[str, ...] = ()
 
     def first_rows(self) -> list[list[str]]:
         """Return some first rows as text, for messages."""
         if self.head is not None:
             return self.head().first_rows()
-        columns = [column[:EXAMPLES].to_pylist() for column in self.read(range(len(self.columns)))]
+        columns = [column[:SAMPLE].to_pylist() for column in self.read(range(len(self.columns)))]
         return [[str(value) for value in row] for row in zip(*columns, strict=True)]
 
 
@@ -166,15 +183,45 @@ def open_table(source: Any, settings: IngestSettings) -> EdgeSource:
         Where it is none of these, has no rows, or does not say which columns are meant.
     """
     frame = _frame_of(source, settings)
-    if settings.format != "auto":
-        raise InputError(f"{frame.name}: a table in memory has no format {settings.format!r}; leave it at auto")
+    kind = settings.format
+    fits = {"matrix": frame.is_table or frame.has_values, "baskets": not frame.is_table, "auto": True}
+    if not fits.get(kind, False):
+        raise InputError(f"{frame.name}: is of no format {kind!r}; leave it at auto")
+    return frame_source(matrix_frame(frame, settings) if kind == "matrix" and frame.is_table else frame, settings)
+
+
+def matrix_frame(frame: Frame, settings: IngestSettings) -> Frame:
+    """The cells of a frame that is a matrix, as an edge table."""
+    table, assumed = matrix_table(
+        frame.name, frame.columns, lambda at: frame.read([at])[0], frame.first_rows(), frame.index, settings
+    )
+    said = (*frame.assumed, *assumed)
+    return Frame(frame.name, tuple(table.column_names), _each(table.column), has_values=True, assumed=said)
+
+
+def frame_source(frame: Frame, settings: IngestSettings, kind: str = "table") -> EdgeSource:
+    """The columns of a frame that are meant, as a source; errors as of `open_table`."""
+    if frame.has_values:
+        named = {"left": "left", "right": "right"} | ({"weight": "weight"} if wants_weight(settings) else {})
+        settings = settings.model_copy(update=named)
     layout = typed_layout(frame.name, settings, frame.columns, frame.first_rows)
+    if frame.has_values:
+        layout = replace(layout, value=len(frame.columns) - 1)
     columns = dict(zip(layout.wanted, frame.read(list(layout.wanted.values())), strict=True))
     table = pa.table({frame.columns[layout.wanted[role]]: column for role, column in columns.items()})
     if table.num_rows == 0:
         raise InputError(f"{frame.name}: has no rows; there is nothing to search")
     kinds = {side: columns[side].type for side in ("left", "right")}
-    return EdgeSource(frame.name, "table", table.nbytes, settings, layout, text_sides(kinds, settings), table=table)
+    return EdgeSource(
+        frame.name,
+        kind,
+        table.nbytes,
+        settings,
+        layout,
+        text_sides(kinds, settings),
+        table=table,
+        assumed=frame.assumed,
+    )
 
 
 def table_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
@@ -183,13 +230,13 @@ def table_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     yield from typed_batches(source, source.table.to_batches(BATCH_ROWS))
 
 
-def from_matrix(matrix: SparseMatrix, left: Sequence[Any], right: Sequence[Any]) -> pa.Table:
+def from_matrix(matrix: SparseMatrix | npt.NDArray[Any], left: Sequence[Any], right: Sequence[Any]) -> pa.Table:
     """Return the entries of a sparse matrix as an edge table with the labels of rows and columns.
 
     Parameters
     ----------
     matrix
-        SciPy sparse matrix or array, shape (len(left), len(right)).
+        SciPy sparse matrix, or a dense array, shape (len(left), len(right)); 0 is no edge.
     left, right
         Labels of the rows and of the columns; none may be there twice.
 
@@ -201,22 +248,26 @@ def from_matrix(matrix: SparseMatrix, left: Sequence[Any], right: Sequence[Any])
     Raises
     ------
     InputError
-        Where shapes differ, labels repeat, or stored entries are 0.
+        Where shapes differ, labels repeat, or entries are NaN.
 
     Examples
     --------
-    >>> import scipy.sparse as sp
-    >>> from_matrix(sp.coo_array([[0, 2], [1, 0]]), ["ann", "bob"], ["jam", "tea"]).to_pylist()[0]
+    >>> from_matrix([[0, 2], [1, 0]], ["ann", "bob"], ["jam", "tea"]).to_pylist()[0]
     {'left': 'ann', 'right': 'tea', 'weight': 2}
     """
-    frame = _matrix_frame(_called(matrix), matrix)
+    called = _called(matrix)
+    frame = _matrix_frame(called, matrix)
     *ends, weight = frame.read(range(3))
+    if weight.null_count:
+        raise InputError(f"{called}: {weight.null_count:,} entries are NaN; write 0 for no edge, or a number")
+    ties = pc.not_equal(pc.cast(weight, pa.float64()), 0)
+    ends, weight = [end.filter(ties) for end in ends], weight.filter(ties)
     columns = {}
     for at, (side, labels) in enumerate((("left", left), ("right", right))):
-        size = matrix.shape[at]
+        size = np.shape(matrix)[at]
         if len(labels) != size:
             raise InputError(f"{frame.name}: {len(labels):,} {side} labels for {size:,} of the matrix; give one each")
-        values = _of_values(frame.name, side, labels)
+        values = array_of_values(frame.name, side, labels)
         if len(values.unique()) != size:
             raise InputError(f"{frame.name}: some {side} labels are there twice; two vertices would become one")
         columns[side] = values.take(ends[at])
@@ -248,11 +299,17 @@ LIBRARIES = {
 }
 
 
+SERIES = ("pandas Series", "Polars Series", "Arrow Array")
+"""What one column is called."""
+
+
 def _called(source: Any) -> str:
     """What a table in memory is, for messages."""
     kind, room = type(source).__name__, type(source).__module__.split(".")[0]
     if room in LIBRARIES:
         return f"{LIBRARIES[room]} {kind}"
+    if isinstance(source, pa.Array | pa.ChunkedArray):
+        return "Arrow Array"
     if hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__"):
         return {"pyarrow": "Arrow table", "duckdb": "DuckDB relation"}.get(room.lstrip("_"), f"Arrow stream ({kind})")
     return "baskets by name" if isinstance(source, Mapping) else f"{kind} of baskets"
@@ -265,40 +322,86 @@ def _frame_of(source: Any, settings: IngestSettings) -> Frame:
     if name in ("Dask DataFrame", "Dask-cuDF DataFrame"):
         return _dask_frame(name, source, settings)
     if name == "cuDF DataFrame":
-        return _arrow_frame(name, source.to_arrow())
+        return arrow_frame(name, source.to_arrow())
     if name == "Polars LazyFrame":
         source = source.collect()
+    if name in SERIES:
+        return _series_frame(name, source, settings)
     if hasattr(source, "__arrow_c_stream__"):
-        return _arrow_frame(name, pa.table(source))
+        return arrow_frame(name, pa.table(source))
     if hasattr(source, "__arrow_c_array__"):
-        return _arrow_frame(name, pa.table(pa.record_batch(source)))
-    if hasattr(source, "tocoo"):
+        return arrow_frame(name, pa.table(pa.record_batch(source)))
+    if hasattr(source, "tocoo") or (isinstance(source, np.ndarray) and settings.format == "matrix"):
         return _matrix_frame(name, source)
     if hasattr(source, "nodes") and hasattr(source, "edges"):
         return _network_frame(name, source, settings)
-    if isinstance(source, Mapping) or (isinstance(source, Sequence) and not isinstance(source, bytes | bytearray)):
-        return _baskets_frame(name, source)
+    if isinstance(source, Mapping) or (
+        isinstance(source, Sequence) and not isinstance(source, str | bytes | bytearray)
+    ):
+        return _python_frame(name, basket_columns(name, source, settings))
     raise InputError(f"edges: {_hint(source)}; give {KINDS}")
+
+
+def _series_frame(name: str, series: Any, settings: IngestSettings) -> Frame:
+    """A column of lists: its index, or numbers of rows, are left, what is in them right."""
+    values = series.to_arrow() if name == "Polars Series" else series
+    if name == "pandas Series":
+        return _python_frame(name, basket_columns(name, series, settings))
+    if not is_list(values.type):
+        raise InputError(f"{name}: is one column of type {values.type}; an edge table has two, and baskets are lists")
+    return arrow_frame(name, pa.table({"left": pa.array(np.arange(len(values))), "right": values}))
 
 
 def _hint(source: Any) -> str:
     """Why something is no edge table, and what makes one of it."""
     kind = f"{type(source).__module__.split('.')[0]}.{type(source).__name__}"
     if kind == "numpy.ndarray":
-        return "a NumPy array says not what it holds: a matrix is scipy.sparse.coo_array(array)"
+        return "a NumPy array says not what it holds: format = 'matrix' takes rows as left and columns as right"
     if hasattr(source, "compute"):
         return f"{kind} is computed first, with .compute(), or written to a folder of Parquet files"
     return f"{kind} is no edge table"
 
 
-def _arrow_frame(name: str, table: pa.Table) -> Frame:
-    return Frame(name, tuple(table.column_names), _each(table.column))
+def arrow_frame(name: str, table: pa.Table) -> Frame:
+    """An Arrow table, whose columns may be chosen."""
+    return Frame(name, tuple(table.column_names), _each(lambda at: _without_views(table.column(at))), is_table=True)
+
+
+def _without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column without views of text or bytes, which functions of Arrow do not take."""
+    kind = _plain_text(column.type)
+    if kind == column.type:
+        return column
+    if not pa.types.is_dictionary(kind):
+        return column.cast(kind)
+    parts = [
+        pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(kind.value_type)) for part in column.chunks
+    ]
+    return pa.chunked_array(parts, pa.dictionary(kind.index_type, kind.value_type))
+
+
+def _plain_text(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        return pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary()
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _plain_text(kind.value_type))
+    if is_list(kind) and _plain_text(kind.value_type) != kind.value_type:
+        return pa.large_list(_plain_text(kind.value_type))
+    return kind
 
 
 def _pandas_frame(name: str, frame: Any) -> Frame:
     """A pandas frame, of which only the columns that are meant are converted."""
     columns = tuple(str(column) for column in frame.columns)
-    return Frame(name, columns, _each(lambda at: _of_values(name, columns[at], frame.iloc[:, at])))
+    numbered = type(frame.index).__name__ == "RangeIndex"
+    return Frame(
+        name,
+        columns,
+        _each(lambda at: array_of_values(name, columns[at], frame.iloc[:, at])),
+        head=None if len(frame) <= SAMPLE else lambda: _pandas_frame(name, frame.iloc[:SAMPLE]),
+        is_table=True,
+        index=None if numbered else array_of_values(name, "index", frame.index),
+    )
 
 
 def _dask_frame(name: str, frame: Any, settings: IngestSettings) -> Frame:
@@ -309,24 +412,26 @@ def _dask_frame(name: str, frame: Any, settings: IngestSettings) -> Frame:
         return some.read(range(len(positions)))
 
     def head() -> Frame:
-        return _frame_of(frame.get_partition(0).compute().head(EXAMPLES), settings)
+        return _frame_of(frame.get_partition(0).compute().head(SAMPLE), settings)
 
-    return Frame(name, tuple(str(column) for column in frame.columns), read, head)
+    return Frame(name, tuple(str(column) for column in frame.columns), read, head, is_table=True)
 
 
 def _matrix_frame(name: str, matrix: Any) -> Frame:
-    """The entries of a sparse matrix: rows are left, columns are right."""
-    if len(matrix.shape) != 2:
-        raise InputError(f"{name}: has the shape {matrix.shape}; an edge table is a matrix of two dimensions")
-    entries = matrix.tocoo()
-    zeros = int((entries.data == 0).sum())
-    if zeros:
-        raise InputError(
-            f"{name}: {zeros:,} of {len(entries.data):,} stored entries are 0, and whether these are edges is not said;"
-            " remove them with .eliminate_zeros(), or store 1"
-        )
-    columns = (entries.row, entries.col, entries.data)
-    return Frame(name, ("left", "right", "weight"), _each(lambda at: pa.array(columns[at])))
+    """Entries of a sparse matrix, what is not 0 of a dense one: rows left, columns right."""
+    if hasattr(matrix, "tocoo"):
+        entries = matrix.tocoo()
+        shape, columns = matrix.shape, {"left": entries.row, "right": entries.col, "weight": entries.data}
+    else:
+        dense = np.asarray(matrix)
+        shape = dense.shape
+        if dense.dtype.kind not in "biuf":
+            raise InputError(f"{name}: holds values of type {dense.dtype}; a matrix has numbers")
+        places = np.nonzero(dense)
+        columns = dict(zip(("left", "right", "weight"), (*places, dense[places]), strict=False))
+    if len(shape) != 2:
+        raise InputError(f"{name}: has the shape {shape}; an edge table is a matrix of two dimensions")
+    return _python_frame(name, columns)
 
 
 def _network_frame(name: str, network: Any, settings: IngestSettings) -> Frame:
@@ -334,7 +439,7 @@ def _network_frame(name: str, network: Any, settings: IngestSettings) -> Frame:
     attributes = [attribute for attribute in (settings.weight, settings.time) if attribute is not None]
     rows = [(*ends, *map(told.get, attributes)) for *ends, told in _sided(name, network, settings)]
     columns = ("left", "right", *attributes)
-    return Frame(name, columns, _each(lambda at: _of_values(name, columns[at], [row[at] for row in rows])))
+    return Frame(name, columns, _each(lambda at: array_of_values(name, columns[at], [row[at] for row in rows])))
 
 
 def _sided(name: str, network: Any, settings: IngestSettings) -> Iterator[tuple[Any, Any, Any]]:
@@ -352,48 +457,12 @@ def _sided(name: str, network: Any, settings: IngestSettings) -> Iterator[tuple[
             )
 
 
-def _baskets_frame(name: str, baskets: Any) -> Frame:
-    """Baskets: their numbers from 0 or their names are left, what is in them is right."""
-    named = list(baskets.items()) if isinstance(baskets, Mapping) else list(enumerate(baskets))
-    for basket, items in named:
-        if isinstance(items, str | bytes) or not isinstance(items, Iterable):
-            raise InputError(
-                f"{name}: basket {shown(basket)} is {shown(items)}, and not a list of items; a basket of one item is"
-                f" [{shown(items)}]"
-            )
-    if named and all(isinstance(items, tuple) and len(items) == 2 for _, items in named):
-        raise InputError(
-            f"{name}: each is a tuple of two, which may be a basket of two items or an edge; give baskets as lists, and"
-            " edges as a frame: pandas.DataFrame(edges, columns=['left', 'right'])"
-        )
-    pairs = [(basket, item) for basket, items in named for item in items]
-    columns = ("left", "right")
-    return Frame(name, columns, _each(lambda at: _of_values(name, columns[at], [pair[at] for pair in pairs])))
-
-
-# ---- columns of Python values --------------------------------------------------------------------
-
-
-def _of_values(name: str, column: str, values: Any) -> Any:
-    """A column of Python or pandas values as Arrow; NaN means missing, as in pandas."""
-    try:
-        found = pa.array(values, from_pandas=True)
-    except (pa.ArrowException, OverflowError) as error:
-        raise InputError(f"{name}, {_mixed(column, values) or f'column {column}: {brief(error)}'}") from None
-    return found
-
-
-def _mixed(column: str, values: Any) -> str | None:
-    """Where the type of a column changes, in words; None where it does not."""
-    first: Any = None
-    for row, value in enumerate(values):
-        if value is None or value != value:  # NaN is missing
-            continue
-        if first is not None and type(value) is not type(first):
-            kinds = type(value).__name__, type(first).__name__
-            return (
-                f"row {row}, column {column}: {shown(value)} is of type {kinds[0]}, and those before it are {kinds[1]};"
-                f" make them one type, as with str"
-            )
-        first = value if first is None else first
-    return None
+def _python_frame(name: str, columns: Mapping[str, Any]) -> Frame:
+    """Columns of Python values; a weight that comes with them says which rows are edges."""
+    names = tuple(columns)
+    return Frame(
+        name,
+        names,
+        _each(lambda at: array_of_values(name, names[at], columns[names[at]])),
+        has_values="weight" in names,
+    )

@@ -12,7 +12,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -26,7 +26,7 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.blocks import Block, blocks
 from bicliq.pipeline.formats.encoded import open_text
 from bicliq.pipeline.formats.fields import NEWLINE, QUOTE, RETURN, quotes_are_regular
-from bicliq.pipeline.formats.labels import may_read_otherwise, plain_numbers
+from bicliq.pipeline.formats.labels import may_read_otherwise, plain_numbers, tidy
 from bicliq.pipeline.formats.problems import (
     COMMENTS,
     find_problem,
@@ -38,7 +38,9 @@ from bicliq.pipeline.formats.problems import (
 )
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource, Layout
 from bicliq.pipeline.formats.times import unix_seconds
-from bicliq.pipeline.formats.words import brief, shown
+from bicliq.pipeline.words import brief, shown, time_cure
+
+FLOAT = pa.float64()
 
 MOST_THREADS = 8
 """Blocks parsed at once, at most: each takes some 50 MiB, and more than so many wait for the file
@@ -50,17 +52,30 @@ def text_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     layout, settings = source.layout, source.settings
     assert layout is not None
     parser = _Parser(source, layout, set(source.text_sides))
-    rows = 0
+    rows, above = 0, _comments_above(source, layout)
     with open_text(source.uri, settings.encoding) as file:
         found = blocks(file, source.uri, layout.skip, settings.quotes and settings.multiline)
         for batch in _in_order(parser.parse, found):
             rows += batch.edges.num_rows + batch.ragged
+            if above:
+                batch = replace(batch, noted={**batch.noted, "comments": batch.noted.get("comments", 0) + above})
+                above = 0
             yield batch
     if layout.rows is not None and rows != layout.rows:
         raise InputError(
             f"{source.uri}, line {layout.skip}: declares {layout.rows} entries, but {rows} follow; the file is cut off,"
             " or its head is wrong: fetch it again, or mend the head"
         )
+
+
+def _comments_above(source: EdgeSource, layout: Layout) -> int:
+    """Comments between the lines that are skipped and the first row."""
+    if source.settings.comment is None:
+        return 0
+    mark = source.settings.comment.encode()
+    with open_text(source.uri, source.settings.encoding) as file:
+        lines = [file.readline() for _ in range(layout.skip)]
+    return sum(line.startswith(mark) for line in lines[source.settings.skip :])
 
 
 def _in_order(parse: Callable[[Block], EdgeBatch], found: Iterable[Block]) -> Iterator[EdgeBatch]:
@@ -96,18 +111,32 @@ class _Parser:
 
     def parse(self, block: Block) -> EdgeBatch:
         """Turn a block into a batch, or raise an `InputError` for its first bad line."""
-        lines = self._lines(block)
+        rows, comments = self._without_comments(block)
+        lines = self._lines(rows)
         try:
-            columns, ragged = self._columns(lines)
+            columns, ragged, stripped = self._columns(lines)
         except pa.ArrowInvalid as error:
             locate(self.source, block, brief(error))
         self._check_rows(lines, block, len(columns["left"]) + ragged)
+        if "value" in columns:
+            columns["value"] = pc.if_else(pc.is_nan(columns["value"]), None, columns["value"])
+            if self.layout.weight == self.layout.value:
+                columns["weight"] = columns["value"]
         self._check_values(columns, block)
         if "time" in columns:
             columns["time"] = self._seconds(columns["time"], block)
-        return EdgeBatch(pa.record_batch(columns), partial(line_of, self.source, block), ragged)
+        noted = {name: n for name, n in (("stripped", stripped), ("comments", comments)) if n}
+        return EdgeBatch(pa.record_batch(columns), partial(line_of, self.source, block), ragged, noted)
 
     # ---- lines -----------------------------------------------------------------------------------
+
+    def _without_comments(self, block: Block) -> tuple[Block, int]:
+        """The rows without lines that begin with the mark of comments, and how many these are."""
+        mark = (self.source.settings.comment or "").encode()
+        if not mark or b"\n" + mark not in block.framed:
+            return block, 0
+        rows, comments = re.subn(rb"(?m)^" + re.escape(mark) + rb".*\n", b"", block.framed[1:])
+        return Block(b"\n" + rows, block.line), comments
 
     def _lines(self, block: Block) -> Block:
         """Lines that Arrow reads as they are meant.
@@ -147,34 +176,46 @@ class _Parser:
 
     # ---- columns ---------------------------------------------------------------------------------
 
-    def _columns(self, lines: Block) -> tuple[dict[str, pa.Array], int]:
+    def _columns(self, lines: Block) -> tuple[dict[str, pa.Array], int, int]:
         """Columns by what they are for, ids as numbers where all are plain ones, else as text.
 
-        And ragged lines.
+        And ragged lines, and labels that had blanks around them.
         """
         numbers = {"left", "right"} - self.text
-        if self.layout.ids != "labels" or not numbers:
-            return self._read(lines, numbers)
-        if not may_read_otherwise(lines.framed, self.layout.delimiter or ""):
-            try:
-                return self._read(lines, numbers)
-            except pa.ArrowInvalid as error:
-                if "CSV conversion error to int64" not in str(error):
-                    raise
-        columns, ragged = self._read(lines, set())
-        for side in numbers:
-            found = plain_numbers(columns[side])
-            if found is None:
-                self.text.add(side)
-            else:
-                columns[side] = found
-        return columns, ragged
+        if self.layout.ids != "labels":
+            return *self._read(lines, numbers), 0
+        plain = not numbers or not may_read_otherwise(lines.framed, self.layout.delimiter or "")
+        try:
+            columns, ragged = self._read(lines, numbers if plain else set())
+        except pa.ArrowInvalid as error:
+            if "CSV conversion error to" not in str(error):
+                raise
+            columns, ragged = self._read(lines, set(), weights=pa.string())
+        stripped = 0
+        for role, column in columns.items():
+            if pa.types.is_string(column.type):
+                columns[role], changed = tidy(column, self.source.settings)
+                stripped += changed if role in ("left", "right") else 0
+        self._find_numbers(columns, numbers)
+        return columns, ragged, stripped
 
-    def _read(self, lines: Block, numbers: set[str]) -> tuple[dict[str, pa.Array], int]:
+    def _find_numbers(self, columns: dict[str, pa.Array], sides: set[str]) -> None:
+        """Turn columns of text to numbers where all of it is numbers."""
+        for side in sides:
+            if pa.types.is_string(columns[side].type):
+                found = plain_numbers(columns[side])
+                if found is None:
+                    self.text.add(side)
+                else:
+                    columns[side] = found
+        if "weight" in columns:
+            columns["weight"] = pc.cast(columns["weight"], pa.float64())
+
+    def _read(self, lines: Block, numbers: set[str], weights: pa.DataType = FLOAT) -> tuple[dict[str, pa.Array], int]:
         """Let Arrow parse lines; ids are numbers on the given sides, and text on the others."""
         layout, settings = self.layout, self.source.settings
         kinds = {side: pa.int64() if side in numbers else pa.string() for side in ("left", "right")}
-        kinds |= {"weight": pa.float64(), "time": pa.string()}
+        kinds |= {"weight": weights, "value": pa.float64(), "time": pa.string()}
         names = {role: str(at) for role, at in layout.wanted.items()}
         if not lines.data.strip(b"\r\n"):
             return {role: pa.array([], kinds[role]) for role in names}, 0
@@ -194,7 +235,7 @@ class _Parser:
             ),
             convert_options=pacsv.ConvertOptions(
                 column_types={at: kinds[role] for role, at in names.items()},
-                include_columns=list(names.values()),
+                include_columns=list(dict.fromkeys(names.values())),
                 null_values=["", *self._null_words(numbers)],
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
@@ -218,7 +259,7 @@ class _Parser:
         for role, column in columns.items():
             if column.null_count and self.source.settings.nulls == "error":
                 locate(self.source, block, f"a {role} is missing")
-            if role == "weight" and not pc.all(pc.is_finite(column)).as_py():
+            if role in ("weight", "value") and not pc.all(pc.is_finite(column), min_count=0).as_py():
                 locate(self.source, block, "a weight is not finite")
             if role in ("left", "right") and self.layout.ids != "labels":
                 limits = pc.min_max(column).as_py()
@@ -234,7 +275,7 @@ class _Parser:
             row = first_failing(unix_seconds, times)
             raise InputError(
                 f"{line_of(self.source, block, row)}, column {self.source.columns['time']} (time):"
-                f" {shown(times[row].as_py())} is neither Unix seconds nor an ISO date ({brief(error)}); mend it, or"
+                f" {shown(times[row].as_py())} is neither Unix seconds nor an ISO date ({brief(error)}); {time_cure(times[row].as_py())}, or"
                 " leave out since, until and window"
             ) from None
 

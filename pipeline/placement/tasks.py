@@ -18,7 +18,7 @@ from typing import Any
 
 from bicliq.kernels import available_threads
 from bicliq.pipeline.errors import BicliqError, may_heal, sentence
-from bicliq.pipeline.events import LOGGER, Message, passed_on, tell
+from bicliq.pipeline.events import LOGGER, Message, passed_on, tell, warn
 from bicliq.pipeline.placement.stopping import stopped_when_cancelled
 from bicliq.pipeline.placement.work import metrics_on
 
@@ -234,6 +234,7 @@ class _Workers:
         self._client = client
         self.slots = Slots.of(_slots_by_host(client))
         self._looked = self._seen = time.monotonic()
+        self._waited_for = False
 
     def heard(self) -> None:
         """Note that a task was heard of."""
@@ -252,12 +253,15 @@ class _Workers:
             return False
         self._looked, before = now, self.slots.all
         if by_host := _slots_by_host(self._client):
-            self.slots, self._seen = Slots.of(by_host), now
+            self.slots, self._seen, self._waited_for = Slots.of(by_host), now, False
         elif now - self._seen >= WORKERLESS_SECONDS:
             raise BicliqError(
                 f"the cluster has had no worker for {WORKERLESS_SECONDS:.0f} s; start workers and run the same command"
                 " again: what is committed is kept"
             )
+        elif not self._waited_for:
+            self._waited_for = True
+            warn("waiting for workers", scheduler=self._client.scheduler.address, seconds=WORKERLESS_SECONDS)
         return self.slots.all != before
 
 

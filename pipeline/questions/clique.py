@@ -72,7 +72,9 @@ class CliqueQuestion:
         if not 1 <= self.min_shared < 2**31:
             raise InputError(f"min_shared is {self.min_shared}; it must be at least 1, and below 2**31")
         if self.project is None and self.min_shared != 1:
-            raise InputError(f"min_shared is {self.min_shared}, but nothing is projected; add --project left or right")
+            raise InputError(
+                f"min_shared is {self.min_shared}, but nothing is projected; add project = 'left' or 'right'"
+            )
         if self.time_limit is not None and not self.time_limit > 0:
             raise InputError(f"time_limit is {self.time_limit}; it must be a number of seconds above 0")
 

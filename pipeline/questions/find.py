@@ -126,16 +126,16 @@ class FindAsked:
         has_weights = self.left_weights is not None or self.right_weights is not None
         if self.by == "weight" and not has_weights and column is None:
             raise InputError(
-                "--by weight needs weights: of members, in files (--left-weights, --right-weights), or of edges, in a"
-                " column of the table (--weight)"
+                "by = 'weight' needs weights: of members (left_weights, right_weights), or of edges, in a column of the"
+                " table (weight)"
             )
         if self.by != "weight" and has_weights:
-            raise InputError(f"weights are for --by weight, not for --by {self.by}")
+            raise InputError(f"weights are for by = 'weight', not for by = {self.by!r}")
         if self.by != "surprise" and self.min_surprise is not None:
-            raise InputError(f"--min-surprise is for --by surprise, not for --by {self.by}")
+            raise InputError(f"min_surprise = {self.min_surprise} is for by = 'surprise', not for by = {self.by!r}")
         if self.diverse and (self.by not in ("edges", "surprise", "weight") or has_weights):
-            what = "weights of members" if has_weights else f"--by {self.by}"
-            raise InputError(f"--diverse is for edges, surprise and weights of edges, not for {what}")
+            what = "weights of members" if has_weights else f"by = {self.by!r}"
+            raise InputError(f"diverse = true is for edges, surprise and weights of edges, not for {what}")
         if self.time_limit is not None and not self.time_limit > 0:
             raise InputError(f"time_limit is {self.time_limit}; it must be a number of seconds above 0")
         for side, least, most in (
@@ -143,11 +143,11 @@ class FindAsked:
             ("right", search.min_right, self.max_right),
         ):
             if most is not None and least > most:
-                raise InputError(f"--min-{side} {least} is above --max-{side} {most}; no group can be both")
+                raise InputError(f"min_{side} = {least} is above max_{side} = {most}; no group can be both")
         if self.max_left and self.max_right and search.min_edges > self.max_left * self.max_right:
             raise InputError(
-                f"--min-edges {search.min_edges} is above {self.max_left * self.max_right}, which is what --max-left"
-                f" {self.max_left} and --max-right {self.max_right} allow"
+                f"min_edges = {search.min_edges} is above {self.max_left * self.max_right}, which is what max_left ="
+                f" {self.max_left} and max_right = {self.max_right} allow"
             )
 
     @property
@@ -195,7 +195,8 @@ def find_in_table(
         ``groups``: a list of left, right (labels), n_left, n_right, value; the best first; with
         `diverse` value is what a group adds, and covered and share are the edges that it and those
         before it hold together, and their share of all edges of the table. Further proven, by,
-        diverse, left_out (vertices that each restriction left out), n_left, n_right, n_edges, side,
+        diverse, left_out (vertices that each restriction left out), why_none (why no group can be
+        an answer), n_left, n_right, n_edges, side,
         nodes, backend, threads, seconds, the `account` of the table, and report, where a page was
         asked for.
 
@@ -327,6 +328,7 @@ def _find(
             for side, ids in (("left", part.left_ids), ("right", part.right_ids))
         },
         "left_out": part.left_out,
+        "why_none": part.why_none,
         "n_left": graph.n_left,
         "n_right": graph.n_right,
         "n_edges": graph.n_edges,

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.files import read_lines
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.store.labels import nearest, place_of
+from bicliq.pipeline.words import shown
 
 Flags = npt.NDArray[np.bool_]
 SIDES = ("left", "right")
@@ -32,6 +33,10 @@ class Part:
         Arrow arrays (int64 or string) of the labels.
     weight
         float64, a weight an edge, in the order of the graph's edges; None where there is none.
+    left_out
+        Vertices that each restriction left out.
+    why_none
+        Why no group can be an answer; None: some may be.
     """
 
     graph: BipartiteGraph
@@ -39,6 +44,7 @@ class Part:
     right_ids: pa.Array
     weight: npt.NDArray[np.float64] | None = None
     left_out: dict[str, int] = field(default_factory=dict)
+    why_none: str | None = None
 
     def __post_init__(self) -> None:
         self.kept = {"left": np.ones(self.graph.n_left, np.bool_), "right": np.ones(self.graph.n_right, np.bool_)}
@@ -60,7 +66,8 @@ class Part:
             places = {side: place for side in SIDES if (place := self._place(side, label)) is not None}
             if not places:
                 where = f"{labels}, line {number}" if isinstance(labels, str) else "within"
-                raise InputError(f"{where}: {label!r} is no label of either side; name labels of the table")
+                near = self._nearest(label, *SIDES)
+                raise InputError(f"{where}: {label!r} is no label of either side; name labels of the table{near}")
             for side, place in places.items():
                 named[side][place] = True
         for side in SIDES:
@@ -70,12 +77,18 @@ class Part:
     def contain(self, labels: tuple[str, ...]) -> None:
         """Keep what is joined to all of these members: the subgraph that they span."""
         whole = {side: self.kept[side].copy() for side in SIDES}
-        for label in labels:
-            side, place = self._member(label)
+        members = [(label, *self._member(label)) for label in labels]
+        for label, side, place in members:
             if not whole[side][place]:
-                raise InputError(f"--containing {label!r}: other options leave this member out")
+                raise InputError(f"containing = {label!r}: other options leave this member out")
             other = "right" if side == "left" else "left"
             self._leave("containing", other, self._neighbours(side, place))
+        apart = [label for label, side, place in members if not self.kept[side][place]]
+        if apart:
+            others = ", ".join(shown(label) for label in labels if label != apart[0])
+            self.why_none = f"{shown(apart[0])} is not joined to all of {others}, so no group holds these members"
+            for side in SIDES:
+                self._leave("containing", side, np.zeros(len(self.kept[side]), np.bool_))
 
     def weights(self, side: str, of: str | Mapping[Any, float] | None) -> npt.NDArray[np.float64] | None:
         """Weights of a side: of a file or by label; vertices that are not listed weigh 0."""
@@ -88,9 +101,10 @@ class Part:
     def _given_weights(self, side: str, by_label: Mapping[Any, float]) -> tuple[npt.NDArray[np.float64], Flags]:
         weights, listed = np.zeros(len(self.kept[side])), np.zeros(len(self.kept[side]), np.bool_)
         for label, weight in by_label.items():
-            place = self._place(side, str(label))
+            place = self._place(side, label)
             if place is None:
-                raise InputError(f"{side}_weights: {label!r} is no {side} label of this table")
+                near = self._nearest(label, side)
+                raise InputError(f"{side}_weights: {label!r} is no {side} label of this table{near}")
             weights[place], listed[place] = weight, True
         return weights, listed
 
@@ -104,7 +118,8 @@ class Part:
                 wrong = (
                     "is listed twice" if place is not None and listed[place] else f"is no {side} label and its weight"
                 )
-                raise InputError(f"{path}, line {number}: {line!r} {wrong}; write LABEL,WEIGHT, each label once")
+                near = "" if label is None or place is not None else self._nearest(label, side)
+                raise InputError(f"{path}, line {number}: {line!r} {wrong}; write LABEL,WEIGHT, each label once{near}")
             weights[place], listed[place] = value, True
         return weights, listed
 
@@ -156,21 +171,15 @@ class Part:
         if len(found) == 1:
             return found[0]
         if found:
-            raise InputError(f"--containing {label!r} is a label of both sides; say 'left:{label}' or 'right:{label}'")
-        raise InputError(f"--containing {label!r} is no label of either side of this table")
+            raise InputError(f"containing = {label!r} is a label of both sides; say 'left:{label}' or 'right:{label}'")
+        near = self._nearest(label, *SIDES)
+        raise InputError(f"containing = {label!r} is no label of either side of this table{near}")
 
-    def _place(self, side: str, label: str) -> int | None:
-        ids = self._ids[side]
-        value: Any = label
-        if pa.types.is_integer(ids.type):
-            try:
-                value = int(label)
-            except ValueError:
-                return None
-            if not -(2**63) <= value < 2**63:
-                return None
-        place = pc.index(ids, pa.scalar(value, ids.type)).as_py()
-        return None if place < 0 else int(place)
+    def _place(self, side: str, label: object) -> int | None:
+        return place_of(label, self._ids[side])
+
+    def _nearest(self, label: object, *sides: str) -> str:
+        return nearest(label, *(self._ids[side] for side in sides))
 
 
 def read_weights(path: str) -> dict[str, float]:
@@ -202,7 +211,7 @@ def read_weights(path: str) -> dict[str, float]:
 def _label_and_weight(line: str) -> tuple[str | None, float | None]:
     """Label, comma or tab, number: each None where it is not there."""
     label, separator, text = line.rpartition("\t" if "\t" in line else ",")
-    return label.strip() if separator else None, _number(text)
+    return label if separator else None, _number(text)
 
 
 def _number(text: str) -> float | None:

@@ -26,6 +26,7 @@ Rows = Iterable[tuple[str, str]]
 
 DROPPED = {
     "dropped_nulls": "a value was missing",
+    "dropped_by_value": "0, or below the least value of a cell",
     "dropped_self_labels": "both labels were equal",
     "dropped_by_weight": "below the least weight",
     "dropped_by_time": "before since, or from until on",

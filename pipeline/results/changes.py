@@ -22,7 +22,7 @@ from bicliq.pipeline.results.counterparts import counterparts
 from bicliq.pipeline.store.biclique_reader import Int64s
 from bicliq.pipeline.store.bicliques import SCHEMA
 from bicliq.pipeline.store.choice import EVERYTHING, Choice
-from bicliq.pipeline.store.labels import read_hashes
+from bicliq.pipeline.store.labels import nearest, read_hashes
 from bicliq.pipeline.store.results import Run, open_run
 from bicliq.pipeline.store.versions import Layer, hashes_of, layers_of, net_changes
 from bicliq.pipeline.store.worth import Surprise
@@ -48,6 +48,8 @@ class Changes:
         The runs; as a rule two versions of one.
     choice
         Sizes of what is wanted.
+    unchanged
+        Files that an update of `after` took last, and that changed nothing; both runs are then one.
 
     Notes
     -----
@@ -73,6 +75,7 @@ class Changes:
     before: Run
     after: Run
     choice: Choice = EVERYTHING
+    unchanged: tuple[str, ...] = ()
 
     @cached_property
     def appeared(self) -> pa.Table:
@@ -137,6 +140,7 @@ class Changes:
         return {
             "before": self.before.run,
             "after": self.after.run,
+            "unchanged": list(self.unchanged),
             "n_appeared": self.count("appeared"),
             "n_vanished": self.count("vanished"),
             "appeared": self.top("appeared", k, by, weights),
@@ -226,7 +230,9 @@ class Changes:
             asked = pa.array(list(by_label), pa.string())
             unknown = asked.filter(pc.invert(pc.is_in(asked, value_set=pa.concat_arrays(known))))
             if len(unknown):
-                raise InputError(f"weights: {unknown[0].as_py()!r} is no {side} label of either run; leave it out")
+                label = unknown[0].as_py()
+                near = nearest(label, *known)
+                raise InputError(f"weights: {label!r} is no {side} label of either run; leave it out{near}")
 
     @cached_property
     def _found(self) -> dict[Kind, pa.Table]:
@@ -254,8 +260,19 @@ class Changes:
 
 
 def changes_between(after: Run, before: str | None = None, choice: Choice = EVERYTHING) -> Changes:
-    """Return what changed from a run (by default the parent of the other) to another one."""
-    parent = after.folder.read_record("run.json").get("parent")
+    """Return what changed from a run (by default the parent of the other) to another one.
+
+    Where an update came last that changed nothing, that is what is returned by default.
+    """
+    asked = after.folder.read_record("run.json")
+    parent, own = asked.get("parent"), (after.run, asked.get("compacts"))
+    last = [
+        key
+        for key, entry in asked.get("taken", {}).items()
+        if entry["version"] in own and not entry.get("changed", True)
+    ]
+    if before is None and last:
+        return Changes(after, after, choice, tuple(key.split(" ", 2)[2] for key in last))
     if before is None and parent is None:
         raise InputError(f"{after.folder.uri}: it is no version of another run; name the run to compare it with")
     if before is None and not after.store.run(str(parent)).exists():

@@ -97,8 +97,8 @@ def export(
     Raises
     ------
     InputError
-        Where the format is not known or cannot be so, the file is there already, or a label cannot
-        be written.
+        Where the run is not published: there is more to come. Where the format is not known or
+        cannot be so, the file is there already, or a label cannot be written.
     StorageError
         Where the file cannot be written; what was there before is still there.
 
@@ -113,6 +113,11 @@ def export(
     kind = format or _format_of(place)
     if long and kind in ("graphml", "duckdb"):
         raise InputError(f"{place}: {kind} holds members in a form of its own; leave long out")
+    state = groups.run.state
+    if not state.published:
+        raise InputError(
+            f"{groups.run.folder.uri}: {state}, so there is more to come; finish it first: bicliq resume {groups.run.run}"
+        )
     system, target = file_system(place)
     if kind in LOCAL and not _is_local(system):
         raise InputError(f"{place}: {LOCAL[kind]} is written to a local disk only; give a path")

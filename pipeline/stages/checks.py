@@ -98,27 +98,38 @@ def check_input(store: Store, run: str, summary: dict[str, Any], asked: CheckSet
         "degree": max(int(profile["max_left_degree"]), int(profile["max_right_degree"])),
         "paths": planned.est_cost,
     }
-    checks = [_judged(name, value, asked) for name, value in values.items()]
+    checks = judge(run, values, asked)
     created = dt.datetime.now(dt.UTC).isoformat()
     listed = [asdict(check) for check in checks]
     about = {"source": source, "rows": rows, "graph": planned.graph, "created": created}
     folder.write_record(CHECKS_RECORD, {**about, "last": last and last["run"], "checks": listed})
-    for check in checks:
-        said = warn if check.state != "pass" else tell
-        facts: dict[str, Any] = {"check": check.name, "state": check.state, "value": check.value}
-        said("input checked", run=run, **facts, warn=check.warn, fail=check.fail)
-    failed = [str(check) for check in checks if check.state == "fail"]
-    if failed and asked.on_fail == "stop":
+    failed = failures(checks, asked)
+    if failed:
         all_the_same = (
             "count with --on-fail flag"
             if folder.read_record("run.json")["asks"] == "counts"
             else f"search it: bicliq resume {run}"
         )
         raise InputError(
-            f"{source}: the input fails its checks: {'; '.join(failed)}; mend the table or the threshold, or, all the"
+            f"{source}: the input fails its checks: {failed}; mend the table or the threshold, or, all the"
             f" same, {all_the_same}"
         )
     return checks
+
+
+def judge(run: str, values: dict[str, float | None], asked: CheckSettings) -> list[Check]:
+    """Compare what was measured with the thresholds, and log what came of it."""
+    checks = [_judged(name, value, asked) for name, value in values.items()]
+    for check in checks:
+        said = warn if check.state != "pass" else tell
+        facts: dict[str, Any] = {"check": check.name, "state": check.state, "value": check.value}
+        said("input checked", run=run, **facts, warn=check.warn, fail=check.fail)
+    return checks
+
+
+def failures(checks: list[Check], asked: CheckSettings) -> str:
+    """Say which checks failed; nothing where none did, or where that is only to be marked."""
+    return "; ".join(str(check) for check in checks if check.state == "fail") if asked.on_fail == "stop" else ""
 
 
 def read_checks(folder: RunFolder) -> list[dict[str, Any]]:

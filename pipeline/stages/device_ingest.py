@@ -204,6 +204,9 @@ class DeviceRows:
         valid = [self.frame[name].notna() for name in self.frame.columns if self.frame[name].has_nulls]
         return reduce(and_, valid) if valid else None
 
+    def valued(self, least: float | None) -> None:
+        """Whether the cell of a matrix is an edge: matrices are read by the CPU."""
+
     def distinct(self) -> Any:
         """Whether the two labels are different text."""
         left, right = self.frame["left"], self.frame["right"]

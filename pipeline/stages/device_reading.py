@@ -34,8 +34,15 @@ PARQUET_CHUNK = 2 << 30
 SAFE_DIGITS = 18
 """Whole numbers of so many digits fit 64 bits."""
 
+BLANKS = "[\\s\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+"""What the CPU strips from the ends of labels, as a pattern."""
+
 EXACT = 2**53
 """Sums of whole numbers up to here are exact in float64, in any order."""
+
+
+READ_HERE = ("csv", "tsv", "parquet", "konect", "snap", "mtx", "table")
+"""Formats that are read on the device, but for tables in memory, of which it is said."""
 
 
 class NotOnDevice(Exception):
@@ -73,8 +80,8 @@ def frames_of(source: EdgeSource) -> Iterator[Any]:
     """
     _refuse_settings(source.settings)
     for part in source.files:
-        if part.format == "adjacency":
-            raise NotOnDevice("adjacency lists are read by the CPU")
+        if part.format not in READ_HERE or part.layout is None or part.layout.value is not None:
+            raise NotOnDevice(f"files of the format {part.format} are read by the CPU")
         if part.table is not None:
             raise NotOnDevice("tables in memory are read by the CPU")
         yield from _parquet_frames(part) if part.format == "parquet" else _text_frames(part)
@@ -89,8 +96,9 @@ def with_text(source: EdgeSource, side: str) -> EdgeSource:
 def _refuse_settings(settings: IngestSettings) -> None:
     if settings.multiline:
         raise NotOnDevice("fields over several lines are read by the CPU")
-    if settings.encoding is not None:
-        raise NotOnDevice("encodings other than UTF-8 are read by the CPU")
+    for name in ("encoding", "comment", "split", "fold"):
+        if getattr(settings, name) is not None:
+            raise NotOnDevice(f"tables are read by the CPU with {name}")
     if not settings.quotes:
         raise NotOnDevice("quotes that are characters are read by the CPU")
 
@@ -121,6 +129,8 @@ def _parquet_frames(source: EdgeSource) -> Iterator[Any]:
 
 def _refuse_types(source: EdgeSource, schema: pa.Schema) -> None:
     """Leave to the CPU ids that are neither text nor 64-bit numbers, or numbers meant as text."""
+    if not set(source.columns.values()) <= set(schema.names):
+        raise NotOnDevice("keys of folders are read by the CPU")
     for side in ("left", "right"):
         kind = schema.field(source.columns[side]).type
         plain = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -136,6 +146,8 @@ def _typed_parquet(frame: Any, source: EdgeSource) -> Any:
         raise NotOnDevice("a value is missing")
     for side in ("left", "right"):
         frame[side] = frame[side].astype("str" if side in source.text_sides else "int64")
+        if side in source.text_sides:
+            _refuse_untidy(frame[side], source.settings)
     if "weight" in frame.columns:
         frame["weight"] = _parquet_weights(frame["weight"])
     if "time" in frame.columns:
@@ -217,8 +229,19 @@ def _parsed(chunk: bytes, source: EdgeSource) -> Any:
         raise NotOnDevice("a line is empty, or a field holds a line break")
     if chunk.count(separator.encode()) != len(frame) * (layout.columns - 1):
         raise NotOnDevice("a line has too many or too few fields")  # cuDF cuts off what is too many
+    for side in ("left", "right") if layout.ids == "labels" else ():
+        _refuse_untidy(frame[wanted[side]], source.settings)
     typed = {role: _typed_text(frame[name], role, source, ascii_only) for role, name in wanted.items()}
     return cudf.DataFrame(typed)
+
+
+def _refuse_untidy(labels: Any, settings: IngestSettings) -> None:
+    """Leave to the CPU labels with blanks around them, and those that mean that there is none."""
+    untidy = labels.isin(["", *settings.null_values])
+    if settings.strip:
+        untidy |= labels.str.match(f"^{BLANKS}|.*{BLANKS}$")
+    if untidy.any():
+        raise NotOnDevice("a label has blanks around it, or means that a value is missing")
 
 
 def _typed_text(column: Any, role: str, source: EdgeSource, ascii_only: bool) -> Any:

@@ -18,10 +18,10 @@ from bicliq.pipeline.stages.window import TimedRows
 from bicliq.pipeline.store.account import DROPPED
 
 POLICIES = (
-    "ids", "duplicates", "ragged", "nulls", "self_labels", "min_weight", "since", "until", "sample",
-    "window",
+    "ids", "duplicates", "ragged", "nulls", "self_labels", "min_weight", "min_value", "since", "until",
+    "sample", "window", "strip", "fold", "split", "comment", "skip", "encoding",
 )  # fmt: skip
-"""Settings that decide which rows stay and what their labels are."""
+"""Settings that decide which rows stay and what their labels are: updates are read alike."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,18 +19,22 @@ import pyarrow.compute as pc
 
 from bicliq.pipeline.columns import column_of, values_of
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.formats import Edges
+from bicliq.pipeline.formats import Edges, open_edges
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
 from bicliq.pipeline.graphs.paths import wedges
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.device_reading import with_text
 from bicliq.pipeline.stages.edge_table import POLICIES, EdgeTable
 from bicliq.pipeline.stages.ingest import GraphRecord, read_edge_table, store_changed, store_table
+from bicliq.pipeline.stages.label_kinds import in_kind, refuse_twins
 from bicliq.pipeline.stages.planned import Plan
 from bicliq.pipeline.stages.uniting import unite_weights
 from bicliq.pipeline.stages.window import TimedRows, read_rows
 from bicliq.pipeline.store.edges import CHANGED, ChangedEdges, EdgeRows, ends_of, keys_of, read_changed, read_edge_rows
 from bicliq.pipeline.store.labels import Hashes, label_hashes, labels_table, read_hashes, read_labels
 from bicliq.pipeline.store.layout import GraphFolder, Store
+
+SIDES = ("left", "right")
 
 DIFFERS = 16
 """A graph is written as what differs from another one while that is less than the 16th part."""
@@ -130,10 +134,10 @@ def extend(
     folder.must_exist()
     known = folder.read_record("graph.json")
     same_policies(folder, known, settings, delete=delete)
-    table = read_edge_table(source, settings, backend=backend, memory_limit=memory_limit)
+    table = read_like(known, source, settings, backend=backend, memory_limit=memory_limit)
     started = time.perf_counter()
     before = _Stored.read(folder, known)
-    ids, places = zip(*map(appended, before.labels, (table.left_ids, table.right_ids)), strict=True)
+    ids, places = zip(*map(appended, SIDES, before.labels, (table.left_ids, table.right_ids)), strict=True)
     if delete:
         ids, places = _without_unknown(before.labels, places)
     else:
@@ -151,7 +155,8 @@ def extend(
     if not len(after):
         raise InputError(f"{table.summary['source']['uri']}: no edge of the graph would be left; nothing was changed")
     summary = {**table.summary, "parent": graph, "deleted" if delete else "inserted": len(changed)}
-    summary["policies"], rows = known["summary"]["policies"], read_rows(folder, known)
+    summary |= {name: known["summary"][name] for name in ("policies", "labels")}
+    rows = read_rows(folder, known)
     if rows is not None:
         rows = rows.where(~np.isin(rows.keys, changed))
         summary["latest"] = rows.latest
@@ -311,12 +316,32 @@ def same_policies(folder: GraphFolder, known: dict[str, Any], settings: IngestSe
         raise InputError(f"{folder.uri}: a table is joined by the policies of its graph, but {said}")
 
 
-def appended(labels: pa.Array, more: pa.Array) -> tuple[pa.Array, Int64s]:
-    """Return labels with new ones at the end, and the id of each of `more`.
+def read_like(known: dict[str, Any], source: Edges, settings: IngestSettings, **how: Any) -> EdgeTable:
+    """Read a table whose ids are numbers or text as those of a graph are, given its record.
+
+    Raises
+    ------
+    InputError
+        As `read_edge_table`, and where a side of numbers gets an id that is none.
+    """
+    opened, kinds = open_edges(source, settings), known["summary"]["labels"]
+    for side in SIDES:
+        if kinds[side] == "text" and opened.layout is not None and opened.layout.ids == "labels":
+            opened = with_text(opened, side)
+    table = read_edge_table(opened, settings, **how)
+    left_ids, right_ids = (
+        in_kind(opened, side, labels, kinds[side])
+        for side, labels in zip(SIDES, (table.left_ids, table.right_ids), strict=True)
+    )
+    return replace(table, left_ids=left_ids, right_ids=right_ids, summary={**table.summary, "labels": kinds})
+
+
+def appended(side: str, labels: pa.Array, more: pa.Array) -> tuple[pa.Array, Int64s]:
+    """Return the labels of a side with new ones at the end, and the id of each of `more`.
 
     Examples
     --------
-    >>> labels, ids = appended(pa.array(["ann", "cid"]), pa.array(["bob", "cid"]))
+    >>> labels, ids = appended("left", pa.array(["ann", "cid"]), pa.array(["bob", "cid"]))
     >>> labels.to_pylist(), ids.tolist()
     (['ann', 'cid', 'bob'], [2, 1])
     """
@@ -327,6 +352,7 @@ def appended(labels: pa.Array, more: pa.Array) -> tuple[pa.Array, Int64s]:
     ids: Int64s = np.full(len(more), -1, np.int64)
     ids[values_of(places.drop_null())] = known
     fresh = ids < 0
+    refuse_twins(side, labels, more.filter(column_of(fresh)))
     ids[fresh] = len(labels) + np.arange(int(fresh.sum()))
     return pa.concat_arrays([labels, more.filter(column_of(fresh))]), ids
 

@@ -34,7 +34,8 @@ def forecast(store: Store, planned: PlanRecord, settings: Settings) -> dict[str,
     planned
         The plan of the run.
     settings
-        `force` searches in any case; a limit of bicliques or bytes bounds what is written.
+        `force` searches in any case, as does a limit of time; one of bicliques or bytes bounds what
+        is written.
 
     Returns
     -------
@@ -60,7 +61,7 @@ def forecast(store: Store, planned: PlanRecord, settings: Settings) -> dict[str,
     if expected["bicliques"] >= MANY and (limit is None or limit >= MANY):
         named = _proposed(expected["would_do"])
         warn("many bicliques are expected", run=planned.run, bicliques=short(expected["bicliques"]), **named)
-    if store.root.is_local and not settings.force:
+    if store.root.is_local and not settings.force and settings.search.time_limit is None:
         share = 1.0 if limit is None else min(1.0, limit / max(expected["bicliques"], 1))
         size = min(share * expected["bytes"], settings.search.max_bytes or math.inf)
         _must_fit(store.root.path, size - sum(of.bytes for of in committed.values()), record)

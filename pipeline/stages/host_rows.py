@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 from bicliq.pipeline.columns import column_of, values_of
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import EdgeBatch
-from bicliq.pipeline.formats.words import shown
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.ingest_policies import no_rows, of_sample
 from bicliq.pipeline.stages.window import cut_to_window
+from bicliq.pipeline.words import shown
 
 
 class KeptRows:
@@ -94,6 +94,15 @@ class HostRows:
         """Whether nothing is missing."""
         valid = [pc.is_valid(column) for column in self.edges.columns if column.null_count]
         return reduce(pc.and_, valid) if valid else None
+
+    def valued(self, least: float | None) -> pa.Array | None:
+        """Whether the cell of a matrix is an edge."""
+        if "value" not in self.edges.schema.names:
+            return None
+        value = self.edges["value"]
+        return (
+            pc.not_equal(value, 0) if least is None else pc.and_(pc.greater_equal(value, least), pc.not_equal(value, 0))
+        )
 
     def distinct(self) -> pa.Array:
         """Whether the two labels are different text."""

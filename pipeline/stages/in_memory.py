@@ -11,13 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bicliq.pipeline.columns import column_of, values_of
-from bicliq.pipeline.formats import Edges, bare_name
+from bicliq.pipeline.events import say
+from bicliq.pipeline.formats import Edges, EdgeSource, bare_name, open_edges
 from bicliq.pipeline.formats.numbered import DIMACS_SUFFIXES, NumberedEdges, read_dimacs, read_matrix_market
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph, stored_edges
 from bicliq.pipeline.graphs.undirected import UndirectedGraph, expected_ties, project
 from bicliq.pipeline.placement.arrays import library_of
 from bicliq.pipeline.placement.device import on
 from bicliq.pipeline.placement.where import Backend, place_data, place_graph, place_projection
+from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
 from bicliq.pipeline.store.account import DROPPED, account
@@ -56,18 +58,41 @@ def read_undirected(source: Edges, settings: IngestSettings | None = None, backe
     numbered = _numbered_file(source, settings) if isinstance(source, str | os.PathLike) else None
     if numbered is not None:
         return _of_numbers(numbered)
+    said = settings.sides is not None
     settings = settings.model_copy(update={"sides": "source-target"})  # loops are counted
-    table = read_edge_table(source, settings, backend=backend)
+    opened = open_edges(source, settings)
+    table = read_edge_table(opened, settings, backend=backend)
     left_ids, right_ids = table.left_ids, table.right_ids
     if left_ids.type != right_ids.type:
         left_ids, right_ids = left_ids.cast(pa.string()), right_ids.cast(pa.string())
     ids = pc.unique(pa.chunked_array([left_ids, right_ids]))
     ids = ids.take(pc.sort_indices(ids))
+    shared = len(left_ids) + len(right_ids) - len(ids)
+    if shared and not said and not _one_set(opened):
+        _assume_one_set(opened, shared, table.summary)
     left = values_of(pc.index_in(left_ids, value_set=ids))
     right = values_of(pc.index_in(right_ids, value_set=ids))
     u, v = left[table.left], right[table.right]
     place = place_data(backend, table.summary["source"]["bytes"])
     return _with_account(place.run(lambda chosen: _graph_on(chosen, u, v, ids)), table.summary)
+
+
+def _one_set(opened: EdgeSource) -> bool:
+    """Whether a table says itself that it is a graph of one set of vertices."""
+    return (
+        opened.format == "adjacency"
+        or opened.uri.startswith("networkx ")
+        or bool(opened.layout and opened.layout.one_set)
+    )
+
+
+def _assume_one_set(opened: EdgeSource, shared: int, summary: dict[str, Any]) -> None:
+    sentence = (
+        f"{without_secrets(opened.uri)}: both columns were taken for one set of vertices, since they share"
+        f" {shared:,} {'label' if shared == 1 else 'labels'}; say project = 'left' or 'right' if they are two sets"
+    )
+    summary["assumed"] = [*summary["assumed"], sentence]
+    say("assumed", sentence)
 
 
 def _with_account(graph: UndirectedGraph, summary: dict[str, Any]) -> UndirectedGraph:
@@ -87,7 +112,7 @@ def _numbered_file(source: str | os.PathLike[str], settings: IngestSettings) -> 
     if settings.format == "auto" and name.endswith(DIMACS_SUFFIXES):
         return read_dimacs(uri)
     if settings.format == "mtx" or (settings.format == "auto" and name.endswith(".mtx")):
-        return read_matrix_market(uri)
+        return read_matrix_market(uri, settings)
     return None
 
 
@@ -169,5 +194,6 @@ def read_sides(
 def _of_numbers(file: NumberedEdges) -> UndirectedGraph:
     ids = column_of(np.arange(1, file.n + 1, dtype=np.int64))
     graph = UndirectedGraph.from_edges(file.edges[:, 0] - 1, file.edges[:, 1] - 1, ids)
-    rows = {"rows_read": len(file.edges), "edges": graph.n_edges, "duplicates": graph.repeated}
+    read = len(file.edges) + sum(file.dropped.values())
+    rows = {"rows_read": read, "edges": graph.n_edges, "duplicates": graph.repeated, **file.dropped}
     return replace(graph, account=account({**rows, f"{DROPPED}self_loops": graph.self_loops}))

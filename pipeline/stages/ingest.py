@@ -26,6 +26,7 @@ from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.errors import CapacityError, InputError
 from bicliq.pipeline.events import say, tell, warn
 from bicliq.pipeline.formats import EdgeBatch, Edges, EdgeSource, open_edges, read_batches
+from bicliq.pipeline.formats.forms import told_forms
 from bicliq.pipeline.graphs.bipartite import ROW_GROUP
 from bicliq.pipeline.placement.where import CPU_DATA, Backend, Place, place_data
 from bicliq.pipeline.redact import without_secrets
@@ -34,8 +35,9 @@ from bicliq.pipeline.stages.column_on_disk import ColumnOnDisk
 from bicliq.pipeline.stages.edge_table import EdgesOnDisk, EdgeTable
 from bicliq.pipeline.stages.host_rows import HostRows, KeptRows, loops_among
 from bicliq.pipeline.stages.ingest_policies import filtered, no_rows
-from bicliq.pipeline.stages.limits import MemoryRoom, resident_bytes
-from bicliq.pipeline.stages.sorted_runs import ROW_SHARE, SortedRuns
+from bicliq.pipeline.stages.label_kinds import refuse_mixed
+from bicliq.pipeline.stages.limits import MemoryRoom
+from bicliq.pipeline.stages.sorted_runs import SortedRuns
 from bicliq.pipeline.stages.uniting import unite
 from bicliq.pipeline.stages.window import ROWS_FILE, find_jump, in_words
 from bicliq.pipeline.store.account import account
@@ -50,9 +52,6 @@ __all__ = ["EdgeTable", "GraphRecord", "ingest", "read_edge_table"]
 ROWS_WORTH_THE_DEVICE = 1 << 20
 """Rows from which on a table is written faster on the device, where a file takes 30 ms and a row
 next to nothing."""
-
-ROW_BYTES = 16
-"""Bytes of a row with labels that are numbers, as it is kept until it is united."""
 
 ASCENDING = ("left", "right", "id", "hash")
 """Columns of numbers that ascend, or do so in each row; a label that is one hashes to itself."""
@@ -255,14 +254,10 @@ def read_edge_table(
     """
     if memory_limit is not None and backend == "auto":
         backend = "cpu"
-    table = _read_table(source, settings or IngestSettings(), progress, backend, memory_limit, latest)
-    if isinstance(table, EdgesOnDisk):
-        enough = resident_bytes() + ROW_SHARE * ROW_BYTES * int(table.summary["rows_read"])
-        raise CapacityError(
-            f"{table.summary['source']['uri']}: its {table.summary['rows_read']:,} rows do not fit the limit of"
-            f" {memory_limit:,} bytes of memory, and are not sorted on disk here: give a smaller table, or at least"
-            f" --memory-limit {enough}"
-        )
+    table = _read_table(
+        source, settings or IngestSettings(), progress, backend, memory_limit, latest=latest, in_memory=True
+    )
+    assert isinstance(table, EdgeTable)  # it was asked for
     return table
 
 
@@ -272,16 +267,19 @@ def _read_table(
     progress: Callable[[int, int], None] | None,
     backend: str,
     memory_limit: int | None = None,
-    latest: float | None = None,
+    **how: Any,
 ) -> EdgeTable | EdgesOnDisk:
     """Read an edge table into memory, or sort its edges on disk where a limit asks for that."""
     started = time.perf_counter()
     opened = open_edges(source, settings)
     place = place_data(backend, opened.bytes)
-    table = place.run(lambda chosen: _read_by(opened, settings, progress, chosen, memory_limit, latest))
+    table = place.run(lambda chosen: _read_by(opened, settings, progress, chosen, memory_limit, **how))
     if len(table.left) == 0:
         raise InputError(f"{opened.uri}: no edge is left: {_dropped(table.summary)}; check the filters and the columns")
-    table.summary["assumed"] = list(map(without_secrets, opened.assumed))
+    refuse_mixed(opened, (table.left_ids, table.right_ids))
+    alike, said = told_forms(opened.uri, {"left": table.left_ids, "right": table.right_ids})
+    table.summary["noted"] |= alike
+    table.summary["assumed"] = list(map(without_secrets, (*opened.assumed, *said)))
     for sentence in table.summary["assumed"]:
         say("assumed", sentence)
     table.summary["columns"] = opened.columns
@@ -301,7 +299,7 @@ def _read_by(
     progress: Callable[[int, int], None] | None,
     backend: str,
     memory_limit: int | None,
-    latest: float | None,
+    **how: Any,
 ) -> EdgeTable | EdgesOnDisk:
     """Read a table on the device, or on the CPU where asked or where the device declines."""
     reason = None
@@ -316,7 +314,7 @@ def _read_by(
         except NotOnDevice as left:
             reason = str(left)
     try:
-        found = _read_on_host(opened, settings, progress, memory_limit, latest)
+        found = _read_on_host(opened, settings, progress, memory_limit, **how)
     except MemoryError as error:
         raise CapacityError(
             f"{opened.uri}: memory ran out while the table was read ({error or 'MemoryError'}); with a lower"
@@ -331,10 +329,12 @@ def _read_on_host(
     settings: IngestSettings,
     progress: Callable[[int, int], None] | None,
     memory_limit: int | None,
-    latest: float | None,
+    latest: float | None = None,
+    in_memory: bool = False,
 ) -> EdgeTable | EdgesOnDisk:
     started = time.perf_counter()
-    runs = None if memory_limit is None else SortedRuns(opened.uri, settings, MemoryRoom.within(memory_limit))
+    room = MemoryRoom.within(memory_limit)
+    runs = None if memory_limit is None else SortedRuns(opened.uri, settings, room, in_memory)
     rows = KeptRows()
     for batch in read_batches(opened):
         rows.counts["rows_read"] += batch.edges.num_rows + batch.ragged
@@ -348,6 +348,8 @@ def _read_on_host(
             runs.take(rows)
         if progress is not None:
             progress(rows.counts["rows_read"], opened.bytes)
+    if runs is not None:
+        runs.require_kept(rows)
     if settings.window is not None:
         _refuse_jump(opened, settings, rows, latest)
         rows.cut(settings.window)

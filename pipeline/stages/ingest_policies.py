@@ -20,6 +20,7 @@ from bicliq.pipeline.times import parse_time
 
 DROPPED = (
     "dropped_nulls",
+    "dropped_by_value",
     "dropped_self_labels",
     "dropped_by_weight",
     "dropped_by_time",
@@ -50,6 +51,10 @@ class Rows(Protocol):
 
     def complete(self) -> Any:
         """Whether nothing is missing."""
+        ...
+
+    def valued(self, least: float | None) -> Any:
+        """Whether the cell of a matrix is an edge: not 0, and at least so much."""
         ...
 
     def distinct(self) -> Any:
@@ -99,6 +104,7 @@ def filtered(rows: AnyRows, settings: IngestSettings, counts: dict[str, int]) ->
 def _policies(settings: IngestSettings) -> Iterator[tuple[str, Callable[[Any], Any]]]:
     if settings.nulls == "drop":
         yield "dropped_nulls", lambda rows: rows.complete()
+    yield "dropped_by_value", lambda rows: rows.valued(settings.min_value)
     if settings.self_labels != "keep":
         yield "dropped_self_labels", lambda rows: rows.distinct()
     if settings.min_weight is not None:

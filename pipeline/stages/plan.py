@@ -129,7 +129,7 @@ def plan_run(
     """Plan a run by what its run.json asks for, unless its plan is there and sound."""
     folder = store.run(run)
     with folder.claim("plan"):
-        known = _known(folder)
+        known = known_plan(folder)
         if known is not None:
             return known
         asked = folder.read_record("run.json")
@@ -212,8 +212,8 @@ def _write_what_is_asked(folder: RunFolder, asked: dict[str, Any]) -> None:
     folder.write_record("run.json", {**asked, "created": dt.datetime.now(dt.UTC).isoformat()})
 
 
-def _known(folder: RunFolder) -> PlanRecord | None:
-    """The plan that was made before, if it is there and sound.
+def known_plan(folder: RunFolder) -> PlanRecord | None:
+    """Return the plan that was made before, if it is there and sound; its claim must be held.
 
     One that is damaged is removed from an object store, where the first that is written stands.
     """

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
-from bicliq.pipeline.errors import StorageError
+from bicliq.pipeline.errors import DamageError, StorageError
 from bicliq.pipeline.events import tell
 from bicliq.pipeline.placement.machine import machine_facts
 from bicliq.pipeline.stages.checks import read_checks
 from bicliq.pipeline.stages.planned import read_plan_record
 from bicliq.pipeline.store.bicliques import MASK
 from bicliq.pipeline.store.commits import Commit, partition_name
+from bicliq.pipeline.store.folder import MEND
 from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.log import Overtaken, make_next
 from bicliq.pipeline.store.manifest import Manifest, moment_after, ran_on
 from bicliq.pipeline.store.publications import announce
 from bicliq.pipeline.store.sizes import Sizes
+
+HOLDS = "holds"
+"""What run.json of a version that was written whole says of it: bicliques, digest, created."""
 
 NAMED = 10
 """Missing partitions that a message names before it stops."""
@@ -54,14 +60,14 @@ def publish(
         reason; where they are damaged, naming them. Of a version all must be there.
     """
     folder = store.run(run)
-    plan = read_plan_record(folder)
+    asked, plan = folder.read_record("run.json"), read_plan_record(folder)
     commits = folder.committed()
     bicliques = sum(commit.rows for commit in commits.values())
     missing = [n for n in range(plan.partitions) if n not in commits or not commits[n].complete]
     if limited_by is None and max_bicliques is not None and bicliques >= max_bicliques:
         limited_by = "max_bicliques"
     failed = {n: reason for n, reason in folder.failures().items() if n in missing} if missing else {}
-    explained = limited_by is not None or (set(missing) == set(failed) and _parent(folder) is None)
+    explained = (limited_by is not None or set(missing) == set(failed)) and asked.get("parent") is None
     if missing and not explained:
         raise StorageError(
             f"{folder.uri}: {named(missing)} of {plan.partitions} not committed, or cut off by a limit; resume the run, then"
@@ -93,13 +99,16 @@ def publish(
         left_histogram=sizes.left,
         right_histogram=sizes.right,
         seconds={**plan.seconds, "search": round(sum(c.seconds for c in commits.values()), 6)},
-        created=created or _created(folder),
+        created=created or _created(folder, asked),
         files=[_file(commit) for commit in commits.values()],
         checks=read_checks(folder),
         machine=machine_facts(),
     )
+    _refuse_others(folder, asked, commits)
     announce(folder, manifest.created)
     folder.write_record("manifest.json", dict(vars(manifest)))
+    if created is None:
+        _make_latest(folder, asked)
     found: dict[str, Any] = {"bicliques": bicliques, "digest": manifest.digest, "complete": manifest.complete}
     folder.remove_attempts(commits.values())
     folder.sweep()
@@ -113,20 +122,55 @@ def publish_in_part(store: Store, run: str, limited_by: str | None) -> Manifest 
 
     A version is there whole or not at all: nothing is published of it, and None is returned.
     """
-    return publish(store, run, limited_by=limited_by) if _parent(store.run(run)) is None else None
+    is_version = store.run(run).read_record("run.json").get("parent") is not None
+    return None if is_version else publish(store, run, limited_by=limited_by)
 
 
-def _created(folder: RunFolder) -> str:
-    """When a run is published: later than the one that it was made of by an update."""
-    parent = _parent(folder)
-    before = None if parent is None else folder.store.run(parent).manifest()
+def held_version(folder: RunFolder, asked: dict[str, Any]) -> dict[str, Any] | None:
+    """Return number, digest and moment of the version that a run is to hold whole, if it is one.
+
+    Of what the run's record says the moment may have changed since.
+    """
+    if "compacts" not in asked:
+        return None
+    now = folder.store.run(str(asked["compacts"])).manifest()
+    found = now or asked.get(HOLDS)
+    return None if found is None else dict(found)
+
+
+def _refuse_others(folder: RunFolder, asked: dict[str, Any], commits: dict[int, Commit]) -> None:
+    """Take back the partitions of a version that was written whole, where they do not hold it."""
+    held, rows = held_version(folder, asked), sum(commit.rows for commit in commits.values())
+    if held is None or (held["bicliques"], held["digest"]) == (rows, total_digest(commits)):
+        return
+    for number in commits:
+        folder.uncommit_partition(number)
+    version = asked["compacts"]
+    raise DamageError(
+        f"{folder.uri}: its partitions have {rows} bicliques, digest {total_digest(commits)}, and the version {version}"
+        f" {held['bicliques']}, digest {held['digest']}; they were taken back: bicliq compact {version} writes them"
+        f" again, and {MEND}"
+    )
+
+
+def _make_latest(folder: RunFolder, asked: dict[str, Any]) -> None:
+    """Make a run the latest one; a version only where nothing came between."""
+    stands_on = [f"graphs/{asked['graph']}"]
+    if "compacts" in asked:
+        with contextlib.suppress(Overtaken):  # it holds what is no longer the latest
+            make_next(folder, str(asked["compacts"]), stands_on)
+    else:
+        make_next(folder, None if asked.get("beside") else asked.get("parent"), stands_on)
+
+
+def _created(folder: RunFolder, asked: dict[str, Any]) -> str:
+    """When a run is published: as the version that it holds, or later than its parent."""
+    held = held_version(folder, asked)
+    if held is not None:
+        return str(held["created"])
+    parent = asked.get("parent")
+    before = None if parent is None else folder.store.run(str(parent)).manifest()
     return moment_after(None if before is None else str(before["created"]))
-
-
-def _parent(folder: RunFolder) -> str | None:
-    """The run that it is a version of."""
-    parent = folder.read_record("run.json").get("parent")
-    return None if parent is None else str(parent)
 
 
 def total_digest(commits: dict[int, Commit]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +19,8 @@ from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.edge_table import EdgeTable
-from bicliq.pipeline.stages.extend import Extended, appended, same_policies, same_weights
-from bicliq.pipeline.stages.ingest import read_edge_table, store_table
+from bicliq.pipeline.stages.extend import SIDES, Extended, appended, read_like, same_policies, same_weights
+from bicliq.pipeline.stages.ingest import store_table
 from bicliq.pipeline.stages.uniting import unite_weights
 from bicliq.pipeline.stages.window import begin_of, in_words, read_rows
 from bicliq.pipeline.store.edges import read_edge_rows
@@ -67,8 +68,9 @@ def revise(
     O(edges log edges), of the graph and of the table.
     """
     folder = store.graph(graph)
-    same_policies(folder, folder.read_record("graph.json"), settings, delete=False)
-    table = read_edge_table(source, settings, backend=backend, memory_limit=memory_limit)
+    known = folder.read_record("graph.json")
+    same_policies(folder, known, settings, delete=False)
+    table = read_like(known, source, settings, backend=backend, memory_limit=memory_limit)
     same_weights(folder, read_edge_rows(folder).weights is not None, table.weight is not None)
     extended = _with_edges_of(store, graph, table)
     return replace(extended, unchanged=len(table.left) - len(extended.left))
@@ -114,13 +116,14 @@ def slide(
     same_policies(folder, known, settings, delete=False)
     before = read_rows(folder, known)
     assert before is not None  # a graph of this policy has rows
-    table = read_edge_table(source, settings, backend=backend, memory_limit=memory_limit, latest=before.latest)
+    how: dict[str, Any] = {"backend": backend, "memory_limit": memory_limit, "latest": before.latest}
+    table = read_like(known, source, settings, **how)
     assert table.rows is not None
     assert settings.window is not None
     same_weights(folder, before.weight is not None, table.weight is not None)
     latest = max(before.latest, table.rows.latest)
     fresh = table.rows.until(latest, settings.window)
-    sides = zip(read_labels(folder), (table.left_ids, table.right_ids), (fresh.left, fresh.right), strict=True)
+    sides = zip(SIDES, read_labels(folder), (table.left_ids, table.right_ids), (fresh.left, fresh.right), strict=True)
     ids, places = zip(*(_appended_as_used(*side) for side in sides), strict=True)
     fresh = fresh.in_ids(*places)
     whole = before.until(latest, settings.window).followed_by(fresh).needed()
@@ -139,10 +142,10 @@ def slide(
     return replace(extended, unchanged=len(np.unique(fresh.keys)) - len(extended.left))
 
 
-def _appended_as_used(labels: pa.Array, more: pa.Array, codes: Int32s) -> tuple[pa.Array, Int64s]:
+def _appended_as_used(side: str, labels: pa.Array, more: pa.Array, codes: Int32s) -> tuple[pa.Array, Int64s]:
     """Append the labels that some rows have; returns all, and the id of each of these."""
     used = np.unique(codes)
-    ids, found = appended(labels, more.take(column_of(used)))
+    ids, found = appended(side, labels, more.take(column_of(used)))
     places = np.full(len(more), -1, np.int64)
     places[used] = found
     return ids, places
@@ -152,7 +155,7 @@ def _with_edges_of(store: Store, graph: str, table: EdgeTable) -> Extended:
     started = time.perf_counter()
     folder = store.graph(graph)
     before = read_graph(folder)
-    ids, places = zip(*map(appended, read_labels(folder), (table.left_ids, table.right_ids)), strict=True)
+    ids, places = zip(*map(appended, SIDES, read_labels(folder), (table.left_ids, table.right_ids)), strict=True)
     n_right = max(len(ids[1]), 1)
     old = before.edge_left.astype(np.int64) * n_right + before.indices
     new = places[0][table.left] * n_right + places[1][table.right]

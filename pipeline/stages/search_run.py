@@ -294,7 +294,7 @@ class _State:
         self.roots = np.bincount(plan.partition, minlength=size)
         self.cost = np.bincount(plan.partition, weights=plan.cost, minlength=size)
         self.wanted = sorted(range(size) if only is None else set(only))
-        self.commits = _sound_commits(folder, check, only)
+        self.commits = sound_commits(folder, check, only)
         self.done = {number for number, commit in self.commits.items() if commit.complete}
         self.bicliques = sum(commit.rows for commit in self.commits.values())
         self.searched: set[int] = set()
@@ -448,8 +448,11 @@ class _State:
             self.bicliques -= commit.rows - self.commits[number].rows
 
 
-def _sound_commits(folder: RunFolder, check: bool, only: list[int] | None) -> dict[int, Commit]:
-    """Commits of a run; a partition that is damaged loses its own, so that it is searched again."""
+def sound_commits(folder: RunFolder, check: bool, only: list[int] | None = None) -> dict[int, Commit]:
+    """Return the commits of a run; a partition that is damaged loses its own.
+
+    It is then searched again.
+    """
     found = folder.examine(check, only)
     for number, reason in found.damaged.items():
         warn("partition is searched again", run=folder.run, partition=number, reason=reason)

@@ -103,11 +103,14 @@ class SortedRuns:
         The policies.
     room
         The memory that there is for all of it.
+    in_memory
+        Whether the rows are kept in memory, as a window of time is, and no runs are made of them.
     """
 
-    def __init__(self, source: str, settings: IngestSettings, room: MemoryRoom) -> None:
+    def __init__(self, source: str, settings: IngestSettings, room: MemoryRoom, in_memory: bool) -> None:
+        self._in_memory = in_memory or settings.window is not None
         self.source, self.settings, self.room = source, settings, room
-        self.n_rows = 0
+        self.n_rows = self._let_go = 0
         self._runs: list[_Run] = []
         self._labels: list[pa.Array] = []
 
@@ -126,15 +129,22 @@ class SortedRuns:
         size = rows.bytes
         if size < max(min((self.room.bytes - BESIDE_ROWS) // ROW_SHARE, MOST_RUN_BYTES), FEW_BYTES):
             return
-        if self.settings.window is not None:
-            self.room.require(
-                BESIDE_ROWS + ROW_SHARE * size, f"{self.source}: a window of time is kept in memory, and it"
-            )
+        if self._in_memory:
+            if BESIDE_ROWS + ROW_SHARE * size > self.room.bytes:  # read on, to say how much would do
+                self._let_go += size
+                rows.clear()
             return
         self.room.require(BESIDE_ROWS + ROW_SHARE * FEW_BYTES, f"{self.source}: a table that is sorted on disk")
         if not self._runs:
             tell("edges are sorted on disk", source=self.source, memory_limit=self.room.limit, run_bytes=size)
         self._add(rows)
+
+    def require_kept(self, rows: KeptRows) -> None:
+        """Raise CapacityError where kept rows were let go of; `rows` are the last."""
+        if self._in_memory and self._let_go:
+            needed, n = BESIDE_ROWS + ROW_SHARE * (self._let_go + rows.bytes), rows.counts["rows_read"]
+            why = "a window of time" if self.settings.window is not None else "an update"
+            self.room.require(needed, f"{self.source}: {why} is read in memory, and for its {n:,} rows")
 
     def _add(self, rows: KeptRows) -> None:
         run = _Run(rows, self.settings)

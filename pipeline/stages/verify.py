@@ -16,16 +16,17 @@ import numpy as np
 
 from bicliq import kernels
 from bicliq.pipeline.errors import BicliqError, DamageError, InputError, StorageError
-from bicliq.pipeline.graphs.bipartite import read_graph
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from bicliq.pipeline.settings import PublishSettings, SearchSettings
-from bicliq.pipeline.stages.planned import read_plan, read_run_graph
-from bicliq.pipeline.stages.publish import named, total_digest
+from bicliq.pipeline.stages.partition import read_partition
+from bicliq.pipeline.stages.planned import Plan, read_plan, read_run_graph
+from bicliq.pipeline.stages.publish import HOLDS, named, total_digest
 from bicliq.pipeline.stages.verify_roots import RootCheck, graph_to_search
 from bicliq.pipeline.stages.verify_rows import RowChecker, RowsRead, columns_of, wrong_values
 from bicliq.pipeline.stages.verify_version import VersionCheck
 from bicliq.pipeline.store.biclique_reader import LargerSides, open_bicliques
 from bicliq.pipeline.store.bicliques import MASK, publish_of, schema_of
-from bicliq.pipeline.store.commits import COMMIT, Commit, commit_name, commit_of, partition_record_name
+from bicliq.pipeline.store.commits import COMMIT, Commit, commit_name, commit_of, partition_name, partition_record_name
 from bicliq.pipeline.store.counts import COUNT, COUNTS_FILE, COUNTS_RECORD, sizes_of_key, sums_of
 from bicliq.pipeline.store.inventory import FOLDERS, Inventory, take_inventory
 from bicliq.pipeline.store.labels import read_hashes
@@ -217,7 +218,7 @@ def examine(store: Store, found: Inventory, sample: int = SAMPLE, seed: int = 0,
 def _places(found: Inventory) -> list[list[str]]:
     """Kind and name of the graphs, runs and cliques that there is something of."""
     paths = {**found.records, **found.files, **found.problems}
-    places = sorted({"/".join(path.split("/")[:2]) for path in paths if "/" in path})
+    places = sorted({"/".join(path.split("/")[:2]) for path in paths if path.count("/") > 1})
     return [place.split("/") for place in places]
 
 
@@ -328,6 +329,12 @@ class _RunCheck:
             hashes = read_hashes(self._folder.store.graph(str(self._asked["graph"])))
         except BicliqError:  # the inventory names what is damaged of the graph
             hashes = None
+        if plan is not None and graph is not None:
+            problems += self._uncovered(plan, graph)
+        other = self._other_version()
+        if other is not None:  # whatever partition it is: all are searched again by a repair
+            problems.append(other)
+            read.wrong = sorted(self._commits)
         checker = RowChecker(graph, str(self._plan["side"]), self._asked["search"], hashes, plan)
         in_store = self._folder.store.graph(str(self._asked["graph"]))
         sides, surprise = LargerSides(in_store), Surprise(in_store)  # the graph is read once for all threads
@@ -356,7 +363,7 @@ class _RunCheck:
             problems = check.problems(roots, seed, set(whole))
         except BicliqError as error:
             return [f"{place}: its roots are not searched again: {error}"]
-        read.roots, read.wrong = check.searched, check.wrong
+        read.roots, read.wrong = check.searched, sorted({*read.wrong, *check.wrong})
         return problems
 
     def _data(
@@ -407,6 +414,43 @@ class _RunCheck:
                 if checker.graphs is not None:
                     found.problems += wrong_values(name, file, group, table, publish.objectives)
         return found
+
+    def _uncovered(self, plan: Plan, graph: BipartiteGraph) -> list[str]:
+        """Say where the roots of the partitions are not the vertices of the graph, each once."""
+        place = self._folder.place
+        degrees = graph.left_degrees if plan.side == "left" else graph.right_degrees
+        if not np.array_equal(np.sort(plan.roots), np.flatnonzero(degrees)):
+            return [
+                f"{place}: its plan has {plan.roots.size} roots, which are not the vertices of its graph; run again"
+            ]
+        wrong = []
+        for number in range(int(self._plan["partitions"]) if self._plan else 0):
+            if f"{place}/{partition_name(number)}" not in self._found.files:
+                continue  # it was not cut yet, or is damaged, which is known
+            try:
+                part = read_partition(self._folder, number)
+            except DamageError as error:
+                wrong.append(str(error).replace(self._folder.path, place))
+                continue
+            ids = part.left_ids if plan.side == "left" else part.right_ids
+            if not np.array_equal(np.sort(ids[part.roots]), np.sort(plan.roots[plan.partition == number])):
+                wrong.append(f"{place}/{partition_name(number)}: its roots are not those of the plan")
+        return wrong
+
+    def _other_version(self) -> str | None:
+        """Say where a version that was written whole has not the bicliques of that version."""
+        asked, version = self._asked or {}, str((self._asked or {}).get("compacts"))
+        held = self._found.records.get(f"runs/{version}/run.json", {}).get("manifest") or asked.get(HOLDS)
+        whole = self._plan is not None and len(self._commits) == self._plan["partitions"]
+        if "compacts" not in asked or held is None or not (self._manifest or whole):
+            return None
+        found = sum(commit.rows for commit in self._commits.values()), total_digest(self._commits)
+        if found == (held["bicliques"], held["digest"]):
+            return None
+        return (
+            f"{self._folder.place}: it has {found[0]} bicliques, digest {found[1]}, and the version {version} that it"
+            f" holds has {held['bicliques']}, digest {held['digest']}"
+        )
 
     def _totals(self) -> list[str]:
         """Compare commit records, plan and manifest."""

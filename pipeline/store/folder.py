@@ -9,6 +9,7 @@ most, which nobody reads.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -17,6 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,7 +27,8 @@ from fsspec.implementations.local import LocalFileSystem
 
 from bicliq.pipeline import extras
 from bicliq.pipeline.columns import column_of, values_of
-from bicliq.pipeline.errors import UNANSWERED, DamageError, StorageError, is_timeout
+from bicliq.pipeline.errors import UNANSWERED, CapacityError, DamageError, StorageError, is_timeout
+from bicliq.pipeline.store.local_disk import local_sink, read_regular, refuse_special, walk, writer_lives
 from bicliq.pipeline.store.records import StoredFile, sealed, unsealed
 from bicliq.pipeline.store.sink import HashingSink, hashing_sink
 
@@ -101,6 +104,10 @@ class Folder:
     def _size(self, name: str) -> int | None:
         with storage_errors("look for", self.path_of(name)):
             try:
+                if self.is_local:
+                    about = os.stat(self.path_of(name))
+                    refuse_special(self.path_of(name), about)
+                    return about.st_size
                 # fsspec's `exists` takes every error for a no, an interrupt as well
                 return int(self.fs.info(self.path_of(name))["size"] or 0)
             except FileNotFoundError:
@@ -114,7 +121,7 @@ class Folder:
         path = f"{self.path}/{under}".rstrip("/")
         with storage_errors("list", path):
             # no glob: a path may hold brackets and stars
-            found = _walk(path) if self.is_local else self.fs.find(path, detail=True)
+            found = walk(path) if self.is_local else self.fs.find(path, detail=True)
         start = len(self.path) + 1
         sizes = {str(name)[start:]: int(entry["size"]) for name, entry in found.items()}
         return dict(sorted(sizes.items()))
@@ -123,6 +130,8 @@ class Folder:
         """Names of the folders in this one, sorted."""
         with storage_errors("list", self.path):
             try:
+                if self.is_local:  # a link may lead out of the store
+                    return sorted(entry.name for entry in os.scandir(self.path) if entry.is_dir(follow_symlinks=False))
                 found = self.fs.ls(self.path, detail=True)
             except FileNotFoundError:
                 return []
@@ -171,7 +180,7 @@ class Folder:
         path = self.path_of(name)
         with (
             storage_errors("write", path),
-            _local_sink(path, durable) if self.is_local else self._remote_sink(path) as out,
+            local_sink(path, durable) if self.is_local else self._remote_sink(path) as out,
         ):
             yield out
 
@@ -263,11 +272,17 @@ class Folder:
         self.write_bytes(name, sealed(f"{self.place}/{name}".lstrip("/"), content, files), durable)
 
     def create_record(self, name: str, content: Mapping[str, Any], files: Iterable[StoredFile] = ()) -> bool:
-        """Write a record to an object store where there is none; False where there is one.
+        """Write a record where there is none; False where there is one.
 
-        S3 does that in one step (If-None-Match); a store that cannot is looked at first.
+        S3 does that in one step (If-None-Match); a store that cannot is looked at first, as is a
+        local disk, where a claim must be held.
         """
         data = sealed(f"{self.place}/{name}".lstrip("/"), content, files)
+        if self.is_local:
+            if self.has(name):
+                return False
+            self.write_bytes(name, data)
+            return True
         try:
             self.fs.pipe_file(self.path_of(name), data, mode="create")
         except FileExistsError:
@@ -298,6 +313,8 @@ class Folder:
         path = self.path_of(name)
         with storage_errors("read", path):
             try:
+                if self.is_local:
+                    return read_regular(path, most)
                 # without a start, s3fs asks for the size first
                 return bytes(self.fs.cat_file(path, start=0, end=most))
             except FileNotFoundError:
@@ -310,11 +327,19 @@ class Folder:
     def read_records(self, names: Iterable[str]) -> dict[str, dict[str, Any] | DamageError]:
         """Read many records side by side; one that is damaged is given as its error."""
         wanted = list(names)
+        if self.is_local:
+            return {name: self._local_record(name) for name in wanted}
         paths = [self.path_of(name) for name in wanted]
         with storage_errors("read", self.path):
             # `cat` would take a bracket in a path for a pattern
             found = self.fs.cat_ranges(paths, [0] * len(paths), [None] * len(paths), on_error="return")
         return {name: self._record_or_damage(name, data) for name, data in zip(wanted, found, strict=True)}
+
+    def _local_record(self, name: str) -> dict[str, Any] | DamageError:
+        try:
+            return self.read_record(name)
+        except DamageError as error:
+            return error
 
     def _record_or_damage(self, name: str, data: Any) -> dict[str, Any] | DamageError:
         if isinstance(data, FileNotFoundError):
@@ -463,7 +488,7 @@ class Folder:
         path = self.path_of(claim_name(name))
         with storage_errors("lock", path):
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            return open(path, "a")
+            return open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666), "r+")
 
 
 def claim_name(name: str) -> str:
@@ -473,79 +498,22 @@ def claim_name(name: str) -> str:
 
 def file_system(uri: str) -> tuple[Any, str]:
     """File system and path of a URL; listings are never cached, since other processes write."""
+    try:
+        uri.encode()
+    except UnicodeEncodeError:
+        raise StorageError(f"{uri!a}: the path has bytes that are no UTF-8; rename it") from None
+    chained = uri.split("::")[:-1]
+    if any("://" not in part and part not in fsspec.available_protocols() for part in chained):
+        raise StorageError(
+            f"{uri}: '::' is read as a chain of file systems, as in simplecache::s3://…; name a path without it"
+        )
     return extras.file_system(uri, use_listings_cache=False)
 
 
-def writer_lives(path: str) -> bool:
-    """Whether the process that writes a temporary file on a local disk still holds it."""
-    try:
-        with open(path, "rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except FileNotFoundError:
-        pass
-    return False
-
-
-@contextlib.contextmanager
-def _local_sink(path: str, durable: bool) -> Iterator[HashingSink]:
-    folder, name = os.path.split(path)
-    os.makedirs(folder, exist_ok=True)
-    temporary = f"{folder}/.{name}.{uuid.uuid4().hex}.tmp"
-    try:
-        with _held(temporary) as file:
-            with hashing_sink(file, on_disk=durable) as sink:
-                yield sink
-            file.flush()
-            os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
-    if durable:
-        _sync_folder(folder)
-
-
-def _held(path: str) -> Any:
-    """Make a file and lock it, which says that its writer lives.
-
-    Another process may take it for forgotten, and remove it, before it is locked.
-    """
-    while True:
-        file = open(path, "wb")  # noqa: SIM115  who calls closes it
-        fcntl.flock(file, fcntl.LOCK_EX)
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(os.stat(path), os.fstat(file.fileno())):
-                return file
-        file.close()
-
-
-def _sync_folder(folder: str) -> None:
-    """Flush a rename to the disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _walk(folder: str) -> dict[str, dict[str, int]]:
-    """Files below a local folder, links to folders not followed, with their sizes."""
-    found = {}
-    waiting = [folder]
-    while waiting:
-        try:
-            entries = list(os.scandir(waiting.pop()))
-        except FileNotFoundError:
-            continue
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                waiting.append(entry.path)
-            else:
-                with contextlib.suppress(FileNotFoundError):
-                    found[entry.path] = {"size": entry.stat().st_size}
-    return found
+def is_at_work(folder: Folder) -> bool:
+    """Whether a process holds something of a run or a graph; object stores cannot tell."""
+    locks = folder.files("claims") if folder.is_local else {}
+    return any(writer_lives(folder.path_of(name)) for name in locks)
 
 
 def _is_empty(error: OSError) -> bool:
@@ -573,6 +541,11 @@ def storage_errors(action: str, path: str) -> Iterator[None]:
     except MemoryError:  # Arrow's is an ArrowException as well, and says nothing about the storage
         raise
     except (OSError, pa.ArrowException) as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOMEM, errno.EAGAIN):
+            raise CapacityError(
+                f"{path}: cannot {action}: the system gives this process no more memory ({error}); raise its limit"
+                " (ulimit -v, the memory or the pids of a container), or take fewer threads"
+            ) from error
         advice = UNANSWERED if is_timeout(error) else "check the storage and its free space, then run again"
         raise StorageError(f"{path}: cannot {action}: {error}; {advice}") from error
     except Exception as error:

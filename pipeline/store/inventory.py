@@ -14,15 +14,14 @@ from typing import Any
 from bicliq.pipeline.errors import DamageError
 from bicliq.pipeline.store.commits import ATTEMPT
 from bicliq.pipeline.store.counts import COUNT_ATTEMPT, COUNTS_RECORD
-from bicliq.pipeline.store.folder import TEMPORARY, Folder, claim_name, writer_lives
+from bicliq.pipeline.store.folder import TEMPORARY, Folder, is_at_work
 from bicliq.pipeline.store.layout import CHANGES, PLANNED, STORE_FILE, Store
+from bicliq.pipeline.store.local_disk import NO_FILE, writer_lives
+from bicliq.pipeline.store.log import PRUNED
 from bicliq.pipeline.store.records import StoredFile, named_files
 
-FOLDERS = ("graphs", "runs", "cliques", "publications", "claims")
+FOLDERS = ("graphs", "runs", "cliques", "publications", "claims", "quarantine")
 """Folders of a store in which there is nothing but what is listed in `pipeline.store.layout`."""
-
-PRUNED = "pruned.json"
-"""Mark of a run or a graph that is being removed; once its own record is gone, nobody reads it."""
 
 NAMES = ("run.json", "graph.json")
 """Records that make a run or a graph of a folder."""
@@ -102,7 +101,13 @@ def take_inventory(store: Store, places: Iterable[str] = FOLDERS, *, check: bool
     root = store.root
     sizes: dict[str, int] = {}
     for place in places:
-        sizes |= root.files(place)
+        for path, size in root.files(place).items():
+            if size == NO_FILE:
+                found.problems[path] = (
+                    "it is foreign: a FIFO, a device, a socket or a link to a folder, which nobody reads"
+                )
+            else:
+                sizes[path] = size
     rest = _without_pruned(_read_records(root, sizes, found), found)
     named = _named(root, found)
     for path, file in named.items():
@@ -206,18 +211,19 @@ def forgotten(store: Store, found: Inventory | None = None) -> list[tuple[str, s
         What is in it; None: it is looked at, and no data is read.
     """
     found = take_inventory(store, check=False) if found is None else found
-    return [(path, what) for path, what in sorted(found.leftovers.items()) if not _may_be_wanted(store, path)]
+    seen = [path for path in sorted(found.leftovers) if not _may_be_wanted(store, path)]
+    places = dict.fromkeys(
+        "/".join(path.split("/")[:2]) if path.count("/") > 1 else path.split("/")[0] for path in seen
+    )
+    again = take_inventory(store, places, check=False).leftovers  # a process may have ended since, and named it
+    return [(path, again[path]) for path in seen if path in again]
 
 
 def _may_be_wanted(store: Store, path: str) -> bool:
-    """Whether the process that wrote a leftover may live."""
-    place, inside = "/".join(path.split("/")[:2]), "/".join(path.split("/")[2:])
-    data, count = ATTEMPT.fullmatch(inside), COUNT_ATTEMPT.fullmatch(inside)
-    claim = f"partition-{data[1]}" if data else f"{count['key']}-{count['partition']}" if count else "clique"
-    if CHANGES.fullmatch(inside):
-        claim = "update"
-    lock = store.root.path_of(f"{place}/{claim_name(claim)}")
-    return not is_forgotten(store.root, path) or (store.root.is_local and writer_lives(lock))
+    """Whether the process that wrote a leftover may live: it holds that, or a claim beside it."""
+    kind, *inside = path.split("/")
+    folder = Folder(store.fs, store.path, f"{kind}/{inside[0]}")
+    return not is_forgotten(store.root, path) or (len(inside) > 1 and is_at_work(folder))
 
 
 def is_forgotten(root: Folder, path: str) -> bool:

@@ -8,6 +8,8 @@ number or as text that is written like one; any other text to the xxh3-64 of its
 
 from __future__ import annotations
 
+import re
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -21,11 +23,18 @@ from bicliq.pipeline.errors import DamageError
 from bicliq.pipeline.store.folder import MEND
 from bicliq.pipeline.store.layout import GraphFolder
 from bicliq.pipeline.store.records import named_files
+from bicliq.pipeline.words import shown
 
 Hashes = npt.NDArray[np.uint64]
 
 NUMBER = r"^(0|-?[1-9][0-9]{0,17})$"
 """Text that is written as a whole number would be, of at most 18 digits, which fit 64 bits."""
+
+WHOLE = re.compile("0|-?[1-9][0-9]{0,18}", re.ASCII)
+"""How a whole number is written as a label."""
+
+NEAREST, COMPARED = 3, 10_000
+"""Labels that a message names in place of a mistyped one, and those that it is compared with."""
 
 LARGEST_NUMBER = 10**18 - 1
 
@@ -83,6 +92,56 @@ def read_hashes(folder: GraphFolder) -> tuple[Hashes, Hashes]:
     """Read the hashes of the labels of both sides of a graph, by dense id."""
     left, right = (values_of(column) for column in _columns(folder, "hash"))
     return left, right
+
+
+def place_of(label: object, labels: pa.Array) -> int | None:
+    """Find a vertex by its name: only what is written as its label names it.
+
+    Parameters
+    ----------
+    label
+        Text, or anything that is written as a label.
+    labels
+        int64 or string, by dense id.
+
+    Examples
+    --------
+    >>> numbers = pa.array([5, 7])
+    >>> [place_of(label, numbers) for label in (7, "7", "007", " 7", "+7", "7_0")]
+    [1, 1, None, None, None, None]
+    """
+    text: Any = str(label)
+    if pa.types.is_integer(labels.type):
+        if not WHOLE.fullmatch(text) or not -(2**63) <= int(text) < 2**63:
+            return None
+        text = int(text)
+    place = pc.index(labels, pa.scalar(text, labels.type)).as_py()
+    return None if place < 0 else int(place)
+
+
+def nearest(label: object, *sides: pa.Array) -> str:
+    """Say which labels are most like a mistyped one, as the end of a sentence.
+
+    Labels of about its length are compared, `COMPARED` at most, those first that begin as it does.
+
+    Examples
+    --------
+    >>> nearest("user3", pa.array(["user03", "user07", "item1"]))
+    "; the nearest are 'user03', 'user07'"
+    >>> nearest("zz", pa.array([1, 2]))
+    ''
+    """
+    text, found = str(label), []
+    for labels in sides:
+        words = pc.cast(labels, pa.string())
+        lengths = pc.utf8_length(words)
+        words = words.filter(pc.less_equal(pc.abs(pc.subtract(lengths, len(text))), max(2, len(text) // 3)))
+        alike = words.filter(pc.starts_with(words, text[:1], ignore_case=True))
+        found += [*alike.slice(0, COMPARED).to_pylist(), *words.slice(0, COMPARED).to_pylist()]
+    near = get_close_matches(text, dict.fromkeys(found), NEAREST)
+    if not near:
+        return ""
+    return f"; the nearest {'is' if len(near) == 1 else 'are'} {', '.join(map(shown, near))}"
 
 
 def _columns(folder: GraphFolder, name: str, record: dict[str, Any] | None = None) -> list[pa.ChunkedArray]:

@@ -115,7 +115,12 @@ class GraphFolder(Folder):
     def base(self, record: dict[str, Any] | None = None) -> GraphFolder | None:
         """The graph that this one is told by its differences from, or None: it is whole."""
         name = (record or self.read_record("graph.json")).get("base")
-        return None if name is None else GraphFolder(self.fs, self.root, f"graphs/{name}")
+        if name is None:
+            return None
+        base = GraphFolder(self.fs, self.root, f"graphs/{name}")
+        if "base" in (base.read_record_if_there("graph.json") or {}):
+            raise DamageError(f"{self.uri}: it is made of {base.uri}, which is not whole; {MEND}")
+        return base
 
     def why_damaged(self) -> str | None:
         """Read all of the graph; says what is damaged or missing, or None."""
@@ -123,7 +128,10 @@ class GraphFolder(Folder):
             for file in self.stored().values():
                 self.check(file)
             base = self.base()
-            return None if base is None else base.why_damaged()
+            if base is not None:
+                for file in base.stored().values():
+                    base.check(file)
+            return None
         except DamageError as error:
             return str(error)
 

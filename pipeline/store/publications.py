@@ -30,6 +30,9 @@ PLACE = "publications"
 BEGUN = "begun.json"
 """The mark."""
 
+NUMBER = re.compile(r"number-(\d{8,})\.json")
+"""Entries of the numbered log (`pipeline.store.log`)."""
+
 NAME = re.compile(
     r"(?P<created>[\dT:.+-]+)_(?P<asks>bicliques|counts)_(?P<source>[0-9a-f]{16}|none)_(?P<run>[\w-]+)\.json"
 )
@@ -96,6 +99,29 @@ def publications(store: Store, part: str = "") -> Iterator[Publication] | None:
         return None
     matching = sorted((name for name in names if part in name), reverse=True)  # by their moments
     return (Publication(**found.groupdict()) for found in map(NAME.fullmatch, matching) if found)
+
+
+def number_name(number: int) -> str:
+    """Return the name of an entry of the numbered log."""
+    return f"number-{number:08d}.json"
+
+
+def last_number(store: Store) -> int:
+    """Return the last number that was taken; 0: none was."""
+    return max(_numbers(_names(store)), default=0)
+
+
+def numbered_latest(store: Store) -> str | None:
+    """Return the run of the last number whose run is published; None: there is none.
+
+    Reads one listing, and mostly one entry and one manifest.
+    """
+    log = _log(store)
+    for number in sorted(_numbers(_names(store)), reverse=True):
+        record = log.read_record_if_there(number_name(number))
+        if record is not None and record["run"] and published_at(store.run(str(record["run"]))) is not None:
+            return str(record["run"])
+    return None
 
 
 def announce(folder: RunFolder, created: str, asks: str = "bicliques") -> None:
@@ -190,7 +216,66 @@ def unwritten(records: dict[str, dict[str, Any]], paths: set[str]) -> list[str]:
             source = "*" if unreadable else source_hash(records.get(checks, {}).get("source"))
             name = Publication(manifest["created"], run, asks, source).name
             problems.append(f"{PLACE}/{name}: it is missing, but {run} was published then")
+    return [*problems, *_unnumbered(records, paths)]
+
+
+def next_to_number(records: dict[str, dict[str, Any]]) -> tuple[int, str] | None:
+    """Return the number that is missing at the end of the log, and the run that it is of.
+
+    Parameters
+    ----------
+    records
+        The sound records of a store, by path.
+
+    Notes
+    -----
+    A run that was published later than the last numbered one was, and goes on from there, was to
+    be the latest: its process was killed, or its number is gone. One that goes on from another run
+    was overtaken.
+    """
+    entries = {int(found[1]): records[path] for path in records if (found := NUMBER.fullmatch(path.rsplit("/", 1)[-1]))}
+    moments, asked = {}, {}
+    for path, record in records.items():
+        found = PUBLISHED.fullmatch(path)
+        if found is None or path.endswith(COUNTS_RECORD):
+            continue
+        if path.endswith("/run.json"):
+            asked[found["run"]] = record
+        manifest = record.get("manifest") if path.endswith("/run.json") else record
+        if manifest is not None:
+            moments[found["run"]] = str(manifest["created"])
+    numbered = [str(entries[number]["run"]) for number in sorted(entries) if entries[number]["run"] in moments]
+    moments = {run: moment for run, moment in moments.items() if run in asked}
+    if not entries or not moments:
+        return None
+    last = max(moments, key=lambda run: (moments[run], str(asked[run]["created"])))
+    latest = numbered[-1] if numbered else None
+    if latest is not None and (last == latest or moments[last] <= moments[latest]):
+        return None
+    goes_on = {latest, asked.get(latest or "", {}).get("compacts")}
+    if last in numbered or asked[last].get("parent") in (None, *goes_on) or asked[last].get("beside"):
+        return max(entries) + 1, last
+    return None
+
+
+def _unnumbered(records: dict[str, dict[str, Any]], paths: set[str]) -> list[str]:
+    """Say which entries of the numbered log are missing."""
+    there = {int(found[1]) for path in paths if (found := NUMBER.fullmatch(path.removeprefix(f"{PLACE}/")))}
+    problems = [
+        f"{PLACE}/{number_name(number)}: it is missing, and later ones are there"
+        for number in sorted(set(range(1, max(there, default=0))) - there)
+    ]
+    missing = next_to_number(records)
+    if missing is not None and max(there) < missing[0]:
+        number, run = missing
+        problems.append(
+            f"{PLACE}/{number_name(number)}: it is missing, and was to say that {run} is the latest; give its command again"
+        )
     return problems
+
+
+def _numbers(names: set[str]) -> list[int]:
+    return [int(found[1]) for found in map(NUMBER.fullmatch, names) if found]
 
 
 def _publications_of(folder: RunFolder) -> Iterator[Publication]:

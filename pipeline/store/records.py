@@ -18,6 +18,12 @@ import xxhash
 PLACE, STORED, SEAL = "record", "stored", "seal"
 """Entries that all records have, besides their own: see above."""
 
+NUMBERS = {
+    **dict.fromkeys(("n_left", "n_right"), 1 << 31),
+    **dict.fromkeys(("n_edges", "bicliques", "partitions", "partition", "rows", "n_roots"), (1 << 63) - 1),
+}
+"""Entries that are numbers of something, and the largest that each can be."""
+
 SEAL_BEGINS = f',\n  "{SEAL}": "'.encode()
 
 
@@ -82,6 +88,14 @@ def unsealed(place: str, data: bytes) -> dict[str, Any]:
         raise ValueError(f"it is the record {found}, copied or moved here")
     if any(not _stays_inside(name) for name in _names_in(record)):
         raise ValueError("it is damaged: it names what lies outside of its folder")
+    manifest = record.get("manifest")
+    for entries in (record, manifest if isinstance(manifest, dict) else {}):
+        for name in NUMBERS.keys() & entries.keys():
+            if type(entries[name]) is not int or not 0 <= entries[name] <= NUMBERS[name]:
+                raise ValueError(f"it is damaged: {name} is {entries[name]!r}")
+    own = place.split("/")[1:2]
+    if own and own[0] in (record.get("base"), record.get("parent"), record.get("compacts")):
+        raise ValueError("it is damaged: it says that it is made of itself")
     return record
 
 

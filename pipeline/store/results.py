@@ -29,7 +29,7 @@ from bicliq.pipeline.store.biclique_reader import BicliqueReader, Int64s
 from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS, SCHEMA, publish_of, schema_of, table_of_rows
 from bicliq.pipeline.store.choice import EVERYTHING, Choice, Int32s
 from bicliq.pipeline.store.commits import Commit
-from bicliq.pipeline.store.labels import read_labels
+from bicliq.pipeline.store.labels import nearest, place_of, read_labels
 from bicliq.pipeline.store.layout import GraphFolder, RunFolder, Store
 from bicliq.pipeline.store.manifest import Manifest, read_manifest
 from bicliq.pipeline.store.states import OpenedRun, RunState, latest_run, read_run
@@ -212,12 +212,12 @@ class Run:
             Where the side has no such vertex.
         """
         labels = self.left_ids if side == "left" else self.right_ids
-        wanted = _as_label(label, labels.type)
-        found = -1 if wanted is None else pc.index(labels, wanted).as_py()
-        if found < 0:
+        found = place_of(label, labels)
+        if found is None:
             kind = "numbers" if pa.types.is_integer(labels.type) else "text"
-            raise InputError(f"{self.run}: there is no {side} vertex {label!r}; the {side} ids are {kind}")
-        return int(found)
+            near = nearest(label, labels)
+            raise InputError(f"{self.run}: there is no {side} vertex {label!r}; the {side} ids are {kind}{near}")
+        return found
 
     def chosen(self, choice: Choice) -> Iterator[pa.Table]:
         """Yield the bicliques that a choice takes, with dense ids, a row group at a time.
@@ -508,17 +508,6 @@ def _most(commit: Commit, by: By) -> float:
         return int((commit.sizes["largest"] or {"n_edges": 0})["n_edges"])
     most = (max((int(size) for size, _ in commit.sizes[side]), default=0) for side in ("left", "right"))
     return int(of_sizes(by, *most))
-
-
-def _as_label(label: object, kind: pa.DataType) -> pa.Scalar | None:
-    """A label in the type of its side (12 and "12" are one), or None where it cannot be one."""
-    try:
-        if not pa.types.is_integer(kind):
-            return pa.scalar(str(label), kind)
-        number = int(str(label))
-        return pa.scalar(number, kind) if str(number) == str(label) else None
-    except (ValueError, OverflowError, pa.ArrowInvalid):
-        return None
 
 
 def _take_lists(lists: pa.ListArray, labels: pa.Array) -> pa.ListArray:

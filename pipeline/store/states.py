@@ -14,7 +14,7 @@ from bicliq.pipeline.store.commits import Commit
 from bicliq.pipeline.store.counts import COUNTS_RECORD
 from bicliq.pipeline.store.folder import MEND
 from bicliq.pipeline.store.layout import RunFolder, Store
-from bicliq.pipeline.store.publications import publications, published_at
+from bicliq.pipeline.store.publications import numbered_latest, publications, published_at
 from bicliq.pipeline.store.versions import Part, layers_of, parts_of
 
 StateName = Literal["planned", "searching", "searched", "published", "limited", "failed", "count"]
@@ -150,6 +150,8 @@ def _read_version(folder: RunFolder, asked: dict[str, Any]) -> OpenedRun:
     base = folder.store.run(str(asked["base"]))
     if not base.exists():
         raise DamageError(f"{base.uri}: this run is missing, and the version {folder.run} stands on it; {MEND}")
+    if "layers" in base.read_record("run.json"):
+        raise DamageError(f"{folder.uri}: it stands on {base.run}, which is no run that was searched whole; {MEND}")
     opened = read_run(base)
     if opened.plan is None or opened.state.name != "published":
         raise DamageError(
@@ -192,9 +194,12 @@ def latest_published(store: Store) -> str | None:
 
     Notes
     -----
-    Lists names and reads one manifest, whatever the number of runs; of a store in which an earlier
-    version of bicliq has published last, those of all runs.
+    Lists names and reads an entry and a manifest, whatever the number of runs. Where nothing is
+    numbered yet, moments decide: of a store of an earlier version of bicliq, those of all runs.
     """
+    latest = numbered_latest(store)
+    if latest is not None:
+        return latest
     known = publications(store)
     if known is None:
         times = {run: (published, planned, run) for run, (planned, published, _) in _times(store).items() if published}

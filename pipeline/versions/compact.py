@@ -22,20 +22,21 @@ import pyarrow as pa
 
 from bicliq import kernels
 from bicliq.pipeline.columns import column_of, empty_table, values_of
-from bicliq.pipeline.errors import DamageError, InputError
+from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import tell
-from bicliq.pipeline.graphs.bipartite import read_graph
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from bicliq.pipeline.graphs.reduce import reduce
 from bicliq.pipeline.settings import SearchSettings
 from bicliq.pipeline.stages.extend import extended_plan, write_whole
 from bicliq.pipeline.stages.partition import write_partitions
+from bicliq.pipeline.stages.plan import known_plan
 from bicliq.pipeline.stages.planned import PLAN_COLUMNS, Plan, PlanRecord, commit_plan, read_plan, read_plan_record
-from bicliq.pipeline.stages.publish import publish
+from bicliq.pipeline.stages.publish import HOLDS, publish
 from bicliq.pipeline.stages.search import biclique_writer, search_partition
+from bicliq.pipeline.stages.search_run import sound_commits
 from bicliq.pipeline.store.biclique_reader import BicliqueReader, Int64s
 from bicliq.pipeline.store.bicliques import MASK, SCHEMA, batches_of
 from bicliq.pipeline.store.commits import Commit
-from bicliq.pipeline.store.folder import MEND
 from bicliq.pipeline.store.labels import Hashes, read_hashes
 from bicliq.pipeline.store.layout import FORMAT, RunFolder, Store
 from bicliq.pipeline.store.manifest import moment_after
@@ -184,7 +185,8 @@ class _Compaction:
             self._folder.write_record("run.json", self._asked())
         plan, record = self._planned()
         write_partitions(self._store, self._folder.run)
-        missing = [number for number in range(record.partitions) if self._folder.read_commit(number) is None]
+        done = sound_commits(self._folder, check=False)
+        missing = [number for number in range(record.partitions) if number not in done or not done[number].complete]
         if missing and self.how == "searched":
             for number in missing:
                 search_partition(self._store.uri, self._folder.run, number, self._threads)
@@ -193,10 +195,9 @@ class _Compaction:
             rows = _Rows(self._opened, read_plan(self._base), plan)
             for number in missing:
                 self._write(number, rows, hashes, plan.digest)
-        self._same_as(before)
         published = self._folder.manifest()
-        if published is None or published["created"] != before["created"]:
-            publish(self._store, self._folder.run, created=before["created"])
+        if published is None or missing or published["created"] != before["created"]:
+            publish(self._store, self._folder.run)
         tell("version compacted", version=self._version, run=self._folder.run, partitions=len(missing))
         return len(missing)
 
@@ -208,27 +209,37 @@ class _Compaction:
         asked = self._opened.asked
         graph, created = write_whole(self._store, str(asked["graph"])), moment_after(str(asked["created"]))
         about: dict[str, Any] = {"run": self._folder.run, "graph": graph, "compacts": self._version, "created": created}
+        about[HOLDS] = {name: (self._opened.manifest or {})[name] for name in ("bicliques", "digest", "created")}
         if self._searched_in is not None:
             about[SEARCH_SECONDS] = self._searched_in
         return {**about, **{name: asked[name] for name in KEPT if name in asked}}
 
     def _planned(self) -> tuple[Plan, PlanRecord]:
-        """The plan of the base for the graph of the version, made unless it is there."""
-        if not self._folder.has("plan.json"):
-            self._plan()
-        return read_plan(self._folder), read_plan_record(self._folder)
+        """The plan of the base for the graph of the version, made unless a plan is there.
 
-    def _plan(self) -> None:
+        Files are merged by the roots of the base. Under any other plan the graph is searched.
+        """
         asked = self._folder.read_record("run.json")
         search = SearchSettings.model_validate(asked["search"])
-        graph = read_graph(self._store.graph(str(asked["graph"])))
-        written = []
-        if search.min_left > 1 or search.min_right > 1:
+        graph, is_reduced = (
+            read_graph(self._store.graph(str(asked["graph"]))),
+            max(search.min_left, search.min_right) > 1,
+        )
+        if is_reduced:
             graph = reduce(graph, search.min_left, search.min_right).in_old_ids(graph.n_left, graph.n_right)
-            written.append(self._folder.write_table(self._folder.attempt_of("reduced.parquet"), graph.to_batches()))
-        extended, known = extended_plan(read_plan(self._base), graph), read_plan_record(self._base)
+        extended = extended_plan(read_plan(self._base), graph)
         dense = np.unique(extended.partition, return_inverse=True)[1].astype(np.int32)
-        found = replace(extended, partition=dense)
+        own = replace(extended, partition=dense)
+        with self._folder.claim("plan"):
+            record = known_plan(self._folder) or self._plan(asked, own, graph, is_reduced=is_reduced)
+        if record.digest != own.digest:
+            self.how = "searched"
+        return read_plan(self._folder), record
+
+    def _plan(self, asked: dict[str, Any], found: Plan, graph: BipartiteGraph, *, is_reduced: bool) -> PlanRecord:
+        known, written = read_plan_record(self._base), []
+        if is_reduced:
+            written.append(self._folder.write_table(self._folder.attempt_of("reduced.parquet"), graph.to_batches()))
         name = self._folder.attempt_of("plan.parquet")
         written.append(self._folder.write_table(name, found.to_table(), differences=PLAN_COLUMNS))
         record = replace(
@@ -243,7 +254,7 @@ class _Compaction:
             est_cost=int(found.cost.sum()),
             digest=found.digest,
         )
-        commit_plan(self._folder, record, written)
+        return commit_plan(self._folder, record, written)
 
     def _write(self, number: int, rows: _Rows, hashes: tuple[Hashes, Hashes], plan: str) -> None:
         """Write and commit a partition, unless another process did."""
@@ -273,16 +284,6 @@ class _Compaction:
                 threads=kernels.number_of_threads(self._threads),
             )
             self._folder.commit_partition(commit)
-
-    def _same_as(self, before: dict[str, Any]) -> None:
-        """Refuse to publish other bicliques than those of the version."""
-        commits = self._folder.committed().values()
-        rows, digest = sum(commit.rows for commit in commits), sum(int(commit.digest, 16) for commit in commits) & MASK
-        if (rows, f"{digest:016x}") != (before["bicliques"], before["digest"]):
-            raise DamageError(
-                f"{self._store.run(self._version).uri}: its record says {before['bicliques']} bicliques, digest"
-                f" {before['digest']}; read were {rows}, digest {digest:016x}; {MEND}"
-            )
 
 
 def _search_seconds(base: RunFolder) -> float | None:

@@ -17,10 +17,15 @@ from typing import Any
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import tell
-from bicliq.pipeline.store.folder import Folder, writer_lives
-from bicliq.pipeline.store.inventory import FORGOTTEN_SECONDS, PRUNED, forgotten
+from bicliq.pipeline.store.folder import Folder, is_at_work
+from bicliq.pipeline.store.inventory import FORGOTTEN_SECONDS, forgotten, is_forgotten
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.publications import forget
+from bicliq.pipeline.store.log import PRUNED, take_number
+from bicliq.pipeline.store.publications import forget, last_number
+from bicliq.pipeline.store.states import latest_published
+
+CUT_OFF = "a version that was not finished, and another one came between"
+"""Why what a killed process began goes."""
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 """Seconds of the units of an age."""
@@ -112,25 +117,40 @@ def prune(
     if keep_last is not None and keep_last < 1:
         raise InputError(f"keep_last {keep_last}: at least one run of each family is kept")
     with store.root.claim("update"):
-        known = _Known.of(store)
-        kept = known.kept(keep_last or 1, older_than)
-        gone = [run for run in known.by_layers() if run not in kept]
+        while True:  # until nobody else publishes anything meanwhile
+            number = last_number(store)
+            known = _Known.of(store)
+            kept = known.kept(keep_last or 1, older_than)
+            gone = [run for run in known.by_layers() if run not in kept]
+            graphs = known.graphs_only_of(gone)
+            doomed = {f"runs/{run}" for run in gone} | {f"graphs/{graph}" for graph, _ in graphs}
+            if not remove or _is_marked(store, known, doomed, number):
+                break
         why = f"published before the last {keep_last or 1} of its family" + (
             "" if older_than is None else f", and over {older_than} ago"
         )
-        removed = [Removed(f"runs/{run}", why, known.bytes_of(f"runs/{run}")) for run in gone]
-        graphs = known.graphs_only_of(gone)
+        removed = [
+            Removed(f"runs/{run}", CUT_OFF if run in known.cut_off else why, known.bytes_of(f"runs/{run}"))
+            for run in gone
+        ]
         removed += [Removed(f"graphs/{graph}", reason, known.bytes_of(f"graphs/{graph}")) for graph, reason in graphs]
         removed += [Removed(path, reason, known.sizes.get(path, 0)) for path, reason in forgotten(store)]
         if remove:
-            doomed = {f"runs/{run}" for run in gone} | {f"graphs/{graph}" for graph, _ in graphs}
-            store.root.remove(*(f"{place}/{PRUNED}" for place in sorted(known.marked() - doomed)))
-            for place in sorted(doomed):
-                Folder(store.fs, store.path, place).write_record(PRUNED, {"pruned": place})
             for one in removed:
                 _remove(store, one.what)
             tell("store pruned", store=store.uri, removed=len(removed), bytes=sum(one.bytes for one in removed))
     return PruneRecord(store.uri, removed, kept, sum(one.bytes for one in removed), remove)
+
+
+def _is_marked(store: Store, known: _Known, doomed: set[str], number: int) -> bool:
+    """Mark what goes, then take the next number: who took one before may need what is marked.
+
+    Whoever publishes after that sees the marks.
+    """
+    store.root.remove(*(f"{place}/{PRUNED}" for place in sorted(known.marked() - doomed)))
+    for place in sorted(doomed):
+        Folder(store.fs, store.path, place).write_record(PRUNED, {"pruned": place})
+    return not doomed or take_number(store, number + 1, known.latest)
 
 
 def parse_age(text: str) -> dt.timedelta:
@@ -160,6 +180,8 @@ class _Known:
     graphs: dict[str, dict[str, Any]]
     sizes: dict[str, int]
     at_work: set[str] = field(default_factory=set)
+    cut_off: set[str] = field(default_factory=set)
+    latest: str | None = None
 
     @classmethod
     def of(cls, store: Store) -> _Known:
@@ -171,7 +193,9 @@ class _Known:
             {graph: store.graph(graph).read_record("graph.json") for graph in graphs},
             {path: size for place in ("runs", "graphs") for path, size in store.root.files(place).items()},
         )
-        known.at_work = {run for run in runs if _is_at_work(store.run(run))}
+        known.at_work = {run for run in runs if is_at_work(store.run(run))}
+        known.latest = latest_published(store)
+        known.cut_off = {run for run in set(runs) - known.at_work if known.is_cut_off(run)}
         return known
 
     def kept(self, keep_last: int, older_than: dt.timedelta | None) -> dict[str, str]:
@@ -183,10 +207,10 @@ class _Known:
                 kept[run] = "a count"
             elif run in self.at_work:
                 kept[run] = "at work"
-            elif self.manifests[run] is None:
+            elif self.manifests[run] is None and run not in self.cut_off:
                 kept[run] = "not finished"
             families[self._family(run)].append(run)
-        published = [run for run in self.asked if run not in kept]
+        published = [run for run in self.asked if run not in kept and self.manifests[run] is not None]
         now = dt.datetime.now(dt.UTC)
         for family in families.values():
             some = sorted((run for run in family if run in published), key=self._age)
@@ -194,12 +218,24 @@ class _Known:
         if older_than is not None:
             young = (run for run in published if now - dt.datetime.fromisoformat(self._age(run)[0]) <= older_than)
             kept |= {run: f"published within {older_than}" for run in young if run not in kept}
-        if published:
-            kept.setdefault(max(published, key=self._age), "the latest")
+        if self.latest is not None:
+            kept.setdefault(self.latest, "the latest")
         for run in list(kept):
             for below in self._below(run):
                 kept.setdefault(below, f"{run} stands on it")
         return kept
+
+    def is_cut_off(self, run: str) -> bool:
+        """Whether a version was not finished, and nobody goes on: another one came between."""
+        asked = self.asked[run]
+        before = asked.get("compacts", asked.get("parent"))
+        now = {self.latest, self.asked.get(self.latest or "", {}).get("compacts")}
+        if before is None or self.manifests[run] is not None or before in now or asked.get("beside"):
+            return False
+        folder = self.store.run(run)
+        return folder.is_local or all(
+            is_forgotten(self.store.root, path) for path in self.sizes if path.startswith(f"{folder.place}/")
+        )
 
     def marked(self) -> set[str]:
         """Folders of whole runs and graphs that a prune which was cut off meant to remove."""
@@ -235,8 +271,11 @@ class _Known:
         return "" if manifest is None else str(manifest["created"]), str(self.asked[run]["created"]), run
 
     def _below(self, run: str) -> set[str]:
-        """Runs that a version stands on."""
+        """Runs that a version stands on, or one that is being written whole."""
         asked = self.asked[run]
+        if "compacts" in asked and self.manifests[run] is None:
+            version = str(asked["compacts"])
+            return {version, *self._below(version)} if "layers" in self.asked.get(version, {}) else set()
         return ({str(asked["base"]), *asked["layers"]} & set(self.asked)) - {run} if "layers" in asked else set()
 
     def _family(self, run: str) -> str:
@@ -251,16 +290,10 @@ class _Known:
         return bool((dt.datetime.now(dt.UTC) - modified).total_seconds() > FORGOTTEN_SECONDS)
 
 
-def _is_at_work(folder: Folder) -> bool:
-    """Whether a process holds something of a run; object stores cannot tell."""
-    locks = folder.files("claims") if folder.is_local else {}
-    return any(writer_lives(folder.path_of(name)) for name in locks)
-
-
 def _remove(store: Store, what: str) -> None:
     """Remove a file, or a run or a graph: its record first, the mark last."""
     kind, name, *inside = what.split("/")
-    if inside:
+    if inside or kind not in ("runs", "graphs"):
         store.root.remove(what)
         return
     folder = Folder(store.fs, store.path, what)

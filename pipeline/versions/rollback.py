@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import tell
 from bicliq.pipeline.stages.publish import publish
 from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.log import make_next
 from bicliq.pipeline.store.manifest import moment_after
 from bicliq.pipeline.store.publications import announce
 from bicliq.pipeline.store.records import STORED, named_files
 from bicliq.pipeline.store.states import latest_run, read_run
 
 
-def make_latest(store: Store, run: str) -> None:
+def rollback(store: Store, run: str) -> str:
+    """Make a run the latest again, as `make_latest`, while no update is at work on a local disk.
+
+    Returns the run that was the latest until then.
+    """
+    with store.root.claim("update"):
+        before = latest_run(store)
+        make_latest(store, run)
+    return before
+
+
+def make_latest(store: Store, run: str, follows: str | None = None) -> None:
     """Publish a run again, so that readers and updates take it by default.
 
     Parameters
     ----------
     store, run
         A published run, or a version of one.
+    follows
+        The run that must be the latest until then; None: whichever is.
 
     Raises
     ------
@@ -36,6 +52,7 @@ def make_latest(store: Store, run: str) -> None:
     if opened.state.name != "published":
         raise InputError(f"{folder.uri}: it is {opened.state}; only what is published can be the latest run")
     latest = store.run(latest_run(store)).manifest()
+    make_next(folder, follows, stands_on(opened.asked))
     created = moment_after(None if latest is None else str(latest["created"]))
     if "layers" in opened.asked:
         content = {name: value for name, value in opened.asked.items() if name != STORED}
@@ -45,3 +62,10 @@ def make_latest(store: Store, run: str) -> None:
         tell("version published", run=run, bicliques=manifest["bicliques"], digest=manifest["digest"])
     else:
         publish(store, run, created=created)
+
+
+def stands_on(asked: dict[str, Any]) -> list[str]:
+    """Return the folders that a run needs, as ``runs/3f2a``, by its run.json; its own is not."""
+    below = [asked["base"], *asked["layers"]] if "layers" in asked else []
+    runs = dict.fromkeys(str(run) for run in below if run != asked["run"])
+    return [f"graphs/{asked['graph']}", *(f"runs/{run}" for run in runs)]

@@ -14,7 +14,7 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import file_system
 from bicliq.pipeline.formats import Edges, EdgeSource, Files, open_edges
 from bicliq.pipeline.formats.columns import wants_time, wants_weight
-from bicliq.pipeline.formats.files import files_of, input_errors, size_of
+from bicliq.pipeline.formats.files import file_of, files_of, input_errors, size_of
 from bicliq.pipeline.formats.parquet import BATCH_ROWS
 from bicliq.pipeline.formats.recognise import recognise
 from bicliq.pipeline.formats.tables import names_its_columns
@@ -114,7 +114,7 @@ def _table(source: EdgeSource) -> SourceFile:
 
 def _file(uri: str) -> SourceFile:
     size_of(uri)  # refuses what is no file
-    fs, path = file_system(uri)
+    fs, path = file_system(file_of(uri))
     state, size, modified = xxhash.xxh3_128(), 0, _last_change(uri)
     with input_errors(uri), fs.open(path, "rb") as file:
         while block := file.read(BLOCK):
@@ -123,9 +123,14 @@ def _file(uri: str) -> SourceFile:
     return SourceFile(str(fs.unstrip_protocol(path)), size, state.hexdigest(), modified)
 
 
-def taken_entries(files: Iterable[SourceFile], run: str, *, delete: bool = False) -> dict[str, dict[str, Any]]:
+def taken_entries(
+    files: Iterable[SourceFile], run: str, *, delete: bool = False, changed: bool = True
+) -> dict[str, dict[str, Any]]:
     """Return what the record of a run says of files that it took, by their keys."""
-    about = {"version": run, "deleted": delete, "at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds")}
+    about: dict[str, Any] = {"version": run, "deleted": delete}
+    about["at"] = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+    if not changed:
+        about["changed"] = False
     return {file.key: {**about, "modified": file.modified} for file in files if not file.in_memory}
 
 
@@ -145,7 +150,7 @@ def refuse_changed(files: Iterable[SourceFile]) -> None:
 
 
 def _last_change(uri: str) -> str:
-    fs, path = file_system(uri)
+    fs, path = file_system(file_of(uri))
     fs.invalidate_cache()  # of listings: what another process wrote is seen
     with input_errors(uri):
         return last_change(fs.info(path))
@@ -185,6 +190,7 @@ def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, d
         return source.settings
     given = {name: getattr(asked, name) for name in asked.model_fields_set}
     before = {name: value for name, value in known["policies"].items() if value is not None}
+    before.setdefault("strip", False)  # a run of before knew no such setting, and kept blanks
     if delete:
         before.pop("window", None)
         before["duplicates"] = before["duplicates"].replace("sum", "first").replace("max", "first")

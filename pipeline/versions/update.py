@@ -35,12 +35,14 @@ from bicliq.pipeline.store.account import NOTHING_READ, account
 from bicliq.pipeline.store.biclique_reader import LargerSides
 from bicliq.pipeline.store.bicliques import MASK, dump_of, publish_of
 from bicliq.pipeline.store.layout import FORMAT, GraphFolder, RunFolder, Store
+from bicliq.pipeline.store.log import Overtaken, make_next, refuse_many_writers
 from bicliq.pipeline.store.manifest import moment_after
-from bicliq.pipeline.store.publications import announce
+from bicliq.pipeline.store.publications import announce, forget
 from bicliq.pipeline.store.records import STORED, named_files
 from bicliq.pipeline.store.sizes import rank
 from bicliq.pipeline.store.states import OpenedRun, latest_run, read_run
 from bicliq.pipeline.store.versions import APPEARED, VANISHED, Layer, layers_of, parts_of
+from bicliq.pipeline.versions.batches import check_batch
 from bicliq.pipeline.versions.compact import compact, why_heavy
 from bicliq.pipeline.versions.difference import AnyChanges, Difference, Step
 from bicliq.pipeline.versions.layer import (
@@ -55,7 +57,7 @@ from bicliq.pipeline.versions.layer import (
     write_changes,
 )
 from bicliq.pipeline.versions.portions import Found, find_changes
-from bicliq.pipeline.versions.rollback import make_latest
+from bicliq.pipeline.versions.rollback import make_latest, stands_on
 from bicliq.pipeline.versions.sources import (
     SourceFile,
     name_of_key,
@@ -129,19 +131,36 @@ def update(
             cluster=settings.cluster,
         )
         store = Store.open(settings.store, create=False)
-        with store.root.claim("update"):
-            parent = latest_run(store) if run is None else store.find_run(run)
-            if holding is not None and parent != latest_run(store):
-                raise InputError(
-                    f"{store.uri}: another update came between; nothing was changed: give the command again"
-                )
-            seen = observer or Observer()
-            made = _Update(store, parent, source, settings, delete, seen, holding)
-            found = made.done()
-            if made.committed is None:  # a full run has told of itself
-                return found
-            seen.told(notify_updated(settings, found.record()))
-            return _compacted(store, found, made.committed, settings)
+        refuse_many_writers(store, one_writer=settings.versions.one_writer)
+        call = settings, delete, observer or Observer(), holding
+        while True:
+            try:
+                return _updated(store, source, run, *call)
+            except Overtaken:
+                if not settings.versions.rebase or run is not None or holding is not None:
+                    raise
+
+
+def _updated(
+    store: Store,
+    source: Edges,
+    run: str | None,
+    settings: Settings,
+    delete: bool,
+    observer: Observer,
+    holding: Files | None,
+) -> UpdateRecord:
+    with store.root.claim("update"):
+        latest = latest_run(store)
+        parent = latest if run is None else store.find_run(run)
+        if holding is not None and parent != latest:
+            raise InputError(f"{store.uri}: another update came between; nothing was changed: give the command again")
+        made = _Update(store, parent, source, settings, delete, observer, holding, beside=parent != latest)
+        found = made.done()
+        if made.committed is None:  # a full run has told of itself
+            return found
+        observer.told(notify_updated(settings, found.record()))
+        return _compacted(store, found, made.committed, settings)
 
 
 def _compacted(store: Store, found: UpdateRecord, asked: dict[str, Any], settings: Settings) -> UpdateRecord:
@@ -167,12 +186,16 @@ class _Update:
         delete: bool,
         observer: Observer,
         holding: Files | None,
+        *,
+        beside: bool,
     ) -> None:
+        self._beside = beside
         self._store, self._settings, self._delete = store, settings, delete
         self._observer, self._clock, self._holding = observer, StageClock(observer), holding
         self._parent = store.run(parent)
         self._before = read_run(self._parent)
         _refuse_unfit(self._parent, self._before)
+        self._checks: list[dict[str, Any]] = []
         self.committed: dict[str, Any] | None = None  # the record of the version, where layers hold it
         self._source = taken_from(source, self._origin["reading"], settings.ingest, delete=delete)
 
@@ -187,10 +210,17 @@ class _Update:
             extended = self._extended()
             refuse_changed(self._files)
         if extended.record.graph == self._graph:
+            self._check(extended, 0)
             self._remember()
             return self._without_change(self._parent.run, "nothing", self._why_nothing(extended), extended)
         with self._folder.claim("update"):
             return self._commit(extended)
+
+    def _check(self, extended: Extended, cost: int) -> None:
+        """Check what is joined before it is joined; what is taken away is not checked."""
+        if not self._delete:
+            asked, files = self._settings.checks, len(self._files)
+            self._checks = check_batch(self._store, self._before.asked, extended, files, cost, asked)
 
     def _extended(self) -> Extended:
         """Read the table, and make the graph of the version."""
@@ -249,9 +279,14 @@ class _Update:
         about = {"delete": self._delete, "replace": self._holding is not None}
         self._folder = self._store.run(version_id(self._parent.run, self._files, **about))
         if self._folder.exists() and self._folder.manifest() is not None:  # its parent was rolled back to
-            make_latest(self._store, self._folder.run)
+            make_latest(self._store, self._folder.run, self._follows)
             return self._folder.run
         return None
+
+    @property
+    def _follows(self) -> str | None:
+        """The run that must be the latest until then; None: another one was, and may be."""
+        return None if self._beside else self._parent.run
 
     def _why_nothing(self, extended: Extended) -> str:
         """Why a table that was read changes nothing."""
@@ -281,6 +316,7 @@ class _Update:
                 gone = Step(read_graph(self._store.graph(self._graph)), self._graph, extended.gone, True, least)
                 steps = [gone, *(step for step in steps if len(step.edges[0]))]
             changes = Difference(steps)
+            self._check(extended, changes.cost)
             way = changes.way(int(self._published[0]["bicliques"]))
         asked = {
             "run": self._folder.run,
@@ -289,6 +325,7 @@ class _Update:
             "publish": dump_of(publish_of(self._before.asked)),
             "created": dt.datetime.now(dt.UTC).isoformat(),
             "parent": self._parent.run,
+            **({"beside": True} if self._beside else {}),
             **self._origin,
             "taken": self._taken_now(),
             "holds_taken_alone": bool(self._before.asked.get("holds_taken_alone"))
@@ -302,6 +339,7 @@ class _Update:
                 "rows_read": extended.record.summary["rows_read"],
                 "edges": len(extended.left),
                 "unchanged": extended.unchanged,
+                "checks": self._checks,
                 "gone": len(extended.gone[0]),
                 "dropped_by_window": int(extended.record.summary["dropped_by_window"]),
                 **dict.fromkeys(("appeared", "vanished", "seconds")),
@@ -332,7 +370,7 @@ class _Update:
     def _remember(self) -> None:
         """Write down in the parent that files which change nothing were taken."""
         asked = self._before.asked
-        entries = taken_entries(self._files, self._parent.run, delete=self._delete)
+        entries = taken_entries(self._files, self._parent.run, delete=self._delete, changed=False)
         content = {name: value for name, value in asked.items() if name != STORED}
         taken = {**asked.get("taken", {}), **entries}
         self._parent.write_record("run.json", {**content, "taken": taken}, named_files(asked).values())
@@ -385,6 +423,12 @@ class _Update:
         record = self._described(asked, layers[:stay], written, found, extended)
         announce(self._folder, record["manifest"]["created"])
         stands = self._folder.commit("run.json", record, [change.file for change in written])
+        try:
+            make_next(self._folder, self._follows, stands_on(record))
+        except Overtaken:
+            self._folder.remove("run.json", *(change.file.name for change in written))
+            forget(self._store, self._folder.run)
+            raise
         self._folder.sweep()
         graph.sweep()
         did["seconds"] = sum(self._clock.seconds.values())
@@ -456,7 +500,7 @@ class _Update:
             "seconds": asked["update"]["seconds"],
             "created": moment_after(str(before["created"])),
             "files": [],
-            "checks": [],
+            "checks": self._checks,
             "machine": machine_facts(),
         }
         record["manifest"]["largest"] = self._largest(record, before, written)
@@ -513,6 +557,7 @@ class _Update:
             dropped_by_window=0 if extended is None else int(extended.record.summary["dropped_by_window"]),
             **changed,
             **{name: manifest[name] for name in OF_THE_MANIFEST},
+            checks=self._checks,
             workers=0 if stands is None else int(stands["update"]["workers"]),
             placement={} if stands is None else stands["update"]["placement"],
             bytes=added,

@@ -46,6 +46,8 @@ class UpdateRecord:
         part in the search of what changed; 0: this process did it.
     placement
         Where that was decided to be searched, and why, in words; empty where it was not.
+    checks
+        Of the table, before it was joined (`pipeline.versions.batches`).
     compacted
         The run that the version was written as, whole, since its layers had grown heavy (`reason`
         says so); None: it was not.
@@ -81,6 +83,7 @@ class UpdateRecord:
     threads: int
     workers: int
     placement: dict[str, str]
+    checks: list[dict[str, Any]]
     seconds: dict[str, float]
     compacted: str | None = None
     account: dict[str, Any] = field(default_factory=dict)

@@ -12,18 +12,20 @@ import time
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.errors import InputError, sentence
 from bicliq.pipeline.events import tell
 from bicliq.pipeline.formats import Files
-from bicliq.pipeline.notify import failures_notified
+from bicliq.pipeline.notify import failures_notified, notify_failed
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.run import Observer, RunSummary, resume, run
 from bicliq.pipeline.settings import Settings
+from bicliq.pipeline.stages.edge_table import POLICIES
 from bicliq.pipeline.store.account import NOTHING_READ
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import STORED, named_files
 from bicliq.pipeline.store.states import latest_published
 from bicliq.pipeline.versions.arrivals import Arrival, Look, look, look_at, refuse_store_inside, settled
+from bicliq.pipeline.versions.quarantine import Quarantine
 from bicliq.pipeline.versions.sources import name_of_key, refuse_changed, source_files, taken_entries
 from bicliq.pipeline.versions.update import update
 from bicliq.pipeline.versions.update_record import UpdateRecord
@@ -53,6 +55,11 @@ class Taken:
         The run that these files began, or that was killed before and finished now.
     update
         The version that they made.
+    quarantined
+        Files that could not be taken and were set aside: ``file``, ``reason``, ``at``.
+    more
+        Whether new files are left that the next look takes at once: files are taken one by one
+        where those of a look cannot be taken together.
     """
 
     place: str
@@ -62,19 +69,22 @@ class Taken:
     passed_over: tuple[str, ...] = ()
     run: RunSummary | None = None
     update: UpdateRecord | None = None
+    quarantined: tuple[dict[str, Any], ...] = ()
+    more: bool = False
 
     @property
     def anything(self) -> bool:
-        """Whether anything was taken or finished."""
-        return self.run is not None or self.update is not None
+        """Whether anything was taken, finished or set aside."""
+        return self.run is not None or self.update is not None or bool(self.quarantined)
 
     def record(self) -> dict[str, Any]:
         """Plain record for JSON, with the version that holds all files now, and how it was made.
 
-        ``how`` is that of the update, "run", or "nothing new".
+        ``how`` is that of the update, "run", "nothing new", or "set aside".
         """
         made = self.run or self.update
-        how = "run" if self.run else self.update.how if self.update else "nothing new"
+        nothing = "set aside" if self.quarantined else "nothing new"
+        how = "run" if self.run else self.update.how if self.update else nothing
         name = self.run.run if self.run else self.update.version if self.update else None
         record = {} if made is None else made.record()
         figures = {figure: record.get(figure) for figure in ("bicliques", "digest")}
@@ -90,35 +100,47 @@ class Watch:
 
     Parameters
     ----------
-    place
-        A folder or prefix, a glob, or a file; a path or an fsspec URL.
-    settings
-        As for `pipeline.run.run`, for the first files, and for `pipeline.versions.update.update`.
-    replace
-        Take a file that changed anew, in place of what it held, instead of an error.
-    settle
-        Seconds after which a new file must be what it was, so that it is taken.
+        place
+            A folder or prefix, a glob, or a file; a path or an fsspec URL.
+        settings
+            As for `pipeline.run.run`, for the first files, and for
+            `pipeline.versions.update.update`.
+        replace
+            Take a file that changed anew, in place of what it held, instead of an error.
+        settle
+            Seconds after which a new file must be what it was, so that it is taken.
+        quarantine
+            Set a file aside that cannot be taken, instead of an error, and go on with the others.
 
     Examples
     --------
-    >>> import fsspec
-    >>> from bicliq.pipeline.settings import Settings
-    >>> watch = Watch("memory://arrive", Settings(store="memory://watched"), settle=0)
-    >>> for name, rows in (("1.csv", "ann,jam bob,jam"), ("2.csv", "cid,jam")):
-    ...     with fsspec.open(f"memory://arrive/{name}", "w") as table:
-    ...         print("user,item", *rows.split(), sep="\n", file=table)
-    ...     taken = watch.take()
-    >>> taken.files, taken.update.edges, taken.update.bicliques
-    (('memory:///arrive/2.csv',), 1, 1)
-    >>> watch.take().files
-    ()
+        >>> import fsspec
+        >>> from bicliq.pipeline.settings import Settings
+    from bicliq.pipeline.stages.edge_table import POLICIES
+        >>> watch = Watch("memory://arrive", Settings(store="memory://watched"), settle=0)
+        >>> for name, rows in (("1.csv", "ann,jam bob,jam"), ("2.csv", "cid,jam")):
+        ...     with fsspec.open(f"memory://arrive/{name}", "w") as table:
+        ...         print("user,item", *rows.split(), sep="\n", file=table)
+        ...     taken = watch.take()
+        >>> taken.files, taken.update.edges, taken.update.bicliques
+        (('memory:///arrive/2.csv',), 1, 1)
+        >>> watch.take().files
+        ()
     """
 
     def __init__(
-        self, place: str, settings: Settings, *, replace: bool = False, settle: float = SETTLE_SECONDS
+        self,
+        place: str,
+        settings: Settings,
+        *,
+        replace: bool = False,
+        settle: float = SETTLE_SECONDS,
+        quarantine: bool = False,
     ) -> None:
         refuse_store_inside(place, settings.store)
         self._place, self._settings, self._replace, self._settle = place, settings, replace, settle
+        self._quarantine = Quarantine(Store.open(settings.store)) if quarantine else None
+        self._one_by_one = False
         self._same: set[Arrival] = set()
         self._looked = False
 
@@ -157,20 +179,73 @@ class Watch:
                 asked = {} if latest is None else store.run(latest).read_record("run.json")
                 self._refuse_unfit(asked)
                 ready, waiting, passed_over = self._settled(asked)
-                new, changed = self._sorted_out(asked, ready)
-            about = Taken(self._place, store.uri, waiting=waiting, passed_over=passed_over)
+                new, changed, aside = self._sorted_out(asked, ready)
+            about = Taken(self._place, store.uri, waiting=waiting, passed_over=passed_over, quarantined=tuple(aside))
             if not new and not changed:
                 tell("nothing new", place=self._place, waiting=len(waiting), passed_over=len(passed_over))
                 return about
-            uris = tuple(sorted(file.uri for file in (*new, *changed)))
-            names = tuple(map(without_secrets, uris))
-            files = Files(f"{self._place} ({len(uris)} new)", uris)
-            tell("files arrived", place=self._place, files=len(uris), changed=len(changed))
-            if latest is None:
-                return replace(about, files=names, run=self._begin(store, files, seen))
-            holding = self._holding(asked, uris) if changed else None
-            made = update(files, self._settings, latest if changed else None, observer=seen, holding=holding)
-            return replace(about, files=names, update=made)
+            if self._quarantine is None:
+                return self._join(store, latest, asked, new, changed, about, self._settings, seen)
+            with failures_notified(self._settings, self._place):
+                return self._join_or_set_aside(store, latest, asked, new, changed, about, seen)
+
+    def _join(
+        self,
+        store: Store,
+        latest: str | None,
+        asked: dict[str, Any],
+        new: list[Arrival],
+        changed: list[Arrival],
+        about: Taken,
+        settings: Settings,
+        seen: Observer,
+    ) -> Taken:
+        """Take files together."""
+        uris = tuple(sorted(file.uri for file in (*new, *changed)))
+        names = tuple(map(without_secrets, uris))
+        files = Files(f"{self._place} ({len(uris)} new)", uris)
+        tell("files arrived", place=self._place, files=len(uris), changed=len(changed))
+        if latest is None:
+            return replace(about, files=names, run=self._begin(store, files, settings, seen))
+        holding = self._holding(asked, uris) if changed else None
+        if len(uris) == 1:
+            files = Files(names[0], uris)
+        made = update(files, settings, latest if changed else None, observer=seen, holding=holding)
+        return replace(about, files=names, update=made)
+
+    def _join_or_set_aside(
+        self,
+        store: Store,
+        latest: str | None,
+        asked: dict[str, Any],
+        new: list[Arrival],
+        changed: list[Arrival],
+        about: Taken,
+        seen: Observer,
+    ) -> Taken:
+        """Take files together, or, where that fails, one by one; set aside what cannot be taken.
+
+        Files that changed since they were taken need each other, and stay together.
+        """
+        parts = [*(([file], []) for file in new), *([([], changed)] if changed else [])]
+        whole = len(parts) == 1 or not self._one_by_one
+        now = (new, changed) if whole else parts[0]
+        try:
+            made = self._join(store, latest, asked, *now, about, _silent_about_failures(self._settings), seen)
+        except InputError as error:
+            if whole and len(parts) > 1:
+                self._one_by_one = True
+                return replace(about, more=True)
+            reason = sentence(error)
+            aside = [self._set_aside(file, reason) for file in (*now[0], *now[1])]
+            made = replace(about, quarantined=(*about.quarantined, *aside))
+        self._one_by_one = not whole
+        return replace(made, more=not whole)
+
+    def _set_aside(self, file: Arrival, reason: str) -> dict[str, Any]:
+        assert self._quarantine is not None
+        notify_failed(self._settings, without_secrets(file.uri), reason, "quarantined")
+        return self._quarantine.set_aside(file, reason)
 
     # ---- what is there ---------------------------------------------------------------------------
 
@@ -193,33 +268,49 @@ class Watch:
         fresh = [
             f for f in seen.files if (without_secrets(f.uri), f.bytes, f.modified) not in known and f not in self._same
         ]
+        if self._quarantine is not None:
+            fresh = [file for file in fresh if not self._quarantine.holds(file)]
         return replace(seen, files=tuple(fresh))
 
-    def _sorted_out(self, asked: dict[str, Any], files: list[Arrival]) -> tuple[list[Arrival], list[Arrival]]:
-        """Tell new files from those that changed; such that were only touched are neither."""
-        new, changed = [], []
+    def _sorted_out(
+        self, asked: dict[str, Any], files: list[Arrival]
+    ) -> tuple[list[Arrival], list[Arrival], list[dict[str, Any]]]:
+        """Tell new files from those that changed, and from those that are set aside.
+
+        Such that were only touched are none of these.
+        """
+        new, changed, aside = [], [], []
         for file in files:
-            name = without_secrets(file.uri)
-            taken = {key: entry for key, entry in _taken(asked).items() if name_of_key(key) == name}
-            if not taken:
-                new.append(file)
-            elif source_files(file.uri)[0].key in taken:
-                self._same.add(file)
-            elif self._replace:
-                changed.append(file)
-            else:
-                last = list(taken.values())[-1]
-                raise InputError(
-                    f"{name}: has changed since version {last['version']} took it at {last.get('at', 'some time')}; put new rows in a"
-                    " new file, or take it anew in place of what it held, with --replace"
-                )
-        return new, changed
+            try:
+                if self._is_new(asked, file):
+                    new.append(file)
+                elif file not in self._same:
+                    changed.append(file)
+            except InputError as error:
+                if self._quarantine is None:
+                    raise
+                aside.append(self._set_aside(file, sentence(error)))
+        return new, changed, aside
+
+    def _is_new(self, asked: dict[str, Any], file: Arrival) -> bool:
+        """Whether no version took a file of this name; one that is as it was is remembered."""
+        name = without_secrets(file.uri)
+        taken = {key: entry for key, entry in _taken(asked).items() if name_of_key(key) == name}
+        if taken and source_files(file.uri)[0].key in taken:
+            self._same.add(file)
+        elif taken and not self._replace:
+            last = list(taken.values())[-1]
+            raise InputError(
+                f"{name}: has changed since version {last['version']} took it at {last.get('at', 'some time')}; put new rows in a"
+                " new file, or take it anew in place of what it held, with --replace"
+            )
+        return not taken
 
     # ---- what is made of it ----------------------------------------------------------------------
 
-    def _begin(self, store: Store, files: Files, observer: Observer) -> RunSummary:
+    def _begin(self, store: Store, files: Files, settings: Settings, observer: Observer) -> RunSummary:
         """Search the first files; what they are is written down before the search."""
-        with failures_notified(self._settings, self._place):
+        with failures_notified(settings, self._place):
             taken = source_files(files)
 
         def remember(name: str) -> None:
@@ -230,7 +321,7 @@ class Watch:
             about = {"taken": taken_entries(taken, name), "holds_taken_alone": True}
             folder.write_record("run.json", {**content, **about}, named_files(asked).values())
 
-        return run(files, self._settings, replace(observer, planned=remember))
+        return run(files, settings, replace(observer, planned=remember))
 
     def _refuse_unfit(self, asked: dict[str, Any]) -> None:
         """Refuse what is asked for otherwise than the first run was, and a run of unknown files.
@@ -243,6 +334,7 @@ class Watch:
                 f"{self._settings.store}: which files its run holds is not known, and with duplicates = 'sum' none may"
                 " count twice; begin another store with a watch"
             )
+        self._refuse_other_policies(asked)
         for group, names in FIXED.items():
             for name in names if group in asked else ():
                 given, known = getattr(getattr(self._settings, group), name), asked[group][name]
@@ -251,6 +343,16 @@ class Watch:
                         f"{self._settings.store}: its run has {name} = {known}, and {given} is asked for; leave it out,"
                         " or begin another store"
                     )
+
+    def _refuse_other_policies(self, asked: dict[str, Any]) -> None:
+        """Refuse what no file is to blame for, so that none is set aside for it."""
+        given, known = self._settings.ingest, self._known_policies(asked)
+        for name in POLICIES if self._quarantine is not None and known else ():
+            if name in given.model_fields_set and getattr(given, name) != known.get(name):
+                raise InputError(
+                    f"{self._settings.store}: its run has {name} = {known.get(name)!r}, and {getattr(given, name)!r} is asked"
+                    " for; leave it out, or begin another store"
+                )
 
     def _holding(self, asked: dict[str, Any], uris: tuple[str, ...]) -> Files:
         """Return all files that the version with changed files holds; all others must be there."""
@@ -291,6 +393,13 @@ class Watch:
 def _taken(asked: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Files that a version holds, by their keys."""
     return {key: entry for key, entry in asked.get("taken", {}).items() if not entry["deleted"]}
+
+
+def _silent_about_failures(settings: Settings) -> Settings:
+    """Settings by which a run tells nobody that it failed: what is set aside is told for itself."""
+    told: dict[str, dict[str, Any]] = {"all": {"webhook_on": "finished"}, "finished": {}, "failed": {"webhook": None}}
+    notify = settings.notify.model_copy(update=told[settings.notify.webhook_on])
+    return settings.model_copy(update={"notify": notify})
 
 
 def _unfinished(store: Store) -> str | None:

@@ -64,8 +64,8 @@ DAYS = 86_400
 SLOW = ("run on workers", "run on a scheduler", "flow")
 """Commands with processes of their own."""
 
-NOT_PUBLISHED = ("count again", "resume the run")
-"""How sentences of verify end on what was searched or counted, and not published yet."""
+NOT_PUBLISHED = ("count again", "resume the run", "give its command again")
+"""How sentences of verify end on what was searched, counted or made, and not published yet."""
 
 CUT_SHORT = ("the disk is full", "the disk breaks")
 """Faults that a command meets itself, and must say what happened."""

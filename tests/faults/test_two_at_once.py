@@ -8,19 +8,35 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bicliq.pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, load_settings
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import (
+    ClusterSettings,
+    PlanSettings,
+    SearchSettings,
+    Settings,
+    VersionSettings,
+    load_settings,
+)
 from bicliq.pipeline.stages.ingest import ingest
 from bicliq.pipeline.stages.plan import plan
 from bicliq.pipeline.stages.planned import plan_files, read_plan, read_plan_record
 from bicliq.pipeline.stages.search import enumerate_table
 from bicliq.pipeline.stages.verify import verify_store
 from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.states import latest_run
+from bicliq.pipeline.versions.compact import compact
+from bicliq.pipeline.versions.prune import prune
+from bicliq.pipeline.versions.rollback import rollback
+from bicliq.pipeline.versions.sources import name_of_key
+from bicliq.pipeline.versions.update import update
 from tests.faults.bad_object_store import Door
 from tests.faults.commands import PATIENCE, ROOT
 from tests.faults.conftest import BUCKET
@@ -158,3 +174,131 @@ def test_a_damaged_plan_is_made_again_and_the_first_stands(tmp_path: Path, opene
     assert read_plan(folder).digest == again.digest
     found = verify_store(store)
     assert (found.problems, found.leftovers) == ([], [])
+
+
+# ---- two changes of one version at once ----------------------------------------------------------
+
+
+def a_shop(folder: Path, name: str, **versions: bool) -> tuple[Store, Settings]:
+    """Put a run of a table into an object store, beside three tables to join to it."""
+    for table, rows in {"base": "a,x a,y b,x b,z c,z", "one": "b,y", "two": "c,x", "three": "d,x"}.items():
+        (folder / f"{table}.csv").write_text("\n".join(["l,r", *rows.split(), ""]))
+    settings = load_settings(
+        store=f"s3://{BUCKET}/{name}".replace(" ", "-"), cluster={"local": True}, versions=versions
+    )
+    run(str(folder / "base.csv"), settings)
+    return Store.open(settings.store), settings
+
+
+def just_before_the_number(door: Door, action: Callable[[], Any]) -> list[Any]:
+    """Do something else just before the next entry of the log is written."""
+    came = list[Any]()
+
+    def meanwhile(method: str, path: str, number: int) -> None:
+        if method == "PUT" and "/publications/number-" in path and not came:
+            came.append(None)  # its own requests come by here
+            came[0] = action()
+
+    door.fails = meanwhile
+    return came
+
+
+def files_of(store: Store) -> set[str]:
+    taken = store.run(latest_run(store)).read_record("run.json").get("taken", {})
+    return {Path(name_of_key(key)).name for key in taken}
+
+
+def whole(store: Store, folder: Path) -> bool:
+    """Whether the latest run has the bicliques of all edges of the files that it took."""
+    lines = {line for name in ("base.csv", *files_of(store)) for line in (folder / name).read_text().split()[1:]}
+    (folder / "united.csv").write_text("\n".join(["l,r", *sorted(lines), ""]))
+    expected = enumerate_table(str(folder / "united.csv"), load_settings(), "digest")
+    manifest = store.run(latest_run(store)).manifest()
+    return manifest is not None and manifest["digest"] == expected["digest"]
+
+
+def test_the_second_of_two_updates_of_one_version_is_refused_and_joins_when_it_is_given_again(
+    tmp_path: Path, door: Door
+) -> None:
+    store, settings = a_shop(tmp_path, "fork")
+    came = just_before_the_number(door, lambda: update(str(tmp_path / "two.csv"), settings))
+    with pytest.raises(InputError, match="became the latest while"):
+        update(str(tmp_path / "one.csv"), settings)
+    assert latest_run(store) == came[0].version
+    assert len(store.runs()) == 2, "nothing is left of the one that was refused"
+    update(str(tmp_path / "one.csv"), settings)
+    assert files_of(store) == {"one.csv", "two.csv"}
+    assert whole(store, tmp_path)
+    assert verify_store(store).problems == []
+
+
+def test_the_second_of_two_updates_joins_by_itself_where_that_is_asked(tmp_path: Path, door: Door) -> None:
+    store, settings = a_shop(tmp_path, "rebase", rebase=True)
+    came = just_before_the_number(door, lambda: update(str(tmp_path / "two.csv"), settings))
+    made = update(str(tmp_path / "one.csv"), settings)
+    assert made.parent == came[0].version
+    assert files_of(store) == {"one.csv", "two.csv"}
+    assert whole(store, tmp_path)
+
+
+@pytest.mark.parametrize("other", ["rollback", "prune", "compact"])
+def test_an_update_beside_another_change_loses_nothing(tmp_path: Path, door: Door, other: str) -> None:
+    store, settings = a_shop(tmp_path, f"beside {other}")
+    first = latest_run(store)
+    update(str(tmp_path / "three.csv"), settings)
+    actions = {
+        "rollback": lambda: rollback(store, first),
+        "prune": lambda: prune(store, 1, remove=True),
+        "compact": lambda: compact(store),
+    }
+    just_before_the_number(door, actions[other])
+    try:
+        update(str(tmp_path / "one.csv"), settings)
+        assert files_of(store) == {"one.csv", "three.csv"}
+    except InputError:
+        assert other == "rollback"
+        assert latest_run(store) == first
+    assert whole(store, tmp_path)
+    assert verify_store(store).problems == []
+
+
+def test_a_prune_sees_a_version_that_came_while_it_looked(tmp_path: Path, door: Door) -> None:
+    store, settings = a_shop(tmp_path, "prune sees")
+    update(str(tmp_path / "three.csv"), settings)
+    whole_one = compact(store).run
+    came = just_before_the_number(door, lambda: update(str(tmp_path / "one.csv"), settings))
+    found = prune(store, 1, remove=True)
+    assert set(found.kept) == {whole_one, came[0].version}
+    assert latest_run(store) == came[0].version
+    assert whole(store, tmp_path)
+    assert verify_store(store).problems == []
+
+
+def test_an_update_of_what_a_prune_is_about_to_remove_is_refused(tmp_path: Path, door: Door) -> None:
+    store, settings = a_shop(tmp_path, "prune first")
+    first = latest_run(store)
+    update(str(tmp_path / "three.csv"), settings)
+    compact(store)
+
+    def refused() -> str:
+        with pytest.raises(InputError, match="pruned meanwhile") as error:
+            update(str(tmp_path / "one.csv"), settings, first)
+        return str(error.value)
+
+    came = just_before_the_number(door, refused)
+    found = prune(store, 1, remove=True)
+    assert first in came[0]
+    assert f"runs/{first}" in {one.what for one in found.removed}
+    assert whole(store, tmp_path)
+    assert verify_store(store).problems == []
+
+
+def test_a_store_without_conditions_takes_updates_of_one_writer_alone(tmp_path: Path, door: Door) -> None:
+    door.knows_conditions = False
+    store, settings = a_shop(tmp_path, "no conditions")
+    with pytest.raises(InputError, match="--one-writer true"):
+        update(str(tmp_path / "one.csv"), settings)
+    alone = settings.model_copy(update={"versions": VersionSettings(one_writer=True)})
+    update(str(tmp_path / "one.csv"), alone)
+    assert files_of(store) == {"one.csv"}
+    assert whole(store, tmp_path)

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 BASE = [
     "bicliq.pipeline.bounds",
+    "bicliq.pipeline.variables",
+    "bicliq.pipeline.words",
     "bicliq.pipeline.columns",
     "bicliq.pipeline.redact",
     "bicliq.pipeline.errors",
@@ -52,13 +54,20 @@ MAY_IMPORT: dict[str, list[str]] = {
     ],
     "bicliq.pipeline": [],
     "bicliq.pipeline.bounds": [],
+    "bicliq.pipeline.variables": [],
+    "bicliq.pipeline.words": [],
     "bicliq.pipeline.columns": ["bicliq.pipeline.extras"],
     "bicliq.pipeline.redact": [],
     "bicliq.pipeline.errors": ["bicliq.kernels.errors", "bicliq.pipeline.redact"],
     "bicliq.pipeline.extras": ["bicliq.pipeline.errors", "bicliq.pipeline.redact"],
     "bicliq.pipeline.events": ["bicliq.pipeline.redact"],
     "bicliq.pipeline.times": ["bicliq.pipeline.errors"],
-    "bicliq.pipeline.settings": ["bicliq.pipeline.bounds", "bicliq.pipeline.errors", "bicliq.pipeline.times"],
+    "bicliq.pipeline.settings": [
+        "bicliq.pipeline.bounds",
+        "bicliq.pipeline.errors",
+        "bicliq.pipeline.times",
+        "bicliq.pipeline.variables",
+    ],
     "bicliq.pipeline.picture": ["bicliq.pipeline.errors", "bicliq.pipeline.extras"],
     "bicliq.pipeline.formats": [*BASE, "bicliq.kernels"],
     "bicliq.pipeline.placement": [

@@ -57,7 +57,13 @@ def test_every_command_says_what_it_read_dropped_and_assumed(tmp_path, capfd, co
     assert record["dropped"] == {"nulls": 1} | ({"self_loops": 1} if undirected else {})
     assert record["rows_read"] == record["edges"] + record["duplicates"] + sum(record["dropped"].values())
     taken = "dirty.csv: line 1 (s1, d1) was taken for names of columns; say --no-header if it is data"
-    assert [sentence.endswith(taken) for sentence in record["assumed"]] == [True]
+    one_set = ["both columns were taken for one set of vertices, since they share 1 label"] * undirected
+    assert len(record["assumed"]) == 1 + len(one_set)
+    assert record["assumed"][0].endswith(taken)
+    assert all(
+        words in record["assumed"][1] and words in err
+        for words in [*one_set, "--project left or right"][: 2 * len(one_set)]
+    )
     assert err.count(taken) == 1
     assert invoke([*words, "--nulls", "drop"]) == 0
     said = " ".join(capfd.readouterr().out.split())
@@ -143,7 +149,7 @@ def test_rows_of_an_undirected_graph_are_loops_repetitions_or_edges(tmp_path):
         tmp_path, "p edge 3 6\n" + "".join(f"e {row}\n" for row in ("1 2", "2 1", "1 1", "1 1", "2 3", "1 2")), "g.clq"
     )
     numbered = bicliq.clique(graph)
-    assert numbered.account == {name: found[name] for name in numbered.account}
+    assert numbered.account == {**{name: found[name] for name in numbered.account}, "assumed": []}
 
 
 def test_a_look_that_finds_nothing_has_read_nothing(tmp_path):
@@ -152,3 +158,21 @@ def test_a_look_that_finds_nothing_has_read_nothing(tmp_path):
     assert watch.take().record()["rows_read"] == 1
     again = watch.take().record()
     assert (again["rows_read"], again["dropped"], again["assumed"]) == (0, {}, [])
+
+
+def test_a_graph_that_says_so_is_of_one_set(tmp_path, capfd):
+    rows = "1 2\n2 3\n1 3\n"
+    for name, head in (
+        ("out.sym", "% sym unweighted\n"),
+        ("out.asym", "% asym unweighted\n"),
+        ("g.txt", "# Nodes: 3\n"),
+    ):
+        path = str(write(tmp_path, head + rows, name))
+        record, err = told(capfd, "clique", path)
+        assert (record["size"], record["assumed"], err) == (3, [], "")
+        assert invoke(["enumerate", path]) == 2
+        assert "one set of vertices, not of two sides" in capfd.readouterr().err
+        assert told(capfd, "enumerate", path, "--sides", "source-target")[0]["bicliques"] == 2
+    record, err = told(capfd, "clique", str(write(tmp_path, "% bip unweighted\n" + rows, "out.bip")))
+    assert "share 1 label; say --project left or right" in record["assumed"][0]
+    assert "share 1 label; say --project left or right" in err

@@ -140,7 +140,7 @@ def test_an_unknown_format_lists_the_known_ones(tmp_path, store, capsys):
 
 
 def test_a_format_that_is_none(tmp_path, store, capsys):
-    message = refused(capsys, store, write(tmp_path, "good.csv", GOOD), "--format", "excel")
+    message = refused(capsys, store, write(tmp_path, "good.csv", GOOD), "--format", "sas")
     assert "ingest.format" in message
     assert "'excel'" in message
 

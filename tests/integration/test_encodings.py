@@ -53,7 +53,7 @@ def test_the_likely_encoding_is_named_and_works(tmp_path, encoding, late):
     late = late and encoding == "cp1252"  # UTF-16 shows in the first bytes
     text = "left,right\n" + "ann,oil\n" * (400_000 if late else 10) + "José,Öl\n"
     (tmp_path / "t.csv").write_bytes(text.encode(encoding))
-    with pytest.raises(InputError, match=f"--encoding {encoding}") as caught:
+    with pytest.raises(InputError, match=f"encoding = '{encoding}'") as caught:
         read(tmp_path / "t.csv")
     if encoding == "cp1252":
         assert "José" in str(caught.value)
@@ -107,7 +107,6 @@ def test_what_is_no_file_is_refused_wherever_a_command_takes_one(tmp_path):
     ):
         done = bicliq(*command)
         assert (done.returncode, "is a pipe or a device" in done.stderr) == (2, True), done.stderr
-        assert done.stderr.count("\n") == 1
 
 
 def test_a_pipe_in_a_folder_of_tables_is_named(tmp_path):

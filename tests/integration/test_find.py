@@ -131,11 +131,11 @@ def test_a_run_gives_the_best_of_its_own_bicliques(table, tmp_path):
     ("asked", "words"),
     [
         (FindAsked(by="weight"), "needs weights"),
-        (FindAsked(left_weights="w.csv"), "weights are for --by weight"),
-        (FindAsked(min_surprise=1.0), "--min-surprise is for --by surprise"),
+        (FindAsked(left_weights="w.csv"), "weights are for by = 'weight'"),
+        (FindAsked(min_surprise=1.0), "min_surprise = 1.0 is for by = 'surprise'"),
         (FindAsked(containing=("nobody",)), "no label of either side"),
         (FindAsked(containing=("user03",), max_left_degree=0), "leave this member out"),
-        (FindAsked(within="nowhere.txt"), "nowhere.txt cannot be read"),
+        (FindAsked(within="nowhere.txt"), "nowhere.txt: no such file"),
     ],
 )
 def test_wrong_questions_say_what_to_do(table, asked, words):
@@ -146,9 +146,9 @@ def test_wrong_questions_say_what_to_do(table, asked, words):
 @pytest.mark.parametrize(
     ("sizes", "asked", "words"),
     [
-        ({"min_left": 5}, FindAsked(max_left=4), "--min-left 5 is above --max-left 4"),
-        ({"min_right": 5}, FindAsked(max_right=4), "--min-right 5 is above --max-right 4"),
-        ({"min_edges": 7}, FindAsked(max_left=2, max_right=3), "--min-edges 7 is above 6"),
+        ({"min_left": 5}, FindAsked(max_left=4), "min_left = 5 is above max_left = 4"),
+        ({"min_right": 5}, FindAsked(max_right=4), "min_right = 5 is above max_right = 4"),
+        ({"min_edges": 7}, FindAsked(max_left=2, max_right=3), "min_edges = 7 is above 6"),
     ],
 )
 def test_sizes_that_no_group_can_have_are_refused(table, sizes, asked, words):

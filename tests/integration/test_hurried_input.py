@@ -112,7 +112,7 @@ def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
     ('"who; when; how",what\n"Smith; Ann; Dr",x\n"Jones; Bob",y\n', {("Smith; Ann; Dr", "x"), ("Jones; Bob", "y")}),
     ("user,item\r\nann,x\nbob,y\r\n\r\n\ncid,z", {("ann", "x"), ("bob", "y"), ("cid", "z")}),
     ("user,item\n\"1,234\",5\n", {("1,234", 5)}),
-    ("user, item\n1, 2\n", {(1, " 2")}),
+    ("user, item\n1, 2\n", {(1, 2)}),
     ("a,0.5\nb,0.7\n", {("a", "0.5"), ("b", "0.7")}),
     ("ann,2020-01-01\nbob,2020-01-02\n", {("ann", "2020-01-01"), ("bob", "2020-01-02")}),
     ("\ufeffuser,item\nann,x\n", {("ann", "x")}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -9,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 import bicliq.pipeline.notify
+from bicliq.flows.cli.app import invoke
 from bicliq.flows.etl import etl
 from bicliq.flows.update import update_flow, watch_flow
 from bicliq.pipeline.errors import InputError
@@ -32,12 +34,14 @@ class Webhook(HTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), _Listen)
         self.told: list[dict] = []
+        self.users: list[str | None] = []
         self.url = f"http://127.0.0.1:{self.server_address[1]}/services/secret"
 
 
 class _Listen(BaseHTTPRequestHandler):
     def do_POST(self):
         assert self.headers["Content-Type"] == "application/json"
+        self.server.users.append(self.headers["Authorization"])
         self.server.told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         self.send_response(self.server.status)
         self.end_headers()
@@ -313,3 +317,48 @@ def test_flows_of_updates_tell_the_webhook_once_and_prefect_as_well(tmp_path, we
     assert [(name, payload["run"]) for name, payload in events] == [
         ("bicliq.run.told", told["run"]) for told in webhook.told[:2]
     ]
+
+
+def test_a_user_and_a_password_are_sent_and_shown_to_nobody(tmp_path, webhook, capfd, monkeypatch):
+    url = webhook.url.replace("://", "://zebra%40home:p%3Ass@")
+    monkeypatch.setenv("BICLIQ__NOTIFY__WEBHOOK", url)
+    line = ["run", EDGES, "--store", str(tmp_path / "s"), "--local", "-v"]
+    assert invoke(line) == 0
+    assert [base64.b64decode(user.split()[1]).decode() for user in webhook.users] == ["zebra@home:p:ss"]
+    webhook.status = 500
+    assert invoke([*line, "--min-left", "2"]) == 0
+    said = capfd.readouterr()
+    assert "notification failed" in said.err
+    for secret in ("p%3Ass", "p:ss", "services", "zebra"):
+        assert secret not in said.out + said.err
+    kept = [file.read_bytes() for file in (tmp_path / "s").rglob("*.json")]
+    assert not any(b"p%3Ass" in content for content in kept)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "hooks.example.com/services/hidden", "https://ann:hid/den@host/x", "https://ann:hidden@/x", "ftp://ann:hidden@host/x",
+        "https://host:hidden/x", "https://ann:hid den@host/x",
+    ],
+)  # fmt: skip
+def test_a_url_that_is_none_is_refused_and_not_shown(tmp_path, url, capfd, monkeypatch):
+    for line in (["--webhook", url], ["--lineage", url]):
+        assert invoke(["run", EDGES, "--store", str(tmp_path / "s"), *line]) == 2
+        said = capfd.readouterr()
+        assert "write a URL" in said.err
+        assert "hid" not in said.out + said.err
+    monkeypatch.setenv("BICLIQ__NOTIFY__WEBHOOK", url)
+    assert invoke(["top", "--store", str(tmp_path / "s")]) == 2
+    assert "hid" not in capfd.readouterr().err
+
+
+def test_a_file_that_a_watch_sets_aside_is_told_once(tmp_path, webhook):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.csv").write_text("user,item\na,b\n")
+    (tmp_path / "in" / "2.csv").write_text("user,item\na,b,c\n")
+    watch = Watch(str(tmp_path / "in"), settings(tmp_path, webhook), settle=0, quarantine=True)
+    while watch.take().more:
+        pass
+    assert [told["event"] for told in webhook.told] == ["finished", "quarantined"]
+    assert webhook.told[1]["source"].endswith("2.csv")

@@ -1,5 +1,7 @@
 """What new edges change, against the bicliques before and after by force."""
 
+import signal
+import time
 from bisect import bisect_left
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -432,3 +434,35 @@ def test_rows_of_a_vertex_without_a_hash_or_a_place_are_refused():
     ):
         with pytest.raises(ValueError, match=problem):
             search.find_rows(hashes, side, place)
+
+
+def test_a_new_vertex_with_very_many_edges_takes_little_memory():
+    """Each of its edges took a frame of the stack and a copy of the list: 50,000 ended the
+    process."""
+    n = 50_000
+    graph = np.arange(0, 2 * n + 1, 2), np.tile([0, 1], n), 2
+    search = kernels.ChangeSearch(*graph, np.arange(n), np.ones(n, np.int64))
+    found = search.find()
+    assert (len(found.appeared), len(found.appeared.left), found.appeared.right.tolist()) == (1, n, [0, 1])
+    assert (len(found.vanished), len(found.vanished.left), found.vanished.right.tolist()) == (1, n, [0])
+    rows = search.find_rows([np.arange(n, dtype=np.uint64), np.arange(2, dtype=np.uint64)], "left", np.arange(n))
+    assert (len(rows.appeared), len(rows.vanished)) == (1, 1)
+
+
+def test_a_split_that_never_ends_hears_an_interrupt():
+    """Forty left vertices with a new edge each to a right one of their own: 2^40 remainders."""
+    n = 40
+    old = [(u, v) for u in range(n) for v in range(n) if u != v]
+    new = [(u, u) for u in range(n)]
+    graph = graph_of(old + new, n, n)
+    search = kernels.ChangeSearch(graph.indptr, graph.indices, n, *np.array(new).T)
+    hashes = [np.arange(n, dtype=np.uint64)] * 2
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    started = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            search.find_rows(hashes, "left", np.arange(n))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - started < 5

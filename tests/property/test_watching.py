@@ -89,7 +89,7 @@ class Arrivals(RuleBasedStateMachine):
             plan=PlanSettings(partitions=2),
             cluster=ClusterSettings(local=True),
         )
-        self.arrive(rows)
+        self.arrive([*rows, ("é", "é", *rows[0][2:])])  # a side of numbers would take no text later
         self.look()
 
     @rule(rows=ROWS)

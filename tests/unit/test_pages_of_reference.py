@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from bicliq.flows.cli.reference import PAGES, commands_page, main, settings_page
-from bicliq.pipeline.settings import fields_of, variable_of
+from bicliq.pipeline.settings import fields_of
+from bicliq.pipeline.variables import variable_of
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bindings/bindings.hpp"
-#include "enumeration/batch.hpp"
+#include "search/batch.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -2,11 +2,11 @@
 // that come and go: subgraphs out, bicliques in, and the row groups of what was found.
 #include "bindings/row_groups.hpp"
 #include "bindings/settler.hpp"
-#include "enumeration/changes.hpp"
-#include "enumeration/found_changes.hpp"
-#include "enumeration/list_groups.hpp"
-#include "enumeration/packed_rows.hpp"
-#include "enumeration/row_writer.hpp"
+#include "changes/changes.hpp"
+#include "changes/found_changes.hpp"
+#include "changes/list_groups.hpp"
+#include "changes/packed_rows.hpp"
+#include "changes/row_writer.hpp"
 #include "output/check_lists.hpp"
 
 #include <optional>
@@ -224,7 +224,7 @@ class ChangeSearch {
   /// Calls `use` with what is left at each change, and the places of each biclique.
   template <class Use>
   void each(const MetBicliques& met, std::size_t from, std::size_t until, const Told& told, const Use& use) const {
-    Remains remains(graph_, least_);
+    Remains remains(graph_, least_, [] { return false; });
     Places left{}, right{};
     std::size_t next = from;  // where the bicliques of this change end
     for (std::size_t k = from; k < until; ++k) {

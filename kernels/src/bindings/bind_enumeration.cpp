@@ -2,7 +2,7 @@
 #include "bindings/batches.hpp"
 #include "bindings/row_groups.hpp"
 #include "bindings/settler.hpp"
-#include "enumeration/enumeration.hpp"
+#include "search/enumeration.hpp"
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {

@@ -1,7 +1,7 @@
 // bind_finding.cpp: the best maximal bicliques for Python, by an objective or by weights of edges.
 #include "bindings/row_groups.hpp"
-#include "enumeration/edge_finding.hpp"
-#include "enumeration/finding.hpp"
+#include "best/edge_finding.hpp"
+#include "best/finding.hpp"
 #include "graphs/path_sample.hpp"
 
 namespace bicliq {

@@ -69,6 +69,7 @@ class Values {
 /// values, and the words of four bytes of each, 0 for lists. None where its pages are not laid out
 /// as ours.
 nb::object read_columns(const Input<std::uint8_t>& data, u32 codec, const std::vector<std::tuple<u64, u64, u64, u32>>& columns, std::size_t n) {
+  check_library(static_cast<Codec>(codec));
   std::vector<Values<i32>> read;
   try {
     const nb::gil_scoped_release release;

@@ -1,6 +1,6 @@
 // bind_sets.cpp: sets of bicliques for Python: which rows are in one, and what changes leave.
 #include "bindings/bindings.hpp"
-#include "enumeration/net_changes.hpp"
+#include "changes/net_changes.hpp"
 #include "output/biclique_set.hpp"
 #include "output/row_group.hpp"
 

@@ -9,7 +9,7 @@
 #include "bindings/bindings.hpp"
 #include "counting/butterfly_paths.hpp"
 #include "counting/pivot_waves.hpp"
-#include "enumeration/warp_finding.hpp"
+#include "best/warp_finding.hpp"
 #include "lanes/workers.hpp"
 
 #include <nanobind/stl/tuple.h>

@@ -11,7 +11,7 @@ static PyObject* instruction_sets(PyObject*, PyObject*) {
   for (std::size_t i = 0; names && i < found.size(); ++i) {
     PyObject* name = PyUnicode_FromString(found[i]);
     if (!name) Py_CLEAR(names);
-    else PyTuple_SET_ITEM(names, static_cast<Py_ssize_t>(i), name);
+    else PyTuple_SetItem(names, static_cast<Py_ssize_t>(i), name);
   }
   return names;
 }

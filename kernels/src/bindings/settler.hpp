@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bindings/bindings.hpp"
-#include "enumeration/change_sink.hpp"
+#include "changes/change_sink.hpp"
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {

@@ -50,7 +50,7 @@ struct LocalGraph {
 };
 
 /// A choice of colour classes, one bit each.
-class Choice {
+class ChosenClasses {
  public:
   void resize(u32 n_blocks) {
     if (blocks_.size() < n_blocks) blocks_.resize(n_blocks);
@@ -61,7 +61,7 @@ class Choice {
     for (u32 i = 0; i < n_blocks_; ++i) blocks_[i] = ~u64{0};
     if (n % 64) blocks_[n_blocks_ - 1] = (u64{1} << n % 64) - 1;
   }
-  void copy(const Choice& other) {
+  void copy(const ChosenClasses& other) {
     resize(other.n_blocks_);
     for (u32 i = 0; i < n_blocks_; ++i) blocks_[i] = other.blocks_[i];
   }
@@ -239,7 +239,7 @@ class Colouring {
   }
   /// The first of some classes without a living member; else notes in ones_ those with a single
   /// one.
-  u32 look(const Bits<W>& alive, const Choice& among) {
+  u32 look(const Bits<W>& alive, const ChosenClasses& among) {
     ones_.resize(among.n_blocks());
     for (u32 i = 0; i < among.n_blocks(); ++i) {
       const u64 asked = among.block(i);
@@ -329,7 +329,7 @@ class Colouring {
   const Bounds bounds_;
   const LocalGraph<W>* graph_ = nullptr;
   ClassTable<W> classes_;
-  Choice usable_, open_, ones_, several_;  // several_: had more than one member when made
+  ChosenClasses usable_, open_, ones_, several_;  // several_: had more than one member when made
   std::vector<Unit> units_;
   std::vector<char> needed_;
 };

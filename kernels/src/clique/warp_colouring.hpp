@@ -32,7 +32,7 @@ inline namespace BICLIQ_ISA {
 /// there.
 template <u32 W>
 struct NonNeighbours {
-  Rows rows;
+  WordRows rows;
   Extent extent;
   u32 stride = 0;
 
@@ -102,7 +102,7 @@ class WarpColouring : private Placement<WarpColouring<W>> {
     if (recolour_ && groups_ <= kMostClassGroups) {
       const u32 words = words_for_groups(groups_, graph_.extent.words);
       classes_ = words <= memory_.near_words ? memory_.near : memory_.far;
-      class_words_ = Rows(classes_, kClassStride, kLanes);
+      class_words_ = WordRows(classes_, kClassStride, kLanes);
       singles_ = classes_ + groups_ * graph_.extent.words * kClassStride;
     }
     const bool keep = recolour_ && groups_ <= kMostClassGroups && k >= 2;
@@ -304,7 +304,7 @@ class WarpColouring : private Placement<WarpColouring<W>> {
   const ClassMemory memory_;
   const bool recolour_, refute_;
   NonNeighbours<W> graph_;
-  Rows class_words_;
+  WordRows class_words_;
   u32 *classes_ = nullptr, *singles_ = nullptr;
   u32 groups_ = 0, n_units_ = 0;
   Set of_;

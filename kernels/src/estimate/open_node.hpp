@@ -8,9 +8,9 @@
 // Cost of a child: the edges of its rows, and the columns of its parent.
 #pragma once
 
-#include "enumeration/limits.hpp"
-#include "enumeration/matrix_limit.hpp"
-#include "enumeration/subtree.hpp"
+#include "graphs/limits.hpp"
+#include "search/matrix_limit.hpp"
+#include "search/subtree.hpp"
 #include "graphs/graph.hpp"
 #include "lanes/workspace.hpp"
 

@@ -21,9 +21,9 @@
 // sampling, 1992; Vaisman and Kroese, Stochastic enumeration for counting trees, 2017.
 #pragma once
 
-#include "enumeration/crew.hpp"
-#include "enumeration/mbe.hpp"
-#include "enumeration/roots.hpp"
+#include "search/crew.hpp"
+#include "search/mbe.hpp"
+#include "search/roots.hpp"
 #include "estimate/open_node.hpp"
 #include "estimate/powers.hpp"
 #include "estimate/size_sink.hpp"
@@ -120,7 +120,7 @@ struct Sums {
   double work = 0;
   Cost cost;
 
-  void add(double weight, const Sizes& sizes, double more_work, const Cost& more_cost) {
+  void add(double weight, const CellCounts& sizes, double more_work, const Cost& more_cost) {
     for (std::size_t i = 0; i < found.size(); ++i)
       if (sizes.found[i]) {
         found[i] += weight * static_cast<double>(sizes.found[i]);
@@ -170,7 +170,7 @@ class SampledSearch {
     }
   };
   struct Findings {
-    Sizes sizes;
+    CellCounts sizes;
     double work = 0;                 // of the search
     Cost cost;                       // but for what is below an opened node
     double spent = 0, opening = 0;    // its work with what was given up; work of making nodes

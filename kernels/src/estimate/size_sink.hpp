@@ -6,7 +6,7 @@
 // reach a pair of thresholds is then a sum over cells.
 #pragma once
 
-#include "enumeration/limits.hpp"
+#include "graphs/limits.hpp"
 #include "lanes/lanes.hpp"
 
 #include <algorithm>
@@ -28,8 +28,8 @@ struct Steps {
 };
 
 /// Bicliques and the ids in their lists, of each cell.
-struct Sizes {
-  explicit Sizes(std::size_t cells = 0) : found(cells, 0), ids(cells, 0) {}
+struct CellCounts {
+  explicit CellCounts(std::size_t cells = 0) : found(cells, 0), ids(cells, 0) {}
   std::vector<u64> found, ids;
 };
 
@@ -41,7 +41,7 @@ class SizeSink {
   SizeSink(const Limits& limits, const Steps& rows, const Steps& columns)
       : sizes(std::size_t{rows.size()} * columns.size()), limits_(limits), rows_(rows), columns_(columns) {}
 
-  Sizes sizes;
+  CellCounts sizes;
 
   void clear() {
     std::fill(sizes.found.begin(), sizes.found.end(), 0);

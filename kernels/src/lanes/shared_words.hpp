@@ -60,12 +60,12 @@ __device__ inline void store_apart(u32* p, u32 distance, Lanes a, u32 n) {
 }
 /// Rows of words, one after the other at a distance, read one word a lane. Made so that an address
 /// takes a single multiplication.
-struct Rows {
+struct WordRows {
   const char* own = nullptr;
   u32 bytes = 0;
-  Rows() = default;
+  WordRows() = default;
   /// Lanes from `n` on read the same word as lane n - 1.
-  __device__ Rows(const u32* first, u32 distance, u32 n)
+  __device__ WordRows(const u32* first, u32 distance, u32 n)
       : own(reinterpret_cast<const char*>(first + (lane_id() < n ? lane_id() : n - 1))), bytes(4 * distance) {}
   __device__ const u32* at(u32 i) const { return reinterpret_cast<const u32*>(own + static_cast<u64>(i) * bytes); }
   __device__ Lanes get(u32 i) const { return {*at(i)}; }
@@ -127,11 +127,11 @@ inline void store_apart(u32* p, u32 distance, Lanes a, u32 n) {
   store(words, a);
   for (u32 i = 0; i < n; ++i) p[i * distance] = words[i];
 }
-struct Rows {
+struct WordRows {
   const u32* first = nullptr;
   u32 distance = 0;
-  Rows() = default;
-  Rows(const u32* first, u32 distance, u32) : first(first), distance(distance) {}
+  WordRows() = default;
+  WordRows(const u32* first, u32 distance, u32) : first(first), distance(distance) {}
   Lanes get(u32 i) const { return load(first + static_cast<usize>(i) * distance); }
   Lanes get_constant(u32 i, u32 words, Flags real) const {
     return load(first + static_cast<usize>(i) * distance + words, real);

@@ -4,9 +4,10 @@
 // A kernel is a `Run`. A thread of its own goes through its stages, so that whoever waits for the
 // run can stop it at any time, while a graph is prepared as well as while it is searched. A stage
 // may be shared: `each` deals out the items of a short list, `together` sends every worker into one
-// long search. Workers are started before they are needed, and look for the next stage every 20 µs:
-// a thread that is started for a list of a millisecond may spend most of it on the processor of the
-// one that started it (processors.hpp).
+// long search. Workers are started before they are needed: a thread that is started for a list of a
+// millisecond may spend most of it on the processor of the one that started it (processors.hpp).
+// One that has nothing to do looks for the next stage every 20 µs for a while, since stages follow
+// each other closely, and then sleeps until it is woken.
 //
 // In a search (`Workers`), roots come from a common counter. A worker that finds none left waits; a
 // busy worker looks now and then whether somebody waits (`wanted`, two relaxed loads) and hands
@@ -68,6 +69,7 @@ class Run {
     first_ = start(1, 0, [this, stages = std::move(stages)] {
       guarded(stages);
       is_over_ = true;
+      wake_idle();
       for (std::thread& thread : threads_) thread.join();
       threads_.clear();
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -125,7 +127,7 @@ class Run {
   void together(u32 n_workers, const std::function<void(u32)>& f) {
     grow(n_workers);
     announce(n_workers, [&f](u32, u32 item) { f(item); });
-    while (busy_ > 0) rest();
+    look_for([this] { return busy_ == 0; });
     check();
   }
 
@@ -134,7 +136,22 @@ class Run {
   std::condition_variable wake_;  // of workers that wait for work
 
  private:
-  static void rest() { std::this_thread::sleep_for(std::chrono::microseconds(20)); }
+  static constexpr u32 kLooks = 64;  // some 5 ms
+
+  /// Returns when `is_there`, which whoever makes it so tells by `wake_idle`.
+  template <class F>
+  void look_for(const F& is_there) {
+    for (u32 i = 0; i < kLooks; ++i) {
+      if (is_there()) return;
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+    std::unique_lock<std::mutex> lock(mutex_);
+    idle_.wait(lock, is_there);
+  }
+  void wake_idle() {
+    { const std::lock_guard<std::mutex> lock(mutex_); }  // who looked before, sleeps by now
+    idle_.notify_all();
+  }
 
   template <class F>
   static std::thread start(u32 wanted, u32 running, F f) {
@@ -165,21 +182,17 @@ class Run {
     next_item_ = 0;
     busy_ = workers() - 1;
     ++stage_;
+    wake_idle();
     take_items(0);
   }
   /// A worker's life: stage after stage, from the one after `seen` on.
   void go_along(u32 worker, u32 seen) {
     for (;;) {
-      const bool is_last = is_over_;
-      if (stage_ != seen) {
-        ++seen;
-        take_items(worker);
-        --busy_;
-      } else if (is_last) {
-        return;
-      } else {
-        rest();
-      }
+      look_for([&] { return stage_ != seen || is_over_; });
+      if (stage_ == seen) return;
+      ++seen;
+      take_items(worker);
+      if (--busy_ == 0) wake_idle();
     }
   }
   void take_items(u32 worker) {
@@ -188,7 +201,7 @@ class Run {
     });
   }
 
-  std::condition_variable ended_;
+  std::condition_variable ended_, idle_;
   bool has_ended_ = false;
   std::exception_ptr error_;
   alignas(kLineBytes) std::atomic<bool> stopped_{false};

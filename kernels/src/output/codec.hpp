@@ -116,8 +116,16 @@ inline bool has_library(Codec codec) {
   return codec == Codec::none || (codec == Codec::zstd ? bool(Zstd::library()) : bool(Lz4::library()));
 }
 
-/// The codec's own library; `has_library` holds.
+inline void check_library(Codec codec) {
+  if (codec != Codec::none && codec != Codec::zstd && codec != Codec::lz4_raw)
+    throw std::invalid_argument("no codec has the number " + std::to_string(static_cast<u32>(codec)));
+  if (!has_library(codec))
+    throw std::runtime_error(std::string("this machine has no library for ") + (codec == Codec::zstd ? "zstd" : "lz4_raw"));
+}
+
+/// The codec's own library.
 inline Compress library_of(Codec codec, int level) {
+  check_library(codec);
   if (codec == Codec::zstd) {
     const Zstd& zstd = Zstd::library();
     return [&zstd, lists = zstd.context(level, Content::lists), numbers = zstd.context(level, Content::numbers)](

@@ -1,12 +1,12 @@
 // objective_columns.hpp: what each biclique of a batch is worth, for columns of its row group.
 //
-// The formulas are those of enumeration/scores.hpp, so a stored value is the one that the search
+// The formulas are those of graphs/objective.hpp, so a stored value is the one that the search
 // for the best bicliques gives, to the last bit: terms and sums are whole numbers.
 //
 // Cost: O(1) a biclique for what its sizes tell, a pass over the edges for surprise.
 #pragma once
 
-#include "enumeration/scores.hpp"
+#include "graphs/objective.hpp"
 #include "output/list_column.hpp"
 
 #include <algorithm>

@@ -69,19 +69,22 @@ class ThriftReader {
       read(field, head & 15);
     }
   }
-  void skip(u32 kind) {
+  /// Ours hold a struct or two in each other; bytes may claim any number.
+  void skip(u32 kind, u32 depth = 0) {
+    if (depth > kDeepest) throw ForeignPages();
     if (kind == kTrue || kind == kFalse) return;
     if (kind >= kI16 && kind <= kI64)
       varint();
     else if (kind == kBinary)
       take(varint());
     else if (kind == kStruct)
-      each_field([this](u32, u32 inner) { skip(inner); });
+      each_field([this, depth](u32, u32 inner) { skip(inner, depth + 1); });
     else
       throw ForeignPages();
   }
 
  private:
+  static constexpr u32 kDeepest = 32;
   const char *at_, *end_;
 };
 

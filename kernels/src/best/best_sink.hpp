@@ -1,0 +1,271 @@
+// best_sink.hpp: a sink that keeps the best bicliques, and tells the search what is hopeless.
+//
+// The bound of a node: an answer below it with s rows consists of R and of candidates that have at
+// least s rows each, so that it has at most R's columns and these. For every s that bounds its
+// value, with the s best rows where rows have terms and the columns that can add to it. Where no s
+// reaches what is wanted (`BestList::least`), the node is hopeless. Else the smallest s that does
+// is the number of rows that a candidate must have: one with fewer is in no answer below the node,
+// nor can it exclude one.
+//
+// `MaximalBicliques` asks a sink only if it has `kAims` (search_state.hpp). The sum of the
+// members' hashes, which the search carries along, is here the sum of their terms.
+//
+// Cost of a bound: a step a candidate and a step a row.
+#pragma once
+
+#include "best/best_list.hpp"
+#include "best/scores.hpp"
+#include "lanes/lanes.hpp"
+
+#include <functional>
+
+namespace bicliq {
+
+/// The graph's vertices by their numbers in the input.
+struct Numbers {
+  std::vector<u32> of_row, of_column;
+  bool columns_are_left = false;
+
+  Answer answer(i64 value, const u32* rows, u32 n_rows, const u32* columns, u32 n_columns) const {
+    Answer answer;
+    answer.value = value;
+    std::vector<i32>& row_list = columns_are_left ? answer.right : answer.left;
+    std::vector<i32>& column_list = columns_are_left ? answer.left : answer.right;
+    for (u32 i = 0; i < n_rows; ++i) row_list.push_back(static_cast<i32>(of_row[rows[i]]));
+    for (u32 i = 0; i < n_columns; ++i) column_list.push_back(static_cast<i32>(of_column[columns[i]]));
+    std::sort(row_list.begin(), row_list.end());
+    std::sort(column_list.begin(), column_list.end());
+    return answer;
+  }
+};
+
+inline namespace BICLIQ_ISA {
+
+class BestSink {
+ public:
+  static constexpr bool kMembers = true, kIds = true, kBounded = false, kAims = true;
+
+  BestSink(const Scores& scores, const Numbers& numbers, u32 most_rows, BestList& best)
+      : scores_(scores), numbers_(numbers), best_(best), n_at_(usize{most_rows} + 2), sum_at_(usize{most_rows} + 2),
+        rows_needed_(std::max(scores.sizes.min_rows, 2u)) {}
+
+  // ---- what is found ----------------------------------------------------------------------------
+
+  void root(u32) {}
+  u64 column_hash(u32 c) const { return scores_.by_size() ? 0 : static_cast<u64>(scores_.column_terms[c]); }
+  /// The rows that the bits of the coming masks stand for.
+  void rows(const u32* rows, u32 n) {
+    std::copy(rows, rows + n, subtree_rows_);
+    if (scores_.by_size()) return;
+    n_subtree_rows_ = n;
+    for (u32 i = 0; i < n; ++i) subtree_terms_[i] = static_cast<u64>(scores_.row_terms[rows[i]]);
+    for (u32 i = 0; i < n; ++i) by_term_[i] = i;
+    std::sort(by_term_, by_term_ + n, [this](u32 a, u32 b) {
+      return static_cast<i64>(subtree_terms_[a]) > static_cast<i64>(subtree_terms_[b]);
+    });
+  }
+  /// The columns that the lanes of the coming leaf stand for.
+  template <class M>
+  void leaf(const M&, const u32* ids, u32 n) {
+    std::copy(ids, ids + n, leaf_columns_);
+    if (!scores_.by_size())
+      for (u32 i = 0; i < n; ++i) leaf_terms_[i] = static_cast<u64>(scores_.column_terms[ids[i]]);
+  }
+
+  template <class M>
+  void found(u32 rows, const M& members) {
+    found_in_leaf(rows, members, 0);
+  }
+  template <class M>
+  void found_in_leaf(u32 rows, const M& members, u32 joined) {
+    const u32 n = popcount(rows), n_columns = members.n + popcount(joined);
+    i64 row_sum = 0, column_sum = 0;
+    if (!scores_.by_size()) {
+      row_sum = static_cast<i64>(sum_selected(subtree_terms_, rows));
+      column_sum = static_cast<i64>(members.hash + sum_selected(leaf_terms_, joined));
+    }
+    const i64 value = scores_.value(n, n_columns, row_sum, column_sum);
+    if (value < best_.least() || !scores_.sizes.accept(n, n_columns)) return;
+    u32 list[kLanes];
+    u32 at = 0;
+    for (u32 bits = rows; bits; bits &= bits - 1) list[at++] = subtree_rows_[first_set(bits)];
+    std::vector<u32> columns(members.ids, members.ids + members.n);
+    for (u32 bits = joined; bits; bits &= bits - 1) columns.push_back(leaf_columns_[first_set(bits)]);
+    offer(value, list, n, columns.data(), n_columns);
+  }
+  template <class M>
+  void found(const u32* rows, u32 n, const M& members) {
+    consider(rows, n, members.ids, members.n);
+  }
+  void single_row(u32 row, const u32* columns, u32 n) { consider(&row, 1, columns, n); }
+
+  /// Keeps a maximal biclique if it is among the best.
+  void consider(const u32* rows, u32 n_rows, const u32* columns, u32 n_columns) {
+    i64 row_sum = 0, column_sum = 0;
+    if (!scores_.by_size()) {
+      for (u32 i = 0; i < n_rows; ++i) row_sum += scores_.row_terms[rows[i]];
+      for (u32 i = 0; i < n_columns; ++i) column_sum += scores_.column_terms[columns[i]];
+    }
+    const i64 value = scores_.value(n_rows, n_columns, row_sum, column_sum);
+    if (value >= best_.least() && scores_.sizes.accept(n_rows, n_columns)) offer(value, rows, n_rows, columns, n_columns);
+  }
+
+  // ---- greed ------------------------------------------------------------------------------------
+
+  /// Prepares `promise` for these rows.
+  void weigh(const std::vector<u32>& rows) {
+    if (scores_.by_size()) return;
+    i64 sum = 0;
+    for (u32 row : rows) sum += scores_.row_terms[row];
+    mean_term_ = static_cast<double>(sum) / static_cast<double>(rows.size());
+  }
+  /// How good a column is that so many of the rows have.
+  double promise(u32 column, u32 count) const {
+    return scores_.by_size() ? count : count * (mean_term_ + static_cast<double>(scores_.column_terms[column]));
+  }
+
+  // ---- what is hopeless -------------------------------------------------------------------------
+
+  /// Can one of at most so many rows and columns be wanted?
+  bool hopeful(u64 n_rows, u64 n_columns) const { return scores_.most(n_rows, n_columns) >= best_.least(); }
+
+  /// Columns without which nothing of these rows is wanted, below a root.
+  u32 columns_needed(u32 root, const u32* rows, u32 n) {
+    const i64 least = best_.least();
+    const u32 most_rows = std::min(n, scores_.sizes.max_rows);
+    if (least <= 0 || scores_.objective == Objective::weight) return scores_.sizes.min_columns;
+    if (scores_.by_size()) return scores_.columns_needed(most_rows, least, scores_.sizes.min_columns, ~0u);
+    terms_.clear();
+    for (u32 i = 0; i < n; ++i)
+      terms_.push_back(std::max<i64>(scores_.row_terms[rows[i]] + scores_.best_column_from[root], 0));
+    if (most_rows < n) std::nth_element(terms_.begin(), terms_.begin() + most_rows, terms_.end(), std::greater<i64>());
+    i64 a_column = -scores_.column_charge;  // no column adds more
+    for (u32 i = 0; i < most_rows; ++i) a_column += terms_[i];
+    if (a_column <= 0) return ~0u;
+    return static_cast<u32>(std::clamp<i64>((least + scores_.row_charge - 1) / a_column + 1, scores_.sizes.min_columns, ~0u));
+  }
+
+  /// Bounds a narrow node, and drops the candidates that are in no answer below it; `end` of them
+  /// are still to be tried. False where it is hopeless.
+  template <class M>
+  bool aim(u32* candidates, u32* ids, u32& n, u32& end, const M& members) {
+    u32 reach = 0;
+    for (u32 i = 0; i < n; ++i) reach |= candidates[i];
+    begin_narrow(reach);
+    for (u32 i = 0; i < n; ++i) add(popcount(candidates[i]), ids[i]);
+    const u32 least = least_rows(members.n, members.hash);
+    if (!least) return false;
+    u32 kept = 0, kept_to_try = 0;
+    for (u32 i = 0; i < n; ++i) {
+      if (popcount(candidates[i]) < least) continue;
+      candidates[kept] = candidates[i];
+      ids[kept++] = ids[i];
+      kept_to_try += i < end;
+    }
+    n = kept;
+    end = kept_to_try;
+    return end != 0;
+  }
+  /// The same for a node of a leaf, whose candidates `next` have the rows `inside`; returns those
+  /// that are left.
+  template <class M>
+  u32 aim_leaf(u32 rows, Lanes inside, u32 next, const M& members, u32 joined) {
+    alignas(64) u32 counts[2 * kLanes];
+    store(counts, popcounts(inside));
+    begin_narrow(rows);
+    for (u32 bits = next; bits; bits &= bits - 1) {
+      const u32 i = first_set(bits);
+      add(counts[i], leaf_columns_[i]);
+    }
+    const u64 sum = scores_.by_size() ? 0 : members.hash + sum_selected(leaf_terms_, joined);
+    const u32 least = least_rows(members.n + popcount(joined), sum);
+    return least ? next & ballot(load(counts) >= splat(least)) : 0;
+  }
+  /// The same for any other node: `each(f)` calls f(rows, column) for its candidates. Returns how
+  /// many rows a candidate must have, 0 where the node is hopeless.
+  template <class M, class Each>
+  u32 aim_wide(const u32* rows, u32 n_rows, const M& members, Each each) {
+    n_prefix_ = n_rows;
+    if (!scores_.by_size()) {
+      terms_.clear();
+      for (u32 i = 0; i < n_rows; ++i) terms_.push_back(scores_.row_terms[rows[i]]);
+      std::sort(terms_.begin(), terms_.end(), std::greater<i64>());
+      sum_prefixes(terms_.data(), n_rows);
+    }
+    each([this](u32 count, u32 column) { add(count, column); });
+    return least_rows(members.n, members.hash);
+  }
+
+ private:
+  /// Offers what reaches `bound`: its value, or by surprise more.
+  void offer(i64 bound, const u32* rows, u32 n_rows, const u32* columns, u32 n_columns) {
+    Answer answer = numbers_.answer(bound, rows, n_rows, columns, n_columns);
+    if (scores_.exact) answer.value = scores_.exact->surprise(answer.left, answer.right);
+    if (answer.value >= best_.least()) best_.offer(std::move(answer));
+  }
+
+  /// Prepares the bound of a node over some rows of the subtree.
+  void begin_narrow(u32 rows) {
+    n_prefix_ = popcount(rows);
+    if (scores_.by_size()) return;
+    i64 terms[kLanes];
+    u32 n = 0;
+    for (u32 i = 0; i < n_subtree_rows_; ++i)
+      if (rows >> by_term_[i] & 1) terms[n++] = static_cast<i64>(subtree_terms_[by_term_[i]]);
+    n_prefix_ = n;
+    sum_prefixes(terms, n);
+  }
+  /// Sums of the best 0, 1, … rows. A column counts with its term, but never makes an answer worse
+  /// than it would be without it: the least mean of so many rows is that of all.
+  void sum_prefixes(const i64* terms, u32 n) {
+    prefix_.assign(1, -scores_.column_charge);
+    for (u32 i = 0; i < n; ++i) prefix_.push_back(prefix_.back() + terms[i]);
+    floor_ = 0;
+    if (scores_.objective != Objective::surprise || !n) return;
+    floor_ = -mean(n);
+    if (scores_.column_charge)  // then the mean need not fall
+      for (u32 s = std::max(rows_needed_, 1u); s < n; ++s) floor_ = std::max(floor_, -mean(s));
+  }
+  /// Of the best s rows' terms, less the charge of a column; rounded down.
+  i64 mean(u32 s) const {
+    const i64 sum = prefix_[s], size = static_cast<i64>(s);
+    return sum / size - (sum % size < 0);
+  }
+  void add(u32 count, u32 column) {
+    ++n_at_[count];
+    if (!scores_.by_size()) sum_at_[count] += std::max(scores_.column_terms[column], floor_);
+  }
+  /// From what `add` was told: how many rows a candidate must have; 0 where no answer can be had.
+  u32 least_rows(u32 n_members, u64 hash) {
+    const i64 least = best_.least();
+    u64 columns = n_members;
+    i64 column_sum = static_cast<i64>(hash);
+    u32 fewest = 0;
+    for (u32 s = n_prefix_; s >= 1; --s) {
+      columns += n_at_[s];
+      column_sum += sum_at_[s];
+      n_at_[s] = 0;
+      sum_at_[s] = 0;
+      if (columns == n_members || s < rows_needed_ || s > scores_.sizes.max_rows) continue;
+      if (columns < scores_.sizes.min_columns || s * columns < scores_.sizes.min_edges) continue;
+      if (scores_.most(s, columns, scores_.by_size() ? 0 : prefix_[s], column_sum) - Worth::cost(scores_.row_cost, s) >= least) fewest = s;
+    }
+    return n_members >= scores_.sizes.max_columns ? 0 : fewest;
+  }
+
+  const Scores& scores_;
+  const Numbers& numbers_;
+  BestList& best_;
+  std::vector<u32> n_at_;    // candidates by their number of rows
+  std::vector<i64> sum_at_;  // and the sum of their terms
+  std::vector<i64> prefix_, terms_;
+  i64 floor_ = 0;
+  double mean_term_ = 0;
+  u32 n_prefix_ = 0, n_subtree_rows_ = 0;
+  const u32 rows_needed_;
+  u32 subtree_rows_[kLanes] = {}, leaf_columns_[kLanes] = {}, by_term_[kLanes] = {};
+  u64 subtree_terms_[kLanes] = {}, leaf_terms_[kLanes] = {};
+};
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

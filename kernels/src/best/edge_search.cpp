@@ -1,0 +1,34 @@
+// edge_search.cpp: what a worker does that looks for the bicliques whose edges weigh most.
+#include "best/edge_finding.hpp"
+#include "search/mbe.hpp"
+#include "search/roots.hpp"
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+void EdgeFinding::work() {
+  const Sizes& sizes = sizes_;
+  Workspace memory;
+  EdgeSink sink(sizes, weights_, numbers_, most_rows_, *best_);
+  const Limits limits{sizes.min_rows, sizes.min_columns, sizes.min_edges};
+  MaximalBicliques<EdgeSink, Crew, Workspace> search(limits, crew_, sink, memory);
+  Roots<EdgeSink> roots(graph_, limits, crew_, sink);
+  u64 opened = 0;
+  while (const auto place = crew_.next_root()) {
+    const u32 root = order_[*place];
+    if (bounds_[root] >= best_->least()) {
+      ++opened;
+      const bool open = roots.open(root);
+      bounds_[root] = std::min(bounds_[root], sink.root_bound());  // only this worker touches it
+      if (open) search.search(roots.tree());
+    }
+    crew_.root_done();
+  }
+  while (const auto node = crew_.take()) search.search(node->tree);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  nodes_ += search.nodes + roots.nodes;
+  roots_opened_ += opened;
+}
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

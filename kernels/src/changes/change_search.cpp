@@ -1,0 +1,10 @@
+// change_search.cpp: the search of subgraphs whose bicliques are settled as changes.
+#include "search/worker_search.hpp"
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+template void Enumeration::search(ChangeSink& sink);
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

@@ -1,0 +1,138 @@
+// packed_rows.hpp: rows of smaller sides by the partitions of their roots, packed as they come.
+//
+// What it does: keeps the rows of each partition apart, and makes a row group of them as soon as
+// these fill one. Why: rows of a million bicliques take 34 MB, in pages that are written for the
+// first time and read again when all have been found; row groups take a sixth of it, and are made
+// of rows that a core still has at hand. What fills no row group stays as rows, which several
+// threads may then lay out (`RowGroups`). Cost: a look at the partition of a row, and the row
+// groups. Memory: rows of one row group for each partition that has some.
+#pragma once
+
+#include "changes/smaller_rows.hpp"
+#include "output/row_group.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+/// Makes a row group of columns: smaller sides, n_left, n_right, roots, and their number.
+using LayOut = std::function<std::shared_ptr<RowGroup>(const ListColumn&, const i32*, const i32*, const i32*, std::size_t)>;
+
+/// How rows are kept; looked at as long as some are added.
+struct RowOrder {
+  const i32* partition = nullptr;  // of each vertex that may be a root; null: all are of one
+  std::size_t n_partitions = 1;
+  LayOut lay_out;  // nothing: rows stay rows
+  std::size_t most_rows = 0, most_ids = 0;  // of a row group; one row may have more ids
+};
+
+class PackedRows {
+ public:
+  struct Packed {
+    std::size_t partition;
+    std::shared_ptr<RowGroup> group;
+  };
+  explicit PackedRows(const RowOrder& order) : order_(&order), parts_(order.n_partitions) {}
+  PackedRows(PackedRows&&) = default;
+  PackedRows(const PackedRows&) = delete;
+
+  /// Where the ids of a row with that root are written. `end` then ends the row.
+  SmallerRows& of(i32 root) { return parts_[partition_of(root)]; }
+  void end(SmallerRows& part, i32 n_left, i32 n_right, i32 root, u64 hash) {
+    part.end(n_left, n_right, root, hash);
+    if (part.size() >= full_rows_ || part.ids.size() >= full_ids_) pack(part);
+  }
+  /// Keeps larger sides as well, and packs nothing, until these are to be forgotten.
+  void keep_larger() {
+    for (SmallerRows& part : parts_) part.keeps_larger = true;
+  }
+  void forget_larger() {
+    if (!parts_.front().keeps_larger) return;
+    for (SmallerRows& part : parts_) part.forget_larger();
+    if (!order_->lay_out) return;
+    full_rows_ = order_->most_rows, full_ids_ = order_->most_ids;
+    for (SmallerRows& part : parts_) pack(part);
+  }
+  /// Hands over both sides of the rows of each partition, where the larger ones are kept.
+  template <class Use>
+  void each_as_lists(const Use& use) const {
+    for (const SmallerRows& part : parts_) use(part.lists());
+  }
+  /// Takes in what another thread has.
+  void add(PackedRows&& some) {
+    std::move(some.packed_.begin(), some.packed_.end(), std::back_inserter(packed_));
+    for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].take(std::move(some.parts_[i]));
+  }
+
+  std::size_t size() const {
+    std::size_t n = 0;
+    for (const Packed& one : packed_) n += one.group->n_rows;
+    for (const SmallerRows& part : parts_) n += part.size();
+    return n;
+  }
+  u64 digest() const {
+    u64 found = 0;
+    for (const SmallerRows& part : parts_) found += part.digest;
+    return found;
+  }
+  /// What is packed, and the rows of each partition that are not.
+  const std::vector<Packed>& packed() const { return packed_; }
+  const std::vector<SmallerRows>& parts() const { return parts_; }
+
+ private:
+  std::size_t partition_of(i32 root) const { return order_->partition ? static_cast<std::size_t>(order_->partition[root]) : 0; }
+  /// Packs all but the last row group, which may grow; that too where it is full.
+  void pack(SmallerRows& part) {
+    const std::vector<RowSpan> spans = spans_of(part, order_->most_rows, order_->most_ids);
+    const auto number = static_cast<std::size_t>(&part - parts_.data());
+    std::size_t rows = 0, ids = 0;
+    for (const RowSpan& span : spans) {
+      if (span.last == part.size() && span.size() < full_rows_ && span.n_ids < full_ids_) break;
+      with_columns(part, span, [&](const auto&... columns) { packed_.push_back({number, order_->lay_out(columns...)}); });
+      rows = span.last, ids = span.first_id + span.n_ids;
+    }
+    part.drop(rows, ids);
+  }
+
+  const RowOrder* order_;
+  std::vector<SmallerRows> parts_;
+  std::vector<Packed> packed_;
+  std::size_t full_rows_ = ~std::size_t{0}, full_ids_ = ~std::size_t{0};
+};
+
+/// Rows as row groups, by partition; threads may share it.
+class RowGroups {
+ public:
+  /// A row group: one that is packed, or some rows of a partition.
+  struct Group {
+    std::size_t partition;
+    std::shared_ptr<RowGroup> packed;
+    RowSpan span;
+    std::size_t size() const { return packed ? packed->n_rows : span.size(); }
+  };
+  RowGroups(const PackedRows& rows, std::size_t most_rows, std::size_t most_ids) : rows_(rows) {
+    for (const PackedRows::Packed& one : rows.packed()) groups_.push_back({one.partition, one.group, {}});
+    for (std::size_t i = 0; i < rows.parts().size(); ++i)
+      for (const RowSpan& span : spans_of(rows.parts()[i], most_rows, most_ids)) groups_.push_back({i, nullptr, span});
+    std::stable_sort(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) { return a.partition < b.partition; });
+  }
+  const std::vector<Group>& groups() const { return groups_; }
+  /// Calls `use` with the columns of a group that is not packed.
+  template <class Use>
+  void with(const Group& group, const Use& use) const {
+    with_columns(rows_.parts()[group.partition], group.span, use);
+  }
+
+ private:
+  const PackedRows& rows_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

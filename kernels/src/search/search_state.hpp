@@ -1,0 +1,181 @@
+// search_state.hpp: what all kinds of nodes share: limits, R, memory, and giving work away.
+//
+// The search is one class in four layers, each of which is the base of the next: this one,
+// `NarrowNodes`, `TallNodes`, `WideNodes`; `MaximalBicliques` (mbe.hpp) is the whole. It is put
+// together at compile time from
+//
+//   Self     the whole search, which the layers call to poll and to give up;
+//   Sink     takes the bicliques. `kMembers`: it must know R, not only that there is a biclique;
+//            `kIds`: R's columns by number; `kBounded`: it may lack room, and the search then
+//            parks; `kAims`, which few have: it wants the best ones only, and bounds nodes
+//            (best_sink.hpp); `kHopes`: the same, by sizes alone; `kWeighs`: by terms besides;
+//   Workers  the other workers: how many subtrees they want, memory for one, and how to give it;
+//   Memory   a stack of pieces (`take`, `mark`, `release`), and whether so much more fits.
+#pragma once
+
+#include "graphs/limits.hpp"
+#include "search/subtree.hpp"
+#include "search/tuning.hpp"
+#include "lanes/lanes.hpp"
+#include "lanes/pieces.hpp"
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+/// Does a sink say which nodes are hopeless?
+template <class... T>
+struct VoidOf {
+  using type = void;
+};
+template <class Sink, class = void>
+struct AimsOf {
+  static constexpr bool value = false;
+};
+template <class Sink>
+struct AimsOf<Sink, typename VoidOf<decltype(Sink::kAims)>::type> {
+  static constexpr bool value = Sink::kAims;
+};
+template <class Sink>
+constexpr bool kAims = AimsOf<Sink>::value;
+
+/// Does a sink say what is hopeless by its sizes alone? One that aims does.
+template <class Sink, class = void>
+struct HopesOf {
+  static constexpr bool value = kAims<Sink>;
+};
+template <class Sink>
+struct HopesOf<Sink, typename VoidOf<decltype(Sink::kHopes)>::type> {
+  static constexpr bool value = Sink::kHopes;
+};
+template <class Sink>
+constexpr bool kHopes = HopesOf<Sink>::value;
+
+/// Does a sink bound nodes by the terms of their members as well (node_bounds.hpp)?
+template <class Sink, class = void>
+struct WeighsOf {
+  static constexpr bool value = false;
+};
+template <class Sink>
+struct WeighsOf<Sink, typename VoidOf<decltype(Sink::kWeighs)>::type> {
+  static constexpr bool value = Sink::kWeighs;
+};
+template <class Sink>
+constexpr bool kWeighs = WeighsOf<Sink>::value;
+
+/// What the search does before the next step of its deepest open node.
+enum class Next : u32 {
+  kStep = 0,        // nothing
+  kResumeLeaf = 1,  // go on with the leaf that was parked
+  kOpenNarrow = 2   // this or more: open the narrow node of so many rows, whose lists have just been filled
+};
+/// A narrow node has at least two rows.
+inline Next open_narrow_of(u32 n_rows) { return static_cast<Next>(n_rows); }
+
+template <class Self, class Sink, class Workers, class Memory>
+class SearchState {
+ public:
+  SearchState(const Limits& limits, Workers& workers, Sink& sink, Memory& memory)
+      : limits_(limits),
+        workers_(workers),
+        sink_(sink),
+        memory_(memory),
+        rows_needed_(limits.min_rows > 2 ? limits.min_rows : 2) {}
+
+  u64 nodes = 0, dropped = 0;
+
+ protected:
+  static constexpr u32 kEndNow = ~0u;
+  using Mark = typename Memory::Mark;
+  using Block = typename Workers::Block;
+
+  const Limits limits_;
+  Workers& workers_;
+  Sink& sink_;
+  Memory& memory_;
+  const u32 rows_needed_;  // a column with fewer rows in L is dropped
+  Members members_;
+  u32 root_ = 0;
+  u32 since_poll_ = 0;  // nodes, or work that takes as long, since the last look at the other workers
+  u32 wanted_ = 0;      // subtrees that idle workers want, as of the last look; kEndNow: the search is to end
+
+  Self& self() { return static_cast<Self&>(*this); }
+
+  /// f(field) for all that a parked search must keep between two launches of a kernel.
+  template <class F>
+  void each_field(F&& f) {
+    f(members_);
+    f(root_);
+  }
+  /// Is there room to report a biclique of at most so many rows and columns?
+  bool room(u32 rows, u32 columns) {
+    if constexpr (Sink::kBounded) return sink_.room(rows, columns);
+    return true;
+  }
+
+  template <class T>
+  static constexpr usize words_of() {
+    return (sizeof(T) + 3) / 4;
+  }
+  static u32 low_bits(u32 n) { return n >= kLanes ? ~0u : (1u << n) - 1; }
+  /// Which bits of a word, given its number in a bit set, stand for elements before x.
+  static u32 bits_below(u32 word, u32 x) {
+    if (word < x / 32) return ~0u;
+    return word == x / 32 ? (1u << x % 32) - 1 : 0;
+  }
+  /// The first element of a bit set from `from` on, or `end`.
+  static u32 next_bit(const u32* words, u32 from, u32 end) {
+    for (u32 x = from; x < end; x = (x / 32 + 1) * 32)
+      if (const u32 rest = words[x / 32] >> x % 32) {
+        x += first_set(rest);
+        return x < end ? x : end;
+      }
+    return end;
+  }
+
+  // ---- R ----------------------------------------------------------------------------------------
+
+  void join(u32 column) {
+    if constexpr (Sink::kMembers) {
+      if constexpr (Sink::kIds) members_.ids[members_.n] = column;
+      ++members_.n;
+      members_.hash += sink_.column_hash(column);
+    }
+  }
+  /// Puts R back to what it was with n columns.
+  void reset_members(u32 n, u64 hash) {
+    members_.n = n;
+    members_.hash = hash;
+  }
+  /// Can a biclique below a node with so many rows, and columns at most, pass the limits?
+  bool promising(u32 n_rows, u32 n_columns) const {
+    if constexpr (!Sink::kMembers) return true;
+    if constexpr (kHopes<Sink>)
+      if (!sink_.hopeful(n_rows, n_columns)) return false;
+    return n_columns >= limits_.min_columns && static_cast<u64>(n_rows) * n_columns >= limits_.min_edges;
+  }
+
+  // ---- giving work away -------------------------------------------------------------------------
+
+  /// A subtree to give away, so far with its root and R; its arrays are cut from the block.
+  Subtree begin_given(Block& block, u32 n_members, u64 hash) const {
+    Subtree tree;
+    tree.root = root_;
+    tree.members.n = n_members;
+    tree.members.hash = hash;
+    if constexpr (Sink::kIds) {
+      tree.members.ids = block.take(n_members);
+      for (u32 i = 0; i < n_members; ++i) tree.members.ids[i] = members_.ids[i];
+    }
+    return tree;
+  }
+  /// Words of the block that `begin_given` takes.
+  static usize members_words(u32 n_members) { return Sink::kIds ? padded(n_members) : 0; }
+  static u32* copy(Block& block, const u32* from, u32 n) {
+    u32* to = block.take(n);
+    copy_piece(to, from, n);
+    return to;
+  }
+};
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

@@ -1,0 +1,454 @@
+// tall_nodes.hpp: nodes of more than 32 rows and few columns, as lists of masks of several words.
+//
+// As in a narrow node a lane owns a column, whose mask now has a word for every 32 rows (`depth` of
+// them). Masks are stored word by word, so that 32 lanes read the same word of 32 columns. Whether
+// a column has all of L' is decided after a word or two for nearly every column. The masks of a
+// child are squeezed together (the rows that none of its candidates has are dropped) when that
+// saves a fourth of the words. Tables of few columns and many rows spend their time here: of
+// fimi-chess's nodes, four in five are tall.
+//
+// Cost of a node: a pass over the words of its columns. Memory: these words, for every node on the
+// path.
+#pragma once
+
+#include "search/narrow_nodes.hpp"
+
+namespace bicliq {
+inline namespace BICLIQ_ISA {
+
+template <class Self, class Sink, class Workers, class Memory>
+class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
+  using Base = NarrowNodes<Self, Sink, Workers, Memory>;
+
+ protected:
+  using Base::Base;
+  using Base::bits_below, Base::copy, Base::workers_, Base::dropped, Base::members_words, Base::join,
+      Base::reset_members, Base::members_, Base::memory_, Base::narrow_, Base::next_bit, Base::nodes,
+      Base::n_subtree_rows_, Base::begin_given, Base::promising, Base::room, Base::rows_needed_, Base::self,
+      Base::sink_, Base::subtree_rows_, Base::since_poll_;
+  using typename Base::Block;
+  using typename Base::Mark;
+  using typename Base::NarrowLevel;
+
+  struct TallLevel {
+    TallLevel* parent;
+    u32 *candidates, *excluded;  // [depth][stride]: word k of a column is its rows 32 k … 32 k + 31
+    u32* alive;                  // candidates that are not done with, one bit each
+    u32* ids;
+    const u32* row_ids;  // numbers of the rows in the graph
+    u32 depth, n_candidates, n_excluded, candidate_stride, excluded_stride;
+    u32 next;       // the first candidate that may still have to be tried
+    u32 n_members;  // R, as it was when the node was opened
+    u64 members_hash;
+    Mark mark;
+  };
+
+  TallLevel* tall_ = nullptr;
+  u32 *row_list_ = nullptr, *order_ = nullptr;  // scratch: a number a row
+
+  template <class F>
+  void each_field(F&& f) {
+    Base::each_field(f);
+    f(tall_);
+    f(row_list_);
+    f(order_);
+  }
+  bool tall_room() { return room(32 * tall_->depth, tall_->n_members + tall_->n_candidates); }
+
+  /// Words from one row of masks to the next: a group of lanes may write 32 words at the end of
+  /// one.
+  static u32 stride_for(u32 n_columns) { return 32 * (words_for(n_columns) + 1); }
+  static usize tall_words(u32 depth, u32 n_candidates, u32 n_excluded) {
+    return usize{depth} * (stride_for(n_candidates) + stride_for(n_excluded) + 40) + 3 * padded(n_candidates) + 1024;
+  }
+
+  void take_row_scratch(u32 n_rows) {
+    row_list_ = memory_.take(n_rows);
+    order_ = memory_.take(n_rows);
+    subtree_rows_ = memory_.take(kLanes);
+  }
+
+  /// Makes the root of a subtree the current node.
+  void start_tall(const Subtree& tree) {
+    take_row_scratch(tree.n_rows);
+    TallLevel& level = push_tall(memory_.mark());
+    level.candidates = tree.candidates;
+    level.excluded = tree.excluded;
+    level.ids = tree.ids;
+    level.row_ids = tree.rows;
+    open_tall(level, words_for(tree.n_rows), tree.n_candidates, tree.n_excluded, stride_for(tree.n_candidates),
+              tree.excluded_stride);
+  }
+
+  TallLevel& push_tall(Mark mark) {
+    TallLevel* level = reinterpret_cast<TallLevel*>(memory_.take(Base::template words_of<TallLevel>()));
+    level->parent = tall_;
+    level->mark = mark;
+    tall_ = level;
+    return *level;
+  }
+
+  /// Completes a level whose lists are filled: every candidate is alive.
+  void open_tall(TallLevel& level, u32 depth, u32 n_candidates, u32 n_excluded, u32 candidate_stride,
+                 u32 excluded_stride) {
+    level.depth = depth;
+    level.n_candidates = n_candidates;
+    level.n_excluded = n_excluded;
+    level.candidate_stride = candidate_stride;
+    level.excluded_stride = excluded_stride;
+    level.next = 0;
+    level.n_members = members_.n;
+    level.members_hash = members_.hash;
+    u32* alive = memory_.take(words_for(n_candidates));
+    each_item(words_for(n_candidates), [=](u32 w) { alive[w] = Base::low_bits(n_candidates - 32 * w); });
+    level.alive = alive;
+  }
+
+  /// Tries the next candidate of a level, or closes it.
+  Next step_tall(TallLevel& level) {
+    const u32 x = next_bit(level.alive, level.next, level.n_candidates);
+    if (x == level.n_candidates) {
+      tall_ = level.parent;
+      memory_.release(level.mark);
+      return Next::kStep;
+    }
+    level.next = x + 1;
+    reset_members(level.n_members, level.members_hash);
+    return tall_child(level, x);
+  }
+
+  /// Gives away the rest of the shallowest open level; false where none has anything to give.
+  bool give_tall() {
+    TallLevel* top = nullptr;
+    for (TallLevel* level = tall_; level; level = level->parent)
+      if (next_bit(level->alive, level->next, level->n_candidates) < level->n_candidates) top = level;
+    return top && give_tall(*top);
+  }
+
+ private:
+  /// Which rows a child keeps, and how the bits of the others are squeezed out of its masks.
+  struct RowSelection {
+    const u32* wanted;  // [depth]
+    const u32* moves;   // [5][depth rounded up to 32]: bits that move 1, 2, 4, 8, 16 places; null: all stay in place
+    u32 depth, n_rows;
+    u32 moves_stride() const { return 32 * words_for(depth); }
+  };
+
+  /// Makes the child for candidate x the current tall node, or fills narrow_[0] with it.
+  Next tall_child(TallLevel& level, u32 x) {
+    if (!memory_.fits(tall_words(level.depth, level.n_candidates, level.n_excluded + level.n_candidates))) {
+      self().overflow();
+      return Next::kStep;
+    }
+    ++nodes;
+    since_poll_ += kNodesAStep + level.depth * (words_for(level.n_candidates) + words_for(level.n_excluded)) / 8;
+    const Mark mark = memory_.mark();
+    u32* rows = memory_.take(level.depth);
+    const u32 n = rows_of(level, x, rows);
+    if (excluded_covers(level, x, rows)) {
+      ++dropped;
+      // x need not exclude anything later: the column that has all its rows does
+      put(level.alive + x / 32, level.alive[x / 32] & ~(1u << x % 32));
+      memory_.release(mark);
+      return Next::kStep;
+    }
+    join(level.ids[x]);
+    u32* kept = memory_.take(words_for(level.n_candidates));
+    u32 n_open = split_candidates(level, x, rows, kept);
+    report(level, rows, n);
+    if (!n_open || !promising(n, members_.n + n_open) || !aim(level, rows, n, kept, n_open)) {
+      memory_.release(mark);
+      return Next::kStep;
+    }
+    return open_child(level, x, rows, kept, n_open, mark);
+  }
+
+  /// Drops the child's candidates that are in nothing the sink wants; false where none is.
+  bool aim([[maybe_unused]] const TallLevel& level, [[maybe_unused]] const u32* rows, [[maybe_unused]] u32 n,
+           [[maybe_unused]] u32* kept, u32& n_open) {
+    if constexpr (kAims<Sink>) {
+      const u32 n_words = words_for(level.n_candidates);
+      u32* counts = memory_.take(32 * usize{n_words});
+      for (u32 w = 0; w < n_words; ++w) {
+        Lanes sum = splat(0);
+        for (u32 k = 0; kept[w] && k < level.depth; ++k)
+          sum = sum + popcounts(load(level.candidates + usize{k} * level.candidate_stride + 32 * w) & splat(rows[k]));
+        store(counts + 32 * w, sum);
+      }
+      const u32 least = sink_.aim_wide(order_, n, members_, [&](auto add) {
+        for (u32 w = 0; w < n_words; ++w)
+          for (u32 bits = kept[w]; bits; bits &= bits - 1) {
+            const u32 y = 32 * w + first_set(bits);
+            add(counts[y], level.ids[y]);
+          }
+      });
+      if (!least) return false;
+      n_open = 0;
+      for (u32 w = 0; w < n_words; ++w) {
+        kept[w] &= ballot(load(counts + 32 * w) >= splat(least));
+        n_open += popcount(kept[w]);
+      }
+    }
+    return n_open != 0;
+  }
+
+  /// Writes L' = L ∩ N(x); returns the number of its rows.
+  BICLIQ_CALL static u32 rows_of(const TallLevel& level, u32 x, u32* rows) {
+    u32 n = 0;
+    for (u32 k = 0; k < level.depth; k += kLanes) {
+      const u32 n_words = level.depth - k < kLanes ? level.depth - k : kLanes;
+      const Lanes words =
+          load_apart(level.candidates + usize{k} * level.candidate_stride + x, level.candidate_stride, n_words);
+      n += sum(popcounts(words));
+      store(rows + k, words, first_lanes(n_words));
+    }
+    return n;
+  }
+
+  /// Has an excluded column, or a candidate tried before x, all rows of L'? Nearly every column
+  /// lacks one in the first words.
+  static bool excluded_covers(const TallLevel& level, u32 x, const u32* rows) {
+    for (u32 w = 0; w < words_for(level.n_excluded); ++w)
+      if (has_all(level.excluded + 32 * w, level.excluded_stride, first_lanes(level.n_excluded - 32 * w), rows,
+                  level.depth))
+        return true;
+    for (u32 w = 0; w <= x / 32; ++w)
+      if (has_all(level.candidates + 32 * w, level.candidate_stride, flags(level.alive[w] & bits_below(w, x)), rows,
+                  level.depth))
+        return true;
+    return false;
+  }
+  /// Has one of 32 columns all of some rows?
+  BICLIQ_CALL static bool has_all(const u32* columns, u32 stride, Flags real, const u32* rows, u32 depth) {
+    Lanes lacks = select(real, splat(0), splat(~0u));
+    for (u32 k = 0; k < depth; ++k) {
+      lacks = lacks | without(splat(rows[k]), load(columns + usize{k} * stride));
+      if (ballot(nonzero(lacks)) == ~0u) return false;
+    }
+    return true;
+  }
+
+  /// Divides the candidates after x: those that have all of L' join R, those with enough of its
+  /// rows are the child's (their bits in `kept`; their number is returned), and those that have no
+  /// others are done with at this node.
+  u32 split_candidates(TallLevel& level, u32 x, const u32* rows, u32* kept) {
+    u32 n = 0;
+    for (u32 w = 0; w < words_for(level.n_candidates); ++w) {
+      const u32 after = level.alive[w] & ~bits_below(w, x + 1);
+      put(kept + w, 0);
+      if (!after) continue;
+      const u32* column = level.candidates + 32 * w;
+      Lanes lacks = splat(0), outside = splat(0), counts = splat(0);
+      for (u32 k = 0; k < level.depth; ++k, column += level.candidate_stride) {
+        const Lanes mask = load(column), own = splat(rows[k]);
+        lacks = lacks | without(own, mask);
+        outside = outside | without(mask, own);
+        counts = counts + popcounts(mask & own);
+      }
+      const u32 full = after & ~ballot(nonzero(lacks)), inside = after & ~ballot(nonzero(outside));
+      if (inside) put(level.alive + w, level.alive[w] & ~inside);  // all their rows are in N(x): done with
+      for (u32 bits = Sink::kMembers ? full : 0; bits; bits &= bits - 1) join(level.ids[32 * w + first_set(bits)]);
+      const u32 open = after & ~full & ballot(counts >= splat(rows_needed_));
+      put(kept + w, open);
+      n += popcount(open);
+    }
+    return n;
+  }
+
+  void report(const TallLevel& level, const u32* rows, u32 n) {
+    if constexpr (Sink::kMembers) {
+      name_rows(level, rows, order_);
+      sink_.found(order_, n, members_);
+    } else {
+      sink_.found(nullptr, n, members_);
+    }
+  }
+  /// Writes the numbers in the graph of a set of rows.
+  void name_rows(const TallLevel& level, const u32* rows, u32* to) {
+    const u32 n = list_bits(row_list_, level.depth, [=](u32 k) { return rows[k]; });
+    const u32 *list = row_list_, *ids = level.row_ids;
+    each_item(n, [=](u32 i) { to[i] = ids[list[i]]; });
+  }
+
+  /// The same, once it is known which candidates the child has.
+  Next open_child(TallLevel& from, u32 x, const u32* rows, const u32* kept, u32 n_open, Mark mark) {
+    u32* wanted = memory_.take(from.depth);
+    RowSelection s = {wanted, nullptr, from.depth, reach_of(from, rows, kept, wanted)};
+    const bool squeezed = 4 * words_for(s.n_rows) <= 3 * from.depth;
+    if (squeezed) s.moves = plan_moves(s);
+    if (s.n_rows <= kLanes) return open_narrow_child(from, x, s, kept, n_open, mark);
+    const u32 depth = squeezed ? words_for(s.n_rows) : from.depth;
+    u32 n_tried = 0;
+    for (u32 w = 0; w <= x / 32; ++w) n_tried += popcount(from.alive[w] & bits_below(w, x));
+    const u32 candidate_stride = stride_for(n_open), excluded_stride = stride_for(from.n_excluded + n_tried);
+    TallLevel& level = push_tall(mark);
+    level.row_ids = from.row_ids;
+    if (squeezed) {
+      u32* ids = memory_.take(32 * usize{depth});
+      name_rows(from, wanted, ids);
+      level.row_ids = ids;
+    }
+    level.candidates = memory_.take(usize{depth} * candidate_stride);
+    level.excluded = memory_.take(usize{depth} * excluded_stride);
+    level.ids = memory_.take(Sink::kMembers ? n_open : 0);
+    fill_candidates(from, s, kept, level.candidates, candidate_stride, level.ids);
+    const u32 n_excluded = fill_excluded(from, x, s, level.excluded, excluded_stride);
+    open_tall(level, depth, n_open, n_excluded, candidate_stride, excluded_stride);
+    return Next::kStep;
+  }
+
+  Next open_narrow_child(TallLevel& from, u32 x, const RowSelection& s, const u32* kept, u32 n_open, Mark mark) {
+    NarrowLevel& level = narrow_[0];
+    level.mark = mark;
+    level.candidates = memory_.take(n_open);
+    level.ids = memory_.take(Sink::kMembers ? n_open : 0);
+    level.excluded = memory_.take(usize{from.n_excluded} + x);
+    level.n_candidates = level.end = n_open;
+    fill_candidates(from, s, kept, level.candidates, 0, level.ids);
+    level.n_excluded = fill_excluded(from, x, s, level.excluded, 0);
+    name_rows(from, s.wanted, subtree_rows_);
+    n_subtree_rows_ = s.n_rows;
+    sink_.rows(subtree_rows_, s.n_rows);
+    return open_narrow_of(s.n_rows);
+  }
+
+  /// Sets `wanted` to the rows of L' that an open candidate has; returns their number.
+  BICLIQ_CALL static u32 reach_of(const TallLevel& level, const u32* rows, const u32* kept, u32* wanted) {
+    u32 n = 0;
+    for (u32 k = 0; k < level.depth; ++k) {
+      Lanes reach = splat(0);
+      for (u32 w = 0; w < words_for(level.n_candidates); ++w)
+        if (kept[w])
+          reach = reach |
+                  select(flags(kept[w]), load(level.candidates + usize{k} * level.candidate_stride + 32 * w), splat(0));
+      const u32 bits = any_bits(reach) & rows[k];
+      put(wanted + k, bits);
+      n += popcount(bits);
+    }
+    return n;
+  }
+
+  /// Which bits of each word move 1, 2, 4, 8 and 16 places towards the lowest, so that the wanted
+  /// ones lie side by side (parallel suffix: Warren, Hacker's Delight, 7-4).
+  const u32* plan_moves(const RowSelection& s) {
+    const u32 stride = s.moves_stride();
+    u32* moves = memory_.take(5 * usize{stride});
+    for (u32 k = 0; k < s.depth; k += kLanes) {
+      Lanes wanted = load(s.wanted + k, first_lanes(s.depth - k));
+      Lanes gaps = shift_left(without(splat(~0u), wanted), 1);
+      for (u32 i = 0; i < 5; ++i) {
+        Lanes odd = gaps;
+        for (u32 step = 1; step < 32; step *= 2) odd = odd ^ shift_left(odd, step);
+        const Lanes move = odd & wanted;
+        store(moves + i * stride + k, move);
+        wanted = (wanted ^ move) | shift_right(move, 1u << i);
+        gaps = without(gaps, odd);
+      }
+    }
+    return moves;
+  }
+
+  /// Writes the child's candidates.
+  void fill_candidates(const TallLevel& from, const RowSelection& s, const u32* kept, u32* to, u32 stride, u32* ids) {
+    u32 n = 0;
+    for (u32 w = 0; w < words_for(from.n_candidates); ++w) {
+      if (!kept[w]) continue;
+      put_columns(from.candidates + 32 * w, from.candidate_stride, flags(kept[w]), s, to + n, stride);
+      if constexpr (Sink::kMembers) compact(ids + n, load(from.ids + 32 * w), flags(kept[w]));
+      n += popcount(kept[w]);
+    }
+  }
+
+  /// Writes the child's excluded columns: those of this node, and the candidates tried before x,
+  /// that have enough of the wanted rows. Returns their number.
+  u32 fill_excluded(const TallLevel& from, u32 x, const RowSelection& s, u32* to, u32 stride) {
+    u32 n = 0;
+    for (u32 w = 0; w < words_for(from.n_excluded); ++w)
+      n += put_excluded(from.excluded + 32 * w, from.excluded_stride, first_lanes(from.n_excluded - 32 * w), s, to + n,
+                        stride);
+    for (u32 w = 0; w <= x / 32; ++w)
+      n += put_excluded(from.candidates + 32 * w, from.candidate_stride, flags(from.alive[w] & bits_below(w, x)), s,
+                        to + n, stride);
+    return n;
+  }
+  u32 put_excluded(const u32* columns, u32 columns_stride, Flags real, const RowSelection& s, u32* to, u32 stride) {
+    if (!ballot(real)) return 0;
+    Lanes counts = splat(0);
+    for (u32 k = 0; k < s.depth; ++k)
+      counts = counts + popcounts(load(columns + usize{k} * columns_stride) & splat(s.wanted[k]));
+    return put_columns(columns, columns_stride, real & (counts >= splat(rows_needed_)), s, to, stride);
+  }
+
+  /// Writes the flagged ones of 32 columns side by side, over the selected rows; returns their
+  /// number.
+  BICLIQ_CALL static u32 put_columns(const u32* columns, u32 columns_stride, Flags kept, const RowSelection& s, u32* to,
+                                     u32 stride) {
+    if (!s.moves) {
+      for (u32 k = 0; k < s.depth; ++k)
+        compact(to + usize{k} * stride, load(columns + usize{k} * columns_stride) & splat(s.wanted[k]), kept);
+      return popcount(ballot(kept));
+    }
+    Lanes pending = splat(0);
+    u32 held = 0;
+    for (u32 k = 0; k < s.depth; ++k) {
+      const u32 wanted = s.wanted[k], n = popcount(wanted);
+      if (!n) continue;
+      Lanes bits = load(columns + usize{k} * columns_stride) & splat(wanted);
+      const u32* move = s.moves + k;
+      BICLIQ_UNROLL
+      for (u32 i = 0; i < 5; ++i) {
+        const Lanes moving = bits & splat(move[i * s.moves_stride()]);
+        bits = (bits ^ moving) | shift_right(moving, 1u << i);
+      }
+      pending = pending | shift_left(bits, held);
+      held += n;
+      if (held < 32) continue;
+      compact(to, pending, kept);
+      to += stride;
+      held -= 32;
+      pending = held ? shift_right(bits, n - held) : splat(0);
+    }
+    if (held) compact(to, pending, kept);
+    return popcount(ballot(kept));
+  }
+
+  // ---- giving work away -------------------------------------------------------------------------
+
+  /// All that is left to try; whoever takes it counts the candidates before as excluded.
+  bool give_tall(TallLevel& level) {
+    const u32 depth = level.depth, next = level.next;
+    u32 n_open = 0, n_tried = 0;
+    for (u32 w = 0; w < words_for(level.n_candidates); ++w) {
+      n_open += popcount(level.alive[w] & ~bits_below(w, next));
+      n_tried += popcount(level.alive[w] & bits_below(w, next));
+    }
+    const u32 candidate_stride = stride_for(n_open), excluded_stride = stride_for(level.n_excluded + n_tried);
+    const usize words = usize{depth} * (usize{candidate_stride} + excluded_stride + 32);
+    if (!memory_.fits(usize{depth} + 2 * padded(words_for(level.n_candidates)) + 128)) return false;
+    Block block = workers_.block(words + padded(n_open) + 4 * padded(1) + members_words(level.n_members));
+    if (!block) return false;
+    const Mark mark = memory_.mark();
+    u32 *all = memory_.take(depth), *rest = memory_.take(words_for(level.n_candidates));
+    const u32* alive = level.alive;
+    each_item(depth, [=](u32 k) { all[k] = ~0u; });
+    each_item(words_for(level.n_candidates), [=](u32 w) { rest[w] = alive[w] & ~bits_below(w, next); });
+    const RowSelection s = {all, nullptr, depth, 32 * depth};
+    Subtree tree = begin_given(block, level.n_members, level.members_hash);
+    tree.n_rows = 32 * depth;
+    tree.n_candidates = n_open;
+    tree.candidates = block.take(usize{depth} * candidate_stride);
+    tree.excluded = block.take(usize{depth} * excluded_stride);
+    tree.ids = block.take(n_open);
+    tree.rows = copy(block, level.row_ids, 32 * depth);
+    fill_candidates(level, s, rest, tree.candidates, candidate_stride, tree.ids);
+    tree.n_excluded = fill_excluded(level, next, s, tree.excluded, excluded_stride);
+    tree.excluded_stride = excluded_stride;
+    memory_.release(mark);
+    workers_.give(static_cast<Block&&>(block), tree);
+    level.next = level.n_candidates;
+    return true;
+  }
+};
+
+}  // namespace BICLIQ_ISA
+}  // namespace bicliq

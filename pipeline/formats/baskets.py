@@ -1,0 +1,142 @@
+"""Baskets: a line a basket, with what is in it; FIMI and SPMF files, and gene sets (GMT)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.fields import records
+from bicliq.pipeline.formats.lines import Neighbours, edge_batches, refuse_line, text_lines
+from bicliq.pipeline.formats.recognise import text_head
+from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import shown
+
+DELIMITERS = ",\t;|"
+UTILITIES = re.compile("[0-9]+:[0-9]+:[0-9]+")
+"""What stands between the items of a basket and how much each is worth, in SPMF."""
+
+SAMPLE = 100
+"""Lines by which the delimiter of baskets is told."""
+
+
+def baskets_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
+    """Batches of a file of baskets: the number of a line is left, what stands in it is right."""
+    names: dict[str, str] = {}
+    yield from edge_batches(source, _baskets(source, names))
+
+
+def _baskets(source: EdgeSource, names: dict[str, str]) -> Iterator[Neighbours]:
+    """The baskets of the lines; SPMF names its items in lines above, '@ITEM=1=apple'."""
+    delimiter = source.settings.delimiter or told_delimiter(text_head(source.uri, source.settings))
+    for number, line in text_lines(source.uri, source.settings):
+        if named := re.fullmatch(r"@ITEM=(\S+?)=(.*)", line):
+            names[named[1]] = named[2].strip()
+        elif line.strip() and not line.startswith("@"):
+            items = fields_of(source.uri, number, line, delimiter, source.settings)
+            _refuse_sequences(source.uri, number, items)
+            yield Neighbours(number, number, [names.get(item, item) for item in items] if names else items)
+
+
+def fields_of(uri: str, number: int, line: str, delimiter: str | None, settings: IngestSettings) -> list[str]:
+    """The fields of a line, between delimiters or, for None, blanks."""
+    if delimiter is None:
+        return line.split()
+    record = next(records(line.encode(), number, delimiter, settings.quotes, False))
+    if record.problem is not None:
+        raise InputError(
+            f"{uri}, line {number}, {record.problem}; mend the quotes, or take them as characters with quotes = false"
+        )
+    return [field.strip() for field in record.fields]
+
+
+def told_delimiter(head: str) -> str | None:
+    r"""The mark that stands most often in the first lines; None (blanks) where none does.
+
+    Examples
+    --------
+    >>> told_delimiter("jam\njam,tea\n"), told_delimiter("1 2\n")
+    (',', None)
+    """
+    lines = [line for line in head.split("\n") if not line.startswith("@")][:SAMPLE]
+    counts = {mark: sum(line.count(mark) for line in lines) for mark in DELIMITERS}
+    return max(counts, key=lambda mark: counts[mark]) if any(counts.values()) else None
+
+
+def _refuse_sequences(uri: str, number: int, items: Sequence[str]) -> None:
+    kinds = {"sequences": items[-1] == "-2", "utilities": any(UTILITIES.fullmatch(item) for item in items)}
+    for what, there in kinds.items():
+        if there:
+            raise refuse_line(uri, number, " ".join(items), f"is of SPMF's {what}; give plain baskets, items alone")
+
+
+def gmt_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
+    """Batches of gene sets: name, description and members of a set a line, with tabs between."""
+    yield from edge_batches(source, _gene_sets(source))
+
+
+def _gene_sets(source: EdgeSource) -> Iterator[Neighbours]:
+    seen: dict[str, int] = {}
+    for number, line in text_lines(source.uri, source.settings):
+        if not line.strip():
+            continue
+        name, *rest = line.rstrip("\t").split("\t")
+        if not rest:
+            raise refuse_line(
+                source.uri, number, line, "holds no tab; a line of a GMT file is a name, a description and members"
+            )
+        if name in seen:
+            raise InputError(
+                f"{source.uri}, line {number}: the set {shown(name)} is there already, in line {seen[name]}; rename one"
+            )
+        seen[name] = number
+        yield Neighbours(number, name, rest[1:])
+
+
+def context_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
+    """Batches of a Burmeister context: objects are left, attributes are right."""
+    yield from edge_batches(source, _context(source.uri, source.settings))
+
+
+def _context(uri: str, settings: IngestSettings) -> Iterator[Neighbours]:
+    """'B', a name, two sizes, a blank line, names of objects and attributes, crosses."""
+    lines = [line.strip() for _, line in text_lines(uri, settings)]
+    start = next((at for at in (1, 2) if all(re.fullmatch("[0-9]{1,9}", size) for size in lines[at : at + 2])), 0)
+    if lines[:1] != ["B"] or start == 0 or len(lines) < start + 2:
+        raise InputError(
+            f"{uri}: begins like no Burmeister context, with B, a line for its name, and its numbers of objects and"
+            " attributes; mend its head"
+        )
+    n_objects, n_attributes = map(int, lines[start : start + 2])
+    objects = start + 2 + (lines[start + 2 : start + 3] == [""])
+    attributes, crosses = objects + n_objects, objects + n_objects + n_attributes
+    if len(lines) < crosses + n_objects:
+        raise InputError(f"{uri}: ends before the {n_objects} objects that its head declares; fetch it again")
+    _refuse_double_names(uri, "objects", lines[objects:attributes])
+    _refuse_double_names(uri, "attributes", lines[attributes:crosses])
+    for at, line in enumerate(lines[crosses:]):
+        number = crosses + at + 1
+        if at >= n_objects and line:
+            raise refuse_line(uri, number, line, f"follows the {n_objects} objects that the head declares; mend it")
+        if at < n_objects:
+            if len(line) != n_attributes or set(line.upper()) - {"X", "."}:
+                raise refuse_line(uri, number, line, f"must be {n_attributes} marks, X or .")
+            marked = [lines[attributes + place] for place, mark in enumerate(line) if mark in "xX"]
+            yield Neighbours(number, lines[objects + at], marked)
+
+
+def _refuse_double_names(uri: str, what: str, names: Sequence[str]) -> None:
+    for name, uses in Counter(names).items():
+        if uses > 1:
+            raise InputError(f"{uri}: {uses} {what} are called {shown(name)}; rename them, as they would become one")
+
+
+def refuse_one_set(source: str, settings: IngestSettings, what: str) -> None:
+    """Raise an `InputError` where a format of two sides is asked for as the graph of one."""
+    if settings.sides == "source-target":
+        raise InputError(
+            f"{source}: {what} ties two sets of vertices, and a clique is of one; project a side: project = 'left' or"
+            " 'right'"
+        )

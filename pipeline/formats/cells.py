@@ -1,0 +1,83 @@
+"""Cells of matrices as text: what they say, and whether some rows look like those of a matrix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from bicliq.pipeline.formats.problems import is_number
+from bicliq.pipeline.settings import NULL_WORDS
+
+MARKS = frozenset(("x", "✓", "✔", "*", "+", "•", "●", "true", "yes"))
+BLANKS = frozenset(("", ".", "-", "·", "false", "no"))
+MISSING = frozenset(NULL_WORDS)
+
+MOSTLY_ZERO = 0.3
+"""Least share of 0 in a table of counts: columns of ids and weights have few."""
+
+AS_MATRIX = (
+    "looks like a matrix, whose cells say which row has which column: read it with format = 'matrix' (rows are left,"
+    " columns are right, 0 and blanks are no edges); of an edge table name the columns left and right"
+)
+
+
+@lru_cache(1 << 14)
+def cell(text: str) -> float | None:
+    """The number that a cell says, NaN where it says that none is known; None: it is no cell.
+
+    Examples
+    --------
+    >>> cell("X"), cell("False"), cell(" 2.5 "), cell("NA"), cell("jam")
+    (1.0, 0.0, 2.5, nan, None)
+    """
+    word = text.strip()
+    lower = word.lower()
+    if lower in BLANKS:
+        return 0.0
+    if lower in MARKS:
+        return 1.0
+    if word in MISSING:
+        return math.nan
+    return float(word) if is_number(word) else None
+
+
+def looks_like_matrix(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether first rows are those of a matrix: names aside, cells of 0 and 1, or counts.
+
+    Parameters
+    ----------
+    rows
+        Their fields; the first row may name the columns, and the first field the row.
+
+    Examples
+    --------
+    >>> looks_like_matrix([["name", "a", "b"], ["o1", "X", ""], ["o2", "", "X"]])
+    True
+    >>> looks_like_matrix([["1", "0", "1"], ["0", "1", "1"]])
+    True
+    >>> looks_like_matrix([["u", "v"], ["0", "1"], ["1", "2"]])
+    False
+    >>> looks_like_matrix([["gene", "s1", "s2", "s3"], ["g1", "0", "3", "1"], ["g2", "0", "0", "2"]])
+    True
+    """
+    body = list(rows)
+    if body and any(cell(field) is None for field in body[0][1:]):
+        del body[0]
+    width = len(body[0]) if body else 0
+    if len(body) < 2 or any(len(row) != width for row in body):
+        return False
+    columns = list(zip(*body, strict=True))
+    if not is_binary(columns[0]) and (any(cell(field) is None for field in columns[0]) or is_binary(*columns[1:])):
+        del columns[0]
+    if len(columns) < 2 or not all(cell(field) is not None for column in columns for field in column):
+        return False
+    if is_binary(*columns):
+        return any(cell(field) for column in columns for field in column)
+    zeros = sum(cell(field) == 0 for column in columns for field in column)
+    return len(columns) > 2 and zeros >= MOSTLY_ZERO * len(columns) * len(body)
+
+
+def is_binary(*columns: Iterable[str]) -> bool:
+    """Whether columns hold 0 and 1, true and false, marks and nothing alone."""
+    return all(cell(field) in (0.0, 1.0) or field.strip() in MISSING for column in columns for field in column)

@@ -1,0 +1,114 @@
+"""Tables within a file of several: sheets of an Excel workbook, tables of a DuckDB file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any
+
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.extras import file_system, needs
+from bicliq.pipeline.formats.files import WITHIN, file_of, open_bytes, table_within
+from bicliq.pipeline.formats.in_python import array_of_values
+from bicliq.pipeline.formats.parquet import opened_parquet
+from bicliq.pipeline.formats.source import EdgeSource
+from bicliq.pipeline.formats.tables import Frame, arrow_frame, frame_source, matrix_frame
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import brief, listed, shown
+
+
+def open_sheet(source: str, size: int, settings: IngestSettings) -> EdgeSource:
+    """A sheet of a workbook: the one that is named behind ``::``, or the only one.
+
+    Raises
+    ------
+    InputError
+        Where openpyxl is not installed, the file is no workbook, or the sheet is not clear.
+    """
+    with needs("excel", source):
+        import openpyxl
+    with open_bytes(source) as file:
+        try:
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+        except Exception as error:
+            raise InputError(f"{source}: is no Excel workbook (.xlsx): {brief(error)}; save it again as one") from error
+        with closing(book):
+            sheet = book[_chosen(source, book.sheetnames, "sheet")]
+            rows = [row for row in sheet.iter_rows(values_only=True) if any(value is not None for value in row)]
+    if not rows:
+        raise InputError(f"{source}: the sheet holds nothing")
+    return _source(_sheet_frame(source, rows, settings), settings, "excel")
+
+
+def _sheet_frame(source: str, rows: Sequence[tuple[Any, ...]], settings: IngestSettings) -> Frame:
+    """Columns of a sheet; a first row of text names them, unless that is said otherwise."""
+    named = all(isinstance(value, str | None) for value in rows[0]) if settings.header is None else settings.header
+    width = max(map(len, rows))
+    names = [str(at) if not named or value is None else str(value) for at, value in enumerate(_filled(rows[0], width))]
+    if settings.format == "matrix" and settings.header is None:
+        named = True
+        names = ["" if value is None else str(value) for value in _filled(rows[0], width)]
+    body = rows[1:] if named else rows
+    columns = [[_filled(row, width)[at] for row in body] for at in range(width)]
+    assumed: tuple[str, ...] = ()
+    if settings.header is None:
+        what = f"row 1 ({listed(rows[0])}) was taken for names of columns; say header = false if it is data"
+        assumed = (f"{source}: {what if named else 'row 1 was taken for data; say header = true if it names columns'}",)
+
+    def read(positions: Sequence[int]) -> list[Any]:
+        return [array_of_values(source, names[at], columns[at]) for at in positions]
+
+    return Frame(source, tuple(names), read, is_table=True, assumed=assumed)
+
+
+def _filled(row: tuple[Any, ...], width: int) -> tuple[Any, ...]:
+    return row + (None,) * (width - len(row))
+
+
+def open_duckdb(source: str, size: int, settings: IngestSettings) -> EdgeSource:
+    """A table or view of a DuckDB file: the one that is named behind ``::``, or the only one.
+
+    Raises
+    ------
+    InputError
+        Where duckdb is not installed, the file is none of it or not on a disk, or the table is not
+        clear.
+    """
+    with needs("frames", source):
+        import duckdb
+    fs, path = file_system(file_of(source))
+    if "file" not in (fs.protocol if isinstance(fs.protocol, tuple) else (fs.protocol,)):
+        raise InputError(f"{source}: a DuckDB file is read where it lies on a disk; copy it to one first")
+    try:
+        with duckdb.connect(path, read_only=True) as database:
+            named = database.execute("select table_name from information_schema.tables order by 1").fetchall()
+            chosen = _chosen(source, [name for (name,) in named], "table")
+            quoted = chosen.replace('"', '""')
+            table = database.sql(f'select * from "{quoted}"').to_arrow_table()
+    except duckdb.Error as error:
+        raise InputError(
+            f"{source}: cannot be read as a DuckDB file: {brief(error)}; close it elsewhere, or check it"
+        ) from error
+    return _source(arrow_frame(source, table), settings, "duckdb")
+
+
+def open_parquet_matrix(source: str, size: int, settings: IngestSettings) -> EdgeSource:
+    """A Parquet file whose cells say which row has which column."""
+    with opened_parquet(source) as file:
+        return _source(arrow_frame(source, file.read()), settings, "parquet")
+
+
+def _chosen(source: str, names: Sequence[str], what: str) -> str:
+    wanted = table_within(source)
+    if wanted is None and len(names) == 1:
+        return names[0]
+    if wanted in names:
+        return str(wanted)
+    said = f"holds no {what} {shown(wanted)}" if wanted is not None else f"holds {len(names)} {what}s"
+    example = f"{source.split(WITHIN)[0]}{WITHIN}{names[0]}" if names else "another file"
+    raise InputError(f"{source}: {said}; there are: {listed(names) or 'none'}; name one, as in {example}")
+
+
+def _source(frame: Frame, settings: IngestSettings, kind: str) -> EdgeSource:
+    chosen = matrix_frame(frame, settings) if settings.format == "matrix" else frame
+    return frame_source(chosen, settings, kind)

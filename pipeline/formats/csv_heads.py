@@ -1,0 +1,232 @@
+"""Heads of CSV and TSV files: what stands above the rows, and names of columns, a `Layout` out.
+
+Above the rows may stand lines to skip, a line ``sep=;`` as Excel writes it, comments, and names of
+columns, which may be marked like the comments above them. What is none of the file's own words but
+taken for granted is said (`Layout.assumed`), and what may be meant in two ways is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+
+import pyarrow as pa
+
+from bicliq.pipeline.columns import words_column
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.columns import choose_columns
+from bicliq.pipeline.formats.fields import Record, records
+from bicliq.pipeline.formats.forms import told_lists
+from bicliq.pipeline.formats.problems import is_number
+from bicliq.pipeline.formats.source import Layout
+from bicliq.pipeline.formats.times import unix_seconds
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import LISTED, SHOWN, shown
+
+DELIMITERS = ",\t;|"
+SAMPLE = 20
+"""Lines by which the head of a CSV file is judged."""
+
+MARKS = ("#", "%", "//")
+"""What begins comments above the rows; below, a label may begin so."""
+
+DECLARED = re.compile(r'"?sep=([^"\r\n])"?', re.IGNORECASE)
+"""The line by which Excel is told the delimiter."""
+
+
+def csv_layout(source: str, head: str, settings: IngestSettings) -> Layout:
+    """CSV and TSV: columns by name or number; labels may be text or whole numbers."""
+    head, declared = _without_declaration(head)
+    delimiter = settings.delimiter or declared or _guess_delimiter(source, head, settings)
+    top = _top(source, head, delimiter, settings)
+    rows = _rows(top.head, delimiter, settings)
+    if not rows:
+        raise InputError(f"{source}: holds no rows below its comments; check the file")
+    first = rows[0]
+    if first.problem is not None:
+        raise InputError(
+            f"{source}, line {first.line}, {first.problem}; mend the quotes, or take them as characters with quotes = false"
+        )
+    header = top.names or (_has_header(rows, settings) if settings.header is None else settings.header)
+    names = tuple(_label(name, settings) for name in first.fields) if header else _numbers(first)
+    data = [row.fields for row in (rows[1:] if header else rows) if row.problem is None]
+    chosen = choose_columns(source, settings, names, header, lambda: data)
+    guessed = header and settings.header is None and not _asked_by_name(settings)
+    return Layout(
+        skip=_lines_up_to(first, settings) if header else first.line - 1,
+        delimiter=delimiter,
+        left=chosen.left,
+        right=chosen.right,
+        weight=chosen.weight,
+        time=chosen.time,
+        ids="labels",
+        columns=len(first.fields),
+        names=names,
+        header=header,
+        by_name=chosen.by_name,
+        assumed=(
+            *top.assumed,
+            *((_taken_for_names(source, first),) if guessed else ()),
+            *told_lists(
+                source,
+                {names[at]: [row[at] for row in data if at < len(row)] for at in (chosen.left, chosen.right)},
+                settings,
+            ),
+        ),
+    )
+
+
+def _rows(head: str, delimiter: str, settings: IngestSettings) -> list[Record]:
+    return list(islice(records(head.encode(), 1, delimiter, settings.quotes, settings.multiline), SAMPLE))
+
+
+def _numbers(first: Record) -> tuple[str, ...]:
+    return tuple(map(str, range(len(first.fields))))
+
+
+def _label(name: str, settings: IngestSettings) -> str:
+    return name.strip() if settings.strip else name
+
+
+def _lines_up_to(header: Record, settings: IngestSettings) -> int:
+    """Lines of a file down to the end of its header, whose quoted names may hold line breaks."""
+    breaks = sum(name.count("\n") for name in header.fields) if settings.multiline else 0
+    return header.line + breaks
+
+
+# ---- names of columns ----------------------------------------------------------------------------
+
+
+def _has_header(rows: list[Record], settings: IngestSettings) -> bool:
+    """Whether the first line names columns.
+
+    It does where columns are asked for by name, and else where it holds no number and no time;
+    where columns are asked for by number, so that data may begin at once, only above numbers alone.
+    """
+    if _asked_by_name(settings):
+        return True
+    if wanted := _asked(settings):
+        return _above_numbers(rows, wanted)
+    return not any(_is_value(field) for field in rows[0].fields)
+
+
+def _asked(settings: IngestSettings) -> list[str]:
+    return [name for name in (settings.left, settings.right, settings.weight, settings.time) if name is not None]
+
+
+def _asked_by_name(settings: IngestSettings) -> bool:
+    return any(not name.isdigit() for name in _asked(settings))
+
+
+def _above_numbers(rows: Sequence[Record], wanted: Sequence[str]) -> bool:
+    """Whether the first line is words, and what is read below it numbers; columns are numbered."""
+    first, *below = [[row.fields[at] for at in map(int, wanted) if at < len(row.fields)] for row in rows]
+    return not any(map(_is_value, first)) and all(map(_is_value, chain(*below))) and any(below)
+
+
+def _taken_for_names(source: str, first: Record) -> str:
+    more = f" and {len(first.fields) - LISTED:,} more" if len(first.fields) > LISTED else ""
+    return (
+        f"{source}: line {first.line} ({', '.join(map(_plain, first.fields[:LISTED]))}{more}) was taken for names of"
+        " columns; say header = false if it is data"
+    )
+
+
+def _plain(name: str) -> str:
+    """A name as it is; in quotes and cut where it is long or holds what is not seen."""
+    return name if name.isprintable() and len(name) <= SHOWN else shown(name)
+
+
+def _is_value(field: str) -> bool:
+    """Whether a field is a number or a time, and so no name of a column."""
+    if is_number(field):
+        return True
+    try:
+        unix_seconds(words_column([field]))
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+# ---- above the rows ------------------------------------------------------------------------------
+
+
+def _without_declaration(head: str) -> tuple[str, str | None]:
+    """The head with the line ``sep=;`` left blank: lines keep their numbers; and its mark."""
+    lines = head.split("\n")
+    at = next((at for at, line in enumerate(lines) if line.strip()), 0)
+    found = DECLARED.fullmatch(lines[at].rstrip("\r"))
+    if found is None:
+        return head, None
+    lines[at] = ""
+    return "\n".join(lines), found[1]
+
+
+@dataclass(frozen=True)
+class _Top:
+    """The head without comments, whether they said the names, and what was taken for granted."""
+
+    head: str
+    names: bool = False
+    assumed: tuple[str, ...] = ()
+
+
+def _top(source: str, head: str, delimiter: str, settings: IngestSettings) -> _Top:
+    """Tell the comments above the rows, and names that are marked like them.
+
+    A marked line with as many fields as the rows may be a comment, names or a row: one alone, right
+    above the rows, is names; what several are is asked.
+    """
+    lines = head.split("\n")
+    filled = [at for at, line in enumerate(lines) if line.strip()]
+    count = next((i for i, at in enumerate(filled) if not lines[at].startswith(MARKS)), len(filled))
+    if settings.comment is not None or count in (0, len(filled)):
+        return _Top(head)
+    marked, first = filled[:count], filled[count]
+    width = _width(lines[first], delimiter, settings)
+    alike = [at for at in marked if _width(lines[at], delimiter, settings) == width]
+    if settings.header is False and alike:
+        marked, alike = [at for at in marked if at < alike[0]], []
+    if alike and (alike != marked[-1:] or (_asked(settings) and not _asked_by_name(settings))):
+        mark = next(mark for mark in MARKS if lines[alike[0]].startswith(mark))
+        raise InputError(
+            f"{source}, line {alike[0] + 1}: {shown(lines[alike[0]])} begins like a comment and has as many fields as"
+            f" the rows; say comment = '{mark}' to leave such lines out, or header = false if it is a row"
+        )
+    if alike:
+        lines[alike[0]] = re.sub(r"^(#|%|//)+\s*", "", lines[alike[0]])
+    comments = [at for at in marked if at not in alike]
+    for at in comments:
+        lines[at] = ""
+    said = _taken_for_comments(source, comments) if comments else ()
+    return _Top("\n".join(lines), bool(alike), said)
+
+
+def _width(line: str, delimiter: str, settings: IngestSettings) -> int:
+    return len(next(records(line.encode(), 1, delimiter, settings.quotes, False)).fields)
+
+
+def _taken_for_comments(source: str, comments: Sequence[int]) -> tuple[str, ...]:
+    which = (
+        f"line {comments[0] + 1} was" if len(comments) == 1 else f"lines {comments[0] + 1} to {comments[-1] + 1} were"
+    )
+    return (f"{source}: {which} taken for comments",)
+
+
+def _guess_delimiter(source: str, head: str, settings: IngestSettings) -> str:
+    """The most frequent mark of the first line, what stands in quotes aside.
+
+    A mark that the second line has as often comes before one that it has not.
+    """
+    quoted = '"[^"]*"' if settings.multiline else '"[^"\n]*"'
+    filled = [line for line in re.sub(quoted, "", head).split("\n") if line.strip()]
+    lines = ([line for line in filled if not line.startswith(MARKS)] or filled)[:2]
+    found = [mark for mark in DELIMITERS if lines and mark in lines[0]]
+    if not found:
+        begins = next(line for line in head.split("\n") if line.strip())
+        raise InputError(
+            f"{source}, line 1: {shown(begins)} holds none of , tab ; |; name the delimiter (delimiter = ' ' is a blank)"
+        )
+    return max(found, key=lambda mark: (lines[0].count(mark) == lines[-1].count(mark), lines[0].count(mark)))

@@ -1,0 +1,105 @@
+"""Matrices whose columns have types: in frames, Parquet files, sheets and databases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.cells import cell
+from bicliq.pipeline.formats.lines import labels_of
+from bicliq.pipeline.formats.matrix import assumed_of_names, label_columns, place_of_names, refuse_two_sets
+from bicliq.pipeline.formats.problems import DROP_NULLS
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import shown
+
+
+def matrix_table(
+    name: str,
+    columns: Sequence[str],
+    column: Callable[[int], pa.Array],
+    first_rows: Sequence[Sequence[str]],
+    index: pa.Array | None,
+    settings: IngestSettings,
+) -> tuple[pa.Table, tuple[str, ...]]:
+    """Cells that are not 0 as columns left, right and weight, and what was assumed.
+
+    Parameters
+    ----------
+    name
+        What the matrix is, for messages.
+    columns, column, first_rows
+        Names of its columns, what returns one, and some first rows as text.
+    index
+        Names of its rows beside its columns; None: a column names them, or they are numbered.
+    settings
+        May name the column of row names.
+
+    Raises
+    ------
+    InputError
+        Where a column holds no cells, or rows or columns share a name.
+    """
+    at = None
+    if index is None or settings.left is not None:
+        at = place_of_names(name, settings, columns, first_rows)
+    labels, remarks = label_columns(name, columns, len(columns), at)
+    values = {place: _cells(name, columns[place], column(place)) for place in labels}
+    n = len(next(iter(values.values()))) if values else 0
+    if settings.nulls == "error":
+        for place, some in values.items():
+            _refuse_missing(name, columns[place], some)
+    rows = index if at is None else column(at)
+    if rows is not None and len(rows.unique()) < len(rows):
+        raise InputError(f"{name}: some rows share a name; two vertices would become one: rename them")
+    if settings.sides == "source-target":
+        refuse_two_sets(name, list(range(n)) if rows is None else rows.to_pylist(), list(labels.values()))
+    tied = {place: np.flatnonzero(pc.fill_null(pc.not_equal(some, 0), True)) for place, some in values.items()}
+    left = pa.array(np.concatenate(list(tied.values())) if tied else np.zeros(0, np.int64))
+    owners = np.repeat(np.arange(len(tied)), [len(some) for some in tied.values()])
+    weights = [values[place].take(pa.array(some)) for place, some in tied.items()]
+    table = pa.table(
+        {
+            "left": left if rows is None else rows.take(left),
+            "right": labels_of(list(labels.values()), settings)[0].take(pa.array(owners)),
+            "weight": pa.concat_arrays(weights) if weights else pa.array([], pa.float64()),
+        }
+    )
+    said = () if index is not None and at is None else assumed_of_names(name, None, False, at, columns)
+    return table, (*said, *remarks)
+
+
+def _refuse_missing(name: str, called: str, cells: pa.Array) -> None:
+    row = pc.index(pc.is_null(cells, nan_is_null=True), True).as_py()
+    if row >= 0:
+        raise InputError(
+            f"{name}, row {row}, column {shown(called)}: a value is missing; fill it with 0 for no edge, or {DROP_NULLS}"
+        )
+
+
+def _cells(name: str, called: str, column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """A column as float64; text as the cells of text files, in which nothing is no edge."""
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_null(kind):
+        return pa.array(np.zeros(len(column)))
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        encoded = column if pa.types.is_dictionary(column.type) else column.cast(pa.string()).dictionary_encode()
+        said = encoded.dictionary.to_pylist()
+        for text in said:
+            if text is not None and cell(text) is None:
+                raise InputError(
+                    f"{name}, column {shown(called)}: {shown(text)} is no cell of a matrix, which is a number, true or false, X,"
+                    " or blank; name the column of row names with left, or leave the column out"
+                )
+        numbers = pa.array([0.0 if text is None else cell(text) for text in said], pa.float64(), from_pandas=True)
+        return pc.if_else(pc.is_null(encoded.indices), 0.0, numbers.take(encoded.indices))
+    try:
+        return pc.cast(pc.cast(column, pa.int8()) if pa.types.is_boolean(kind) else column, pa.float64())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise InputError(
+            f"{name}, column {shown(called)}: is of type {kind}, which is no cell of a matrix; leave the column out"
+        ) from None

@@ -1,0 +1,106 @@
+"""JSON Lines, objects of whose keys two are the sides; an array of objects as well."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.columns import SAMPLE
+from bicliq.pipeline.formats.in_python import array_of_values
+from bicliq.pipeline.formats.lines import refuse_line, text_lines
+from bicliq.pipeline.formats.parquet import BATCH_ROWS, text_sides, typed_batches, typed_layout
+from bicliq.pipeline.formats.recognise import text_head
+from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import shown
+
+KEYED = 1000
+"""Objects whose keys are looked at to find out what keys there are."""
+
+Object = dict[str, Any]
+
+
+def open_json_lines(source: str, size: int, settings: IngestSettings) -> EdgeSource:
+    """Recognise objects by the keys of the first ones."""
+    text_head(source, settings)
+    first = list(islice(_objects(source, settings), KEYED))
+    names = list(dict.fromkeys(name for _, found in first for name in found))
+    layout = typed_layout(
+        source, settings, names, lambda: [[str(found.get(name, "")) for name in names] for _, found in first[:SAMPLE]]
+    )
+    wanted = {side: names[layout.wanted[side]] for side in ("left", "right")}
+    kinds = {side: _array(source, name, first).type for side, name in wanted.items()}
+    return EdgeSource(source, "jsonl", size, settings, layout, text_sides(kinds, settings))
+
+
+def json_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
+    """Batches of the objects; a list is as many rows, and a key that is not there null."""
+    yield from typed_batches(source, _batches(source))
+
+
+def _batches(source: EdgeSource) -> Iterator[pa.RecordBatch]:
+    objects = _objects(source.uri, source.settings)
+    names = list(dict.fromkeys(source.columns.values()))
+    kinds: dict[str, pa.DataType] = {}
+    while some := list(islice(objects, BATCH_ROWS // 8)):
+        columns = {name: _array(source.uri, name, some) for name in names}
+        for name, column in columns.items():
+            known = kinds.setdefault(name, column.type)
+            if pa.types.is_null(known) or pa.types.is_null(column.type):
+                kinds[name] = column.type if pa.types.is_null(known) else known
+            elif _is_text(known) != _is_text(column.type):
+                raise InputError(
+                    f"{source.uri}, from line {some[0][0]}: the values of {shown(name)} are of type {column.type}, and those"
+                    f" before it {known}; make them one type"
+                )
+        yield pa.record_batch(columns)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or (pa.types.is_list(kind) and pa.types.is_string(kind.value_type)))
+
+
+def _array(uri: str, name: str, objects: Sequence[tuple[int, Object]]) -> pa.Array:
+    values = [found.get(name) for _, found in objects]
+    if any(isinstance(value, list) for value in values):  # one item may stand without brackets
+        values = [value if value is None or isinstance(value, list) else [value] for value in values]
+    return array_of_values(uri, name, values)
+
+
+def _objects(uri: str, settings: IngestSettings) -> Iterator[tuple[int, Object]]:
+    """Numbered lines as objects; the objects of an array have the number of its first line."""
+    lines = ((number, line) for number, line in text_lines(uri, settings) if line.strip())
+    for number, line in lines:
+        if line.lstrip().startswith("["):
+            whole = "\n".join([line, *(more for _, more in lines)])
+            yield from ((number, found) for found in _checked(uri, number, _parsed(uri, number, whole)))
+            return
+        yield from ((number, found) for found in _checked(uri, number, [_parsed(uri, number, line)]))
+
+
+def _checked(uri: str, number: int, values: Iterable[Any]) -> Iterator[Object]:
+    for value in values:
+        if not isinstance(value, dict):
+            raise InputError(
+                f'{uri}, line {number}: {shown(value)} is no object; a line holds one, as {{"user": 1, …}}'
+            )
+        yield value
+
+
+def _parsed(uri: str, number: int, text: str) -> Any:
+    def refuse(pairs: list[tuple[str, Any]]) -> Object:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise refuse_line(uri, number, text, "has a key twice; rename one")
+        return found
+
+    try:
+        return json.loads(text, object_pairs_hook=refuse)
+    except (json.JSONDecodeError, RecursionError) as error:
+        what = f"is no JSON: {error}; a line holds one object"
+        raise refuse_line(uri, number, text, what) from None

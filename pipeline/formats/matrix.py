@@ -1,0 +1,267 @@
+"""Matrices in text: a row a left vertex, a column a right one; a cell that is not 0 ties them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.baskets import fields_of, told_delimiter
+from bicliq.pipeline.formats.cells import cell, is_binary
+from bicliq.pipeline.formats.columns import wants_time
+from bicliq.pipeline.formats.files import bare_name
+from bicliq.pipeline.formats.lines import Label, Neighbours, edge_batches, refuse_line, text_lines
+from bicliq.pipeline.formats.problems import DROP_NULLS
+from bicliq.pipeline.formats.recognise import text_head
+from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import listed, shown
+
+REMARKS = frozenset(("taxonomy", "consensus lineage", "consensuslineage"))
+"""Columns of abundance tables that hold text about the row, behind the cells."""
+
+NAMES_ROWS = re.compile(r"#?(.*[\s_])?(id|ids|name|names|index|key|label|labels|row|rows)", re.IGNORECASE)
+"""What the column of row names is called."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """What the first lines of a matrix say.
+
+    Parameters
+    ----------
+    skip
+        Lines before the first row.
+    delimiter
+        Field separator; None: blanks.
+    width
+        Fields of a row.
+    names
+        Position of the name of a row; None: rows are numbered.
+    columns
+        Labels of the right vertices, by their positions.
+    assumed
+        What was taken for granted.
+    """
+
+    skip: int
+    delimiter: str | None
+    width: int
+    names: int | None
+    columns: dict[int, Label]
+    assumed: tuple[str, ...]
+
+
+def matrix_head(uri: str, settings: IngestSettings) -> Head:
+    """Read the first lines of a matrix: its names, if it has some, and how its fields are parted.
+
+    Raises
+    ------
+    InputError
+        Where columns share a name, hold no cells, or the names of rows cannot be found.
+    """
+    head = text_head(uri, settings)
+    delimiter = settings.delimiter or ("\t" if bare_name(uri).endswith(".tsv") else told_delimiter(head))
+    lines = [(number, line) for number, line in enumerate(head.split("\n"), 1) if line.strip()]
+    start = next((at for at, (_, line) in enumerate(lines) if line[0] not in "#%"), len(lines))
+    cut = [(number, fields_of(uri, number, line, delimiter, settings)) for number, line in lines]
+    above, body = cut[:start], cut[start:]
+    if not body:
+        raise InputError(f"{uri}: holds no row of a matrix; check the file")
+    width = len(body[-1][1])
+    commented = above[-1] if above and len(above[-1][1]) == width and delimiter is not None else None
+    first, rows = body[0], [fields for _, fields in body[1:]]
+    guessed = settings.header is None and commented is None
+    named = commented or (first if (_names_columns(first[1], rows) if guessed else settings.header) else None)
+    if named is None or named is commented:
+        rows = [first[1], *rows]
+    shorter = named is not None and len(named[1]) == width - 1
+    names = [] if named is None else ([""] * shorter + named[1])
+    at = place_of_names(uri, settings, names, rows)
+    head_line = named[0] if named else body[0][0] - 1
+    assumed = assumed_of_names(uri, named if guessed else None, named is None and guessed, at, names)
+    columns, remarks = label_columns(uri, names, width, at)
+    return Head(head_line, delimiter, width, at, columns, (*assumed, *remarks))
+
+
+def _names_columns(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first line names columns: no cells, one field less, or numbers above 0 and 1."""
+    if not rows or len(first) == len(rows[0]) - 1 or any(cell(field) is None for field in first[1:]):
+        return bool(rows) or any(cell(field) is None for field in first[1:])
+    corner = first[0] == "" and all(first[1:]) and all(row[0] for row in rows)
+    inner = [row[1:] for row in rows]
+    return corner or (len(first) > 1 and is_binary(*inner) and not is_binary(first[1:]))
+
+
+def place_of_names(
+    uri: str, settings: IngestSettings, names: Sequence[str], rows: Sequence[Sequence[str]]
+) -> int | None:
+    """The column of row names: the one that was asked for, or the first if it is no cells.
+
+    Parameters
+    ----------
+    uri, settings
+        The matrix, and how it is read.
+    names, rows
+        Names of its columns, if it has some, and some first rows.
+    """
+    if settings.left is not None:
+        if settings.left in names:
+            return names.index(settings.left)
+        if settings.left.isascii() and settings.left.isdigit() and int(settings.left) < len(rows[0] if rows else names):
+            return int(settings.left)
+        raise InputError(
+            f"{uri}: there is no column {shown(settings.left)} for the names of rows; there are: {listed(names)}"
+        )
+    first = [row[0] for row in rows]
+    others = [row[1:] for row in rows]
+    if any(cell(name) is None for name in first) or (is_binary(*others) and not is_binary(first)):
+        return 0
+    if names and (names[0] == "" or NAMES_ROWS.fullmatch(names[0])):
+        return 0
+    numbers = [cell(name) or 0 for name in first]
+    ascending = len(rows) > 2 and all(low < high for low, high in pairwise(numbers))
+    return 0 if names and ascending and all(name.isdigit() for name in first) else None
+
+
+def assumed_of_names(
+    uri: str, named: tuple[int, Sequence[str]] | None, unnamed: bool, at: int | None, names: Sequence[str]
+) -> tuple[str, ...]:
+    """What was taken for names of columns and of rows, in sentences.
+
+    Parameters
+    ----------
+    uri
+        The matrix.
+    named, unnamed
+        The line that was taken for names of columns, or whether that none was is a guess.
+    at, names
+        The column of the names of rows, and names of columns.
+    """
+    said = []
+    if named:
+        said.append(f"line {named[0]} ({listed(named[1])}) was taken for names of columns; say header = false if not")
+    if unnamed:
+        said.append("no line was taken for names of columns, which are numbered from 0; say header = true if one is")
+    if at is None:
+        said.append("no column was taken for names of rows, which are numbered from 0; name one with left")
+    else:
+        called = f" ({shown(names[at])})" if names and names[at] else ""
+        said.append(f"column {at}{called} was taken for names of rows; name another with left")
+    return tuple(f"{uri}: {sentence}" for sentence in said)
+
+
+def label_columns(
+    uri: str, names: Sequence[str], width: int, at: int | None
+) -> tuple[dict[int, Label], tuple[str, ...]]:
+    """Labels of columns of cells by their positions, and what was left out, in sentences.
+
+    Parameters
+    ----------
+    uri
+        The matrix.
+    names, width
+        Names of its columns, if it has some, and their number.
+    at
+        The column of the names of rows.
+
+    Raises
+    ------
+    InputError
+        Where columns share a name or lack one.
+    """
+    places = [place for place in range(width) if place != at]
+    remarks = []
+    if names and names[-1].lower() in REMARKS and places[-1] == width - 1:
+        places.pop()
+        remarks.append(f"{uri}: column {shown(names[-1])} holds text about the rows, and was left out")
+    if names:
+        for name, uses in Counter(names[place] for place in places).items():
+            if uses > 1:
+                raise InputError(
+                    f"{uri}: {uses} columns are called {shown(name)}; rename them, as they would become one"
+                )
+            if not name:
+                raise InputError(
+                    f"{uri}: a column has no name; give each column of a matrix one, or say header = false"
+                )
+        return {place: names[place] for place in places}, tuple(remarks)
+    return dict(zip(places, range(len(places)), strict=True)), tuple(remarks)
+
+
+def open_matrix(source: str, size: int, settings: IngestSettings) -> EdgeSource:
+    """Recognise a matrix by its first lines; errors as of `matrix_head`."""
+    if settings.right is not None or wants_time(settings) or settings.weight not in (None, "weight"):
+        raise InputError(
+            f"{source}: the columns of a matrix are the right side, and its cells the weights; leave out right, weight,"
+            " time, since, until and window"
+        )
+    head = matrix_head(source, settings)
+    if settings.sides == "source-target":
+        refuse_two_sets(source, _row_names(source, head, settings), list(head.columns.values()))
+    return EdgeSource(source, "matrix", size, settings, None, assumed=head.assumed)
+
+
+def matrix_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
+    """Batches of the cells of a matrix that are not 0."""
+    yield from edge_batches(source, _rows(source))
+
+
+def _rows(source: EdgeSource) -> Iterator[Neighbours]:
+    uri, settings = source.uri, source.settings
+    head = matrix_head(uri, settings)
+    seen: dict[Label, int] = {}
+    for number, line in text_lines(uri, settings):
+        if number <= head.skip or not line.strip():
+            continue
+        fields = fields_of(uri, number, line, head.delimiter, settings)
+        if len(fields) != head.width:
+            raise refuse_line(
+                uri, number, line, f"has {len(fields)} fields, and the rows before have {head.width}; mend the line"
+            )
+        name: Label = len(seen) if head.names is None else fields[head.names]
+        if name in seen:
+            raise InputError(
+                f"{uri}, line {number}: the row {shown(name)} is there already, in line {seen[name]}; rename one"
+            )
+        seen[name] = number
+        values = {place: _value(uri, number, fields[place], label, settings) for place, label in head.columns.items()}
+        tied = {place: value for place, value in values.items() if value != 0}
+        yield Neighbours(number, name, [head.columns[place] for place in tied], list(tied.values()))
+
+
+def _value(uri: str, number: int, text: str, column: Label, settings: IngestSettings) -> float:
+    value = cell(text)
+    if value is None:
+        raise InputError(
+            f"{uri}, line {number}, column {shown(column)}: {shown(text)} is no cell of a matrix, which is a number, true or"
+            " false, X, or blank; mend it, or name the column of row names with left"
+        )
+    if math.isnan(value) and settings.nulls == "error":
+        raise InputError(
+            f"{uri}, line {number}, column {shown(column)}: {shown(text)} is a word for a missing value; write 0 for no"
+            f" edge, or {DROP_NULLS}"
+        )
+    return value
+
+
+def refuse_two_sets(source: str, rows: Sequence[Label], columns: Sequence[Label]) -> None:
+    """Raise an `InputError` where a matrix that ties two sets is asked for as the graph of one."""
+    if set(map(str, rows)) != set(map(str, columns)):
+        raise InputError(
+            f"{source}: its {len(rows):,} rows and {len(columns):,} columns are two sets of vertices; give a square"
+            " matrix whose rows and columns have the same names, or project a side: project = 'left' or 'right'"
+        )
+
+
+def _row_names(source: str, head: Head, settings: IngestSettings) -> list[Label]:
+    names: list[Label] = []
+    for number, line in text_lines(source, settings):
+        if number > head.skip and line.strip():
+            fields = fields_of(source, number, line, head.delimiter, settings)
+            names.append(len(names) if head.names is None else fields[min(head.names, len(fields) - 1)])
+    return names

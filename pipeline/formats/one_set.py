@@ -1,0 +1,111 @@
+"""Lines of whole numbers that are no adjacency lists: matrices, and graphs of one set of vertices.
+
+LAD: the number of vertices, then a line each, its degree first. METIS: numbers of vertices and
+edges, then the neighbours of each, from 1. NDE: the number of vertices, 'vertex degree' a line,
+then a line an edge. Each is told by numbers that must agree with each other, read as the graph that
+it is where a graph of one set is asked for, and refused elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.source import EdgeSource
+
+Row: TypeAlias = tuple[int, npt.NDArray[np.int64]]
+"""A number, of a line or a vertex, and the numbers that follow."""
+
+LEAST_DEGREES = 3
+"""Lines whose first number is the number of those behind it, at least, to be taken for degrees."""
+
+
+def one_set_rows(source: EdgeSource, lines: Sequence[Row]) -> list[Row] | None:
+    """Vertices and their neighbours in a file of one of these formats; None: it is of none.
+
+    Parameters
+    ----------
+    source, lines
+        The file, and its numbered lines.
+
+    Raises
+    ------
+    InputError
+        Where it is of one, and a graph of two sides is asked for; and for matrices.
+    """
+    body = [row for _, row in lines]
+    while body and len(body[-1]) == 0:
+        body.pop()
+    _refuse_matrix(source, body)
+    for kind, read in (("LAD", _lad), ("NDE", _nde), ("METIS", _metis)):
+        found = read(body)
+        if found is not None:
+            if source.settings.sides == "source-target":
+                return found
+            raise InputError(
+                f"{source.uri}, line 1: the numbers are those of the format {kind}, which ties one set of vertices and not"
+                " two sides; bicliq clique reads it (format = 'adjacency'), and a table of its edges, two ids a line, is read"
+                " with format = 'snap'"
+            )
+    if len(body) > 1 and len(body[0]) == 1 and body[0][0] == len(body) - 1:
+        raise InputError(
+            f"{source.uri}, line 1: {body[0][0]} is the number of the lines below, as a count is: take it out; if it is a"
+            " neighbour, format = 'baskets' reads the lines"
+        )
+    filled = [row for row in body if len(row)]
+    for skip, what in ((0, "first"), (1, "second")):
+        if len(filled) >= LEAST_DEGREES and all(len(row) > skip and row[skip] == len(row) - skip - 1 for row in filled):
+            raise InputError(
+                f"{source.uri}, line 1: the {what} number of every line is that of the numbers behind it, as a degree is:"
+                " take the degrees out; if they are neighbours, format = 'baskets' reads the lines"
+            )
+    return None
+
+
+def _refuse_matrix(source: EdgeSource, body: Sequence[npt.NDArray[np.int64]]) -> None:
+    filled = [row for row in body if len(row)]
+    if len(filled) < 2 or any(row.max() > 1 for row in filled):
+        return
+    widths = {len(row) for row in filled}
+    if (len(widths) == 1 and widths != {1}) or any(len(np.unique(row)) < len(row) for row in filled):
+        raise InputError(
+            f"{source.uri}, line 1: the lines hold 0 and 1 alone, as those of a matrix do: read it with format = 'matrix'; if 0"
+            " and 1 are neighbours, format = 'baskets' reads them"
+        )
+
+
+def _lad(body: Sequence[npt.NDArray[np.int64]]) -> list[Row] | None:
+    n = _lone(body)
+    rows = body[1:]
+    if n is None or len(rows) != n or any(len(row) == 0 or row[0] != len(row) - 1 for row in rows):
+        return None
+    return [(vertex, row[1:]) for vertex, row in enumerate(rows)]
+
+
+def _nde(body: Sequence[npt.NDArray[np.int64]]) -> list[Row] | None:
+    n = _lone(body)
+    if n is None or len(body) <= n or any(len(row) != 2 for row in body[1:]):
+        return None
+    degrees, edges = body[1 : n + 1], body[n + 1 :]
+    if [int(row[0]) for row in degrees] != list(range(n)) or sum(int(row[1]) for row in degrees) != 2 * len(edges):
+        return None
+    return [(int(row[0]), row[1:]) for row in edges]
+
+
+def _metis(body: Sequence[npt.NDArray[np.int64]]) -> list[Row] | None:
+    if not body or len(body[0]) != 2:
+        return None
+    n, m = (int(size) for size in body[0])
+    rows = [*body[1:], *[np.zeros(0, np.int64)] * max(0, n - len(body) + 1)]  # lines at the end may be blank
+    if m == 0 or len(rows) != n or sum(map(len, rows)) != 2 * m or any(len(row) and row.min() < 1 for row in rows):
+        return None
+    return [(vertex, row) for vertex, row in enumerate(rows, 1)]
+
+
+def _lone(body: Sequence[npt.NDArray[np.int64]]) -> int | None:
+    """The only number of the first line."""
+    return int(body[0][0]) if body and len(body[0]) == 1 and body[0][0] > 0 else None

@@ -1,0 +1,84 @@
+"""Values in messages, cut to a length that a reader takes in and that gives no table away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+SHOWN = 60
+"""Characters of a value that a message shows."""
+
+LISTED = 12
+"""Columns that a message names before it says how many more there are."""
+
+
+def shown(value: object) -> str:
+    """A value in quotes, its middle left out where it is long.
+
+    Examples
+    --------
+    >>> print(shown("ann"))
+    'ann'
+    >>> print(shown("x" * 1000))
+    'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…' (1,000 characters)
+    """
+    if isinstance(value, str | bytes) and len(value) > SHOWN:
+        unit = "characters" if isinstance(value, str) else "bytes"
+        start = repr(value[: SHOWN - 20])
+        return f"{start[:-1]}…{start[-1]} ({len(value):,} {unit})"
+    return repr(value)
+
+
+def listed(values: Iterable[object]) -> str:
+    """Values with commas between them, each cut, and how many more there are."""
+    every = list(values)
+    some = ", ".join(shown(value) for value in every[:LISTED])
+    return some + (f" and {len(every) - LISTED:,} more" if len(every) > LISTED else "")
+
+
+def number_cure(text: str) -> str:
+    r"""What to do about a text that is no number.
+
+    Examples
+    --------
+    >>> print(number_cure("1.234,5"))
+    it has a decimal comma: write 1234.5, as sed -E 's/([0-9]),([0-9])/\1.\2/g' does where the delimiter is no comma
+    """
+    if not re.fullmatch(r"\s*[+-]?[0-9][0-9.']*,[0-9]+\s*", text):
+        return "mend it"
+    number = text.strip().replace(".", "").replace("'", "").replace(",", ".")
+    return (
+        rf"it has a decimal comma: write {number}, as sed -E 's/([0-9]),([0-9])/\1.\2/g' does where the delimiter is no"
+        " comma"
+    )
+
+
+def time_cure(text: str) -> str:
+    r"""What to do about a text that is no time.
+
+    Examples
+    --------
+    >>> print(time_cure("31.1.2026"))
+    write 2026-01-31, as sed -E 's/([0-9]{2})\.([0-9]{2})\.([0-9]{4})/\3-\2-\1/g' does with 31.01.2026
+    >>> time_cure("1/2/2026"), time_cure("soon")
+    ('write the year first, as 2026-01-31', 'mend it')
+    """
+    found = re.fullmatch(r"\s*([0-9]{1,2})([./-])([0-9]{1,2})[./-]([0-9]{4})\b.*", text)
+    if found is None:
+        return "mend it"
+    day, mark, month, year = found.groups()
+    if mark != ".":
+        return "write the year first, as 2026-01-31"
+    return (
+        f"write {year}-{month:0>2}-{day:0>2}, as sed -E"
+        r" 's/([0-9]{2})\.([0-9]{2})\.([0-9]{4})/\3-\2-\1/g' does with 31.01.2026"
+    )
+
+
+def brief(error: BaseException) -> str:
+    """What another library says went wrong, on one line and cut.
+
+    It may quote whole fields of the file.
+    """
+    text = " ".join(str(error).split())
+    return text if len(text) <= 3 * SHOWN else f"{text[: 3 * SHOWN]}…"

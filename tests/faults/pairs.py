@@ -1,0 +1,294 @@
+"""Two different commands at once on one store, each killed or not: nothing is lost or partial.
+
+Commands are those of the command line, in processes that a server forks, which has loaded the
+library: a trial takes a second or two instead of ten.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import json
+import multiprocessing as mp
+import os
+import shutil
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import numpy as np
+
+from bicliq.pipeline.settings import SearchSettings, load_settings
+from bicliq.pipeline.stages.search import enumerate_table
+from bicliq.pipeline.stages.verify import verify_store
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.publications import PLACE, last_number, number_name
+from bicliq.pipeline.store.states import latest_run
+from bicliq.pipeline.versions.sources import name_of_key
+from tests.faults.campaign import NOT_PUBLISHED
+from tests.faults.commands import PATIENCE
+
+COMMANDS = {
+    "run": "run {folder}/base.csv --local --partitions 6",
+    "resume": "resume --local",
+    "update": "update {folder}/new.csv",
+    "watch": "watch {folder}/arrivals --once --settle 0s --local",
+    "compact": "compact",
+    "prune": "prune --keep-last 2 --yes",
+    "rollback": "rollback {parent}",
+    "verify --repair": "verify --repair",
+    "find": "find --run {latest} --top 3",
+    "count": "count {folder}/base.csv 2 2 --local --partitions 3",
+}
+"""All that change a store, and two that read it."""
+
+PAIRS = list(itertools.combinations(COMMANDS, 2))
+JOINS = {"update": "new.csv", "watch": "arrivals/more.csv"}
+"""Commands that join edges, and the files that have them."""
+
+TURNS_BACK = {"run", "resume", "rollback"}
+"""Commands that make something the latest that does not follow from what was."""
+
+NOTHING_LEFT = "there is nothing to resume"
+"""What `resume` says, with exit code 2, where all is finished and the latest is a version."""
+
+PREPARED = ["a run that is cut off", "a compaction that is cut off"]
+"""What waits to be resumed in the store that commands find."""
+
+SERVER = mp.get_context("forkserver")
+SERVER.set_forkserver_preload(["tests.faults.pairs_loaded"])
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Two commands; which of them are killed, and when each starts and is killed, in seconds."""
+
+    pair: tuple[str, str]
+    killed: tuple[bool, bool]
+    starts: tuple[float, float]
+    ends: tuple[float, float]
+    prepared: str
+
+    def __str__(self) -> str:
+        names = (f"{name}{' killed' if killed else ''}" for name, killed in zip(self.pair, self.killed, strict=True))
+        return f"{' beside '.join(names)}, {self.prepared}"
+
+
+def trials(seed: int, n: int) -> list[Trial]:
+    """Return so many trials: all pairs, with each way to kill one, both or none in turn."""
+    random = np.random.default_rng(seed)
+    ways = itertools.product([(False, False), (True, False), (False, True), (True, True)], PREPARED)
+    ordered = [(pair, *way) for way in ways for pair in PAIRS]
+    picked = random.permutation(len(ordered))
+    found = []
+    for at in range(n):
+        pair, killed, prepared = ordered[picked[at % len(ordered)]]
+        starts = tuple(random.uniform(0, 0.15, 2).tolist())
+        found.append(Trial(pair, killed, starts, tuple(random.uniform(0.02, 0.6, 2).tolist()), prepared))  # type: ignore[arg-type]
+    return found
+
+
+# ---- commands ------------------------------------------------------------------------------------
+
+
+def told(words: list[str], out: str, variables: dict[str, str], wait: float) -> None:
+    """Be a command: its output goes to a file, and its exit code is the process's."""
+    from bicliq.flows.cli.app import main
+
+    os.environ.update(variables)
+    time.sleep(wait)
+    with open(out, "w") as stdout, open(f"{out}.err", "w") as stderr:
+        os.dup2(stdout.fileno(), 1)
+        os.dup2(stderr.fileno(), 2)
+        sys.stdout, sys.stderr = io.TextIOWrapper(os.fdopen(1, "wb")), io.TextIOWrapper(os.fdopen(2, "wb"))
+        sys.argv = ["bicliq", *words]
+        main()
+
+
+@dataclass
+class Ended:
+    """A command that has ended: its exit code (negative: killed), its record, and what it said."""
+
+    name: str
+    code: int
+    record: dict[str, Any]
+    said: str
+
+
+class Shop:
+    """A folder with tables, and stores in which something is not finished.
+
+    Parameters
+    ----------
+    folder
+        An empty folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self._n = folder, itertools.count()
+        self._known: dict[Any, tuple[int, str]] = {}
+        random = np.random.default_rng(48)
+        chance = np.outer(np.linspace(0.4, 0.05, 120), np.linspace(1, 0.3, 60))
+        edges = [f"p{u},{v}" for u, v in zip(*np.nonzero(random.random(chance.shape) < chance), strict=True)]
+        more = [f"p{random.integers(125)},{random.integers(62)}" for _ in range(120)]
+        (folder / "arrivals").mkdir()
+        tables = {
+            "base": edges,
+            "first": more[:30],
+            "second": more[30:60],
+            "new": more[60:90],
+            "arrivals/more": more[90:],
+            "other": edges[::2],
+        }
+        for name, rows in tables.items():
+            (folder / f"{name}.csv").write_text("\n".join(["l,r", *rows, ""]))
+        self._prepared = {prepared: self._prepare(prepared) for prepared in PREPARED}
+
+    def _prepare(self, what: str) -> Path:
+        store = self.folder / what
+        self.give("run", str(store))
+        self.give(f"update {self.folder}/first.csv", str(store))
+        if what == "a compaction that is cut off":
+            process, _ = self.start("compact", str(store))
+            while process.is_alive() and not list(store.glob("runs/*/commits/*.json"))[6:]:
+                time.sleep(0.001)
+            os.kill(process.pid, signal.SIGKILL)
+            process.join()
+        else:
+            self.give(f"run {self.folder}/other.csv --local --partitions 4 --max-bicliques 500", str(store))
+            self.give("rollback {second}", str(store))
+        self.give(f"update {self.folder}/second.csv", str(store))
+        return store
+
+    def store(self, prepared: str, uri: str) -> Store:
+        """Put a store as a command finds it where a URL says."""
+        if "://" in uri:
+            fs, path = fsspec.core.url_to_fs(uri)
+            fs.put(f"{self._prepared[prepared]}/", path, recursive=True)
+        else:
+            shutil.copytree(self._prepared[prepared], uri)
+        return Store.open(uri)
+
+    def start(self, command: str, uri: str, wait: float = 0.0) -> tuple[Any, Path]:
+        """Give a command, and do not wait."""
+        names = {"folder": self.folder}
+        if "{parent}" in command or "{latest}" in command or "{second}" in command:
+            store = Store.open(uri)
+            names |= {
+                "latest": latest_run(store),
+                "parent": store.run(latest_run(store)).asked.get("parent", latest_run(store)),
+            }
+            names["second"] = next(run for run in store.runs() if "layers" in store.run(run).asked)
+        words = [word.format(**names) for word in command.split()]
+        out = self.folder / f"said-{next(self._n)}"
+        process = SERVER.Process(target=told, args=([*words, "--store", uri, "--json"], str(out), aws(), wait))
+        process.start()
+        return process, out
+
+    def give(self, command: str, uri: str) -> Ended:
+        """Give a command and wait; it must end well."""
+        found = ended(command, *self.start(COMMANDS.get(command, command), uri))
+        assert found.code in (0, 3), (command, found)
+        return found
+
+    def expected(self, store: Store, run: str) -> tuple[int, str]:
+        """Number and digest of the bicliques of all edges that a run says it took."""
+        asked = store.run(run).read_record("run.json")
+        graph = store.graph(str(asked["graph"])).read_record("graph.json")
+        table = asked.get("table", graph["source"]["uri"])
+        taken = frozenset(name_of_key(key) for key, e in asked.get("taken", {}).items() if not e["deleted"])
+        key = table, taken
+        if key not in self._known:
+            lines = ["l,r", *sorted({line for uri in (table, *taken) for line in _lines(uri)})]
+            united = self.folder / "united.csv"
+            united.write_text("\n".join([*lines, ""]))
+            search = SearchSettings.model_validate(asked["search"])
+            found = enumerate_table(str(united), load_settings(search=search.model_dump()), "digest")
+            self._known[key] = found["bicliques"], found["digest"]
+        return self._known[key]
+
+
+def aws() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+
+
+def _lines(uri: str) -> list[str]:
+    return Path(uri.removeprefix("file://")).read_text().split()[1:]
+
+
+def ended(name: str, process: Any, out: Path) -> Ended:
+    process.join(PATIENCE)
+    assert not process.is_alive(), f"{name} hangs"
+    said = Path(f"{out}.err").read_text() if Path(f"{out}.err").exists() else ""
+    record: dict[str, Any] = {}
+    with contextlib.suppress(ValueError, IndexError, OSError):
+        record = json.loads(out.read_text().splitlines()[-1])
+    return Ended(name, process.exitcode, record, said)
+
+
+# ---- a trial -------------------------------------------------------------------------------------
+
+
+def try_both(shop: Shop, trial: Trial, uri: str) -> list[Ended]:
+    """Give two commands at once, kill those that are to be, and demand all that is promised."""
+    store = shop.store(trial.prepared, uri)
+    began, running = time.monotonic(), []
+    lines = [COMMANDS[name] for name in trial.pair]
+    for line, wait in zip(lines, trial.starts, strict=True):
+        running.append(shop.start(line, uri, wait))
+    for at in sorted(range(2), key=lambda at: trial.ends[at]):
+        process, moment = running[at][0], trial.starts[at] + trial.ends[at]
+        if trial.killed[at]:
+            process.join(max(began + moment - time.monotonic(), 0))
+            if process.is_alive():
+                os.kill(process.pid, signal.SIGKILL)
+    found = [ended(name, *started) for name, started in zip(trial.pair, running, strict=True)]
+    for one, killed in zip(found, trial.killed, strict=True):
+        allowed = (0, 2, -9) if killed else (0, 2)
+        assert one.code in allowed, (str(trial), one)
+        assert "Traceback" not in one.said, (str(trial), one)
+    damage = [problem for problem in verify_store(store).problems if not problem.endswith(NOT_PUBLISHED)]
+    assert damage == [], (str(trial), damage, found)
+    check_latest(shop, store, trial, found)
+    again = []
+    for name in trial.pair:
+        once_more = ended(name, *shop.start(COMMANDS[name].replace("{parent}", "{latest}"), uri))
+        assert once_more.code == 0 or NOTHING_LEFT in once_more.said, (str(trial), found, once_more)
+        again.append(once_more)
+    check_latest(shop, store, trial, again, at_once=False)
+    if store.root.is_local:
+        mended = ended("verify --repair", *shop.start("verify --repair", uri))
+        assert mended.code == 0, (str(trial), mended)
+    checked = verify_store(store)
+    assert checked.problems == [], (str(trial), checked.problems, found, again)
+    assert checked.leftovers == [] or not store.root.is_local, (str(trial), checked.leftovers)
+    return found
+
+
+def check_latest(shop: Shop, store: Store, trial: Trial, found: list[Ended], *, at_once: bool = True) -> None:
+    """The latest run holds all bicliques of the edges that it says it took, and what was said."""
+    latest = latest_run(store)
+    manifest = store.run(latest).manifest()
+    assert manifest is not None, (str(trial), latest)
+    assert manifest["complete"], (str(trial), latest)
+    has = manifest["bicliques"], manifest["digest"]
+    assert has == shop.expected(store, latest), (str(trial), latest, has, shop.expected(store, latest), found)
+    taken = {Path(name_of_key(key)).name for key in store.run(latest).read_record("run.json").get("taken", {})}
+    names = (f"{PLACE}/{number_name(number)}" for number in range(1, last_number(store) + 1))
+    numbered = [store.root.read_record(name)["run"] for name in names]
+    for at, one in enumerate(found):
+        if one.code == 0 and one.name in JOINS:
+            others = {other.name for other in found if other is not one} if at_once else set(trial.pair[at + 1 :])
+            made = (one.record.get("update") or one.record).get("version")
+            assert made is None or made in numbered or one.record.get("how") in ("taken", "nothing", "nothing new"), (
+                str(trial),
+                one,
+                numbered,
+            )
+            if not others & TURNS_BACK:
+                assert Path(JOINS[one.name]).name in taken, (str(trial), latest, taken, found)

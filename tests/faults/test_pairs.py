@@ -1,0 +1,38 @@
+"""Two commands at once on one store, each killed or not, on a disk and on an object store.
+
+``BICLIQ_FAULTS=300`` tries so many; in the ordinary suite a few.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.faults.conftest import BUCKET
+from tests.faults.pairs import Shop, Trial, trials, try_both
+
+pytest.importorskip("s3fs")
+pytest.importorskip("moto.server")
+
+SEED = int(os.environ.get("BICLIQ_FAULTS_SEED", "20261127"))
+TRIALS = trials(SEED, int(os.environ.get("BICLIQ_FAULTS", "8")))
+NUMBER = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+    return Shop(tmp_path_factory.mktemp("pairs"))
+
+
+@pytest.mark.parametrize("at", range(len(TRIALS)), ids=lambda at: f"{at}: {TRIALS[at]}")
+def test_two_commands_at_once(at: int, shop: Shop, tmp_path: Path, opened: object) -> None:
+    trial: Trial = TRIALS[at]
+    on_disk = at % 4 != 3
+    uri = str(tmp_path / "store") if on_disk else f"s3://{BUCKET}/pairs-{at}"
+    try_both(shop, trial, uri)
+    if on_disk:
+        shutil.rmtree(uri)

@@ -1,0 +1,86 @@
+"""Includes of the kernels' sources go down only, between rooms, as imports do."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from tests.house.sources import ROOT, files
+
+SOURCES = ROOT / "kernels" / "src"
+ABOVE_SEARCH = {"output", "best", "changes", "counting", "clique", "estimate"}
+
+MAY_INCLUDE: dict[str, set[str]] = {
+    "lanes": set(),
+    "graphs": {"lanes"},
+    "search": {"lanes", "graphs"},
+    **{room: {"lanes", "graphs", "search"} for room in ABOVE_SEARCH},
+    "changes": {"lanes", "graphs", "search", "output"},
+    "bindings": {"lanes", "graphs", "search", *ABOVE_SEARCH},
+}
+
+STILL_TO_MEND: dict[tuple[str, str], str] = {
+    (
+        "search/enumeration.hpp",
+        "changes/change_sink.hpp",
+    ): "a sink is to be a plug that the search does not know (SinkBase)",
+}
+"""Includes that break the table, each with what would mend it. Only ever shorter."""
+
+
+@cache
+def includes() -> list[tuple[str, str]]:
+    """(who includes, what), as paths from `kernels/src`."""
+    found = []
+    for path in files(".hpp", ".cpp", ".cu"):
+        if path.parts[:2] != ("kernels", "src"):
+            continue
+        own = path.relative_to("kernels/src").as_posix()
+        for included in re.findall(r'^#include "([^"]+)"', (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE):
+            found.append((own, included if "/" in included else f"{room_of(own)}/{included}"))
+    return found
+
+
+def room_of(path: str) -> str:
+    """The room of a source: its folder."""
+    return path.split("/")[0]
+
+
+def test_every_source_is_in_a_room_of_the_table() -> None:
+    assert {room_of(own) for own, _ in includes()} == set(MAY_INCLUDE)
+
+
+def test_what_is_included_is_there() -> None:
+    assert len(includes()) > 300
+    gone = [pair for pair in includes() if not (SOURCES / pair[1]).is_file()]
+    assert not gone, "name a file by its path from kernels/src"
+
+
+def test_rooms_include_only_what_the_table_allows() -> None:
+    wrong = [
+        f"{own} includes {included}: {room_of(own)} may include {sorted(MAY_INCLUDE[room_of(own)])} only"
+        for own, included in includes()
+        if room_of(included) not in {room_of(own), *MAY_INCLUDE[room_of(own)]} and (own, included) not in STILL_TO_MEND
+    ]
+    assert not wrong, "move what is included to a room below:\n" + "\n".join(wrong)
+
+
+def test_what_was_mended_is_off_the_list() -> None:
+    mended = [pair for pair in STILL_TO_MEND if pair not in includes()]
+    assert not mended, f"take these out of STILL_TO_MEND: {mended}"
+
+
+def test_no_headers_include_each_other() -> None:
+    seen: set[str] = set()
+
+    def follow(path: str, above: tuple[str, ...]) -> None:
+        assert path not in above, f"a circle: {' <- '.join((*above, path))}"
+        if path in seen:
+            return
+        for own, included in includes():
+            if own == path:
+                follow(included, (*above, path))
+        seen.add(path)
+
+    for own, _ in includes():
+        follow(own, ())

@@ -1,0 +1,321 @@
+"""Delimited text as people have it: read as it is meant from every door, and it is said."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import bicliq
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats import open_edges
+from bicliq.pipeline.settings import IngestSettings, load_settings
+from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
+
+CASES = Path(__file__).parents[1] / "data" / "cases"
+
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": partial(lzma.compress, preset=0),
+}
+
+
+def read(source: Path | str, **settings: object) -> EdgeTable:
+    return read_edge_table(str(source), IngestSettings(**settings))
+
+
+def edges_of(table: EdgeTable) -> set[tuple[object, object]]:
+    left, right = table.left_ids.to_pylist(), table.right_ids.to_pylist()
+    return {(left[u], right[v]) for u, v in zip(table.left, table.right, strict=True)}
+
+
+def of_text(folder: Path, text: str, name: str = "t.csv", **settings: object) -> EdgeTable:
+    (folder / name).write_bytes(text.encode())
+    return read(folder / name, **settings)
+
+
+def refusal(folder: Path, text: str, name: str = "t.csv", **settings: object) -> str:
+    with pytest.raises(InputError) as caught:
+        of_text(folder, text, name, **settings)
+    return str(caught.value)
+
+
+# ---- the cases of public reports -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("packed", PACKED)
+@pytest.mark.parametrize(("name", "settings", "bicliques", "noted"), [
+    ("c01-quoted-empty.csv", {"nulls": "drop"}, 1, {}),
+    ("c02-headerless.dat", {"header": False}, 2, {}),
+    ("c04-numbered.csv", {"left": "1", "right": "0"}, 2, {}),
+    ("c15-sep.csv", {}, 2, {}),
+    ("c21-listcells.csv", {"split": ","}, 2, {"split_fields": 2, "empty_lists": 1}),
+    ("c28-annot.gaf", {"comment": "!", "left": "1", "right": "4"}, 1, {"comments": 2}),
+])  # fmt: skip
+def test_cases_of_reports_have_their_right_values(tmp_path, packed, name, settings, bicliques, noted):
+    (tmp_path / (name + packed)).write_bytes(PACKED[packed]((CASES / name).read_bytes()))
+    found = bicliq.enumerate(str(tmp_path / (name + packed)), **settings)
+    assert len(found) == bicliques
+    assert found.account["noted"] == noted
+
+
+def test_a_quoted_empty_field_is_a_missing_id(tmp_path):
+    message = refusal(tmp_path, (CASES / "c01-quoted-empty.csv").read_text())
+    assert "line 2, column link (right): the id is missing" in message
+
+
+def test_a_guessed_header_is_said():
+    (said,) = bicliq.enumerate(str(CASES / "c02-headerless.dat")).account["assumed"]
+    assert "line 1 (s1, d1) was taken for names of columns" in said
+
+
+@pytest.mark.parametrize("name", ["c18-spaces.csv", "c29-pairs.txt"])
+def test_cliques_of_cases(name):
+    assert bicliq.clique(str(CASES / name)).size == 3
+
+
+def test_ragged_lines_point_to_baskets_first():
+    with pytest.raises(InputError, match=r"line 2, 3 columns: .*format = 'baskets', or drop such lines"):
+        read(CASES / "c19-ragged.csv")
+
+
+def test_fields_that_hold_lists_are_said_and_taken_apart_where_asked():
+    said = bicliq.enumerate(str(CASES / "c21-listcells.csv")).account["assumed"]
+    assert any("column 'urls' are lists" in sentence and "split = ','" in sentence for sentence in said)
+
+
+# ---- headers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [2, 8_000, 12_000, 20_000])
+def test_a_wide_header_is_a_header(tmp_path, n):
+    text = ",".join(f"c{i}" for i in range(n)) + "\n" + ",".join(["1"] * n) + "\n"
+    table = of_text(tmp_path, text, left="0", right="1")
+    assert edges_of(table) == {(1, 1)}
+    assert "was taken for names" in table.summary["assumed"][0]
+    assert edges_of(read(tmp_path / "t.csv", left="c0", right=f"c{n - 1}")) == {(1, 1)}
+
+
+@pytest.mark.parametrize("text", ["B52,ann\n1984,bob\n", "a,1984\nb,x\n", "a,x,3\nb,7,4\n", "a,x\nb,1.5\n"])
+def test_numbered_columns_begin_with_the_first_line(tmp_path, text):
+    table = of_text(tmp_path, text, left="0", right="1")
+    assert (len(table.left), table.summary["assumed"]) == (2, [])
+
+
+@pytest.mark.parametrize(("text", "settings", "edges"), [
+    ("# made by x\n# on Monday\nuser,item\nann,jam\n", {}, {("ann", "jam")}),
+    ("#user,item\nann,jam\n", {}, {("ann", "jam")}),
+    ("% a note, of two\n% and more\n#user,item\nann,jam\n", {"comment": "%", "header": False},
+     {("#user", "item"), ("ann", "jam")}),
+    ("// made\nuser;item\nann;jam\n", {}, {("ann", "jam")}),
+    ("made on Monday\n\nuser,item\nann,jam\n", {"skip": 2}, {("ann", "jam")}),
+    ('"sep=|"\nuser|item\nann|jam\n', {}, {("ann", "jam")}),
+    ("sep=,\r\nuser,item\r\nann,jam\r\n", {}, {("ann", "jam")}),
+    ("! a\nuser,item\n! b\nann,jam\n! c", {"comment": "!"}, {("ann", "jam")}),
+    ("#cats,ann\n#dogs,bob\n", {"header": False}, {("#cats", "ann"), ("#dogs", "bob")}),
+    (" user , item \nann,jam\n", {"left": "user", "right": "item"}, {("ann", "jam")}),
+    ("user,item\nann,#jam\n#bob,tea\n", {}, {("ann", "#jam"), ("#bob", "tea")}),
+])  # fmt: skip
+@pytest.mark.parametrize("name", ["t.csv", "t.dat"])
+def test_what_stands_above_the_rows_is_understood(tmp_path, text, settings, edges, name):
+    assert edges_of(of_text(tmp_path, text, name, **settings)) == edges
+
+
+def test_comments_that_may_be_rows_are_asked_about(tmp_path):
+    text = "#a,b\n#c,d\nuser,item\n"
+    assert "line 1: '#a,b' begins like a comment" in refusal(tmp_path, text)
+    assert len(read(tmp_path / "t.csv", header=False).left) == 3
+    assert len(read(tmp_path / "t.csv", comment="#", header=False).left) == 1
+
+
+def test_lines_keep_their_numbers_below_what_is_left_out(tmp_path):
+    text = "note\n! a\nuser,item\n! b\nann,jam\n! c\nbob\n"
+    assert "line 7, 1 columns" in refusal(tmp_path, text, skip=1, comment="!")
+
+
+def test_comments_are_counted_in_files_of_many_blocks(tmp_path):
+    rows = "".join(f"{i},{i % 7}\n" + ("# x, y\n" if i % 1000 == 0 else "") for i in range(400_000))
+    table = of_text(tmp_path, "# top\na,b\n" + rows, comment="#")
+    assert (len(table.left), table.summary["noted"]) == (400_000, {"comments": 401})
+
+
+def test_comments_and_fields_over_lines_contradict_each_other():
+    with pytest.raises(InputError, match="comment and multiline contradict"):
+        load_settings(ingest={"comment": "#", "multiline": True})
+
+
+# ---- missing and blank ---------------------------------------------------------------------------
+
+DIRTY = [("ann", "jam "), (" bob", "tea"), ("cid", ""), ("dan", " "), ("eve", " NA "), ("\u00a0fay", "jam\u3000")]
+CLEAN = {("ann", "jam"), ("bob", "tea"), ("fay", "jam")}
+COUNTS = {"rows_read": 6, "dropped_nulls": 3, "edges": 3, "noted": {"stripped": 4}}
+
+
+def door(kind: str, folder: Path) -> Any:
+    if kind == "quoted":
+        (folder / "t.csv").write_text("left,right\n" + "".join(f'"{u}","{v}"\n' for u, v in DIRTY))
+    elif kind == "several":
+        for i, (u, v) in enumerate(DIRTY):
+            (folder / f"t{i}.csv").write_text(f"left,right\n{u},{v}\n")
+        return str(folder)
+    elif kind == "utf-16":
+        (folder / "t.csv").write_bytes(("left;right\n" + "".join(f"{u};{v}\n" for u, v in DIRTY)).encode("utf-16"))
+    else:
+        (folder / "t.csv").write_text("left,right\n" + "".join(f"{u},{v}\n" for u, v in DIRTY))
+    return str(folder / "t.csv")
+
+
+@pytest.mark.parametrize("kind", ["bare", "quoted", "several", "utf-16"])
+def test_missing_and_blank_are_one_policy(tmp_path, kind):
+    encoding = "utf-16" if kind == "utf-16" else None
+    table = read_edge_table(door(kind, tmp_path), IngestSettings(nulls="drop", encoding=encoding))
+    assert edges_of(table) == CLEAN
+    assert {name: table.summary[name] for name in COUNTS} == COUNTS
+    with pytest.raises(InputError, match="missing"):
+        read_edge_table(door(kind, tmp_path), IngestSettings(encoding=encoding))
+
+
+def test_blanks_stay_where_that_is_asked(tmp_path):
+    table = of_text(tmp_path, "a,b\nann, jam\nbob,jam\n", strip=False)
+    assert edges_of(table) == {("ann", " jam"), ("bob", "jam")}
+    assert table.summary["noted"] == {}
+
+
+def test_numbers_with_blanks_are_numbers(tmp_path):
+    table = of_text(tmp_path, 'u, v, w\n1, 2, 0.5\n 2,3 ,1\n3,4," 2"\n', weight="w")
+    assert edges_of(table) == {(1, 2), (2, 3), (3, 4)}
+    assert table.weight is not None
+    assert table.weight.tolist() == [0.5, 1, 2]
+    assert table.summary["labels"] == {"left": "numbers", "right": "numbers"}
+
+
+@pytest.mark.parametrize("weight", ['""', "", " ", " NA"])
+def test_a_missing_weight_is_one_policy(tmp_path, weight):
+    text = f"u,v,w\n1,2,0.5\n2,3,{weight}\n"
+    assert "line 3, column w (weight): the weight is missing" in refusal(tmp_path, text, weight="w")
+    assert len(read(tmp_path / "t.csv", weight="w", nulls="drop").left) == 1
+
+
+def test_quoted_words_for_missing_values_stay_text(tmp_path):
+    table = of_text(tmp_path, 'a,b\nann,"NA"\nbob,"null"\n')
+    assert edges_of(table) == {("ann", "NA"), ("bob", "null")}
+
+
+# ---- forms and lists -----------------------------------------------------------------------------
+
+FORMS = "a,b\nann,JAM\nbob,jam\ncid,José\ndan,Jose\u0301\n"
+
+
+def test_labels_that_differ_in_form_alone_are_counted_and_said(tmp_path):
+    summary = of_text(tmp_path, FORMS).summary
+    assert summary["noted"] == {"alike_but_for_case": 1, "alike_but_for_unicode": 1}
+    assert any("'JAM' and 'jam'" in said and "fold = 'case'" in said for said in summary["assumed"])
+    frame = pa.table({"a": ["ann", "bob"], "b": ["JAM", "jam"]})
+    assert read_edge_table(frame).summary["noted"] == {"alike_but_for_case": 1}
+
+
+@pytest.mark.parametrize(("fold", "n"), [("case", 3), ("unicode", 3), ("case,unicode", 2)])
+def test_forms_are_united_where_that_is_asked(tmp_path, fold, n):
+    table = of_text(tmp_path, FORMS, fold=fold)
+    assert len(table.right_ids) == n
+    (tmp_path / "t.csv").unlink()
+    pq.write_table(pa.table({"a": ["ann", "bob"], "b": ["JAM", "jam"]}), tmp_path / "t.parquet")
+    assert len(read(tmp_path / "t.parquet", fold=fold).right_ids) == (1 if "case" in fold else 2)
+
+
+@pytest.mark.parametrize("fold", ["upper", "case;unicode"])
+def test_a_form_that_is_none_is_refused(fold):
+    with pytest.raises(InputError, match="write case, unicode, or case,unicode"):
+        load_settings(ingest={"fold": fold})
+
+
+LISTS = [("1", "a;b"), ("2", "b; c ;a"), ("3", "[]"), ("4", "d"), ("5", "['a', 'd']"), ("6", '["e"]'), ("7", ";")]
+PAIRS = {("1", "a"), ("1", "b"), ("2", "a"), ("2", "b"), ("2", "c"), ("4", "d"), ("5", "a"), ("5", "d"), ("6", "e")}
+
+
+@pytest.mark.parametrize("flip", [False, True])
+def test_fields_are_taken_apart_on_either_side_from_files_and_frames(tmp_path, flip):
+    text = "".join(f"{u}\t{v}\n" for u, v in LISTS)
+    settings: dict[str, Any] = {"split": ";", "left": "1" if flip else "0", "right": "0" if flip else "1"}
+    table = of_text(tmp_path, text, "t.tsv", ids="text", quotes=False, **settings)
+    pairs = {(v, u) for u, v in PAIRS} if flip else PAIRS
+    assert edges_of(table) == pairs
+    assert table.summary["noted"] == {"split_fields": 3, "empty_lists": 2}
+    left, right = map(list, zip(*LISTS, strict=True))
+    frame = pa.table({"u": left, "v": right})
+    assert edges_of(read_edge_table(frame, IngestSettings(**settings))) == pairs
+
+
+def test_items_that_are_numbers_are_numbers_and_keep_their_weights_and_places(tmp_path):
+    table = of_text(tmp_path, "u,v,w\nann,1;2,3\nbob,2,4\n", weight="w", split=";")
+    assert edges_of(table) == {("ann", 1), ("ann", 2), ("bob", 2)}
+    assert table.weight is not None
+    assert table.weight.tolist() == [3, 3, 4]
+    assert "line 3: an edge has the same label" in refusal(
+        tmp_path, "u,v\nann,x;y\nbob,bob;z\n", split=";", self_labels="error"
+    )
+
+
+def test_an_update_is_read_as_its_run_was(tmp_path):
+    (tmp_path / "a.csv").write_bytes("! top\nu;v\nAnn;jam,TEA\nJosé;tea\n".encode("latin-1"))
+    settings = {"comment": "!", "encoding": "latin-1", "split": ",", "fold": "case"}
+    run = bicliq.enumerate(str(tmp_path / "a.csv"), store=str(tmp_path / "store"), **settings)
+    assert len(run) == 2
+    (tmp_path / "b.csv").write_bytes("! next\nu;v\n! x\nANN;oil\nJosé;JAM,oil\n".encode("latin-1"))
+    bicliq.update(str(tmp_path / "store"), str(tmp_path / "b.csv"))
+    found = {
+        (tuple(row["left"]), tuple(sorted(row["right"])))
+        for row in bicliq.open(str(tmp_path / "store")).to_arrow().to_pylist()
+    }
+    assert found == {(("ann", "josé"), ("jam", "oil", "tea"))}
+
+
+# ---- messages whose cure works -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("text", "settings", "words"), [
+    ("u;v;w\na;b;3,5\n", {"weight": "w", "left": "u", "right": "v"}, ("line 2, column w", "decimal comma: write 3.5")),
+    ("u,v,t\na,b,31.01.2026\n", {"time": "t", "since": "2020-01-01"}, ("line 2, column t", "write 2026-01-31")),
+    ("u,v,t\na,b,1/2/2026\n", {"time": "t", "since": "2020-01-01"}, ("write the year first",)),
+])  # fmt: skip
+def test_numbers_and_dates_of_other_countries_get_their_cure(tmp_path, text, settings, words):
+    message = refusal(tmp_path, text, **settings)
+    for word in words:
+        assert word in message
+
+
+@pytest.mark.parametrize(("text", "kind"), [
+    ("1 2\n2 3\n", "snap"),
+    ("# c\n1 2\n", "snap"),
+    ("# c\n1\t2\n", "snap"),
+    ("# c\na\tb\n", "tsv"),
+    ("% c\n1 2 3\n", "konect"),
+    ("% c\na;b\n", "csv"),
+    ("# c\n1,2\n", "csv"),
+    ("// c\n1,2\n", "csv"),
+])  # fmt: skip
+def test_formats_are_told_by_the_rows_below_comments(tmp_path, text, kind):
+    (tmp_path / "t").write_text(text)
+    assert open_edges(str(tmp_path / "t"), IngestSettings(sides="columns")).format == kind
+
+
+def test_a_blank_may_be_the_delimiter(tmp_path):
+    message = refusal(tmp_path, "ann jam\nbob tea\n", "t.txt")
+    assert "delimiter = ' '" in message
+    assert "format = 'snap'" in message
+    assert edges_of(read(tmp_path / "t.txt", delimiter=" ", header=False)) == {("ann", "jam"), ("bob", "tea")}
+
+
+@pytest.mark.parametrize("text", ["0 1\n1 0\n", "0 1 1\n1 0 1\n"])
+def test_rows_of_zeros_and_ones_are_not_taken_for_pairs(tmp_path, text):
+    assert "format = 'matrix'" in refusal(tmp_path, text, "t.txt")

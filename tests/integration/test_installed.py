@@ -1,0 +1,180 @@
+"""The wheel, installed: beside packages named like our folders, and with nothing but the core."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from bicliq.pipeline.extras import EXTRAS
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = {"cmake.define.BICLIQ_LANES": "here", "cmake.define.BICLIQ_TESTS": "ON"}  # as `make setup-dev` compiles it
+WOMEN = str(ROOT / "tests/data/southern-women.parquet")
+MOST_PACKAGES = 25
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    built = tmp_path_factory.mktemp("wheel")
+    program = f"from scikit_build_core import build; build.build_wheel({str(built)!r}, {SETTINGS!r})"
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, env={**os.environ, "PATH": path}, check=True)
+    (found,) = built.glob("*.whl")
+    return found
+
+
+def installed(folder: Path, wheel: Path) -> tuple[Path, Path]:
+    """A new environment with the wheel and nothing else: its Python and its site-packages."""
+    venv.create(folder, symlinks=True)
+    python = folder / "bin/python"
+    pip(python, "--no-index", "--no-deps", str(wheel))
+    return python, folder / f"lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
+
+
+def pip(python: Path, *what: str) -> subprocess.CompletedProcess[str]:
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--python",
+        str(python),
+        "install",
+    ]
+    return subprocess.run([*command, *what], capture_output=True, text=True, check=False)
+
+
+def ten_lines() -> str:
+    page = (ROOT / "README.md").read_text()
+    return page.split("## Ten lines of Python")[1].split("```python\n")[1].split("```")[0]
+
+
+def run_ten_lines(python: Path, folder: Path, before: str = "", after: str = "") -> str:
+    """Run README's lines in a folder that has its tables; what the lines around them print last."""
+    (folder / "tests").symlink_to(ROOT / "tests")
+    program = f"{before}\n{ten_lines()}\n{after}"
+    done = subprocess.run([python, "-c", program], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "groups.csv").read_text().startswith('"biclique_id","side","label"')
+    return done.stdout.splitlines()[-1]
+
+
+def test_the_wheel_lives_beside_packages_named_like_our_folders(wheel, tmp_path):
+    python, site = installed(tmp_path / "beside", wheel)
+    if (found := pip(python, "--no-deps", "kernels")).returncode:
+        pytest.skip(f"PyPI's kernels cannot be had here: {found.stderr.strip()[-200:]}")
+    theirs = {path: path.read_bytes() for path in (site / "kernels").rglob("*.py")}
+    for name in ("pipeline", "flows"):
+        (site / name).mkdir()
+        (site / name / "__init__.py").write_text(f"OWNER = 'the maker of {name}'\n")
+    assert not pip(python, "--no-index", "--no-deps", "--force-reinstall", str(wheel)).returncode
+    assert theirs
+    assert all(path.read_bytes() == text for path, text in theirs.items())
+    (site / "libraries.pth").write_text(str(Path(distribution("numpy").locate_file(""))))
+    told = run_ten_lines(
+        python, tmp_path, "import flows, pipeline", "print(pipeline.OWNER, flows.OWNER, bicliq.__file__)"
+    )
+    assert told == f"the maker of pipeline the maker of flows {site}/bicliq/__init__.py"
+
+
+def core_packages() -> set[str]:
+    """Packages that the core needs, and what these need."""
+    found: set[str] = set()
+    wanted = ["bicliq"]
+    while wanted:
+        for line in distribution(wanted.pop()).requires or ():
+            need = Requirement(line)
+            name = need.name.lower().replace("_", "-")
+            if (need.marker is None or need.marker.evaluate({"extra": ""})) and name not in found:
+                found.add(name)
+                wanted.append(name)
+    return found
+
+
+@pytest.fixture(scope="module")
+def core(wheel, tmp_path_factory):
+    """An environment with the wheel and the libraries of the core: its command."""
+    folder = tmp_path_factory.mktemp("core")
+    _, site = installed(folder / "venv", wheel)
+    for name in core_packages():
+        for path in {file.parts[0] for file in distribution(name).files or ()} - {"..", "__pycache__"}:
+            (site / path).symlink_to(distribution(name).locate_file(path))
+    return folder / "venv/bin/bicliq"
+
+
+def run(command: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([command, *words], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_the_core_is_small(core):
+    assert len(core_packages()) < MOST_PACKAGES, core_packages()
+    facts = json.loads(run(core, core.parent, "doctor", "--json").stdout)
+    assert all("not installed" in facts[f"extra {name}"] for name in EXTRAS)
+
+
+def test_the_ten_lines_need_the_core_alone(core, tmp_path):
+    assert run_ten_lines(core.parent / "python", tmp_path, after="print(big.run.manifest.complete)") == "True"
+
+
+def test_the_core_answers_every_question(core, tmp_path):
+    (tmp_path / "more.csv").write_text("u,v\n1,13\n")
+    for words in (
+        f"run {WOMEN} --store s",
+        "verify --store s",
+        "top --store s",
+        "show --store s",
+        "report --store s --out page.html",
+        "export groups.csv --store s",
+        "export groups.graphml --store s",
+        "update more.csv --store s",
+        "diff --store s",
+        "compact --store s",
+        "runs --store s",
+        f"estimate {WOMEN}",
+        f"enumerate {WOMEN}",
+        f"find {WOMEN} --by surprise",
+        f"count {WOMEN} 2 2",
+        f"clique {WOMEN} --project left",
+    ):
+        done = run(core, tmp_path, *words.split())
+        assert done.returncode == 0, (words, done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("words", "library", "extra"),
+    [
+        (f"run {WOMEN} --store s --workers 2", "dask", "cluster"),
+        (f"run {WOMEN} --store s --scheduler tcp://127.0.0.1:1", "dask", "cluster"),
+        (f"run {WOMEN} --store s --no-local", "dask", "cluster"),
+        (f"run {WOMEN} --store s --prefect", "prefect", "flows"),
+        (f"serve {WOMEN} --store s", "prefect", "flows"),
+        (f"estimate {WOMEN} --picture p.svg", "matplotlib", "plots"),
+        (f"run {WOMEN} --store s3://bucket/s", "s3fs", "s3"),
+        ("run gs://bucket/edges.csv --store s", "gcsfs", "gcs"),
+        (f"run {WOMEN} --store az://bucket/s", "adlfs", "azure"),
+        (f"run {WOMEN} --store s --lineage http://localhost:1", "openlineage", "openlineage"),
+    ],
+)
+def test_what_an_extra_brings_is_named_in_one_sentence(core, tmp_path, words, library, extra):
+    done = run(core, tmp_path, *words.split())
+    assert done.returncode == 2, done.stderr
+    assert f"pip install 'bicliq[{extra}]'" in done.stderr
+    assert library in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not done.stdout
+
+
+@pytest.mark.parametrize(("suffix", "extra"), [("duckdb", "frames"), ("delta", "delta")])
+def test_an_export_names_its_extra(core, tmp_path, suffix, extra):
+    assert run(core, tmp_path, "run", WOMEN, "--store", "s").returncode == 0
+    done = run(core, tmp_path, "export", f"groups.{suffix}", "--store", "s")
+    assert (done.returncode, f"pip install 'bicliq[{extra}]'" in done.stderr) == (2, True), done.stderr

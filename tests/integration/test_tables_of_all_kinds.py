@@ -1,0 +1,205 @@
+"""Frames, arrays and files of unusual kinds: an answer, or one sentence of ours."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+
+import bicliq
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.ingest import read_edge_table
+
+ONE_HOT = pd.DataFrame({"jam": [True, False], "tea": [True, True]}, index=["ann", "bob"])
+
+
+def groups(source, **reading) -> set[tuple[tuple, tuple]]:
+    return {
+        (tuple(sorted(group["left"])), tuple(sorted(group["right"]))) for group in bicliq.enumerate(source, **reading)
+    }
+
+
+SHOP = {(("ann",), ("jam", "tea")), (("ann", "bob"), ("tea",))}
+
+ANSWERED = {
+    "Polars Categorical and Enum": pl.DataFrame({"u": ["ann", "ann", "bob"], "v": ["jam", "tea", "tea"]}).with_columns(
+        pl.col("u").cast(pl.Categorical), pl.col("v").cast(pl.Enum(["jam", "tea"]))
+    ),
+    "pandas categories": pd.DataFrame({"u": ["ann", "ann", "bob"], "v": ["jam", "tea", "tea"]}).astype("category"),
+    "Polars lists of categories": pl.DataFrame({"u": ["ann", "bob"], "v": [["jam", "tea"], ["tea"]]}).with_columns(
+        pl.col("v").cast(pl.List(pl.Categorical))
+    ),
+    "DuckDB lists": duckdb.sql("select 'ann' u, ['jam', 'tea'] v union all select 'bob', ['tea']"),
+    "Arrow lists of a fixed size": pa.table(
+        {"u": ["ann", "bob"], "v": pa.array([["jam", "tea"], ["tea", "tea"]], pa.list_(pa.string(), 2))}
+    ),
+    "blanks": {"ann": [" jam", "tea "], "bob": ["tea"]},
+    "dicts of numbers": {"ann": {"jam": 2, "tea": True}, "bob": {"jam": 0, "tea": np.int64(1)}},
+}
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_tables_of_unusual_types_are_answered(name):
+    assert groups(ANSWERED[name]) == SHOP
+
+
+REFUSED = {
+    "tuples as ids": (bicliq.enumerate({"ann": ["jam"]}).to_networkx(), "is a tuple, and an id is text"),
+    "tuples in a frame": (pd.DataFrame({"u": [(1, 2)], "v": [1]}), "is a tuple"),
+    "sets in a frame": (pd.DataFrame({"u": [{1}], "v": [1]}), "is a set"),
+    "intervals": (pd.DataFrame({"u": pd.interval_range(0, 2), "v": [1, 2]}), "has no labels"),
+    "complex numbers": (pd.DataFrame({"u": [1j], "v": [1]}), "column u"),
+    "structs": (pl.DataFrame({"u": [{"a": 1}], "v": [1]}), "has no labels"),
+    "lists of lists": (pl.DataFrame({"u": ["a"], "v": [[["x"]]]}), "has no labels"),
+    "lists on both sides": (pl.DataFrame({"u": [["a"]], "v": [["x"]]}), "both columns, 'u', 'v', hold lists"),
+    "lists of two": ([["ann", "jam"], ["bob", "jam"]], "each is a list of two"),
+    "a series of numbers": (pd.Series([1, 2]), "not a list of items"),
+    "an array": (np.eye(2), "format = 'matrix'"),
+    "one-hot": (ONE_HOT, "looks like a matrix"),
+    "sparse one-hot": (ONE_HOT.astype(pd.SparseDtype(bool, False)), "looks like a matrix"),
+    "an item that is None": ({"ann": [None, "tea"]}, "a value is missing"),
+    "an item that is nothing": ({"ann": ["", "tea"]}, "a value is missing"),
+    "an item that is nan": ({"ann": ["nan", "tea"]}, "a value is missing"),
+    "a number that is NaN": ({"ann": {"jam": float("nan")}}, "a value is missing"),
+    "NaN in a sparse matrix": (sp.coo_array(np.array([[1.0, float("nan")]])), "a value is missing"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_tables_that_are_none_are_refused_in_a_sentence(name):
+    source, what = REFUSED[name]
+    with pytest.raises(bicliq.InputError, match=what):
+        bicliq.enumerate(source)
+
+
+def test_lists_of_two_are_baskets_where_that_is_said():
+    assert groups([["jam", "tea"], ["jam", "wine"]], format="baskets") == {
+        ((0,), ("jam", "tea")), ((1,), ("jam", "wine")), ((0, 1), ("jam",)),
+    }  # fmt: skip
+
+
+def test_zeros_and_missing_entries_are_counted(tmp_path):
+    matrix = sp.coo_array((np.array([1, 0, np.nan, 3]), ([0, 0, 1, 1], [0, 1, 0, 1])))
+    summary = read_edge_table(matrix, IngestSettings(nulls="drop", min_value=2)).summary
+    assert [summary[name] for name in ("rows_read", "dropped_nulls", "dropped_by_value", "edges")] == [4, 1, 2, 1]
+
+
+def test_lists_that_hold_nothing_are_counted():
+    table = pa.table({"u": ["a", "b", "c"], "v": pa.array([["x", "y"], [], None], pa.list_(pa.string()))})
+    assert read_edge_table(table).summary["noted"] == {"empty_lists": 1, "null_lists": 1}
+
+
+def test_a_missing_cell_is_named_or_dropped():
+    frame = pd.DataFrame({"jam": [1.0, float("nan")], "tea": [1, 1]}, index=["ann", "bob"])
+    with pytest.raises(bicliq.InputError, match="row 1, column 'jam': a value is missing; fill it with 0"):
+        bicliq.enumerate(frame, format="matrix")
+    assert groups(frame, format="matrix", nulls="drop") == SHOP
+
+
+def test_cells_are_weights_where_these_are_asked_for(tmp_path):
+    (tmp_path / "m.csv").write_text("name,jam,tea\nann,2,5\nbob,0,7\n")
+    assert groups(tmp_path / "m.csv", format="matrix", min_weight=5) == {(("ann", "bob"), ("tea",))}
+    assert groups(tmp_path / "m.csv", format="matrix", min_value=6) == {(("bob",), ("tea",))}
+
+
+def test_what_was_taken_for_names_is_said(tmp_path):
+    (tmp_path / "m.csv").write_text("name,jam,tea\nann,1,1\nbob,0,1\n")
+    assumed = read_edge_table(str(tmp_path / "m.csv"), IngestSettings(format="matrix")).summary["assumed"]
+    assert [sentence.partition(": ")[2].partition(";")[0] for sentence in assumed] == [
+        "line 1 ('name', 'jam', 'tea') was taken for names of columns",
+        "column 0 ('name') was taken for names of rows",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("1 2 3:10:2 3 5\n", "utilities"),
+        ("1 -1 2 -1 -2\n", "sequences"),
+        ("jam,,tea\n", "a right id is missing"),
+    ],
+)
+def test_what_is_no_basket_is_refused(tmp_path, text, what):
+    (tmp_path / "b.dat").write_text(text)
+    with pytest.raises(bicliq.InputError, match=f"line 1.*{what}"):
+        bicliq.enumerate(tmp_path / "b.dat", format="baskets")
+
+
+def test_items_of_spmf_have_their_names(tmp_path):
+    (tmp_path / "b.txt").write_text("@CONVERTED_FROM_TEXT\n@ITEM=1=jam\n@ITEM=2=black tea\n1 2\n2\n")
+    assert groups(tmp_path / "b.txt", format="baskets") == {((4,), ("black tea", "jam")), ((4, 5), ("black tea",))}
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("3 3\n2 3\n1 3\n1 2\n", "METIS"),
+        ("3\n0 2\n1 2\n2 2\n0 1\n1 2\n0 2\n", "NDE"),
+        ("3\n2 1 2\n2 0 2\n2 0 1\n", "LAD"),
+    ],
+)
+def test_graphs_of_one_set_are_named_and_read_by_clique(tmp_path, text, what):
+    (tmp_path / "g.adj").write_text(text)
+    with pytest.raises(bicliq.InputError, match=f"those of the format {what}"):
+        bicliq.enumerate(tmp_path / "g.adj")
+    assert bicliq.clique(tmp_path / "g.adj").size == 3
+
+
+@pytest.mark.parametrize("text", ["2 1 4\n2 0 5\n1 3\n", "0 2 1 4\n1 2 0 5\n2 1 3\n", "2\n0 1\n1 3\n"])
+def test_degrees_and_lone_counts_are_no_neighbours(tmp_path, text):
+    (tmp_path / "g.adj").write_text(text)
+    with pytest.raises(bicliq.InputError, match=r"as a (degree|count) is"):
+        bicliq.enumerate(tmp_path / "g.adj")
+    assert len(bicliq.enumerate(tmp_path / "g.adj", format="baskets")) > 0  # as the message says
+
+
+@pytest.mark.parametrize("name", ["m.csv", "frame"])
+def test_a_matrix_of_two_sets_has_no_cliques(tmp_path, name):
+    ONE_HOT.astype(int).to_csv(tmp_path / "m.csv")
+    source = ONE_HOT if name == "frame" else tmp_path / name
+    with pytest.raises(bicliq.InputError, match="are two sets of vertices"):
+        bicliq.clique(source, format="matrix")
+    triangle = pd.DataFrame(1 - np.eye(3, dtype=int), index=list("abc"), columns=list("abc"))
+    assert bicliq.clique(triangle, format="matrix").members == ["a", "b", "c"]
+
+
+def test_tables_within_files_are_named(tmp_path):
+    with duckdb.connect(str(tmp_path / "s.duckdb")) as database:
+        database.execute("create table one as select 'ann' u, 'jam' v")
+        database.execute("create table two as select 'bob' u, 'tea' v")
+    with pytest.raises(bicliq.InputError, match=r"holds 2 tables; there are: 'one', 'two'; name one, as in .*::one"):
+        bicliq.enumerate(tmp_path / "s.duckdb")
+    assert groups(f"{tmp_path / 's.duckdb'}::two") == {(("bob",), ("tea",))}
+    pd.DataFrame({"u": ["ann"], "v": ["jam"]}).to_excel(tmp_path / "s.xlsx", index=False, sheet_name="edges")
+    assert groups(f"{tmp_path / 's.xlsx'}::edges") == {(("ann",), ("jam",))}
+    with pytest.raises(bicliq.InputError, match="holds no sheet 'nope'"):
+        bicliq.enumerate(f"{tmp_path / 's.xlsx'}::nope")
+
+
+def test_a_key_of_a_folder_is_a_column_where_it_is_named(tmp_path):
+    for year, items in (("2024", ["jam", "tea"]), ("2025", ["tea"])):
+        (tmp_path / f"year={year}").mkdir()
+        pq.write_table(pa.table({"item": items, "n": [1] * len(items)}), tmp_path / f"year={year}" / "0.parquet")
+    assert groups(tmp_path, left="year", right="item") == {((2024,), ("jam", "tea")), ((2024, 2025), ("tea",))}
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ('{"u": 1, "v": 2, "v": 3}\n', "has a key twice"),
+        ('{"u": 1, "v": 2\n', "is no JSON"),
+        ("[1, 2]\n", "1 is no object"),
+        ('{"u": 1, "v": 2}\n{"u": 3}\n', "row 1, column v .right.: a value is missing"),
+        ('{"u": 1, "v": 2}\n{"u": "a", "v": 2}\n', "of type str, and those before it are int"),
+        ('{"u": 99999999999999999999, "v": 2}\n', "beyond 64 bits"),
+    ],
+)
+def test_objects_that_are_no_edges_are_refused(tmp_path, text, what):
+    (tmp_path / "t.jsonl").write_text(text)
+    with pytest.raises(bicliq.InputError, match=what):
+        bicliq.enumerate(tmp_path / "t.jsonl")
