@@ -45,7 +45,7 @@ struct Sizes {
 
 /// ln(1 + exp(-x)) by x in steps; x and what it gives are whole numbers of one unit.
 struct Correction {
-  const std::int32_t* values = nullptr;  // none: pairs are worth the sum of their terms
+  const i32* values = nullptr;  // none: pairs are worth the sum of their terms
   i64 lowest = 0;  // the x of the first value; no pair has a smaller one
   u32 n = 0, shift = 0;
 
