@@ -235,7 +235,7 @@ def top_bicliques(
             raise ValueError("weights are those of edges or those of vertices, not both")
         if diverse and (objective not in ("edges", "surprise", "weight") or left_weights is not None):
             raise ValueError("diverse needs an objective that is a sum over edges: edges, surprise, or edge_weights")
-        weights, unit = _of_edges(objective, starts, columns, n_columns, edge_weights, left_degrees, right_degrees)
+        weights, unit = _of_edges(objective, columns, edge_weights)
     else:
         terms, unit = _terms(
             objective, starts, columns, n_columns, left_weights, right_weights, left_degrees, right_degrees
