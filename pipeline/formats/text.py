@@ -8,6 +8,7 @@ nothing is lost between them.
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -75,6 +76,7 @@ def _comments_above(source: EdgeSource, layout: Layout) -> int:
     mark = source.settings.comment.encode()
     with open_text(source.uri, source.settings.encoding) as file:
         lines = [file.readline() for _ in range(layout.skip)]
+    lines[:1] = [line.removeprefix(codecs.BOM_UTF8) for line in lines[:1]]
     return sum(line.startswith(mark) for line in lines[source.settings.skip :])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import json
 import lzma
 from collections.abc import Callable
 from functools import partial
@@ -17,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bicliq
+from bicliq.flows.cli.app import invoke
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import open_edges
 from bicliq.pipeline.settings import IngestSettings, load_settings
@@ -388,3 +390,11 @@ def test_an_update_of_cells_is_read_as_cells(tmp_path):
     bicliq.enumerate({"ann": {"jam": 1, "tea": 0}, "bob": {"jam": 2}}, store=store)
     account = bicliq.update(store, {"cid": {"jam": 1, "tea": 0}}).account
     assert (account["edges"], account["dropped"]) == (1, {"by_value": 1})
+
+
+def test_a_comment_behind_a_byte_order_mark_is_counted(tmp_path, capsys):
+    (tmp_path / "t.csv").write_bytes(b"\xef\xbb\xbf! a, b\nuser,item\nann,jam\n")
+    words = ["enumerate", str(tmp_path / "t.csv"), "--left", "user", "--right", "item", "--comment", "!", "--json"]
+    assert invoke(words) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["rows_read"], record["noted"]) == (1, {"comments": 1})
