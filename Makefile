@@ -168,7 +168,7 @@ faults: setup-dev
 # of the kernels, so many of each kind; FUZZ_SEED chooses others. Five minutes.
 FUZZ_SEED = 1
 fuzz: setup-dev
-	BICLIQ_FUZZ=2000 $(BIN)/python -m pytest --hypothesis-seed=$(FUZZ_SEED) -o timeout=0 tests/property/test_edge_tables.py \
+	BICLIQ_FUZZ=2000 $(BIN)/python -m pytest --hypothesis-profile=drawn --hypothesis-seed=$(FUZZ_SEED) -o timeout=0 tests/property/test_edge_tables.py \
 	  tests/property/test_damaged_tables.py tests/property/test_ill_formed_arrays.py
 
 # 1,000 runs and 1,000 versions one after the other, 250 flows, and 20 processes at once: what they

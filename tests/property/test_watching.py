@@ -24,6 +24,7 @@ from bicliq.pipeline.settings import (
     parse_duration,
 )
 from bicliq.pipeline.stages.verify import verify
+from bicliq.pipeline.store.edges import read_edge_rows
 from bicliq.pipeline.store.labels import read_labels
 from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.results import open_run
@@ -58,13 +59,16 @@ def stored_rows(opened):
     """Edges of a run's graph with their weights, and the rows of its window, by labels."""
     graph = opened.store.graph(opened.manifest.graph)
     labels = [list(map(str, ids.to_pylist())) for ids in read_labels(graph)]
-    found = []
-    for name in ("edges.parquet", "rows.parquet"):
-        if name in graph.stored():
-            columns = graph.read_table(graph.stored()[name]).to_pydict()
-            ends = ([ids[at] for at in columns.pop(side)] for ids, side in zip(labels, ("left", "right"), strict=True))
-            found.append(sorted(zip(*ends, *columns.values(), strict=True)))
-    return found
+    edges = read_edge_rows(graph)
+    found = [{"left": edges.left, "right": edges.indices}]
+    if edges.weights is not None:
+        found[0]["weight"] = edges.weights
+    if "rows.parquet" in graph.stored():
+        found.append(graph.read_table(graph.stored()["rows.parquet"]).to_pydict())
+    for columns in found:
+        for ids, side in zip(labels, ("left", "right"), strict=True):
+            columns[side] = [ids[at] for at in columns[side]]
+    return [sorted(zip(*(columns[name] for name in sorted(columns)), strict=True)) for columns in found]
 
 
 class Arrivals(RuleBasedStateMachine):
