@@ -164,7 +164,7 @@ def test_a_store_of_another_version(tmp_path, store, capsys):
     (store / "bicliq-store.json").write_text(json.dumps({"format": 99}))
     message = refused(capsys, store, write(tmp_path, "good.csv", GOOD))
     assert "format 99" in message
-    assert "give another --store" in message
+    assert "name another store" in message
 
 
 @pytest.mark.parametrize(
