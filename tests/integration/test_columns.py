@@ -44,7 +44,7 @@ def test_more_than_two_columns_are_not_guessed_but_shown(orders):
         "4 columns",
         "'order_id' ('1001', '1002')",
         "'item' ('lamp', 'chair')",
-        "--left order_id --right customer",
+        "left = 'order_id', right = 'customer'",
     ):
         assert words in str(caught.value)
 

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
@@ -205,7 +204,7 @@ def in_folders(folder, kind, header=True):
 def test_a_key_of_a_folder_is_a_column_where_it_is_named(tmp_path, kind):
     folder = in_folders(tmp_path, kind)
     assert groups(folder, left="year", right="item") == {((2024,), ("jam", "tea")), ((2024, 2025), ("tea",))}
-    assert groups(folder, left="item", right="n", time="year", since="2025") == {(("tea",), ("x",))}
+    assert groups(folder, left="item", right="n", time="year", since="2025.0") == {(("tea",), ("x",))}
     with pytest.raises(bicliq.InputError, match="there is no column 'month'"):
         bicliq.enumerate(folder, left="month", right="item")
 
