@@ -44,4 +44,6 @@ def test_the_one_that_shares_most_edges_is_found(groups, others, a_chunk, times)
 
 def test_slices_of_a_table_are_read_where_they_lie():
     table = table_of([([0], [0]), ([1, 2], [1]), ([2], [1, 2])], 3).slice(1)
-    assert counterparts([(np.array([2], np.int32), np.array([2], np.int32))], Changed([Held(table)]), N, N) == [Sharing(1, 1)]
+    assert counterparts([(np.array([2], np.int32), np.array([2], np.int32))], Changed([Held(table)]), N, N) == [
+        Sharing(1, 1)
+    ]
