@@ -30,7 +30,8 @@ from bicliq.pipeline.store.versions import Part, UInt64s, hashes_of
 Progress = Callable[[str, int, int], None]
 """Whom is told what is done, and how many files of how many are."""
 
-T, U = TypeVar("T"), TypeVar("U")
+T = TypeVar("T")
+U = TypeVar("U")
 
 
 class Piece(Protocol):
