@@ -193,7 +193,7 @@ class Changes:
         return rows
 
     def _rows(self) -> Iterator[pa.Table]:
-        """All of the wanted sizes, so many at a time, with the column ``change``; one table at least."""
+        """All of the wanted sizes, with the column ``change``; one table of each kind at least."""
         kinds: tuple[Kind, Kind] = ("appeared", "vanished")
         for kind in kinds:
             wanted = self._wanted(kind)
