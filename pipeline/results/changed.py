@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from bicliq.kernels.machine import available_threads
+from bicliq import kernels
 from bicliq.pipeline.columns import column_of, empty_table, values_of
 from bicliq.pipeline.graphs.bipartite import Int32s
 from bicliq.pipeline.store.biclique_reader import Int64s
@@ -147,7 +147,7 @@ def in_one_alone(before: Run, after: Run, progress: Progress | None = None) -> t
 
 def side_by_side(work: Callable[[T], U], items: Sequence[T]) -> Iterator[U]:
     """Do something with each of some items, on all cores; what comes of it, in order."""
-    with ThreadPoolExecutor(available_threads(), "compare") as pool:
+    with ThreadPoolExecutor(kernels.available_threads(), "compare") as pool:
         yield from pool.map(work, items)
 
 
