@@ -22,7 +22,7 @@ def together(high: Counts, low: Counts) -> Counts:
 
 
 def table_of(found: dict[str, Any]) -> dict[tuple[int, int], int]:
-    """All counts that a search has found, those terms included that the compiled code cannot hold."""
+    """All counts that a search has found, with the terms that the compiled code cannot hold."""
     counts = {(p, q): whole_number_of(number) for p, q, *number in found["table"]}
     of_roots, of_rows, leaves = found["large_terms_of_table"]
     if not (of_roots or of_rows or leaves):

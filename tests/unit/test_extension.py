@@ -194,7 +194,7 @@ def test_a_result_waits() -> None:
     assert best["answers"][0][0] == kernels.top_bicliques(starts, row, n, objective="edges", k=1).groups[0].value
 
 
-# ---- the interpreter's lock -----------------------------------------------------------------------
+# ---- the interpreter's lock ---------------------------------------------------------------------
 
 
 @contextmanager

@@ -56,7 +56,7 @@ nb::dict result(Task<Kernel>& task) {
   found["search_seconds"] = search.search_seconds();
   return found;
 }
-/// What a search that only opens has found: what an answer must be worth, and the roots that are left.
+/// What a search that only opens has found: what an answer must be worth, and the roots left.
 nb::tuple opened(Task<Finding>& task) {
   const Finding& search = task.ended();
   return nb::make_tuple(search.least(), numpy_of(search.roots()));

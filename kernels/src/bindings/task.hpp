@@ -1,9 +1,9 @@
 // task.hpp: a kernel at work, as Python has it.
 //
-// A task holds the arrays that its threads read, for as long as they may read them. Python waits for
-// it without the interpreter's lock, and ends it when an exception comes. What it came to is told by
-// one `result`, which waits: nobody reads what threads still write. To destroy a task ends its
-// threads, and frees what they found, without the lock: they may be waiting for it.
+// A task holds the arrays that its threads read, for as long as they may read them. Python waits
+// for it without the interpreter's lock, and ends it when an exception comes. What it came to is
+// told by one `result`, which waits: nobody reads what threads still write. To destroy a task ends
+// its threads, and frees what they found, without the lock: they may be waiting for it.
 #pragma once
 
 #include "bindings/bindings.hpp"
