@@ -3,7 +3,8 @@
 A finished run says how long each partition took. From these times it is worked out when the last of
 many workers would end, if they took the partitions in the order in which a search hands them out.
 What then limits the speed is the longest partition. So its roots are cut in parts, these in parts
-again (`benchmarks.pieces`), and the parts are timed, again and again: first until the longest piece is a single root, then until it is a single branch below a root.
+again (`benchmarks.pieces`), and the parts are timed, again and again: first until the longest piece
+is a single root, then until it is a single branch below a root.
 """
 
 from __future__ import annotations

@@ -355,7 +355,7 @@ class _State:
         return partial(_search, folder.store.uri, folder.run, number, self.room_for(number), time.time(), placement)
 
     def finish_alone(self, client: Any, number: int, placement: Placement) -> None:
-        """Search a partition whose workers died while nothing else is searched, and note how that ended."""
+        """Search a partition whose workers died, and nothing beside it; note how it ended."""
         tasks = iter([] if self.reached() else [(number, self.task(number, placement))])
         for ended in hand_out(client, lambda: next(tasks, None), self.advance):
             self.finish(replace(ended, error=BicliqError(DEADLY)) if _is_killed(ended.error) else ended)

@@ -47,7 +47,7 @@ PARTITIONS = 3
 
 
 class Deadly(WorkerPlugin):
-    """Takes a worker down when it searches a root that a file names; where there is no file, nothing.
+    """Takes a worker down when it searches a root that a file names; without a file, nothing.
 
     So often as the file says.
     """
