@@ -38,7 +38,7 @@ from tests.real_graphs import COUNTS, DATA
 ROOT = DATA.parents[1]
 SHORT, LONG_RUN = DATA / "UCforum.adj", DATA / "out.edit-nawiki"
 OUTAGE = 20
-"""Seconds without a server, after which a runner of Prefect's own is over: here it asks every second."""
+"""Seconds without a server, after which a runner of Prefect's own is over: it asks every second."""
 
 IN_FULL = pytest.mark.skipif("BICLIQ_FAULTS" not in os.environ, reason="BICLIQ_FAULTS is not set")
 
