@@ -264,7 +264,7 @@ class Watch:
     def _settled(
         self, asked: dict[str, Any]
     ) -> tuple[list[Arrival], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-        """Unknown files, as far as they are settled; the others; what is not meant, and set aside."""
+        """Unknown files that are settled; the others; what is not meant, and what is set aside."""
         first, aside = self._unknown(asked, look(self._place))
         if not first.files:
             return [], (), first.passed_over, aside
