@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import tell
@@ -38,7 +38,8 @@ def rollback(store: Store, run: str, *, reject: bool = False) -> tuple[str, list
     with store.root.claim("update"):
         before = latest_run(store)
         took, takes = (store.run(name).read_record("run.json").get("taken", {}) for name in (before, run))
-        aside, why = Quarantine(store), cast(Why, "rejected" if reject else "rolled back")
+        aside = Quarantine(store)
+        why: Why = "rejected" if reject else "rolled back"
         gone = [(key, entry) for key, entry in took.items() if key not in takes and not entry["deleted"]]
         for key, entry in gone:
             _, size, name = key.split(" ", 2)
