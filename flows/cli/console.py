@@ -484,6 +484,10 @@ def changes_tables(record: Record) -> Group:
     said: list[RenderableType] = []
     if record["unchanged"]:
         said.append(f"the last update changed nothing (all that is in {', '.join(record['unchanged'])} was so already)")
+    if record["left_window"]:
+        said.append(f"{many(record['left_window'], 'row')} left the window")
+    if record["dropped_by_window"]:
+        said.append(f"{many(record['dropped_by_window'], 'row')} came too late for the window")
     for kind, became in (("appeared", "was"), ("vanished", "became")):
         rows, n = record[kind], record[f"n_{kind}"]
         title = f"{many(n, 'group')} {kind} from {record['before']} to {record['after']}; by {record['by']}"
