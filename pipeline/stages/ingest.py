@@ -319,8 +319,9 @@ def _read_by(
     try:
         found = _read_on_host(opened, settings, progress, memory_limit, **how)
     except MemoryError as error:
+        where = "in a run (bicliq run), with" if how.get("in_memory") else "with"
         raise CapacityError(
-            f"{opened.uri}: memory ran out while the table was read ({error or 'MemoryError'}); with a"
+            f"{opened.uri}: memory ran out while the table was read ({str(error) or 'MemoryError'}); {where} a"
             " memory_limit below what there is, its edges are sorted on disk"
         ) from error
     found.summary["backend"] = "cpu" if reason is None else f"cpu: {reason}"
