@@ -1,4 +1,4 @@
-"""Bounds that settings and commands share, and those of the system, apart from what is slow to load."""
+"""Bounds of settings and commands, and of the system, apart from what is slow to load."""
 
 import ctypes
 import sys

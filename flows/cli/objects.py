@@ -1,4 +1,4 @@
-"""Answers as JSON, apart from what draws tables: an error is said also where that cannot be loaded."""
+"""Answers as JSON, apart from what draws tables, so that an error is said without it, too."""
 
 from __future__ import annotations
 

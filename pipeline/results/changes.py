@@ -319,7 +319,7 @@ def changes_between(
 
 
 def _rows_of_windows(before: Run, after: Run) -> dict[str, int | None]:
-    """Rows that left the window of time, and that came too late for it, from one version to another.
+    """Rows that left the window of time, and that came too late for it, between two versions.
 
     None where the one does not descend from the other.
     """
