@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bicliq.flows.cli.commands import Room
 from bicliq.flows.cli.options import Json
-from bicliq.pipeline.settings import Settings
+
+if TYPE_CHECKING:
+    from bicliq.pipeline.settings import Settings
 
 room = Room("Try and measure")
 
