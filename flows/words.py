@@ -143,6 +143,7 @@ def update_in_words(record: dict[str, Any]) -> str:
     moved += f", {record['gone']:,} gone" if record["gone"] else ""
     outside = record["dropped_by_window"]
     moved += f", {many(outside, 'row')} before the window left out" if outside else ""
+    moved += f", {many(record['left_window'], 'row')} left the window" if record["left_window"] else ""
     found = f"{many(record['bicliques'], 'maximal biclique')}, digest {record['digest']}"
     if record["how"] == "full run":
         return f"version {record['version']} of run {record['parent']}: {moved}; {found} ({record['reason']})"
