@@ -17,7 +17,7 @@ void begin(Task<CliqueRun>* at, const Wide& indptr, const Values& indices, u32 l
   settings.bounds.refute = refute;
   const Rows rows = rows_of(indptr, indices);
   new (at) Task<CliqueRun>(keep(indptr, indices), [&] {
-    return std::make_unique<CliqueRun>(Adjacency{rows.start, rows.row, static_cast<u32>(rows.n)}, settings);
+    return std::make_unique<CliqueRun>(rows, settings);
   });
 }
 /// Cliques stand one after the other; each has `size` members.
@@ -45,7 +45,7 @@ nb::dict result(Task<CliqueRun>& task) {
 void begin_projection(Task<Projection>* at, const Wide& indptr, const Values& indices, u32 n_right, bool of_right, u32 min_shared, u32 threads) {
   const Rows rows = rows_of(indptr, indices);
   new (at) Task<Projection>(keep(indptr, indices), [&] {
-    return std::make_unique<Projection>(rows.start, rows.row, static_cast<u32>(rows.n), n_right, of_right, min_shared, threads);
+    return std::make_unique<Projection>(rows, n_right, of_right, min_shared, threads);
   });
 }
 

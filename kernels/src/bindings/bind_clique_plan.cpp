@@ -10,7 +10,7 @@ namespace {
 class Planning {
  public:
   Planning(const Rows& rows, u32 lower_bound) {
-    run_.begin([=] { plan.make({rows.start, rows.row, static_cast<u32>(rows.n)}, lower_bound, Check{&run_}); });
+    run_.begin([=] { plan.make(rows, lower_bound, Check{&run_}); });
   }
   ~Planning() { end(); }
   bool wait(double seconds) { return run_.wait(seconds); }

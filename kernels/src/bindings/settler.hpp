@@ -31,7 +31,7 @@ class Settler {
  public:
   using Vertices = Input<std::int32_t>;
   using Starts = Input<std::int64_t>;
-  Settler(const ChangedGraph& graph, const Remains::Least& least, const GraphVertices& vertices, FoundRows& to, const Starts& row_start,
+  Settler(const ChangedGraph& graph, const Limits& least, const GraphVertices& vertices, FoundRows& to, const Starts& row_start,
           const Vertices& row, const Vertices& left_of, const Vertices& right_of, const Starts& left_start, const Starts& right_start,
           std::int32_t first, std::size_t few)
       : row_start_(row_start), row_(row), left_of_(left_of), right_of_(right_of), left_start_(left_start), right_start_(right_start),

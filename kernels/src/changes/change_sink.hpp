@@ -80,7 +80,7 @@ struct FoundRows {
 class ChangeTask {
  public:
   /// Rows are made where `few` bicliques or more are met.
-  ChangeTask(const ChangedGraph& graph, const Remains::Least& least, const VerticesOfBoth& vertices, const Subgraphs& subgraphs, FoundRows& to,
+  ChangeTask(const ChangedGraph& graph, const Limits& least, const VerticesOfBoth& vertices, const Subgraphs& subgraphs, FoundRows& to,
              std::size_t few)
       : graph(graph), least(least), vertices(vertices), subgraphs(subgraphs), to(to), few_(few) {}
 
@@ -102,7 +102,7 @@ class ChangeTask {
   }
 
   const ChangedGraph& graph;
-  const Remains::Least least;
+  const Limits least;
   const VerticesOfBoth vertices;
   const Subgraphs subgraphs;
   FoundRows& to;

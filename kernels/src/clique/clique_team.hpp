@@ -28,7 +28,7 @@ struct CliqueSeconds {
 
 class CliqueRun {
  public:
-  CliqueRun(Adjacency graph, CliqueSettings settings)
+  CliqueRun(const Rows& graph, CliqueSettings settings)
       : graph_(graph), settings_(settings), incumbent_(settings.lower_bound), around_{incumbent_, settings.bounds, workers_} {
     workers_.begin([this] { run(); });
   }
@@ -152,7 +152,7 @@ class CliqueRun {
     }
   }
 
-  const Adjacency graph_;
+  const Rows graph_;
   const CliqueSettings settings_;
   Incumbent incumbent_;
   Surroundings around_;

@@ -128,7 +128,7 @@ class SideRestorer {
   template <class Check>
   SideRestorer(const Rows& left, u32 n_right, const Check& check)
       : left_({{left.start, left.start + left.n + 1}, {left.row, left.row + left.n_edges()}}, n_right),
-        right_(transposed_in_order(left, n_right, nullptr, left.n, check), static_cast<u32>(left.n)) {}
+        right_(transposed(left, n_right, check), static_cast<u32>(left.n)) {}
 
   /// Memory to work in, one of each thread.
   struct Room {
