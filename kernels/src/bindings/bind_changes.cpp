@@ -15,7 +15,6 @@
 #include <utility>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 namespace {
 
 template <class T>
@@ -413,5 +412,4 @@ void bind_changes(nb::module_& module) {
       .def("take", &take);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -5,7 +5,6 @@
 #include "graphs/projection.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 namespace {
 
 void begin(Task<CliqueRun>* at, const Wide& indptr, const Values& indices, u32 lower_bound, bool all, u32 threads, bool recolour, bool refute) {
@@ -94,5 +93,4 @@ void bind_clique(nb::module_& module) {
   module.attr("NOT_SYMMETRIC") = kNotSymmetric;
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

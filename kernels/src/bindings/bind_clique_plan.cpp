@@ -4,7 +4,6 @@
 #include "clique/clique_plan.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 namespace {
 
 class Planning {
@@ -54,5 +53,4 @@ void bind_clique_plan(nb::module_& module) {
       .def("result", &result);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

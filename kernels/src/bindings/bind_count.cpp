@@ -12,7 +12,6 @@
 #include <optional>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 namespace {
 
 /// (high, middle, low), of 64 bits each; the number is high · 2^128 + middle · 2^64 + low.
@@ -415,5 +414,4 @@ void bind_count(nb::module_& module) {
   module.attr("TREE_WORDS") = kTreeWords;
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

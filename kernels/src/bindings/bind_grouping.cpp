@@ -11,7 +11,6 @@
 #include <optional>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 namespace {
 
 using Written = nb::ndarray<i32, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -81,5 +80,4 @@ void bind_grouping(nb::module_& module) {
   module.def("connect", &connect, "indptr"_a, "indices"_a, "n_right"_a);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -5,7 +5,6 @@
 #include "changes/change_sink.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// The hashes of both sides, and the places of that of the roots, as Python gave them.
 class GraphVertices {
@@ -51,5 +50,4 @@ class Settler {
   ChangeTask task_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -25,7 +25,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// The subgraphs of the changes from `first` on: vertices and changes that their numbers stand for,
 /// where each begins, and where the rows of left numbers do; the last start is where the last one
@@ -330,5 +329,4 @@ class ChangeSink {
   Ids row_list_, column_list_, left_degrees_, right_degrees_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

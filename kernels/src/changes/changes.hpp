@@ -37,7 +37,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// In which order a side is searched, subgraph by subgraph, and which roots find everything.
 struct SearchOrder {
@@ -548,5 +547,4 @@ class Remains {
   Ids some_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

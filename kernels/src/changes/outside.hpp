@@ -26,7 +26,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// Rows nearly all of which are empty: a bit of each says so, since where rows begin takes 64 times
 /// the memory, and is seldom in the cache.
@@ -295,5 +294,4 @@ class Outside {
   bool usable_ = false;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

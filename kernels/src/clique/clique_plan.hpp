@@ -16,7 +16,6 @@
 #include <chrono>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 class CliquePlan {
  public:
@@ -120,5 +119,4 @@ class CliquePlan {
   }
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

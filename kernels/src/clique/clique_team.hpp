@@ -13,7 +13,6 @@
 #include "clique/worker.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 struct CliqueSettings {
   u32 threads = 1;
@@ -166,5 +165,4 @@ class CliqueRun {
   CliqueWorkers workers_;  // last: its threads use all that is above
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

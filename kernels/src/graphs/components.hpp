@@ -17,7 +17,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 class Forest {
  public:
@@ -57,5 +56,4 @@ std::vector<u32> first_of_component(const Rows& rows, u32 n_right, const Check& 
   return found;
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

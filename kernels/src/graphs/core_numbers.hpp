@@ -13,7 +13,6 @@
 #include <numeric>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// The graph in degeneracy order: a vertex is its place in that order, so core numbers never fall.
 struct Cores {
@@ -133,5 +132,4 @@ class Neighbourhood {
   std::vector<u32> local_;  // the number of a place in the list at hand
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -16,7 +16,6 @@
 #include "graphs/csr.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 class Grouping {
  public:
@@ -149,5 +148,4 @@ RootCuts cut_roots(const Rows& roots, std::size_t n_rows, const std::int64_t* ro
   return found;
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

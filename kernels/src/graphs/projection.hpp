@@ -16,7 +16,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 class Projection {
  public:
@@ -133,5 +132,4 @@ class Projection {
   Workers<Nothing> workers_;  // last: its threads use all that is above
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -8,7 +8,6 @@
 #include "graphs/csr.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// Where each ascending row of n begins, and where the last one ends, of the rows of all entries;
 /// nothing where these do not ascend, or one is beyond.
@@ -134,5 +133,4 @@ WeightedRows changed_rows(const Rows& rows, const double* weight, const EdgeChan
   return to;
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -27,7 +27,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// Adjacency lists of a side, and bit sets of the long ones.
 class SideRows {
@@ -154,5 +153,4 @@ class SideRestorer {
   const SideRows left_, right_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq
