@@ -15,7 +15,6 @@
 #include <utility>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 namespace {
 
 template <class T>
@@ -121,8 +120,8 @@ class MetBicliques {
 /// The changes of a graph; threads may share it.
 class ChangeSearch {
  public:
-  ChangeSearch(const Wide& indptr, const Values& indices, u32 n_right, const Wide& fresh_indptr, const Values& fresh, i64 min_left,
-               i64 min_right, i64 min_edges)
+  ChangeSearch(const Wide& indptr, const Values& indices, u32 n_right, const Wide& fresh_indptr, const Values& fresh, u32 min_left,
+               u32 min_right, u64 min_edges)
       : kept_(keep(indptr, indices, fresh_indptr, fresh)), least_{min_left, min_right, min_edges} {
     const Rows all = rows_of(indptr, indices), some = rows_of(fresh_indptr, fresh);
     if (some.n != all.n) throw std::invalid_argument("the new edges are rows of another left side");
@@ -132,7 +131,7 @@ class ChangeSearch {
   std::size_t n_changes() const { return graph_->n_changes(); }
   nb::object costs() const { return numpy_of(without_lock([&] { return graph_->costs(); })); }
   const ChangedGraph& graph() const { return *graph_; }
-  const Remains::Least& least() const { return least_; }
+  const Limits& least() const { return least_; }
 
   /// Of the subgraphs of some changes: indptr and indices; the vertices of both sides, the change
   /// of each left one, and where the vertices of each begin on both sides; order and roots of both.
@@ -220,7 +219,7 @@ class ChangeSearch {
   }
 
   const Kept kept_;  // as long as the graph looks at it
-  const Remains::Least least_;
+  const Limits least_;
   std::unique_ptr<const ChangedGraph> graph_;
 };
 
@@ -413,5 +412,4 @@ void bind_changes(nb::module_& module) {
       .def("take", &take);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

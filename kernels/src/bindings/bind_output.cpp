@@ -6,7 +6,6 @@
 #include "output/stored_row_group.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 namespace {
 
 /// The first place of `offsets` that is before its predecessor or beyond the ids tells of a batch
@@ -205,5 +204,4 @@ void bind_output(nb::module_& module) {
   module.def("has_library", &has_library, "codec"_a);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -16,7 +16,6 @@
 namespace nb = nanobind;
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 using namespace nb::literals;
 
@@ -71,5 +70,4 @@ void bind_clique_plan(nb::module_& module);
 void bind_output(nb::module_& module);
 void bind_sets(nb::module_& module);
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

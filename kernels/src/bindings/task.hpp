@@ -15,7 +15,6 @@
 #include <utility>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// What Python gave, held.
 using Kept = std::shared_ptr<const void>;
@@ -107,5 +106,4 @@ auto* begin_pass(Kept kept, Make make) {
   return new Task<Kernel>(std::move(kept), [&] { return std::make_unique<Kernel>(make); });
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq
