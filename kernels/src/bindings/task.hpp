@@ -29,13 +29,7 @@ class Task {
  public:
   /// `make` returns the kernel, which begins at once.
   template <class Make>
-  Task(Kept kept, Make make) : kept_(std::move(kept)), kernel_(without_lock(std::move(make))) {}
-  ~Task() {
-    const nb::gil_scoped_release release;
-    kernel_.reset();
-  }
-  Task(const Task&) = delete;
-  Task& operator=(const Task&) = delete;
+  Task(Kept kept, Make make) : kept_(std::move(kept)), kernel_(std::move(make)) {}
 
   /// Waits at most so long; true when the kernel has ended. Rethrows what ended it.
   bool wait(double seconds) {
@@ -63,7 +57,7 @@ class Task {
 
   const Kept kept_;
   bool is_stopped_ = false;
-  std::unique_ptr<Kernel> kernel_;
+  const Apart<Kernel> kernel_;  // its threads end before what they read goes
 };
 
 template <class Kernel>
