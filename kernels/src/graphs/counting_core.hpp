@@ -1,8 +1,8 @@
 // counting_core.hpp: the part of a bipartite graph that can hold a (p,q)-biclique, ready for
 // counting on either side.
 //
-// A left vertex needs q neighbours and a right vertex p; whoever has fewer leaves (peeling.hpp), until
-// a pass removes less than a fiftieth of the edges (the rest is harmless: fewer vertices is a
+// A left vertex needs q neighbours and a right vertex p; whoever has fewer leaves (peeling.hpp),
+// until a pass removes less than a fiftieth of the edges (the rest is harmless: fewer vertices is a
 // matter of speed, not of exactness). Then both sides are numbered by ascending degree, unless the
 // order of a side is prescribed, and both adjacencies are gathered. Either side can then hold the
 // roots without further work. Time O(edges) a pass, memory 8 bytes an edge.

@@ -5,8 +5,8 @@
 // the left side, and the least degrees of both sides. Method: passes over the rows that are left,
 // each of which drops edges to right vertices that have too few, and rows that then have too few
 // themselves, whose edges count no more from that moment on; until a pass drops nothing, or little.
-// Cost: the edges that are left, a pass, and 8 bytes a vertex. Papers: Batagelj and Zaversnik, An O(m)
-// algorithm for cores decomposition of networks, 2003 (by one vertex at a time); Ding et al.,
+// Cost: the edges that are left, a pass, and 8 bytes a vertex. Papers: Batagelj and Zaversnik, An
+// O(m) algorithm for cores decomposition of networks, 2003 (by one vertex at a time); Ding et al.,
 // Efficient fault-tolerant group recommendation using alpha-beta-core, 2017.
 #pragma once
 
