@@ -49,7 +49,7 @@ auto* transpose(const Wide& indptr, const Values& indices, std::size_t n_right, 
 /// A core, written over the rows of its graph.
 auto* peel_rows(const Wide& indptr, const Written& indices, u32 n_right, i64 least_left, i64 least_right) {
   const Rows rows = rows_of(indptr, indices);
-  return begin_pass(keep(indptr, indices), [=, to = indices.data()](const Check& check) { return peel(rows, to, n_right, least_left, least_right, 0, check); });
+  return begin_pass(keep(indptr, indices), [=, to = indices.data()](const Check& check) { return peel(rows, to, n_right, least_left, least_right, check); });
 }
 auto* count_two_steps(const Wide& indptr, const Values& indices, u32 n_right) {
   const Rows rows = rows_of(indptr, indices);

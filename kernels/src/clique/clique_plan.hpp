@@ -78,7 +78,9 @@ class CliquePlan {
   template <class Check>
   void sort_later(const Check& check) {
     const u32 n = cores.n();
-    const auto earlier = gathered<u64, u32>(n, [&](const auto& tell) {
+    std::vector<u32> degree(n, 0);
+    for (u64 e = cores.start[first_root]; e < cores.later.size(); ++e) ++degree[cores.later[e]];
+    const auto earlier = gathered<u64, u32>(n, [&](usize p) { return degree[p]; }, [&](const auto& tell) {
       each_vertex(n - first_root, check, [&](u32 v) {
         const u32 p = first_root + v;
         for (u64 e = cores.start[p]; e < cores.start[p + 1]; ++e) tell(cores.later[e], p);

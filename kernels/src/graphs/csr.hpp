@@ -52,29 +52,39 @@ struct Csr {
 };
 using OwnRows = Csr<std::int64_t, std::int32_t>;
 
-/// Rows of n keys: `each(f)` tells all entries as f(key, entry), the same ones each time, and a row
-/// has its own in their order.
-template <class Start, class Id, class Each>
-Csr<Start, Id> gathered(std::size_t n, const Each& each) {
+/// Rows of n keys, of which each has `degree(key)` entries: `each(f)` tells them as f(key, entry),
+/// and a row has its own in their order.
+template <class Start, class Id, class Degree, class Each>
+Csr<Start, Id> gathered(std::size_t n, const Degree& degree, const Each& each) {
   Csr<Start, Id> to{std::vector<Start>(n + 1, 0), {}};
-  each([&](u32 key, Id) { ++to.start[std::size_t{key} + 1]; });
-  for (std::size_t key = 0; key < n; ++key) to.start[key + 1] += to.start[key];
-  to.row.resize(static_cast<std::size_t>(to.start[n]));
-  {
-    Scatter scatter(to.start.data(), n, to.row.data(), to.row.size());
-    each([&](u32 key, Id entry) { scatter.add(key, entry); });
-  }
-  // A row begins where the one before it ends: starts were the places to write at, and moved on.
-  for (std::size_t key = n; key > 0; --key) to.start[key] = to.start[key - 1];
-  to.start[0] = 0;
+  Start end = 0;
+  for (std::size_t key = 0; key < n; ++key) to.start[key + 1] = end, end += static_cast<Start>(degree(key));
+  to.row.resize(static_cast<std::size_t>(end));
+  Scatter scatter(to.start.data() + 1, n, to.row.data(), to.row.size());  // which moves each start on to its row's end
+  each([&](u32 key, Id entry) { scatter.add(key, entry); });
   return to;
+}
+
+inline std::vector<u32> degrees(const Rows& rows) {
+  std::vector<u32> degree(rows.n);
+  for (std::size_t v = 0; v < rows.n; ++v) degree[v] = rows.degree(static_cast<u32>(v));
+  return degree;
+}
+/// Those of the n vertices of the other side.
+template <class Check>
+std::vector<u32> other_degrees(const Rows& rows, std::size_t n, const Check& check) {
+  std::vector<u32> degree(n, 0);
+  each_edge(rows.n_edges(), check, [&](u64 e) { ++degree[static_cast<u32>(rows.row[e])]; });
+  return degree;
 }
 
 /// Rows of the n vertices of the other side; `wanted(x)` says whose are made, all others are empty.
 /// `check` is called now and then, and may end it by an exception.
 template <class Wanted, class Check>
 OwnRows transposed(const Rows& rows, std::size_t n, const Wanted& wanted, const Check& check) {
-  return gathered<std::int64_t, std::int32_t>(n, [&](const auto& tell) {
+  const std::vector<u32> degree = other_degrees(rows, n, check);
+  const auto of = [&](std::size_t x) { return wanted(static_cast<std::int32_t>(x)) ? degree[x] : 0; };
+  return gathered<std::int64_t, std::int32_t>(n, of, [&](const auto& tell) {
     each_vertex(static_cast<u32>(rows.size()), check, [&](u32 u) {
       for (std::int32_t x : rows[static_cast<std::int32_t>(u)])
         if (wanted(x)) tell(static_cast<u32>(x), static_cast<std::int32_t>(u));
@@ -88,11 +98,14 @@ OwnRows transposed(const Rows& rows, std::size_t n, const Check& check) {
 /// The same, whose entries are the places of rows in an order. A row that is not in it is left out.
 template <class Check>
 OwnRows transposed_in_order(const Rows& rows, std::size_t n, const std::int32_t* order, std::size_t n_order, const Check& check) {
-  return gathered<std::int64_t, std::int32_t>(n, [&](const auto& tell) {
+  const auto each = [&](const auto& tell) {
     each_vertex(static_cast<u32>(n_order), check, [&](u32 i) {
       for (std::int32_t x : rows[order[i]]) tell(static_cast<u32>(x), static_cast<std::int32_t>(i));
     });
-  });
+  };
+  std::vector<u32> degree(n, 0);
+  each([&](u32 x, std::int32_t) { ++degree[x]; });
+  return gathered<std::int64_t, std::int32_t>(n, [&](std::size_t x) { return degree[x]; }, each);
 }
 
 /// Vertices in ascending order of degree, ties by number (a counting sort).
@@ -104,18 +117,6 @@ inline std::vector<u32> ascending_degree(const std::vector<u32>& degree) {
   for (std::size_t d = 1; d < place.size(); ++d) place[d] += place[d - 1];
   for (u32 v = 0; v < degree.size(); ++v) order[place[degree[v]]++] = v;
   return order;
-}
-inline std::vector<u32> degrees(const Rows& rows) {
-  std::vector<u32> degree(rows.n);
-  for (std::size_t v = 0; v < rows.n; ++v) degree[v] = rows.degree(static_cast<u32>(v));
-  return degree;
-}
-/// Those of the n vertices of the other side.
-template <class Check>
-std::vector<u32> other_degrees(const Rows& rows, std::size_t n, const Check& check) {
-  std::vector<u32> degree(n, 0);
-  each_edge(rows.n_edges(), check, [&](u64 e) { ++degree[static_cast<u32>(rows.row[e])]; });
-  return degree;
 }
 
 }  // namespace bicliq

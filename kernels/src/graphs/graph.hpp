@@ -67,7 +67,8 @@ Graph prepare(const std::int64_t* indptr, const std::int32_t* indices, std::uint
     });
   }
 
-  auto rows = gathered<std::uint64_t, std::uint32_t>(g.n_rows, [&](const auto& tell) {
+  degree = columns_are_left ? other_degrees(left, n_right, check) : degrees(left);
+  auto rows = gathered<u64, u32>(g.n_rows, [&](std::size_t r) { return degree[r]; }, [&](const auto& tell) {
     each_vertex(g.n_columns, check, [&](std::uint32_t c) {
       for (std::uint64_t e = g.column_start[c]; e < g.column_start[c + 1]; ++e) tell(g.column_rows[e], c);
     });

@@ -4,7 +4,7 @@
 // What it does: writes the rows of a core, over those of the graph or elsewhere. Input: rows of
 // the left side, and the least degrees of both sides. Method: passes over the rows that are left,
 // each of which drops edges to right vertices that have too few, and rows that then have too few
-// themselves, whose edges count no more from that moment on; until a pass drops nothing, or little.
+// themselves, whose edges count no more from that moment on; until a pass drops nothing.
 // Cost: the edges that are left, a pass, and 8 bytes a vertex. Papers: Batagelj and Zaversnik, An
 // O(m) algorithm for cores decomposition of networks, 2003 (by one vertex at a time); Ding et al.,
 // Efficient fault-tolerant group recommendation using alpha-beta-core, 2017.
@@ -19,11 +19,10 @@ struct Peeled {
   std::int64_t rounds = 0;          // passes that dropped something
 };
 
-/// Passes go on while they drop more than a `part`th of the edges, or anything, if that is 0; `to`
-/// has room for all edges, and may be where they are. `check` is called now and then, and may end
-/// it by an exception.
+/// `to` has room for all edges, and may be where they are. `check` is called now and then, and may
+/// end it by an exception.
 template <class Check>
-Peeled peel(const Rows& rows, std::int32_t* to, std::size_t n_right, std::int64_t least_left, std::int64_t least_right, std::int64_t part, const Check& check) {
+Peeled peel(const Rows& rows, std::int32_t* to, std::size_t n_right, std::int64_t least_left, std::int64_t least_right, const Check& check) {
   Peeled found{std::vector<std::int64_t>(rows.start, rows.start + rows.n + 1), 0};
   std::vector<u32> degree = other_degrees(rows, n_right, check);
   const std::int32_t* row = rows.row;
@@ -42,8 +41,8 @@ Peeled peel(const Rows& rows, std::int32_t* to, std::size_t n_right, std::int64_
       }
       found.start[u + std::size_t{1}] = end;
     });
-    found.rounds += end < begin;
-    again = begin - end > (part ? end / part : 0);
+    again = end < begin;
+    found.rounds += again;
   }
   return found;
 }

@@ -52,12 +52,15 @@ class Projection {
       rows_ = own_.view();
     }
     n_ = static_cast<u32>(rows_.n);
-    members_ = gathered<i64, u32>(n_other, [&](const auto& tell) {
+    const auto each = [&](const auto& tell) {
       each_vertex(n_, check, [&](u32 u) {
         if (!takes_part(u)) return;
         for (i32 w : rows_[static_cast<i32>(u)]) tell(static_cast<u32>(w), u);
       });
-    });
+    };
+    std::vector<u32> degree(n_other, 0);
+    each([&](u32 w, u32) { ++degree[w]; });
+    members_ = gathered<i64, u32>(n_other, [&](usize w) { return degree[w]; }, each);
     later_.resize((usize{n_} + kChunk - 1) / kChunk);
     workers_.search(threads, later_.size(), [this](u32) { work(); });
     assemble();
