@@ -60,8 +60,10 @@ Csr<Start, Id> gathered(std::size_t n, const Degree& degree, const Each& each) {
   Start end = 0;
   for (std::size_t key = 0; key < n; ++key) to.start[key + 1] = end, end += static_cast<Start>(degree(key));
   to.row.resize(static_cast<std::size_t>(end));
-  Scatter scatter(to.start.data() + 1, n, to.row.data(), to.row.size());  // which moves each start on to its row's end
-  each([&](u32 key, Id entry) { scatter.add(key, entry); });
+  {
+    Scatter scatter(to.start.data() + 1, n, to.row.data(), to.row.size());  // moves each start on to its row's end
+    each([&](u32 key, Id entry) { scatter.add(key, entry); });
+  }
   return to;
 }
 
