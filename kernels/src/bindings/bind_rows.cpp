@@ -7,7 +7,6 @@
 #include <optional>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 namespace {
 
 /// Where each ascending row of n begins, and where the last one ends, of the rows of all entries;
@@ -60,5 +59,4 @@ void bind_rows(nb::module_& module) {
              "n_left"_a);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

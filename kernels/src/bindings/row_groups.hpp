@@ -13,7 +13,6 @@
 #include <memory>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// Terms of the left and of the right vertices; objectives that sizes tell need none.
 using SideTerms = std::optional<std::pair<Input<i64>, Input<i64>>>;
@@ -112,5 +111,4 @@ inline nb::object python_of(const std::shared_ptr<RowGroup>& group) {
   return nb::make_tuple(group->n_rows, nb::cast(Raw(bytes, {group->bytes.size()}, owner)), columns, sizes.left, sizes.right, sizes.largest);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -16,7 +16,6 @@
 #include "lanes/lanes.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 class NodeBounds {
  public:
@@ -83,5 +82,4 @@ class NodeBounds {
   }
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq
