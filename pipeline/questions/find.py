@@ -294,7 +294,7 @@ def _find(
         options["left_weights"] = part.weights("left", asked.left_weights)
         options["right_weights"] = part.weights("right", asked.right_weights)
     if asked.by == "surprise":  # degrees are those of the whole table
-        options |= {"left_degrees": graph.left_degrees, "right_degrees": graph.right_degrees, "n_edges": graph.n_edges}
+        options |= {"left_degrees": graph.left_degrees, "right_degrees": graph.right_degrees}
     searched = part.edges()
     if asked.weighs_edges:
         options["edge_weights"] = part.edge_weights()

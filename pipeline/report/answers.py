@@ -36,7 +36,7 @@ VALUES = {
     "vertices": "left vertices and right vertices together",
     "balanced": "vertices of the smaller side",
     "weight": "the weights of its members, or of its edges",
-    "surprise": "how unlikely it is where edges fall by degree, in nats",
+    "surprise": "how far it is beyond what chance gives in a table of these degrees, in nats",
 }
 """What each objective measures."""
 

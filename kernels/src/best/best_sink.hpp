@@ -139,10 +139,10 @@ class BestSink {
     for (u32 i = 0; i < n; ++i)
       terms_.push_back(std::max<i64>(scores_.row_terms[rows[i]] + scores_.best_column_from[root], 0));
     if (most_rows < n) std::nth_element(terms_.begin(), terms_.begin() + most_rows, terms_.end(), std::greater<i64>());
-    i64 a_column = 0;  // no column adds more
+    i64 a_column = -scores_.column_charge;  // no column adds more
     for (u32 i = 0; i < most_rows; ++i) a_column += terms_[i];
-    if (!a_column) return ~0u;
-    return static_cast<u32>(std::clamp<i64>((least - 1) / a_column + 1, scores_.sizes.min_columns, ~0u));
+    if (a_column <= 0) return ~0u;
+    return static_cast<u32>(std::clamp<i64>((least + scores_.row_charge - 1) / a_column + 1, scores_.sizes.min_columns, ~0u));
   }
 
   /// Bounds a narrow node, and drops the candidates that are in no answer below it; `end` of them
@@ -197,8 +197,11 @@ class BestSink {
   }
 
  private:
-  void offer(i64 value, const u32* rows, u32 n_rows, const u32* columns, u32 n_columns) {
-    best_.offer(numbers_.answer(value, rows, n_rows, columns, n_columns));
+  /// Offers what reaches `bound`: its value, or by surprise more.
+  void offer(i64 bound, const u32* rows, u32 n_rows, const u32* columns, u32 n_columns) {
+    Answer answer = numbers_.answer(bound, rows, n_rows, columns, n_columns);
+    if (scores_.exact) answer.value = scores_.exact->surprise(answer.left, answer.right);
+    if (answer.value >= best_.least()) best_.offer(std::move(answer));
   }
 
   /// Prepares the bound of a node over some rows of the subtree.
@@ -215,13 +218,18 @@ class BestSink {
   /// Sums of the best 0, 1, … rows. A column counts with its term, but never makes an answer worse
   /// than it would be without it: the least mean of so many rows is that of all.
   void sum_prefixes(const i64* terms, u32 n) {
-    prefix_.assign(1, 0);
+    prefix_.assign(1, -scores_.column_charge);
     for (u32 i = 0; i < n; ++i) prefix_.push_back(prefix_.back() + terms[i]);
     floor_ = 0;
-    if (scores_.objective == Objective::surprise && n) {
-      const i64 sum = prefix_[n], size = static_cast<i64>(n);
-      floor_ = -(sum / size - (sum % size < 0));  // minus the mean, rounded down
-    }
+    if (scores_.objective != Objective::surprise || !n) return;
+    floor_ = -mean(n);
+    if (scores_.column_charge)  // then the mean need not fall
+      for (u32 s = std::max(rows_needed_, 1u); s < n; ++s) floor_ = std::max(floor_, -mean(s));
+  }
+  /// Of the best s rows' terms, less the charge of a column; rounded down.
+  i64 mean(u32 s) const {
+    const i64 sum = prefix_[s], size = static_cast<i64>(s);
+    return sum / size - (sum % size < 0);
   }
   void add(u32 count, u32 column) {
     ++n_at_[count];
@@ -240,7 +248,7 @@ class BestSink {
       sum_at_[s] = 0;
       if (columns == n_members || s < rows_needed_ || s > scores_.sizes.max_rows) continue;
       if (columns < scores_.sizes.min_columns || s * columns < scores_.sizes.min_edges) continue;
-      if (scores_.most(s, columns, scores_.by_size() ? 0 : prefix_[s], column_sum) >= least) fewest = s;
+      if (scores_.most(s, columns, scores_.by_size() ? 0 : prefix_[s], column_sum) - Worth::cost(scores_.row_cost, s) >= least) fewest = s;
     }
     return n_members >= scores_.sizes.max_columns ? 0 : fewest;
   }

@@ -1,5 +1,5 @@
 // bind_finding.cpp: the best maximal bicliques for Python, by an objective or by weights of edges.
-#include "bindings/bindings.hpp"
+#include "bindings/row_groups.hpp"
 #include "best/edge_finding.hpp"
 #include "best/finding.hpp"
 #include "graphs/path_sample.hpp"
@@ -52,17 +52,27 @@ class Session {
   std::unique_ptr<Run> run_;
 };
 
+using Covered = std::vector<std::pair<std::vector<i32>, std::vector<i32>>>;
+
 class FindSession : public Session<Finding> {
  public:
+  /// `terms` of weight: of both sides alone; of surprise all that it is made of.
   FindSession(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, bool columns_are_left, int objective,
-              u64 k, i64 least, const Input<std::int64_t>& left_terms, const Input<std::int64_t>& right_terms, u32 min_left,
-              u32 min_right, u64 min_edges, u32 max_left, u32 max_right, u32 threads, bool only_opens)
-      : Session(indptr, indices, left_terms) {
+              u64 k, i64 least, const SurpriseArrays& terms, const Covered& covered, u32 min_left, u32 min_right, u64 min_edges, u32 max_left, u32 max_right,
+              u32 threads, bool only_opens)
+      : Session(indptr, indices, std::get<0>(terms)), terms_(terms) {
+    const auto& [left, right, left_costs, right_costs, correction, lowest, shift] = terms_;
+    const Correction corrects{correction.data(), lowest, static_cast<u32>(correction.size()), shift};
     FindRequest request{indptr_.data(), indices_.data(), n_left(), n_right, columns_are_left,
-                        copy_of(left_terms), copy_of(right_terms), k, least, threads, only_opens};
+                        {copy_of(left), copy_of(right), copy_of(left_costs), copy_of(right_costs), corrects, covered},
+                        k, least, threads, only_opens};
     run_ = std::make_unique<Finding>(std::move(request), static_cast<Objective>(objective),
                                      sizes_of(columns_are_left, min_left, min_right, min_edges, max_left, max_right));
   }
+  ~FindSession() { run_.reset(); }  // its threads read the terms
+
+ private:
+  const SurpriseArrays terms_;
 };
 
 class EdgeFindSession : public Session<EdgeFinding> {
@@ -121,8 +131,8 @@ void bind_finding(nb::module_& module) {
       .def("crowded", &Paths::crowded);
   define<FindSession>(
       nb::class_<FindSession>(module, "FindSession")
-          .def(nb::init<const Input<std::int64_t>&, const Input<std::int32_t>&, u32, bool, int, u64, i64, const Input<std::int64_t>&,
-                        const Input<std::int64_t>&, u32, u32, u64, u32, u32, u32, bool>())
+          .def(nb::init<const Input<std::int64_t>&, const Input<std::int32_t>&, u32, bool, int, u64, i64, const SurpriseArrays&, const Covered&, u32, u32, u64, u32, u32,
+                        u32, bool>())
           .def_prop_ro("least", [](const FindSession& s) { return s.run().least(); })
           .def_prop_ro("open_roots", [](const FindSession& s) { return numpy_of(s.run().roots()); }));
   define<EdgeFindSession>(nb::class_<EdgeFindSession>(module, "EdgeFindSession")
