@@ -49,7 +49,7 @@ struct FindRequest {
 class Finding {
  public:
   Finding(FindRequest request, Objective objective, const Sizes& sizes)
-      : request_(std::move(request)), scores_{{objective, sizes, 0}, {}, {}, {}},
+      : request_(std::move(request)), scores_{{objective, sizes, 0}, {}, {}, {}, {}, {}},
         best_(request_.k, request_.least > 0 ? scores_.least(request_.least) : request_.least) {
     set_costs(scores_, request_.columns_are_left);
     crew_.begin([this] { run(); });
@@ -158,7 +158,7 @@ class Finding {
     roots_ = by_column.all();
     std::iota(roots_.begin(), roots_.end(), 0u);
     if (best_.least() == INT64_MIN) return;
-    Scores scores{{scores_.objective, scores_.sizes, 0}, row_terms(), {}, {}};
+    Scores scores{{scores_.objective, scores_.sizes, 0}, row_terms(), {}, {}, {}, {}};
     if (!scores_.by_size()) {
       for (u32 v : by_column.all()) scores.column_terms.push_back(column_terms()[v]);
     }
@@ -243,7 +243,11 @@ class Finding {
       return bounds_.columns_needed(scores_, best_.least(), fewest, most, most_columns);
     };
     const auto open = [&](const Sizes& sizes) { return open_range(cores, sizes); };
-    bicliq::search_by_rows(sides(cores), scores_.sizes, best_, needed, open, [this] { search(); });
+    const auto search = [this] { this->search(); };
+    if (scores_.objective == Objective::surprise)
+      search_from_few_rows(sides(cores), scores_.sizes, best_, needed, open, search);
+    else
+      bicliq::search_by_rows(sides(cores), scores_.sizes, best_, needed, open, search);
   }
   bool open_range(CoreParts& cores, const Sizes& sizes) {
     crew_.check();
@@ -297,7 +301,8 @@ class Finding {
   void climb_far() {
     const Stage& s = stage_;
     BestSink sink(s.scores, s.numbers, s.most_rows, best_);
-    climb_where_promising(s.graph, s.scores.sizes, sink, s.order, s.bounds, best_.least(), [this] { crew_.check(); });
+    climb_where_promising(s.graph, s.scores.sizes, sink, s.order, s.bounds, best_.least(), scores_.objective == Objective::surprise,
+                          [this] { crew_.check(); });
   }
   void search() {
     crew_.check();

@@ -56,6 +56,7 @@ struct VertexTerms {
 
 struct Scores : Worth {
   std::vector<i64> row_terms, column_terms;  // of weight and surprise
+  std::vector<i64> own_row_terms, own_column_terms;  // of surprise: before they were raised
   std::vector<i64> best_column_from;         // the best term of a column from each one on
   const VertexTerms* exact = nullptr;  // of surprise: what values are reckoned from, where sums of terms are bounds
 
@@ -71,7 +72,7 @@ struct Scores : Worth {
   /// a graph, with the rows of each column.
   template <class Lists>
   void raise_terms(const Lists& lists, const Correction& correction) {
-    const std::vector<i64> own_row_terms = row_terms;
+    own_row_terms = row_terms, own_column_terms = column_terms;
     const i64 popular = correction(0) / 2;  // a chance of 0.3
     for (u32 v = 0; v < lists.n_columns(); ++v) {
       i64 most = 0, sum = 0, n = 0;
