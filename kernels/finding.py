@@ -258,14 +258,12 @@ def top_bicliques(
             step, graph, _Cover(starts, columns), wanted, max(least, 1), chosen, workers, time_limit, progress
         )
     if edge_weights is not None or diverse:
-        session = extension.EdgeFindSession(
+        task: Any = extension.EdgeFinding(
             *csr, weights, bool(diverse), wanted, max(least, 1) if diverse else least, *sizes, workers
         )
     else:
-        by = OBJECTIVES.index(objective)
-        session = extension.FindSession(
-            *csr, by, wanted, least, _of_kept(graph, terms).arrays, [], *sizes, workers, False
-        )
+        by = extension.Objective[objective]
+        task = extension.Finding(*csr, by, wanted, least, _of_kept(graph, terms).arrays, [], *sizes, workers)
 
     def groups_of(answers: list[Any]) -> list[Group]:
         return [
@@ -276,22 +274,23 @@ def top_bicliques(
     cover = _Cover(starts, columns)
 
     def tell(callback: Callable[[FindProgress], Any]) -> None:
-        found = groups_of(session.so_far(len(cover.groups)))
+        found = groups_of(task.so_far(len(cover.groups)))
         if diverse:
             cover.add(found)
-        callback(FindProgress(list(cover.groups) if diverse else found, session.roots_done, session.n_roots))
+        callback(FindProgress(list(cover.groups) if diverse else found, task.roots_done, task.n_roots))
 
-    wait_for(session, None if progress is None else partial(tell, progress), time_limit=time_limit)
-    groups = groups_of(session.answers())
+    wait_for(task, None if progress is None else partial(tell, progress), time_limit=time_limit)
+    told = task.result()
+    groups = groups_of(told["answers"])
     if diverse:
         cover.add(groups[len(cover.groups) :])
     return FindResult(
         groups=cover.groups if diverse else groups,
-        proven=session.proven,
+        proven=told["proven"],
         side=chosen,
-        nodes=session.nodes,
-        roots=session.roots,
-        seconds={"prepare": session.prepare_seconds, "search": session.search_seconds},
+        nodes=told["nodes"],
+        roots=told["roots"],
+        seconds={"prepare": told["prepare_seconds"], "search": told["search_seconds"]},
         threads=workers,
         backend=f"cpu-{extension.isa}",
     )
@@ -301,8 +300,8 @@ def _step(
     csr: tuple[Any, ...], terms: SurpriseTerms, sizes: list[int], threads: int, covered: list[Any], least: int
 ) -> Any:
     """Start the search for the most surprising biclique besides what is covered."""
-    by = OBJECTIVES.index("surprise")
-    return load_extension().FindSession(*csr, by, 1, least, terms.arrays, covered, *sizes, threads, False)
+    extension = load_extension()
+    return extension.Finding(*csr, extension.Objective.surprise, 1, least, terms.arrays, covered, *sizes, threads)
 
 
 def _surprising_cover(
@@ -320,22 +319,20 @@ def _surprising_cover(
     started, covered, proven, nodes, roots = time.monotonic(), [], True, 0, 0
     seconds = {"prepare": 0.0, "search": 0.0}
     while proven and len(covered) < k:
-        session = step(covered, least)
+        task = step(covered, least)
 
-        def tell(running: Any = session) -> None:
+        def tell(running: Any = task) -> None:
             if progress is not None:
                 progress(FindProgress(list(cover.groups), running.roots_done, running.n_roots))
 
         left = None if time_limit is None else max(time_limit - (time.monotonic() - started), 0.0)
-        wait_for(session, tell, time_limit=left)
-        proven, nodes, roots = session.proven, nodes + session.nodes, roots + session.roots
-        seconds = {
-            "prepare": seconds["prepare"] + session.prepare_seconds,
-            "search": seconds["search"] + session.search_seconds,
-        }
-        if not proven or not session.answers():  # a step is exact, or none
+        wait_for(task, tell, time_limit=left)
+        told = task.result()
+        proven, nodes, roots = told["proven"], nodes + told["nodes"], roots + told["roots"]
+        seconds = {name: spent + told[f"{name}_seconds"] for name, spent in seconds.items()}
+        if not told["answers"]:
             break
-        ((value, left_members, right_members),) = session.answers()
+        ((value, left_members, right_members),) = told["answers"]
         covered.append((left_members.tolist(), right_members.tolist()))
         members = _numbers(graph.left, left_members), _numbers(graph.right, right_members)
         cover.add([Group(*members, value * SURPRISE_UNIT)])
@@ -383,10 +380,9 @@ def _on_gpu(
     n_left, n_right = len(graph.indptr) - 1, graph.n_right
     chosen = chosen_side(side, graph, Backend.CUDA)
     csr, of_graph = (graph.indptr, graph.indices, n_right), _of_kept(graph, terms)
-    by, only_opens = OBJECTIVES.index(objective), True
-    opening = load_extension().FindSession(
-        *csr, chosen == "left", by, k, least, of_graph.arrays, [], *sizes, 1, only_opens
-    )
+    extension, only_opens = load_extension(), True
+    by = extension.Objective[objective]
+    opening = extension.Finding(*csr, chosen == "left", by, k, least, of_graph.arrays, [], *sizes, 1, only_opens)
     ids, no_hashes = [np.arange(n, dtype=np.int32) for n in (n_left, n_right)], np.zeros(0, np.uint64)
     request = EnumerationRequest(
         *csr, side=chosen, roots=None, left_ids=ids[0], right_ids=ids[1], left_hashes=no_hashes, right_hashes=no_hashes,

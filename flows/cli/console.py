@@ -122,18 +122,28 @@ def observed(quiet: bool) -> Iterator[Observer]:
 
 
 @contextmanager
-def finding(quiet: bool) -> Iterator[Callable[[Reached], None] | None]:
-    """Whom a search for the best groups tells how far it is: on a terminal, a progress bar."""
+def steps(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
+    """Whom long work tells what it does, and how far it is: on a terminal, a progress bar."""
     if quiet or not err.is_terminal or shown_as_json():
         yield None
         return
     columns = SpinnerColumn(), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=err, transient=True) as progress:
         task = progress.add_task("start", total=None)
+        yield lambda words, done, total: progress.update(task, total=total, completed=done, description=words)
+
+
+@contextmanager
+def finding(quiet: bool) -> Iterator[Callable[[Reached], None] | None]:
+    """Whom a search for the best groups tells how far it is: on a terminal, a progress bar."""
+    with steps(quiet) as told:
+        if told is None:
+            yield None
+            return
 
         def tell(state: Reached) -> None:
             share, words = how_far(state)
-            progress.update(task, total=1, completed=share, description=words)
+            told(words, round(share * 1000), 1000)
 
         yield tell
 

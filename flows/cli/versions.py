@@ -166,12 +166,13 @@ def diff(
     from bicliq.pipeline.store.results import open_run
 
     choice = Choice(min_left, max_left, min_right, max_right, min_edges, max_edges)
-    changes = changes_between(open_run(settings.store, after), before, choice)
     files = {"left": left_weights, "right": right_weights}
     weights = {side: read_weights(file) for side, file in files.items() if file is not None}
-    record = {"store": settings.store, "by": by, **changes.record(limit, by, weights)}
-    if out is not None:
-        record["out"], record["rows"] = out, changes.write(out, overwrite=overwrite)
+    with console.steps(json) as progress:
+        changes = changes_between(open_run(settings.store, after), before, choice, progress)
+        record = {"store": settings.store, "by": by, **changes.record(limit, by, weights)}
+        if out is not None:
+            record["out"], record["rows"] = out, changes.write(out, overwrite=overwrite)
     console.answer(record, json, console.changes_tables)
 
 

@@ -115,5 +115,5 @@ def row_blocks(graph: BipartiteGraph) -> Iterator[slice]:
     """Cut the left vertices in slices of about `BLOCK` edges; a single vertex may have more."""
     xp = library_of(graph.indptr)
     bounds = to_host(xp.searchsorted(graph.indptr, xp.arange(0, graph.n_edges, BLOCK), side="left"))
-    for start, stop in itertools.pairwise(np.unique([*bounds.tolist(), graph.n_left])):
-        yield slice(int(start), int(stop))
+    for start, stop in itertools.pairwise(sorted({*bounds.tolist(), graph.n_left})):
+        yield slice(start, stop)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -14,23 +15,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bicliq.pipeline.columns import column_of, empty_table, values_of, words_column
+from bicliq.pipeline.columns import empty_table, values_of, words_column
 from bicliq.pipeline.errors import InputError, StorageError
 from bicliq.pipeline.extras import file_system
 from bicliq.pipeline.graphs.bipartite import Int32s
+from bicliq.pipeline.results.changed import Changed, Held, Progress, in_one_alone
 from bicliq.pipeline.results.counterparts import counterparts
 from bicliq.pipeline.store.biclique_reader import Int64s
 from bicliq.pipeline.store.bicliques import SCHEMA
 from bicliq.pipeline.store.choice import EVERYTHING, Choice
-from bicliq.pipeline.store.labels import nearest, read_hashes
+from bicliq.pipeline.store.labels import nearest
 from bicliq.pipeline.store.results import Run, open_run
-from bicliq.pipeline.store.versions import Layer, hashes_of, layers_of, net_changes
+from bicliq.pipeline.store.versions import Layer, layers_of, net_changes
 from bicliq.pipeline.store.worth import Surprise
 
 Kind = Literal["appeared", "vanished"]
 Objective = Literal["edges", "vertices", "balanced", "left", "right", "weight", "surprise"]
 Weights = Mapping[str, Mapping[str, float]]
 """Weights by label, of either side or both: ``{"left": {"ann": 2.5}}``; who is not listed has 0."""
+
+AT_A_TIME = 1 << 18
+"""Bicliques that are written at a time."""
 
 TEXT = pa.schema(
     {"left": pa.list_(pa.string()), "right": pa.list_(pa.string()), "n_left": pa.int32(), "n_right": pa.int32()}
@@ -50,11 +55,15 @@ class Changes:
         Sizes of what is wanted.
     unchanged
         Files that an update of `after` took last, and that changed nothing; both runs are then one.
+    progress
+        Whom is told how far it is, where all bicliques of both must be read.
 
     Notes
     -----
     Versions of one base are compared by their layers, and read nothing else: O(changes). Of other
-    runs all bicliques are read, and compared by the 64-bit hashes of their labels.
+    runs all bicliques are read, and compared by the 64-bit hashes of their labels
+    (`pipeline.results.changed`): 32 bytes of memory a biclique, however many differ, until all that
+    differ are asked for at once (`appeared`, `vanished`, `dense`).
 
     Examples
     --------
@@ -76,6 +85,7 @@ class Changes:
     after: Run
     choice: Choice = EVERYTHING
     unchanged: tuple[str, ...] = ()
+    progress: Progress | None = None
 
     @cached_property
     def appeared(self) -> pa.Table:
@@ -89,7 +99,7 @@ class Changes:
 
     def dense(self, kind: Kind) -> pa.Table:
         """Return what appeared, in the dense ids of `after`, or vanished, in those of `before`."""
-        return self._found[kind]
+        return pa.concat_tables([empty_table(SCHEMA), *self._found[kind].tables()])
 
     def count(self, kind: Kind) -> int:
         """Return how many of the wanted sizes appeared or vanished."""
@@ -125,6 +135,9 @@ class Changes:
             raise InputError(f"top {k}: it must be at least 1")
         rows = self._wanted(kind)
         values = self._worth(kind, by, weights)[rows]
+        if len(rows) > k:  # only what is worth as much as the last of them need be put in order
+            best = np.flatnonzero(values >= np.partition(values, -k)[-k])
+            rows, values = rows[best], values[best]
         edges = _values(self._found[kind], "edges")[rows]
         best = np.lexsort((rows, -edges, -values))[:k]
         groups = self._named(kind, rows[best]).to_pylist()
@@ -161,22 +174,32 @@ class Changes:
         fs, target = file_system(place)
         if fs.exists(target) and not overwrite:
             raise InputError(f"{place}: is there already; name another file, or overwrite it")
-        kinds: tuple[Kind, Kind] = ("appeared", "vanished")
-        parts = [self._named(kind, self._wanted(kind)) for kind in kinds]
-        named = [
-            part.add_column(0, "change", pa.repeat(kind, len(part))) for kind, part in zip(kinds, parts, strict=True)
-        ]
-        table = pa.concat_tables(named)
+        rows = 0
         try:
-            with fs.open(target, "wb") as file:
-                if place.lower().endswith(".parquet"):
-                    pq.write_table(table, file, compression="zstd")
-                else:
-                    for row in table.to_pylist():
-                        file.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
+            with fs.open(target, "wb") as file, contextlib.ExitStack() as open_writer:
+                writer = None
+                for table in self._rows():
+                    if not place.lower().endswith(".parquet"):
+                        for row in table.to_pylist():
+                            file.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
+                    else:
+                        writer = writer or open_writer.enter_context(
+                            pq.ParquetWriter(file, table.schema, compression="zstd")
+                        )
+                        writer.write_table(table)
+                    rows += table.num_rows
         except OSError as error:
             raise StorageError(f"{place}: cannot be written: {error}; check the folder and the space") from error
-        return int(table.num_rows)
+        return rows
+
+    def _rows(self) -> Iterator[pa.Table]:
+        """All of the wanted sizes, with the column ``change``; one table of each kind at least."""
+        kinds: tuple[Kind, Kind] = ("appeared", "vanished")
+        for kind in kinds:
+            wanted = self._wanted(kind)
+            for first in range(0, max(len(wanted), 1), AT_A_TIME):
+                part = self._named(kind, wanted[first : first + AT_A_TIME])
+                yield part.add_column(0, "change", pa.repeat(kind, len(part)))
 
     def _wanted(self, kind: Kind) -> Int64s:
         """Rows of the sizes that are wanted."""
@@ -194,9 +217,7 @@ class Changes:
         to_other = [_places(own.left_ids, run.left_ids), _places(own.right_ids, run.right_ids)]
         groups = [
             tuple(places[values_of(members.values)] for members, places in zip(sides, to_other, strict=True))
-            for sides in zip(
-                *(self._found[kind][side].take(column_of(rows)) for side in ("left", "right")), strict=True
-            )
+            for sides in zip(*(self._found[kind].take(rows)[side] for side in ("left", "right")), strict=True)
         ]
         known = [(left[left >= 0], right[right >= 0]) for left, right in groups]
         found = counterparts(known, self._found[other], len(run.left_ids), len(run.right_ids))
@@ -214,11 +235,16 @@ class Changes:
             raise InputError(f"by {by!r}: weights are for by 'weight', and it needs some, of either side or both")
         if weights:
             self._refuse_unknown(weights)
-            table, run = self._found[kind], self._run(kind)
-            worth = [_weighed(table[side], getattr(run, f"{side}_ids"), own) for side, own in weights.items()]
-            return np.sum(worth, axis=0)
+            run = self._run(kind)
+            labels = {side: getattr(run, f"{side}_ids") for side in weights}
+            worth = (
+                np.sum([_weighed(table[side], labels[side], own) for side, own in weights.items()], axis=0)
+                for table in self._found[kind].tables()
+            )
+            return np.concatenate([np.zeros(0), *worth])
         if by == "surprise":
-            return Surprise(self._run(kind).graph).of(self._found[kind])
+            surprise = Surprise(self._run(kind).graph)
+            return np.concatenate([np.zeros(0), *map(surprise.of, self._found[kind].tables())])
         return _values(self._found[kind], by)
 
     def _refuse_unknown(self, weights: Weights) -> None:
@@ -235,20 +261,24 @@ class Changes:
                 raise InputError(f"weights: {label!r} is no {side} label of either run; leave it out{near}")
 
     @cached_property
-    def _found(self) -> dict[Kind, pa.Table]:
+    def _found(self) -> dict[Kind, Changed]:
         """What appeared, in the dense ids of `after`, and what vanished, in those of `before`."""
         (base, old), (other, new) = (_lineage(run) for run in (self.before, self.after))
         if base == other:
             same = sum(1 for a, b in zip(old, new, strict=False) if a.folder.run == b.folder.run)
-            appeared, vanished = _net(old[same:], new[same:])
+            appeared, vanished = (Changed([Held(table)]) for table in _net(old[same:], new[same:]))
         else:
-            appeared, vanished = _compared(self.before, self.after)
+            appeared, vanished = in_one_alone(self.before, self.after, self.progress)
         return {"appeared": appeared, "vanished": vanished}
 
     def _named(self, kind: Kind, rows: Int64s | None = None) -> pa.Table:
         """Some rows, or all, with original ids, and the columns that are shown."""
-        dense = self._found[kind]
-        table = self._run(kind).labelled(dense if rows is None else dense.take(column_of(rows)))
+        dense = self.dense(kind) if rows is None else self._found[kind].take(rows)
+        return self._shown(kind, dense)
+
+    def _shown(self, kind: Kind, dense: pa.Table) -> pa.Table:
+        """The columns that are shown, with original ids."""
+        table = self._run(kind).labelled(dense)
         shown = table.select(["left", "right", "n_left", "n_right"]).combine_chunks()
         return shown.cast(TEXT if self._are_text else pa.schema([(field.name, field.type) for field in shown.schema]))
 
@@ -259,7 +289,9 @@ class Changes:
         return any(getattr(self.before, side).type != getattr(self.after, side).type for side in sides)
 
 
-def changes_between(after: Run, before: str | None = None, choice: Choice = EVERYTHING) -> Changes:
+def changes_between(
+    after: Run, before: str | None = None, choice: Choice = EVERYTHING, progress: Progress | None = None
+) -> Changes:
     """Return what changed from a run (by default the parent of the other) to another one.
 
     Where an update came last that changed nothing, that is what is returned by default.
@@ -277,7 +309,7 @@ def changes_between(after: Run, before: str | None = None, choice: Choice = EVER
         raise InputError(f"{after.folder.uri}: it is no version of another run; name the run to compare it with")
     if before is None and not after.store.run(str(parent)).exists():
         raise InputError(f"{after.folder.uri}: its parent {parent} was pruned; name the run to compare it with")
-    return Changes(open_run(after.store, parent if before is None else before), after, choice)
+    return Changes(open_run(after.store, parent if before is None else before), after, choice, progress=progress)
 
 
 def _lineage(run: Run) -> tuple[str, tuple[Layer, ...]]:
@@ -300,30 +332,8 @@ def _net(old: tuple[Layer, ...], new: tuple[Layer, ...]) -> tuple[pa.Table, pa.T
     return steps[0] if len(steps) == 1 else net_changes(steps)
 
 
-def _compared(before: Run, after: Run) -> tuple[pa.Table, pa.Table]:
-    """What is in one run only, by the hashes of all bicliques of both."""
-    hashes = {run.run: np.sort(np.concatenate([np.zeros(0, np.uint64), *_all_hashes(run)])) for run in (before, after)}
-    found = []
-    for run, other in ((after, before), (before, after)):
-        known = hashes[other.run]
-        of_labels = read_hashes(run.store.graph(str(run.folder.read_record("run.json")["graph"])))
-        parts = [empty_table(SCHEMA)]
-        for table in run.chosen(EVERYTHING):
-            some = hashes_of(table, of_labels)
-            at = np.minimum(np.searchsorted(known, some), max(len(known) - 1, 0))
-            alone = known[at] != some if len(known) else np.ones(len(some), np.bool_)
-            parts.append(table.select(SCHEMA.names).filter(column_of(alone)).cast(SCHEMA))
-        found.append(pa.concat_tables(parts))
-    return found[0], found[1]
-
-
-def _all_hashes(run: Run) -> list[Any]:
-    of_labels = read_hashes(run.store.graph(str(run.folder.read_record("run.json")["graph"])))
-    return [hashes_of(table, of_labels) for table in run.chosen(EVERYTHING)]
-
-
-def _values(table: pa.Table, by: Objective) -> Int64s:
-    left, right = (values_of(table[name]).astype(np.int64) for name in ("n_left", "n_right"))
+def _values(found: Changed, by: Objective) -> Int64s:
+    left, right = found.n_left.astype(np.int64), found.n_right.astype(np.int64)
     values: dict[str, Int64s] = {
         "edges": left * right,
         "vertices": left + right,

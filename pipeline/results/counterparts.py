@@ -18,12 +18,19 @@ import pyarrow as pa
 
 from bicliq.pipeline.columns import values_of
 from bicliq.pipeline.graphs.bipartite import Int32s, gather
+from bicliq.pipeline.results.changed import Changed, side_by_side
 
 Members = tuple[Int32s, Int32s]
 UInt64s = npt.NDArray[np.uint64]
 
 BITS = 64
 """Groups that are looked for in one pass."""
+
+
+_Best = tuple[int, int, int]
+"""Edges shared, and, negative, own edges and row: the largest is the one that is wanted."""
+
+NOBODY: _Best = (0, 0, 0)
 
 
 class Sharing(NamedTuple):
@@ -33,7 +40,7 @@ class Sharing(NamedTuple):
     edges: int
 
 
-def counterparts(groups: Sequence[Members], others: pa.Table, n_left: int, n_right: int) -> list[Sharing | None]:
+def counterparts(groups: Sequence[Members], others: Changed, n_left: int, n_right: int) -> list[Sharing | None]:
     """Return, for each group, the biclique that shares most edges with it.
 
     Parameters
@@ -41,7 +48,7 @@ def counterparts(groups: Sequence[Members], others: pa.Table, n_left: int, n_rig
     groups
         Left and right members of each, as dense ids of the graph of the others.
     others
-        Bicliques, with the columns left and right.
+        Bicliques, read piece by piece, on all cores.
     n_left, n_right
         Vertices of their graph.
 
@@ -53,9 +60,10 @@ def counterparts(groups: Sequence[Members], others: pa.Table, n_left: int, n_rig
 
     Examples
     --------
+    >>> from bicliq.pipeline.results.changed import Held
     >>> groups = [(np.array([0, 1], np.int32), np.array([2], np.int32))]
-    >>> others = pa.table({"left": [[0], [0, 1, 3]], "right": [[2, 4], [2]]})
-    >>> counterparts(groups, others, 4, 5)
+    >>> others = pa.table({"left": [[0], [0, 1, 3]], "right": [[2, 4], [2]], "n_left": [1, 3], "n_right": [2, 1]})
+    >>> counterparts(groups, Changed([Held(others)]), 4, 5)
     [Sharing(row=1, edges=2)]
     """
     found: list[Sharing | None] = []
@@ -64,19 +72,30 @@ def counterparts(groups: Sequence[Members], others: pa.Table, n_left: int, n_rig
     return found
 
 
-def _of_some(groups: Sequence[Members], others: pa.Table, n_left: int, n_right: int) -> Iterator[Sharing | None]:
+def _of_some(groups: Sequence[Members], others: Changed, n_left: int, n_right: int) -> Iterator[Sharing | None]:
     bits = [_bits([group[side] for group in groups], n) for side, n in enumerate((n_left, n_right))]
-    best: list[tuple[int, int, int]] = [(0, 0, 0)] * len(groups)  # edges shared, own edges and row, negative
-    start = 0
-    for batch in others.to_batches():
-        if batch.num_rows:
-            sides = _Lists.of(batch, "left", bits[0]), _Lists.of(batch, "right", bits[1])
-            near = sides[0].any & sides[1].any
-            for number in np.flatnonzero(_bit_set(np.bitwise_or.reduce(near), np.arange(len(groups), dtype=np.uint64))):
-                rows = np.flatnonzero(_bit_set(near, np.uint64(number)))
-                best[number] = max(best[number], _most_shared(sides, rows, np.uint64(number), start))
-        start += batch.num_rows
+
+    def of_piece(number: int) -> list[_Best]:
+        best, start = [NOBODY] * len(groups), int(others.starts[number])
+        for table in others.pieces[number].tables():
+            for batch in table.to_batches():
+                if batch.num_rows:
+                    _improve(best, batch, bits, start)
+                start += batch.num_rows
+        return best
+
+    of_pieces = [[NOBODY] * len(groups), *side_by_side(of_piece, range(len(others.pieces)))]
+    best = [max(of_group) for of_group in zip(*of_pieces, strict=True)]
     return (Sharing(-row, shared) if shared else None for shared, _, row in best)
+
+
+def _improve(best: list[_Best], batch: pa.RecordBatch, bits: Sequence[UInt64s], start: int) -> None:
+    """Put in what shares more edges with a group than the best before."""
+    sides = _Lists.of(batch, "left", bits[0]), _Lists.of(batch, "right", bits[1])
+    near = sides[0].any & sides[1].any
+    for number in np.flatnonzero(_bit_set(np.bitwise_or.reduce(near), np.arange(len(best), dtype=np.uint64))):
+        rows = np.flatnonzero(_bit_set(near, np.uint64(number)))
+        best[number] = max(best[number], _most_shared(sides, rows, np.uint64(number), start))
 
 
 @dataclass(frozen=True, eq=False)

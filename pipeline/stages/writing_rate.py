@@ -14,6 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -148,14 +149,15 @@ def _roots(rows: BipartiteGraph, degrees: Int64s) -> Iterator[int]:
 
     Of the ends of a path the one of lower degree is the root, as in the order of the search.
     """
-    random = np.random.default_rng(SEED)
     reached = np.cumsum(rows.left_degrees.astype(np.float64) ** 2)
     if not reached.size or not reached[-1]:
         return
+    random = Random(SEED)
     seen = set()
-    for row in np.searchsorted(reached, random.random(MOST_ROOTS) * reached[-1], side="right"):
-        ends = rows.indices[random.integers(rows.indptr[row], rows.indptr[row + 1], 2)].tolist()
-        root = min(ends, key=lambda vertex: (degrees[vertex], vertex))
+    for _ in range(MOST_ROOTS):
+        row = np.searchsorted(reached, random.random() * reached[-1], side="right")
+        own = rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
+        root = min(map(int, random.choices(own, k=2)), key=lambda vertex: (degrees[vertex], vertex))
         if root not in seen:
             seen.add(root)
             yield root

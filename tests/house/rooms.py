@@ -77,7 +77,7 @@ MAY_IMPORT: dict[str, list[str]] = {
         "bicliq.kernels.cuda.*",
     ],  # it knows what can run where
     "bicliq.pipeline.store": [*BASE, "bicliq.kernels", "bicliq.pipeline.placement.*"],
-    "bicliq.pipeline.results": [*BASE, "bicliq.pipeline.store.*", "bicliq.pipeline.graphs.*"],
+    "bicliq.pipeline.results": [*BASE, "bicliq.kernels", "bicliq.pipeline.store.*", "bicliq.pipeline.graphs.*"],
     "bicliq.pipeline.graphs": [
         *BASE,
         "bicliq.kernels",

@@ -5,6 +5,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bicliq.pipeline.results.changed import Changed, Held
 from bicliq.pipeline.results.counterparts import Sharing, counterparts
 
 N = 6
@@ -20,7 +21,8 @@ def table_of(pairs, a_chunk):
         pa.chunked_array([pa.array([pair[side] for pair in chunk], LISTS) for chunk in chunks], LISTS)
         for side in (0, 1)
     ]
-    return pa.table(columns, names=["left", "right"])
+    sizes = [pa.array([len(pair[side]) for pair in pairs], pa.int32()) for side in (0, 1)]
+    return pa.table([*columns, *sizes], names=["left", "right", "n_left", "n_right"])
 
 
 def by_force(group, others):
@@ -37,9 +39,11 @@ def by_force(group, others):
 def test_the_one_that_shares_most_edges_is_found(groups, others, a_chunk, times):
     wanted = [by_force(group, others) for group in groups] * times  # also more groups than a pass takes
     members = [tuple(np.array(side, np.int32) for side in group) for group in groups] * times
-    assert counterparts(members, table_of(others, a_chunk), N, N) == wanted
+    assert counterparts(members, Changed([Held(table_of(others, a_chunk))]), N, N) == wanted
 
 
 def test_slices_of_a_table_are_read_where_they_lie():
     table = table_of([([0], [0]), ([1, 2], [1]), ([2], [1, 2])], 3).slice(1)
-    assert counterparts([(np.array([2], np.int32), np.array([2], np.int32))], table, N, N) == [Sharing(1, 1)]
+    assert counterparts([(np.array([2], np.int32), np.array([2], np.int32))], Changed([Held(table)]), N, N) == [
+        Sharing(1, 1)
+    ]

@@ -15,13 +15,12 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
-/// Terms of the left and of the right vertices; objectives that sizes tell need none.
 /// Of surprise: terms and costs of both sides, the correction, its lowest argument and its shift.
 using SurpriseArrays = std::tuple<Input<i64>, Input<i64>, Input<i64>, Input<i64>, Input<i32>, i64, u32>;
 
-inline StoredObjectives objectives_of(const std::vector<u32>& wanted, const std::optional<SurpriseArrays>& terms, double unit) {
+inline StoredObjectives objectives_of(const std::vector<Objective>& wanted, const std::optional<SurpriseArrays>& terms, double unit) {
   StoredObjectives stored;
-  for (const u32 objective : wanted) stored.wanted.push_back(static_cast<Objective>(objective));
+  stored.wanted = wanted;
   stored.unit = unit;
   if (!terms) return stored;
   const auto& [left, right, left_costs, right_costs, correction, lowest, shift] = *terms;
@@ -36,10 +35,12 @@ inline StoredObjectives objectives_of(const std::vector<u32>& wanted, const std:
 /// Makes row groups in any thread; holds what Python gave for it.
 class RowGroupMaker {
  public:
-  RowGroupMaker(bool smaller_only, u32 codec, int level, nb::object compress, const std::vector<u32>& objectives,
+  RowGroupMaker(bool smaller_only, Codec codec, int level, nb::object compress, const std::vector<Objective>& objectives,
                 std::optional<SurpriseArrays> terms, double unit)
-      : smaller_only_(smaller_only), codec_(static_cast<Codec>(codec)), level_(level), compress_(std::move(compress)), terms_(std::move(terms)),
-        stored_(objectives_of(objectives, terms_, unit)) {}
+      : smaller_only_(smaller_only), codec_(codec), level_(level), compress_(std::move(compress)), terms_(std::move(terms)),
+        stored_(objectives_of(objectives, terms_, unit)) {
+    if (compress_.is_none()) check_library(codec_);
+  }
   /// Are lists of places as good as lists of ids? Not where a column holds lists of both sides:
   /// these would have to be numbered together.
   bool takes_places() const { return !smaller_only_; }
