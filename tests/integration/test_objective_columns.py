@@ -60,7 +60,7 @@ def test_the_most_surprising_are_the_same_with_and_without_a_column_and_those_of
     best = plain(without.top(40, "surprise"))
     assert len(best) == 40
     assert plain(stored.top(40, "surprise")) == best
-    found = bicliq.find(table(PAIRS), top=40, by="surprise")
+    found = bicliq.find(table(PAIRS), top=40, by="surprise", min_surprise=-1e6)
     assert [(group["left"], group["right"], group["value"]) for group in found] == [
         (row["left"], row["right"], row["surprise"]) for row in best
     ]
