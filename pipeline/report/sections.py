@@ -180,7 +180,7 @@ def groups_that_matter(facts: Facts) -> str:
     title = "<h2>The groups that matter</h2>"
     if not facts.groups.pictures:
         none = NONE_BEYOND if facts.groups.proven else "No group beyond chance was found."
-        return f"<section>{title}<p>{none}{proven} {BEYOND_CHANCE}</p></section>"
+        return f"<section>{title}<p>{none}{proven} {BEYOND_CHANCE} {escape(str(facts.times)) if times is None else ''}</p></section>"
     return (
         f"<section>{title}<p>{BEYOND_CHANCE} Of up to {DRAWN}, each is the one that is best"
         f" beside those before it.{proven} {line}</p>{drawn_groups(facts.groups.pictures, times)}</section>"

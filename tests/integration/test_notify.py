@@ -246,7 +246,7 @@ def test_an_update_is_told_with_the_groups_that_appeared(tmp_path, webhook):
         ({"webhook_edges": 6, "webhook_groups": 1}, 1),
         ({"webhook_edges": 7, "webhook_groups": 1}, 0),
         ({"webhook_groups": 2}, 0),
-        ({"webhook_surprise": -9}, 1),
+        ({"webhook_surprise": 0.1}, 0),
         ({"webhook_surprise": 50}, 0),
         ({"webhook_on": "failed"}, 0),
     ],
@@ -273,8 +273,8 @@ def test_a_second_update_does_not_tell_of_what_the_first_one_brought(tmp_path, w
 
 @pytest.mark.usefixtures("shop")
 def test_surprise_of_what_appeared_is_that_of_find(tmp_path, webhook):
-    new = [("cid", "jam"), ("dan", "tea"), ("dan", "rum")]
-    found = update(csv(tmp_path / "new.csv", new), settings(tmp_path, webhook, webhook_surprise=-99))
+    new = [(f"r{u}", f"s{v}") for u in range(6) for v in range(7)] + [(f"once {n}", f"one {n}") for n in range(200)]
+    found = update(csv(tmp_path / "new.csv", new), settings(tmp_path, webhook, webhook_surprise=0))
     values = {frozenset(g["left"]) | frozenset(g["right"]): g["surprise"] for g in webhook.told[0]["groups"]}
     every = find_in_run(
         found.version, FindAsked(top=99, by="surprise", min_surprise=-99), load_settings(store=found.store)
