@@ -64,7 +64,7 @@ class Groups(AsTable):
 
     @property
     def schema(self) -> pa.Schema:
-        """Columns: left, right, n_left, n_right, value; of a cover covered, share; by surprise expected."""
+        """Columns: left, right, n_left, n_right, value; covered, share, expected where there are such."""
         value = pa.int64() if self.record["by"] in ("edges", "vertices", "balanced") else pa.float64()
         columns = [(side, pa.list_(LABELS[self.record["labels"][side]])) for side in ("left", "right")]
         columns += [("n_left", pa.int32()), ("n_right", pa.int32()), ("value", value)]
