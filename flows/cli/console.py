@@ -438,15 +438,18 @@ def groups_table(record: Record) -> Group:
     covers = record["diverse"]
     cover = f", together {groups[-1]['share']:.1%} of all edges" if covers and groups else ""
     table = Table(title=f"{many(len(groups), 'group')} by {record['by']}{cover}{known}", title_justify="left")
-    for name in ("#", "left", "right", f"{record['by']} added" if covers else record["by"], *(["covered"] * covers)):
+    chance = record["by"] == "surprise"
+    value = f"{record['by']} added" if covers else record["by"]
+    for name in ("#", "left", "right", value, *(["edges by chance"] * chance), *(["covered"] * covers)):
         table.add_column(name, justify="right")
     table.add_column("left members", overflow="fold")
     table.add_column("right members", overflow="fold")
     for rank, group in enumerate(groups, 1):
         value = f"{group['value']:,.2f}" if isinstance(group["value"], float) else f"{group['value']:,}"
         sizes = f"{group['n_left']:,}", f"{group['n_right']:,}"
+        expected = [f"{group['expected']:.2g}"] if chance else []
         share = [f"{group['share']:.2%}"] if covers else []
-        table.add_row(str(rank), *sizes, value, *share, _members(group["left"]), _members(group["right"]))
+        table.add_row(str(rank), *sizes, value, *expected, *share, _members(group["left"]), _members(group["right"]))
     said.append(
         table
         if groups

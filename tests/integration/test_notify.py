@@ -166,7 +166,9 @@ def test_groups_with_one_of_several_members_of_either_side_count_and_say_which(f
 
 def test_surprising_groups_are_those_that_find_finds(forum):
     store, record, _ = forum
-    best = find_in_run(record.run, FindAsked(top=40, by="surprise"), load_settings(store=store))["groups"]
+    best = find_in_run(record.run, FindAsked(top=40, by="surprise", min_surprise=-99), load_settings(store=store))[
+        "groups"
+    ]
     least = (best[29]["value"] + best[30]["value"]) / 2
     found = fitting(store, 30, webhook_surprise=least)
     assert found.groups == 30
@@ -260,7 +262,7 @@ def test_an_update_is_told_with_the_groups_that_appeared(tmp_path, webhook):
         ({"webhook_edges": 6, "webhook_groups": 1}, 1),
         ({"webhook_edges": 7, "webhook_groups": 1}, 0),
         ({"webhook_groups": 2}, 0),
-        ({"webhook_surprise": 0.1}, 1),
+        ({"webhook_surprise": 0.1}, 0),
         ({"webhook_surprise": 50}, 0),
         ({"webhook_on": "failed"}, 0),
     ],
@@ -287,10 +289,12 @@ def test_a_second_update_does_not_tell_of_what_the_first_one_brought(tmp_path, w
 
 @pytest.mark.usefixtures("shop")
 def test_surprise_of_what_appeared_is_that_of_find(tmp_path, webhook):
-    new = [("cid", "jam"), ("dan", "tea"), ("dan", "rum")]
-    found = update(csv(tmp_path / "new.csv", new), settings(tmp_path, webhook, webhook_surprise=-0.0))
+    new = [(f"r{u}", f"s{v}") for u in range(6) for v in range(7)] + [(f"once {n}", f"one {n}") for n in range(200)]
+    found = update(csv(tmp_path / "new.csv", new), settings(tmp_path, webhook, webhook_surprise=0))
     values = {frozenset(g["left"]) | frozenset(g["right"]): g["surprise"] for g in webhook.told[0]["groups"]}
-    every = find_in_run(found.version, FindAsked(top=99, by="surprise"), load_settings(store=found.store))["groups"]
+    every = find_in_run(
+        found.version, FindAsked(top=99, by="surprise", min_surprise=-99), load_settings(store=found.store)
+    )["groups"]
     every = {frozenset(group["left"]) | frozenset(group["right"]): group["value"] for group in every}
     assert values
     assert values == pytest.approx({members: every[members] for members in values}, abs=2e-3)
