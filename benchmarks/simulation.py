@@ -2,9 +2,9 @@
 
 A finished run says how long each partition took. From these times it is worked out when the last of
 many workers would end, if they took the partitions in the order in which a search hands them out.
-What then limits the speed is the longest partition. So it is cut as a search cuts one that takes
-its workers down (`pipeline.stages.pieces.Piece`), and its parts are timed, again and again: first
-until the longest piece is a single root, then until it is a single branch below a root.
+What then limits the speed is the longest partition. So its roots are cut in parts, these in parts
+again (`benchmarks.pieces`), and the parts are timed, again and again: first until the longest piece
+is a single root, then until it is a single branch below a root.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.pieces import Piece, below
 from benchmarks.scaling import search_partition
 from bicliq.pipeline.errors import BicliqError, InputError
 from bicliq.pipeline.picture import picture
@@ -27,7 +28,6 @@ from bicliq.pipeline.placement.cluster import open_cluster
 from bicliq.pipeline.placement.tasks import Here, hand_out
 from bicliq.pipeline.settings import ClusterSettings
 from bicliq.pipeline.stages.partition import Partition, ready_partition
-from bicliq.pipeline.stages.pieces import Piece
 from bicliq.pipeline.stages.planned import read_plan
 from bicliq.pipeline.stages.search import search_settings
 from bicliq.pipeline.store.layout import RunFolder, Store
@@ -208,7 +208,7 @@ def _cut(folder: RunFolder, partitions: list[float]) -> dict[str, list[float]]:
             parts = clock.parts(number, piece)
         else:
             part = clock.partition(number)
-            branches = Piece(0, part.below(int(part.roots[piece.first])).roots.size, piece.first)
+            branches = Piece(0, below(part, int(part.roots[piece.first])).roots.size, piece.first)
             parts = clock.parts(number, branches) if branches.last > 1 else [(branches, 1.0)]
         for smaller, share in parts:
             heapq.heappush(waiting, (seconds * share, next(tie), number, smaller))

@@ -89,7 +89,7 @@ def serve(
     that serves the same names goes on with them, and begins with what was due in between.
     `prefect.yaml` declares such deployments for work pools.
     """
-    from prefect.runner import Runner
+    from bicliq.flows.runner import LastingRunner
 
     LOGGER.propagate = False  # Prefect's root logger would say all again
     require_server()
@@ -99,11 +99,10 @@ def serve(
     register_automations()
     served = ServedDeployments(deployments)
     served.look()
-    runner = Runner(heartbeat_seconds=HEARTBEAT_SECONDS, limit=None, pause_on_shutdown=False)
-    runner.handle_sigterm = _interrupt  # type: ignore[method-assign]  # its own ends with a traceback
-    signal.signal(signal.SIGHUP, _interrupt)
+    runner = LastingRunner(heartbeat_seconds=HEARTBEAT_SECONDS, limit=None, pause_on_shutdown=False)
+    signal.signal(signal.SIGHUP, runner.handle_sigterm)
     for deployment in deployments:
-        runner.add_deployment(_registered(deployment))
+        _add(runner, deployment)
         if ready is not None:
             ready(f"{deployment.flow.name}/{deployment.name}")
     served.look_until_the_end()
@@ -111,11 +110,6 @@ def serve(
         asyncio.run(runner.start())
     finally:
         served.end()
-
-
-def _interrupt(number: int, frame: Any) -> None:
-    """Answer a signal as Ctrl-C is answered."""
-    signal.raise_signal(signal.SIGINT)
 
 
 def deployment_name(source: str, store: str) -> str:
@@ -131,13 +125,18 @@ def deployment_name(source: str, store: str) -> str:
     return "-".join(["-to-".join(end.strip("-") or "data" for end in ends), digest])
 
 
-def _registered(deployment: Deployment) -> Any:
+def _add(runner: Any, deployment: Deployment) -> None:
+    """Register a deployment, whose runs the runner starts as processes of its own.
+
+    They write to its own standard error: of a pipe to a runner that was killed, a run would die.
+    """
     from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy
 
     one_at_a_time = ConcurrencyLimitConfig(
         limit=1, collision_strategy=ConcurrencyLimitStrategy.CANCEL_NEW, grace_period_seconds=BEGINS_WITHIN
     )
-    return deployment.flow.to_deployment(
+    runner.add_flow(
+        deployment.flow,
         name=deployment.name,
         parameters=deployment.parameters,
         cron=deployment.cron,

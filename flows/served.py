@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 BEGINS_WITHIN = 60
 """Seconds in which a run that was taken up here must have begun; the least that Prefect takes."""
 
+SURE_AFTER = 30.0
+"""Seconds for which looks must find a run dead, or a place taken by nobody."""
+
 BACK = timedelta(days=1)
 """How far back a look goes for runs that did not come."""
 
@@ -39,9 +42,6 @@ GOING = {"RUNNING", "PENDING", "CANCELLING"}
 DIED = "Its process ended without a word: it was killed, or its machine died."
 
 STOPPED = "It was stopped with bicliq serve; the next run does what is missing."
-
-ENDS_WITHIN = 10.0
-"""Seconds that a run has to end, when `serve` is stopped."""
 
 
 class ServedDeployments:
@@ -99,32 +99,31 @@ class _Served:
         self._settings: Settings = load_settings(**deployment.parameters["settings"])
         self.trouble = ""  # why the last look failed
         self._began = datetime.now(UTC)
-        self._suspects: set[Any] | None = None  # dead at the last look; None: there was none yet
+        self._suspects: dict[Any, float] | None = None  # dead since when; None: there was no look yet
         self._completed: datetime | None = None
         self._told: set[str] = set()  # reasons, since then
         self._store = StaleStore(self._settings, self._source)
 
     def look(self, client: Any) -> None:
         """Crash what is dead, free its place, and tell what was missed."""
-        if (deployment := self._found(client)) is not None:
+        if (deployment := self._found(client)) is None:
+            self._suspects = {}  # nobody served it before
+        else:
             runs = _runs(client, deployment)
             self._crash_dead(client, deployment, runs)
             self._tell_missed(runs)
         self._store.look()
 
     def end(self, client: Any) -> None:
-        """Crash the run that ends with this process, as soon as it is over."""
+        """Crash the run that the runner has ended."""
         from prefect.states import Crashed
 
         if (deployment := self._found(client)) is None:
             return
-        deadline = time.monotonic() + ENDS_WITHIN
-        while (going := [run for run in _runs(client, deployment) if _going(run)]) and time.monotonic() < deadline:
-            died = run_that_died(deployment)
-            for run in going:
-                if str(run.id) == died or (run.state is not None and run.state.is_pending()):
-                    client.set_flow_run_state(run.id, Crashed(message=STOPPED), force=True)
-            time.sleep(0.2)
+        died = run_that_died(deployment)
+        for run in filter(_going, _runs(client, deployment)):
+            if str(run.id) == died or (run.state is not None and run.state.is_pending()):
+                client.set_flow_run_state(run.id, Crashed(message=STOPPED), force=True)
 
     def _found(self, client: Any) -> str | None:
         """The id of the deployment; None: it is about to be registered."""
@@ -138,8 +137,9 @@ class _Served:
     def _crash_dead(self, client: Any, deployment: str, runs: list[FlowRun]) -> None:
         """Crash runs whose process is gone, and give back a place that nobody holds.
 
-        The runner sees the end of its own processes, and tells of them: hence what is dead must be
-        so at two looks, except at the first, when nobody but this process could see it.
+        The runner sees the end of its own processes, and tells of them, and a server with much to
+        do may give a place some time before it says to whom: hence what is dead must be so for some
+        time, except at the first look, when nobody but this process could see it.
         """
         from prefect.client.schemas.actions import GlobalConcurrencyLimitUpdate
         from prefect.states import Crashed
@@ -148,14 +148,14 @@ class _Served:
         died = run_that_died(deployment)
         dead = {run.id for run in going if str(run.id) == died or _never_began(run)}
         orphaned = {deployment} if not going and _places_taken(client, deployment) else set()
-        found = dead | orphaned
-        sure = found if self._suspects is None else found & self._suspects
+        now, known = time.monotonic(), self._suspects
+        self._suspects = {each: (known or {}).get(each, now) for each in dead | orphaned}
+        sure = {each for each, since in self._suspects.items() if known is None or now - since >= SURE_AFTER}
         for run in going:
             if run.id in sure:
                 run.state = client.set_flow_run_state(run.id, Crashed(message=DIED), force=True).state or run.state
         if orphaned & sure:
             client.update_global_concurrency_limit(_limit(deployment), GlobalConcurrencyLimitUpdate(active_slots=0))
-        self._suspects = found - sure
 
     def _tell_missed(self, runs: list[FlowRun]) -> None:
         """Tell of what was due since the last run that was completed, and did not come.

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import fcntl
 import functools
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import ParamSpec, TextIO, TypeVar, cast
 
 from prefect.context import FlowRunContext
-from prefect.exceptions import TerminationSignal
 from prefect.settings import get_current_settings
 from prefect.states import Cancelled
 
@@ -41,7 +38,6 @@ def in_turn(function: Callable[P, R]) -> Callable[P, R]:
         context = FlowRunContext.get()
         started = None if context is None else context.flow_run
         if started is not None and started.deployment_id is not None:
-            sys.excepthook = _without_signals
             other = _take_turn(str(started.deployment_id), str(started.id))
             if other is not None:
                 return cast(R, Cancelled(message=f"flow run {other} of this deployment is on its way on this machine"))
@@ -92,12 +88,6 @@ def _take_turn(deployment: str, run: str) -> str | None:
     file.flush()
     _held[deployment] = file
     return None
-
-
-def _without_signals(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Say what Python says of an error that nobody caught; that `serve` was stopped is none."""
-    if not issubclass(kind, (TerminationSignal, KeyboardInterrupt)):
-        sys.__excepthook__(kind, error, trace)
 
 
 def _place(deployment: str) -> Path:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -257,7 +258,7 @@ class ChangeSearch:
         workers, ran_on, met = number_of_threads(threads), "", Allowance(most)
         found, judged = load_extension().FoundChanges(), []
         judge = CudaJudge(self._tables(), self._least) if backend == Backend.CUDA else None
-        with ThreadPoolExecutor(workers, "changes") as pool:
+        with _pool(workers, found) as pool:
             for first, last in self._groups(*(portion or ())):
                 graph = self._spanned(first, last, pool, workers)
                 settle = partial(self._settle, found, pool, workers, graph.told, first)
@@ -359,7 +360,7 @@ class ChangeSearch:
         of_graph = left, right, one_of("side", side, ("left", "right")) == "left", as_int32(place, "place")
         packing, groups = packing or RowPacking(), self._groups()
         found, vertices, met = packing.collector(), extension.GraphVertices(*of_graph), Allowance(most)
-        with ThreadPoolExecutor(workers, "changes") as pool:
+        with _pool(workers, found.others) as pool:
             for first, last in groups:
                 graph = self._spanned(first, last, pool, workers)
                 few = least if len(groups) == 1 else 0
@@ -438,7 +439,7 @@ def unite_changes(parts: Iterable[Changes]) -> Changes:
     for part in parts:
         found.add(*list_arrays(part.appeared), *list_arrays(part.vanished))
         ran_on = part.backend or ran_on
-    with ThreadPoolExecutor(1, "changes") as pool:
+    with _pool(1, found) as pool:
         return _listed(found, [], pool, 1, ran_on)
 
 
@@ -450,6 +451,18 @@ def list_arrays(lists: BicliqueLists) -> tuple[Int64Array, Int32Array, Int64Arra
     if len(left_offsets) != len(right_offsets):
         raise ValueError(f"there are {len(left_offsets) - 1} left sides and {len(right_offsets) - 1} right sides")
     return left_offsets, left, right_offsets, right
+
+
+@contextmanager
+def _pool(workers: int, found: Any) -> Iterator[ThreadPoolExecutor]:
+    """Threads that find changes; an exception, such as an interrupt, ends what they do."""
+    with ThreadPoolExecutor(workers, "changes") as pool:
+        try:
+            yield pool
+        except BaseException:
+            found.stop()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _shares(workers: int) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from bicliq.kernels.arguments import checked_csr, number_of_threads, one_of, whole_number
 from bicliq.kernels.backend import Backend, why_not
 from bicliq.kernels.contracts import Int32Array, Int64Array, Packed
-from bicliq.kernels.cpu import load_extension, outcome_of, wait_for
+from bicliq.kernels.cpu import load_extension, wait_for
 from bicliq.kernels.errors import BackendError, memory_is_capacity
 from bicliq.kernels.machine import check_room
 
@@ -147,16 +147,17 @@ def maximum_clique(
         starts, neighbours, larger_than, all, workers, bounds != "colour", bounds == "refute"
     )
     wait_for(search, time_limit=time_limit)
-    size = search.size
-    cliques = _sorted_rows(search.members.reshape(search.n_cliques, size) if size else np.empty((0, 0), np.int32))
+    found = search.result()
+    size = found["size"]
+    cliques = _sorted_rows(found["members"].reshape(-1, size) if size else np.empty((0, 0), np.int32))
     return CliqueResult(
         size=size,
         members=cliques[0] if len(cliques) else np.empty(0, np.int32),
         cliques=cliques,
-        proven=search.proven,
-        nodes=search.nodes,
-        degeneracy=search.degeneracy,
-        seconds=search.seconds,
+        proven=found["proven"],
+        nodes=found["nodes"],
+        degeneracy=found["degeneracy"],
+        seconds=found["seconds"],
         threads=workers,
         backend=f"cpu-{extension.isa}",
     )
@@ -258,7 +259,7 @@ def project_one_mode(
     if least > LARGEST_BOUND:  # more than any two vertices share
         graph, least = Packed.of(np.zeros_like(starts), others[:0], n_columns), LARGEST_BOUND
     run = load_extension().OneMode(graph.indptr, graph.indices, graph.n_right, side == "right", least, workers)
-    projected: tuple[Int64Array, Int32Array] = outcome_of(run)
+    projected: tuple[Int64Array, Int32Array] = run.result()
     return _among_all(*projected, graph.of_side(side), n_columns if side == "right" else len(starts) - 1)
 
 
@@ -284,10 +285,9 @@ def check_undirected(indptr: Any, indices: Any) -> tuple[Int64Array, Int32Array]
     if not n:
         return starts, neighbours
     extension = load_extension()
-    check = extension.UndirectedCheck(starts, neighbours)
-    wait_for(check)
-    if check.fault == extension.NOT_SYMMETRIC:
+    fault = extension.undirected_fault(starts, neighbours)
+    if fault == extension.NOT_SYMMETRIC:
         raise ValueError("the matrix is not symmetric: each edge must be in the rows of both of its ends")
-    if check.fault != extension.UNDIRECTED:
-        raise ValueError(f"vertex {check.fault} is its own neighbour; drop self-loops")
+    if fault != extension.UNDIRECTED:
+        raise ValueError(f"vertex {fault} is its own neighbour; drop self-loops")
     return starts, neighbours

@@ -21,13 +21,13 @@ def together(high: Counts, low: Counts) -> Counts:
     return both
 
 
-def table_of(search: Any) -> dict[tuple[int, int], int]:
-    """All counts of a search, those terms included that the compiled code cannot hold."""
-    counts = {(p, q): whole_number_of(number) for p, q, *number in search.table()}
-    of_roots, of_rows, leaves = search.large_terms_of_table()
+def table_of(found: dict[str, Any]) -> dict[tuple[int, int], int]:
+    """All counts that a search has found, with the terms that the compiled code cannot hold."""
+    counts = {(p, q): whole_number_of(number) for p, q, *number in found["table"]}
+    of_roots, of_rows, leaves = found["large_terms_of_table"]
     if not (of_roots or of_rows or leaves):
         return counts
-    on_left = search.on_left
+    on_left = found["on_left"]
     largest = max(counts)
     most_roots, most_rows = largest if on_left else largest[::-1]
 

@@ -29,9 +29,7 @@ from bicliq.kernels.cuda.counting import MOST_WAVES, CudaCount, SearchGivenUp
 from bicliq.kernels.cuda.table import CudaTrees, TreeCells, most_optional
 from bicliq.kernels.errors import BackendError, CapacityError, memory_is_capacity
 
-METHODS = {"auto": 0, "levels": 1, "pivot": 2}
-ROOT_SIDES = {"auto": 0, "left": 1, "right": 2}
-ONE, OF_VERTICES, ALL, CHOICE = 0, 1, 2, 3
+METHODS, ROOT_SIDES = ("auto", "levels", "pivot"), ("auto", "left", "right")
 LARGEST_SIDE = 2**31 - 1
 
 TREE_POLL_SECONDS = 0.002
@@ -295,10 +293,10 @@ def count_by_search(
         chosen: Method = "pivot" if method == "pivot" else "levels"
         side: Side = "right" if request.side == "right" else "left"
         return CountResult(0, p, q, side, chosen, {}, request.threads, f"cpu-{extension.isa}", 0, *none)
-    search = _started(extension, request, OF_VERTICES if per_vertex else ONE, METHODS[method])
-    _wait(search, progress)
-    count = whole_number_of(search.count) + sum(
-        times * comb(n, k) * comb(m, j) for n, k, m, j, times in search.large_terms()
+    search = _started(request, "of_vertices" if per_vertex else "one", method)
+    found = _ended(search, progress)
+    count = whole_number_of(found["count"]) + sum(
+        times * comb(n, k) * comb(m, j) for n, k, m, j, times in found["large_terms"]
     )
     left = right = None
     if per_vertex:
@@ -307,19 +305,19 @@ def count_by_search(
                 f"the count for p={p}, q={q} has {count.bit_length()} bits, and 128 are the most where vertices are"
                 " counted; leave per_vertex out, or ask for some roots"
             )
-        of_left, of_right = (together(*halves) for halves in search.of_vertices())
+        of_left, of_right = (together(*halves) for halves in found["of_vertices"])
         left = graph.spread(of_left, "left", request.n_left)
         right = graph.spread(of_right, "right", request.n_right)
     return CountResult(
         count=count,
         p=p,
         q=q,
-        side="left" if search.on_left else "right",
-        method="pivot" if search.is_pivot else "levels",
-        seconds=_seconds(search),
+        side="left" if found["on_left"] else "right",
+        method="pivot" if found["is_pivot"] else "levels",
+        seconds=found["seconds"],
         threads=request.threads,
         backend=f"cpu-{extension.isa}",
-        work=search.work,
+        work=found["work"],
         left_counts=left,
         right_counts=right,
     )
@@ -328,17 +326,16 @@ def count_by_search(
 def count_table(request: CountRequest, progress: ProgressCallback | None) -> CountTable:
     """Count all (p,q) up to those of the request by pivots, in one pass."""
     extension = load_extension()
-    search = _started(extension, request, ALL, METHODS["pivot"])
-    _wait(search, progress)
+    found = _ended(_started(request, "all", "pivot"), progress)
     return CountTable(
-        counts=table_of(search),
+        counts=table_of(found),
         max_p=request.p,
         max_q=request.q,
-        side="left" if search.on_left else "right",
-        seconds=_seconds(search),
+        side="left" if found["on_left"] else "right",
+        seconds=found["seconds"],
         threads=request.threads,
         backend=f"cpu-{extension.isa}",
-        work=search.work,
+        work=found["work"],
     )
 
 
@@ -359,7 +356,7 @@ def count_table_by_trees(
     """
     extension = load_extension()
     optional = most_optional(max(request.p, request.q))
-    search = _started(extension, request, ALL, METHODS["pivot"], optional)
+    search = _started(request, "all", "pivot", optional)
     try:
         while not search.wait_for_choice(TREE_POLL_SECONDS):
             pass
@@ -374,9 +371,9 @@ def count_table_by_trees(
         while len(parcel := search.take_trees(ended)):
             trees.add(parcel)
 
-    _wait(search, progress, look=hand_over, look_seconds=TREE_POLL_SECONDS)
+    found = _ended(search, progress, look=hand_over, look_seconds=TREE_POLL_SECONDS)
     of_trees, nodes = trees.finish()
-    counts = table_of(search)
+    counts = table_of(found)
     for (a, b), count in of_trees.items():
         counts[(a, b) if on_left else (b, a)] += count
     return CountTable(
@@ -384,10 +381,10 @@ def count_table_by_trees(
         max_p=request.p,
         max_q=request.q,
         side="left" if on_left else "right",
-        seconds={**_seconds(search), "device_wait": trees.wait_seconds},
+        seconds={**found["seconds"], "device_wait": trees.wait_seconds},
         threads=request.threads,
         backend=backend,
-        work=search.work + nodes,
+        work=found["work"] + nodes,
     )
 
 
@@ -409,10 +406,9 @@ def count_butterflies(
     else:
         extension = load_extension()
         search = extension.ButterflyCount(*csr, per_vertex, request.threads)
-        _wait(search, progress)
-        count, seconds, backend = whole_number_of(search.count), _seconds(search), f"cpu-{extension.isa}"
-        if per_vertex:
-            of_vertex, of_edge = search.of_vertices(), search.of_edges()
+        told = _ended(search, progress)
+        count, seconds, backend = whole_number_of(told["count"]), told["seconds"], f"cpu-{extension.isa}"
+        of_vertex, of_edge = told.get("of_vertices"), told.get("of_edges")
     if of_vertex is not None:
         left = graph.spread(of_vertex[: graph.n_left], "left", request.n_left)
         right = graph.spread(of_vertex[graph.n_left :], "right", request.n_right)
@@ -522,9 +518,8 @@ def chosen_search(request: CountRequest, method: str, on_card: bool = False) -> 
     """
     if max(request.p, request.q) > LARGEST_SIDE:
         return "levels", "right" if request.side == "right" else "left", 0.0
-    search = _started(load_extension(), request, CHOICE, METHODS[method], on_card=on_card)
-    _wait(search, None)
-    return "pivot" if search.is_pivot else "levels", "left" if search.on_left else "right", search.estimated_work
+    found = _started(request, "choice", method, on_card=on_card).result()
+    return "pivot" if found["is_pivot"] else "levels", "left" if found["on_left"] else "right", found["estimated_work"]
 
 
 def checked_request(
@@ -554,34 +549,30 @@ def checked_request(
     )
 
 
-def _started(
-    extension: Any, request: CountRequest, asked: int, method: int, tree_optional: int = 0, on_card: bool = False
-) -> Any:
-    graph, roots = request.graph, request.roots
+def _started(request: CountRequest, asked: str, method: str, tree_optional: int = 0, on_card: bool = False) -> Any:
+    extension, graph = load_extension(), request.graph
     return extension.Count(
         graph.indptr,
         graph.indices,
         graph.n_right,
         request.p,
         request.q,
-        asked,
-        method,
-        ROOT_SIDES[request.side],
-        roots is not None,
-        np.empty(0, np.int32) if roots is None else roots,
+        extension.Asked[asked],
+        extension.Method[method],
+        extension.RootSide[request.side],
+        request.roots,
         request.threads,
         tree_optional,
         on_card,
     )
 
 
-def _wait(search: Any, progress: ProgressCallback | None, **looks: Any) -> None:
+def _ended(search: Any, progress: ProgressCallback | None, **looks: Any) -> Any:
+    """What a search has found, when it has ended."""
+
     def tell() -> None:
         if progress is not None:
             progress(Progress(search.roots_done, search.n_roots, 0))
 
     wait_for(search, tell, **looks)
-
-
-def _seconds(search: Any) -> dict[str, float]:
-    return dict(zip(("prepare", "estimate", "search"), search.seconds, strict=True))
+    return search.result()

@@ -13,8 +13,6 @@ from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-import numpy as np
-
 from bicliq.kernels.contracts import (
     BicliqueBatch,
     EnumerationRequest,
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 Found = TypeVar("Found", bound=Sized)
 
 INSTRUCTION_SETS = ("avx512", "avx2", "portable")
-MODES = {"count": 0, "digest": 1, "enumerate": 2}
 NO_LIMIT = 2**64 - 1
 POLL_SECONDS = 0.05  # an interrupt is heard so soon
 TELL_SECONDS = 0.2  # between two calls of a progress callback
@@ -122,14 +119,8 @@ def wait_for(
         raise
 
 
-def outcome_of(run: Any) -> Any:
-    """What a run of the extension comes to, when it has ended."""
-    wait_for(run)
-    return run.take()
-
-
 class CpuSearch:
-    """One running search: a thin owner of the extension's session.
+    """One running search: a thin owner of the extension's task.
 
     Batches that it finds are read, or are laid out or settled by the threads that find them.
     """
@@ -142,20 +133,18 @@ class CpuSearch:
         self._mode = mode
         self._layout = layout
         self._isa = str(extension.isa)
-        roots = request.roots
-        self._session = extension.Session(
+        self._task = extension.Enumeration(
             request.indptr,
             request.indices,
             request.n_right,
             request.side == "left",
-            roots is not None,
-            np.empty(0, np.int32) if roots is None else roots,
-            np.empty(0, np.int32) if request.order is None else request.order,
+            request.roots,
+            request.order,
             request.left_ids,
             request.right_ids,
             request.left_hashes,
             request.right_hashes,
-            MODES[mode],
+            extension.Mode[mode],
             request.min_left,
             request.min_right,
             request.min_edges,
@@ -168,45 +157,45 @@ class CpuSearch:
 
     def wait(self, progress: ProgressCallback | None) -> None:
         """Block until the search has ended, reporting progress; an interrupt stops the search."""
-        wait_for(self._session, None if progress is None else lambda: progress(self.progress()))
+        wait_for(self._task, None if progress is None else lambda: progress(self.progress()))
 
     def next_batch(self, until: Callable[[], bool] | None = None) -> BicliqueBatch | RowGroup | None:
         """The next batch or row group.
 
         None when the search has ended, or `until` has said that it has to.
         """
-        while not self._session.ended:
-            arrays = self._session.next(POLL_SECONDS)
+        while not self._task.ended:
+            arrays = self._task.next(POLL_SECONDS)
             if arrays is not None:
                 return BicliqueBatch(*arrays) if self._layout is None else self._layout.group(arrays)
-            if until is not None and not self._session.ended and until():
+            if until is not None and not self._task.ended and until():
                 return None
         return None
 
     def stop(self) -> None:
         """End the search; returns when all workers have ended."""
-        self._session.stop()
+        self._task.stop()
 
     def progress(self) -> Progress:
         """How far the search has come."""
-        return Progress(self._session.roots_done, self._session.n_roots, self._session.found)
+        return Progress(self._task.roots_done, self._task.n_roots, self._task.found)
 
     def result(self, *, interrupted: bool = False) -> EnumerationResult:
-        """The outcome; valid once the search has ended."""
-        found, limit = self._session.found, self._request.max_bicliques
-        busy = tuple(self._session.busy_seconds)
+        """The outcome, once the search has ended: waits for that."""
+        told, limit = self._task.result(), self._request.max_bicliques
+        found, busy = told["found"], tuple(told["busy_seconds"])
         complete = not interrupted and (limit is None or found <= limit)
         return EnumerationResult(
             bicliques=found if limit is None else min(found, limit),
-            digest=self._session.digest if complete and self._mode != "count" else None,
+            digest=told["digest"] if complete and self._mode != "count" else None,
             complete=complete,
             side=self._request.side,
-            nodes=self._session.nodes,
-            not_canonical=self._session.dropped,
-            seconds={"prepare": self._session.prepare_seconds, "search": self._session.search_seconds},
+            nodes=told["nodes"],
+            not_canonical=told["dropped"],
+            seconds={"prepare": told["prepare_seconds"], "search": told["search_seconds"]},
             threads=self._request.threads,
             backend=f"cpu-{self._isa}",
-            workspace_bytes=self._session.workspace_bytes,
+            workspace_bytes=told["workspace_bytes"],
             busy_seconds=busy,
             busy_ratio=sum(busy) / (len(busy) * max(busy)) if busy and max(busy) > 0 else 1.0,
         )

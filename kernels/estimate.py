@@ -12,7 +12,7 @@ import numpy as np
 from bicliq.kernels.arguments import whole_number
 from bicliq.kernels.backend import Backend, why_not
 from bicliq.kernels.contracts import EnumerationRequest, Side
-from bicliq.kernels.cpu import load_extension, wait_for
+from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.cuda.device import multiprocessors
 from bicliq.kernels.enumeration import LARGEST_SIZE, checked_request
 from bicliq.kernels.errors import memory_is_capacity
@@ -213,18 +213,19 @@ class _Sample:
     """What the batches of one run found, over the table of thresholds."""
 
     def __init__(self, run: Any, side: Side, shape: tuple[int, int]) -> None:
-        self.side, self.laid_out = side, run
-        self.exact = bool(run.exact)
-        sums = [(batch.found, batch.ids) for batch in run.batches]
+        told = run.result()
+        batches = told["batches"]
+        self.side, self.laid_out, self.exact, self.work = side, run, bool(told["exact"]), told["work"]
+        sums = [(batch.found, batch.ids) for batch in batches]
         cells = np.array(sums).reshape(len(sums), 2, *(shape if side == "right" else shape[::-1]))
         if side == "left":
             cells = cells.swapaxes(2, 3)  # columns were the left side
         reached = cells[:, :, ::-1, ::-1].cumsum(2).cumsum(3)[:, :, ::-1, ::-1]
         self.found, self.ids = reached[:, 0], reached[:, 1]
-        prepare = float(run.prepare_seconds)
-        self.seconds = prepare + float(np.mean([batch.seconds for batch in run.batches]))
-        self.first_seconds = prepare + float(np.mean([batch.root_seconds for batch in run.batches]))
-        self.nodes = round(float(np.mean([batch.nodes for batch in run.batches])))
+        prepare = float(told["prepare_seconds"])
+        self.seconds = prepare + float(np.mean([batch.seconds for batch in batches]))
+        self.first_seconds = prepare + float(np.mean([batch.root_seconds for batch in batches]))
+        self.nodes = round(float(np.mean([batch.nodes for batch in batches])))
 
     @property
     def node_seconds(self) -> float:
@@ -293,9 +294,9 @@ class _Sampler:
         return self._ended(run, sample.side)
 
     def _ended(self, run: Any, side: Side) -> _Sample:
-        wait_for(run)
-        self.work += run.work
-        return _Sample(run, side, (len(self._steps[0]), len(self._steps[1])))
+        sample = _Sample(run, side, (len(self._steps[0]), len(self._steps[1])))
+        self.work += sample.work
+        return sample
 
 
 def _intervals(batches: Any) -> Any:

@@ -254,12 +254,12 @@ def top_bicliques(
     extension = load_extension()
     least = _least(min_value, unit)
     if edge_weights is not None or diverse:
-        session = extension.EdgeFindSession(
+        task: Any = extension.EdgeFinding(
             *csr, weights, bool(diverse), wanted, max(least, 1) if diverse else least, *sizes, workers
         )
     else:
-        by = OBJECTIVES.index(objective)
-        session = extension.FindSession(*csr, by, wanted, least, *_terms_of(graph, terms), *sizes, workers, False)
+        by = extension.Objective[objective]
+        task = extension.Finding(*csr, by, wanted, least, *_terms_of(graph, terms), *sizes, workers)
 
     def groups_of(answers: list[Any]) -> list[Group]:
         return [
@@ -270,22 +270,23 @@ def top_bicliques(
     cover = _Cover(starts, columns)
 
     def tell(callback: Callable[[FindProgress], Any]) -> None:
-        found = groups_of(session.so_far(len(cover.groups)))
+        found = groups_of(task.so_far(len(cover.groups)))
         if diverse:
             cover.add(found)
-        callback(FindProgress(list(cover.groups) if diverse else found, session.roots_done, session.n_roots))
+        callback(FindProgress(list(cover.groups) if diverse else found, task.roots_done, task.n_roots))
 
-    wait_for(session, None if progress is None else partial(tell, progress), time_limit=time_limit)
-    groups = groups_of(session.answers())
+    wait_for(task, None if progress is None else partial(tell, progress), time_limit=time_limit)
+    told = task.result()
+    groups = groups_of(told["answers"])
     if diverse:
         cover.add(groups[len(cover.groups) :])
     return FindResult(
         groups=cover.groups if diverse else groups,
-        proven=session.proven,
+        proven=told["proven"],
         side=chosen,
-        nodes=session.nodes,
-        roots=session.roots,
-        seconds={"prepare": session.prepare_seconds, "search": session.search_seconds},
+        nodes=told["nodes"],
+        roots=told["roots"],
+        seconds={"prepare": told["prepare_seconds"], "search": told["search_seconds"]},
         threads=workers,
         backend=f"cpu-{extension.isa}",
     )
@@ -324,8 +325,9 @@ def _on_gpu(
     n_left, n_right = len(graph.indptr) - 1, graph.n_right
     chosen = chosen_side(side, graph, Backend.CUDA)
     csr, of_graph = (graph.indptr, graph.indices, n_right), _terms_of(graph, terms)
-    by, only_opens = OBJECTIVES.index(objective), True
-    opening = load_extension().FindSession(*csr, chosen == "left", by, k, least, *of_graph, *sizes, 1, only_opens)
+    extension, only_opens = load_extension(), True
+    by = extension.Objective[objective]
+    opening = extension.Finding(*csr, chosen == "left", by, k, least, *of_graph, *sizes, 1, only_opens)
     ids, no_hashes = [np.arange(n, dtype=np.int32) for n in (n_left, n_right)], np.zeros(0, np.uint64)
     request = EnumerationRequest(
         *csr, side=chosen, roots=None, left_ids=ids[0], right_ids=ids[1], left_hashes=no_hashes, right_hashes=no_hashes,

@@ -8,7 +8,7 @@ import numpy as np
 
 from bicliq.kernels.arguments import as_int32, as_int64, checked_roots, checked_starts, whole_number
 from bicliq.kernels.contracts import Int32Array, Int64Array
-from bicliq.kernels.cpu import load_extension, outcome_of
+from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.errors import CapacityError, memory_is_capacity
 
 MOST_PARTITIONS = 2**31 - 1
@@ -66,7 +66,7 @@ def group_roots(indptr: Any, indices: Any, row_bytes: Any, cost: Any, partitions
         raise CapacityError(
             f"row_bytes holds {sizes.max()} for one of {rows.size} entries; 2**56 bytes in all are the most"
         )
-    return outcome_of(load_extension().RootGrouping(starts, rows, sizes, work, wanted))  # type: ignore[no-any-return]
+    return load_extension().group_roots(starts, rows, sizes, work, wanted).result()  # type: ignore[no-any-return]
 
 
 @memory_is_capacity
@@ -118,7 +118,7 @@ def cut_roots(
     if places.size and (places[0] < 1 or places[-1] >= sequence.size or (np.diff(places) < 1).any()):
         raise ValueError(f"cuts must ascend, from 1 to {sequence.size - 1} at most: places where a partition begins")
     most = min(whole_number("budget", budget), MOST_WORK)
-    return outcome_of(load_extension().RootCutting(starts, rows, sizes, sequence, places, most))  # type: ignore[no-any-return]
+    return load_extension().cut_roots(starts, rows, sizes, sequence, places, most).result()  # type: ignore[no-any-return]
 
 
 def _check_rows(rows: Int32Array, sizes: Int64Array) -> None:

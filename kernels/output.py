@@ -12,7 +12,6 @@ from bicliq.kernels.arguments import checked_hashes, one_of
 from bicliq.kernels.contracts import CODECS, BicliqueBatch, ColumnChunk, Compression, DescribedRowGroup, SmallerBatch
 from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.errors import memory_is_capacity
-from bicliq.kernels.finding import OBJECTIVES
 from bicliq.kernels.surprise import SURPRISE_UNIT, SurpriseTerms
 
 Columns = Literal["both", "smaller"]
@@ -106,12 +105,13 @@ class RowGroupLayout:
     @property
     def maker(self) -> Any:
         """The extension's, which makes row groups so."""
-        return load_extension().RowGroupMaker(
+        extension = load_extension()
+        return extension.RowGroupMaker(
             self.columns == "smaller",
-            CODECS[self.compression],
+            extension.Codec[self.compression],
             self.level,
             self.compress,
-            [OBJECTIVES.index(objective) for objective in self.objectives],
+            [extension.Objective[objective] for objective in self.objectives],
             None if self.terms is None else (self.terms.left, self.terms.right),
             SURPRISE_UNIT,
         )
@@ -201,7 +201,8 @@ def read_columns(
     if not has_codec(compression):
         return None
     places = [(begin, end, n_values, WORDS[kind]) for begin, end, n_values, kind in columns]
-    found = load_extension().read_columns(data, CODECS[compression], places, rows)
+    extension = load_extension()
+    found = extension.read_columns(data, extension.Codec[compression], places, rows)
     if found is None:
         return None
     kinds = [one for *_, kind in columns for one in (("int32", "int32") if kind == "list" else (kind,))]
@@ -258,4 +259,5 @@ def has_codec(compression: Compression) -> bool:
     >>> has_codec("none")
     True
     """
-    return bool(load_extension().has_library(CODECS[compression]))
+    extension = load_extension()
+    return bool(extension.has_library(extension.Codec[compression]))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bicliq.kernels.arguments import as_int32, as_int64, checked_roots, checked_starts, whole_number
 from bicliq.kernels.contracts import Int32Array, Int64Array
-from bicliq.kernels.cpu import load_extension, outcome_of
+from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.errors import CapacityError, memory_is_capacity
 from bicliq.kernels.machine import check_room
 
@@ -81,7 +81,7 @@ def transpose_rows(indptr: Any, indices: Any, n_right: int, order: Any = None) -
     """
     columns, starts, n_columns = _checked_rows(indptr, indices, n_right)
     chosen = None if order is None else checked_roots(order, len(starts) - 1)
-    return outcome_of(load_extension().Transposition(starts, columns, n_columns, chosen))  # type: ignore[no-any-return]
+    return load_extension().transpose(starts, columns, n_columns, chosen).result()  # type: ignore[no-any-return]
 
 
 @memory_is_capacity
@@ -129,7 +129,7 @@ def peel_rows(
         raise ValueError("indices must be an array of int32 in one piece that can be written to")
     asked = ("least_left", least_left), ("least_right", least_right)
     least = [whole_number(name, value, most=2**63 - 1) for name, value in asked]
-    left, rounds = outcome_of(load_extension().Peeling(starts, columns, n_columns, *least))
+    left, rounds = load_extension().peel(starts, columns, n_columns, *least).result()
     return left, columns[: left[-1]], rounds
 
 
@@ -160,7 +160,7 @@ def count_paths(indptr: Any, indices: Any, n_right: int) -> tuple[Int64Array, In
     ([3, 2], [2, 3])
     """
     columns, starts, n_columns = _checked_rows(indptr, indices, n_right)
-    return outcome_of(load_extension().PathCounting(starts, columns, n_columns))  # type: ignore[no-any-return]
+    return load_extension().count_paths(starts, columns, n_columns).result()  # type: ignore[no-any-return]
 
 
 @memory_is_capacity
@@ -191,7 +191,7 @@ def connect_rows(indptr: Any, indices: Any, n_right: int) -> Int32Array:
     columns, starts, n_columns = _checked_rows(indptr, indices, n_right)
     if len(starts) - 1 + n_columns > np.iinfo(np.int32).max:
         raise CapacityError(f"both sides have {len(starts) - 1 + n_columns} vertices; 2**31 - 1 are the most")
-    return outcome_of(load_extension().Connecting(starts, columns, n_columns)).view(np.int32)  # type: ignore[no-any-return]
+    return load_extension().connect(starts, columns, n_columns).result().view(np.int32)  # type: ignore[no-any-return]
 
 
 def find_edges(indptr: Any, indices: Any, left: Any, right: Any) -> tuple[Int64Array, NDArray[np.bool_]]:

@@ -108,11 +108,13 @@ class IngestSettings(_Frozen):
     duplicates: Literal["first", "sum", "max", "error"] = Field(
         "first", description="What the weight of a repeated edge is, or that repetition is an error."
     )
-    min_weight: float | None = Field(None, description="Drop rows below this weight, before duplicates are united.")
+    min_weight: float | None = Field(
+        None, allow_inf_nan=False, description="Drop rows below this weight, before duplicates are united."
+    )
     min_value: float | None = Field(
         None,
         allow_inf_nan=False,
-        description="Least value of a cell of a matrix that is an edge; by default any but 0 is one.",
+        description="Least value of a cell of a matrix that is an edge, above 0; by default any but 0 is one.",
     )
     since: str | None = Field(None, description="Drop rows before this time (ISO date or Unix seconds).")
     until: str | None = Field(None, description="Drop rows from this time on (ISO date or Unix seconds).")
@@ -180,6 +182,13 @@ class IngestSettings(_Frozen):
     def _words(cls, value: Any) -> Any:
         words = value.split(",") if isinstance(value, str) else value
         return tuple(word for word in words if word != "") if isinstance(words, list | tuple) else words
+
+    @field_validator("min_value")
+    @classmethod
+    def _above_zero(cls, least: float | None) -> float | None:
+        if least is not None and least <= 0:
+            raise ValueError("write a number above 0, as a cell of 0 is no edge; without it every other one is")
+        return least
 
     @field_validator("window_jump", mode="before")
     @classmethod

@@ -228,18 +228,28 @@ def in_options(sentence: str) -> str:
     'drop such rows with --nulls drop, or say --no-header'
     >>> in_options("unite them with duplicates = 'first', 'sum' or 'max'")
     'unite them with --duplicates first, sum or max'
+    >>> in_options("name them, as in left = 'user', right = 'item'; leave out min_weight")
+    'name them, as in --left user --right item; leave out --min-weight'
     """
     from bicliq.pipeline.settings import fields_of
 
-    names = "|".join([*(path[-1] for path, _ in fields_of()), *OF_QUESTIONS])
-    return re.sub(rf"(?<![\w.-])({names}) = ({_VALUE}(?:(?:, | or ){_VALUE})*)", _as_option, sentence)
+    names = [*(path[-1] for path, _ in fields_of()), *OF_QUESTIONS]
+    said = re.sub(rf"{_APART}({'|'.join(names)}) = ({_VALUE}(?:(?:, | or ){_VALUE})*)", _as_option, sentence)
+    of_two_words = "|".join(name for name in names if "_" in name)
+    bare = rf"{_APART}({of_two_words})(?![\w'\"/.=-]| =)"
+    return re.sub(
+        bare, lambda found: f"--{found[1].replace('_', '-')}", re.sub(r"(--\S+ (?:'[^']*'|\S+)), (?=--)", r"\1 ", said)
+    )
 
 
 OF_QUESTIONS = (
     *("by", "containing", "within", "min_surprise", "max_left", "max_right", "max_left_degree", "max_right_degree"),
-    *("project", "min_shared", "diverse"),
+    *("project", "min_shared", "diverse", "replace"),
 )
 """Arguments of questions that are options, too, but no settings."""
+
+_APART = r"(?<![\w./'\"-])"
+"""Nothing before a name that makes it part of a path or of a value."""
 
 _VALUE = r"(?:'[^']*'|true\b|false\b|[0-9][0-9.]*)"
 

@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, Protocol
 
 import numpy as np
 
 from bicliq.kernels.contracts import Int32Array, Int64Array
-from bicliq.kernels.cpu import load_extension
+from bicliq.kernels.cpu import load_extension, wait_for
 from bicliq.kernels.cuda.batches import RootBatches
 from bicliq.kernels.cuda.clique_program import (
     BLOCKS_A_MULTIPROCESSOR,
@@ -197,7 +198,14 @@ def search(
         Which bounds are used beside colouring.
     """
     started = time.monotonic()
-    plan = load_extension().CliquePlan(indptr, indices, lower_bound)
+    planning = load_extension().CliquePlanning(indptr, indices, lower_bound)
+    wait_for(planning, time_limit=time_limit)
+    plan = SimpleNamespace(**planning.result())
+    host_seconds = {"order": plan.order_seconds, "heuristic": plan.heuristic_seconds}
+    if not plan.is_complete:
+        first = np.zeros(min(len(indptr) - 1, 1 if lower_bound == 0 else 0), np.int32)
+        members = np.sort(plan.ids[plan.members]).astype(np.int32) if len(plan.members) else first
+        return Found(members, False, 0, 0, 0, int(plan.degeneracy), host_seconds)
     planned = time.monotonic()
     exchange = Exchange(plan.best)
     shares = [
@@ -214,8 +222,7 @@ def search(
         groups=sum(share.groups for share in shares),
         degeneracy=int(plan.degeneracy),
         seconds={
-            "order": plan.order_seconds,
-            "heuristic": plan.heuristic_seconds,
+            **host_seconds,
             "roots": build,
             "search": time.monotonic() - planned - build,
         },

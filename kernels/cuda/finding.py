@@ -10,12 +10,13 @@ sorted out here; ties are broken as on the CPU.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from bicliq.kernels.contracts import BicliqueBatch, EnumerationRequest, Int64Array
-from bicliq.kernels.cpu import wait_for
+from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.cuda.adjacency import SearchGraph
 from bicliq.kernels.cuda.search_program import BEST
 from bicliq.kernels.cuda.stream import CudaStreamSearch
@@ -29,7 +30,6 @@ MOST_WANTED = 1 << 12
 TIE_BITS = 30
 """Below the value of *vertices* and *balanced*: edges, which order equal ones (`objective.hpp`)."""
 
-OBJECTIVES = ("edges", "vertices", "balanced", "weight", "surprise")
 """As `Objective` in `objective.hpp` numbers them."""
 
 Answer = tuple[int, list[int], list[int]]
@@ -43,7 +43,7 @@ class Wanted:
     Parameters
     ----------
     objective : str
-        One of `OBJECTIVES`.
+        One of the extension's `Objective`.
     k : int
         How many, `MOST_WANTED` at most.
     max_left, max_right : int
@@ -88,7 +88,7 @@ class CudaFindSearch(CudaStreamSearch):
     request : EnumerationRequest
         What is searched; without roots.
     wanted : Wanted
-    opening : FindSession
+    opening : Finding
         A search of the extension that only opens: says what an answer must be worth, with the bits
         that order equal ones, and which roots can have one.
     """
@@ -112,7 +112,7 @@ class CudaFindSearch(CudaStreamSearch):
 
     def _best_of(self, batch: BicliqueBatch) -> list[tuple[int, int, list[int], list[int]]]:
         """The best of a batch, as what they are sorted by: value and edges negated, members."""
-        values, least = self._wanted.values(batch), self._opened().least
+        values, least = self._wanted.values(batch), self._opened[0]
         edges = np.diff(batch.left_offsets).astype(np.int64) * np.diff(batch.right_offsets)
         order = np.lexsort((-edges, -values))
         order = order[values[order] >= least]
@@ -130,17 +130,18 @@ class CudaFindSearch(CudaStreamSearch):
             for i in order
         ]
 
-    def _opened(self) -> Any:
-        """The opening, when it has ended."""
-        wait_for(self._opening)
-        return self._opening
+    @cached_property
+    def _opened(self) -> tuple[int, Any]:
+        """What an answer must be worth, and the roots that can have one."""
+        found: tuple[int, Any] = self._opening.opened()
+        return found
 
     def _some_roots(self) -> Any:
-        return self._opened().open_roots
+        return self._opened[1]
 
     def _arrays(self, cp: Any, graph: SearchGraph) -> dict[str, Any]:
         begin = np.zeros(1, BEST.dtype)
-        begin["least"] = self._opened().least
+        begin["least"] = self._opened[0]
         return {
             **super()._arrays(cp, graph),
             "best": cp.asarray(begin.view(np.uint64)),
@@ -160,7 +161,7 @@ class CudaFindSearch(CudaStreamSearch):
         return {
             **super()._numbers(graph),
             "n_best": wanted.k,
-            "objective": OBJECTIVES.index(wanted.objective),
+            "objective": load_extension().Objective[wanted.objective].value,
             "max_rows": most[0],
             "max_columns": most[1],
             "largest_pair": sum(terms) % 2**64,

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.formats.fields import records
+from bicliq.pipeline.formats.fields import Record, records
 from bicliq.pipeline.formats.lines import Neighbours, TextLines, edge_batches, refuse_line
 from bicliq.pipeline.formats.recognise import text_head
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
@@ -28,13 +28,13 @@ SAMPLE = 100
 def baskets_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of a file of baskets: the number of a line is left, what stands in it is right."""
     lines = TextLines(source.uri, source.settings)
-    yield from edge_batches(source, lines, _baskets(source, lines))
+    yield from edge_batches(source, lines, _baskets(source, lines), quoted=True)
 
 
 def _baskets(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
     """The baskets of the lines; SPMF names its items in lines above, '@ITEM=1=apple'."""
     names: dict[str, str] = {}
-    above = True
+    above, missing = True, frozenset(source.settings.null_values)
     delimiter = source.settings.delimiter or told_delimiter(text_head(source.uri, source.settings))
     for number, line in lines:
         if above and (named := re.fullmatch(r"@ITEM=(\S+?)=(.*)", line)):
@@ -43,21 +43,25 @@ def _baskets(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
             lines.comments += 1
         elif line.strip():
             above = False
-            items = fields_of(source.uri, number, line, delimiter, source.settings)
-            _refuse_sequences(source.uri, number, items)
-            yield Neighbours(number, number, [names.get(item.strip(), item) for item in items] if names else items)
+            found = record_of(source.uri, number, line, delimiter, source.settings)
+            _refuse_sequences(source.uri, number, found.fields)
+            items = found.labels(missing)
+            yield Neighbours(
+                number, number, [item and names.get(item.strip(), item) for item in items] if names else items
+            )
 
 
-def fields_of(uri: str, number: int, line: str, delimiter: str | None, settings: IngestSettings) -> list[str]:
-    """The fields of a line, between delimiters or, for None, blanks."""
+def record_of(uri: str, number: int, line: str, delimiter: str | None, settings: IngestSettings) -> Record:
+    """A line as fields, between delimiters or, for None, blanks."""
     if delimiter is None:
-        return line.split()
+        fields = line.split()
+        return Record(number, fields, [False] * len(fields))
     record = next(records(line.encode(), number, delimiter, settings.quotes, False))
     if record.problem is not None:
         raise InputError(
             f"{uri}, line {number}, {record.problem}; mend the quotes, or take them as characters with quotes = false"
         )
-    return record.fields
+    return record
 
 
 def told_delimiter(head: str) -> str | None:

@@ -5,13 +5,13 @@ Those that were named, or the two that there are.
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.cells import AS_MATRIX, looks_like_matrix
+from bicliq.pipeline.formats.files import folder_keys
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import LISTED, SHOWN, listed, shown
 
@@ -54,12 +54,25 @@ class Columns:
     by_name: bool
 
 
+def asked_keys(source: str, settings: IngestSettings, names: Sequence[str]) -> dict[str, str | None]:
+    """Keys of a file's folders that are asked for as columns, and that none of its own is called.
+
+    Examples
+    --------
+    >>> asked_keys("lake/year=2024/a.csv", IngestSettings(left="year", right="item"), ["item"])
+    {'year': '2024'}
+    """
+    asked = (settings.left, settings.right, settings.weight, settings.time)
+    return {key: value for key, value in folder_keys(source).items() if key in asked and key not in names}
+
+
 def choose_columns(
     source: str,
     settings: IngestSettings,
     names: Sequence[str],
     header: bool,
     first_rows: Callable[[], Sequence[Sequence[str]]],
+    keys: Collection[str] = (),
 ) -> Columns:
     """Choose the columns of a table with named or numbered columns.
 
@@ -76,6 +89,8 @@ def choose_columns(
         Names of the columns, and whether they are the file's own; else they are numbers.
     first_rows
         Returns some first rows, for messages.
+    keys
+        Those of the names that are keys of the file's folders.
 
     Raises
     ------
@@ -90,8 +105,9 @@ def choose_columns(
         raise InputError(f"{source}: which column is the weight? Name it; there are: {_some(names, header)}")
     if wants_time(settings) and asked["time"] is None:
         raise InputError(f"{source}: which column is the time? Name it; there are: {_some(names, header)}")
-    found = {role: _place(source, name, role, names, header) for role, name in asked.items() if name is not None}
-    by_name = header and all(name in names for name in asked.values() if name is not None)
+    known = names if header else keys
+    found = {role: _place(source, name, role, names, known) for role, name in asked.items() if name is not None}
+    by_name = header and all(name in known for name in asked.values() if name is not None)
     missing = [side for side in ("left", "right") if side not in found]
     rest = [at for at in range(len(names)) if at not in found.values()]
     if len(missing) == 2 and len(rest) > 1:
@@ -116,21 +132,23 @@ def choose_columns(
     )
 
 
-def _place(source: str, wanted: str, role: str, names: Sequence[str], header: bool) -> int:
-    """Position of a column, by its name or its number from 0."""
-    if header and wanted in names:
+def _place(source: str, wanted: str, role: str, names: Sequence[str], known: Collection[str]) -> int:
+    """Position of a column, by its name, if that is known, or its number from 0."""
+    if wanted in known:
         _refuse_double_name(source, role, wanted, names)
         return names.index(wanted)
     if wanted.isascii() and wanted.isdigit() and len(wanted) < 9 and int(wanted) < len(names):
         return int(wanted)
-    raise InputError(f"{source}: there is no column {shown(wanted)} for the {role}; there are: {_some(names, header)}")
+    raise InputError(
+        f"{source}: there is no column {shown(wanted)} for the {role}; there are: {_some(names, known is names)}"
+    )
 
 
 def _refuse_double_name(source: str, role: str, name: str, names: Sequence[str]) -> None:
     if Counter(names)[name] > 1:
         raise InputError(
-            f"{source}: {Counter(names)[name]} columns are called {shown(name)}; give the {role} column's number"
-            f" from 0 instead (the first is {names.index(name)}), or rename one"
+            f"{source}: {Counter(names)[name]} columns are called {shown(name)}; rename one, or, of a text file, give the"
+            f" {role} column's number from 0 (the first is {names.index(name)}) and say header = true"
         )
 
 
@@ -154,10 +172,10 @@ def _unclear(
     sides = " and ".join(missing)
     columns = ", ".join(shown(names[at]) + _examples(at, rows) for at in rest[:LISTED])
     more = f" and {len(rest) - LISTED:,} more" if len(rest) > LISTED else ""
-    options = " ".join(f"--{side} {_argument(names, at)}" for side, at in zip(missing, rest, strict=False))
+    chosen = ", ".join(f"{side} = {_argument(names, at)!r}" for side, at in zip(missing, rest, strict=False))
     return (
         f"{source}: has {len(names)} columns, and which of them are the {sides} is not said: {columns}{more}; name them,"
-        f" as in {options} (settings left and right)"
+        f" as in {chosen}"
     )
 
 
@@ -167,12 +185,9 @@ def _examples(at: int, rows: Sequence[Sequence[str]]) -> str:
 
 
 def _argument(names: Sequence[str], at: int) -> str:
-    """A column as a shell takes it.
-
-    Its name, or its number where the name is long, empty, or not the only one.
-    """
+    """A column's name, or its number where the name is long, empty, or not the only one."""
     name = names[at]
-    return shlex.quote(name) if 0 < len(name) <= SHOWN and Counter(names)[name] == 1 else str(at)
+    return name if 0 < len(name) <= SHOWN and Counter(names)[name] == 1 else str(at)
 
 
 def _refuse_double_use(source: str, found: dict[str, int], names: Sequence[str]) -> None:

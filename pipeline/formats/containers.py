@@ -8,6 +8,8 @@ from typing import Any
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import file_system, needs
+from bicliq.pipeline.formats.columns import SAMPLE
+from bicliq.pipeline.formats.csv_heads import asked_columns, begins_with_names
 from bicliq.pipeline.formats.files import WITHIN, file_of, open_bytes, table_within
 from bicliq.pipeline.formats.in_python import array_of_values
 from bicliq.pipeline.formats.parquet import opened_parquet
@@ -42,11 +44,10 @@ def open_sheet(source: str, size: int, settings: IngestSettings) -> EdgeSource:
 
 def _sheet_frame(source: str, rows: Sequence[tuple[Any, ...]], settings: IngestSettings) -> Frame:
     """Columns of a sheet; a first row of text names them, unless that is said otherwise."""
-    named = all(isinstance(value, str | None) for value in rows[0]) if settings.header is None else settings.header
+    named = _has_names(source, rows, settings) if settings.header is None else settings.header
     width = max(map(len, rows))
     names = [str(at) if not named or value is None else str(value) for at, value in enumerate(_filled(rows[0], width))]
     if settings.format == "matrix" and settings.header is None:
-        named = True
         names = ["" if value is None else str(value) for value in _filled(rows[0], width)]
     body = rows[1:] if named else rows
     columns = [[_filled(row, width)[at] for row in body] for at in range(width)]
@@ -59,6 +60,15 @@ def _sheet_frame(source: str, rows: Sequence[tuple[Any, ...]], settings: IngestS
         return [array_of_values(source, names[at], columns[at]) for at in positions]
 
     return Frame(source, tuple(names), read, is_table=True, assumed=assumed)
+
+
+def _has_names(source: str, rows: Sequence[tuple[Any, ...]], settings: IngestSettings) -> bool:
+    if settings.format == "matrix":
+        return True
+    if asked := asked_columns(source, settings):
+        some = [["" if value is None else str(value) for value in row] for row in rows[:SAMPLE]]
+        return begins_with_names(f"{source}, row 1", some, asked)
+    return all(isinstance(value, str | None) for value in rows[0])
 
 
 def _filled(row: tuple[Any, ...], width: int) -> tuple[Any, ...]:

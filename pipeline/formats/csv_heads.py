@@ -16,14 +16,15 @@ import pyarrow as pa
 
 from bicliq.pipeline.columns import words_column
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.formats.columns import choose_columns
+from bicliq.pipeline.formats.columns import asked_keys, choose_columns
 from bicliq.pipeline.formats.fields import Record, records
+from bicliq.pipeline.formats.files import folder_keys
 from bicliq.pipeline.formats.forms import told_lists
 from bicliq.pipeline.formats.problems import is_number
 from bicliq.pipeline.formats.source import Layout
 from bicliq.pipeline.formats.times import unix_seconds
 from bicliq.pipeline.settings import IngestSettings
-from bicliq.pipeline.words import LISTED, SHOWN, shown
+from bicliq.pipeline.words import LISTED, SHOWN, listed, shown
 
 DELIMITERS = ",\t;|"
 SAMPLE = 20
@@ -49,11 +50,13 @@ def csv_layout(source: str, head: str, settings: IngestSettings) -> Layout:
         raise InputError(
             f"{source}, line {first.line}, {first.problem}; mend the quotes, or take them as characters with quotes = false"
         )
-    header = top.names or (_has_header(rows, settings) if settings.header is None else settings.header)
-    names = tuple(_label(name, settings) for name in first.fields) if header else _numbers(first)
+    header = top.names or (_has_header(source, rows, settings) if settings.header is None else settings.header)
+    own = tuple(_label(name, settings) for name in first.fields) if header else _numbers(first)
+    keys = asked_keys(source, settings, own)
+    names = (*own, *keys)
     data = [row.fields for row in (rows[1:] if header else rows) if row.problem is None]
-    chosen = choose_columns(source, settings, names, header, lambda: data)
-    guessed = header and settings.header is None and not _asked_by_name(settings)
+    chosen = choose_columns(source, settings, names, header, lambda: data, keys)
+    guessed = header and settings.header is None and not _by_name(asked_columns(source, settings))
     return Layout(
         skip=_lines_up_to(first, settings) if header else first.line - 1,
         delimiter=delimiter,
@@ -66,6 +69,7 @@ def csv_layout(source: str, head: str, settings: IngestSettings) -> Layout:
         names=names,
         header=header,
         by_name=chosen.by_name,
+        keys=keys,
         assumed=(
             *top.assumed,
             *((_taken_for_names(source, first),) if guessed else ()),
@@ -99,31 +103,58 @@ def _lines_up_to(header: Record, settings: IngestSettings) -> int:
 # ---- names of columns ----------------------------------------------------------------------------
 
 
-def _has_header(rows: list[Record], settings: IngestSettings) -> bool:
+def _has_header(source: str, rows: list[Record], settings: IngestSettings) -> bool:
     """Whether the first line names columns.
 
-    It does where columns are asked for by name, and else where it holds no number and no time;
-    where columns are asked for by number, so that data may begin at once, only above numbers alone.
+    It does where it holds no number and no time, and none is asked for.
     """
-    if _asked_by_name(settings):
-        return True
-    if wanted := _asked(settings):
-        return _above_numbers(rows, wanted)
+    if asked := asked_columns(source, settings):
+        return begins_with_names(f"{source}, line {rows[0].line}", [row.fields for row in rows], asked)
     return not any(_is_value(field) for field in rows[0].fields)
 
 
-def _asked(settings: IngestSettings) -> list[str]:
-    return [name for name in (settings.left, settings.right, settings.weight, settings.time) if name is not None]
+def asked_columns(source: str, settings: IngestSettings) -> list[str]:
+    """Columns that are asked for, by name or number, but for keys of the file's folders.
+
+    Examples
+    --------
+    >>> asked_columns("lake/year=2024/a.csv", IngestSettings(left="year", right="1"))
+    ['1']
+    """
+    asked, keys = (settings.left, settings.right, settings.weight, settings.time), folder_keys(source)
+    return [name for name in asked if name is not None and name not in keys]
 
 
-def _asked_by_name(settings: IngestSettings) -> bool:
-    return any(not name.isdigit() for name in _asked(settings))
+def _by_name(asked: Sequence[str]) -> bool:
+    return any(not name.isdigit() for name in asked)
 
 
-def _above_numbers(rows: Sequence[Record], wanted: Sequence[str]) -> bool:
-    """Whether the first line is words, and what is read below it numbers; columns are numbered."""
-    first, *below = [[row.fields[at] for at in map(int, wanted) if at < len(row.fields)] for row in rows]
-    return not any(map(_is_value, first)) and all(map(_is_value, chain(*below))) and any(below)
+def begins_with_names(where: str, rows: Sequence[Sequence[str]], asked: Sequence[str]) -> bool:
+    """Whether the first row names columns: it does where they are asked for by name.
+
+    Where they are asked for by number data may begin at once, and nothing is guessed.
+
+    Parameters
+    ----------
+    where
+        The first row, for messages.
+    rows, asked
+        Fields of some first rows, and the columns that are asked for.
+
+    Raises
+    ------
+    InputError
+        Where columns are asked for by number, and the first row is words above nothing but numbers.
+    """
+    if _by_name(asked):
+        return True
+    first, *below = [[row[at] for at in map(int, asked) if at < len(row)] for row in rows]
+    if not any(map(_is_value, first)) and all(map(_is_value, chain(*below))) and any(below):
+        raise InputError(
+            f"{where}: {listed(rows[0])} may be names of columns or an edge, as all below is numbers and columns are asked"
+            " for by number; say header = true or header = false"
+        )
+    return False
 
 
 def _taken_for_names(source: str, first: Record) -> str:
@@ -189,7 +220,8 @@ def _top(source: str, head: str, delimiter: str, settings: IngestSettings) -> _T
     alike = [at for at in marked if _width(lines[at], delimiter, settings) == width]
     if settings.header is False and alike:
         marked, alike = [at for at in marked if at < alike[0]], []
-    if alike and (alike != marked[-1:] or (_asked(settings) and not _asked_by_name(settings))):
+    asked = asked_columns(source, settings)
+    if alike and (alike != marked[-1:] or (asked and not _by_name(asked))):
         mark = next(mark for mark in MARKS if lines[alike[0]].startswith(mark))
         raise InputError(
             f"{source}, line {alike[0] + 1}: {shown(lines[alike[0]])} begins like a comment and has as many fields as"

@@ -9,7 +9,7 @@ read line by line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 
@@ -41,6 +41,15 @@ class Record:
     fields: list[str]
     quoted: list[bool]
     problem: str | None = None
+
+    def labels(self, missing: Set[str]) -> Sequence[str | None]:
+        """Return its fields; None where one is a word for a missing value, and not in quotes."""
+        if missing.isdisjoint(self.fields):
+            return self.fields
+        return [
+            None if field in missing and not quoted else field
+            for field, quoted in zip(self.fields, self.quoted, strict=True)
+        ]
 
 
 def quotes_are_regular(lines: bytes, delimiter: str) -> bool:

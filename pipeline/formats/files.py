@@ -7,9 +7,11 @@ import contextlib
 import io
 import lzma
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 from fsspec.spec import AbstractBufferedFile
@@ -44,6 +46,10 @@ WITHIN = "::"
 
 CONTAINERS = (".xlsx", ".duckdb")
 """Extensions of such files."""
+
+
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+"""The value of a folder's key where there is none."""
 
 
 @dataclass(frozen=True)
@@ -193,6 +199,18 @@ def _matches(fs: Any, path: str, source: str) -> list[str]:
 
 def _is_hidden(name: str) -> bool:
     return name.rsplit("/", 1)[-1].startswith((".", "_"))
+
+
+def folder_keys(uri: str) -> dict[str, str | None]:
+    """Keys and values in the names of a file's folders, as Hive and Spark write them.
+
+    Examples
+    --------
+    >>> folder_keys("lake/year=2024/city=New%20York/part-0.parquet")
+    {'year': '2024', 'city': 'New York'}
+    """
+    found = re.findall(r"(?:^|/)([^/=]+)=([^/]+)(?=/)", uri)
+    return {key: None if value == NO_VALUE else unquote(value) for key, value in found}
 
 
 def size_of(source: str) -> int:

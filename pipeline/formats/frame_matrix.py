@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bicliq.pipeline.columns import words_column
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.cells import cell
-from bicliq.pipeline.formats.lines import labels_of
+from bicliq.pipeline.formats.labels import plain_numbers
 from bicliq.pipeline.formats.matrix import assumed_of_names, label_columns, place_of_names, refuse_two_sets
 from bicliq.pipeline.formats.problems import DROP_NULLS
 from bicliq.pipeline.settings import IngestSettings
@@ -46,30 +47,37 @@ def matrix_table(
     at = None
     if index is None or settings.left is not None:
         at = place_of_names(name, settings, columns, first_rows)
-    labels, remarks = label_columns(name, columns, len(columns), at)
+    labels, remarks = label_columns(name, columns, len(columns), at, settings)
     values = {place: _cells(name, columns[place], column(place)) for place in labels}
     n = len(next(iter(values.values()))) if values else 0
     if settings.nulls == "error":
         for place, some in values.items():
             _refuse_missing(name, columns[place], some)
     rows = index if at is None else column(at)
-    if rows is not None and len(rows.unique()) < len(rows):
+    if rows is not None and len(_as_compared(rows, settings).unique()) < len(rows):
         raise InputError(f"{name}: some rows share a name; two vertices would become one: rename them")
     if settings.sides == "source-target":
         refuse_two_sets(name, list(range(n)) if rows is None else rows.to_pylist(), list(labels.values()))
     tied = {place: np.flatnonzero(pc.fill_null(pc.not_equal(some, 0), True)) for place, some in values.items()}
     left = pa.array(np.concatenate(list(tied.values())) if tied else np.zeros(0, np.int64))
     owners = np.repeat(np.arange(len(tied)), [len(some) for some in tied.values()])
+    right = words_column(list(map(str, labels.values())))
+    numbers = None if settings.ids == "text" else plain_numbers(right)
     weights = [values[place].take(pa.array(some)) for place, some in tied.items()]
     table = pa.table(
         {
             "left": left if rows is None else rows.take(left),
-            "right": labels_of(list(labels.values()), settings)[0].take(pa.array(owners)),
+            "right": (right if numbers is None else numbers).take(pa.array(owners)),
             "weight": pa.concat_arrays(weights) if weights else pa.array([], pa.float64()),
         }
     )
     said = () if index is not None and at is None else assumed_of_names(name, None, False, at, columns)
     return table, (*said, *remarks)
+
+
+def _as_compared(names: pa.Array | pa.ChunkedArray, settings: IngestSettings) -> pa.Array | pa.ChunkedArray:
+    text = pa.types.is_string(names.type) or pa.types.is_large_string(names.type)
+    return pc.utf8_trim_whitespace(names) if text and settings.strip else names
 
 
 def _refuse_missing(name: str, called: str, cells: pa.Array) -> None:

@@ -13,7 +13,7 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.columns import SAMPLE
 from bicliq.pipeline.formats.in_python import array_of_values
 from bicliq.pipeline.formats.lines import TextLines, refuse_line
-from bicliq.pipeline.formats.parquet import BATCH_ROWS, text_sides, told_cells, typed_batches, typed_layout
+from bicliq.pipeline.formats.parquet import BATCH_ROWS, text_sides, told_cells, typed_batches, typed_layout, with_keys
 from bicliq.pipeline.formats.recognise import text_head
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 from bicliq.pipeline.settings import IngestSettings
@@ -33,9 +33,9 @@ def open_json_lines(source: str, size: int, settings: IngestSettings) -> EdgeSou
     layout = typed_layout(
         source, settings, names, lambda: [[str(found.get(name, "")) for name in names] for _, found in first[:SAMPLE]]
     )
-    wanted = {side: names[layout.wanted[side]] for side in ("left", "right")}
-    cells = {name: _array(source, name, first) for name in wanted.values()}
-    kinds = {side: cells[name].type for side, name in wanted.items()}
+    wanted = {side: layout.names[layout.wanted[side]] for side in ("left", "right")}
+    cells = {name: _array(source, name, first) for name in wanted.values() if name not in layout.keys}
+    kinds = {side: cells[name].type for side, name in wanted.items() if name in cells}
     said = told_cells(source, cells, settings)
     return EdgeSource(source, "jsonl", size, settings, layout, text_sides(kinds, settings), assumed=said)
 
@@ -48,7 +48,8 @@ def json_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
 
 def _batches(source: EdgeSource, numbered: TextLines) -> Iterator[pa.RecordBatch]:
     objects = _objects(source.uri, numbered)
-    names = list(dict.fromkeys(source.columns.values()))
+    assert source.layout is not None
+    names = [name for name in dict.fromkeys(source.columns.values()) if name not in source.layout.keys]
     kinds: dict[str, pa.DataType] = {}
     while some := list(islice(objects, BATCH_ROWS // 8)):
         columns = {name: _array(source.uri, name, some) for name in names}
@@ -61,7 +62,10 @@ def _batches(source: EdgeSource, numbered: TextLines) -> Iterator[pa.RecordBatch
                     f"{source.uri}, from line {some[0][0]}: the values of {shown(name)} are of type {column.type}, and those"
                     f" before it {known}; make them one type"
                 )
-        yield pa.record_batch(columns)
+        batch = with_keys(pa.record_batch(columns), source.layout)
+        yield batch
+    if numbered.comments:  # below the last full batch
+        yield batch.slice(0, 0)
 
 
 def _is_text(kind: pa.DataType) -> bool:

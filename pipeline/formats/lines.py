@@ -37,14 +37,14 @@ class Neighbours:
     left
         The vertex.
     right
-        Its neighbours.
+        Its neighbours; None: the label is missing.
     values
         What stands in the cell of each, where there are cells.
     """
 
     line: int
-    left: Label
-    right: Sequence[Label]
+    left: Label | None
+    right: Sequence[Label | None]
     values: Sequence[float] | None = None
 
 
@@ -99,10 +99,10 @@ class TextLines:
 class _Collected:
     """Edges of some lines, until they are a batch."""
 
-    left: list[Label] = field(default_factory=list)
+    left: list[Label | None] = field(default_factory=list)
     degrees: list[int] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
-    right: list[Label] = field(default_factory=list)
+    right: list[Label | None] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
 
     def add(self, found: Neighbours) -> None:
@@ -114,7 +114,9 @@ class _Collected:
         self.values.extend(found.values or ())
 
 
-def edge_batches(source: EdgeSource, lines: TextLines, found: Iterable[Neighbours]) -> Iterator[EdgeBatch]:
+def edge_batches(
+    source: EdgeSource, lines: TextLines, found: Iterable[Neighbours], *, quoted: bool = False
+) -> Iterator[EdgeBatch]:
     """Batches of the edges that lines hold.
 
     Parameters
@@ -123,6 +125,8 @@ def edge_batches(source: EdgeSource, lines: TextLines, found: Iterable[Neighbour
         The file, and how it is read; its layout says whether cells are weights.
     lines, found
         The lines, and what they say, in their order.
+    quoted
+        Whether words for missing values are None already, as in quotes they are labels.
 
     Raises
     ------
@@ -133,16 +137,17 @@ def edge_batches(source: EdgeSource, lines: TextLines, found: Iterable[Neighbour
     for each in found:
         some.add(each)
         if len(some.right) >= BATCH_ROWS:
-            yield lines.told(_batch(source, some))
+            yield lines.told(_batch(source, some, quoted))
             some = _Collected()
-    yield lines.told(_batch(source, some))
+    yield lines.told(_batch(source, some, quoted))
 
 
-def _batch(source: EdgeSource, some: _Collected) -> EdgeBatch:
+def _batch(source: EdgeSource, some: _Collected, quoted: bool) -> EdgeBatch:
     lines = np.repeat(np.array(some.lines, np.int64), some.degrees)
     owners = pa.array(np.repeat(np.arange(len(some.left)), some.degrees))
-    (left, of_left), (right, of_right) = (labels_of(side, source.settings) for side in (some.left, some.right))
-    columns = {"left": left.take(owners), "right": right}
+    left, of_left = _labels_of(_column(some.left).take(owners), source.settings, quoted)
+    right, of_right = _labels_of(_column(some.right), source.settings, quoted)
+    columns = {"left": left, "right": right}
     if some.values:
         values = pa.array(some.values, pa.float64(), from_pandas=True)
         columns |= dict.fromkeys(("value", "weight") if wants_weight(source.settings) else ("value",), values)
@@ -160,23 +165,18 @@ def _batch(source: EdgeSource, some: _Collected) -> EdgeBatch:
     return EdgeBatch(pa.record_batch(columns), place, noted={"stripped": stripped} if stripped else {})
 
 
-def labels_of(values: Sequence[Label], settings: IngestSettings) -> tuple[pa.Array, int]:
+def _column(labels: Sequence[Label | None]) -> pa.Array:
+    return pa.array(labels, pa.int64() if labels and isinstance(labels[0], int) else pa.string())
+
+
+def _labels_of(labels: pa.Array, settings: IngestSettings, quoted: bool) -> tuple[pa.Array, int]:
     """Labels of a side, and how many lost blanks around them.
 
     Numbers where all are plain ones, else text; null where one is missing.
-
-    Examples
-    --------
-    >>> labels, stripped = labels_of(["7", " 12 "], IngestSettings())
-    >>> labels.to_pylist(), stripped
-    ([7, 12], 1)
-    >>> labels_of(["007", "NA"], IngestSettings())[0].to_pylist()
-    ['007', None]
     """
-    if values and isinstance(values[0], int):
-        numbers = pa.array(values, pa.int64())
-        return numbers.cast(pa.string()) if settings.ids == "text" else numbers, 0
-    text, stripped = tidy(pa.array(values, pa.string()), settings, typed=True)
+    if pa.types.is_integer(labels.type):
+        return labels.cast(pa.string()) if settings.ids == "text" else labels, 0
+    text, stripped = tidy(labels, settings, typed=not quoted)
     numbers = None if settings.ids == "text" else plain_numbers(text)
     return text if numbers is None else numbers, stripped
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.formats.baskets import fields_of, told_delimiter
+from bicliq.pipeline.formats.baskets import record_of, told_delimiter
 from bicliq.pipeline.formats.cells import cell, is_binary
 from bicliq.pipeline.formats.columns import wants_time
 from bicliq.pipeline.formats.csv_heads import taken_for_comments
@@ -69,8 +69,9 @@ def matrix_head(uri: str, settings: IngestSettings) -> Head:
     delimiter = settings.delimiter or ("\t" if bare_name(uri).endswith(".tsv") else told_delimiter(head))
     lines = [(number, line) for number, line in enumerate(head.split("\n"), 1) if line.strip()]
     start = next((at for at, (_, line) in enumerate(lines) if line[0] not in "#%"), len(lines))
-    cut = [(number, _names(fields_of(uri, number, line, delimiter, settings), settings)) for number, line in lines]
-    above, body = cut[:start], cut[start:]
+    cut = [(number, record_of(uri, number, line, delimiter, settings)) for number, line in lines]
+    told = [(number, _names(record.fields, settings)) for number, record in cut]
+    above, body = told[:start], told[start:]
     if not body:
         raise InputError(f"{uri}: holds no row of a matrix; check the file")
     width = len(body[-1][1])
@@ -88,7 +89,8 @@ def matrix_head(uri: str, settings: IngestSettings) -> Head:
         *taken_for_comments(uri, [number for number, _ in (above[:-1] if commented else above)]),
         *assumed_of_names(uri, named if settings.header is None else None, named is None and guessed, at, names),
     )
-    columns, remarks = label_columns(uri, names, width, at)
+    written = dict(cut)[named[0]].labels(frozenset(settings.null_values)) if named else ()
+    columns, remarks = label_columns(uri, [""] * shorter + [name or "" for name in written], width, at, settings)
     return Head(head_line, delimiter, width, at, columns, (*assumed, *remarks))
 
 
@@ -165,24 +167,29 @@ def assumed_of_names(
 
 
 def label_columns(
-    uri: str, names: Sequence[str], width: int, at: int | None
+    uri: str, written: Sequence[str], width: int, at: int | None, settings: IngestSettings
 ) -> tuple[dict[int, Label], tuple[str, ...]]:
     """Labels of columns of cells by their positions, and what was left out, in sentences.
+
+    Blanks around them are left out, and counted, where labels are.
 
     Parameters
     ----------
     uri
         The matrix.
-    names, width
-        Names of its columns, if it has some, and their number.
+    written, width
+        Names of its columns as they are written, if it has some, and their number.
     at
         The column of the names of rows.
+    settings
+        Whether blanks are stripped.
 
     Raises
     ------
     InputError
         Where columns share a name or lack one.
     """
+    names = _names(written, settings)
     places = [place for place in range(width) if place != at]
     remarks = []
     if names and names[-1].lower() in REMARKS and places[-1] == width - 1:
@@ -198,7 +205,7 @@ def label_columns(
                 raise InputError(
                     f"{uri}: a column has no name; give each column of a matrix one, or say header = false"
                 )
-        return {place: names[place] for place in places}, tuple(remarks)
+        return {place: written[place] for place in places}, tuple(remarks)
     return dict(zip(places, range(len(places)), strict=True)), tuple(remarks)
 
 
@@ -218,24 +225,25 @@ def open_matrix(source: str, size: int, settings: IngestSettings) -> EdgeSource:
 def matrix_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of the cells of a matrix that are not 0."""
     lines = TextLines(source.uri, source.settings)
-    yield from edge_batches(source, lines, _rows(source, lines))
+    yield from edge_batches(source, lines, _rows(source, lines), quoted=True)
 
 
 def _rows(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
     uri, settings = source.uri, source.settings
-    head = matrix_head(uri, settings)
-    seen: dict[Label, int] = {}
+    head, missing = matrix_head(uri, settings), frozenset(settings.null_values)
+    seen: dict[Label | None, int] = {}
     for number, line in lines:
         if number <= head.skip or not line.strip():
             continue
-        fields = fields_of(uri, number, line, head.delimiter, settings)
+        found = record_of(uri, number, line, head.delimiter, settings)
+        fields = found.fields
         if len(fields) != head.width:
             raise refuse_line(
                 uri, number, line, f"has {len(fields)} fields, and the rows before have {head.width}; mend the line"
             )
-        called: Label = len(seen) if head.names is None else fields[head.names]
+        called: Label | None = len(seen) if head.names is None else found.labels(missing)[head.names]
         name = called.strip() if settings.strip and isinstance(called, str) else called
-        if name in seen:
+        if name is not None and name in seen:
             raise InputError(
                 f"{uri}, line {number}: the row {shown(name)} is there already, in line {seen[name]}; rename one"
             )
@@ -273,6 +281,6 @@ def _row_names(source: str, head: Head, settings: IngestSettings) -> list[Label]
     names: list[Label] = []
     for number, line in TextLines(source, settings):
         if number > head.skip and line.strip():
-            fields = _names(fields_of(source, number, line, head.delimiter, settings), settings)
+            fields = _names(record_of(source, number, line, head.delimiter, settings).fields, settings)
             names.append(len(names) if head.names is None else fields[min(head.names, len(fields) - 1)])
     return names

@@ -6,11 +6,10 @@ same way.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from urllib.parse import unquote
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +19,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import file_system
-from bicliq.pipeline.formats.columns import SAMPLE, choose_columns
+from bicliq.pipeline.formats.columns import SAMPLE, asked_keys, choose_columns
 from bicliq.pipeline.formats.files import input_errors, open_bytes
 from bicliq.pipeline.formats.forms import told_lists
 from bicliq.pipeline.formats.labels import plain_numbers, tidy
@@ -32,8 +31,7 @@ from bicliq.pipeline.words import brief, listed, shown
 
 BATCH_ROWS = 1 << 20
 
-NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-"""The value of a folder's key where there is none."""
+Rows = TypeVar("Rows", pa.RecordBatch, pa.Table)
 
 EXACT = {"halffloat": 2**11, "float": 2**24, "double": 2**53}
 """Whole numbers up to here are exact, by the type of a column of floating point numbers; beyond,
@@ -44,10 +42,8 @@ def open_parquet(source: str, size: int, settings: IngestSettings) -> EdgeSource
     """Recognise a Parquet table by its schema."""
     with opened_parquet(source) as file:
         schema = file.schema_arrow
-        asked = (settings.left, settings.right, settings.weight, settings.time)
-        keys = [key for key in folder_keys(source) if key in asked and key not in schema.names]
-        layout = typed_layout(source, settings, [*schema.names, *keys], partial(_first_rows, file))
-        known = [*schema.types, *[pa.null()] * len(keys)]  # the label of a folder may be a number or text
+        layout = typed_layout(source, settings, schema.names, partial(_first_rows, file))
+        known = [*schema.types, *[pa.null()] * len(layout.keys)]  # the label of a folder may be a number or text
         said = _told_lists(source, file, [name for name in names_of_sides(layout) if name in schema.names], settings)
     kinds = {side: known[layout.wanted[side]] for side in ("left", "right")}
     return EdgeSource(source, "parquet", size, settings, layout, text_sides(kinds, settings), assumed=said)
@@ -93,6 +89,8 @@ def typed_layout(
     InputError
         Where the columns that are meant are not clear, or share a name.
     """
+    keys = asked_keys(source, settings, names)
+    names = [*names, *keys]
     chosen = choose_columns(source, settings, names, True, first_rows)
     layout = Layout(
         skip=0,
@@ -106,6 +104,7 @@ def typed_layout(
         names=tuple(names),
         header=True,
         by_name=chosen.by_name,
+        keys=keys,
     )
     for at in layout.wanted.values():
         if names.count(names[at]) > 1:
@@ -148,31 +147,19 @@ def parquet_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of a Parquet file, a million rows at a time."""
     with opened_parquet(source.uri) as file:
         names = [name for name in source.columns.values() if name in file.schema_arrow.names]
-        keys = {name: value for name, value in folder_keys(source.uri).items() if name in source.columns.values()}
-        batches = file.iter_batches(BATCH_ROWS, columns=names)
-        yield from typed_batches(source, (_with_keys(batch, keys) for batch in batches) if keys else batches)
+        yield from typed_batches(
+            source, (with_keys(batch, source.layout) for batch in file.iter_batches(BATCH_ROWS, columns=names))
+        )
 
 
-def folder_keys(uri: str) -> dict[str, str]:
-    """Keys and values in the names of a file's folders, as Hive and Spark write them.
-
-    Examples
-    --------
-    >>> folder_keys("lake/year=2024/city=New%20York/part-0.parquet")
-    {'year': '2024', 'city': 'New York'}
-    """
-    return {key: unquote(value) for key, value in re.findall(r"(?:^|/)([^/=]+)=([^/]+)(?=/)", uri)}
-
-
-def _with_keys(batch: pa.RecordBatch, keys: dict[str, str]) -> pa.RecordBatch:
-    """The batch with a column a key, unless it has one of that name."""
-    for name, value in keys.items():
-        if name not in batch.schema.names:
-            text = pa.array([None if value == NO_VALUE else value], pa.string())
-            numbers = plain_numbers(text)
-            one = text if numbers is None else numbers
-            batch = batch.append_column(name, one.take(pa.array(np.zeros(batch.num_rows, np.int64))))
-    return batch
+def with_keys(rows: Rows, layout: Layout | None) -> Rows:
+    """Rows with a column a key of the file's folders that is read."""
+    for name, value in ({} if layout is None else layout.keys).items():
+        text = pa.array([value], pa.string())
+        numbers = plain_numbers(text)
+        one = text if numbers is None else numbers
+        rows = rows.append_column(name, one.take(pa.array(np.zeros(rows.num_rows, np.int64))))
+    return rows
 
 
 def typed_batches(source: EdgeSource, batches: Iterable[pa.RecordBatch]) -> Iterator[EdgeBatch]:

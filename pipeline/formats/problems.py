@@ -126,7 +126,7 @@ def _problem(record: Record, source: EdgeSource) -> str | None:
     if len(record.fields) != layout.columns:
         return None if settings.ragged == "drop" else _ragged(record, layout)
     for role, at in layout.wanted.items():
-        if role == "weight" and at == layout.value:
+        if (role == "weight" and at == layout.value) or at >= layout.columns:
             continue
         problem = _field_problem(record.fields[at], record.quoted[at], role, source)
         if problem is not None:

@@ -55,7 +55,7 @@ FOREIGN = {
     b"\x28\xb5\x2f\xfd": "is compressed with zstd, but is not called .zst: rename it",
     b"BZh": "is compressed with bzip2, but is not called .bz2: rename it",
     b"\xfd7zXZ": "is compressed with xz, but is not called .xz: rename it",
-    b"PK\x03\x04": "is a ZIP archive, or an Excel workbook not called .xlsx: extract the table, or say --format excel",
+    b"PK\x03\x04": "is a ZIP archive, or an Excel workbook not called .xlsx: extract the table, or say format = 'excel'",
 }
 """What files that are no table in a known format begin with, and what to do."""
 

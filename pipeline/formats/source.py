@@ -42,7 +42,7 @@ class Layout:
     columns
         Fields that a line has.
     names
-        Names of the columns, or their numbers where the file names none.
+        Names of the columns, or their numbers where the file names none, and the keys.
     header
         Whether the names are the file's own.
     by_name
@@ -56,6 +56,8 @@ class Layout:
     value
         Position of the column that ties a row's labels only where it is not 0, as in the entries of
         a matrix; None: every row is an edge.
+    keys
+        Columns that are no fields but keys of the file's folders, and their labels; None: missing.
     assumed
         What was taken for granted: see `EdgeSource`.
     """
@@ -76,6 +78,7 @@ class Layout:
     rows: int | None = None
     one_set: bool = False
     value: int | None = None
+    keys: Mapping[str, str | None] = field(default_factory=dict)
     assumed: tuple[str, ...] = ()
 
     @property

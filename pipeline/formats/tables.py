@@ -33,6 +33,7 @@ from bicliq.pipeline.formats.parquet import (
     told_cells,
     typed_batches,
     typed_layout,
+    with_keys,
 )
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 from bicliq.pipeline.redact import without_secrets
@@ -215,11 +216,12 @@ def frame_source(frame: Frame, settings: IngestSettings, kind: str = "table") ->
     layout = typed_layout(frame.name, settings, frame.columns, frame.first_rows)
     if frame.has_values:
         layout = replace(layout, value=len(frame.columns) - 1)
-    columns = dict(zip(layout.wanted, frame.read(list(layout.wanted.values())), strict=True))
-    table = pa.table({frame.columns[layout.wanted[role]]: column for role, column in columns.items()})
+    own = list(dict.fromkeys(at for at in layout.wanted.values() if at < len(frame.columns)))
+    table = pa.table(dict(zip([frame.columns[at] for at in own], frame.read(own), strict=True)))
+    table = with_keys(table, layout)
     if table.num_rows == 0:
         raise InputError(f"{frame.name}: has no rows; there is nothing to search")
-    kinds = {side: columns[side].type for side in ("left", "right")}
+    kinds = {side: table[layout.names[layout.wanted[side]]].type for side in ("left", "right")}
     return EdgeSource(
         frame.name,
         kind,

@@ -30,6 +30,7 @@ from bicliq.pipeline.formats.fields import NEWLINE, QUOTE, RETURN, quotes_are_re
 from bicliq.pipeline.formats.labels import may_read_otherwise, plain_numbers, tidy
 from bicliq.pipeline.formats.problems import (
     COMMENTS,
+    DROP_NULLS,
     find_problem,
     first_failing,
     is_number,
@@ -218,9 +219,9 @@ class _Parser:
         layout, settings = self.layout, self.source.settings
         kinds = {side: pa.int64() if side in numbers else pa.string() for side in ("left", "right")}
         kinds |= {"weight": weights, "value": pa.float64(), "time": pa.string()}
-        names = {role: str(at) for role, at in layout.wanted.items()}
+        names = {role: str(at) for role, at in layout.wanted.items() if at < layout.columns}
         if not lines.data.strip(b"\r\n"):
-            return {role: pa.array([], kinds[role]) for role in names}, 0
+            return self._with_keys({role: pa.array([], kinds[role]) for role in names}, 0), 0
         ragged = _Ragged()
         table = pacsv.read_csv(
             pa.BufferReader(_copy_for_arrow(lines.framed)),
@@ -243,7 +244,24 @@ class _Parser:
                 quoted_strings_can_be_null=False,
             ),
         )
-        return {role: _one_chunk(table[at]) for role, at in names.items()}, ragged.lines
+        columns = {role: _one_chunk(table[at]) for role, at in names.items()}
+        return self._with_keys(columns, table.num_rows), ragged.lines
+
+    def _with_keys(self, columns: dict[str, pa.Array], rows: int) -> dict[str, pa.Array]:
+        """The columns with those that are keys of the file's folders."""
+        layout, settings = self.layout, self.source.settings
+        for role, at in layout.wanted.items():
+            if at >= layout.columns:
+                value = layout.keys[layout.names[at]]
+                if (value is None or value in settings.null_values) and settings.nulls == "error":
+                    raise InputError(
+                        f"{self.source.uri}, column {layout.names[at]} ({role}): the folder names no value; name one, or"
+                        f" {DROP_NULLS}"
+                    )
+                columns[role] = pa.array([None if value in settings.null_values else value], pa.string()).take(
+                    pa.array(np.zeros(rows, np.int64))
+                )
+        return {role: columns[role] for role in layout.wanted}
 
     def _null_words(self, numbers: set[str]) -> Iterable[str]:
         """Words that Arrow shall take for missing values.

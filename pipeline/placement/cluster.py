@@ -23,7 +23,7 @@ ALLOWED_FAILURES = 2
 
 UNGUARDED = (
     'workers of a cluster run a script from its top: put what starts a run under `if __name__ == "__main__":`, or keep'
-    " it in this process (--local; in Python: cluster={'local': True})"
+    " it in this process (local = true)"
 )
 
 NEVER = "1000 days"
@@ -141,7 +141,7 @@ def why_no_cluster() -> str | None:
 def why_no_gpu_cluster() -> str | None:
     """Say why no cluster of GPUs can be started here, or None when one can."""
     if importlib.util.find_spec("dask_cuda") is None:
-        return f"a cluster of GPUs needs Dask-CUDA: {INSTALL}; or search in this process, on one GPU (--local)"
+        return f"a cluster of GPUs needs Dask-CUDA: {INSTALL}; or search in this process, on one GPU (local = true)"
     return None
 
 

@@ -333,10 +333,10 @@ def check_backends(
         If there are more threads than are started here; a remote worker decides for itself.
     """
     remote = cluster is not None and cluster.scheduler is not None
-    wanted = [] if cluster is None or cluster.local else _named(cluster) or ["--no-local"] * (cluster.local is False)
+    wanted = [] if cluster is None or cluster.local else _named(cluster) or ["local = false"] * (cluster.local is False)
     if wanted and (reason := why_no_cluster()) is not None:
         raise BackendError(
-            f"{wanted[0]} is given, and no cluster can be had: {reason}; or search in this process (--local)"
+            f"{wanted[0]} is given, and no cluster can be had: {reason}; or search in this process (local = true)"
         )
     if not remote:
         kernels.number_of_threads(threads)

@@ -249,7 +249,7 @@ def answer(
         true.
     """
     if stored and store is None:
-        raise InputError(f"{source}: a graph of a store was named, but no store; add --store")
+        raise InputError(f"{source}: a graph of a store was named, but no store; name it, as in store = 'groups'")
     check_backends(data_backend, backend, threads, cannot=_cannot(question.all))
     read = partial(read_graph_of, source, question, settings, store if stored else None, threads)
     search = partial(find_clique, question=question, threads=threads, backend=backend, devices=devices)

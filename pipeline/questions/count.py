@@ -53,9 +53,9 @@ def count_table(source: Edges, asked: CountAsked, settings: Settings) -> CountRe
         At bad input, or where vertices or a limit of memory are asked for: these need a store.
     """
     if asked.vertices:
-        raise InputError("counts of vertices are written to a store; name one with --store")
+        raise InputError("counts of vertices are written to a store; name one, as in store = 'counts'")
     if settings.search.memory_limit is not None:
-        raise InputError("a count in memory knows no limit of it; with --store it keeps to --memory-limit")
+        raise InputError("a count in memory knows no limit of it; in a store it keeps to memory_limit")
     check_count_backends(settings)
     started = time.perf_counter()
     table = read_edge_table(source, settings.ingest, backend=settings.data_backend)

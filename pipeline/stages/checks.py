@@ -106,7 +106,7 @@ def check_input(store: Store, run: str, summary: dict[str, Any], asked: CheckSet
     failed = failures(checks, asked)
     if failed:
         all_the_same = (
-            "count with --on-fail flag"
+            "count with on_fail = 'flag'"
             if folder.read_record("run.json")["asks"] == "counts"
             else f"search it: bicliq resume {run}"
         )

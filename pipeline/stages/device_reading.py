@@ -84,6 +84,8 @@ def frames_of(source: EdgeSource) -> Iterator[Any]:
             raise NotOnDevice(f"files of the format {part.format} are read by the CPU")
         if part.table is not None:
             raise NotOnDevice("tables in memory are read by the CPU")
+        if part.layout.keys:
+            raise NotOnDevice("keys of folders are read by the CPU")
         yield from _parquet_frames(part) if part.format == "parquet" else _text_frames(part)
 
 

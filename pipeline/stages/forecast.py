@@ -94,7 +94,8 @@ def _seconds(expected: dict[str, Any], placement: Placement, threads: int) -> fl
 def _proposed(rows: list[dict[str, int]]) -> dict[str, str]:
     """Thresholds that would do, as a fact of an event; nothing where none is known."""
     shown = [
-        f"--min-left {row['min_left']} --min-right {row['min_right']} (about {short(row['bicliques'])})" for row in rows
+        f"min_left = {row['min_left']} and min_right = {row['min_right']} (about {short(row['bicliques'])})"
+        for row in rows
     ]
     return {"thresholds_that_would_do": " or ".join(shown)} if shown else {}
 
@@ -103,7 +104,7 @@ def _must_fit(path: str, needed: float, record: dict[str, Any]) -> None:
     free = shutil.disk_usage(os.path.realpath(path)).free
     if needed <= free:
         return
-    do = "raise --min-left and --min-right, give --max-bicliques or a store on another disk, or search with --force"
+    do = "raise min_left and min_right, give max_bicliques or a store on another disk, or search with force = true"
     fitting = [row for row in record["would_do"] if row["bytes"] <= free]
     proposed = _proposed(fitting).get("thresholds_that_would_do")
     raise CapacityError(

@@ -317,8 +317,8 @@ def _read_by(
         found = _read_on_host(opened, settings, progress, memory_limit, **how)
     except MemoryError as error:
         raise CapacityError(
-            f"{opened.uri}: memory ran out while the table was read ({error or 'MemoryError'}); with a lower"
-            " --memory-limit than there is, its edges are sorted on disk"
+            f"{opened.uri}: memory ran out while the table was read ({error or 'MemoryError'}); with a"
+            " memory_limit below what there is, its edges are sorted on disk"
         ) from error
     found.summary["backend"] = "cpu" if reason is None else f"cpu: {reason}"
     return found
@@ -370,7 +370,7 @@ def _refuse_jump(opened: EdgeSource, settings: IngestSettings, rows: KeptRows, l
     raise InputError(
         f"{where}: the time {times[0]} would move the window of {window} on from {times[1]}, further than window_jump ="
         f" {most!r} allows, and the rows before would leave it: mend the time, or, where it is right, give"
-        f" --window-jump {jump.windows}"
+        f" window_jump = '{jump.windows}'"
     )
 
 

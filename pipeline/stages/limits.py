@@ -185,7 +185,7 @@ class MemoryRoom:
             mebibytes = [-(-size // (1 << 20)) for size in (needed, self.held, self.limit, enough)]
             raise CapacityError(
                 "{}: needs {:,} MiB of memory beside the {:,} MiB that this process holds, which is beyond the limit of"
-                " {:,} MiB; give it at least --memory-limit {}".format(what, *mebibytes[:3], mebibytes[3] << 20)
+                " {:,} MiB; give it at least memory_limit = {}".format(what, *mebibytes[:3], mebibytes[3] << 20)
             )
 
 

@@ -77,41 +77,6 @@ class Partition:
         """Number of right vertices."""
         return int(self.right_ids.size)
 
-    def below(self, root: int) -> Partition:
-        """Return the subtree of a root as a partition of its own; its roots are the first level.
-
-        Parameters
-        ----------
-        root
-            A vertex of the enumerated side.
-
-        Notes
-        -----
-        Every biclique with the root lies in the root's rows. Here the vertices before the root come
-        first, and are no roots: they rule out what belongs to earlier roots. Those after it follow,
-        and the root itself is the last one. So what it finds is found once, below the vertex that
-        comes second in it; below the root itself only what has no second one.
-        O(edges of the root's rows), after the edges of the partition are transposed once.
-        """
-        is_left = self.side == "left"
-        graph = BipartiteGraph(self.left_ids.size, self.right_ids.size, self.indptr, self.indices)
-        by_root, by_row = (graph, graph.transpose()) if is_left else (graph.transpose(), graph)
-        rows = by_root.indices[by_root.indptr[root] : by_root.indptr[root + 1]].astype(np.int64)
-        lengths, columns = by_row.rows_of(rows)
-        kept = _present(columns, by_row.n_right)
-        order = np.concatenate([kept[kept < root], kept[kept > root], [root]])
-        local = np.empty(by_row.n_right, np.int64)
-        local[order] = np.arange(order.size)
-        ends = np.repeat(np.arange(rows.size), lengths), local[columns]
-        (left, lefts), (right, rights) = (rows, ends[0]), (order, ends[1])
-        if is_left:
-            left, lefts, right, rights = right, rights, left, lefts
-        cut = BipartiteGraph.from_edges(lefts, rights, left.size, right.size)
-        roots = np.arange(np.searchsorted(kept, root), order.size, dtype=np.int32)
-        ids = self.left_ids[left], self.right_ids[right]
-        hashes = self.left_hashes[left], self.right_hashes[right]
-        return Partition(self.number, self.side, cut.indptr, cut.indices, *ids, *hashes, roots)
-
 
 @dataclass(frozen=True, eq=False)
 class Layout:

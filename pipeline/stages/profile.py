@@ -205,7 +205,7 @@ def all_two_hop(graph: BipartiteGraph) -> Int64s:
     if paths > MOST_PATHS:
         raise CapacityError(
             f"a side has {paths:,} paths of two edges: too many to follow (at most {MOST_PATHS:,});"
-            " profile a sample (--sample at ingest), or a core (min_left, min_right)"
+            " profile a sample (sample = 0.1 at ingest), or a core (min_left, min_right)"
         )
     most = HOST_PATHS_AT_A_TIME if xp is np else PATHS_AT_A_TIME
     return to_host(two_hop_sizes(graph, xp.arange(graph.n_left), most))  # type: ignore[no-any-return]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -27,7 +26,7 @@ from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.biclique_file import BicliqueWriter, layout_of
 from bicliq.pipeline.store.biclique_reader import LargerSides, open_bicliques
 from bicliq.pipeline.store.bicliques import MASK, batches_of, publish_of
-from bicliq.pipeline.store.commits import Commit, data_name
+from bicliq.pipeline.store.commits import Commit
 from bicliq.pipeline.store.device_bicliques import DeviceBicliqueWriter
 from bicliq.pipeline.store.labels import Hashes, label_hashes, read_hashes
 from bicliq.pipeline.store.layout import RunFolder, Store
@@ -78,70 +77,6 @@ def search_partition(
         return place.run(partial(_search_and_commit, folder, number, done, threads, cut, progress))
 
 
-def search_apart(folder: RunFolder, read: Callable[[], Partition], threads: int, place: Place, cut: Cut) -> Commit:
-    """Search a piece of a partition to a file of its own, which is not committed.
-
-    Parameters
-    ----------
-    folder
-        The run.
-    read
-        Reads the piece.
-    threads, place, cut
-        As of `search_partition`.
-
-    Returns
-    -------
-    Commit
-        What was found, for `join_pieces`.
-    """
-    return place.run(partial(_search_to_file, folder, read, None, threads, cut, None))
-
-
-def join_pieces(folder: RunFolder, number: int, found: list[Commit], *, complete: bool) -> Commit:
-    """Join what `search_apart` found to the data file of its partition, and commit it.
-
-    The caller holds the partition's claim. Files of pieces are removed.
-
-    Parameters
-    ----------
-    folder, number
-        The partition.
-    found
-        What was found of its pieces; at least one.
-    complete
-        Whether these are all of it.
-
-    Returns
-    -------
-    Commit
-        The commit that stands.
-    """
-    whole = replace(found[0], complete=complete) if len(found) == 1 else _joined(folder, number, found, complete)
-    stands = _committed(folder, whole, folder.read_commit(number))
-    folder.remove(*(commit.file for commit in found if commit.file != stands.file))
-    return stands
-
-
-def _joined(folder: RunFolder, number: int, found: list[Commit], complete: bool) -> Commit:
-    file = folder.attempt_name(number)
-    batches = (batch for commit in found for batch in _first(folder, commit, commit.rows))
-    with folder.sink(file) as sink:
-        writer = biclique_writer(folder, sink, 1)
-        _write_bicliques(batches, writer)
-    return replace(
-        found[0],
-        file=file,
-        rows=sum(commit.rows for commit in found),
-        bytes=sink.bytes,
-        checksum=sink.checksum,
-        digest=f"{sum(int(commit.digest, 16) for commit in found) & MASK:016x}",
-        seconds=round(sum(commit.seconds for commit in found), 6),
-        complete=complete,
-        sizes=writer.sizes.record(),
-    )
-
-
 def _search_and_commit(
     folder: RunFolder,
     number: int,
@@ -151,14 +86,8 @@ def _search_and_commit(
     progress: Callable[[Any], None] | None,
     backend: Backend,
 ) -> Commit:
-    file = folder.attempt_name(number)
-    read = partial(ready_partition, folder, number)
-    commit = _search_to_file(folder, read, file, threads, cut, progress, backend)
-    return _committed(folder, commit, replaces)
-
-
-def _committed(folder: RunFolder, commit: Commit, replaces: Commit | None) -> Commit:
-    """Commit a data file, unless it holds less than what is there, and say what stands."""
+    """Search a partition and commit it, unless that holds less than what is there; what stands."""
+    commit = _search_to_file(folder, number, threads, cut, progress, backend)
     if replaces is not None and (replaces.complete or (not commit.complete and commit.rows <= replaces.rows)):
         folder.remove(commit.file)  # it was cut off before it had what is there
         return replaces
@@ -167,20 +96,16 @@ def _committed(folder: RunFolder, commit: Commit, replaces: Commit | None) -> Co
 
 def _search_to_file(
     folder: RunFolder,
-    read: Callable[[], Partition],
-    file: str | None,
+    number: int,
     threads: int,
     cut: Cut,
     progress: Callable[[Any], None] | None,
     backend: Backend,
 ) -> Commit:
-    """Search a partition, or a piece of one, and describe the file as a commit would.
-
-    Without a name the file gets one that no other has.
-    """
+    """Search a partition to a data file, and describe it as a commit does."""
+    file = folder.attempt_name(number)
     started = time.perf_counter()
-    part = read()
-    file = file or data_name(part.number, uuid.uuid4().hex[:8])
+    part = ready_partition(folder, number)
     settings = search_settings(folder)
     asked: dict[str, Any] = {
         "side": part.side,

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bicliq import kernels
-from bicliq.pipeline.errors import LimitReached, PartitionsFailed, sentence
+from bicliq.pipeline.errors import BicliqError, LimitReached, PartitionsFailed, sentence
 from bicliq.pipeline.events import tell, warn
 from bicliq.pipeline.placement.tasks import Ended, Here, Task, hand_out
 from bicliq.pipeline.placement.watching import Watched, standing
@@ -20,7 +20,6 @@ from bicliq.pipeline.placement.work import WORK
 from bicliq.pipeline.settings import ClusterSettings
 from bicliq.pipeline.stages.limits import Cut, LimitName, Limits
 from bicliq.pipeline.stages.partition import cut_partitions
-from bicliq.pipeline.stages.pieces import is_killed, search_in_pieces
 from bicliq.pipeline.stages.planned import Plan, read_plan, read_plan_record
 from bicliq.pipeline.stages.search import keep_first, search_partition, search_settings
 from bicliq.pipeline.store.bicliques import MASK
@@ -36,6 +35,12 @@ TELL_SECONDS = 0.5
 
 REPORT_SECONDS = 0.1
 """Least time between two reports to the caller, but for the first and the last."""
+
+DEADLY = (
+    "each worker that searched it died, when nothing else was searched as well; give workers more memory, or begin"
+    " another run with more partitions"
+)
+"""What is said of a partition that takes its workers down."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +161,7 @@ def search_run(
     ------
     PartitionsFailed
         Where partitions failed, after all others were searched and committed. One whose workers
-        died is searched in pieces first (`pipeline.stages.pieces`).
+        died is then searched once more, alone.
     BicliqError
         Where the cluster was lost.
     LimitReached
@@ -205,20 +210,16 @@ def search_run(
 
     def next_task() -> tuple[int, Task] | None:
         number = None if state.reached() else next(waiting, None)
-        if number is None:
-            return None
-        return number, partial(_search, store.uri, run, number, state.room_for(number), time.time(), placement)
+        return None if number is None else (number, state.task(number, placement))
 
     killed: list[int] = []
     for ended in hand_out(client, next_task, state.advance):
-        if is_killed(ended.error):
+        if _is_killed(ended.error):
             killed.append(ended.number)
         else:
             state.finish(ended)
-    for number in killed:  # last, since they take workers down
-        if state.reached() is None:
-            roots, room = int(state.roots[number]), state.room_for(number)
-            state.finish(search_in_pieces(client, folder, number, roots, room, placement, state.advance))
+    for number in killed:  # alone, in case another one took their workers down
+        state.finish_alone(client, number, placement)
     state.report(last=True)
     state.trim()
     state.raise_failures()
@@ -348,6 +349,17 @@ class _State:
             limits.memory_limit,
         )
 
+    def task(self, number: int, placement: Placement) -> Task:
+        """The search of a partition, with what is left of the limits."""
+        folder = self.folder
+        return partial(_search, folder.store.uri, folder.run, number, self.room_for(number), time.time(), placement)
+
+    def finish_alone(self, client: Any, number: int, placement: Placement) -> None:
+        """Search a partition whose workers died, and nothing beside it; note how it ended."""
+        tasks = iter([] if self.reached() else [(number, self.task(number, placement))])
+        for ended in hand_out(client, lambda: next(tasks, None), self.advance):
+            self.finish(replace(ended, error=BicliqError(DEADLY)) if _is_killed(ended.error) else ended)
+
     def finish(self, ended: Ended) -> None:
         """Note that a partition was committed, or why it was not."""
         number = ended.number
@@ -446,6 +458,11 @@ class _State:
             commit = self.commits[number]
             self.commits[number] = keep_first(self.folder, commit, max(commit.rows - surplus, 0))
             self.bicliques -= commit.rows - self.commits[number].rows
+
+
+def _is_killed(error: BaseException | None) -> bool:
+    """Whether a task failed because each worker that tried it died."""
+    return type(error).__name__ == "KilledWorker"
 
 
 def sound_commits(folder: RunFolder, check: bool, only: list[int] | None = None) -> dict[int, Commit]:

@@ -230,7 +230,7 @@ class RunFolder(Folder):
                 if second_run == "refuse":
                     raise InputError(
                         f"{self.uri}: another process searches this run; try later, or let both go on with second_run ="
-                        " 'share' (--second-run share)"
+                        " 'share'"
                     ) from None
                 warn("run waits for another process that searches it", run=self.run)
                 fcntl.flock(file, kind)
@@ -471,7 +471,7 @@ class Store:
                 raise DamageError(f"{root.path_of(STORE_FILE)}: this record is missing, its store is there; {MEND}")
             if not create:
                 raise StorageError(
-                    f"{uri}: no store is here ({STORE_FILE} is missing); name the store of a run (with --scheduler, one"
+                    f"{uri}: no store is here ({STORE_FILE} is missing); name the store of a run (with a scheduler, one"
                     " that all machines of the cluster reach by this name: a shared folder, or an object store)"
                 )
             root.write_record(STORE_FILE, {"format": FORMAT})
@@ -496,7 +496,7 @@ class Store:
         if found["format"] != FORMAT:
             raise StorageError(
                 f"{self.root.path_of(STORE_FILE)}: the store has format {found['format']}, this version of bicliq reads and writes format {FORMAT};"
-                " give another --store and run again, or read this one with the version of bicliq that wrote it"
+                " name another store and run again, or read this one with the version of bicliq that wrote it"
             )
 
     def graph(self, graph: str) -> GraphFolder:

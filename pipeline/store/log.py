@@ -47,7 +47,7 @@ def make_next(folder: RunFolder, follows: str | None = None, stands_on: Iterable
         if follows is not None and latest not in (follows, folder.run) and not _holds(store, latest, follows):
             raise Overtaken(
                 f"{store.uri}: run {latest} became the latest while a version of {follows} was made; nothing was"
-                " changed: give the command again, which then goes on from there (`update --rebase` does so by itself)"
+                " changed: give the command again, which then goes on from there (rebase = true does so by itself)"
             )
         for place in needed:
             _refuse_pruned(store, place)
@@ -83,7 +83,7 @@ def refuse_many_writers(store: Store, *, one_writer: bool) -> None:
         pass
     raise InputError(
         f"{store.uri}: this object store cannot create an object only if it is absent (If-None-Match), so of two"
-        " updates at once one would be lost; where no two processes change it at once, say so: --one-writer true"
+        " updates at once one would be lost; where no two processes change it at once, say so: one_writer = true"
     )
 
 

@@ -301,7 +301,7 @@ class Watch:
             last = list(taken.values())[-1]
             raise InputError(
                 f"{name}: has changed since version {last['version']} took it at {last.get('at', 'some time')}; put new rows in a"
-                " new file, or take it anew in place of what it held, with --replace"
+                " new file, or take it anew in place of what it held, with replace = true"
             )
         return not taken
 

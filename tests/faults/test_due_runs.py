@@ -16,15 +16,20 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import yaml
 
+from bicliq.flows import automations
 from bicliq.flows.automations import SILENT, SILENT_AFTER, register_automations
+from bicliq.flows.etl import etl
 from bicliq.flows.served import DIED
+from bicliq.pipeline.stages.verify import verify_store
+from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 from tests.integration.server import ask, deployed, runs_of, wait_for
 from tests.integration.test_notify import Webhook, webhook  # noqa: F401
@@ -32,6 +37,9 @@ from tests.real_graphs import COUNTS, DATA
 
 ROOT = DATA.parents[1]
 SHORT, LONG_RUN = DATA / "UCforum.adj", DATA / "out.edit-nawiki"
+OUTAGE = 20
+"""Seconds without a server, after which a runner of Prefect's own is over: it asks every second."""
+
 IN_FULL = pytest.mark.skipif("BICLIQ_FAULTS" not in os.environ, reason="BICLIQ_FAULTS is not set")
 
 
@@ -79,12 +87,25 @@ def running(log: Path, *command: str, **variables: str) -> Iterator[Group]:
 
 
 @contextmanager
-def served(tmp_path: Path, table: Path = SHORT, *options: str, **variables: str) -> Iterator[Group]:
-    """`bicliq serve` of a deployment that is named like the folder, due every five seconds."""
+def served(tmp_path: Path, table: Path = SHORT, seconds: int = 10, **variables: str) -> Iterator[Group]:
+    """`bicliq serve` of a deployment that is named like the folder, due every so many seconds."""
     command = ("bicliq.flows.cli", "serve", str(table), "--store", str(tmp_path / "store"), "--name", tmp_path.name)
-    options = ("--interval", "5", "--local", "--nulls", "drop", *options)
+    options = ("--interval", str(seconds), "--local", "--nulls", "drop")
     with running(tmp_path / "serve.log", *command, *options, **variables) as group:
         yield group
+    server = variables.get("PREFECT_API_URL", os.environ["PREFECT_API_URL"])
+    if deployment := deployed(server, tmp_path.name):  # or it plans runs all through the other tests
+        httpx.delete(f"{server}/deployments/{deployment['id']}", timeout=60)
+
+
+@contextmanager
+def a_server(tmp_path: Path) -> Iterator[tuple[Group, str, dict[str, str]]]:
+    """A Prefect server that may be killed, its URL, and the variables by which it is found."""
+    url, start = "http://127.0.0.1:4799/api", ("server", "start", "--host", "127.0.0.1", "--port", "4799")
+    variables = {"PREFECT_HOME": str(tmp_path / "home"), "PREFECT_API_URL": url}
+    with running(tmp_path / "server.log", "prefect", *start, **variables) as server:
+        ask(f"{url}/deployments/filter", {})  # waits for the server
+        yield server, url, variables
 
 
 def in_state(server: str, name: str, state: str, after: str = "") -> dict[str, Any] | None:
@@ -100,7 +121,7 @@ def in_state(server: str, name: str, state: str, after: str = "") -> dict[str, A
 
 def begun(server: str, name: str) -> dict[str, Any]:
     """A run in the midst of its work."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 240
     while time.monotonic() < deadline:
         if run := in_state(server, name, "Running"):
             return run
@@ -117,15 +138,17 @@ def next_completed(server: str, name: str, run: dict[str, Any], seconds: float =
     return wait_for(lambda: in_state(server, name, "Completed", run["expected_start_time"]), seconds)
 
 
-def processes_of(run: dict[str, Any]) -> list[int]:
-    """The processes of a flow run: they have its id among their variables."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):
-            if f"PREFECT__FLOW_RUN_ID={run['id']}".encode() in place.read_bytes():
-                found.append(int(place.parent.name))
-    assert found
-    return found
+def process_of(run: dict[str, Any], home: str | None = None) -> int:
+    """The process of a flow run, as soon as it is its turn: the one that holds its lock."""
+    place = Path(home or os.environ["PREFECT_HOME"]) / "bicliq" / f"{run['deployment_id']}.run"
+
+    def holds_the_lock() -> int | None:
+        if not place.exists() or place.read_text() != run["id"]:
+            return None
+        locks = (line.split() for line in Path("/proc/locks").read_text().splitlines())
+        return next((int(pid) for *_, pid, file, _, _ in locks if file.endswith(f":{place.stat().st_ino}")), None)
+
+    return wait_for(holds_the_lock, 60)
 
 
 def test_the_run_after_a_killed_serve_starts_and_the_dead_one_is_crashed_and_told(
@@ -135,6 +158,7 @@ def test_the_run_after_a_killed_serve_starts_and_the_dead_one_is_crashed_and_tol
 ) -> None:
     with served(tmp_path, BICLIQ__NOTIFY__WEBHOOK=webhook.url) as serve:
         dead = begun(prefect_server, tmp_path.name)
+        process_of(dead)  # one that was killed before it is at work is the server's to notice
         serve.kill()
         assert state_of(prefect_server, dead)["type"] == "RUNNING"
         serve.start()
@@ -159,22 +183,22 @@ def test_a_run_that_lives_on_after_its_serve_was_killed_is_not_crashed_and_ends_
 ) -> None:
     with served(tmp_path, LONG_RUN) as serve:
         alive = begun(prefect_server, tmp_path.name)
+        process_of(alive)
         serve.kill_alone()
         serve.start()
         wait_for(lambda: state_of(prefect_server, alive)["type"] == "COMPLETED", 120)
         next_completed(prefect_server, tmp_path.name, alive)
-    never_two_at_once(prefect_server, tmp_path.name)
+        never_two_at_once(prefect_server, tmp_path.name)
 
 
 @IN_FULL
 def test_a_killed_run_is_crashed_by_its_serve_and_the_next_starts(tmp_path: Path, prefect_server: str) -> None:
     with served(tmp_path):
         dead = begun(prefect_server, tmp_path.name)
-        for process in processes_of(dead):
-            os.kill(process, signal.SIGKILL)
+        os.kill(process_of(dead), signal.SIGKILL)
         wait_for(lambda: state_of(prefect_server, dead)["type"] == "CRASHED", 60)
         next_completed(prefect_server, tmp_path.name, dead)
-    never_two_at_once(prefect_server, tmp_path.name)
+        never_two_at_once(prefect_server, tmp_path.name)
 
 
 @IN_FULL
@@ -204,13 +228,39 @@ def test_a_run_that_is_taken_for_dead_and_lives_keeps_the_next_from_starting(
 
 
 @IN_FULL
+def test_a_run_that_wakes_after_another_machine_did_its_work_changes_nothing(
+    tmp_path: Path, prefect_server: str
+) -> None:
+    homes = [str(tmp_path / name) for name in ("first", "second")]  # a machine's locks are in its home
+    with served(tmp_path, LONG_RUN, PREFECT_HOME=homes[0]) as serve:
+        asleep = begun(prefect_server, tmp_path.name)
+        process = process_of(asleep, homes[0])
+        os.kill(process, signal.SIGSTOP)
+        serve.kill_alone()
+        crashed = {"state": {"type": "CRASHED", "message": "by hand"}, "force": True}
+        ask(f"{prefect_server}/flow_runs/{asleep['id']}/set_state", crashed)
+        serve.environment["PREFECT_HOME"] = homes[1]
+        serve.start()
+        next_completed(prefect_server, tmp_path.name, asleep, 240)
+        store = Store.open(str(tmp_path / "store"))
+        files = open_run(store.uri).manifest.files
+        os.kill(process, signal.SIGCONT)
+        wait_for(lambda: not Path(f"/proc/{process}").exists(), 120)
+        assert open_run(store.uri).manifest.files == files
+        assert verify_store(store).problems == []
+
+
+@IN_FULL
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_serve_and_its_run_with_a_sentence(
     tmp_path: Path, prefect_server: str, number: signal.Signals
 ) -> None:
     with served(tmp_path, LONG_RUN) as serve:
-        begun(prefect_server, tmp_path.name)
-        serve.process.send_signal(number)
+        process_of(begun(prefect_server, tmp_path.name))
+        if number == signal.SIGINT:  # of a terminal, which sends it to all
+            os.killpg(serve.process.pid, number)
+        else:
+            serve.process.send_signal(number)
         assert serve.process.wait(60) in (130, 128 + number)
     said = serve.log.read_text()
     assert "Traceback" not in said
@@ -219,24 +269,41 @@ def test_a_signal_ends_serve_and_its_run_with_a_sentence(
 
 @IN_FULL
 def test_a_server_that_was_killed_goes_on_with_what_is_due(tmp_path: Path) -> None:
-    url, start = "http://127.0.0.1:4799/api", ("server", "start", "--host", "127.0.0.1", "--port", "4799")
-    variables = {"PREFECT_HOME": str(tmp_path / "home"), "PREFECT_API_URL": url}
-    with running(tmp_path / "server.log", "prefect", *start, **variables) as server:
-        ask(f"{url}/deployments/filter", {})  # waits for the server
-        with served(tmp_path, **variables) as serve:
-            dead = begun(url, tmp_path.name)
-            server.kill()
-            serve.kill()
-            server.start()
-            wait_for(lambda: deployed(url, tmp_path.name), 120)
-            serve.start()
-            wait_for(lambda: state_of(url, dead)["type"] == "CRASHED", 60)
-            next_completed(url, tmp_path.name, dead)
-            server.kill()  # alone: `serve` stays, and finds it again
-            time.sleep(5)
-            server.start()
-            last = wait_for(lambda: in_state(url, tmp_path.name, "Completed"), 120)
-            next_completed(url, tmp_path.name, last)
+    with a_server(tmp_path) as (server, url, variables), served(tmp_path, **variables) as serve:
+        dead = begun(url, tmp_path.name)
+        server.kill()
+        serve.kill()
+        server.start()
+        wait_for(lambda: deployed(url, tmp_path.name), 120)
+        serve.start()
+        wait_for(lambda: state_of(url, dead)["type"] == "CRASHED", 60)
+        next_completed(url, tmp_path.name, dead)
+        last = in_state(url, tmp_path.name, "Completed")
+        assert last is not None
+        server.kill()  # alone: `serve` stays, and finds it again
+        time.sleep(OUTAGE)
+        server.start()
+        next_completed(url, tmp_path.name, {"expected_start_time": datetime.now(UTC).isoformat()})
+        assert serve.process.poll() is None
+        assert "Traceback" not in serve.log.read_text()
+
+
+@IN_FULL
+def test_a_run_is_cancelled_in_the_pages_though_the_server_was_away(tmp_path: Path) -> None:
+    with (
+        a_server(tmp_path) as (server, url, variables),
+        served(tmp_path, LONG_RUN, 86_400, **variables),
+    ):
+        deployment = wait_for(lambda: deployed(url, tmp_path.name), 120)
+        server.kill()
+        time.sleep(OUTAGE)
+        server.start()
+        ask(f"{url}/deployments/{deployment['id']}/create_flow_run", {})
+        run = begun(url, tmp_path.name)
+        process = process_of(run, variables["PREFECT_HOME"])
+        ask(f"{url}/flow_runs/{run['id']}/set_state", {"state": {"type": "CANCELLING"}})
+        wait_for(lambda: state_of(url, run)["type"] == "CANCELLED", 60)
+        wait_for(lambda: not Path(f"/proc/{process}").exists(), 30)
 
 
 @IN_FULL
@@ -270,10 +337,10 @@ def test_a_run_of_a_worker_that_was_killed_is_crashed_by_the_server_and_the_next
         # come.
         beats = {"filter": {"event": {"name": ["prefect.flow-run.heartbeat"]}}}
         wait_for(lambda: dead["id"] in str(ask(f"{prefect_server}/events/filter", beats)), 30)
-        killed, run = time.monotonic(), processes_of(dead)  # which a worker starts in a group of its own
+        killed, run = time.monotonic(), process_of(dead)
         worker.kill()
-        for process in run:
-            os.kill(process, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(run, signal.SIGKILL)
         worker.start()
         wait_for(lambda: state_of(prefect_server, dead)["type"] == "CRASHED", 2 * SILENT_AFTER + 90)
         assert state_of(prefect_server, dead)["message"] == SILENT
@@ -282,14 +349,29 @@ def test_a_run_of_a_worker_that_was_killed_is_crashed_by_the_server_and_the_next
     never_two_at_once(prefect_server, tmp_path.name)
 
 
+@IN_FULL
+def test_a_run_that_was_taken_up_and_never_began_is_crashed_by_the_server(
+    tmp_path: Path, prefect_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(automations, "STARTS_WITHIN", 60)
+    register_automations()
+    made = etl.to_deployment(tmp_path.name, parameters={"source": str(SHORT)}, tags=[automations.WATCHED]).apply()
+    run = ask(f"{prefect_server}/deployments/{made}/create_flow_run", {})
+    ask(f"{prefect_server}/flow_runs/{run['id']}/set_state", {"state": {"type": "PENDING"}})
+    taken = time.monotonic()
+    wait_for(lambda: state_of(prefect_server, run)["type"] == "CRASHED", 600)
+    assert state_of(prefect_server, run)["message"].startswith("Not begun within 1 minutes")
+    print(f"crashed {time.monotonic() - taken:.0f} s after it was taken up")
+    monkeypatch.undo()
+    register_automations()
+
+
 def test_the_automations_are_made_once_and_brought_up_to_date(prefect_server: str) -> None:
     register_automations()
     register_automations()
     found = [each for each in ask(f"{prefect_server}/automations/filter", {}) if each["name"].startswith("bicliq: ")]
     assert len(found) == len({each["name"] for each in found}) == 2
     changed = {**found[0], "trigger": {**found[0]["trigger"], "within": 7200}}
-    import httpx
-
     kept = {key: changed[key] for key in ("name", "description", "enabled", "trigger", "actions")}
     httpx.put(f"{prefect_server}/automations/{changed['id']}", content=json.dumps(kept)).raise_for_status()
     register_automations()

@@ -296,7 +296,7 @@ def test_an_update_of_what_a_prune_is_about_to_remove_is_refused(tmp_path: Path,
 def test_a_store_without_conditions_takes_updates_of_one_writer_alone(tmp_path: Path, door: Door) -> None:
     door.knows_conditions = False
     store, settings = a_shop(tmp_path, "no conditions")
-    with pytest.raises(InputError, match="--one-writer true"):
+    with pytest.raises(InputError, match="one_writer = true"):
         update(str(tmp_path / "one.csv"), settings)
     alone = settings.model_copy(update={"versions": VersionSettings(one_writer=True)})
     update(str(tmp_path / "one.csv"), alone)

@@ -164,7 +164,7 @@ def test_a_store_of_another_version(tmp_path, store, capsys):
     (store / "bicliq-store.json").write_text(json.dumps({"format": 99}))
     message = refused(capsys, store, write(tmp_path, "good.csv", GOOD))
     assert "format 99" in message
-    assert "give another --store" in message
+    assert "name another store" in message
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_store_of_another_version(tmp_path, store, capsys):
         (["--min-left", "0"], "search.min_left 0"),
         (["--min-right", "-4"], "search.min_right -4"),
         (["--max-bicliques", "0"], "search.max_bicliques 0"),
-        (["--on-limit", "error"], "max_bicliques"),
+        (["--on-limit", "error"], "--max-bicliques"),
         (["--since", "2012-01-01", "--until", "2011-01-01"], "since"),
         (["--since", "2012-01-01", "--until", "2012-01-01"], "give a later until"),
         (["--since", "yesterday"], "'yesterday'"),

@@ -44,13 +44,13 @@ def test_more_than_two_columns_are_not_guessed_but_shown(orders):
         "4 columns",
         "'order_id' ('1001', '1002')",
         "'item' ('lamp', 'chair')",
-        "--left order_id --right customer",
+        "left = 'order_id', right = 'customer'",
     ):
         assert words in str(caught.value)
 
 
 def test_one_name_does_not_say_which_column_the_other_is(orders):
-    with pytest.raises(InputError, match=r"which of them are the right is not said.*--right order_id"):
+    with pytest.raises(InputError, match=r"which of them are the right is not said.*right = .order_id"):
         read(orders, left="customer")
 
 
@@ -87,7 +87,7 @@ def test_a_name_that_two_columns_have_is_refused_where_it_is_used(tmp_path):
     (tmp_path / "two.csv").write_text("id,id\n1,2\n3,4\n")
     with pytest.raises(InputError, match=r"2 columns are called 'id'.*number"):
         read(tmp_path / "two.csv")
-    assert edges_of(read(tmp_path / "two.csv", left="0", right="1")) == {(1, 2), (3, 4)}
+    assert edges_of(read(tmp_path / "two.csv", left="0", right="1", header=True)) == {(1, 2), (3, 4)}
     pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["id", "id"]), tmp_path / "t.parquet")
     with pytest.raises(InputError, match="2 columns are called 'id'"):
         read(tmp_path / "t.parquet")
@@ -148,7 +148,8 @@ def test_a_file_without_the_header_that_was_named_is_refused(tmp_path):
 
 
 def test_a_part_that_holds_a_header_only_has_no_rows(tmp_path):
-    table = read(write_parts(tmp_path, "user,item\n1,5\n", "user,item\n", "user,item\n2,6\n"), left="0", right="1")
+    parts = write_parts(tmp_path, "user,item\n1,5\n", "user,item\n", "user,item\n2,6\n")
+    table = read(parts, left="0", right="1", header=True)
     assert edges_of(table) == {(1, 5), (2, 6)}
     assert table.summary["rows_read"] == 2
     assert table.summary["source"]["files"] == 3

@@ -104,9 +104,8 @@ def test_fields_that_hold_lists_are_said_and_taken_apart_where_asked():
 @pytest.mark.parametrize("n", [2, 8_000, 12_000, 20_000])
 def test_a_wide_header_is_a_header(tmp_path, n):
     text = ",".join(f"c{i}" for i in range(n)) + "\n" + ",".join(["1"] * n) + "\n"
-    table = of_text(tmp_path, text, left="0", right="1")
-    assert edges_of(table) == {(1, 1)}
-    assert "was taken for names" in table.summary["assumed"][0]
+    assert edges_of(of_text(tmp_path, text, left="0", right="1", header=True)) == {(1, 1)}
+    assert "line 1: 'c0', 'c1'" in refusal(tmp_path, text, left="0", right="1")
     assert edges_of(read(tmp_path / "t.csv", left="c0", right=f"c{n - 1}")) == {(1, 1)}
 
 
@@ -114,6 +113,28 @@ def test_a_wide_header_is_a_header(tmp_path, n):
 def test_numbered_columns_begin_with_the_first_line(tmp_path, text):
     table = of_text(tmp_path, text, left="0", right="1")
     assert (len(table.left), table.summary["assumed"]) == (2, [])
+
+
+@pytest.mark.parametrize("settings", [{"left": "0", "right": "1"}, {"right": "1"}, {"left": "0"}])
+def test_a_header_is_never_guessed_where_columns_are_numbered(tmp_path, settings):
+    (tmp_path / "t.csv").write_text("user,item\n7,5\n8,5\n")
+    with pytest.raises(InputError, match=r"line 1: 'user'.* say header = true or header = false"):
+        read(tmp_path / "t.csv", **settings)
+    named, bare = (read(tmp_path / "t.csv", **settings, header=header) for header in (True, False))
+    assert (edges_of(named), named.summary["assumed"]) == ({(7, 5), (8, 5)}, [])
+    assert (edges_of(bare), bare.summary["assumed"]) == ({("user", "item"), ("7", "5"), ("8", "5")}, [])
+
+
+def test_a_header_of_a_sheet_is_never_guessed_where_columns_are_numbered(tmp_path):
+    pd.DataFrame([["user", "item"], [7, 5], [8, 5]]).to_excel(tmp_path / "n.xlsx", index=False, header=False)
+    with pytest.raises(InputError, match="row 1: 'user', 'item' may be names"):
+        read(tmp_path / "n.xlsx", left="0", right="1")
+    assert edges_of(read(tmp_path / "n.xlsx", left="0", right="1", header=True)) == {(7, 5), (8, 5)}
+    pd.DataFrame([["cats", "ann"], ["dogs", "bob"]]).to_excel(tmp_path / "t.xlsx", index=False, header=False)
+    table = read(tmp_path / "t.xlsx", left="0", right="1")
+    assert edges_of(table) == {("cats", "ann"), ("dogs", "bob")}
+    assert "row 1 was taken for data" in table.summary["assumed"][0]
+    assert edges_of(read(tmp_path / "t.xlsx", left="cats", right="ann")) == {("dogs", "bob")}
 
 
 @pytest.mark.parametrize(("text", "settings", "edges"), [
@@ -371,7 +392,7 @@ def test_comments_and_blanks_are_one_policy_in_baskets_and_matrices(tmp_path):
     text = "! top\nname,c0, c1\nr0,1,0\n! mid\n r1,0,1\n"
     matrix = of_text(tmp_path, text, format="matrix", comment="!")
     assert edges_of(matrix) == {("r0", "c0"), ("r1", "c1")}
-    assert matrix.summary["noted"] == {"stripped": 1, "comments": 2}
+    assert matrix.summary["noted"] == {"stripped": 2, "comments": 2}
     assert edges_of(read(tmp_path / "t.csv", format="matrix", comment="!", strip=False)) == {
         ("r0", "c0"),
         (" r1", " c1"),
@@ -398,3 +419,66 @@ def test_a_comment_behind_a_byte_order_mark_is_counted(tmp_path, capsys):
     assert invoke(words) == 0
     record = json.loads(capsys.readouterr().out)
     assert (record["rows_read"], record["noted"]) == (1, {"comments": 1})
+
+
+# ---- one policy, also of baskets and matrices ----------------------------------------------------
+
+
+def test_a_quoted_word_for_a_missing_value_is_a_label_in_baskets(tmp_path):
+    text = 'jam,"NA",tea\n"null",jam\n'
+    table = of_text(tmp_path, text, format="baskets")
+    assert edges_of(table) == {(1, "jam"), (1, "NA"), (1, "tea"), (2, "null"), (2, "jam")}
+    assert "line 1: a right id is missing" in refusal(tmp_path, text.replace('"', ""), format="baskets")
+    dropped = read(tmp_path / "t.csv", format="baskets", nulls="drop")
+    assert (edges_of(dropped), dropped.summary["dropped_nulls"]) == ({(1, "jam"), (1, "tea"), (2, "jam")}, 2)
+    assert "is missing" in refusal(tmp_path, "jam, NA\n", format="baskets")
+    assert "is missing" in refusal(tmp_path, 'jam," NA "\n', format="baskets")  # as in edge tables
+
+
+def test_a_quoted_word_for_a_missing_value_is_a_name_in_a_matrix(tmp_path):
+    table = of_text(tmp_path, 'name,"NA",b\nx,1,0\n"null",1,1\n', format="matrix")
+    assert edges_of(table) == {("x", "NA"), ("null", "NA"), ("null", "b")}
+    assert "a column has no name" in refusal(tmp_path, "name,NA,b\nx,1,0\ny,0,1\n", format="matrix")
+    assert "left id is missing" in refusal(tmp_path, "name,a,b\nx,1,0\nNA,0,1\n", format="matrix")
+
+
+@pytest.mark.parametrize("door", ["text", "pandas", "polars"])
+def test_names_of_a_matrix_that_lose_blanks_are_counted_as_labels_are(tmp_path, door):
+    cells = {"id": [" x", "y", "z"], "a ": [1, 0, 1], " b": [1, 1, 0], "c": [0, 1, 1]}
+    if door == "text":
+        pd.DataFrame(cells).to_csv(tmp_path / "m.csv", index=False)
+    source = {"text": tmp_path / "m.csv", "pandas": pd.DataFrame(cells), "polars": pl.DataFrame(cells)}[door]
+    table = read_edge_table(source, IngestSettings(format="matrix"))
+    assert edges_of(table) == {("x", "a"), ("x", "b"), ("y", "b"), ("y", "c"), ("z", "a"), ("z", "c")}
+    assert table.summary["noted"] == {"stripped": 6}  # a label a row: x and a, x and b, b, a
+
+
+@pytest.mark.parametrize(
+    "cells", [{"id": ["x", " x"], "a": [1, 0], "b": [1, 1]}, {"id": ["x", "y"], "a": [1, 0], "a ": [1, 1]}]
+)
+@pytest.mark.parametrize("door", ["text", "pandas"])
+def test_names_of_a_matrix_that_blanks_would_unite_are_refused(tmp_path, door, cells):
+    pd.DataFrame(cells).to_csv(tmp_path / "m.csv", index=False)
+    with pytest.raises(InputError, match=r"is there already|share a name|2 columns are called"):
+        bicliq.enumerate(tmp_path / "m.csv" if door == "text" else pd.DataFrame(cells), format="matrix")
+
+
+@pytest.mark.parametrize("n", [1 << 17, (1 << 17) - 1, (1 << 17) + 1, 1 << 18])
+def test_comments_below_json_lines_are_counted(tmp_path, n):
+    rows = "".join(f'{{"u":{i},"v":{i % 7}}}\n' for i in range(n))
+    table = of_text(tmp_path, f"# a\n{rows}# b\n# c\n", "t.jsonl", comment="#")
+    assert (len(table.left), table.summary["noted"]) == (n, {"comments": 3})
+
+
+@pytest.mark.parametrize("least", [-1, 0, "nan", "inf", "1e999"])
+def test_a_least_value_that_makes_no_sense_is_refused(tmp_path, least):
+    (tmp_path / "m.csv").write_text("name,a,b\nx,1,0\ny,-1,2\n")
+    with pytest.raises(InputError, match="min_value"):
+        bicliq.enumerate(str(tmp_path / "m.csv"), format="matrix", min_value=least)
+    assert len(bicliq.enumerate(str(tmp_path / "m.csv"), format="matrix", min_value=2)) == 1
+
+
+@pytest.mark.parametrize("least", ["nan", "inf", "-inf"])
+def test_a_least_weight_that_is_no_number_is_refused(least):
+    with pytest.raises(InputError, match="min_weight"):
+        load_settings(ingest={"min_weight": least})

@@ -186,5 +186,5 @@ def test_memory_that_runs_out_is_not_called_a_damaged_file(table, monkeypatch):
         raise pa.ArrowMemoryError("malloc of size 8388608 failed")
 
     monkeypatch.setattr(HostRows, "complete", run_out)
-    with pytest.raises(CapacityError, match=r"t\.csv: memory ran out .*malloc.*--memory-limit"):
+    with pytest.raises(CapacityError, match=r"t\.csv: memory ran out .*malloc.*memory_limit below"):
         read(table, left="user", right="item", nulls="drop")

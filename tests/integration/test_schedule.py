@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import cloudpickle
 import pytest
 import yaml
 
@@ -131,6 +132,14 @@ def test_a_file_may_name_every_flow_that_prefect_yaml_declares(tmp_path):
     path.write_text("[arrivals]\nflow = 'watch'\nsource = 'orders'\ninterval = 60\n")
     (found,) = read_deployments(path)
     assert (found.flow.name, found.parameters["source"]) == ("bicliq-watch", str(Path("orders").absolute()))
+
+
+@pytest.mark.parametrize("place", FLOWS.values())
+def test_a_flow_goes_to_the_process_of_its_run_by_name(place):
+    importlib.import_module("bicliq.flows.runner")
+    module, name = place.split(".")
+    flow = getattr(importlib.import_module(f"bicliq.flows.{module}"), name)
+    assert cloudpickle.loads(cloudpickle.dumps(flow)) is flow
 
 
 @pytest.mark.parametrize(

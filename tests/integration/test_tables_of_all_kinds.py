@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
@@ -184,11 +183,45 @@ def test_tables_within_files_are_named(tmp_path):
         bicliq.enumerate(f"{tmp_path / 's.xlsx'}::nope")
 
 
-def test_a_key_of_a_folder_is_a_column_where_it_is_named(tmp_path):
+def in_folders(folder, kind, header=True):
+    """A table in folders of a year each, in files of some kind."""
     for year, items in (("2024", ["jam", "tea"]), ("2025", ["tea"])):
-        (tmp_path / f"year={year}").mkdir()
-        pq.write_table(pa.table({"item": items, "n": [1] * len(items)}), tmp_path / f"year={year}" / "0.parquet")
-    assert groups(tmp_path, left="year", right="item") == {((2024,), ("jam", "tea")), ((2024, 2025), ("tea",))}
+        (folder / f"year={year}").mkdir()
+        frame = pd.DataFrame({"item": items, "n": ["x"] * len(items)})
+        path = folder / f"year={year}" / f"0.{kind}"
+        if kind == "parquet":
+            frame.to_parquet(path)
+        elif kind == "xlsx":
+            frame.to_excel(path, index=False)
+        elif kind == "jsonl":
+            frame.to_json(path, orient="records", lines=True)
+        else:
+            frame.to_csv(path, index=False, header=header, sep="\t" if "tsv" in kind else ",")
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "tsv", "csv.gz", "jsonl", "xlsx"])
+def test_a_key_of_a_folder_is_a_column_where_it_is_named(tmp_path, kind):
+    folder = in_folders(tmp_path, kind)
+    assert groups(folder, left="year", right="item") == {((2024,), ("jam", "tea")), ((2024, 2025), ("tea",))}
+    assert groups(folder, left="item", right="n", time="year", since="2025.0") == {(("tea",), ("x",))}
+    with pytest.raises(bicliq.InputError, match="there is no column 'month'"):
+        bicliq.enumerate(folder, left="month", right="item")
+
+
+def test_a_key_of_a_folder_takes_no_line_of_a_file_for_names(tmp_path):
+    folder = in_folders(tmp_path, "csv", header=False)
+    found = bicliq.enumerate(folder, left="year", right="0")
+    assert {tuple(group["left"]) for group in found.to_arrow().to_pylist()} == {(2024,), (2024, 2025)}
+    assert found.account["assumed"] == []
+
+
+def test_a_folder_without_a_value_is_a_missing_label(tmp_path):
+    in_folders(tmp_path, "csv")
+    (tmp_path / "year=2025").rename(tmp_path / "year=__HIVE_DEFAULT_PARTITION__")
+    with pytest.raises(bicliq.InputError, match=r"column year \(left\): the folder names no value"):
+        bicliq.enumerate(tmp_path, left="year", right="item")
+    assert groups(tmp_path, left="year", right="item", nulls="drop") == {((2024,), ("jam", "tea"))}
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,16 @@ CPU kernel."""
 
 from __future__ import annotations
 
+import time
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bicliq.kernels import BackendError, maximum_clique
+from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.cuda.clique import search
 from bicliq.kernels.cuda.clique_program import SMALL_NEAR_WORDS
 from tests import dimacs
@@ -150,6 +154,22 @@ def test_a_time_limit_returns_the_best_so_far_and_says_so(devices):
     found = search([EmulatedGpu() for _ in range(devices)], *graph, time_limit=0.3)
     assert not found.proven
     assert len(found.members) > 20
+    assert_is_clique(found.members, *graph)
+
+
+def test_a_time_limit_is_heard_while_the_host_plans():
+    """Its search checks were empty: a plan of seconds went on to its end."""
+    random = np.random.default_rng(1)
+    graph = dimacs.csr_of_matrix(np.triu(random.random((6000, 6000)) < 0.5, 1))
+    started = time.monotonic()
+    whole = SimpleNamespace(**load_extension().CliquePlanning(*graph, 0).result())
+    all_seconds = time.monotonic() - started
+    started = time.monotonic()
+    found = search([EmulatedGpu()], *graph, time_limit=0.02 * all_seconds)
+    assert whole.is_complete
+    assert time.monotonic() - started < all_seconds / 2
+    assert not found.proven
+    assert len(found.members) >= 1
     assert_is_clique(found.members, *graph)
 
 

@@ -153,7 +153,8 @@ def test_wrong_arguments_are_named(options: dict[str, Any], words: str) -> None:
 def test_a_small_sample_that_timed_nothing_does_not_say_that_nodes_take_no_time() -> None:
     def sample(side: Literal["left", "right"], found: int, root_seconds: float, seconds: float) -> estimate._Sample:
         batch = SimpleNamespace(found=[found], ids=[found], nodes=found, root_seconds=root_seconds, seconds=seconds)
-        return estimate._Sample(SimpleNamespace(exact=False, batches=[batch] * 2, prepare_seconds=0.5), side, (1, 1))
+        told = {"exact": False, "batches": [batch] * 2, "prepare_seconds": 0.5, "work": 0}
+        return estimate._Sample(SimpleNamespace(result=lambda: told), side, (1, 1))
 
     whole, here = sample("right", 1_000_000, 2.0, 5.0), sample("left", 100, 1.0, 1.0)
     found = estimate._estimate(whole, here, ([1], [1]), 1)

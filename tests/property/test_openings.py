@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bicliq.kernels.cpu import load_extension, wait_for
+from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.cuda.finding import TIE_BITS
 from bicliq.kernels.finding import NO_VALUE, OBJECTIVES
 from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, tall_graphs
@@ -26,12 +26,12 @@ def opened(
     limits = [sizes.get(name, 1) for name in ("min_left", "min_right", "min_edges")]
     limits += [sizes.get(name, UNLIMITED) for name in ("max_left", "max_right")]
     csr = graph.csr
-    session = load_extension().FindSession(
-        np.asarray(csr[0], np.int64), np.asarray(csr[1], np.int32), csr[2], side == "left", OBJECTIVES.index(objective), k, least,
+    session = load_extension().Finding(
+        np.asarray(csr[0], np.int64), np.asarray(csr[1], np.int32), csr[2], side == "left", load_extension().Objective[objective], k, least,
         *(np.asarray(each, np.int64) for each in terms), *limits, 1, True,
     )  # fmt: skip
-    wait_for(session)
-    return session.least, set(session.open_roots.tolist())
+    least_value, roots = session.opened()
+    return least_value, set(roots.tolist())
 
 
 def check(graph: Graph, k: int, seed: int, sizes: dict[str, int], least: int = NO_VALUE) -> None:

@@ -122,7 +122,7 @@ def test_labels_that_do_not_fit_are_refused_with_a_limit_that_would_do():
     source = pa.table({"l": range(50_000), "r": range(50_000)})
     with small_runs(1 << 10, 1 << 10), pytest.MonkeyPatch.context() as patch:
         patch.setattr(limits, "resident_bytes", lambda: 0)
-        with pytest.raises(CapacityError, match=r"labels of its first .* at least --memory-limit \d+") as caught:
+        with pytest.raises(CapacityError, match=r"labels of its first .* at least memory_limit = \d+") as caught:
             ingest(source, store := fresh_store(), memory_limit=1 << 20)
         assert store.graphs() == []
         enough = int(str(caught.value).split()[-1])

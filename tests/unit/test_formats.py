@@ -74,7 +74,7 @@ def test_parquet_files_with_numbers_and_with_text_are_not_one_table(folder):
     ("text", "settings", "edges"),
     [
         ("ann,5\nbob,6\n", {}, {("ann", 5), ("bob", 6)}),
-        ("user,item\n1,5\n2,6\n", {"left": "0", "right": "1"}, {(1, 5), (2, 6)}),
+        ("user,item\n1,5\n2,6\n", {"left": "0", "right": "1", "header": True}, {(1, 5), (2, 6)}),
         ("ann,x\nbob,y\n", {"left": "0", "right": "1"}, {("ann", "x"), ("bob", "y")}),
         ("user,item\nann,x\n", {}, {("ann", "x")}),
         ("user,item\nann,x\n", {"header": False}, {("user", "item"), ("ann", "x")}),

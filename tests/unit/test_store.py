@@ -47,7 +47,7 @@ def test_a_store_opens_again_by_its_uri(store):
 
 def test_a_store_of_another_format_is_refused_with_both_formats(tmp_path):
     (tmp_path / "bicliq-store.json").write_text('{"format": 99}')
-    with pytest.raises(StorageError, match=r"format 99.*format 4.*give another --store and run again"):
+    with pytest.raises(StorageError, match=r"format 99.*format 4.*name another store and run again"):
         Store.open(str(tmp_path))
 
 

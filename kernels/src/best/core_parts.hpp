@@ -70,9 +70,11 @@ class DegreeOrder {
 
 class CoreParts {
  public:
-  /// `left` are the rows of the left side, which the caller keeps.
-  CoreParts(const Rows& left, u32 n_right)
-      : left_(left), turned_(transposed(left, n_right, [](std::int32_t) { return true; })), by_left_(left_),
+  /// `left` are the rows of the left side, which the caller keeps. `check` may end it by an
+  /// exception.
+  template <class Check>
+  CoreParts(const Rows& left, u32 n_right, const Check& check)
+      : left_(left), turned_(transposed(left, n_right, [](std::int32_t) { return true; }, check)), by_left_(left_),
         by_right_(turned_.view()) {}
 
   const Rows& left() const { return left_; }

@@ -87,7 +87,7 @@ class EdgeFinding {
     std::unique_ptr<CoreParts> cores;
     {
       const Stopwatch watch(prepare_seconds_);
-      cores = std::make_unique<CoreParts>(rows(), request_.n_right);
+      cores = std::make_unique<CoreParts>(rows(), request_.n_right, [this] { crew_.check(); });
       if (request_.cover) open(part_of(*cores, request_.sizes), request_.sizes);
     }
     const Stopwatch watch(search_seconds_);

@@ -102,7 +102,7 @@ class Finding {
     std::unique_ptr<CoreParts> cores;
     {
       const Stopwatch watch(prepare_seconds_);
-      cores = std::make_unique<CoreParts>(Rows{request_.indptr, request_.indices, request_.n_left}, request_.n_right);
+      cores = std::make_unique<CoreParts>(Rows{request_.indptr, request_.indices, request_.n_left}, request_.n_right, [this] { crew_.check(); });
       expect_star(*cores);
       if (!scores_.by_size()) offer_stars(*cores);
       if (scores_.by_size()) guess(*cores);
@@ -135,7 +135,7 @@ class Finding {
   /// than it saves there.
   void open() {
     const Stopwatch watch(prepare_seconds_);
-    CoreParts cores(Rows{request_.indptr, request_.indices, request_.n_left}, request_.n_right);
+    CoreParts cores(Rows{request_.indptr, request_.indices, request_.n_left}, request_.n_right, [this] { crew_.check(); });
     expect_star(cores);
     if (scores_.objective != Objective::balanced) offer_stars(cores);
     if (scores_.by_size()) guess(cores);

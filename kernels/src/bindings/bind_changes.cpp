@@ -1,7 +1,8 @@
-// bind_changes.cpp: edges that change, for Python: the rows of a graph with them, and the bicliques
-// that come and go: subgraphs out, bicliques in, and the row groups of what was found.
+// bind_changes.cpp: edges that change, for Python: the bicliques that come and go. Subgraphs out,
+// bicliques in, and the row groups of what was found.
 #include "bindings/row_groups.hpp"
 #include "bindings/settler.hpp"
+#include "bindings/task.hpp"
 #include "changes/changes.hpp"
 #include "changes/found_changes.hpp"
 #include "changes/list_groups.hpp"
@@ -16,47 +17,6 @@
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 namespace {
-
-using Values = Input<std::int32_t>;
-using Wide = Input<std::int64_t>;
-
-Rows rows_of(const Wide& start, const Values& row) { return {start.data(), row.data(), start.size() - 1}; }
-
-/// Where each ascending row of n begins, and where the last one ends, of the rows of all entries.
-nb::object row_starts(const Values& of, std::size_t n) {
-  std::vector<std::int64_t> start(n + 1, 0);
-  std::size_t row = 0;
-  for (std::size_t i = 0; i < of.size(); ++i) {
-    const auto own = static_cast<std::size_t>(of.data()[i]);
-    if (own == row) continue;
-    if (of.data()[i] < 0 || own < row || own >= n) return nb::none();
-    while (row < own) start[++row] = static_cast<std::int64_t>(i);
-  }
-  while (row < n) start[++row] = static_cast<std::int64_t>(of.size());
-  return numpy_of(std::move(start));
-}
-
-std::int64_t row_fault(const Wide& start, const Values& row, std::int64_t n_columns) { return first_fault(rows_of(start, row), n_columns); }
-
-/// (places, there) of edges among those of the rows.
-nb::object find_edges(const Wide& start, const Values& row, const Values& left, const Values& right) {
-  const Rows rows = rows_of(start, row);
-  std::vector<std::int64_t> places(left.size());
-  std::vector<std::uint8_t> there(left.size());
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    const EdgePlace place = place_of(rows, left.data()[i], right.data()[i]);
-    places[i] = place.at, there[i] = place.there;
-  }
-  return nb::make_tuple(numpy_of(std::move(places)), numpy_of(std::move(there)));
-}
-
-/// (indptr, indices, weights) after edges changed.
-nb::object change_rows(const Wide& start, const Values& row, const std::optional<Input<double>>& weight, const Values& left,
-                       const Values& right, const Input<std::uint8_t>& there, const std::optional<Input<double>>& weights, std::size_t n) {
-  const EdgeChanges changes{left.data(), right.data(), there.data(), weights ? weights->data() : nullptr, left.size()};
-  WeightedRows found = changed_rows(rows_of(start, row), weight ? weight->data() : nullptr, changes, n);
-  return nb::make_tuple(numpy_of(std::move(found.rows.start)), numpy_of(std::move(found.rows.row)), numpy_of(std::move(found.weight)));
-}
 
 template <class T>
 nb::object array_of(Growing<T> values) {
@@ -75,7 +35,10 @@ nb::list arrays(std::vector<Lists> parts) {
 }
 
 /// What appeared and what vanished, in parts; they are handed over, once.
-nb::object take(FoundChanges& found) { return nb::make_tuple(arrays(found.take_appeared()), arrays(found.take_vanished())); }
+nb::object take(FoundChanges& found) {
+  auto [appeared, vanished] = without_lock([&] { return std::pair(found.take_appeared(), found.take_vanished()); });
+  return nb::make_tuple(arrays(std::move(appeared)), arrays(std::move(vanished)));
+}
 
 /// Adds what was found elsewhere, four arrays each. What vanished may be here already.
 void add(FoundChanges& to, const Wide& left_offsets, const Values& left, const Wide& right_offsets, const Values& right,
@@ -158,24 +121,24 @@ class MetBicliques {
 /// The changes of a graph; threads may share it.
 class ChangeSearch {
  public:
-  ChangeSearch(const Input<std::int64_t>& indptr, const Values& indices, u32 n_right, const Input<std::int64_t>& fresh_indptr,
-               const Values& fresh, std::int64_t min_left, std::int64_t min_right, std::int64_t min_edges)
-      : indptr_(indptr), indices_(indices), fresh_indptr_(fresh_indptr), fresh_(fresh), least_{min_left, min_right, min_edges},
-        graph_(rows_of(indptr, indices), n_right, rows_of(fresh_indptr, fresh)) {}
+  ChangeSearch(const Wide& indptr, const Values& indices, u32 n_right, const Wide& fresh_indptr, const Values& fresh, i64 min_left,
+               i64 min_right, i64 min_edges)
+      : kept_(keep(indptr, indices, fresh_indptr, fresh)), least_{min_left, min_right, min_edges} {
+    const Rows all = rows_of(indptr, indices), some = rows_of(fresh_indptr, fresh);
+    if (some.n != all.n) throw std::invalid_argument("the new edges are rows of another left side");
+    without_lock([&] { graph_ = std::make_unique<const ChangedGraph>(all, n_right, some, hear_interrupts); });
+  }
 
-  std::size_t n_changes() const { return graph_.n_changes(); }
-  nb::object costs() const { return numpy_of(graph_.costs()); }
-  const ChangedGraph& graph() const { return graph_; }
+  std::size_t n_changes() const { return graph_->n_changes(); }
+  nb::object costs() const { return numpy_of(without_lock([&] { return graph_->costs(); })); }
+  const ChangedGraph& graph() const { return *graph_; }
   const Remains::Least& least() const { return least_; }
 
   /// Of the subgraphs of some changes: indptr and indices; the vertices of both sides, the change
   /// of each left one, and where the vertices of each begin on both sides; order and roots of both.
   nb::object neighbourhoods(std::size_t first, std::size_t last) const {
-    Neighbourhoods found;
-    {
-      const nb::gil_scoped_release release;
-      found = graph_.neighbourhoods(first, last);
-    }
+    if (first > last || last > n_changes()) throw std::invalid_argument("there are not so many changes");
+    Neighbourhoods found = without_lock([&] { return graph_->neighbourhoods(first, last); });
     const auto search = [](SearchOrder& of) { return nb::make_tuple(numpy_of(std::move(of.order)), numpy_of(std::move(of.roots))); };
     return nb::make_tuple(numpy_of(std::move(found.indptr)), array_of(std::move(found.indices)), numpy_of(std::move(found.left)),
                           numpy_of(std::move(found.right)), numpy_of(std::move(found.left_change)), numpy_of(std::move(found.left_start)),
@@ -185,14 +148,19 @@ class ChangeSearch {
   /// Rows of the right side, the new edges as such (starts and entries each), the ends of each
   /// change, and the changes of vertices: what a GPU needs besides the rows of the left side.
   nb::object tables() const {
-    Ids left, right;
-    for (std::size_t i = 0; i < graph_.n_changes(); ++i) {
-      left.push_back(graph_.change(static_cast<std::int32_t>(i)).left);
-      right.push_back(graph_.change(static_cast<std::int32_t>(i)).right);
-    }
-    return nb::make_tuple(numpy_of(graph_.right_rows().start), numpy_of(graph_.right_rows().row), numpy_of(graph_.fresh_right_rows().start),
-                          numpy_of(graph_.fresh_right_rows().row), numpy_of(std::move(left)), numpy_of(std::move(right)),
-                          numpy_of(graph_.left_changes()), numpy_of(graph_.right_changes()));
+    Ids left, right, left_changes, right_changes;
+    OwnRows rows, fresh;
+    without_lock([&] {
+      for (std::size_t i = 0; i < graph_->n_changes(); ++i) {
+        left.push_back(graph_->change(static_cast<i32>(i)).left);
+        right.push_back(graph_->change(static_cast<i32>(i)).right);
+      }
+      rows = graph_->right_rows(), fresh = graph_->fresh_right_rows();
+      left_changes = graph_->left_changes(), right_changes = graph_->right_changes();
+    });
+    return nb::make_tuple(numpy_of(std::move(rows.start)), numpy_of(std::move(rows.row)), numpy_of(std::move(fresh.start)),
+                          numpy_of(std::move(fresh.row)), numpy_of(std::move(left)), numpy_of(std::move(right)),
+                          numpy_of(std::move(left_changes)), numpy_of(std::move(right_changes)));
   }
 
   /// Takes bicliques of the subgraphs from `first` on, in their numbers, and adds what they change
@@ -203,7 +171,7 @@ class ChangeSearch {
     Lists appeared, gone;
     met.reserve(until - from, appeared), met.reserve(until - from, gone);
     ListsWithout without{gone};
-    each(met, from, until, {left_of, right_of, change_of, left_start, right_start, first}, [&](Remains& remains, Places left, Places right) {
+    each(met, from, until, {left_of, right_of, change_of, left_start, right_start, first}, [&to] { return to.stopped(); }, [&](Remains& remains, Places left, Places right) {
       const Settled one{left, right, mapped(left.members, left_of, appeared.left), mapped(right.members, right_of, appeared.right)};
       if (!remains.take(one, without, to)) return;
       appeared.left.add(left.members.size()), appeared.right.add(right.members.size());
@@ -223,11 +191,11 @@ class ChangeSearch {
 
   /// Calls `use` with what is left at each change, and the places of each biclique.
   template <class Use>
-  void each(const MetBicliques& met, std::size_t from, std::size_t until, const Told& told, const Use& use) const {
-    Remains remains(graph_, least_, [] { return false; });
+  void each(const MetBicliques& met, std::size_t from, std::size_t until, const Told& told, const std::function<bool()>& stopped, const Use& use) const {
+    Remains remains(*graph_, least_, stopped);
     Places left{}, right{};
     std::size_t next = from;  // where the bicliques of this change end
-    for (std::size_t k = from; k < until; ++k) {
+    for (std::size_t k = from; k < until && !stopped(); ++k) {
       left.members = met.left_of(k), right.members = met.right_of(k);
       if (k == next) {
         const std::int32_t change = told.change_of.data()[*left.members.first], number = change - told.first;
@@ -251,12 +219,9 @@ class ChangeSearch {
     return {vertices, vertices + n};
   }
 
-  const Input<std::int64_t> indptr_;  // kept as long as the graph looks at them
-  const Values indices_;
-  const Wide fresh_indptr_;
-  const Values fresh_;
+  const Kept kept_;  // as long as the graph looks at it
   const Remains::Least least_;
-  const ChangedGraph graph_;
+  std::unique_ptr<const ChangedGraph> graph_;
 };
 
 /// What the threads of a search find as rows, and how these are kept.
@@ -273,7 +238,9 @@ class RowCollector {
     if (!partition) return;
     RowOrder& order = appeared_by_partition ? found_.appeared_order : found_.gone_order;
     order.partition = partition->data();
-    for (std::size_t i = 0; i < partition->size(); ++i) order.n_partitions = std::max(order.n_partitions, static_cast<std::size_t>(order.partition[i]) + 1);
+    without_lock([&] {
+      for (std::size_t i = 0; i < partition->size(); ++i) order.n_partitions = std::max(order.n_partitions, static_cast<std::size_t>(order.partition[i]) + 1);
+    });
   }
   FoundRows& found() { return found_; }
   /// Vertices that have a partition, as all that may be a root must, where there are any.
@@ -317,7 +284,8 @@ nb::object take_rows(RowCollector& of, const GraphVertices& vertices) {
 /// Rows as row groups; threads may share it.
 class LaidOutRows {
  public:
-  LaidOutRows(const ChangedRows& rows, std::size_t most_rows, std::size_t most_ids) : groups_(rows.rows, most_rows, most_ids) {}
+  LaidOutRows(const ChangedRows& rows, std::size_t most_rows, std::size_t most_ids)
+      : groups_(without_lock([&] { return RowGroups(rows.rows, most_rows, most_ids); })) {}
   nb::list groups() const {
     nb::list found;
     for (const RowGroups::Group& group : groups_.groups()) found.append(nb::make_tuple(group.partition, group.size()));
@@ -337,8 +305,11 @@ class LaidOutRows {
   /// The columns of a group that is not packed: offsets, ids, n_left, n_right and roots.
   nb::object columns(std::size_t number) const {
     std::vector<std::vector<i32>> found;
-    groups_.with(groups_.groups().at(number), [&](const ListColumn& lists, const i32* n_left, const i32* n_right, const i32* root, std::size_t n) {
-      found = {{lists.offsets, lists.offsets + n + 1}, {lists.ids, lists.ids + lists.offsets[n]}, {n_left, n_left + n}, {n_right, n_right + n}, {root, root + n}};
+    const RowGroups::Group& group = groups_.groups().at(number);
+    without_lock([&] {
+      groups_.with(group, [&](const ListColumn& lists, const i32* n_left, const i32* n_right, const i32* root, std::size_t n) {
+        found = {{lists.offsets, lists.offsets + n + 1}, {lists.ids, lists.ids + lists.offsets[n]}, {n_left, n_left + n}, {n_right, n_right + n}, {root, root + n}};
+      });
     });
     nb::list columns;
     for (std::vector<i32>& column : found) columns.append(numpy_of(std::move(column)));
@@ -354,12 +325,13 @@ class LaidOut {
  public:
   LaidOut(const Wide& left_offsets, const Values& left, const Wide& right_offsets, const Values& right, const Input<u64>& left_hashes,
           const Input<u64>& right_hashes, bool of_left, const Values& place, const std::optional<Values>& partition, std::size_t most_rows,
-          std::int64_t most_ids)
-      : arrays_(left_offsets, left, right_offsets, right, left_hashes, right_hashes),
+          i64 most_ids)
+      : kept_(keep(left_offsets, left, right_offsets, right, left_hashes, right_hashes)),
         of_left_(left.data(), left.size(), left_hashes.data(), left_hashes.size(), kLeftSeed),
-        of_right_(right.data(), right.size(), right_hashes.data(), right_hashes.size(), kRightSeed),
-        groups_({left_offsets.data(), left.data()}, {right_offsets.data(), right.data()}, left_offsets.size() - 1, of_left, place.data(),
-                partition ? partition->data() : nullptr, place.size(), most_rows, most_ids) {}
+        of_right_(right.data(), right.size(), right_hashes.data(), right_hashes.size(), kRightSeed), groups_(without_lock([&] {
+          return ListGroups({left_offsets.data(), left.data()}, {right_offsets.data(), right.data()}, rows_of(left_offsets, left).n, of_left,
+                            place.data(), partition ? partition->data() : nullptr, place.size(), most_rows, most_ids);
+        })) {}
 
   /// The partition of each group, and its rows.
   nb::list groups() const {
@@ -383,7 +355,7 @@ class LaidOut {
   }
 
  private:
-  const std::tuple<Wide, Values, Wide, Values, Input<u64>, Input<u64>> arrays_;  // kept as long as they are looked at
+  const Kept kept_;  // as long as it is looked at
   const LabelHashes of_left_, of_right_;
   const ListGroups groups_;
 };
@@ -391,49 +363,54 @@ class LaidOut {
 }  // namespace
 
 void bind_changes(nb::module_& module) {
-  module.def("row_starts", &row_starts);
-  module.def("row_fault", &row_fault);
-  module.def("find_edges", &find_edges);
-  module.def("change_rows", &change_rows, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
   nb::class_<MetBicliques>(module, "MetBicliques")
-      .def(nb::init<const std::vector<std::tuple<Values, Values, Values, Values>>&, const Values&>())
+      .def(nb::init<const std::vector<std::tuple<Values, Values, Values, Values>>&, const Values&>(), "batches"_a, "change_of"_a)
       .def("__len__", &MetBicliques::size);
   nb::class_<ChangeSearch>(module, "ChangeSearch")
-      .def(nb::init<const Input<std::int64_t>&, const Values&, u32, const Input<std::int64_t>&, const Values&, std::int64_t,
-                    std::int64_t, std::int64_t>())
+      .def(nb::init<const Wide&, const Values&, u32, const Wide&, const Values&, i64, i64, i64>(), "indptr"_a, "indices"_a, "n_right"_a,
+           "fresh_indptr"_a, "fresh"_a, "min_left"_a, "min_right"_a, "min_edges"_a)
       .def_prop_ro("n_changes", &ChangeSearch::n_changes)
       .def("costs", &ChangeSearch::costs)
-      .def("neighbourhoods", &ChangeSearch::neighbourhoods)
+      .def("neighbourhoods", &ChangeSearch::neighbourhoods, "first"_a, "last"_a)
       .def("tables", &ChangeSearch::tables)
-      .def("settle", &ChangeSearch::settle);
-  nb::class_<GraphVertices>(module, "GraphVertices").def(nb::init<const Input<u64>&, const Input<u64>&, bool, const Values&>());
+      .def("settle", &ChangeSearch::settle, "to"_a, "met"_a, "begin"_a, "end"_a, "left_of"_a, "right_of"_a, "change_of"_a, "left_start"_a,
+           "right_start"_a, "first"_a);
+  nb::class_<GraphVertices>(module, "GraphVertices")
+      .def(nb::init<const Input<u64>&, const Input<u64>&, bool, const Values&>(), "left_hashes"_a, "right_hashes"_a, "roots_are_left"_a, "place"_a);
   nb::class_<RowCollector>(module, "RowCollector")
-      .def(nb::init<const std::optional<Values>&, bool, const RowGroupMaker*, std::size_t, std::size_t>(), nb::arg().none(), nb::arg(),
-           nb::arg().none(), nb::arg(), nb::arg(), nb::keep_alive<1, 4>())
-      .def("take", &take_rows)
+      .def(nb::init<const std::optional<Values>&, bool, const RowGroupMaker*, std::size_t, std::size_t>(), "partition"_a.none(),
+           "appeared_by_partition"_a, "layout"_a.none(), "most_rows"_a, "most_ids"_a, nb::keep_alive<1, 4>())
+      .def("take", &take_rows, "vertices"_a)
       .def_prop_ro("others", [](RowCollector& found) -> FoundChanges& { return found.found().others; });
   nb::class_<Settler>(module, "Settler")
       .def("__init__", [](Settler* at, const ChangeSearch& search, const GraphVertices& vertices, RowCollector& to, const Wide& row_start,
                           const Values& row, const Values& left_of, const Values& right_of, const Wide& left_start,
-                          const Wide& right_start, std::int32_t first, std::size_t few) {
+                          const Wide& right_start, i32 first, std::size_t few) {
         if (!to.has_partitions_of(vertices.n_roots())) throw std::invalid_argument("a vertex that may be a root has no partition");
         new (at) Settler(search.graph(), search.least(), vertices, to.found(), row_start, row, left_of, right_of, left_start, right_start, first, few);
-      }, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+      }, "search"_a, "vertices"_a, "to"_a, "row_start"_a, "row"_a, "left_of"_a, "right_of"_a, "left_start"_a, "right_start"_a, "first"_a, "few"_a,
+           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
       .def("finish", &Settler::finish);
   nb::class_<ChangedRows>(module, "ChangedRows").def("__len__", &ChangedRows::size).def_prop_ro("digest", &ChangedRows::digest);
   nb::class_<LaidOutRows>(module, "LaidOutRows")
-      .def(nb::init<const ChangedRows&, std::size_t, std::size_t>(), nb::keep_alive<1, 2>())
+      .def(nb::init<const ChangedRows&, std::size_t, std::size_t>(), "rows"_a, "most_rows"_a, "most_ids"_a, nb::keep_alive<1, 2>())
       .def("groups", &LaidOutRows::groups)
-      .def("encode", &LaidOutRows::encode)
-      .def("is_packed", &LaidOutRows::is_packed)
-      .def("columns", &LaidOutRows::columns);
+      .def("encode", &LaidOutRows::encode, "number"_a, "layout"_a)
+      .def("is_packed", &LaidOutRows::is_packed, "number"_a)
+      .def("columns", &LaidOutRows::columns, "number"_a);
   nb::class_<LaidOut>(module, "LaidOut")
       .def(nb::init<const Wide&, const Values&, const Wide&, const Values&, const Input<u64>&, const Input<u64>&, bool, const Values&,
-                    const std::optional<Values>&, std::size_t, std::int64_t>(),
-           nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg())
+                    const std::optional<Values>&, std::size_t, i64>(),
+           "left_offsets"_a, "left"_a, "right_offsets"_a, "right"_a, "left_hashes"_a, "right_hashes"_a, "of_left"_a, "place"_a,
+           "partition"_a.none(), "most_rows"_a, "most_ids"_a)
       .def("groups", &LaidOut::groups)
-      .def("encode", &LaidOut::encode);
-  nb::class_<FoundChanges>(module, "FoundChanges").def(nb::init<>()).def("add", &add).def("take", &take);
+      .def("encode", &LaidOut::encode, "number"_a, "layout"_a);
+  nb::class_<FoundChanges>(module, "FoundChanges")
+      .def(nb::init<>())
+      .def("add", &add, "left_offsets"_a, "left"_a, "right_offsets"_a, "right"_a, "old_left_offsets"_a, "old_left"_a, "old_right_offsets"_a,
+           "old_right"_a)
+      .def("stop", &FoundChanges::stop)
+      .def("take", &take);
 }
 
 }  // namespace BICLIQ_ISA

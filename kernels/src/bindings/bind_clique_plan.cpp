@@ -1,40 +1,57 @@
 // bind_clique_plan.cpp: the host's part of a device search for a maximum clique: what the CUDA
 // driver asks before it launches.
-#include "bindings/bindings.hpp"
+#include "bindings/task.hpp"
 #include "clique/clique_plan.hpp"
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 namespace {
 
-/// A view of an array that the owner keeps.
-template <class T>
-nb::object view_of(std::vector<T>& values, nb::handle owner) {
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(values.data(), {values.size()}, owner));
+class Planning {
+ public:
+  Planning(const Rows& rows, u32 lower_bound) {
+    run_.begin([=] { plan.make({rows.start, rows.row, static_cast<u32>(rows.n)}, lower_bound, Check{&run_}); });
+  }
+  ~Planning() { end(); }
+  bool wait(double seconds) { return run_.wait(seconds); }
+  void end() { run_.end(); }
+  CliquePlan plan;
+
+ private:
+  Run run_;
+};
+
+void begin(Task<Planning>* at, const Wide& indptr, const Values& indices, u32 lower_bound) {
+  const Rows rows = rows_of(indptr, indices);
+  new (at) Task<Planning>(keep(indptr, indices), [&] { return std::make_unique<Planning>(rows, lower_bound); });
+}
+/// The plan, as the driver reads it: handed over, once. Where it is not complete, the best so far.
+nb::dict result(Task<Planning>& task) {
+  CliquePlan& plan = task.ended().plan;
+  nb::dict found;
+  found["is_complete"] = plan.is_complete;
+  found["best"] = plan.best;
+  found["first_root"] = plan.first_root;
+  found["stride"] = plan.stride;
+  found["degeneracy"] = plan.cores.degeneracy;
+  found["order_seconds"] = plan.order_seconds;
+  found["heuristic_seconds"] = plan.heuristic_seconds;
+  found["ids"] = numpy_of(std::move(plan.cores.id));
+  found["start"] = numpy_of(std::move(plan.cores.start));
+  found["later"] = numpy_of(std::move(plan.cores.later));
+  found["colours_behind"] = numpy_of(std::move(plan.behind));
+  found["members"] = numpy_of(std::move(plan.members));
+  found["whole"] = numpy_of(std::move(plan.whole));
+  found["rows"] = numpy_of(std::move(plan.rows));
+  return found;
 }
 
 }  // namespace
 
 void bind_clique_plan(nb::module_& module) {
-  nb::class_<CliquePlan>(module, "CliquePlan")
-      .def("__init__",
-           [](CliquePlan* plan, Input<std::int64_t> indptr, Input<std::int32_t> indices, u32 lower_bound) {
-             const nb::gil_scoped_release release;
-             new (plan) CliquePlan({indptr.data(), indices.data(), static_cast<u32>(indptr.size() - 1)}, lower_bound);
-           })
-      .def_ro("best", &CliquePlan::best)
-      .def_ro("first_root", &CliquePlan::first_root)
-      .def_ro("stride", &CliquePlan::stride)
-      .def_ro("order_seconds", &CliquePlan::order_seconds)
-      .def_ro("heuristic_seconds", &CliquePlan::heuristic_seconds)
-      .def_prop_ro("degeneracy", [](const CliquePlan& plan) { return plan.cores.degeneracy; })
-      .def_prop_ro("ids", [](nb::handle self) { return view_of(nb::cast<CliquePlan&>(self).cores.id, self); })
-      .def_prop_ro("start", [](nb::handle self) { return view_of(nb::cast<CliquePlan&>(self).cores.start, self); })
-      .def_prop_ro("later", [](nb::handle self) { return view_of(nb::cast<CliquePlan&>(self).cores.later, self); })
-      .def_prop_ro("colours_behind", [](nb::handle self) { return view_of(nb::cast<CliquePlan&>(self).behind, self); })
-      .def_prop_ro("members", [](nb::handle self) { return view_of(nb::cast<CliquePlan&>(self).members, self); })
-      .def_prop_ro("whole", [](nb::handle self) { return view_of(nb::cast<CliquePlan&>(self).whole, self); })
-      .def_prop_ro("rows", [](nb::handle self) { return view_of(nb::cast<CliquePlan&>(self).rows, self); });
+  bind_task<Planning>(module, "CliquePlanning")
+      .def("__init__", &begin, "indptr"_a, "indices"_a, "lower_bound"_a)
+      .def("result", &result);
 }
 
 }  // namespace BICLIQ_ISA

@@ -1,12 +1,15 @@
 // bind_count.cpp: (p,q)-biclique counting for Python: a count that runs on threads of its own and
 // is waited for.
-#include "bindings/bindings.hpp"
+#include "bindings/task.hpp"
 #include "counting/butterfly.hpp"
 #include "counting/estimate.hpp"
 #include "counting/open_roots.hpp"
 #include "counting/stars.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
+
+#include <optional>
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
@@ -25,20 +28,22 @@ nb::list list_of(const LargeTerms& large) {
 
 /// (high halves, low halves)
 nb::tuple halves_of(const std::vector<u128>& values) {
-  std::vector<u64> high(values.size()), low(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    high[i] = static_cast<u64>(values[i] >> 64);
-    low[i] = static_cast<u64>(values[i]);
-  }
+  std::vector<u64> high, low;
+  without_lock([&] {
+    high.resize(values.size()), low.resize(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      high[i] = static_cast<u64>(values[i] >> 64);
+      low[i] = static_cast<u64>(values[i]);
+    }
+  });
   return nb::make_tuple(numpy_of(std::move(high)), numpy_of(std::move(low)));
 }
 
 /// The places, in `side`, of given vertices in ascending order of places; those outside the core
 /// hold nothing and are left out.
-std::vector<u32> places_of(const CountSide& side, const Input<std::int32_t>& vertices) {
+std::vector<u32> places_of(const CountSide& side, const std::vector<u32>& vertices) {
   std::vector<u32> places;
-  for (std::size_t i = 0; i < vertices.size(); ++i) {
-    const auto v = static_cast<u32>(vertices.data()[i]);
+  for (const u32 v : vertices) {
     const auto at = std::lower_bound(side.vertex.begin(), side.vertex.end(), v);
     if (at != side.vertex.end() && *at == v) places.push_back(static_cast<u32>(at - side.vertex.begin()));
   }
@@ -49,28 +54,26 @@ std::vector<u32> places_of(const CountSide& side, const Input<std::int32_t>& ver
 template <class Search>
 using Members = std::vector<std::unique_ptr<Search>>;
 
-/// What every count is for Python: something that is waited for, and holds references to its arrays
-/// for as long.
+/// What every count is.
 class Counting {
  public:
-  bool wait(double seconds) {
-    const nb::gil_scoped_release release;
-    return workers_.wait(seconds);
-  }
-  /// Returns when all threads have ended.
-  void stop() {
-    const nb::gil_scoped_release release;
-    workers_.end();
-  }
+  bool wait(double seconds) { return workers_.wait(seconds); }
+  void end() { workers_.end(); }
   u64 roots_done() const { return workers_.roots_done(); }
   u64 n_roots() const { return workers_.n_roots(); }
-  std::vector<double> seconds() const { return {prepare_seconds_, estimate_seconds_, search_seconds_}; }
+  nb::dict seconds() const {
+    nb::dict found;
+    found["prepare"] = prepare_seconds_;
+    found["estimate"] = estimate_seconds_;
+    found["search"] = search_seconds_;
+    return found;
+  }
 
  protected:
-  Counting(Input<std::int64_t> indptr, Input<std::int32_t> indices, u32 n_right, u32 threads)
-      : indptr_(std::move(indptr)), indices_(std::move(indices)), n_left_(static_cast<u32>(indptr_.size() - 1)), n_right_(n_right),
-        threads_(threads) {}
+  Counting(const Rows& rows, u32 n_right, u32 threads)
+      : indptr_(rows.start), indices_(rows.row), n_left_(static_cast<u32>(rows.n)), n_right_(n_right), threads_(threads) {}
 
+  u64 n_edges() const { return static_cast<u64>(indptr_[n_left_]); }
   template <class Search, class Make>
   void search(Members<Search>& members, const std::vector<u32>& roots, Make make) {
     const Stopwatch watch(search_seconds_);
@@ -78,8 +81,8 @@ class Counting {
     OpenRoots<Search>(workers_, members, roots).search();
   }
 
-  const Input<std::int64_t> indptr_;
-  const Input<std::int32_t> indices_;
+  const i64* const indptr_;
+  const i32* const indices_;
   const u32 n_left_, n_right_, threads_;
   double prepare_seconds_ = 0, estimate_seconds_ = 0, search_seconds_ = 0;
   CountWorkers workers_;
@@ -91,22 +94,21 @@ enum class Asked { one, of_vertices, all, choice };
 
 class Count : public Counting {
  public:
-  Count(Input<std::int64_t> indptr, Input<std::int32_t> indices, u32 n_right, u32 p, u32 q, int asked, int method, int side,
-        bool some_roots, Input<std::int32_t> roots, u32 threads, u32 tree_optional, bool on_card)
-      : Counting(std::move(indptr), std::move(indices), n_right, threads), asked_(static_cast<Asked>(asked)),
-        method_(static_cast<Method>(method)), side_(static_cast<RootSide>(side)), p_(p), q_(q), some_roots_(some_roots),
+  Count(const Rows& rows, u32 n_right, u32 p, u32 q, Asked asked, Method method, RootSide side, bool some_roots, std::vector<u32> roots,
+        u32 threads, u32 tree_optional, bool on_card)
+      : Counting(rows, n_right, threads), asked_(asked), method_(method), side_(side), p_(p), q_(q), some_roots_(some_roots),
         roots_(std::move(roots)), on_card_(on_card), trees_(tree_optional ? std::make_unique<TreeQueue>(tree_optional) : nullptr) {
     workers_.begin([this] { run(); });
   }
-  ~Count() { workers_.end(); }
+  ~Count() { end(); }
 
   /// Waits at most so long; true when search and side have been chosen.
   bool wait_for_choice(double seconds) {
-    const nb::gil_scoped_release release;
     for (double waited = 0; !is_chosen_ && waited < seconds; waited += kPoll)
       if (workers_.wait(kPoll)) break;
     return is_chosen_;
   }
+  Asked asked() const { return asked_; }
   nb::tuple count() const {
     Total sum;
     each_single([&](const Total& total, const LargeTerms&) { sum.add(total); });
@@ -128,13 +130,16 @@ class Count : public Counting {
   }
   /// (of left vertices, of right vertices), each (high halves, low halves)
   nb::tuple of_vertices() const {
-    std::vector<u128> left(n_left_, 0), right(n_right_, 0);
-    for (const auto& member : vertices_)
-      for (u32 a : {0u, 1u}) {
-        const bool is_left = (a == 0) == choice_.on_left;
-        const std::vector<u32>& vertex = is_left ? graph_.left.vertex : graph_.right.vertex;
-        for (std::size_t i = 0; i < vertex.size(); ++i) (is_left ? left : right)[vertex[i]] += member->sums.of_vertex[a][i];
-      }
+    std::vector<u128> left, right;
+    without_lock([&] {
+      left.assign(n_left_, 0), right.assign(n_right_, 0);
+      for (const auto& member : vertices_)
+        for (u32 a : {0u, 1u}) {
+          const bool is_left = (a == 0) == choice_.on_left;
+          const std::vector<u32>& vertex = is_left ? graph_.left.vertex : graph_.right.vertex;
+          for (std::size_t i = 0; i < vertex.size(); ++i) (is_left ? left : right)[vertex[i]] += member->sums.of_vertex[a][i];
+        }
+    });
     return nb::make_tuple(halves_of(left), halves_of(right));
   }
   /// Trees that a device is to count, `kTreeWords` words each (trees.hpp); once the search has
@@ -177,11 +182,11 @@ class Count : public Counting {
   void run() {
     const auto check = [this] { workers_.check(); };
     const u32 least_p = asked_ == Asked::all ? std::min(p_, 2u) : p_, least_q = asked_ == Asked::all ? std::min(q_, 2u) : q_;
-    if (indices_.size() >= kEdgesWorthThreads) workers_.grow(std::min(threads_, kMostEstimating));
+    if (n_edges() >= kEdgesWorthThreads) workers_.grow(std::min(threads_, kMostEstimating));
     {
       const Stopwatch watch(prepare_seconds_);
       const bool keep_left = some_roots_ && side_ == RootSide::left, keep_right = some_roots_ && side_ == RootSide::right;
-      graph_ = prepare_core(indptr_.data(), indices_.data(), n_left_, n_right_, least_p, least_q, keep_left, keep_right, check);
+      graph_ = prepare_core(indptr_, indices_, n_left_, n_right_, least_p, least_q, keep_left, keep_right, check);
     }
     {
       const Stopwatch watch(estimate_seconds_);
@@ -201,13 +206,13 @@ class Count : public Counting {
   StarTimes star_times(const Check& check) const {
     if (some_roots_) {
       const CountGraph whole =
-          prepare_core(indptr_.data(), indices_.data(), n_left_, n_right_, 1, 1, choice_.on_left, !choice_.on_left, check);
+          prepare_core(indptr_, indices_, n_left_, n_right_, 1, 1, choice_.on_left, !choice_.on_left, check);
       const CountSide& of = choice_.on_left ? whole.left : whole.right;
       return times_of_some(of, choice_.on_left ? whole.right : whole.left, chosen(of));
     }
     std::vector<u32> left(n_left_), right(n_right_, 0);
-    each_vertex(n_left_, check, [&](u32 u) { left[u] = static_cast<u32>(indptr_.data()[u + 1] - indptr_.data()[u]); });
-    each_edge(indices_.size(), check, [&](u64 e) { ++right[static_cast<u32>(indices_.data()[e])]; });
+    each_vertex(n_left_, check, [&](u32 u) { left[u] = static_cast<u32>(indptr_[u + 1] - indptr_[u]); });
+    each_edge(n_edges(), check, [&](u64 e) { ++right[static_cast<u32>(indices_[e])]; });
     return choice_.on_left ? times_of_all(left, right) : times_of_all(right, left);
   }
   std::vector<u32> chosen(const CountSide& side) const {
@@ -245,7 +250,7 @@ class Count : public Counting {
   const RootSide side_;
   const u32 p_, q_;
   const bool some_roots_;
-  const Input<std::int32_t> roots_;
+  const std::vector<u32> roots_;
   const bool on_card_;
   CountGraph graph_;
   Choice choice_{Method::levels, true, 0};
@@ -261,25 +266,24 @@ class Count : public Counting {
 
 class ButterflyCount : public Counting {
  public:
-  ButterflyCount(Input<std::int64_t> indptr, Input<std::int32_t> indices, u32 n_right, bool parts, u32 threads)
-      : Counting(std::move(indptr), std::move(indices), n_right, threads), parts_(parts) {
+  ButterflyCount(const Rows& rows, u32 n_right, bool parts, u32 threads) : Counting(rows, n_right, threads), parts_(parts) {
     workers_.begin([this] { run(); });
   }
-  ~ButterflyCount() { workers_.end(); }
+  ~ButterflyCount() { end(); }
 
   nb::tuple count() const {
     Total sum;
     for (const auto& member : members_) sum.add(member->total);
     return whole_number(sum);
   }
-  nb::object of_vertices() { return numpy_of(std::move(counts_->of_vertex)); }
-  nb::object of_edges() { return numpy_of(std::move(counts_->of_edge)); }
+  /// Of each vertex and each edge; null where only their sum was asked for. Handed over, once.
+  ButterflyCounts* parts() const { return counts_.get(); }
 
  private:
   void run() {
     {
       const Stopwatch watch(prepare_seconds_);
-      graph_ = std::make_unique<RankedGraph>(indptr_.data(), indices_.data(), n_left_, n_right_, [this] { workers_.check(); });
+      graph_ = std::make_unique<RankedGraph>(indptr_, indices_, n_left_, n_right_, [this] { workers_.check(); });
       if (parts_ && !graph_->parts_fit())
         throw CapacityError("this graph is so large that butterflies of a vertex may not fit in 64 bits; count them all together");
       if (parts_) counts_ = std::make_unique<ButterflyCounts>(*graph_);
@@ -319,51 +323,99 @@ struct HostCells {
 nb::tuple count_trees(const Input<u32>& trees, u32 most_roots, u32 most_rows, u32 optional) {
   HostCells cells({{most_roots, most_rows}, optional});
   TreeSearch<HostCells> search({{2, 2}, {most_roots, most_rows}}, cells);
-  for (std::size_t at = 0; at + kTreeWords <= trees.size(); at += kTreeWords) search.search(trees.data() + at);
+  without_lock([&] {
+    for (std::size_t at = 0; at + kTreeWords <= trees.size(); at += kTreeWords) search.search(trees.data() + at);
+  });
   return halves_of(cells.sums);
 }
 
 /// C(n, k) of all n up to the largest one, for k from 0 on, as leaf_sum.hpp has them.
 nb::object binomial_words(u32 largest_n, u32 largest_k) {
   std::vector<u64> words;
-  words.reserve(2 * (u64{largest_n} + 1) * (u64{largest_k} + 1));
-  for (u32 k = 0; k <= largest_k; ++k)
-    for (u128 x : binomial_column(largest_n, k)) {
-      words.push_back(static_cast<u64>(x));
-      words.push_back(static_cast<u64>(x >> 64));
-    }
+  without_lock([&] {
+    words.reserve(2 * (u64{largest_n} + 1) * (u64{largest_k} + 1));
+    for (u32 k = 0; k <= largest_k; ++k)
+      for (u128 x : binomial_column(largest_n, k)) {
+        words.push_back(static_cast<u64>(x));
+        words.push_back(static_cast<u64>(x >> 64));
+      }
+  });
   return numpy_of(std::move(words));
+}
+
+void begin(Task<Count>* at, const Wide& indptr, const Values& indices, u32 n_right, u32 p, u32 q, Asked asked, Method method, RootSide side,
+           const std::optional<Values>& roots, u32 threads, u32 tree_optional, bool on_card) {
+  const Rows rows = rows_of(indptr, indices);
+  new (at) Task<Count>(keep(indptr, indices), [&] {
+    return std::make_unique<Count>(rows, n_right, p, q, asked, method, side, roots.has_value(), roots ? copy_of<u32>(*roots) : std::vector<u32>(),
+                                   threads, tree_optional, on_card);
+  });
+}
+nb::dict result(Task<Count>& task) {
+  Count& count = task.ended();
+  nb::dict found;
+  found["on_left"] = count.is_on_left();
+  found["is_pivot"] = count.is_pivot();
+  found["estimated_work"] = count.estimated_work();
+  found["work"] = count.work();
+  found["seconds"] = count.seconds();
+  if (count.asked() == Asked::all) {
+    found["table"] = count.table();
+    found["large_terms_of_table"] = count.large_terms_of_table();
+  } else {
+    found["count"] = count.count();
+    found["large_terms"] = count.large_terms();
+  }
+  if (count.asked() == Asked::of_vertices) found["of_vertices"] = count.of_vertices();
+  return found;
+}
+
+void begin_butterflies(Task<ButterflyCount>* at, const Wide& indptr, const Values& indices, u32 n_right, bool parts, u32 threads) {
+  const Rows rows = rows_of(indptr, indices);
+  new (at) Task<ButterflyCount>(keep(indptr, indices), [&] { return std::make_unique<ButterflyCount>(rows, n_right, parts, threads); });
+}
+nb::dict butterflies(Task<ButterflyCount>& task) {
+  const ButterflyCount& count = task.ended();
+  nb::dict found;
+  found["count"] = count.count();
+  found["seconds"] = count.seconds();
+  if (ButterflyCounts* const parts = count.parts()) {
+    found["of_vertices"] = numpy_of(std::move(parts->of_vertex));
+    found["of_edges"] = numpy_of(std::move(parts->of_edge));
+  }
+  return found;
+}
+
+template <class Kernel>
+nb::class_<Task<Kernel>> bind_counting(nb::module_& module, const char* name) {
+  return bind_task<Kernel>(module, name)
+      .def_prop_ro("roots_done", [](Task<Kernel>& task) { return task.at_work().roots_done(); })
+      .def_prop_ro("n_roots", [](Task<Kernel>& task) { return task.at_work().n_roots(); });
 }
 
 }  // namespace
 
 void bind_count(nb::module_& module) {
-  nb::class_<Counting>(module, "Counting")
-      .def("wait", &Counting::wait)
-      .def("stop", &Counting::stop)
-      .def_prop_ro("roots_done", &Counting::roots_done)
-      .def_prop_ro("n_roots", &Counting::n_roots)
-      .def_prop_ro("seconds", &Counting::seconds);
-  nb::class_<Count, Counting>(module, "Count")
-      .def(nb::init<Input<std::int64_t>, Input<std::int32_t>, u32, u32, u32, int, int, int, bool, Input<std::int32_t>, u32, u32, bool>())
-      .def("wait_for_choice", &Count::wait_for_choice)
-      .def("of_vertices", &Count::of_vertices)
-      .def("take_trees", &Count::take_trees)
-      .def("table", &Count::table)
-      .def("large_terms", &Count::large_terms)
-      .def("large_terms_of_table", &Count::large_terms_of_table)
-      .def_prop_ro("count", &Count::count)
-      .def_prop_ro("work", &Count::work)
-      .def_prop_ro("on_left", &Count::is_on_left)
-      .def_prop_ro("is_pivot", &Count::is_pivot)
-      .def_prop_ro("estimated_work", &Count::estimated_work);
-  nb::class_<ButterflyCount, Counting>(module, "ButterflyCount")
-      .def(nb::init<Input<std::int64_t>, Input<std::int32_t>, u32, bool, u32>())
-      .def("of_vertices", &ButterflyCount::of_vertices)
-      .def("of_edges", &ButterflyCount::of_edges)
-      .def_prop_ro("count", &ButterflyCount::count);
-  module.def("count_trees", &count_trees);
-  module.def("binomial_words", &binomial_words);
+  nb::enum_<Asked>(module, "Asked")
+      .value("one", Asked::one)
+      .value("of_vertices", Asked::of_vertices)
+      .value("all", Asked::all)
+      .value("choice", Asked::choice);
+  nb::enum_<Method>(module, "Method").value("auto", Method::chosen_here).value("levels", Method::levels).value("pivot", Method::pivot);
+  nb::enum_<RootSide>(module, "RootSide").value("auto", RootSide::chosen_here).value("left", RootSide::left).value("right", RootSide::right);
+  bind_counting<Count>(module, "Count")
+      .def("__init__", &begin, "indptr"_a, "indices"_a, "n_right"_a, "p"_a, "q"_a, "asked"_a, "method"_a, "side"_a, "roots"_a.none(), "threads"_a,
+           "tree_optional"_a, "on_card"_a)
+      .def("wait_for_choice", [](Task<Count>& task, double seconds) { return without_lock([&] { return task.at_work().wait_for_choice(seconds); }); },
+           "seconds"_a)
+      .def("take_trees", [](Task<Count>& task, bool ended) { return (ended ? task.ended() : task.at_work()).take_trees(ended); }, "ended"_a)
+      .def_prop_ro("on_left", [](Task<Count>& task) { return task.at_work().is_on_left(); })
+      .def("result", &result);
+  bind_counting<ButterflyCount>(module, "ButterflyCount")
+      .def("__init__", &begin_butterflies, "indptr"_a, "indices"_a, "n_right"_a, "parts"_a, "threads"_a)
+      .def("result", &butterflies);
+  module.def("count_trees", &count_trees, "trees"_a, "most_roots"_a, "most_rows"_a, "optional"_a);
+  module.def("binomial_words", &binomial_words, "largest_n"_a, "largest_k"_a);
   module.attr("TREE_WORDS") = kTreeWords;
 }
 

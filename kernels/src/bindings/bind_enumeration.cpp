@@ -1,17 +1,15 @@
-// bind_enumeration.cpp: the enumeration for Python, as a session that is asked for batches.
+// bind_enumeration.cpp: the enumeration for Python, a task that is asked for batches.
 #include "bindings/batches.hpp"
 #include "bindings/row_groups.hpp"
 #include "bindings/settler.hpp"
+#include "bindings/task.hpp"
 #include "search/enumeration.hpp"
 
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 namespace {
 
-template <class To, class From>
-std::vector<To> copy_of(const Input<From>& values) {
-  return std::vector<To>(values.data(), values.data() + values.size());
-}
+using EnumerationTask = Task<Enumeration>;
 
 ListColumn column_of(const IdLists& lists) {
   if (lists.holds_places()) return {lists.offsets().data(), nullptr, lists.places(), &lists.entries};
@@ -32,97 +30,78 @@ class WorkersRowGroup : public OpenRowGroup {
   const std::unique_ptr<RowGroupEncoder> encoder_;
 };
 
-/// Holds references to the arrays for as long as the threads read them.
-class Session {
- public:
-  Session(Input<std::int64_t> indptr, Input<std::int32_t> indices, u32 n_right, bool columns_are_left, bool some_roots,
-          const Input<std::int32_t>& roots, const Input<std::int32_t>& order, const Input<std::int32_t>& left_ids,
-          const Input<std::int32_t>& right_ids, const Input<u64>& left_hashes, const Input<u64>& right_hashes, int mode, u32 min_left,
-          u32 min_right, u64 min_edges, u64 max_bicliques, u32 threads, u64 batch_bicliques, u64 batch_ids, std::optional<nb::object> taker)
-      : indptr_(std::move(indptr)), indices_(std::move(indices)), taker_(std::move(taker)) {
-    Settings settings;
-    settings.mode = static_cast<Mode>(mode);
-    settings.limits = {columns_are_left ? min_right : min_left, columns_are_left ? min_left : min_right, min_edges};
-    settings.max_bicliques = max_bicliques;
-    settings.threads = threads;
-    settings.batch_bicliques = batch_bicliques;
-    settings.batch_ids = batch_ids;
-    if (taker_ && nb::isinstance<Settler>(*taker_)) {
-      settings.changes = &nb::inst_ptr<Settler>(*taker_)->task();
-    } else if (taker_) {
-      const RowGroupMaker* maker = nb::inst_ptr<RowGroupMaker>(*taker_);
-      settings.places = maker->takes_places();
-      settings.encoder = [maker] { return std::make_unique<WorkersRowGroup>(*maker); };
-    }
-    const auto n_left = static_cast<u32>(indptr_.size() - 1);
-    Request request{indptr_.data(), indices_.data(), n_left, n_right, columns_are_left, some_roots, copy_of<u32>(roots), copy_of<u32>(order), {}, {}, {}, {}};
+/// What the search needs of whom takes what it finds: rows of changes, or a layout.
+void take_by(const std::optional<nb::object>& taker, Settings& settings) {
+  if (taker && nb::isinstance<Settler>(*taker)) {
+    settings.changes = &nb::inst_ptr<Settler>(*taker)->task();
+  } else if (taker) {
+    const RowGroupMaker* maker = nb::cast<const RowGroupMaker*>(*taker);
+    settings.places = maker->takes_places();
+    settings.encoder = [maker] { return std::make_unique<WorkersRowGroup>(*maker); };
+  }
+}
+
+void begin(EnumerationTask* at, const Wide& indptr, const Values& indices, u32 n_right, bool columns_are_left,
+           const std::optional<Values>& roots, const std::optional<Values>& order, const Values& left_ids, const Values& right_ids,
+           const Input<u64>& left_hashes, const Input<u64>& right_hashes, Mode mode, u32 min_left, u32 min_right, u64 min_edges,
+           u64 max_bicliques, u32 threads, u64 batch_bicliques, u64 batch_ids, const std::optional<nb::object>& taker) {
+  Settings settings;
+  settings.mode = mode;
+  settings.limits = {columns_are_left ? min_right : min_left, columns_are_left ? min_left : min_right, min_edges};
+  settings.max_bicliques = max_bicliques;
+  settings.threads = threads;
+  settings.batch_bicliques = batch_bicliques;
+  settings.batch_ids = batch_ids;
+  take_by(taker, settings);
+  const Rows rows = rows_of(indptr, indices);
+  new (at) EnumerationTask(keep(indptr, indices, taker), [&] {
+    Request request{rows.start, rows.row, static_cast<u32>(rows.n), n_right, columns_are_left, roots.has_value(), {}, {}, {}, {}, {}, {}};
+    if (roots) request.roots = copy_of<u32>(*roots);
+    if (order) request.order = copy_of<u32>(*order);
     if (settings.needs_members()) {
-      request.left_ids = copy_of<std::int32_t>(left_ids);
-      request.right_ids = copy_of<std::int32_t>(right_ids);
-      request.left_hashes = copy_of<u64>(left_hashes);
-      request.right_hashes = copy_of<u64>(right_hashes);
+      request.left_ids = copy_of<i32>(left_ids), request.right_ids = copy_of<i32>(right_ids);
+      request.left_hashes = copy_of<u64>(left_hashes), request.right_hashes = copy_of<u64>(right_hashes);
     }
-    run_ = std::make_unique<Enumeration>(std::move(request), settings);
-  }
+    return std::make_unique<Enumeration>(std::move(request), settings);
+  });
+}
 
-  /// Its threads may be waiting for Python's lock.
-  ~Session() { stop(); }
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
+/// A batch as five arrays, or where a layout takes them, a row group.
+nb::object next(EnumerationTask& task, double seconds) {
+  Enumeration& search = task.at_work();
+  Delivery found = without_lock([&] { return search.next(seconds); });
+  if (found.group) return python_of(found.group);
+  return found.batch ? python_of(std::move(found.batch), search.pool()) : nb::none();
+}
 
-  /// A batch as five arrays, or where a layout takes them, a row group.
-  nb::object next(double seconds) {
-    Delivery found;
-    {
-      const nb::gil_scoped_release release;
-      found = run_->next(seconds);
-    }
-    if (found.group) return python_of(found.group);
-    return found.batch ? python_of(std::move(found.batch), run_->pool()) : nb::none();
-  }
-  bool wait(double seconds) {
-    const nb::gil_scoped_release release;
-    return run_->wait(seconds);
-  }
-  /// Returns when all threads have ended.
-  void stop() {
-    const nb::gil_scoped_release release;
-    run_->end();
-  }
-  bool ended() {
-    const nb::gil_scoped_release release;
-    return run_->ended();
-  }
-  const Enumeration& run() const { return *run_; }
-
- private:
-  const Input<std::int64_t> indptr_;
-  const Input<std::int32_t> indices_;
-  const std::optional<nb::object> taker_;
-  std::unique_ptr<Enumeration> run_;
-};
+nb::dict result(EnumerationTask& task) {
+  const Enumeration& search = task.ended();
+  nb::dict found;
+  found["found"] = search.found();
+  found["digest"] = search.digest();
+  found["nodes"] = search.nodes();
+  found["dropped"] = search.dropped();
+  found["workspace_bytes"] = search.workspace_bytes();
+  found["prepare_seconds"] = search.prepare_seconds();
+  found["search_seconds"] = search.search_seconds();
+  found["busy_seconds"] = search.busy_seconds();
+  return found;
+}
 
 }  // namespace
 
 void bind_enumeration(nb::module_& module) {
-  nb::class_<Session>(module, "Session")
-      .def(nb::init<Input<std::int64_t>, Input<std::int32_t>, u32, bool, bool, const Input<std::int32_t>&,
-                    const Input<std::int32_t>&, const Input<std::int32_t>&, const Input<std::int32_t>&, const Input<u64>&,
-                    const Input<u64>&, int, u32, u32, u64, u64, u32, u64, u64, std::optional<nb::object>>())
-      .def("next", &Session::next)
-      .def("wait", &Session::wait)
-      .def("stop", &Session::stop)
-      .def_prop_ro("ended", &Session::ended)
-      .def_prop_ro("found", [](const Session& s) { return s.run().found(); })
-      .def_prop_ro("roots_done", [](const Session& s) { return s.run().roots_done(); })
-      .def_prop_ro("n_roots", [](const Session& s) { return s.run().n_roots(); })
-      .def_prop_ro("digest", [](const Session& s) { return s.run().digest(); })
-      .def_prop_ro("nodes", [](const Session& s) { return s.run().nodes(); })
-      .def_prop_ro("dropped", [](const Session& s) { return s.run().dropped(); })
-      .def_prop_ro("workspace_bytes", [](const Session& s) { return s.run().workspace_bytes(); })
-      .def_prop_ro("search_seconds", [](const Session& s) { return s.run().search_seconds(); })
-      .def_prop_ro("prepare_seconds", [](const Session& s) { return s.run().prepare_seconds(); })
-      .def_prop_ro("busy_seconds", [](const Session& s) { return s.run().busy_seconds(); });
+  nb::enum_<Mode>(module, "Mode").value("count", Mode::count).value("digest", Mode::digest).value("enumerate", Mode::enumerate);
+  bind_task<Enumeration>(module, "Enumeration")
+      .def("__init__", &begin, "indptr"_a, "indices"_a, "n_right"_a, "columns_are_left"_a, "roots"_a.none(), "order"_a.none(), "left_ids"_a,
+           "right_ids"_a, "left_hashes"_a, "right_hashes"_a, "mode"_a, "min_left"_a, "min_right"_a, "min_edges"_a, "max_bicliques"_a,
+           "threads"_a, "batch_bicliques"_a, "batch_ids"_a, "taker"_a.none())
+      .def("next", &next, "seconds"_a)
+      .def("result", &result)
+      .def_prop_ro("ended", [](EnumerationTask& task) { return without_lock([&] { return task.at_work().ended(); }); })
+      .def_prop_ro("found", [](EnumerationTask& task) { return task.at_work().found(); })
+      .def_prop_ro("roots_done", [](EnumerationTask& task) { return task.at_work().roots_done(); })
+      .def_prop_ro("n_roots", [](EnumerationTask& task) { return task.at_work().n_roots(); });
 }
 
 }  // namespace BICLIQ_ISA

@@ -1,5 +1,5 @@
 // bind_finding.cpp: the best maximal bicliques for Python, by an objective or by weights of edges.
-#include "bindings/bindings.hpp"
+#include "bindings/task.hpp"
 #include "best/edge_finding.hpp"
 #include "best/finding.hpp"
 #include "graphs/path_sample.hpp"
@@ -8,126 +8,107 @@ namespace bicliq {
 inline namespace BICLIQ_ISA {
 namespace {
 
-std::vector<i64> copy_of(const Input<std::int64_t>& terms) { return {terms.data(), terms.data() + terms.size()}; }
-
 /// Sizes in terms of rows and columns.
 Sizes sizes_of(bool columns_are_left, u32 min_left, u32 min_right, u64 min_edges, u32 max_left, u32 max_right) {
   if (columns_are_left) return {min_right, min_left, min_edges, max_right, max_left};
   return {min_left, min_right, min_edges, max_left, max_right};
 }
 
-/// Holds references to the arrays for as long as the threads read them.
-template <class Run>
-class Session {
- public:
-  Session(Input<std::int64_t> indptr, Input<std::int32_t> indices, Input<std::int64_t> weights)
-      : indptr_(std::move(indptr)), indices_(std::move(indices)), weights_(std::move(weights)) {}
-
-  bool wait(double seconds) {
-    const nb::gil_scoped_release release;
-    return run_->wait(seconds);
-  }
-  /// Returns when all threads have ended.
-  void stop() {
-    const nb::gil_scoped_release release;
-    run_->end();
-  }
-  /// The answers as (value, left, right).
-  nb::list answers() const { return tuples(run_->answers()); }
-  /// The same of what is known while the threads work.
-  nb::list so_far(u64 known) const { return tuples(run_->so_far(known)); }
-  const Run& run() const { return *run_; }
-
- protected:
-  nb::list tuples(const std::vector<Answer>& answers) const {
-    nb::list list;
-    for (const Answer& a : answers) list.append(nb::make_tuple(run_->value(a), numpy_of(a.left), numpy_of(a.right)));
-    return list;
-  }
-  u32 n_left() const { return static_cast<u32>(indptr_.size() - 1); }
-
-  const Input<std::int64_t> indptr_;
-  const Input<std::int32_t> indices_;
-  const Input<std::int64_t> weights_;
-  std::unique_ptr<Run> run_;
-};
-
-class FindSession : public Session<Finding> {
- public:
-  FindSession(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, bool columns_are_left, int objective,
-              u64 k, i64 least, const Input<std::int64_t>& left_terms, const Input<std::int64_t>& right_terms, u32 min_left,
-              u32 min_right, u64 min_edges, u32 max_left, u32 max_right, u32 threads, bool only_opens)
-      : Session(indptr, indices, left_terms) {
-    FindRequest request{indptr_.data(), indices_.data(), n_left(), n_right, columns_are_left,
-                        copy_of(left_terms), copy_of(right_terms), k, least, threads, only_opens};
-    run_ = std::make_unique<Finding>(std::move(request), static_cast<Objective>(objective),
+void begin(Task<Finding>* at, const Wide& indptr, const Values& indices, u32 n_right, bool columns_are_left, Objective objective, u64 k,
+           i64 least, const Wide& left_terms, const Wide& right_terms, u32 min_left, u32 min_right, u64 min_edges, u32 max_left,
+           u32 max_right, u32 threads, bool only_opens) {
+  const Rows rows = rows_of(indptr, indices);
+  new (at) Task<Finding>(keep(indptr, indices), [&] {
+    FindRequest request{rows.start, rows.row, static_cast<u32>(rows.n), n_right, columns_are_left,
+                        copy_of<i64>(left_terms), copy_of<i64>(right_terms), k, least, threads, only_opens};
+    return std::make_unique<Finding>(std::move(request), objective,
                                      sizes_of(columns_are_left, min_left, min_right, min_edges, max_left, max_right));
-  }
-};
-
-class EdgeFindSession : public Session<EdgeFinding> {
- public:
-  EdgeFindSession(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, bool columns_are_left,
-                  const Input<std::int64_t>& weights, bool cover, u64 k, i64 least, u32 min_left, u32 min_right, u64 min_edges,
-                  u32 max_left, u32 max_right, u32 threads)
-      : Session(indptr, indices, weights) {
-    run_ = std::make_unique<EdgeFinding>(
-        EdgeFindRequest{indptr_.data(), indices_.data(), weights_.data(), n_left(), n_right, columns_are_left, cover, k, least,
+  });
+}
+void begin_of_edges(Task<EdgeFinding>* at, const Wide& indptr, const Values& indices, u32 n_right, bool columns_are_left,
+                    const Wide& weights, bool cover, u64 k, i64 least, u32 min_left, u32 min_right, u64 min_edges, u32 max_left,
+                    u32 max_right, u32 threads) {
+  const Rows rows = rows_of(indptr, indices);
+  if (weights.size() != indices.size()) throw std::invalid_argument("there is not a weight for each edge");
+  new (at) Task<EdgeFinding>(keep(indptr, indices, weights), [&] {
+    return std::make_unique<EdgeFinding>(
+        EdgeFindRequest{rows.start, rows.row, weights.data(), static_cast<u32>(rows.n), n_right, columns_are_left, cover, k, least,
                         sizes_of(columns_are_left, min_left, min_right, min_edges, max_left, max_right), threads});
-  }
-};
+  });
+}
 
-template <class S, class Class>
-void define(Class session) {
-  session.def("wait", &S::wait)
-      .def("stop", &S::stop)
-      .def("answers", &S::answers)
-      .def("so_far", &S::so_far)
-      .def_prop_ro("n_roots", [](const S& s) { return s.run().n_roots(); })
-      .def_prop_ro("roots_done", [](const S& s) { return s.run().roots_done(); })
-      .def_prop_ro("proven", [](const S& s) { return s.run().proven(); })
-      .def_prop_ro("nodes", [](const S& s) { return s.run().nodes(); })
-      .def_prop_ro("roots", [](const S& s) { return s.run().roots_opened(); })
-      .def_prop_ro("prepare_seconds", [](const S& s) { return s.run().prepare_seconds(); })
-      .def_prop_ro("search_seconds", [](const S& s) { return s.run().search_seconds(); });
+/// Answers as (value, left, right).
+template <class Kernel>
+nb::list tuples(const Kernel& search, const std::vector<Answer>& answers) {
+  nb::list list;
+  for (const Answer& a : answers) list.append(nb::make_tuple(search.value(a), numpy_of(a.left), numpy_of(a.right)));
+  return list;
+}
+template <class Kernel>
+nb::dict result(Task<Kernel>& task) {
+  const Kernel& search = task.ended();
+  nb::dict found;
+  found["answers"] = tuples(search, search.answers());
+  found["proven"] = search.proven();
+  found["nodes"] = search.nodes();
+  found["roots"] = search.roots_opened();
+  found["prepare_seconds"] = search.prepare_seconds();
+  found["search_seconds"] = search.search_seconds();
+  return found;
+}
+/// What a search that only opens has found: what an answer must be worth, and the roots left.
+nb::tuple opened(Task<Finding>& task) {
+  const Finding& search = task.ended();
+  return nb::make_tuple(search.least(), numpy_of(search.roots()));
+}
+
+template <class Kernel>
+nb::class_<Task<Kernel>> bind_search(nb::module_& module, const char* name) {
+  return bind_task<Kernel>(module, name)
+      .def("result", &result<Kernel>)
+      .def("so_far", [](Task<Kernel>& task, u64 known) { return tuples(task.at_work(), task.at_work().so_far(known)); }, "known"_a)
+      .def_prop_ro("n_roots", [](Task<Kernel>& task) { return task.at_work().n_roots(); })
+      .def_prop_ro("roots_done", [](Task<Kernel>& task) { return task.at_work().roots_done(); });
 }
 
 /// Paths of two edges from either side; holds references to the arrays.
 class Paths {
  public:
-  Paths(Input<std::int64_t> indptr, Input<std::int32_t> indices, u32 n_right) : indptr_(std::move(indptr)), indices_(std::move(indices)) {
-    const nb::gil_scoped_release release;
-    sample_ = std::make_unique<PathSample>(Rows{indptr_.data(), indices_.data(), indptr_.size() - 1}, n_right);
-  }
-  const PathSample& sample() const { return *sample_; }
+  Paths(const Wide& indptr, const Values& indices, u32 n_right)
+      : indptr_(indptr), indices_(indices),
+        sample_(without_lock([&, rows = rows_of(indptr, indices)] { return PathSample(rows, n_right, hear_interrupts); })) {}
+  const PathSample& sample() const { return sample_; }
   double crowded(bool from_left, u32 n, u32 many, u64 seed) {
-    const nb::gil_scoped_release release;
-    return sample_->crowded(from_left, n, many, seed);
+    return without_lock([&] { return sample_.crowded(from_left, n, many, seed); });
   }
 
  private:
-  const Input<std::int64_t> indptr_;
-  const Input<std::int32_t> indices_;
-  std::unique_ptr<PathSample> sample_;
+  const Wide indptr_;
+  const Values indices_;
+  PathSample sample_;
 };
 
 }  // namespace
 
 void bind_finding(nb::module_& module) {
+  nb::enum_<Objective>(module, "Objective")
+      .value("edges", Objective::edges)
+      .value("vertices", Objective::vertices)
+      .value("balanced", Objective::balanced)
+      .value("weight", Objective::weight)
+      .value("surprise", Objective::surprise);
   nb::class_<Paths>(module, "Paths")
-      .def(nb::init<Input<std::int64_t>, Input<std::int32_t>, u32>())
+      .def(nb::init<const Wide&, const Values&, u32>(), "indptr"_a, "indices"_a, "n_right"_a)
       .def_prop_ro("from_left", [](const Paths& p) { return p.sample().from_left(); })
       .def_prop_ro("from_right", [](const Paths& p) { return p.sample().from_right(); })
-      .def("crowded", &Paths::crowded);
-  define<FindSession>(
-      nb::class_<FindSession>(module, "FindSession")
-          .def(nb::init<const Input<std::int64_t>&, const Input<std::int32_t>&, u32, bool, int, u64, i64, const Input<std::int64_t>&,
-                        const Input<std::int64_t>&, u32, u32, u64, u32, u32, u32, bool>())
-          .def_prop_ro("least", [](const FindSession& s) { return s.run().least(); })
-          .def_prop_ro("open_roots", [](const FindSession& s) { return numpy_of(s.run().roots()); }));
-  define<EdgeFindSession>(nb::class_<EdgeFindSession>(module, "EdgeFindSession")
-                              .def(nb::init<const Input<std::int64_t>&, const Input<std::int32_t>&, u32, bool,
-                                            const Input<std::int64_t>&, bool, u64, i64, u32, u32, u64, u32, u32, u32>()));
+      .def("crowded", &Paths::crowded, "from_left"_a, "n"_a, "many"_a, "seed"_a);
+  bind_search<Finding>(module, "Finding")
+      .def("__init__", &begin, "indptr"_a, "indices"_a, "n_right"_a, "columns_are_left"_a, "objective"_a, "k"_a, "least"_a, "left_terms"_a,
+           "right_terms"_a, "min_left"_a, "min_right"_a, "min_edges"_a, "max_left"_a, "max_right"_a, "threads"_a, "only_opens"_a = false)
+      .def("opened", &opened);
+  bind_search<EdgeFinding>(module, "EdgeFinding")
+      .def("__init__", &begin_of_edges, "indptr"_a, "indices"_a, "n_right"_a, "columns_are_left"_a, "weights"_a, "cover"_a, "k"_a, "least"_a,
+           "min_left"_a, "min_right"_a, "min_edges"_a, "max_left"_a, "max_right"_a, "threads"_a);
 }
 
 }  // namespace BICLIQ_ISA

@@ -1,11 +1,10 @@
 // bind_grouping.cpp: how a graph is reduced, turned and cut, for Python: its cores, the rows of the
-// other side, paths of two edges, the grouping of roots, and where a sequence of them is cut.
-#include "bindings/bindings.hpp"
+// other side, paths of two edges, the grouping of roots, and where a sequence of them is cut. Each
+// is a task that hands what it made over, once.
+#include "bindings/task.hpp"
 #include "graphs/components.hpp"
 #include "graphs/grouping.hpp"
 #include "graphs/peeling.hpp"
-#include "graphs/rows.hpp"
-#include "lanes/workers.hpp"
 
 #include <nanobind/stl/optional.h>
 
@@ -15,180 +14,75 @@ namespace bicliq {
 inline namespace BICLIQ_ISA {
 namespace {
 
-using Wide = Input<std::int64_t>;
-using Values = Input<std::int32_t>;
-using Written = nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Written = nb::ndarray<i32, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/// Holds references to the arrays for as long as its thread reads them.
-class RootGrouping {
- public:
-  RootGrouping(Input<std::int64_t> indptr, Input<std::int32_t> indices, Input<std::int64_t> row_bytes, Input<std::int64_t> cost,
-               std::int32_t partitions)
-      : indptr_(std::move(indptr)), indices_(std::move(indices)), row_bytes_(std::move(row_bytes)), cost_(std::move(cost)) {
-    run_.begin([this, partitions] { group(partitions); });
-  }
-  bool wait(double seconds) {
-    const nb::gil_scoped_release release;
-    return run_.wait(seconds);
-  }
-  void stop() {
-    const nb::gil_scoped_release release;
-    run_.end();
-  }
-  /// (order, partition); they are handed over, once.
-  nb::object take() { return nb::make_tuple(numpy_of(std::move(order_)), numpy_of(std::move(partition_))); }
+struct Groups {
+  std::vector<i32> order, partition;
+};
+struct Components {
+  std::vector<u32> first;
+};
 
- private:
-  void group(std::int32_t partitions) {
-    const auto check = [this] { run_.check(); };
-    const RootRows roots{indptr_.data(), indices_.data(), static_cast<u32>(indptr_.size() - 1), static_cast<u32>(row_bytes_.size())};
-    Grouping grouping(roots, row_bytes_.data(), cost_.data(), check);
+RootRows roots_of(const Rows& rows, const Wide& row_bytes) { return {rows.start, rows.row, static_cast<u32>(rows.n), static_cast<u32>(row_bytes.size())}; }
+
+auto* group_roots(const Wide& indptr, const Values& indices, const Wide& row_bytes, const Wide& cost, i32 partitions) {
+  const RootRows roots = roots_of(rows_of(indptr, indices), row_bytes);
+  if (cost.size() != indptr.size() - 1) throw std::invalid_argument("there is not a cost for each root");
+  return begin_pass(keep(indptr, indices, row_bytes, cost), [=, bytes = row_bytes.data(), costs = cost.data()](const Check& check) {
+    Groups found;
+    Grouping grouping(roots, bytes, costs, check);
     const auto wanted = std::min<u64>(static_cast<u64>(partitions), grouping.n_roots());
-    grouping.run(static_cast<std::int32_t>(wanted), order_, partition_, check);
-  }
-
-  const Input<std::int64_t> indptr_;
-  const Input<std::int32_t> indices_;
-  const Input<std::int64_t> row_bytes_, cost_;
-  std::vector<std::int32_t> order_, partition_;
-  Run run_;  // last: its thread uses all that is above
-};
-
-/// One pass or several over the rows of a graph, on a thread of its own: what it makes is handed
-/// over, once.
-template <class Found>
-class Passes {
- public:
-  bool wait(double seconds) {
-    const nb::gil_scoped_release release;
-    return run_.wait(seconds);
-  }
-  void stop() {
-    const nb::gil_scoped_release release;
-    run_.end();
-  }
-
- protected:
-  template <class F>
-  void begin(F make) {
-    run_.begin([this, make] { found_ = make([this] { run_.check(); }); });
-  }
-  Found found_;
-
- private:
-  Run run_;
-};
-
-/// A sequence of roots that is cut at given places and within a budget.
-class RootCutting : public Passes<RootCuts> {
- public:
-  RootCutting(Wide indptr, Values indices, Wide row_bytes, Values sequence, Wide cuts, std::int64_t budget)
-      : indptr_(std::move(indptr)), indices_(std::move(indices)), row_bytes_(std::move(row_bytes)), sequence_(std::move(sequence)),
-        cuts_(std::move(cuts)) {
-    begin([this, budget](const auto& check) {
-      const RootRows roots{indptr_.data(), indices_.data(), static_cast<u32>(indptr_.size() - 1), static_cast<u32>(row_bytes_.size())};
-      return cut_roots(roots, row_bytes_.data(), sequence_.data(), sequence_.size(), cuts_.data(), cuts_.size(), budget, check);
-    });
-  }
-  ~RootCutting() { stop(); }
-  /// (starts, bytes)
-  nb::object take() { return nb::make_tuple(numpy_of(std::move(found_.start)), numpy_of(std::move(found_.bytes))); }
-
- private:
-  const Wide indptr_;
-  const Values indices_;
-  const Wide row_bytes_;
-  const Values sequence_;
-  const Wide cuts_;
-};
-
-/// The rows of the other side.
-class Transposition : public Passes<OwnRows> {
- public:
-  Transposition(Wide indptr, Values indices, std::size_t n, std::optional<Values> order)
-      : indptr_(std::move(indptr)), indices_(std::move(indices)), order_(std::move(order)) {
-    begin([this, n](const auto& check) {
-      const Rows rows{indptr_.data(), indices_.data(), indptr_.size() - 1};
-      return transposed_in_order(rows, n, order_ ? order_->data() : nullptr, order_ ? order_->size() : rows.size(), check);
-    });
-  }
-  ~Transposition() { stop(); }
-  /// (indptr, indices)
-  nb::object take() { return nb::make_tuple(numpy_of(std::move(found_.start)), numpy_of(std::move(found_.row))); }
-
- private:
-  const Wide indptr_;
-  const Values indices_;
-  const std::optional<Values> order_;
-};
-
+    grouping.run(static_cast<i32>(wanted), found.order, found.partition, check);
+    return found;
+  });
+}
+auto* cut(const Wide& indptr, const Values& indices, const Wide& row_bytes, const Values& sequence, const Wide& cuts, i64 budget) {
+  const RootRows roots = roots_of(rows_of(indptr, indices), row_bytes);
+  return begin_pass(keep(indptr, indices, row_bytes, sequence, cuts),
+                    [=, bytes = row_bytes.data(), order = sequence.data(), n = sequence.size(), at = cuts.data(), n_cuts = cuts.size()](const Check& check) {
+                      return cut_roots(roots, bytes, order, n, at, n_cuts, budget, check);
+                    });
+}
+auto* transpose(const Wide& indptr, const Values& indices, std::size_t n_right, const std::optional<Values>& order) {
+  const Rows rows = rows_of(indptr, indices);
+  return begin_pass(keep(indptr, indices, order), [=, places = order ? order->data() : nullptr, n = order ? order->size() : rows.size()](const Check& check) {
+    return transposed_in_order(rows, n_right, places, n, check);
+  });
+}
 /// A core, written over the rows of its graph.
-class Peeling : public Passes<Peeled> {
- public:
-  Peeling(Wide indptr, Written indices, u32 n_right, std::int64_t least_left, std::int64_t least_right)
-      : indptr_(std::move(indptr)), indices_(std::move(indices)) {
-    begin([this, n_right, least_left, least_right](const auto& check) {
-      return peel({indptr_.data(), indices_.data(), static_cast<u32>(indptr_.size() - 1), n_right}, least_left, least_right, check);
-    });
-  }
-  ~Peeling() { stop(); }
-  /// (indptr, rounds)
-  nb::object take() { return nb::make_tuple(numpy_of(std::move(found_.start)), found_.rounds); }
-
- private:
-  const Wide indptr_;
-  const Written indices_;
-};
-
-/// Paths of two edges from each vertex.
-class PathCounting : public Passes<PathCounts> {
- public:
-  PathCounting(Wide indptr, Values indices, u32 n_right) : indptr_(std::move(indptr)), indices_(std::move(indices)) {
-    begin([this, n_right](const auto& check) {
-      return count_paths(indptr_.data(), indices_.data(), static_cast<u32>(indptr_.size() - 1), n_right, check);
-    });
-  }
-  ~PathCounting() { stop(); }
-  /// (left, right)
-  nb::object take() { return nb::make_tuple(numpy_of(std::move(found_.left)), numpy_of(std::move(found_.right))); }
-
- private:
-  const Wide indptr_;
-  const Values indices_;
-};
-
+auto* peel_rows(const Wide& indptr, const Written& indices, u32 n_right, i64 least_left, i64 least_right) {
+  const auto n_left = static_cast<u32>(rows_of(indptr, indices).n);
+  return begin_pass(keep(indptr, indices), [=, start = indptr.data(), row = indices.data()](const Check& check) {
+    return peel({start, row, n_left, n_right}, least_left, least_right, check);
+  });
+}
+auto* count_two_steps(const Wide& indptr, const Values& indices, u32 n_right) {
+  const Rows rows = rows_of(indptr, indices);
+  return begin_pass(keep(indptr, indices), [=](const Check& check) { return count_paths(rows.start, rows.row, static_cast<u32>(rows.n), n_right, check); });
+}
 /// The first vertex of each vertex's component.
-class Connecting : public Passes<std::vector<u32>> {
- public:
-  Connecting(Wide indptr, Values indices, u32 n_right) : indptr_(std::move(indptr)), indices_(std::move(indices)) {
-    begin([this, n_right](const auto& check) {
-      return first_of_component(indptr_.data(), indices_.data(), static_cast<u32>(indptr_.size() - 1), n_right, check);
-    });
-  }
-  ~Connecting() { stop(); }
-  nb::object take() { return numpy_of(std::move(found_)); }
-
- private:
-  const Wide indptr_;
-  const Values indices_;
-};
-
-/// The class with the methods that a run has for Python.
-template <class Work>
-nb::class_<Work> bind_run(nb::module_& module, const char* name) {
-  return nb::class_<Work>(module, name).def("wait", &Work::wait).def("stop", &Work::stop).def("take", &Work::take);
+auto* connect(const Wide& indptr, const Values& indices, u32 n_right) {
+  const Rows rows = rows_of(indptr, indices);
+  return begin_pass(keep(indptr, indices), [=](const Check& check) {
+    return Components{first_of_component(rows.start, rows.row, static_cast<u32>(rows.n), n_right, check)};
+  });
 }
 
 }  // namespace
 
 void bind_grouping(nb::module_& module) {
-  bind_run<RootGrouping>(module, "RootGrouping").def(nb::init<Wide, Values, Wide, Wide, std::int32_t>());
-  bind_run<RootCutting>(module, "RootCutting").def(nb::init<Wide, Values, Wide, Values, Wide, std::int64_t>());
-  bind_run<Transposition>(module, "Transposition")
-      .def(nb::init<Wide, Values, std::size_t, std::optional<Values>>(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
-  bind_run<Peeling>(module, "Peeling").def(nb::init<Wide, Written, u32, std::int64_t, std::int64_t>());
-  bind_run<Connecting>(module, "Connecting").def(nb::init<Wide, Values, u32>());
-  bind_run<PathCounting>(module, "PathCounting").def(nb::init<Wide, Values, u32>());
+  bind_pass<Groups>(module, "RootGrouping", [](Groups& g) { return nb::make_tuple(numpy_of(std::move(g.order)), numpy_of(std::move(g.partition))); });
+  bind_pass<RootCuts>(module, "RootCutting", [](RootCuts& c) { return nb::make_tuple(numpy_of(std::move(c.start)), numpy_of(std::move(c.bytes))); });
+  bind_pass<OwnRows>(module, "Transposition", [](OwnRows& r) { return nb::make_tuple(numpy_of(std::move(r.start)), numpy_of(std::move(r.row))); });
+  bind_pass<Peeled>(module, "Peeling", [](Peeled& p) { return nb::make_tuple(numpy_of(std::move(p.start)), p.rounds); });
+  bind_pass<PathCounts>(module, "PathCounting", [](PathCounts& p) { return nb::make_tuple(numpy_of(std::move(p.left)), numpy_of(std::move(p.right))); });
+  bind_pass<Components>(module, "Connecting", [](Components& c) { return numpy_of(std::move(c.first)); });
+  module.def("group_roots", &group_roots, "indptr"_a, "indices"_a, "row_bytes"_a, "cost"_a, "partitions"_a);
+  module.def("cut_roots", &cut, "indptr"_a, "indices"_a, "row_bytes"_a, "sequence"_a, "cuts"_a, "budget"_a);
+  module.def("transpose", &transpose, "indptr"_a, "indices"_a, "n_right"_a, "order"_a.none());
+  module.def("peel", &peel_rows, "indptr"_a, "indices"_a, "n_right"_a, "least_left"_a, "least_right"_a);
+  module.def("count_paths", &count_two_steps, "indptr"_a, "indices"_a, "n_right"_a);
+  module.def("connect", &connect, "indptr"_a, "indices"_a, "n_right"_a);
 }
 
 }  // namespace BICLIQ_ISA

@@ -49,9 +49,9 @@ nb::object encode_smaller(const Input<i32>& offsets, const Input<i32>& ids, cons
 
 /// An array of numbers that nobody has cleared.
 template <class T>
-class Values {
+class Fresh {
  public:
-  explicit Values(std::size_t n) : values_(new T[n]), n_(n) {}
+  explicit Fresh(std::size_t n) : values_(new T[n]), n_(n) {}
   T* data() { return values_.get(); }
   nb::object to_numpy() {
     T* held = values_.release();
@@ -68,17 +68,17 @@ class Values {
 /// one its numbers, those of eight bytes as two of four. A column is where it lies, its number of
 /// values, and the words of four bytes of each, 0 for lists. None where its pages are not laid out
 /// as ours.
-nb::object read_columns(const Input<std::uint8_t>& data, u32 codec, const std::vector<std::tuple<u64, u64, u64, u32>>& columns, std::size_t n) {
-  check_library(static_cast<Codec>(codec));
-  std::vector<Values<i32>> read;
+nb::object read_columns(const Input<std::uint8_t>& data, Codec codec, const std::vector<std::tuple<u64, u64, u64, u32>>& columns, std::size_t n) {
+  check_library(codec);
+  std::vector<Fresh<i32>> read;
   try {
     const nb::gil_scoped_release release;
-    StoredRowGroup group(reinterpret_cast<const char*>(data.data()), data.size(), static_cast<Codec>(codec));
+    StoredRowGroup group(reinterpret_cast<const char*>(data.data()), data.size(), codec);
     for (const auto& [begin, end, n_values, words] : columns) {
       if (n > 0x7fffffff || n_values > 0x7fffffff || (words && n_values != n)) throw ForeignPages();
       const StoredColumn column{begin, end, n_values};
       if (words) {
-        Values<i32>& values = read.emplace_back(words * n_values);
+        Fresh<i32>& values = read.emplace_back(words * n_values);
         group.numbers(column, words * sizeof(i32), reinterpret_cast<char*>(values.data()));
       } else {
         read.emplace_back(n + 1);
@@ -90,7 +90,7 @@ nb::object read_columns(const Input<std::uint8_t>& data, u32 codec, const std::v
     return nb::none();
   }
   nb::list arrays;
-  for (Values<i32>& values : read) arrays.append(values.to_numpy());
+  for (Fresh<i32>& values : read) arrays.append(values.to_numpy());
   return arrays;
 }
 
@@ -115,8 +115,8 @@ nb::object surprise(const Input<i32>& left_offsets, const Input<i32>& left, cons
 /// Restores sides of batches by a graph that it holds.
 class Restorer {
  public:
-  Restorer(const Input<i64>& indptr, const Input<i32>& indices, u32 n_right)
-      : sides_(indptr.data(), indices.data(), static_cast<u32>(indptr.size() - 1), n_right) {}
+  Restorer(const Wide& indptr, const Values& indices, u32 n_right)
+      : sides_(without_lock([&, rows = rows_of(indptr, indices)] { return SideRestorer(rows, n_right, hear_interrupts); })) {}
 
   /// Both sides of bicliques whose smaller ones are given: offsets and ids of the left ones, then
   /// of the right ones.
@@ -124,8 +124,8 @@ class Restorer {
     const std::size_t n = n_left.size();
     check(offsets, ids, n);
     if (n_right.size() != n) throw std::invalid_argument("n_left and n_right differ in length");
-    Values<i32> left_offsets(n + 1), right_offsets(n + 1);
-    Values<i32> left(sum_up(n_left, left_offsets)), right(sum_up(n_right, right_offsets));
+    Fresh<i32> left_offsets(n + 1), right_offsets(n + 1);
+    Fresh<i32> left(sum_up(n_left, left_offsets)), right(sum_up(n_right, right_offsets));
     {
       const nb::gil_scoped_release release;
       SideRestorer::Room room;
@@ -146,7 +146,7 @@ class Restorer {
 
  private:
   /// Writes where each list begins and the last one ends, and returns that.
-  static std::size_t sum_up(const Input<i32>& lengths, Values<i32>& offsets) {
+  static std::size_t sum_up(const Input<i32>& lengths, Fresh<i32>& offsets) {
     i64 sum = 0;
     offsets.data()[0] = 0;
     for (std::size_t i = 0; i < lengths.size(); ++i) {
@@ -170,6 +170,7 @@ LabelHashes hashes_of(const Input<i32>& offsets, const Input<i32>& ids, const Ha
 /// The digest of a batch, and how many of its bicliques have a side that is not ascending.
 nb::object check_batch(const Input<i32>& left_offsets, const Input<i32>& left, const Input<i32>& right_offsets,
                        const Input<i32>& right, const Hashes& left_hashes, const Hashes& right_hashes) {
+  if (!left_offsets.size()) throw std::invalid_argument("the offsets of a batch do not fit its ids and its roots");
   const std::size_t n = left_offsets.size() - 1;
   check(left_offsets, left, n);
   check(right_offsets, right, n);
@@ -185,8 +186,9 @@ nb::object check_batch(const Input<i32>& left_offsets, const Input<i32>& left, c
 }  // namespace
 
 void bind_output(nb::module_& module) {
+  nb::enum_<Codec>(module, "Codec").value("none", Codec::none).value("zstd", Codec::zstd).value("lz4_raw", Codec::lz4_raw);
   nb::class_<RowGroupMaker>(module, "RowGroupMaker")
-      .def(nb::init<bool, u32, int, nb::object, const std::vector<u32>&, SideTerms, double>(), nb::arg("smaller_only"), nb::arg("codec"),
+      .def(nb::init<bool, Codec, int, nb::object, const std::vector<Objective>&, SideTerms, double>(), nb::arg("smaller_only"), nb::arg("codec"),
            nb::arg("level"), nb::arg("compress").none(), nb::arg("objectives"), nb::arg("terms").none(), nb::arg("unit"));
   module.def("encode_bicliques", &encode, nb::arg("left_offsets"), nb::arg("left"), nb::arg("right_offsets"), nb::arg("right"),
              nb::arg("root"), nb::arg("layout"));
@@ -198,9 +200,9 @@ void bind_output(nb::module_& module) {
              nb::arg("left_hashes") = nb::none(), nb::arg("right_hashes") = nb::none());
   module.def("read_columns", &read_columns, nb::arg("data"), nb::arg("codec"), nb::arg("columns"), nb::arg("rows"));
   nb::class_<Restorer>(module, "SideRestorer")
-      .def(nb::init<const Input<i64>&, const Input<i32>&, u32>(), nb::arg("indptr"), nb::arg("indices"), nb::arg("n_right"))
+      .def(nb::init<const Wide&, const Values&, u32>(), nb::arg("indptr"), nb::arg("indices"), nb::arg("n_right"))
       .def("restore", &Restorer::restore, nb::arg("offsets"), nb::arg("ids"), nb::arg("n_left"), nb::arg("n_right"));
-  module.def("has_library", [](u32 codec) { return has_library(static_cast<Codec>(codec)); });
+  module.def("has_library", &has_library, "codec"_a);
 }
 
 }  // namespace BICLIQ_ISA

@@ -13,8 +13,6 @@ namespace bicliq {
 inline namespace BICLIQ_ISA {
 namespace {
 
-using Values = Input<i32>;
-
 /// The first place of `offsets` that is before its predecessor or beyond the ids tells of arrays
 /// that are no lists.
 void check(const Values& offsets, const Values& ids, std::size_t n) {
@@ -183,14 +181,21 @@ void bind_sets(nb::module_& module) {
   nb::class_<BicliqueSet>(module, "BicliqueSet")
       .def(nb::init<>())
       .def("__len__", &BicliqueSet::size)
-      .def("reserve", &BicliqueSet::reserve)
-      .def("may_hold", &may_hold)
-      .def("add", [](BicliqueSet& to, const Values& lo, const Values& l, const Values& ro, const Values& r, const Values& root) { add(to, BothSides{lo, l, ro, r, root}); })
-      .def("holds", [](const BicliqueSet& set, const Values& lo, const Values& l, const Values& ro, const Values& r, const Values& root) { return holds(set, BothSides{lo, l, ro, r, root}); })
-      .def("add_smaller", [](BicliqueSet& to, const Values& o, const Values& ids, const Values& nl, const Values& nr, const Values& root) { add(to, SmallerSidesOnly{o, ids, nl, nr, root}); })
-      .def("holds_smaller", [](const BicliqueSet& set, const Values& o, const Values& ids, const Values& nl, const Values& nr, const Values& root) { return holds(set, SmallerSidesOnly{o, ids, nl, nr, root}); });
-  module.def("kept_lists", &kept_lists);
-  nb::class_<Net>(module, "NetChanges").def(nb::init<>()).def("add", &Net::add).def("take", &Net::take);
+      .def("reserve", [](BicliqueSet& set, std::size_t n) { without_lock([&] { set.reserve(n); }); }, "n"_a)
+      .def("may_hold", &may_hold, "n_left"_a, "n_right"_a, "root"_a)
+      .def("add", [](BicliqueSet& to, const Values& lo, const Values& l, const Values& ro, const Values& r, const Values& root) { add(to, BothSides{lo, l, ro, r, root}); },
+           "left_offsets"_a, "left"_a, "right_offsets"_a, "right"_a, "root"_a)
+      .def("holds", [](const BicliqueSet& set, const Values& lo, const Values& l, const Values& ro, const Values& r, const Values& root) { return holds(set, BothSides{lo, l, ro, r, root}); },
+           "left_offsets"_a, "left"_a, "right_offsets"_a, "right"_a, "root"_a)
+      .def("add_smaller", [](BicliqueSet& to, const Values& o, const Values& ids, const Values& nl, const Values& nr, const Values& root) { add(to, SmallerSidesOnly{o, ids, nl, nr, root}); },
+           "offsets"_a, "smaller"_a, "n_left"_a, "n_right"_a, "root"_a)
+      .def("holds_smaller", [](const BicliqueSet& set, const Values& o, const Values& ids, const Values& nl, const Values& nr, const Values& root) { return holds(set, SmallerSidesOnly{o, ids, nl, nr, root}); },
+           "offsets"_a, "smaller"_a, "n_left"_a, "n_right"_a, "root"_a);
+  module.def("kept_lists", &kept_lists, "offsets"_a, "ids"_a, "kept"_a);
+  nb::class_<Net>(module, "NetChanges")
+      .def(nb::init<>())
+      .def("add", &Net::add, "left_offsets"_a, "left"_a, "right_offsets"_a, "right"_a, "sign"_a)
+      .def("take", &Net::take);
 }
 
 }  // namespace BICLIQ_ISA

@@ -108,8 +108,10 @@ nb::object find_best(const Input<std::int64_t>& indptr, const Input<std::int32_t
 }  // namespace bicliq
 
 NB_MODULE(_cpu_warps, module) {
-  module.def("run_clique_groups", &bicliq::run_clique_groups);
-  module.def("run_pivot_groups", &bicliq::run_pivot_groups);
-  module.def("run_butterfly_threads", &bicliq::run_butterfly_threads);
-  module.def("find_best", &bicliq::find_best);
+  using namespace nb::literals;
+  module.def("run_clique_groups", &bicliq::run_clique_groups, "launch"_a, "n_groups"_a, "width"_a);
+  module.def("run_pivot_groups", &bicliq::run_pivot_groups, "launch"_a, "n_groups"_a, "from"_a, "of_vertices"_a);
+  module.def("run_butterfly_threads", &bicliq::run_butterfly_threads, "launch"_a, "batch"_a, "n_threads"_a, "edge_shares"_a);
+  module.def("find_best", &bicliq::find_best, "indptr"_a, "indices"_a, "n_right"_a, "columns_are_left"_a, "objective"_a, "k"_a, "least"_a, "row_terms"_a,
+             "column_terms"_a, "sizes"_a, "roots"_a, "threads"_a);
 }

@@ -1,15 +1,16 @@
-// bindings.hpp: what the bindings of the searches share. One file binds one search.
+// bindings.hpp: what the bindings share. One file binds one room or two; every argument has a name.
 //
-// Every kernel that takes long runs on threads of its own (workers.hpp). Python waits for it, a
-// fraction of a second at a time, without the interpreter's lock, and ends it when an exception
-// comes: so Ctrl-C is heard at any time.
+// A kernel that takes long is a task (task.hpp). What passes over edges once does so in the thread
+// that asks, without the interpreter's lock, and looks now and then whether Python was interrupted.
 #pragma once
 
+#include "graphs/rows.hpp"
 #include "lanes/lanes.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <stdexcept>
 #include <vector>
 
 namespace nb = nanobind;
@@ -17,8 +18,26 @@ namespace nb = nanobind;
 namespace bicliq {
 inline namespace BICLIQ_ISA {
 
+using namespace nb::literals;
+
 template <class T>
 using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Values = Input<i32>;
+using Wide = Input<i64>;
+
+/// Rows that Python gave. What follows takes for granted that their entries lie where starts say.
+template <class Entries>
+Rows rows_of(const Wide& start, const Entries& row) {
+  const std::size_t n = start.size();
+  if (!n || start.data()[0] != 0 || start.data()[n - 1] != static_cast<i64>(row.size()))
+    throw std::invalid_argument("where rows begin must start with 0 and end with the number of their entries");
+  if (n - 1 > 0x7fffffff) throw std::invalid_argument("a side may have at most 2^31 - 1 vertices");
+  return {start.data(), row.data(), n - 1};
+}
+template <class T, class From>
+std::vector<T> copy_of(const Input<From>& values) {
+  return std::vector<T>(values.data(), values.data() + values.size());
+}
 
 /// An array that owns its values.
 template <class T>
@@ -28,10 +47,23 @@ nb::object numpy_of(std::vector<T> values) {
   return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner));
 }
 
+/// What f returns, without the interpreter's lock.
+template <class F>
+auto without_lock(F f) {
+  const nb::gil_scoped_release release;
+  return f();
+}
+/// For passes in the thread that asks, without the lock: ends them where Python was interrupted.
+inline void hear_interrupts() {
+  const nb::gil_scoped_acquire acquire;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
 void bind_enumeration(nb::module_& module);
 void bind_count(nb::module_& module);
 void bind_estimate(nb::module_& module);
 void bind_grouping(nb::module_& module);
+void bind_rows(nb::module_& module);
 void bind_changes(nb::module_& module);
 void bind_finding(nb::module_& module);
 void bind_clique(nb::module_& module);

@@ -21,15 +21,16 @@ using SideTerms = std::optional<std::pair<Input<i64>, Input<i64>>>;
 /// Makes row groups in any thread; holds what Python gave for it.
 class RowGroupMaker {
  public:
-  RowGroupMaker(bool smaller_only, u32 codec, int level, nb::object compress, const std::vector<u32>& objectives, SideTerms terms,
+  RowGroupMaker(bool smaller_only, Codec codec, int level, nb::object compress, const std::vector<Objective>& objectives, SideTerms terms,
                 double unit)
-      : smaller_only_(smaller_only), codec_(static_cast<Codec>(codec)), level_(level), compress_(std::move(compress)), terms_(std::move(terms)) {
+      : smaller_only_(smaller_only), codec_(codec), level_(level), compress_(std::move(compress)), terms_(std::move(terms)) {
+    if (compress_.is_none()) check_library(codec_);
     stored_.unit = unit;
     if (terms_) {
       stored_.left = {terms_->first.data(), terms_->first.size()};
       stored_.right = {terms_->second.data(), terms_->second.size()};
     }
-    for (const u32 objective : objectives) stored_.wanted.push_back(static_cast<Objective>(objective));
+    stored_.wanted = objectives;
   }
   /// Are lists of places as good as lists of ids? Not where a column holds lists of both sides:
   /// these would have to be numbered together.

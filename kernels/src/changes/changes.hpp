@@ -64,10 +64,11 @@ class ChangedGraph {
   /// `fresh` holds the new edges as rows of the left side. Rows of the right side are made for the
   /// vertices that a change reaches: those adjacent to the left end of a new edge. (All edges of a
   /// vertex that has new ones only begin at such ends.) Of a few edges that saves most of it.
-  ChangedGraph(const Rows& by_left, std::size_t n_right, const Rows& fresh)
+  template <class Check>
+  ChangedGraph(const Rows& by_left, std::size_t n_right, const Rows& fresh, const Check& check)
       : by_left_(by_left), fresh_left_(fresh), reached_(reached_by(by_left, n_right, fresh)),
-        right_rows_(transposed(by_left, n_right, [this](std::int32_t v) { return reached_[static_cast<std::size_t>(v)] != 0; })),
-        fresh_right_rows_(transposed(fresh, n_right, [](std::int32_t) { return true; })), by_right_(right_rows_.view()),
+        right_rows_(transposed(by_left, n_right, [this](std::int32_t v) { return reached_[static_cast<std::size_t>(v)] != 0; }, check)),
+        fresh_right_rows_(transposed(fresh, n_right, [](std::int32_t) { return true; }, check)), by_right_(right_rows_.view()),
         fresh_right_(fresh_right_rows_.view()), change_of_left_(by_left_.size(), -1), change_of_right_(n_right, -1) {
     for (std::int32_t u = 0; u < static_cast<std::int32_t>(by_left_.size()); ++u)
       if (is_new(by_left_, fresh_left_, u)) change_of_left_[static_cast<std::size_t>(u)] = add({u, -1});

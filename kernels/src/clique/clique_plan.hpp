@@ -11,6 +11,7 @@
 
 #include "clique/first_clique.hpp"
 #include "clique/search_order.hpp"
+#include "graphs/passes.hpp"
 
 #include <chrono>
 
@@ -19,22 +20,28 @@ inline namespace BICLIQ_ISA {
 
 class CliquePlan {
  public:
-  CliquePlan(Adjacency graph, u32 lower_bound) : best(lower_bound) {
-    order_seconds = timed([&] { cores = find_cores(graph, [] {}); });
+  /// `check` is called now and then, and may end it by an exception: then the best clique so far is
+  /// known.
+  template <class Check>
+  void make(Adjacency graph, u32 lower_bound, const Check& check) {
+    best = lower_bound;
+    order_seconds = timed([&] { cores = find_cores(graph, check); });
     heuristic_seconds = timed([&] {
       if (graph.n && lower_bound == 0) keep({cores.n() - 1});
-      FirstCliques(cores, best, [this](std::vector<u32> places) { keep(std::move(places)); }, [] { return false; }).find();
+      FirstCliques(cores, best, [this](std::vector<u32> places) { keep(std::move(places)); }, [&check] { return check(), false; }).find();
     });
-    order_seconds += timed([&] { choose(); });
+    order_seconds += timed([&] { choose(check); });
+    is_complete = true;
   }
 
   Cores cores;
-  u32 best, first_root = 0;      // size of the best clique known; the first place that may be in a larger one
+  u32 best = 0, first_root = 0;      // size of the best clique known; the first place that may be in a larger one
   std::vector<u32> members;      // its places; empty where nothing beats the lower bound
   std::vector<u32> whole, rows;  // places of the one graph in its order, and its rows of non-neighbours; empty where roots are searched
   u32 stride = 0;                // words of a row
   std::vector<u32> behind;       // where roots are searched: the colours behind each place
   double order_seconds = 0, heuristic_seconds = 0;
+  bool is_complete = false;
 
  private:
   static constexpr u32 kMostWhole = 8192;
@@ -46,13 +53,14 @@ class CliquePlan {
     f();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
-  void choose() {
+  template <class Check>
+  void choose(const Check& check) {
     first_root = cores.first_of_core(best);
     const u32 left = cores.n() - first_root;
     if (left <= best) return;
-    if (is_one_graph(left)) return order_whole(left);
-    sort_later();
-    behind = colours_behind(cores, first_root, [] {});
+    if (is_one_graph(left)) return order_whole(left, check);
+    sort_later(check);
+    behind = colours_behind(cores, first_root, check);
   }
 
   void keep(std::vector<u32> clique) {
@@ -68,27 +76,33 @@ class CliquePlan {
   }
   /// Puts the later neighbours of the places that are left in order, as bisection needs them:
   /// transposed twice.
-  void sort_later() {
+  template <class Check>
+  void sort_later(const Check& check) {
     const u32 n = cores.n();
     std::vector<u64> begin(usize{n} + 1, 0), next;
     for (u64 e = cores.start[first_root]; e < cores.later.size(); ++e) ++begin[cores.later[e] + 1];
     std::partial_sum(begin.begin(), begin.end(), begin.begin());
     std::vector<u32> earlier(begin[n]);
     next = begin;
-    for (u32 p = first_root; p < n; ++p)
+    each_vertex(n - first_root, check, [&](u32 v) {
+      const u32 p = first_root + v;
       for (u64 e = cores.start[p]; e < cores.start[p + 1]; ++e) earlier[next[cores.later[e]]++] = p;
+    });
     next.assign(cores.start.begin(), cores.start.end());
-    for (u32 p = first_root; p < n; ++p)
+    each_vertex(n - first_root, check, [&](u32 v) {
+      const u32 p = first_root + v;
       for (u64 e = begin[p]; e < begin[p + 1]; ++e) cores.later[next[earlier[e]]++] = p;
+    });
   }
-  void order_whole(u32 left) {
+  template <class Check>
+  void order_whole(u32 left, const Check& check) {
     std::vector<u32> places(left);
     std::iota(places.begin(), places.end(), first_root);
     Neighbourhood around(cores);
     LocalRows near(around, places);
     std::vector<u32> ids;
     for (u32 p : places) ids.push_back(cores.id[p]);
-    const std::vector<u32> order = search_order(near, ids, best, [] {});
+    const std::vector<u32> order = search_order(near, ids, best, check);
     if (order.empty()) {
       first_root = cores.n();
       return;

@@ -15,6 +15,15 @@ inline void pass(std::uint64_t n, std::uint64_t steps_a_check, const Check& chec
     for (const std::uint64_t end = n - i < steps_a_check ? n : i + steps_a_check; i < end; ++i) f(i);
   }
 }
+/// f(first, last) for pieces of n steps.
+template <class Check, class F>
+inline void each_piece(std::size_t n, const Check& check, F f) {
+  constexpr std::size_t kPiece = 1 << 20;
+  for (std::size_t i = 0; i < n; i += kPiece) {
+    check();
+    f(i, n - i < kPiece ? n : i + kPiece);
+  }
+}
 /// f(v) for every vertex, which may look at its edges.
 template <class Check, class F>
 inline void each_vertex(std::uint32_t n, const Check& check, F f) {

@@ -23,9 +23,9 @@ inline namespace BICLIQ_ISA {
 
 class PathSample {
  public:
-  PathSample(const Rows& left, u32 n_right) : left_(left), right_degrees_(n_right, 0) {
-    const std::int32_t *first = left.row, *last = first + left.n_edges();
-    for (const std::int32_t* v = first; v != last; ++v) ++right_degrees_[static_cast<u32>(*v)];
+  template <class Check>
+  PathSample(const Rows& left, u32 n_right, const Check& check) : left_(left), right_degrees_(n_right, 0) {
+    each_edge(left.n_edges(), check, [this](u64 e) { ++right_degrees_[static_cast<u32>(left_.row[e])]; });
     each_degree(true, [this](u64 d) { from_right_ += d * d; });
     each_degree(false, [this](u64 d) { from_left_ += d * d; });
   }

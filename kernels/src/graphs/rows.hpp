@@ -73,18 +73,20 @@ struct OwnRows {
 };
 
 /// Rows of the n vertices of the other side; `wanted(x)` says whose are made, all others are empty.
-template <class Wanted>
-OwnRows transposed(const Rows& rows, std::size_t n, const Wanted& wanted) {
+template <class Wanted, class Check>
+OwnRows transposed(const Rows& rows, std::size_t n, const Wanted& wanted, const Check& check) {
   OwnRows other{std::vector<std::int64_t>(n + 1, 0), {}};
-  const std::int32_t *first = rows.row, *last = first + rows.n_edges();
-  for (const std::int32_t* x = first; x != last; ++x)
-    if (wanted(*x)) ++other.start[static_cast<std::size_t>(*x) + 1];
+  each_piece(rows.n_edges(), check, [&](std::size_t first, std::size_t last) {
+    for (const std::int32_t* x = rows.row + first; x != rows.row + last; ++x)
+      if (wanted(*x)) ++other.start[static_cast<std::size_t>(*x) + 1];
+  });
   for (std::size_t x = 0; x < n; ++x) other.start[x + 1] += other.start[x];
   other.row.resize(static_cast<std::size_t>(other.start[n]));
   std::vector<std::int64_t> at(other.start.begin(), other.start.end() - 1);
-  for (std::int32_t u = 0; u < static_cast<std::int32_t>(rows.size()); ++u)
-    for (std::int32_t x : rows[u])
-      if (wanted(x)) other.row[static_cast<std::size_t>(at[static_cast<std::size_t>(x)]++)] = u;
+  each_vertex(static_cast<std::uint32_t>(rows.size()), check, [&](std::uint32_t u) {
+    for (std::int32_t x : rows[static_cast<std::int32_t>(u)])
+      if (wanted(x)) other.row[static_cast<std::size_t>(at[static_cast<std::size_t>(x)]++)] = static_cast<std::int32_t>(u);
+  });
   return other;
 }
 
@@ -112,26 +114,54 @@ OwnRows transposed_in_order(const Rows& rows, std::size_t n, const std::int32_t*
   return other;
 }
 
+/// Where each ascending row of n begins, and where the last one ends, of the rows of all entries;
+/// nothing where these do not ascend, or one is beyond.
+template <class Check>
+std::vector<std::int64_t> starts_of(const std::int32_t* of, std::size_t n_entries, std::size_t n, const Check& check) {
+  std::vector<std::int64_t> start(n + 1, 0);
+  std::size_t row = 0;
+  bool ascends = true;
+  each_piece(n_entries, check, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last && ascends; ++i) {
+      const auto own = static_cast<std::size_t>(of[i]);
+      if (own == row) continue;
+      ascends = of[i] >= 0 && own > row && own < n;
+      while (ascends && row < own) start[++row] = static_cast<std::int64_t>(i);
+    }
+  });
+  if (!ascends) return {};
+  while (row < n) start[++row] = static_cast<std::int64_t>(n_entries);
+  return start;
+}
+
 /// Are all entries in 0…n_columns - 1, and the rows ascending? Entries that are not above the one
 /// before them are counted, over all rows and where rows begin: the counts must be the same.
-inline bool is_sound(const Rows& rows, std::int64_t n_columns) {
-  const std::int32_t* row = rows.row;
-  const std::size_t n = rows.n_edges();
+template <class Check>
+bool is_sound(const Rows& rows, std::int64_t n_columns, const Check& check) {
+  const std::int32_t* const row = rows.row;
   std::int32_t least = 0, most = -1;
-  for (std::size_t e = 0; e < n; ++e) least = std::min(least, row[e]), most = std::max(most, row[e]);
   std::size_t falls = 0, at_starts = 0;
-  for (std::size_t e = 1; e < n; ++e) falls += row[e] <= row[e - 1];
-  for (std::size_t u = 1; u < rows.size(); ++u) {
-    const std::int64_t e = rows.start[u];
-    at_starts += e > rows.start[u - 1] && e > 0 && e < rows.start[u + 1] && row[e] <= row[e - 1];
-  }
+  each_piece(rows.n_edges(), check, [&](std::size_t first, std::size_t last) {
+    std::int32_t low = least, high = most;
+    for (std::size_t e = first; e < last; ++e) low = std::min(low, row[e]), high = std::max(high, row[e]);
+    std::size_t fallen = 0;
+    for (std::size_t e = std::max<std::size_t>(first, 1); e < last; ++e) fallen += row[e] <= row[e - 1];
+    least = low, most = high, falls += fallen;
+  });
+  each_piece(rows.size(), check, [&](std::size_t first, std::size_t last) {
+    for (std::size_t u = std::max<std::size_t>(first, 1); u < last; ++u) {
+      const std::int64_t e = rows.start[u];
+      at_starts += e > rows.start[u - 1] && e > 0 && e < rows.start[u + 1] && row[e] <= row[e - 1];
+    }
+  });
   return least == 0 && most < n_columns && falls == at_starts;
 }
 
 /// Place of the first entry that is outside 0…n_columns - 1, or not above the one before it in its
 /// row; -1: there is none.
-inline std::int64_t first_fault(const Rows& rows, std::int64_t n_columns) {
-  if (is_sound(rows, n_columns)) return -1;
+template <class Check>
+std::int64_t first_fault(const Rows& rows, std::int64_t n_columns, const Check& check) {
+  if (is_sound(rows, n_columns, check)) return -1;
   for (std::size_t u = 0; u < rows.size(); ++u) {
     std::int64_t before = -1;
     bool sound = true;
@@ -174,8 +204,11 @@ struct WeightedRows {
   std::vector<double> weight;
 };
 
+constexpr std::uint64_t kLookedUpACheck = 1 << 14;  // edges
+
 /// The rows of n left vertices after some edges changed, with their weights where there are any.
-inline WeightedRows changed_rows(const Rows& rows, const double* weight, const EdgeChanges& changes, std::size_t n) {
+template <class Check>
+WeightedRows changed_rows(const Rows& rows, const double* weight, const EdgeChanges& changes, std::size_t n, const Check& check) {
   WeightedRows to;
   to.rows.start.assign(n + 1, 0);
   to.rows.row.reserve(rows.n_edges() + changes.n);
@@ -186,7 +219,7 @@ inline WeightedRows changed_rows(const Rows& rows, const double* weight, const E
     if (weight) to.weight.insert(to.weight.end(), weight + copied, weight + end);
     copied = end;
   };
-  for (std::size_t i = 0; i < changes.n; ++i) {
+  pass(changes.n, kLookedUpACheck, check, [&](std::uint64_t i) {
     const EdgePlace place = place_of(rows, changes.left[i], changes.right[i]);
     copy_until(place.at);
     copied += place.there;
@@ -195,7 +228,7 @@ inline WeightedRows changed_rows(const Rows& rows, const double* weight, const E
       if (weight) to.weight.push_back(changes.weight[i]);
     }
     to.rows.start[static_cast<std::size_t>(changes.left[i]) + 1] += int{changes.there[i] != 0} - int{place.there};
-  }
+  });
   copy_until(static_cast<std::int64_t>(rows.n_edges()));
   std::int64_t more = 0;  // edges that came less those that went, in the rows before
   for (std::size_t u = 0; u < n; ++u) {

@@ -17,7 +17,7 @@
 // the bit sets of each side 64 MiB or once more the graph.
 #pragma once
 
-#include "graphs/passes.hpp"
+#include "graphs/rows.hpp"
 #include "output/row_group.hpp"
 
 #include <algorithm>
@@ -32,8 +32,8 @@ inline namespace BICLIQ_ISA {
 /// Adjacency lists of a side, and bit sets of the long ones.
 class SideRows {
  public:
-  SideRows(std::vector<i64> starts, std::vector<i32> others, u32 n_others)
-      : starts_(std::move(starts)), others_(std::move(others)), n_words_((std::size_t{n_others} + 511) / 512 * kBlock) {
+  SideRows(OwnRows rows, u32 n_others)
+      : starts_(std::move(rows.start)), others_(std::move(rows.row)), n_words_((std::size_t{n_others} + 511) / 512 * kBlock) {
     const std::size_t room = std::max(kBitSetBytes, others_.size() * sizeof(i32)) / sizeof(u64);
     const std::size_t n_sets = n_words_ ? std::min(size(), room / n_words_) : 0;
     std::vector<u32> longest(size());
@@ -125,9 +125,10 @@ class SideRows {
 class SideRestorer {
  public:
   /// The CSR matrix of the left side.
-  SideRestorer(const i64* indptr, const i32* indices, u32 n_left, u32 n_right)
-      : left_(std::vector<i64>(indptr, indptr + n_left + 1), std::vector<i32>(indices, indices + indptr[n_left]), n_right),
-        right_(transposed(indptr, indices, n_left, n_right)) {}
+  template <class Check>
+  SideRestorer(const Rows& left, u32 n_right, const Check& check)
+      : left_({{left.start, left.start + left.n + 1}, {left.row, left.row + left.n_edges()}}, n_right),
+        right_(transposed_in_order(left, n_right, nullptr, left.n, check), static_cast<u32>(left.n)) {}
 
   /// Memory to work in, one of each thread.
   struct Room {
@@ -150,16 +151,6 @@ class SideRestorer {
 
  private:
   static constexpr std::size_t kShortest = 3;  // rows that come first, in the order of their degrees
-  static SideRows transposed(const i64* indptr, const i32* indices, u32 n_left, u32 n_right) {
-    std::vector<i64> starts(std::size_t{n_right} + 1, 0);
-    for (i64 e = 0; e < indptr[n_left]; ++e) ++starts[static_cast<u32>(indices[e]) + std::size_t{1}];
-    std::partial_sum(starts.begin(), starts.end(), starts.begin());
-    std::vector<i64> at(starts.begin(), starts.end() - 1);
-    std::vector<i32> lefts(static_cast<std::size_t>(indptr[n_left]));
-    for (u32 u = 0; u < n_left; ++u)
-      for (i64 e = indptr[u]; e < indptr[u + 1]; ++e) lefts[static_cast<std::size_t>(at[static_cast<u32>(indices[e])]++)] = static_cast<i32>(u);
-    return SideRows(std::move(starts), std::move(lefts), n_left);
-  }
   const SideRows left_, right_;
 };
 
