@@ -33,17 +33,17 @@ table.write_text(
 )
 groups = bicliq.enumerate(table, left="customer", right="item", min_left=2)
 print(f"{len(groups)} maximal groups of at least two customers")
-groups.top(5).to_pandas()[["left", "right", "n_edges"]]
+groups.top(5).select(["left", "right", "n_edges"]).to_pylist()
 
 # %% [markdown]
 # Those with Cid in them, and all as a table that joins with others:
 
 # %%
-groups.where(with_left=["Cid"]).to_pandas()[["left", "right"]]
+groups.where(with_left=["Cid"]).to_arrow().select(["left", "right"]).to_pylist()
 
 # %%
-members = groups.long().to_pandas()
-members.groupby("label")["biclique_id"].nunique().sort_values(ascending=False)
+members = groups.long().group_by("label").aggregate([("biclique_id", "count_distinct")])
+members.sort_by([("biclique_id_count_distinct", "descending")]).to_pylist()
 
 # %% [markdown]
 # A page to send on:

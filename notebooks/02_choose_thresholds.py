@@ -15,15 +15,17 @@
 #
 # Every group of editors who edited the same pages counts, so there are millions. `estimate` says in
 # about a second how many a search would find, and what it would cost, for every pair of least
-# sizes.
+# sizes. Needs `bicliq[frames,plots]`.
 
 # %%
 from pathlib import Path
 
-import matplotlib.pyplot as plt
-from matplotlib.colors import LogNorm
-
 import bicliq
+from bicliq.pipeline.extras import needs
+
+with needs("frames,plots", "this notebook"):
+    import matplotlib.pyplot as plt
+    from matplotlib.colors import LogNorm
 
 here = Path.cwd() if (Path.cwd() / "tests").exists() else Path.cwd().parent
 edges = here / "tests" / "data" / "edit-nawiki.parquet"

@@ -14,7 +14,7 @@
 # # Watching a run on a cluster
 #
 # A Dask cluster of two workers on this machine searches the partitions. Its dashboard shows the
-# workers; `Observer` tells this notebook how far the search is.
+# workers; `Observer` tells this notebook how far the search is. Needs `bicliq[cluster,frames]`.
 
 # %%
 import os
@@ -22,8 +22,12 @@ import tempfile
 from pathlib import Path
 
 import bicliq
+from bicliq.pipeline.extras import needs
 from bicliq.pipeline.run import Observer, run
 from bicliq.pipeline.settings import load_settings
+
+with needs("cluster,frames", "this notebook"):
+    import pandas as pd
 
 here = Path.cwd() if (Path.cwd() / "tests").exists() else Path.cwd().parent
 store = os.environ.get("BICLIQ_NOTEBOOK_STORE") or tempfile.mkdtemp(prefix="bicliq-")
@@ -46,8 +50,6 @@ print(f"{summary.bicliques:,} maximal groups in {summary.partitions} partitions"
 # What was told: partitions done, bicliques found, seconds.
 
 # %%
-import pandas as pd
-
 progress = pd.DataFrame(
     [
         {"partitions": p.partitions_done, "bicliques": p.bicliques, "seconds": p.seconds}

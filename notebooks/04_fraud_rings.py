@@ -15,17 +15,20 @@
 #
 # A ring is a set of accounts that all touch the same items. We plant eight of them in real traffic
 # (editors and the pages that they edited) with the usual camouflage: taken-over accounts, popular
-# items, honest customers. Then we look for them without knowing where they are.
+# items, honest customers. Then we look for them without knowing where they are. Needs
+# `bicliq[frames,plots]` and a checkout.
 
 # %%
 from pathlib import Path
 
-import matplotlib.pyplot as plt
-import pandas as pd
-
 import bicliq
 from benchmarks.graphs import read_graph_file
 from benchmarks.rings import plant_rings
+from bicliq.pipeline.extras import needs
+
+with needs("frames,plots", "this notebook"):
+    import matplotlib.pyplot as plt
+    import pandas as pd
 
 here = Path.cwd() if (Path.cwd() / "tests").exists() else Path.cwd().parent
 background = read_graph_file(here / "tests" / "data" / "edit-nawiki.parquet")

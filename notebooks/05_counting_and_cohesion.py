@@ -14,16 +14,23 @@
 # # Counting, and how close a table holds together
 #
 # The women of the South and the events that they went to (Davis 1941): 18 women, 14 events.
+# Needs `bicliq[frames,plots]`.
 
 # %%
 import math
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pyarrow.parquet as pq
 
 import bicliq
+from bicliq import kernels
+from bicliq.pipeline.extras import needs
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+
+with needs("frames,plots", "this notebook"):
+    import matplotlib.pyplot as plt
+    import pandas as pd
 
 here = Path.cwd() if (Path.cwd() / "tests").exists() else Path.cwd().parent
 table = pq.read_table(here / "tests" / "data" / "southern-women.parquet")
@@ -83,11 +90,6 @@ print(f"clustering {clustering:.2f}")
 # who of them came back later? That can be seen from nothing but the table.
 
 # %%
-import pandas as pd
-
-from bicliq import kernels
-from bicliq.pipeline.graphs.bipartite import BipartiteGraph
-
 names = ["editor", "page", "weight", "time"]
 edits = pd.read_csv(
     here / "tests" / "data" / "out.edit-nawiki", sep=r"\s+", comment="%", names=names

@@ -15,15 +15,18 @@
 #
 # A store keeps the groups; every night the day's edges join it. Only what they change is searched,
 # and what appeared can be told to somebody. Here: edits of the Nauru Wikipedia.
+# Needs `bicliq[frames]`.
 
 # %%
 import os
 import tempfile
 from pathlib import Path
 
-import pandas as pd
-
 import bicliq
+from bicliq.pipeline.extras import needs
+
+with needs("frames", "this notebook"):
+    import pandas as pd
 
 here = Path.cwd() if (Path.cwd() / "tests").exists() else Path.cwd().parent
 store = (

@@ -33,7 +33,10 @@ class Extra:
 
 RAPIDS = ("cupy", "cudf", "cugraph", "rmm", "dask_cuda")
 EXTRAS = {
-    "cluster": Extra(("dask", "distributed", "bokeh"), "work shared by processes or hosts: --workers, --scheduler"),
+    "cluster": Extra(
+        ("dask", "distributed", "bokeh", "prometheus_client"),
+        "work shared by processes or hosts: --workers, --scheduler",
+    ),
     "flows": Extra(("prefect", "prefect_dask"), "Prefect flows and schedules: run --prefect, serve"),
     "gpu": Extra(RAPIDS, "NVIDIA GPUs with CUDA 13: --backend cuda, --data-backend cuda"),
     "gpu-cu12": Extra(RAPIDS, "NVIDIA GPUs with CUDA 12: --backend cuda, --data-backend cuda"),

@@ -4,6 +4,7 @@ they are used."""
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -11,9 +12,9 @@ from graphlib import CycleError, TopologicalSorter
 
 import pytest
 
-from bicliq.pipeline.extras import EXTRAS
+from bicliq.pipeline.extras import EXTRAS, PROTOCOLS
 from tests.house.rooms import MAY_IMPORT, STILL_TO_MEND, allowed, room_of
-from tests.house.sources import PACKAGES, ROOT, imports, modules, tree_of
+from tests.house.sources import PACKAGES, ROOT, files, imports, modules, tree_of
 
 ABOVE_KERNELS = {"dask", "distributed", "prefect", "pandas", "pyarrow", "fsspec", "typer", "rich"}
 ABOVE_PIPELINE = {"prefect", "typer", "rich"}
@@ -139,6 +140,24 @@ def test_a_small_table_loads_neither_pandas_nor_scipy_nor_a_cluster(command, tmp
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stderr.splitlines()[-1] == "[]"  # after what was taken for granted
+
+
+def extras_named() -> set[str]:
+    """Extras that code, notebooks and pages tell people to install, or import the libraries of."""
+    named = set(
+        re.findall(r"bicliq\[([a-z0-9,-]+)\]", "".join((ROOT / path).read_text() for path in files(".py", ".md")))
+    )
+    for path in files(".py"):
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("needs", "install"):
+                named |= {word.value for word in node.args[:1] if isinstance(word, ast.Constant)}
+    return {extra for names in (*named, *PROTOCOLS.values()) for extra in names.split(",")}
+
+
+def test_every_extra_that_is_named_is_one():
+    named = extras_named()
+    assert set(EXTRAS) - named <= {"gpu-cu12"}  # which doctor names
+    assert named <= set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
 
 
 def test_extras_are_those_of_the_package():

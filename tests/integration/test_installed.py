@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -86,29 +87,35 @@ def test_the_wheel_lives_beside_packages_named_like_our_folders(wheel, tmp_path)
     assert told == f"the maker of pipeline the maker of flows {site}/bicliq/__init__.py"
 
 
-def core_packages() -> set[str]:
-    """Packages that the core needs, and what these need."""
+def packages_of(*extras: str) -> set[str]:
+    """Packages that the core and some extras need, and what these need."""
     found: set[str] = set()
-    wanted = ["bicliq"]
+    wanted = [("bicliq", extras)]
     while wanted:
-        for line in distribution(wanted.pop()).requires or ():
+        package, extras = wanted.pop()
+        for line in distribution(package).requires or ():
             need = Requirement(line)
             name = need.name.lower().replace("_", "-")
-            if (need.marker is None or need.marker.evaluate({"extra": ""})) and name not in found:
+            taken = need.marker is None or any(need.marker.evaluate({"extra": extra}) for extra in ("", *extras))
+            if taken and name not in found:
                 found.add(name)
-                wanted.append(name)
+                wanted.append((name, tuple(need.extras)))
     return found
+
+
+def environment(folder: Path, wheel: Path, *extras: str) -> Path:
+    """An environment with the wheel, the libraries of the core and of some extras: its command."""
+    _, site = installed(folder / "venv", wheel)
+    for name in packages_of(*extras):
+        for path in {file.parts[0] for file in distribution(name).files or ()} - {"..", "__pycache__"}:
+            if not (site / path).exists():
+                (site / path).symlink_to(distribution(name).locate_file(path))
+    return folder / "venv/bin/bicliq"
 
 
 @pytest.fixture(scope="module")
 def core(wheel, tmp_path_factory):
-    """An environment with the wheel and the libraries of the core: its command."""
-    folder = tmp_path_factory.mktemp("core")
-    _, site = installed(folder / "venv", wheel)
-    for name in core_packages():
-        for path in {file.parts[0] for file in distribution(name).files or ()} - {"..", "__pycache__"}:
-            (site / path).symlink_to(distribution(name).locate_file(path))
-    return folder / "venv/bin/bicliq"
+    return environment(tmp_path_factory.mktemp("core"), wheel)
 
 
 def run(command: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -116,7 +123,7 @@ def run(command: Path, folder: Path, *words: str) -> subprocess.CompletedProcess
 
 
 def test_the_core_is_small(core):
-    assert len(core_packages()) < MOST_PACKAGES, core_packages()
+    assert len(packages_of()) < MOST_PACKAGES, packages_of()
     facts = json.loads(run(core, core.parent, "doctor", "--json").stdout)
     assert all("not installed" in facts[f"extra {name}"] for name in EXTRAS)
 
@@ -147,6 +154,11 @@ def test_the_core_answers_every_question(core, tmp_path):
     ):
         done = run(core, tmp_path, *words.split())
         assert done.returncode == 0, (words, done.stderr)
+
+
+def test_a_cluster_needs_its_extra_alone(wheel, tmp_path):
+    done = run(environment(tmp_path, wheel, "cluster"), tmp_path, "run", WOMEN, "--store", "s", "--workers", "2")
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(
@@ -180,3 +192,18 @@ def test_an_export_names_its_extra(core, tmp_path, suffix, extra):
     assert run(core, tmp_path, "run", WOMEN, "--store", "s").returncode == 0
     done = run(core, tmp_path, "export", f"groups.{suffix}", "--store", "s")
     assert (done.returncode, f"pip install 'bicliq[{extra}]'" in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize("notebook", sorted((ROOT / "notebooks").glob("*.py")), ids=lambda path: path.stem)
+def test_a_notebook_runs_on_the_core_or_names_its_extras(core, tmp_path, notebook):
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    (tmp_path / "benchmarks").symlink_to(ROOT / "benchmarks")
+    done = subprocess.run(
+        [core.parent / "python", "-c", notebook.read_text()], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    wanted = re.findall(r"Needs\s+(?:# )?`(bicliq\[.+?\])`", notebook.read_text())
+    if wanted:
+        assert done.returncode == 1
+        assert done.stderr.splitlines()[-1].endswith(f"which is not installed: pip install '{wanted[0]}'")
+    else:
+        assert done.returncode == 0, done.stderr
