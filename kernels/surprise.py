@@ -145,7 +145,8 @@ def corrections() -> Int32Array:
     """Return ln(1 + exp(−x)) in units, by x from −2 · `LARGEST_TERM` on, in steps."""
     step = SURPRISE_UNIT * 2**CORRECTION_SHIFT
     x = np.arange(-2 * LARGEST_TERM, LARGEST_CORRECTED, step) + step / 2
-    return np.rint(np.log1p(np.exp(-x)) / SURPRISE_UNIT).astype(np.int32)
+    found: Int32Array = np.rint(np.log1p(np.exp(-x)) / SURPRISE_UNIT).astype(np.int32)
+    return found
 
 
 @memory_is_capacity
