@@ -93,6 +93,7 @@ TAKES: dict[str, tuple[str, ...]] = {
     ),
     "resume": (*CALL, "cluster", "second_run", "force", "notify", "-notify.stale_hours", "data_backend", "store"),
     "runs": ("notify.stale_hours", "store"),
+    "doctor": ("notify.stale_hours", "store"),
     "diff": ("store",),
     "rollback": ("store",),
     "compact": ("search.threads", "store"),

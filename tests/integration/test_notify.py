@@ -16,8 +16,9 @@ from bicliq.flows.update import update_flow, watch_flow
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.questions.find import FindAsked, find_in_run
 from bicliq.pipeline.rules import Fitting, find_fitting
-from bicliq.pipeline.run import run
+from bicliq.pipeline.run import resume, run
 from bicliq.pipeline.settings import NotifySettings, load_settings
+from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.versions.update import update
 from bicliq.pipeline.versions.watch import Watch
@@ -75,6 +76,21 @@ def test_a_finished_run_is_told_with_its_largest_groups_and_a_text_for_people(tm
     assert told["groups"][0]["n_left"] * told["groups"][0]["n_right"] == record.largest["n_edges"]
     assert told["text"].startswith(f"Bicliq: run {record.run} finished: 16,261 maximal bicliques of 899 left")
     assert len(told["text"].splitlines()) == 1 + bicliq.pipeline.notify.GROUPS
+
+
+def test_a_run_that_changes_nothing_is_not_told_again(tmp_path, webhook):
+    asked, other = settings(tmp_path, webhook), tmp_path / "other.csv"
+    first = run(EDGES, asked).run
+    assert run(EDGES, asked).run == resume(first, asked).run == first
+    assert len(webhook.told) == 1
+    Store.open(asked.store).run(first).uncommit_partition(0)  # found again
+    run(EDGES, asked)
+    assert len(webhook.told) == 2
+    other.write_text("u,v\nann,jam\n")
+    run(other, asked)
+    assert len(webhook.told) == 3
+    run(EDGES, asked)  # the latest one again
+    assert [told["run"] for told in webhook.told][3:] == [first]
 
 
 def test_a_failed_run_is_told_with_its_reason(tmp_path, webhook):
@@ -168,7 +184,7 @@ def test_surprising_groups_are_those_that_find_finds(forum):
 def test_a_rule_on_members_tells_only_of_runs_that_have_one(tmp_path, webhook):
     run(EDGES, settings(tmp_path, webhook, webhook_members="nobody"))
     assert webhook.told == []
-    record = run(EDGES, settings(tmp_path, webhook, webhook_members="nobody,7", webhook_surprise=20))
+    record = run(EDGES, settings(tmp_path / "two", webhook, webhook_members="nobody,7", webhook_surprise=20))
     (told,) = webhook.told
     assert "with nobody or 7 of a surprise of at least 20, and 1 are worth a notification" in told["reasons"][1]
     assert all(group["reasons"] and group["surprise"] >= 20 for group in told["groups"])
@@ -183,7 +199,7 @@ def test_who_cannot_be_told_never_fails_a_run(tmp_path, webhook, caplog, monkeyp
     assert len(webhook.told) == bicliq.pipeline.notify.TRIES
     assert "HTTP Error 500" in caplog.text
     nobody = load_settings(
-        store=str(tmp_path / "store"), cluster={"local": True}, notify={"webhook": "http://127.0.0.1:9/secret"}
+        store=str(tmp_path / "other"), cluster={"local": True}, notify={"webhook": "http://127.0.0.1:9/secret"}
     )
     assert run(EDGES, nobody).bicliques == COUNTS["UCforum"]
     assert "refused" in caplog.text
