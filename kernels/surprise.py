@@ -26,8 +26,8 @@ LARGEST_CORRECTED = 16.0
 """Nats of a sum of two terms from which on its correction is less than half a unit."""
 
 ROUNDS, CLOSE_ENOUGH = 300, 1e-7
-"""Of the fixed point: at most so many rounds, until all degrees are met to this share. A vertex that
-is joined to nearly all others comes near slowly, and makes no difference."""
+"""Of the fixed point: at most so many rounds, until all degrees are met to this share. A
+vertex that is joined to nearly all others comes near slowly, and makes no difference."""
 
 
 @dataclass(frozen=True, eq=False)
