@@ -173,7 +173,7 @@ def _with_header_of(first: EdgeSource, part: EdgeSource) -> EdgeSource:
 
 
 def _refuse_numbered_alike(parts: list[EdgeSource]) -> None:
-    """Raise an `InputError` where lines of several files have the same numbers: they would unite."""
+    """Raise an `InputError` where lines of several files are numbered alike, and would be one."""
     for part in parts:
         if part.format == "baskets":
             what, cure = "baskets", "join the files into one, as cat does"
