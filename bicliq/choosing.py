@@ -46,7 +46,7 @@ def find(
         How many.
     by
         What is good: many *edges* or *vertices*, *balanced* sides, *weight* of the members, or
-        *surprise*: how far the block is beyond what chance gives in a table of these degrees, in nats.
+        *surprise*: how far the block is beyond what chance gives, in nats (docs/surprise.md).
     diverse
         Whether each next group is the one that adds most edges, or surprise, to those before it.
     min_left, min_right, min_edges, max_left, max_right

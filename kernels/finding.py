@@ -316,7 +316,8 @@ def _surprising_cover(
     progress: Callable[[FindProgress], Any] | None,
 ) -> FindResult:
     """Search step by step for what adds most, where a pair counts for one group alone."""
-    started, covered, proven, nodes, roots = time.monotonic(), [], True, 0, 0
+    started, proven, nodes, roots = time.monotonic(), True, 0, 0
+    covered: list[Any] = []
     seconds = {"prepare": 0.0, "search": 0.0}
     while proven and len(covered) < k:
         task = step(covered, least)

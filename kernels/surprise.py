@@ -26,8 +26,8 @@ LARGEST_CORRECTED = 16.0
 """Nats of a sum of two terms from which on its correction is less than half a unit."""
 
 ROUNDS, CLOSE_ENOUGH = 300, 1e-7
-"""Of the fixed point: at most so many rounds, until all degrees are met to this share. A vertex that
-is joined to nearly all others comes near slowly, and makes no difference."""
+"""Of the fixed point: at most so many rounds, until all degrees are met to this share. A
+vertex that is joined to nearly all others comes near slowly, and makes no difference."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,8 @@ def corrections() -> Int32Array:
     """Return ln(1 + exp(−x)) in units, by x from −2 · `LARGEST_TERM` on, in steps."""
     step = SURPRISE_UNIT * 2**CORRECTION_SHIFT
     x = np.arange(-2 * LARGEST_TERM, LARGEST_CORRECTED, step) + step / 2
-    return np.rint(np.log1p(np.exp(-x)) / SURPRISE_UNIT).astype(np.int32)
+    found: Int32Array = np.rint(np.log1p(np.exp(-x)) / SURPRISE_UNIT).astype(np.int32)
+    return found
 
 
 @memory_is_capacity

@@ -39,7 +39,7 @@ print(f"{len(table):,} edges of {graph.n_left:,} accounts; {len(guilty)} of them
 
 # %% [markdown]
 # Surprise asks how far a group is beyond what chance gives in a table of these degrees: popular
-# items explain large groups, but no ring. `diverse` makes each next group differ from those before it.
+# items explain large groups, but no ring. `diverse` makes each next group differ from those before.
 
 # %%
 least = {"min_left": 4, "min_right": 4}

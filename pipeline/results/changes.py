@@ -123,8 +123,8 @@ class Changes:
             How many.
         by
             "edges", "vertices", "balanced" (the smaller side), "left", "right", "weight" (the sum
-            of the weights of its members), or "surprise": how far it is beyond chance in the graph that has
-            it, in nats.
+            of the weights of its members), or "surprise": how far it is beyond chance in the
+            graph that has it, in nats.
         weights
             With "weight", and only then.
 

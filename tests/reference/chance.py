@@ -9,7 +9,7 @@ from bicliq.kernels.surprise import CORRECTION_SHIFT, LARGEST_CORRECTED, SURPRIS
 
 
 def pair(x: int) -> int:
-    """−ln of the chance whose odds are exp(−x), in units; the correction is that of a step's middle."""
+    """−ln of the chance whose odds are exp(−x), in units, corrected as in a step's middle."""
     nats = x * SURPRISE_UNIT
     if nats >= LARGEST_CORRECTED:
         return x

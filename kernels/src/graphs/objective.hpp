@@ -143,8 +143,8 @@ struct Worth {
 
   static u64 less(u64 a, u64 b) { return a < b ? a : b; }
 
-  /// What pairs are worth at most, less what so many rows and columns cost at least; as it is linear
-  /// in either, fewer are worth no more than all of them or than nothing.
+  /// What pairs are worth at most, less what so many rows and columns cost at least; as it is
+  /// linear in either, fewer are worth no more than all of them or than nothing.
   i64 charged(u64 rows, u64 columns, double pairs) const {
     if (!row_cost) return rounded_up(pairs);
     const double left = pairs - static_cast<double>(rows) * static_cast<double>(row_charge) -

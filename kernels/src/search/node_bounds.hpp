@@ -5,8 +5,9 @@
 // any of these has. By weight it is worth no more than R and all of those that add something. By
 // surprise no pair of it is worth more than its column with the best of the rows; so that R and the
 // candidates that add something with that row, times all rows, bound it, each less the charge for
-// choosing it. What is negative in all is bounded by zero. The bounds of best_sink.hpp are closer, as they tell numbers of rows apart, and
-// cost a step a candidate and a step a row one after the other.
+// choosing it. What is negative in all is bounded by zero. The bounds of best_sink.hpp are closer,
+// as they tell numbers of rows apart, and cost a step a candidate and a step a row one after the
+// other.
 //
 // Cost: a load and an addition for each 32 rows or candidates, and some sums over all lanes.
 #pragma once
